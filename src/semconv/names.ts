@@ -1,0 +1,42 @@
+import { GEN_AI, type GenAiNames } from './gen-ai.ts'
+import { GENERAL, type GeneralNames } from './general.ts'
+import { OPENINFERENCE, type OpenInferenceNames } from './openinference.ts'
+import { OWN, type OwnNames } from './own.ts'
+
+export type Convention = 'own' | 'gen_ai' | 'openinference'
+
+/** All attribute names, resolved once for a namespace and a choice of conventions. */
+export interface Names {
+  readonly general: GeneralNames
+  readonly own: OwnNames
+  readonly genAi: GenAiNames
+  readonly inference: OpenInferenceNames
+  /** True when a convention is switched off, so that attributes named `DISCARDED` must be taken out. */
+  readonly hasDiscarded: boolean
+}
+
+/** The name of every attribute of a convention that is switched off: rows write as always, the tracker drops it. */
+export const DISCARDED = ''
+
+function mapValues<Key extends string>(names: { readonly [K in Key]: string }, map: (name: string) => string) {
+  return Object.fromEntries(Object.entries<string>(names).map(([key, name]) => [key, map(name)])) as {
+    readonly [K in Key]: string
+  }
+}
+
+const discard = (): string => DISCARDED
+
+export function resolveNamespace(template: string, namespace: string): string {
+  return template.replace('{ns}', namespace)
+}
+
+export function resolveNames(namespace: string, conventions: readonly Convention[]): Names {
+  const has = (convention: Convention): boolean => conventions.includes(convention)
+  return {
+    general: GENERAL,
+    own: mapValues(OWN, has('own') ? name => resolveNamespace(name, namespace) : discard),
+    genAi: has('gen_ai') ? GEN_AI : mapValues(GEN_AI, discard),
+    inference: has('openinference') ? OPENINFERENCE : mapValues(OPENINFERENCE, discard),
+    hasDiscarded: !(has('own') && has('gen_ai') && has('openinference')),
+  }
+}
