@@ -55,6 +55,8 @@ export interface Draw {
   readonly spanNames: 'hermes' | 'semconv'
   readonly agentName: SafeText | undefined
   readonly projectName: SafeText | undefined
+  /** Write the turn's usage on the root too. */
+  readonly usageOnRoot: boolean
 }
 
 /**

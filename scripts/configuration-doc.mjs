@@ -1,0 +1,179 @@
+// docs/configuration.md, out of the tables that the program itself reads.
+import { BACKEND_FIELDS } from '../dist/config/backend-types.js'
+import { KEY_NAMES, KEY_ROWS, variableOf } from '../dist/config/keys.js'
+import { BACKENDS } from '../dist/pipeline/backends.js'
+
+const INTRO = `# Configuration
+
+Without any configuration hookspan writes traces to a local log and sends nothing anywhere. Everything below is optional.
+
+## Where values come from
+
+Each source wins over those before it, key by key; the two maps, \`resource_attributes\` and \`global_tags\`, are put
+together entry by entry.
+
+1. the defaults;
+2. the file: the one that \`HOOKSPAN_CONFIG\` names, else \`$XDG_CONFIG_HOME/hookspan/config.yaml\` (that is
+   \`~/.config/hookspan/config.yaml\`; \`config.yml\` and \`config.json\` are read, too);
+3. the environment: OpenTelemetry's own variables, then \`HOOKSPAN_<KEY>\`;
+4. options given in code.
+
+The working directory is never looked at, and \`HOOKSPAN_CONFIG\` has to be an absolute path (\`~/\` is fine). An agent is
+often started inside a repository that somebody else wrote; a file in there must not be able to send your prompts
+to a place of its author's choice. For the same reason a backend whose address cannot be used is left out: it never
+falls back to a default address.
+
+\`hookspan config\` shows every value that is in force and where it came from; \`hookspan config --check\` fails when something
+in the configuration is wrong. Anything wrong is one line on standard error, and the next lower source counts:
+
+\`\`\`text
+config: root_span_ttl_ms: expected a number ≥ 0, got "soon" (config.yaml line 7); using 600000
+\`\`\`
+
+A file that cannot be parsed disables nothing but itself. A blank value, in a file or in a variable, is the same as none.
+
+## An example
+
+\`\`\`yaml
+content_capture: full
+sample_rate: 0.25
+resource_attributes:
+  deployment.environment.name: \${STAGE:-development}
+backends:
+  - type: phoenix
+  - type: otlp
+    endpoint: https://collector.example.com
+    headers:
+      authorization: Bearer \${COLLECTOR_TOKEN}
+\`\`\`
+
+YAML 1.2, or JSON. \`\${NAME}\` and \`\${NAME:-default}\` in any text stand for an environment variable, \`$\${\` for the characters
+themselves. A variable that is not set is reported, and what needed it is left out.
+`
+
+function row(...cells) {
+  return `| ${cells.map(cell => cell.replaceAll('|', '\\|')).join(' | ')} |`
+}
+
+function table(heads, rows) {
+  return [row(...heads), row(...heads.map(() => '---')), ...rows.map(cells => row(...cells))].join('\n')
+}
+
+const code = text => `\`${text}\``
+
+function defaultOf({ default: value, fromHost, follows, type }) {
+  if (follows) return `as ${code(follows)}`
+  const own = typeof value === 'object' ? Object.values(value).join(', ') : value
+  const shown = own === undefined || own === '' ? (type === 'prometheus' ? 'off' : 'none') : code(own)
+  return fromHost ? `the host's name, else ${shown}` : shown
+}
+
+function rangeOf({ type, min, max, values }) {
+  if (values) return ` (${type === 'list' ? 'list of ' : ''}${values.map(code).join(', ')})`
+  if (max !== undefined) return ` (${min} to ${max})`
+  return min === undefined ? '' : ` (${type === 'integer' ? 'whole number, ' : ''}≥ ${min})`
+}
+
+function keyTable() {
+  const rows = KEY_NAMES.map(key => {
+    const { about, ...rest } = KEY_ROWS[key]
+    return [code(key), defaultOf(rest), code(variableOf(key)), about + rangeOf(rest)]
+  })
+  return table(['key', 'default', 'environment', 'meaning'], rows)
+}
+
+const OTEL_NOTES = {
+  OTEL_SDK_DISABLED: '`true` switches off',
+  OTEL_RESOURCE_ATTRIBUTES: '`name=value,…`, percent-encoded; `service.name` in it is the name of the service',
+  OTEL_TRACES_SAMPLER:
+    '`always_on`, `always_off`, `traceidratio`, and the same with `parentbased_`; always parent-based here',
+  OTEL_TRACES_SAMPLER_ARG: 'the ratio',
+  OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: 'caps what the defaults and the file say',
+  OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT:
+    '`true`, `SPAN_ONLY`, `SPAN_AND_EVENT`: full; `false`, `NO_CONTENT`, `EVENT_ONLY`: off',
+  OTEL_METRICS_EXPORTER: '`prometheus` among them switches it on',
+  'OTEL_{TRACES,METRICS,LOGS}_EXPORTER': '`otlp`, `none`; for traces also `console`',
+}
+
+function otelTable() {
+  const fed = new Map()
+  for (const key of KEY_NAMES) {
+    for (const name of KEY_ROWS[key].otel ?? []) fed.set(name, [...(fed.get(name) ?? []), code(key)])
+  }
+  const rows = [...fed].map(([name, keys]) => [code(name), keys.join(', '), OTEL_NOTES[name] ?? ''])
+  return table(['variable', 'key', 'how it is read'], rows)
+}
+
+function fieldTable() {
+  return table(
+    ['field', 'meaning'],
+    Object.entries(BACKEND_FIELDS).map(([field, about]) => [code(field), about]),
+  )
+}
+
+function defaultEndpoint({ endpoint, options }) {
+  const defaults = Object.fromEntries(Object.entries(options).map(([field, option]) => [field, option.default]))
+  const url = endpoint(defaults)
+  return url === undefined ? '' : code(url)
+}
+
+function ownField([field, { about, default: value, required }]) {
+  const notes = [required ? 'required' : undefined, value === undefined ? undefined : `default ${code(value)}`]
+  const extra = notes.filter(note => note !== undefined).join(', ')
+  return `${code(field)}: ${about}${extra ? ` (${extra})` : ''}`
+}
+
+function typeTable() {
+  const rows = Object.entries(BACKENDS).map(([type, row]) => {
+    const signals = [row.traces ? 'traces' : undefined, row.metrics ? 'metrics' : undefined]
+    return [
+      code(type),
+      [row.about, row.note]
+        .filter(text => text !== undefined)
+        .join('. ')
+        .replaceAll('<', '&lt;'),
+      row.transport === 'http' ? defaultEndpoint(row) : '',
+      row.transport === 'http' ? `${code(row.protocol)}${row.onlyProtocol ? ' only' : ''}` : '',
+      signals.filter(signal => signal !== undefined).join(', '),
+      Object.entries(row.options).map(ownField).join('<br>'),
+    ]
+  })
+  return table(['type', 'is', 'default endpoint', 'protocol', 'takes', 'fields of its own'], rows)
+}
+
+/** The page, ending in a line break. */
+export function configurationDoc() {
+  return `<!-- Generated by \`npm run docs\`: edit src/config/keys.ts or scripts/configuration-doc.mjs instead. -->
+
+${INTRO}
+## Keys
+
+Durations are milliseconds (\`_ms\`). In a variable a list is separated by commas (\`redact_patterns\`: by line breaks), a map
+is \`name=value,…\`, and backends are written in short, such as \`HOOKSPAN_BACKENDS=console,phoenix=http://127.0.0.1:6006\`.
+
+${keyTable()}
+
+## Backends
+
+\`backends\` is a list. Each entry has a \`type\`, and whatever of these fields is to differ from what the type prefers:
+
+${fieldTable()}
+
+Every field can be named with \`_env\` instead: \`api_key_env: PHOENIX_API_KEY\` reads \`api_key\` from that variable, so that
+the file holds no secret. Credentials inside an address (\`https://user:password@…\`) become a header. An entry can also be
+written in short: \`console\`, \`file=/tmp/spans.jsonl\`, \`phoenix=http://127.0.0.1:6006\`, or an address alone for \`otlp\`.
+
+${typeTable()}
+
+## OpenTelemetry's variables
+
+They win over the file, and \`HOOKSPAN_<KEY>\` wins over them.
+
+${otelTable()}
+
+Where no \`backends\` are configured at all, \`OTEL_EXPORTER_OTLP_ENDPOINT\` (or that of a signal) makes one backend \`otlp\`, with its
+headers, timeout, compression, protocol and certificate; where those of metrics differ from those of traces, there is a second
+one, \`otlp-metrics\`. \`OTEL_TRACES_EXPORTER=console\` adds a backend \`console\`; \`none\` switches a signal off. An empty list,
+\`backends: []\`, keeps these variables from sending anything anywhere.
+`
+}

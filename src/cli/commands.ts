@@ -1,0 +1,31 @@
+import type { Command } from './command.ts'
+
+/** A row of the table of commands. A command's code is loaded only when it runs. */
+export interface CommandRow {
+  readonly name: string
+  readonly summary: string
+  load(): Promise<Command>
+}
+
+export const COMMANDS: readonly CommandRow[] = [
+  {
+    name: 'demo',
+    summary: 'see traces without an agent, a server or an account',
+    load: async () => (await import('./commands/demo.ts')).demo,
+  },
+  {
+    name: 'replay',
+    summary: 'turn files of hook records into traces',
+    load: async () => (await import('./commands/replay.ts')).replay,
+  },
+  {
+    name: 'tree',
+    summary: 'draw stored traces as trees',
+    load: async () => (await import('./commands/tree.ts')).tree,
+  },
+  {
+    name: 'config',
+    summary: 'the configuration in force, and where it comes from',
+    load: async () => (await import('./commands/config.ts')).config,
+  },
+]

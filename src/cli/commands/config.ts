@@ -1,0 +1,47 @@
+import { parseArgs } from 'node:util'
+import { resolveConfig } from '../../config/resolve.ts'
+import { showConfig, type ShownKey } from '../../config/show.ts'
+import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+
+const USAGE = `Usage: hookspan config [--check] [--json]
+
+Prints the configuration in force: every key, its value and where the value came from. Secrets are shown as <set>.
+
+  --check   print only what is wrong, and exit with 1 if anything is
+  --json    one JSON object: {"values": [{key, value, source}], "problems": [{level, key, message}]}
+`
+
+export const config: Command = { name: 'config', summary: 'the configuration in force, and where it comes from', usage: USAGE, run }
+
+export function run(args: string[], io: CommandIo): Promise<number> {
+  return runCommand(config, args, io, async () => {
+    const { values, positionals } = parseArgs({
+      args,
+      allowPositionals: true,
+      options: { check: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+    })
+    if (positionals.length > 0) throw new WrongUse(`expected no argument, got ${JSON.stringify(positionals[0])}`)
+    return show(values, io)
+  })
+}
+
+function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo): number {
+  const resolution = resolveConfig({ env: io.env, home: io.home })
+  const { problems } = resolution
+  const shown = showConfig(resolution)
+  if (json) io.stdout.write(`${JSON.stringify({ values: shown, problems })}\n`)
+  else {
+    if (!check) io.stdout.write(`${table(shown)}\n`)
+    for (const { message } of problems) io.stderr.write(`hookspan: ${message}\n`)
+    if (check && problems.length === 0) io.stdout.write('The configuration is good.\n')
+  }
+  return check && problems.length > 0 ? EXIT.failed : EXIT.ok
+}
+
+function table(shown: readonly ShownKey[]): string {
+  const keyWidth = Math.max(...shown.map(({ key }) => key.length))
+  const valueWidth = Math.min(48, Math.max(...shown.map(({ value }) => value.length)))
+  return shown
+    .map(({ key, value, source }) => `${key.padEnd(keyWidth)}  ${value.padEnd(valueWidth)}  ${source}`.trimEnd())
+    .join('\n')
+}

@@ -1,0 +1,13 @@
+import type { CommandIo } from './command.ts'
+
+/** Wider lines than these are hard to follow with the eye. */
+const MOST_COLUMNS = 160
+const PIPED_COLUMNS = 120
+
+/** How to draw on this output: colours only where somebody sees them, or asks for them. */
+export function lookOf({ stdout, env }: Pick<CommandIo, 'stdout' | 'env'>): { width: number; color: boolean } {
+  const wantsNone = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
+  const forced = env['FORCE_COLOR'] ?? ''
+  const color = !wantsNone && (stdout.isTTY || (forced !== '' && forced !== '0'))
+  return { width: Math.min(MOST_COLUMNS, stdout.columns ?? PIPED_COLUMNS), color }
+}

@@ -1,0 +1,7 @@
+#!/usr/bin/env node
+import { dispatch } from './dispatch.ts'
+import { processIo } from './process-io.ts'
+
+// Not process.exit: it would cut off what stdout, a pipe, has not taken yet.
+const exitCode = await dispatch(process.argv.slice(2), processIo())
+process.exitCode ||= exitCode

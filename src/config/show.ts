@@ -1,0 +1,72 @@
+import { isShownField } from './backend-types.ts'
+import { shownUrl } from './endpoint.ts'
+import { KEY_NAMES, KEY_ROWS, type KeyName } from './keys.ts'
+import { showName } from './problems.ts'
+import type { BackendConfig, ConfigSource, PrometheusAddress, Resolution } from './types.ts'
+
+/** A line of `hookspan config`. No secret is in it. */
+export interface ShownKey {
+  /** `sample_rate`; a backend has a line of its own: `backends[0]`. */
+  readonly key: string
+  readonly value: string
+  /** `default`, `config.yaml line 7`, `HOOKSPAN_SAMPLE_RATE`, `code` */
+  readonly source: string
+}
+
+const SET = '<set>'
+
+/** What is in force and where it came from, in the order of the table; secrets as `<set>`. */
+export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): readonly ShownKey[] {
+  return KEY_NAMES.flatMap(key => {
+    const source = showSource(resolution.sources.get(key))
+    const { backends } = resolution.config
+    if (key !== 'backends' || backends.length === 0) {
+      return [{ key, value: showValue(key, resolution.config[key]), source }]
+    }
+    return backends.map((backend, index) => ({ key: `backends[${index}]`, value: showBackend(backend), source }))
+  })
+}
+
+function showSource(source: ConfigSource | undefined): string {
+  if (!source || source.from === 'default') return source?.detail ? `default (${source.detail})` : 'default'
+  return source.detail ?? source.from
+}
+
+function showValue(key: KeyName, value: unknown): string {
+  if (value === undefined) return KEY_ROWS[key].type === 'prometheus' ? 'off' : 'none'
+  if (typeof value !== 'object' || value === null) return String(value)
+  if (KEY_ROWS[key].type === 'prometheus') return showAddress(value as PrometheusAddress)
+  const size = Object.keys(value).length
+  if (size === 0) return 'none'
+  if (KEY_ROWS[key].private) return `${SET} (${size})`
+  return Array.isArray(value) ? value.join(', ') : showPairs(value as Record<string, string>)
+}
+
+function showAddress({ host, port }: PrometheusAddress): string {
+  return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+function showPairs(map: Readonly<Record<string, string>>): string {
+  return Object.entries(map)
+    .map(([name, value]) => `${name}=${value}`)
+    .join(', ')
+}
+
+function showBackend({ type, name, endpoint, headers, options, ...rest }: BackendConfig): string {
+  const own = Object.entries(options).map(([option, value]) => [showName(option), showOption(option, value)] as const)
+  const fields: Record<string, unknown> = {
+    type,
+    ...(name === type ? {} : { name }),
+    ...(endpoint === undefined ? {} : { endpoint: shownUrl(endpoint) ?? SET }),
+    ...rest,
+    ...Object.fromEntries(own),
+  }
+  const shownHeaders = Object.keys(headers).map(header => `${showName(header)}: ${SET}`)
+  const parts = Object.entries(fields).map(([field, value]) => `${field}=${String(value)}`)
+  return [...parts, ...(shownHeaders.length > 0 ? [`headers={${shownHeaders.join(', ')}}`] : [])].join(' ')
+}
+
+function showOption(option: string, value: string): string {
+  if (!isShownField(option)) return SET
+  return option === 'base_url' ? (shownUrl(value) ?? SET) : value
+}

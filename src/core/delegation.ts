@@ -1,0 +1,137 @@
+import type { SubagentStart, SubagentStop } from '../contract/index.ts'
+import { BoundedMap } from './bounded-map.ts'
+import { idOf } from './record-ids.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+
+/** A child agent that was delegated to, from `subagent_start` until its own turn is over. */
+export interface Delegation {
+  readonly host: string
+  readonly open: OpenSpan
+  readonly childSessionId: string | undefined
+  readonly childSubagentId: string | undefined
+  readonly role: unknown
+  readonly parentSessionId: string | undefined
+  /** `subagent_stop` was seen, or we ended the span. */
+  stopped: boolean
+  /** Turns of the child that are open now. */
+  readonly childTurns: Set<Turn>
+  childSeen: boolean
+}
+
+const DELEGATIONS_LIMIT = 10_000
+/** Stops that were seen, to know a repeated one. */
+const STOPPED_LIMIT = 2000
+
+type ChildIds = Pick<SubagentStart & SubagentStop, 'child_session_id' | 'child_subagent_id'>
+
+function sessionKey(host: string, id: string): string {
+  return `${host}\u0000session\u0000${id}`
+}
+
+function subagentKey(host: string, id: string): string {
+  return `${host}\u0000subagent\u0000${id}`
+}
+
+/** Which child belongs to which delegation: found by either of the child's ids, because a stop may carry only one. */
+export class DelegationRegistry {
+  readonly #delegations: BoundedMap<string, Delegation>
+  readonly #stopped = new BoundedMap<string, true>(STOPPED_LIMIT)
+
+  /** @param onEvict ends the span of a delegation that is forgotten */
+  constructor(onEvict: (delegation: Delegation) => void) {
+    this.#delegations = new BoundedMap(DELEGATIONS_LIMIT, onEvict)
+  }
+
+  add(open: OpenSpan, payload: SubagentStart, parentSessionId: string | undefined): Delegation {
+    const delegation: Delegation = {
+      host: open.turn.host,
+      open,
+      childSessionId: idOf(payload.child_session_id),
+      childSubagentId: idOf(payload.child_subagent_id),
+      role: payload.child_role,
+      parentSessionId,
+      stopped: false,
+      childTurns: new Set(),
+      childSeen: false,
+    }
+    for (const key of this.#keys(delegation)) this.#delegations.set(key, delegation)
+    return delegation
+  }
+
+  find(host: string, ids: ChildIds): Delegation | undefined {
+    const session = idOf(ids.child_session_id)
+    const subagent = idOf(ids.child_subagent_id)
+    return (
+      (session === undefined ? undefined : this.#delegations.get(sessionKey(host, session))) ??
+      (subagent === undefined ? undefined : this.#delegations.get(subagentKey(host, subagent)))
+    )
+  }
+
+  /** The delegation that a new turn of this session is the work of. */
+  forChild(host: string, sessionId: string | undefined): Delegation | undefined {
+    return sessionId === undefined ? undefined : this.#delegations.get(sessionKey(host, sessionId))
+  }
+
+  /** A stop that had no delegation: its repeat must not count again. */
+  noteStopped(host: string, ids: ChildIds): void {
+    const session = idOf(ids.child_session_id)
+    const subagent = idOf(ids.child_subagent_id)
+    if (session !== undefined) this.#stopped.set(sessionKey(host, session), true)
+    if (subagent !== undefined) this.#stopped.set(subagentKey(host, subagent), true)
+  }
+
+  wasStopped(host: string, ids: ChildIds): boolean {
+    const session = idOf(ids.child_session_id)
+    const subagent = idOf(ids.child_subagent_id)
+    return (
+      (session !== undefined && this.#stopped.has(sessionKey(host, session))) ||
+      (subagent !== undefined && this.#stopped.has(subagentKey(host, subagent)))
+    )
+  }
+
+  /** Of an open span, when it is a delegation's. */
+  of(open: OpenSpan): Delegation | undefined {
+    const delegation = this.find(open.turn.host, open.start as ChildIds)
+    return delegation?.open === open ? delegation : undefined
+  }
+
+  stop(delegation: Delegation): void {
+    delegation.stopped = true
+    for (const key of this.#keys(delegation)) this.#stopped.set(key, true)
+    this.#forgetWhenOver(delegation)
+  }
+
+  childStarted(delegation: Delegation, turn: Turn): void {
+    delegation.childSeen = true
+    delegation.childTurns.add(turn)
+  }
+
+  childEnded(delegation: Delegation, turn: Turn): void {
+    delegation.childTurns.delete(turn)
+    this.#forgetWhenOver(delegation)
+  }
+
+  /** Whether the span must stay open although its parent's turn is over: the child runs, or is still to start. */
+  outlivesTurn(open: OpenSpan): boolean {
+    const delegation = this.of(open)
+    return delegation !== undefined && (!delegation.childSeen || delegation.childTurns.size > 0)
+  }
+
+  forget(delegation: Delegation): void {
+    for (const key of this.#keys(delegation)) {
+      if (this.#delegations.get(key) === delegation) this.#delegations.delete(key)
+    }
+  }
+
+  /** The entry serves the child's own turn, also when the stop came first. */
+  #forgetWhenOver(delegation: Delegation): void {
+    if (delegation.stopped && delegation.childSeen && delegation.childTurns.size === 0) this.forget(delegation)
+  }
+
+  #keys({ host, childSessionId, childSubagentId }: Delegation): string[] {
+    const keys: string[] = []
+    if (childSessionId !== undefined) keys.push(sessionKey(host, childSessionId))
+    if (childSubagentId !== undefined) keys.push(subagentKey(host, childSubagentId))
+    return keys
+  }
+}

@@ -1,0 +1,52 @@
+import type { Report } from './report.ts'
+
+/** Beyond this many distinct causes only the count goes on: a host that fails in ever new words must not flood stderr. */
+const CAUSES_LIMIT = 100
+
+/**
+ * The fail-open boundary, and the only place of the hot path that catches. What throws inside becomes one line per
+ * distinct cause and a count; the host sees nothing.
+ */
+export class Guard {
+  readonly #report: Report
+  /** Makes an error's text fit to be written: an error can carry what an agent said. */
+  readonly #clean: (text: string) => string
+  readonly #causes = new Set<string>()
+  #count = 0
+
+  constructor(report: Report, clean: (text: string) => string) {
+    this.#report = report
+    this.#clean = clean
+  }
+
+  /** How often something was caught. */
+  get count(): number {
+    return this.#count
+  }
+
+  run<Result>(site: string, body: () => Result, fallback: Result): Result {
+    try {
+      return body()
+    } catch (error) {
+      this.note(site, error)
+      return fallback
+    }
+  }
+
+  note(site: string, error: unknown): void {
+    this.#count += 1
+    const cause = `${site}: ${this.#describe(error)}`
+    if (this.#causes.has(cause) || this.#causes.size >= CAUSES_LIMIT) return
+    this.#causes.add(cause)
+    this.#report.warn(`${cause}; the hook is counted as an error, the agent is not affected`)
+  }
+
+  /** Even an error's name and message can be getters that throw. */
+  #describe(error: unknown): string {
+    try {
+      return this.#clean(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+    } catch {
+      return 'an error that cannot be read'
+    }
+  }
+}

@@ -1,0 +1,205 @@
+import type { HookResult, SessionEnd, SubagentStop } from '../contract/index.ts'
+import type { AnyDefinition } from '../spans/index.ts'
+import { finalStatusOf } from '../spans/session.ts'
+import { skill } from '../spans/skill.ts'
+import { type SkillEvidence, skillOf } from '../spans/skill-evidence.ts'
+import { toolOutcomeOf } from '../spans/tool-outcome.ts'
+import { isEndOf } from './api-attempts.ts'
+import type { HookStarts } from './hook-starts.ts'
+import { parentOf } from './parents.ts'
+import type { CoreParts, Incoming } from './parts.ts'
+import { saidDuration } from './span-times.ts'
+import { isQueued, slot } from './span-tracker.ts'
+import type { EndedMark, OpenSpan, Turn } from './turn.ts'
+
+/** For records that a key identifies, so that their time need not. */
+const LATER_THAN_NOTHING = Number.NEGATIVE_INFINITY
+
+interface Remembered {
+  readonly of: Turn['ended']
+  readonly ended: EndedMark
+}
+
+/** What a record that ends something does; an end opens no turn, but for a tool whose start was never seen. */
+export class HookEnds {
+  readonly #parts: CoreParts
+  readonly #starts: HookStarts
+
+  constructor(parts: CoreParts, starts: HookStarts) {
+    this.#parts = parts
+    this.#starts = starts
+  }
+
+  /** `on_session_end`: the turn is over, whatever is still open in it. */
+  session({ fired, ids, host, isExplicit }: Incoming): HookResult {
+    const { registry, lifecycle, onTurnEnd } = this.#parts
+    const turn = registry.find(host, ids, false)
+    if (turn === undefined) {
+      return registry.findEnded(host, ids, isExplicit ? fired.at : LATER_THAN_NOTHING, false) ? 'duplicate' : 'ignored'
+    }
+    const payload = fired.payload as SessionEnd
+    lifecycle.finish(turn, { at: fired.at, finalStatus: finalStatusOf(payload), payload, descendants: 'turn_ended' })
+    onTurnEnd()
+    return 'ok'
+  }
+
+  /** `subagent_stop`: found by the child's ids, because the parent may be in another turn by now. */
+  subagent(definition: AnyDefinition, incoming: Incoming): HookResult {
+    const { delegations, tracker, spanSweep, lifecycle } = this.#parts
+    const { fired, host } = incoming
+    const payload = fired.payload as SubagentStop
+    const delegation = delegations.find(host, payload)
+    if (delegation === undefined || delegation.stopped) {
+      if (delegation?.stopped || delegations.wasStopped(host, payload)) return 'duplicate'
+      const result = this.#span(definition, incoming)
+      delegations.noteStopped(host, payload)
+      return result
+    }
+    spanSweep.forget(delegation.open)
+    if (!delegation.open.turn.over) lifecycle.touch(delegation.open.turn, fired.at)
+    tracker.end(delegation.open, fired)
+    delegations.stop(delegation)
+    return 'ok'
+  }
+
+  /** Every other end. */
+  span(definition: AnyDefinition, incoming: Incoming): HookResult {
+    return this.#span(definition, incoming)
+  }
+
+  #span(definition: AnyDefinition, incoming: Incoming): HookResult {
+    const { registry, guard } = this.#parts
+    const { fired, ids, host } = incoming
+    const key = guard.run(fired.hook, () => definition.key(fired.payload), undefined)
+    const turn = registry.find(host, ids, false)
+    if (key === undefined) return this.#withoutStart(definition, key, turn, incoming)
+    const open = this.#find(turn, definition, key, incoming)
+    if (open !== undefined) return this.#end(open, incoming)
+    const mark = this.#markOf(turn, definition, key, incoming)
+    if (mark === undefined) return this.#withoutStart(definition, key, turn, incoming)
+    if (mark.ended.byHost) return 'duplicate'
+    // We ended the span before its host did: what it says now can only be counted.
+    this.#parts.tracker.countOnly(definition, fired, turn, true)
+    mark.of.set(slot(definition, key), { ...mark.ended, byHost: true })
+    return 'ok'
+  }
+
+  #end(open: OpenSpan, { fired }: Incoming): HookResult {
+    const { tracker, lifecycle, spanSweep } = this.#parts
+    lifecycle.touch(open.turn, fired.at)
+    spanSweep.forget(open)
+    tracker.end(open, fired)
+    if (open.kind === 'tool') this.#openSkill(open, { fired })
+    lifecycle.closeWhenEmpty(open.turn)
+    return 'ok'
+  }
+
+  #find(turn: Turn | undefined, definition: AnyDefinition, key: string, incoming: Incoming): OpenSpan | undefined {
+    const { tracker } = this.#parts
+    const { fired, ids } = incoming
+    const fits = (open: OpenSpan | undefined): OpenSpan | undefined =>
+      open !== undefined && (open.kind !== 'api' || isEndOf(open, fired.payload)) ? open : undefined
+    const found = turn && fits(tracker.find(turn, definition, key))
+    if (found !== undefined || ids.turnId !== undefined || turn === undefined) return found
+    // Some hosts leave the turn id out of an end: it may belong to another open turn of the session.
+    for (const other of turn.session.turns) {
+      const elsewhere = fits(tracker.find(other, definition, key))
+      if (elsewhere !== undefined) return elsewhere
+    }
+    return undefined
+  }
+
+  /** What is remembered of a span that has ended already, in an open turn or in one that is over. */
+  #markOf(turn: Turn | undefined, definition: AnyDefinition, key: string, incoming: Incoming): Remembered | undefined {
+    const { fired, ids, host, isExplicit } = incoming
+    const of = (turn ?? this.#parts.registry.findEnded(host, ids, LATER_THAN_NOTHING, false))?.ended
+    const ended = of?.get(slot(definition, key))
+    if (of === undefined || ended === undefined) return undefined
+    const isSame = !isQueued(key) || (isExplicit && fired.at === ended.endAt)
+    return isSame ? { of, ended } : undefined
+  }
+
+  /** No start was seen: a span is made up where that tells something true, else the end only counts. */
+  #withoutStart(
+    definition: AnyDefinition,
+    key: string | undefined,
+    turn: Turn | undefined,
+    incoming: Incoming,
+  ): HookResult {
+    const { fired } = incoming
+    const duration = saidDuration(definition.kind, fired.payload)
+    const isFailure = fired.hook === 'api_request_error'
+    const isTool = definition.kind === 'tool'
+    const canDraw = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval'
+    if (canDraw && (duration !== undefined || isFailure)) {
+      const startAt = fired.at - (duration ?? 0)
+      const home = turn ?? this.#homeOfLate(incoming) ?? (isTool ? this.#starts.turnFor(definition, incoming, startAt) : undefined)
+      if (home !== undefined) return this.#drawRetroactive(home, definition, key, startAt, incoming)
+      if (isFailure) return this.#drawRetroactive(this.#standAlone(incoming), definition, key, startAt, incoming)
+    }
+    if (turn === undefined && (isTool || definition.kind === 'llm')) return 'ignored'
+    this.#parts.tracker.countOnly(definition, fired, turn, false)
+    if (turn !== undefined && key !== undefined) this.#mark(turn, definition, key, fired.at)
+    return 'ok'
+  }
+
+  #homeOfLate({ fired, ids, host }: Incoming): Turn | undefined {
+    const { registry, lifecycle } = this.#parts
+    const ended = registry.findEnded(host, ids, fired.at, false)
+    return ended && lifecycle.openRootless(ended.session, ids, fired, ended)
+  }
+
+  #standAlone({ fired, ids, host }: Incoming): Turn {
+    const { registry, lifecycle } = this.#parts
+    return lifecycle.openRootless(registry.session(host, ids), ids, fired, undefined)
+  }
+
+  #drawRetroactive(
+    turn: Turn,
+    definition: AnyDefinition,
+    key: string,
+    startAt: number,
+    incoming: Incoming,
+  ): HookResult {
+    const { tracker, options, lifecycle } = this.#parts
+    const { fired } = incoming
+    lifecycle.touch(turn, fired.at)
+    const open = tracker.start(turn, definition, fired, {
+      key,
+      parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
+      startAt,
+      isExplicit: incoming.isExplicit,
+      retroactive: startAt < fired.at ? 'computed' : 'instant',
+    })
+    tracker.end(open, fired)
+    if (open.kind === 'tool') this.#openSkill(open, { fired })
+    lifecycle.closeWhenEmpty(turn)
+    return 'ok'
+  }
+
+  /** A repeat of an end that only counted must not count again. */
+  #mark(turn: Turn, definition: AnyDefinition, key: string, at: number): void {
+    const context = turn.root?.span.spanContext()
+    if (context !== undefined) turn.ended.set(slot(definition, key), { context, startAt: at, endAt: at, attempt: 0, byHost: true })
+  }
+
+  /** A tool that loaded a skill opens a window that lasts as long as the turn. */
+  #openSkill(open: OpenSpan, { fired }: Pick<Incoming, 'fired'>): void {
+    const { tracker, options, guard } = this.#parts
+    const { turn } = open
+    if (!options.skillSpans || turn.root === undefined || turn.over) return
+    const evidence = guard.run(fired.hook, () => this.#loadedSkill(open, { fired }), undefined)
+    if (evidence === undefined || tracker.find(turn, skill, evidence.name) !== undefined) return
+    tracker.start(turn, skill, { ...fired, payload: evidence as unknown as Readonly<Record<string, unknown>> }, {
+      key: evidence.name,
+      parent: parentOf(turn, skill, {}, options.delegatingTools),
+      startAt: fired.at,
+      isExplicit: false,
+    })
+  }
+
+  #loadedSkill(open: OpenSpan, { fired }: Pick<Incoming, 'fired'>): SkillEvidence | undefined {
+    const evidence = skillOf((open.start ?? fired.payload) as Readonly<Record<string, unknown>>)
+    return evidence !== undefined && toolOutcomeOf(fired).outcome === 'completed' ? evidence : undefined
+  }
+}

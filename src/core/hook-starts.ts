@@ -1,0 +1,191 @@
+import type { HookResult, SessionStart, SubagentStart } from '../contract/index.ts'
+import type { AnyDefinition } from '../spans/index.ts'
+import { sessionStartAttributes } from '../spans/session.ts'
+import type { SpanAttributes } from '../spans/span-definition.ts'
+import { nextAttempt } from './api-attempts.ts'
+import type { CoreParts, Incoming } from './parts.ts'
+import { parentOf } from './parents.ts'
+import { isQueued, slot } from './span-tracker.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+import { rememberedAttributes, rotatedIdentity } from './turn-identity.ts'
+import { foldStart } from './turn-summary.ts'
+
+/** Beyond this the turn's oldest open span is ended, marked and counted. */
+const OPEN_SPANS_LIMIT = 10_000
+
+/** What a record that starts something does: which turn it belongs to, and which span it opens there. */
+export class HookStarts {
+  readonly #parts: CoreParts
+
+  constructor(parts: CoreParts) {
+    this.#parts = parts
+  }
+
+  /** `on_session_start`: opens the turn's root, or adds to the one that is open. */
+  session(incoming: Incoming): HookResult {
+    const { registry, lifecycle } = this.#parts
+    const { fired, ids, host } = incoming
+    const session = registry.session(host, ids)
+    const isRepeat = session.started && incoming.isExplicit && fired.at <= session.lastEndAt
+    session.started = true
+    const open = registry.find(host, ids, true)
+    if (open !== undefined) return this.#supply(open, incoming)
+    if (isRepeat) return 'duplicate'
+    if (ids.turnId !== undefined) this.#interrupt(session.main, fired.at)
+    lifecycle.open(session, ids, ambiguousWithoutId(incoming), { isSide: false })
+    return 'ok'
+  }
+
+  /** `pre_llm_call`: begins a turn, so another one of its session that is still open was interrupted. */
+  turn(definition: AnyDefinition, incoming: Incoming): HookResult {
+    const { registry } = this.#parts
+    const { fired, ids, host } = incoming
+    const session = registry.session(host, ids)
+    const known = registry.find(host, ids, true)
+    if (known === undefined) {
+      const late = incoming.isExplicit ? this.#late(incoming, true) : undefined
+      if (late !== undefined) return this.#open(late, definition, incoming)
+    }
+    if (session.main !== known) this.#interrupt(session.main, fired.at)
+    const turn = known ?? this.#parts.lifecycle.open(session, ids, ambiguousWithoutId(incoming), { isSide: false })
+    if (turn.root !== undefined && turn.session === session) session.main = turn
+    this.#learn(turn, incoming)
+    return this.#open(turn, definition, incoming)
+  }
+
+  /** Every other start. */
+  span(definition: AnyDefinition, incoming: Incoming): HookResult {
+    return this.#open(this.turnFor(definition, incoming), definition, incoming)
+  }
+
+  /** The turn that a record belongs to, opened where there is none. */
+  turnFor(definition: AnyDefinition, incoming: Incoming, startAt?: number): Turn {
+    const { registry, lifecycle } = this.#parts
+    const { fired, ids, host } = incoming
+    const turn = registry.find(host, ids, false) ?? this.#late(incoming, false)
+    if (turn !== undefined) return turn
+    const session = registry.session(host, ids)
+    if (definition.kind === 'auxiliary') return lifecycle.openRootless(session, ids, fired, undefined)
+    const how = { isSide: session.main !== undefined, ...(startAt === undefined ? {} : { startAt }) }
+    return lifecycle.open(session, ids, ambiguousWithoutId(incoming), how)
+  }
+
+  #open(turn: Turn, definition: AnyDefinition, incoming: Incoming): HookResult {
+    const { tracker, lifecycle, options, guard } = this.#parts
+    const { fired, ids } = incoming
+    const key = guard.run(fired.hook, () => definition.key(fired.payload), undefined)
+    if (key === undefined) return 'ignored'
+    if (this.#isRepeat(turn, definition, key, incoming)) return 'duplicate'
+    lifecycle.touch(turn, fired.at)
+    turn.taskId ??= ids.taskId
+    const predecessor = isQueued(key) ? undefined : tracker.find(turn, definition, key)
+    if (predecessor !== undefined) this.#parts.abandon(predecessor, 'superseded', fired.at)
+    if (turn.stack.size >= OPEN_SPANS_LIMIT) this.#evictOldest(turn, fired.at)
+    const attempt = definition.kind === 'api' ? nextAttempt(turn, key, fired.payload) : undefined
+    const extra = this.#extra(turn, incoming, attempt)
+    const open = tracker.start(turn, definition, fired, {
+      key,
+      parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
+      startAt: fired.at,
+      isExplicit: incoming.isExplicit,
+      ...(attempt === undefined ? {} : { attempt }),
+      ...(extra === undefined ? {} : { attributes: extra }),
+    })
+    guard.run(fired.hook, () => foldStart(turn.totals, fired, options.draw, isDrawn(turn)), undefined)
+    this.#watch(open, incoming)
+    return 'ok'
+  }
+
+  #extra(turn: Turn, { ids }: Incoming, attempt: number | undefined): SpanAttributes | undefined {
+    const { draw } = this.#parts.options
+    const rotated = rotatedIdentity(draw, turn, ids.sessionId)
+    if (rotated === undefined && attempt === undefined) return undefined
+    return {
+      ...rotated,
+      ...(attempt === undefined ? {} : { [draw.names.own.apiAttempt]: attempt }),
+    }
+  }
+
+  /** The same start once more: redelivered, or late although its span has come and gone. */
+  #isRepeat(turn: Turn, definition: AnyDefinition, key: string, { fired, isExplicit }: Incoming): boolean {
+    if (!isExplicit || isQueued(key)) return false
+    const open = this.#parts.tracker.find(turn, definition, key)
+    const ended = turn.ended.get(slot(definition, key))
+    const retry = Number(fired.payload['retry_count'])
+    if (open !== undefined) {
+      return open.startIsExplicit && open.startAt === fired.at && !(retry > open.attempt)
+    }
+    if (ended === undefined || retry > ended.attempt) return false
+    return fired.at === ended.startAt || fired.at < ended.endAt
+  }
+
+  /** Delegations and approvals have a limit of their own; a child may have started before its delegation was told. */
+  #watch(open: OpenSpan, { fired, ids, host }: Incoming): void {
+    const { spanSweep, delegations, options, registry } = this.#parts
+    if (open.kind !== 'subagent' && open.kind !== 'approval') return
+    spanSweep.touch(open, fired.at, options.now())
+    if (open.kind === 'approval') return
+    const payload = fired.payload as SubagentStart
+    const delegation = delegations.add(open, payload, ids.sessionId)
+    if (delegation.childSessionId === undefined) return
+    const child = registry.knownSession(host, { ...ids, sessionId: delegation.childSessionId })?.main
+    if (child?.root === undefined || child === open.turn) return
+    delegation.childSeen = true
+    const { link } = options.draw.names.own
+    child.root.span.addLink?.({ context: open.span.spanContext(), attributes: link === '' ? {} : { [link]: 'delegation' } })
+  }
+
+  #late(incoming: Incoming, begins: boolean): Turn | undefined {
+    const { registry, lifecycle } = this.#parts
+    const { fired, ids, host } = incoming
+    const ended = registry.findEnded(host, ids, fired.at, begins)
+    return ended && lifecycle.openRootless(ended.session, ids, fired, ended)
+  }
+
+  /** A repeated start of a session supplies what was missing, and is otherwise without effect. */
+  #supply(turn: Turn, { fired }: Incoming): HookResult {
+    const { options, tracker, lifecycle } = this.#parts
+    lifecycle.touch(turn, fired.at)
+    if (turn.root === undefined) return 'ignored'
+    const payload = fired.payload as SessionStart
+    const { own } = options.draw.names
+    const supplied = sessionStartAttributes(payload, options.draw)
+    const before = sessionStartAttributes((turn.root.start ?? {}) as SessionStart, options.draw)
+    for (const name of Object.keys(supplied)) {
+      const isDefaultKind = name === own.sessionKind && supplied[name] === 'session'
+      if ((before[name] !== undefined && name !== own.sessionKind) || isDefaultKind) delete supplied[name]
+    }
+    tracker.setAttributes(turn.root, supplied)
+    this.#learn(turn, { fired })
+    return 'ok'
+  }
+
+  #learn(turn: Turn, { fired }: Pick<Incoming, 'fired'>): void {
+    const remembered = rememberedAttributes(fired.payload as SessionStart, this.#parts.options.draw)
+    if (Object.keys(remembered).length === 0) return
+    Object.assign(turn.identity, remembered)
+    Object.assign(turn.session.remembered, remembered)
+    if (turn.root !== undefined) this.#parts.tracker.setAttributes(turn.root, remembered)
+  }
+
+  #interrupt(turn: Turn | undefined, at: number): void {
+    if (turn === undefined) return
+    this.#parts.lifecycle.finish(turn, { at, finalStatus: 'interrupted', descendants: 'turn_ended' })
+    this.#parts.onTurnEnd()
+  }
+
+  #evictOldest(turn: Turn, at: number): void {
+    const oldest = turn.stack.bottom() === turn.root ? turn.stack.all().at(-2) : turn.stack.bottom()
+    if (oldest !== undefined) this.#parts.abandon(oldest, 'orphaned', at)
+  }
+}
+
+function isDrawn(turn: Turn): boolean {
+  return turn.root?.span.isRecording() ?? false
+}
+
+/** A root that no id names is marked, so that nobody takes the tree for certain. */
+function ambiguousWithoutId({ fired, ids }: Incoming): Incoming['fired'] {
+  const isNamed = ids.sessionId !== undefined || ids.turnId !== undefined || ids.taskId !== undefined
+  return isNamed || fired.correlation !== undefined ? fired : { ...fired, correlation: 'ambiguous' }
+}

@@ -1,0 +1,95 @@
+import type { Histogram, Meter, ObservableResult } from '@opentelemetry/api'
+import { METRIC, type MetricKey, resolveNamespace } from '../semconv/index.ts'
+import type { MetricPoint } from '../spans/span-definition.ts'
+import { INSTRUMENTS, type InstrumentRow } from './instrument-table.ts'
+import { LabelLimit } from './label-limit.ts'
+
+type Labels = Readonly<Record<string, string>>
+
+export interface InstrumentOptions {
+  readonly namespace: string
+  readonly emitGenAi: boolean
+  /** Distinct values per label, 0 = no limit. */
+  readonly labelLimit: number
+}
+
+/** Label sets per counter; the SDK's own limit per instrument is the same, but it would drop them without a word. */
+const SERIES_LIMIT = 2000
+const OVERFLOW: Labels = { overflow: 'true' }
+
+interface Series {
+  readonly labels: Labels
+  sum: number
+}
+
+/**
+ * Counters are summed in plain maps and handed over at collection: in the SDK a point with labels costs about as much as
+ * a whole span, because it sorts and stringifies the labels each time. Histograms must go through it.
+ */
+class Counter {
+  readonly #series = new Map<string, Series>()
+
+  add(value: number, labels: Labels): void {
+    let key = ''
+    for (const name in labels) key += `${labels[name]}\u0000`
+    const series = this.#series.get(key)
+    if (series === undefined) this.#open(key, value, labels)
+    else series.sum += value
+  }
+
+  observe(result: ObservableResult): void {
+    for (const { labels, sum } of this.#series.values()) result.observe(sum, labels)
+  }
+
+  #open(key: string, value: number, labels: Labels): void {
+    if (this.#series.size < SERIES_LIMIT) this.#series.set(key, { labels, sum: value })
+    else if (labels !== OVERFLOW) this.add(value, OVERFLOW)
+    else this.#series.set(key, { labels, sum: value })
+  }
+}
+
+/** What reads a number at collection: open spans, what a backend was given. */
+export type Gauge = (result: ObservableResult) => void
+
+/** All instruments, built from the table once. */
+export class Instruments {
+  readonly #counters = new Map<MetricKey, Counter>()
+  readonly #histograms = new Map<MetricKey, Histogram>()
+  readonly #limit: LabelLimit
+
+  constructor(meter: Meter, options: InstrumentOptions, gauges: Partial<Record<MetricKey, Gauge>>) {
+    this.#limit = new LabelLimit(options.labelLimit)
+    for (const [key, row] of Object.entries(INSTRUMENTS) as [MetricKey, InstrumentRow][]) {
+      const name = resolveNamespace(METRIC[key], options.namespace)
+      if (options.emitGenAi || !name.startsWith('gen_ai.')) this.#build(meter, key, name, row, gauges[key])
+    }
+  }
+
+  record(points: readonly MetricPoint[]): void {
+    for (const { instrument, value, labels } of points) this.add(instrument, value, labels)
+  }
+
+  add(instrument: MetricKey, value: number, labels: Labels): void {
+    if (!Number.isFinite(value) || value < 0) return
+    const limited = this.#limit.apply(labels)
+    const counter = this.#counters.get(instrument)
+    if (counter !== undefined) counter.add(value, limited)
+    else this.#histograms.get(instrument)?.record(value, limited)
+  }
+
+  #build(meter: Meter, key: MetricKey, name: string, row: InstrumentRow, gauge: Gauge | undefined): void {
+    const { unit, description } = row
+    if (row.kind === 'histogram') {
+      const advice = { explicitBucketBoundaries: [...(row.buckets ?? [])] }
+      this.#histograms.set(key, meter.createHistogram(name, { unit, description, advice }))
+    } else if (row.kind === 'counter') {
+      const counter = new Counter()
+      this.#counters.set(key, counter)
+      const observe = gauge ?? (result => counter.observe(result))
+      meter.createObservableCounter(name, { unit, description }).addCallback(observe)
+    } else if (gauge !== undefined) {
+      const create = row.kind === 'gauge' ? 'createObservableGauge' : 'createObservableUpDownCounter'
+      meter[create](name, { unit, description }).addCallback(gauge)
+    }
+  }
+}

@@ -1,0 +1,239 @@
+import type { HookMeta, HookName, HookResult } from '../contract/index.ts'
+import { isHookName } from '../contract/index.ts'
+import { LABEL } from '../semconv/index.ts'
+import { HOOK_PLAN } from '../spans/index.ts'
+import type { Fired } from '../spans/span-definition.ts'
+import { BoundedMap } from './bounded-map.ts'
+import { DelegationRegistry } from './delegation.ts'
+import { Flusher } from './flush.ts'
+import { Guard } from './guard.ts'
+import { HookEnds } from './hook-ends.ts'
+import { HookStarts } from './hook-starts.ts'
+import { Instruments } from './instruments.ts'
+import type { CoreOptions } from './options.ts'
+import { OrphanSweep } from './orphan-sweep.ts'
+import type { CoreParts, Incoming } from './parts.ts'
+import { idOf, idsOf } from './record-ids.ts'
+import { SessionChanges } from './session-changes.ts'
+import { plausibleAt } from './span-times.ts'
+import { SpanTracker } from './span-tracker.ts'
+import { formatTraceparent } from './traceparent.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+import { TurnLifecycle } from './turn-lifecycle.ts'
+import { TurnRegistry } from './turn-registry.ts'
+
+const DELIVERIES_LIMIT = 10_000
+const UNKNOWN_HOOK = 'unknown'
+/** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
+const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
+
+export interface CoreStats {
+  /** Hook records received, by what became of them. */
+  readonly hooks: Readonly<Record<HookResult, number>>
+  readonly spansOpen: number
+  readonly turnsOpen: number
+}
+
+/** The whole core: hook records in, spans and points out. Nothing that it is given makes it throw. */
+export class Core {
+  readonly #options: CoreOptions
+  readonly #guard: Guard
+  readonly #instruments: Instruments
+  readonly #parts: CoreParts
+  readonly #starts: HookStarts
+  readonly #ends: HookEnds
+  readonly #changes: SessionChanges
+  readonly #flusher: Flusher
+  readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
+  readonly #counts: Record<HookResult, number> = { ok: 0, ignored: 0, duplicate: 0, error: 0 }
+  #timer: NodeJS.Timeout | undefined
+  #turnEnded = false
+  #over = false
+
+  constructor(options: CoreOptions) {
+    this.#options = options
+    this.#guard = new Guard(options.report, text => options.draw.capture.id(text) ?? 'an error without text')
+    this.#instruments = this.#createInstruments()
+    this.#parts = this.#assemble()
+    this.#starts = new HookStarts(this.#parts)
+    this.#ends = new HookEnds(this.#parts, this.#starts)
+    this.#changes = new SessionChanges(this.#parts)
+    this.#flusher = new Flusher(options.flush, options.flushWaitMillis)
+    if (options.sweepByClock) this.#startTimer()
+  }
+
+  /** Takes one hook record. Returns a promise only for the end of a session, where a host may want to await the flush. */
+  on(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
+    if (this.#over) {
+      this.#counts.ignored += 1
+      return undefined
+    }
+    this.#turnEnded = false
+    const errorsBefore = this.#guard.count
+    const result = this.#guard.run(hookLabel(hook), () => this.#take(hook, payload, meta), 'error' as HookResult)
+    this.#count(hook, this.#guard.count > errorsBefore ? 'error' : result)
+    if (!this.#turnEnded || !this.#options.flushOnSessionEnd) return undefined
+    const flushed = this.#flusher.request()
+    return hook === 'on_session_end' ? flushed : undefined
+  }
+
+  /** All that was recorded until now, sent; bounded, never rejects. */
+  flush(): Promise<void> {
+    return this.#flusher.request()
+  }
+
+  /** Ends everything that is open as `shutdown`. Idempotent; later records are not taken. */
+  endAll(): void {
+    if (this.#over) return
+    this.#over = true
+    clearInterval(this.#timer)
+    const { registry, lifecycle, spanSweep, tracker } = this.#parts
+    for (const turn of [...registry.openTurns()]) {
+      const at = Math.max(turn.activityAt, this.#options.sweepByClock ? this.#options.now() : turn.activityAt)
+      lifecycle.finish(turn, {
+        at,
+        finalStatus: 'incomplete',
+        descendants: 'shutdown',
+        root: 'shutdown',
+        rootStatus: 'unset',
+      })
+    }
+    for (let open = spanSweep.oldest(); open !== undefined; open = spanSweep.oldest()) {
+      spanSweep.forget(open)
+      tracker.abandon(open, 'shutdown', open.activityAt)
+    }
+  }
+
+  stats(): CoreStats {
+    const { tracker, registry } = this.#parts
+    return { hooks: { ...this.#counts }, spansOpen: tracker.openCount, turnsOpen: registry.openCount }
+  }
+
+  /** W3C `traceparent` of exactly the tool or turn that is named; undefined when it is not open. */
+  traceparent(ids: Readonly<Record<string, unknown>>, host: string): string | undefined {
+    const named = idsOf('pre_tool_call', ids)
+    const turn = this.#parts.registry.find(host, named, true)
+    if (turn === undefined) return undefined
+    const tool = named.toolCallId === undefined ? undefined : turn.open.get(`tool ${named.toolCallId}`)
+    const open = tool ?? turn.stack.innermost('api') ?? turn.stack.innermost('llm') ?? turn.root
+    return open && formatTraceparent(open.span.spanContext())
+  }
+
+  #take(hook: string, payload: unknown, meta: HookMeta | undefined): HookResult {
+    if (!isHookName(hook)) return 'ignored'
+    if (this.#isRedelivered(meta)) return 'duplicate'
+    const incoming = this.#receive(hook, payload, meta)
+    this.#sweep(incoming.fired.at)
+    return this.#route(hook, incoming)
+  }
+
+  #receive(hook: HookName, payload: unknown, meta: HookMeta | undefined): Incoming {
+    const said = plausibleAt(meta?.at)
+    const now = this.#options.now()
+    const isExplicit = said !== undefined && (!this.#options.sweepByClock || said < now + FUTURE_LIMIT_MILLIS)
+    const fields = typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
+    const correlation = meta?.correlation
+    const fired: Fired<Readonly<Record<string, unknown>>> = {
+      hook,
+      at: isExplicit ? said : now,
+      payload: fields,
+      ...(correlation === undefined ? {} : { correlation }),
+    }
+    const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
+    return { fired, host, ids: idsOf(hook, fields), isExplicit }
+  }
+
+  #route(hook: HookName, incoming: Incoming): HookResult {
+    const { definition, phase } = HOOK_PLAN[hook]
+    if (phase === 'event') return this.#changes.transform(incoming)
+    if (phase === 'identity') {
+      return hook === 'on_session_reset' ? this.#changes.reset(incoming) : this.#changes.finalize(incoming)
+    }
+    if (phase === 'start') {
+      if (definition.kind === 'session') return this.#starts.session(incoming)
+      return definition.kind === 'llm' ? this.#starts.turn(definition, incoming) : this.#starts.span(definition, incoming)
+    }
+    if (definition.kind === 'session') return this.#ends.session(incoming)
+    return definition.kind === 'subagent' ? this.#ends.subagent(definition, incoming) : this.#ends.span(definition, incoming)
+  }
+
+  #isRedelivered(meta: HookMeta | undefined): boolean {
+    const id = idOf(meta?.delivery_id)
+    if (id === undefined) return false
+    const key = `${String(meta?.host ?? '')}\u0000${id}`
+    if (this.#deliveries.has(key)) return true
+    this.#deliveries.set(key, true)
+    return false
+  }
+
+  #count(hook: string, result: HookResult): void {
+    this.#counts[result] += 1
+    this.#instruments.add('hooks', 1, { [LABEL.hook]: hookLabel(hook), [LABEL.result]: result })
+  }
+
+  #sweep(at: number): void {
+    const { turnSweep, spanSweep, registry } = this.#parts
+    this.#endSilent(turnSweep.dueAt(at), spanSweep.dueAt(at))
+    registry.forgetEndedBefore(at - this.#options.rootSpanTtlMillis)
+  }
+
+  #endSilent(turns: readonly Turn[], spans: readonly OpenSpan[]): void {
+    const { lifecycle } = this.#parts
+    for (const turn of turns) {
+      lifecycle.finish(turn, {
+        at: turn.activityAt,
+        finalStatus: 'timed_out',
+        descendants: 'orphaned',
+        root: 'orphaned',
+      })
+      this.#turnEnded = true
+    }
+    for (const open of spans) this.#parts.abandon(open, 'orphaned', open.activityAt)
+  }
+
+  #startTimer(): void {
+    const everyMillis = Math.min(60_000, Math.max(1000, this.#options.rootSpanTtlMillis / 10))
+    this.#timer = setInterval(() => {
+      const now = this.#options.now()
+      const { turnSweep, spanSweep } = this.#parts
+      this.#guard.run('sweep', () => this.#endSilent(turnSweep.dueSeen(now), spanSweep.dueSeen(now)), undefined)
+    }, everyMillis)
+    this.#timer.unref()
+  }
+
+  #createInstruments(): Instruments {
+    const { meter, namespace, emitGenAiMetrics: emitGenAi, metricsLabelLimit: labelLimit, gauges } = this.#options
+    return new Instruments(meter, { namespace, emitGenAi, labelLimit }, {
+      spansOpen: result => result.observe(this.#parts.tracker.openCount),
+      turnsOpen: result => result.observe(this.#parts.registry.openCount),
+      ...gauges,
+    })
+  }
+
+  #assemble(): CoreParts {
+    const options = this.#options
+    const guard = this.#guard
+    const { tracer, draw, statusOk, seedIds } = options
+    const tracker = new SpanTracker({ tracer, draw, instruments: this.#instruments, guard, statusOk, seedIds })
+    const spanSweep = new OrphanSweep<OpenSpan>(options.rootSpanTtlMillis)
+    const turnSweep = new OrphanSweep<Turn>(options.rootSpanTtlMillis)
+    const registry = new TurnRegistry(turn => lifecycle.named(turn))
+    const abandon: CoreParts['abandon'] = (open, reason, at) => {
+      spanSweep.forget(open)
+      const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined
+      tracker.abandon(open, reason, at)
+      if (delegation !== undefined) delegations.stop(delegation)
+      lifecycle.closeWhenEmpty(open.turn)
+    }
+    const delegations = new DelegationRegistry(delegation => abandon(delegation.open, 'orphaned', delegation.open.activityAt))
+    const lifecycle = new TurnLifecycle({ options, registry, tracker, delegations, turnSweep, spanSweep })
+    const onTurnEnd = (): void => {
+      this.#turnEnded = true
+    }
+    return { options, guard, registry, tracker, lifecycle, delegations, turnSweep, spanSweep, abandon, onTurnEnd }
+  }
+}
+
+function hookLabel(hook: unknown): string {
+  return isHookName(hook) ? hook : UNKNOWN_HOOK
+}

@@ -1,0 +1,244 @@
+import { type Context, type Link, SpanStatusCode, type Tracer } from '@opentelemetry/api'
+import type { IncompleteReason } from '../contract/index.ts'
+import { DISCARDED, LABEL } from '../semconv/index.ts'
+import { literal } from '../spans/capture.ts'
+import type { AnyDefinition } from '../spans/index.ts'
+import type { Draw, Fired, SpanAttributes, SpanEnd } from '../spans/span-definition.ts'
+import { QUEUED_KEY_PREFIX } from '../spans/tool.ts'
+import type { Guard } from './guard.ts'
+import type { Instruments } from './instruments.ts'
+import { endTime, measuredDuration, saidDuration } from './span-times.ts'
+import { foldEnd } from './turn-summary.ts'
+import type { EndedMark, OpenSpan, Turn } from './turn.ts'
+
+export interface TrackerOptions {
+  readonly tracer: Tracer
+  readonly draw: Draw
+  readonly instruments: Instruments
+  readonly guard: Guard
+  /** Status OK on success; false leaves it unset, as the OpenTelemetry specification prefers. */
+  readonly statusOk: boolean
+  /** Seeds the ids of the next span, for repeatable traces. */
+  readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
+}
+
+export interface StartOptions {
+  readonly key: string
+  readonly parent: Context
+  readonly startAt: number
+  readonly isExplicit: boolean
+  readonly attempt?: number
+  readonly links?: Link[]
+  readonly attributes?: SpanAttributes
+  /** The start was never seen: the record is the span's end. Computed from a duration, or without any. */
+  readonly retroactive?: 'computed' | 'instant'
+}
+
+export interface EndOptions {
+  /** We end it, not the host. */
+  readonly incomplete?: IncompleteReason
+  readonly status?: 'drawn' | 'unset'
+}
+
+type AnyFired = Fired<Readonly<Record<string, unknown>>>
+
+/** The name of a span among the open and the ended ones of its turn. */
+export function slot(definition: AnyDefinition, key: string): string {
+  return `${definition.kind} ${key}`
+}
+
+/** Starts and ends spans, each exactly once. It knows lifetimes, and nothing of what the rows write. */
+export class SpanTracker {
+  readonly #options: TrackerOptions
+  #openCount = 0
+
+  constructor(options: TrackerOptions) {
+    this.#options = options
+  }
+
+  get openCount(): number {
+    return this.#openCount
+  }
+
+  start(turn: Turn, definition: AnyDefinition, fired: AnyFired, options: StartOptions): OpenSpan {
+    const { tracer, draw, guard } = this.#options
+    const name = guard.run(fired.hook, () => definition.name(fired.payload, draw), literal(definition.kind))
+    this.#seed(turn, definition, options)
+    const span = tracer.startSpan(
+      name,
+      {
+        kind: definition.spanKind,
+        startTime: options.startAt,
+        attributes: this.#clean({ ...turn.identity, [draw.names.own.spanKind]: literal(definition.kind) }),
+        ...(options.links === undefined ? {} : { links: options.links }),
+      },
+      options.parent,
+    )
+    const open: OpenSpan = {
+      kind: definition.kind,
+      key: slot(definition, options.key),
+      definition,
+      span,
+      turn,
+      startAt: options.startAt,
+      startIsExplicit: options.isExplicit,
+      start: options.retroactive === undefined ? fired.payload : undefined,
+      attempt: options.attempt ?? 0,
+      next: undefined,
+      ended: false,
+      activityAt: options.startAt,
+      seenAt: 0,
+    }
+    if (span.isRecording()) this.#drawStart(open, fired, options)
+    this.#attach(open)
+    return open
+  }
+
+  /** Ends a span with what its row says, records its points and folds it into the turn's sums. */
+  end(open: OpenSpan, fired: AnyFired, options: EndOptions = {}): void {
+    if (open.ended) return
+    const { draw, guard, instruments } = this.#options
+    const endAt = endTime(open.kind, fired, open.startAt)
+    this.#detach(open, endAt, options.incomplete === undefined)
+    if (open.span.isRecording()) this.#drawEnd(open, fired, endAt, options)
+    open.span.end(endAt)
+    const isSeen = open.start !== undefined
+    const spanMillis = isSeen ? endAt - open.startAt : saidDuration(open.kind, fired.payload)
+    const durationMillis = measuredDuration(open.kind, fired.payload, open.attempt, spanMillis)
+    const ended = { startAt: open.startAt, start: open.start, durationMillis }
+    instruments.record(guard.run(fired.hook, () => open.definition.measure(fired, draw, ended), []))
+    guard.run(fired.hook, () => foldEnd(open.turn.totals, fired, draw, { ...ended, startSeen: isSeen }), undefined)
+    if (options.incomplete !== undefined) this.#countIncomplete(options.incomplete)
+  }
+
+  /** Ends a span that the host did not end: marked, status unset, counted. */
+  abandon(open: OpenSpan, reason: IncompleteReason, endAt: number): void {
+    if (open.ended) return
+    const at = Math.max(open.startAt, endAt)
+    this.#detach(open, at, false)
+    const { own } = this.#options.draw.names
+    open.span.setAttributes(this.#clean({ [own.spanIncomplete]: literal(reason) }))
+    open.span.end(at)
+    this.#countIncomplete(reason)
+  }
+
+  /** The open span under a key; of several that share it, the one that started first. */
+  find(turn: Turn, definition: AnyDefinition, key: string): OpenSpan | undefined {
+    return turn.open.get(slot(definition, key))
+  }
+
+  setAttributes(open: OpenSpan, attributes: SpanAttributes): void {
+    if (open.span.isRecording()) open.span.setAttributes(this.#clean(attributes))
+  }
+
+  /** An end that has no span of its own: it counts, and it tells the turn (when there is one) what it knows. */
+  countOnly(definition: AnyDefinition, fired: AnyFired, turn: Turn | undefined, startSeen: boolean): void {
+    const { draw, guard, instruments } = this.#options
+    const durationMillis = saidDuration(definition.kind, fired.payload)
+    const ended = { startAt: fired.at, start: undefined, durationMillis }
+    instruments.record(guard.run(fired.hook, () => definition.measure(fired, draw, ended), []))
+    if (turn === undefined || turn.over) return
+    guard.run(fired.hook, () => foldEnd(turn.totals, fired, draw, { ...ended, startSeen }), undefined)
+  }
+
+  #drawStart(open: OpenSpan, fired: AnyFired, options: StartOptions): void {
+    const { draw, guard } = this.#options
+    const attributes = guard.run(fired.hook, () => open.definition.start(fired, draw), {})
+    if (options.attributes !== undefined) Object.assign(attributes, options.attributes)
+    const { own } = draw.names
+    if (options.retroactive === 'computed') attributes[own.spanRetroactive] = true
+    if (fired.correlation === 'inferred' || fired.correlation === 'ambiguous') {
+      attributes[own.correlation] = literal(fired.correlation)
+    }
+    open.span.setAttributes(this.#clean(attributes))
+  }
+
+  #drawEnd(open: OpenSpan, fired: AnyFired, endAt: number, options: EndOptions): void {
+    const { draw, guard, statusOk } = this.#options
+    const { general, own } = draw.names
+    const drawn: SpanEnd = guard.run(
+      fired.hook,
+      () => open.definition.end(fired, draw, { startAt: open.startAt, start: open.start }),
+      { attributes: {} },
+    )
+    const { attributes, error } = drawn
+    if (options.incomplete !== undefined) attributes[own.spanIncomplete] = literal(options.incomplete)
+    if (error !== undefined && drawn.exception) attributes[general.errorType] = error.type
+    open.span.setAttributes(this.#clean(attributes))
+    if (error !== undefined && drawn.exception) {
+      open.span.addEvent(
+        'exception',
+        {
+          [general.exceptionType]: error.type,
+          [general.exceptionMessage]: error.message,
+          [general.exceptionEscaped]: true,
+        },
+        endAt,
+      )
+    }
+    if (options.status === 'unset') return
+    if (error !== undefined) {
+      const message = error.message === undefined ? {} : { message: error.message }
+      open.span.setStatus({ code: SpanStatusCode.ERROR, ...message })
+    } else if (statusOk) open.span.setStatus({ code: SpanStatusCode.OK })
+  }
+
+  #countIncomplete(reason: IncompleteReason): void {
+    this.#options.instruments.add('spansIncomplete', 1, { [LABEL.reason]: reason })
+  }
+
+  /** Names of a convention that is switched off all map to one key, which goes out here. */
+  #clean(attributes: SpanAttributes): Record<string, string | number | boolean | string[] | undefined> {
+    if (this.#options.draw.names.hasDiscarded) delete attributes[DISCARDED]
+    return attributes as Record<string, string | number | boolean | string[] | undefined>
+  }
+
+  #seed(turn: Turn, definition: AnyDefinition, { key }: StartOptions): void {
+    const { seedIds } = this.#options
+    if (seedIds === undefined) return
+    const identity = `${turn.seed}\u0000${slot(definition, key)}`
+    const ordinal = turn.seeds.get(identity) ?? 0
+    turn.seeds.set(identity, ordinal + 1)
+    seedIds(turn.seed, `${identity}\u0000${ordinal}`)
+  }
+
+  #attach(open: OpenSpan): void {
+    const head = open.turn.open.get(open.key)
+    if (head === undefined) open.turn.open.set(open.key, open)
+    else {
+      let last = head
+      while (last.next !== undefined) last = last.next
+      last.next = open
+    }
+    open.turn.stack.push(open)
+    this.#openCount += 1
+  }
+
+  #detach(open: OpenSpan, endAt: number, byHost: boolean): void {
+    open.ended = true
+    this.#openCount -= 1
+    open.turn.stack.remove(open)
+    const head = open.turn.open.get(open.key)
+    if (head === open) {
+      if (open.next === undefined) open.turn.open.delete(open.key)
+      else open.turn.open.set(open.key, open.next)
+    } else {
+      let before = head
+      while (before !== undefined && before.next !== open) before = before.next
+      if (before !== undefined) before.next = open.next
+    }
+    const mark: EndedMark = {
+      context: open.span.spanContext(),
+      startAt: open.startAt,
+      endAt,
+      attempt: open.attempt,
+      byHost,
+    }
+    open.turn.ended.set(open.key, mark)
+  }
+}
+
+/** Tools without an id may be open several times under one key; everything else only once. */
+export function isQueued(key: string): boolean {
+  return key.startsWith(QUEUED_KEY_PREFIX)
+}

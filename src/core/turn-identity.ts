@@ -1,0 +1,43 @@
+import type { SessionStart } from '../contract/index.ts'
+import { textOf } from '../spans/foreign.ts'
+import type { Draw, SpanAttributes } from '../spans/span-definition.ts'
+import type { Session, Turn } from './turn.ts'
+
+function sessionAttributes(draw: Draw, sessionId: unknown): SpanAttributes {
+  const { general, own, genAi } = draw.names
+  const id = draw.capture.id(sessionId)
+  return { [general.sessionId]: id, [own.sessionId]: id, [genAi.conversationId]: id }
+}
+
+/** What every span of a turn carries, not only the root: backends group and filter by it. */
+export function turnIdentity(draw: Draw, session: Session, turnId: string | undefined): SpanAttributes {
+  return {
+    ...session.remembered,
+    ...sessionAttributes(draw, session.id),
+    [draw.names.own.turnId]: draw.capture.id(turnId),
+  }
+}
+
+/** A record of a session that the turn's own has rotated into: its span says the new id. */
+export function rotatedIdentity(draw: Draw, turn: Turn, sessionId: string | undefined): SpanAttributes | undefined {
+  return sessionId === undefined || sessionId === turn.session.id ? undefined : sessionAttributes(draw, sessionId)
+}
+
+function senderAttributes(payload: SessionStart, draw: Draw): SpanAttributes {
+  const sender = draw.capture.senderId ? textOf(payload.sender_id) : undefined
+  if (sender === undefined) return {}
+  const platform = textOf(payload.platform)
+  return {
+    [draw.names.own.senderId]: draw.capture.id(sender),
+    [draw.names.general.userId]: draw.capture.id(platform === undefined ? sender : `${platform}:${sender}`),
+  }
+}
+
+/** Said once at a session's or a turn's start and true from then on: the sender, the correlation id. */
+export function rememberedAttributes(payload: SessionStart, draw: Draw): SpanAttributes {
+  const correlation = draw.capture.id(payload.correlation_id)
+  return {
+    ...(correlation === undefined ? {} : { [draw.names.own.correlationId]: correlation }),
+    ...senderAttributes(payload, draw),
+  }
+}

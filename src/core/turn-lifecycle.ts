@@ -1,0 +1,251 @@
+import { type Context, type Link, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api'
+import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart } from '../contract/index.ts'
+import { session as sessionDefinition, type TurnEnd } from '../spans/session.ts'
+import type { Fired, SpanAttributes } from '../spans/span-definition.ts'
+import type { DelegationRegistry } from './delegation.ts'
+import type { CoreOptions } from './options.ts'
+import type { OrphanSweep } from './orphan-sweep.ts'
+import { idOf, type RecordIds } from './record-ids.ts'
+import type { SpanTracker } from './span-tracker.ts'
+import { parseTraceparent } from './traceparent.ts'
+import { contextOfSpan, type EndedTurn, newTurn, type OpenSpan, type Session, type Turn } from './turn.ts'
+import { rememberedAttributes, turnIdentity } from './turn-identity.ts'
+import type { TurnRegistry } from './turn-registry.ts'
+
+type AnyFired = Fired<Readonly<Record<string, unknown>>>
+
+/** How a turn came to its end. */
+export interface TurnOver {
+  readonly at: number
+  readonly finalStatus: FinalStatus
+  readonly payload?: SessionEnd
+  /** Mark of the open spans below the root. */
+  readonly descendants: IncompleteReason
+  /** Mark of the root, when we end it on no word of the host. */
+  readonly root?: IncompleteReason
+  readonly rootStatus?: 'drawn' | 'unset'
+}
+
+/** Beyond this the turn that was silent longest is ended, marked and counted. */
+const OPEN_TURNS_LIMIT = 20_000
+
+export interface LifecycleParts {
+  readonly options: CoreOptions
+  readonly registry: TurnRegistry
+  readonly tracker: SpanTracker
+  readonly delegations: DelegationRegistry
+  readonly turnSweep: OrphanSweep<Turn>
+  readonly spanSweep: OrphanSweep<OpenSpan>
+}
+
+/** Begins and ends turns: roots, late turns, turns without a root. */
+export class TurnLifecycle {
+  readonly #parts: LifecycleParts
+
+  constructor(parts: LifecycleParts) {
+    this.#parts = parts
+  }
+
+  /** A turn with its root span. `startAt` differs from the record's time only for a span that is made up afterwards. */
+  open(session: Session, ids: RecordIds, fired: AnyFired, how: { isSide: boolean; startAt?: number }): Turn {
+    const { options, registry, tracker, delegations } = this.#parts
+    const payload = fired.payload as SessionStart
+    const delegation = delegations.forChild(session.host, session.id)
+    Object.assign(session.remembered, rememberedAttributes(payload, options.draw))
+    session.turnCount += 1
+    const turn = newTurn({
+      session,
+      turnId: ids.turnId,
+      number: session.turnCount,
+      isSide: how.isSide,
+      identity: turnIdentity(options.draw, session, ids.turnId),
+      agentName: options.draw.capture.id(payload.agent_name) ?? options.draw.agentName,
+      delegation,
+      at: fired.at,
+      seenAt: options.now(),
+    })
+    const startAt = how.startAt ?? fired.at
+    const links = this.#links(session, turn, payload)
+    turn.root = tracker.start(turn, sessionDefinition, fired, {
+      key: 'root',
+      parent: this.#rootParent(session, turn, payload),
+      startAt,
+      isExplicit: true,
+      ...(links.length === 0 ? {} : { links }),
+      attributes: this.#rootAttributes(session, turn, payload),
+    })
+    session.firstRoot ??= turn.root.span.spanContext()
+    session.previous = undefined
+    if (delegation !== undefined) delegations.childStarted(delegation, turn)
+    registry.add(turn)
+    this.touch(turn, fired.at)
+    this.#evict(turn, fired.at)
+    return turn
+  }
+
+  /** A turn without a root: for late records of a finished turn, or (without one) for spans that stand alone. */
+  openRootless(session: Session, ids: RecordIds, fired: AnyFired, ended: EndedTurn | undefined): Turn {
+    const { options, registry } = this.#parts
+    const turn = newTurn({
+      session,
+      turnId: ended?.turnId ?? ids.turnId,
+      number: ended?.number ?? session.turnCount,
+      isSide: true,
+      identity: ended?.identity ?? turnIdentity(options.draw, session, ids.turnId),
+      agentName: undefined,
+      delegation: ended?.delegation,
+      at: fired.at,
+      seenAt: options.now(),
+      ...(ended === undefined ? {} : { anchor: ended.anchor, ended: ended.ended }),
+    })
+    registry.add(turn)
+    this.touch(turn, fired.at)
+    return turn
+  }
+
+  /** The turn was opened without an id and has got one: every span says it, the root too. */
+  named(turn: Turn): void {
+    const { tracker, options } = this.#parts
+    const name = { [options.draw.names.own.turnId]: options.draw.capture.id(turn.turnId) }
+    Object.assign(turn.identity, name)
+    if (turn.root !== undefined) tracker.setAttributes(turn.root, name)
+  }
+
+  /** A sign of life, for the turn and for everything that waits for it. */
+  touch(turn: Turn, at: number): void {
+    const { options, turnSweep, spanSweep } = this.#parts
+    const now = options.now()
+    let current: Turn | undefined = turn
+    while (current !== undefined && !current.over) {
+      turnSweep.touch(current, at, now)
+      const parent: OpenSpan | undefined = current.delegation?.open
+      if (parent === undefined || parent.ended) return
+      spanSweep.touch(parent, at, now)
+      current = parent.turn
+    }
+  }
+
+  finish(turn: Turn, over: TurnOver): void {
+    if (turn.over) return
+    turn.over = true
+    this.#endDescendants(turn, over)
+    if (turn.root !== undefined) this.#endRoot(turn, turn.root, over)
+    this.#close(turn, over)
+  }
+
+  /** A rootless turn is over with its last span. */
+  closeWhenEmpty(turn: Turn): void {
+    if (turn.over || turn.root !== undefined || turn.open.size > 0) return
+    turn.over = true
+    this.#parts.turnSweep.forget(turn)
+    this.#parts.registry.remove(turn)
+  }
+
+  #endDescendants(turn: Turn, over: TurnOver): void {
+    const { tracker, delegations, spanSweep } = this.#parts
+    for (const open of turn.stack.all(open => open !== turn.root)) {
+      if (open.kind === 'skill') tracker.end(open, { hook: 'on_session_end', at: over.at, payload: { finalStatus: over.finalStatus } })
+      else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && delegations.outlivesTurn(open)) continue
+      else {
+        spanSweep.forget(open)
+        const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined
+        tracker.abandon(open, over.descendants, over.at)
+        if (delegation !== undefined) delegations.stop(delegation)
+      }
+    }
+  }
+
+  #endRoot(turn: Turn, root: OpenSpan, over: TurnOver): void {
+    const { tracker, options } = this.#parts
+    const payload: TurnEnd = {
+      ...over.payload,
+      finalStatus: over.finalStatus,
+      totals: turn.totals,
+      durationMillis: Math.max(0, over.at - root.startAt),
+      agentName: turn.agentName,
+    }
+    if (!turn.session.started) tracker.setAttributes(root, { [options.draw.names.own.sessionSynthesized]: true })
+    tracker.end(
+      root,
+      { hook: 'on_session_end', at: over.at, payload: payload as unknown as Readonly<Record<string, unknown>> },
+      {
+        ...(over.root === undefined ? {} : { incomplete: over.root }),
+        status: over.rootStatus ?? 'drawn',
+      },
+    )
+  }
+
+  #close(turn: Turn, over: TurnOver): void {
+    const { registry, turnSweep, delegations } = this.#parts
+    turnSweep.forget(turn)
+    registry.remove(turn)
+    const context = turn.root?.span.spanContext()
+    if (context !== undefined) {
+      for (const session of [turn.session, ...turn.sharedWith]) session.lastRoot = context
+      const { session, turnId, ended, identity, number, delegation } = turn
+      const anchor = contextOfSpan(context)
+      registry.retain({ session, turnId, root: context, anchor, ended, identity, number, delegation, endAt: over.at })
+    }
+    if (turn.delegation === undefined) return
+    const parent = turn.delegation.open.turn
+    const { tokensInput, tokensOutput, subagentTokens } = turn.totals
+    if (!parent.over) parent.totals.subagentTokens += tokensInput + tokensOutput + subagentTokens
+    delegations.childEnded(turn.delegation, turn)
+  }
+
+  #rootParent(session: Session, turn: Turn, payload: SessionStart): Context {
+    const { options } = this.#parts
+    if (turn.delegation !== undefined) return contextOfSpan(turn.delegation.open.span.spanContext())
+    if (options.traceScope === 'session' && session.firstRoot !== undefined) return contextOfSpan(session.firstRoot)
+    const remote = options.delegation === 'nest' ? this.#remoteParent(payload) : undefined
+    return remote === undefined ? ROOT_CONTEXT : contextOfSpan(remote)
+  }
+
+  #remoteParent(payload: SessionStart): SpanContext | undefined {
+    return parseTraceparent(payload.traceparent) ?? this.#parts.options.remoteParent
+  }
+
+  #links(session: Session, turn: Turn, payload: SessionStart): Link[] {
+    const { options, registry } = this.#parts
+    const link = options.draw.names.own.link
+    const attributes = (value: string) => (link === '' ? {} : { [link]: value })
+    const links: Link[] = []
+    if (session.previous?.root !== undefined) {
+      links.push({ context: session.previous.root, attributes: attributes('previous_session') })
+    } else if (session.lastRoot !== undefined) {
+      links.push({ context: session.lastRoot, attributes: attributes('previous_turn') })
+    }
+    if (turn.delegation !== undefined) return links
+    const remote = this.#remoteParent(payload)
+    if (remote !== undefined && options.delegation === 'link') {
+      links.push({ context: remote, attributes: attributes('parent') })
+    }
+    const parentId = idOf(payload.parent_session_id)
+    const parent = parentId === undefined ? undefined : registry.knownSession(session.host, { sessionId: parentId } as RecordIds)
+    const parentRoot = parent?.main?.root?.span.spanContext()
+    if (parentRoot !== undefined) links.push({ context: parentRoot, attributes: attributes('parent') })
+    return links
+  }
+
+  #rootAttributes(session: Session, turn: Turn, payload: SessionStart): SpanAttributes {
+    const { own } = this.#parts.options.draw.names
+    const { id } = this.#parts.options.draw.capture
+    const parentSession = turn.delegation?.parentSessionId ?? idOf(payload.parent_session_id)
+    return {
+      [own.turnNumber]: turn.number,
+      [own.host]: id(session.host),
+      [own.sessionPreviousId]: session.previous?.id,
+      [own.sessionIsSubagent]: parentSession === undefined && turn.delegation === undefined ? undefined : true,
+      [own.subagentRole]: id(turn.delegation?.role),
+      [own.subagentParentSessionId]: id(parentSession),
+    }
+  }
+
+  #evict(newest: Turn, at: number): void {
+    const { registry, turnSweep } = this.#parts
+    if (registry.openCount <= OPEN_TURNS_LIMIT) return
+    const oldest = turnSweep.oldest()
+    if (oldest === undefined || oldest === newest) return
+    this.finish(oldest, { at: Math.min(at, oldest.activityAt), finalStatus: 'timed_out', descendants: 'orphaned', root: 'orphaned' })
+  }
+}

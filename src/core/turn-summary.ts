@@ -1,0 +1,100 @@
+import type { ApiEnd, ApiError, ToolEnd, ToolStart, TurnAnswer, TurnStart } from '../contract/index.ts'
+import { apiErrorType } from '../spans/api-facts.ts'
+import type { SafeText } from '../spans/capture.ts'
+import { modelProvider } from '../spans/model-provider.ts'
+import type { Draw, Fired } from '../spans/span-definition.ts'
+import { skillOf } from '../spans/skill-evidence.ts'
+import { toolCommand, toolName, toolTarget } from '../spans/tool.ts'
+import { toolOutcomeOf } from '../spans/tool-outcome.ts'
+import type { TurnTotals } from '../spans/turn-totals.ts'
+import { usageOf } from '../spans/usage.ts'
+
+/** Lists are capped while they grow: joined they are clipped to 500 characters anyway. */
+const DISTINCT_LIMIT = 200
+
+function addDistinct(set: Set<SafeText>, value: SafeText | undefined): void {
+  if (value !== undefined && set.size < DISTINCT_LIMIT) set.add(value)
+}
+
+function toolStarted(totals: TurnTotals, payload: ToolStart, draw: Draw): void {
+  totals.toolCalls += 1
+  addDistinct(totals.tools, toolName(payload, draw))
+  addDistinct(totals.targets, toolTarget(payload, draw))
+  addDistinct(totals.commands, toolCommand(payload, draw))
+}
+
+function toolEnded(totals: TurnTotals, fired: Fired<ToolEnd>, start: unknown, draw: Draw): void {
+  const { outcome } = toolOutcomeOf(fired)
+  addDistinct(totals.outcomes, draw.capture.id(outcome))
+  if (outcome === 'error') totals.toolErrors += 1
+  if (outcome !== 'completed') return
+  addDistinct(totals.skills, draw.capture.id(skillOf((start ?? fired.payload) as ToolStart)?.name))
+}
+
+function apiEnded(totals: TurnTotals, fired: Fired<ApiEnd>, start: unknown, draw: Draw): void {
+  const provider = fired.payload.provider ?? (start as ApiEnd | undefined)?.provider
+  totals.modelProvider = draw.capture.id(modelProvider(provider)) ?? totals.modelProvider
+  totals.responseModel = draw.capture.id(fired.payload.response_model) ?? totals.responseModel
+  const usage = usageOf(fired)
+  if (usage === undefined) return
+  totals.tokensInput += usage.promptTokens
+  totals.tokensOutput += usage.outputTokens
+  totals.tokensCacheRead += usage.cacheReadTokens
+  totals.tokensCacheWrite += usage.cacheWriteTokens
+  totals.tokensReasoning += usage.reasoningTokens
+}
+
+function apiFailed(totals: TurnTotals, fired: Fired<ApiError>, draw: Draw): void {
+  totals.apiErrors += 1
+  if (fired.payload.retryable === true) totals.retries += 1
+  totals.lastErrorType = apiErrorType(fired.payload, draw)
+  totals.modelProvider = draw.capture.id(modelProvider(fired.payload.provider)) ?? totals.modelProvider
+}
+
+/** Folds a record that started a span into its turn's sums; `isDrawn`: the root is recorded, so content is wanted. */
+export function foldStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, isDrawn: boolean): void {
+  switch (fired.hook) {
+    case 'pre_llm_call':
+      if (isDrawn) totals.input ??= draw.capture.content((fired.payload as TurnStart).user_message, 'llm_input')
+      return
+    case 'pre_api_request':
+      totals.apiCalls += 1
+      return
+    case 'pre_tool_call':
+      toolStarted(totals, fired.payload as ToolStart, draw)
+      return
+    case 'subagent_start':
+      totals.subagents += 1
+      return
+    case 'pre_approval_request':
+      totals.approvals += 1
+  }
+}
+
+/** Folds a record that ended a span; `startSeen` is false for a span that is made up afterwards. */
+export function foldEnd(
+  totals: TurnTotals,
+  fired: Fired<unknown>,
+  draw: Draw,
+  ended: { readonly start: unknown; readonly startSeen: boolean; readonly durationMillis: number | undefined },
+): void {
+  switch (fired.hook) {
+    case 'post_llm_call':
+      totals.output = draw.capture.content((fired.payload as TurnAnswer).assistant_response, 'llm_output')
+      return
+    case 'post_api_request':
+      if (!ended.startSeen) totals.apiCalls += 1
+      apiEnded(totals, fired as Fired<ApiEnd>, ended.start, draw)
+      return
+    case 'api_request_error':
+      if (!ended.startSeen) totals.apiCalls += 1
+      apiFailed(totals, fired as Fired<ApiError>, draw)
+      return
+    case 'post_tool_call':
+      if (!ended.startSeen) toolStarted(totals, fired.payload as ToolStart, draw)
+      toolEnded(totals, fired as Fired<ToolEnd>, ended.start, draw)
+      return
+    case 'post_approval_response':
+      totals.approvalWaitMillis += ended.durationMillis ?? 0
+  }
+}

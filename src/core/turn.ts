@@ -1,0 +1,173 @@
+import { type Context, ROOT_CONTEXT, type Span, type SpanContext, trace } from '@opentelemetry/api'
+import type { SpanKindName } from '../contract/index.ts'
+import type { SafeText } from '../spans/capture.ts'
+import type { AnyDefinition } from '../spans/index.ts'
+import type { SpanAttributes } from '../spans/span-definition.ts'
+import { emptyTotals, type TurnTotals } from '../spans/turn-totals.ts'
+import { BoundedMap } from './bounded-map.ts'
+import type { Delegation } from './delegation.ts'
+import { ParentStack } from './parent-stack.ts'
+
+/** A span that has started and not ended. */
+export interface OpenSpan {
+  readonly kind: SpanKindName
+  /** Unique among the open spans of its turn, but for queued tools, which share one and chain through `next`. */
+  readonly key: string
+  readonly definition: AnyDefinition
+  readonly span: Span
+  readonly turn: Turn
+  readonly startAt: number
+  /** Whether the host said when it started; two starts of the same instant are then one delivery twice. */
+  readonly startIsExplicit: boolean
+  /** The payload that started it, by reference; undefined when the start was never seen. */
+  readonly start: unknown
+  /** Attempt of an api span, from 0. */
+  readonly attempt: number
+  next: OpenSpan | undefined
+  ended: boolean
+  /** For limits of its own (delegations, approvals): the last sign of life, epoch ms, and when we saw it. */
+  activityAt: number
+  seenAt: number
+}
+
+/** What is remembered of a span that has ended: late children still find their parent, repeats are recognised. */
+export interface EndedMark {
+  readonly context: SpanContext
+  readonly startAt: number
+  readonly endAt: number
+  readonly attempt: number
+  /** The host ended it; false when we did, and the host's own end may still come. */
+  readonly byHost: boolean
+}
+
+/** Remembered per turn; beyond this the oldest are forgotten, and a very late child goes under the root. */
+const ENDED_MARKS_LIMIT = 4096
+
+/** One user turn: its open spans, its sums, and what is known of it. */
+export interface Turn {
+  readonly host: string
+  readonly session: Session
+  /** Sessions that the turn's own rotated into. */
+  readonly sharedWith: Set<Session>
+  /** Undefined until a record brings one. */
+  turnId: string | undefined
+  taskId: string | undefined
+  /** Ordinal in the session, this process. */
+  readonly number: number
+  /** A turn that no turn hook began (a review fork): it stands beside the session's own. */
+  readonly isSide: boolean
+  root: OpenSpan | undefined
+  /** Where spans go that have no open parent: the ended root of a late turn; undefined = a trace of their own. */
+  readonly anchor: Context
+  readonly open: Map<string, OpenSpan>
+  readonly stack: ParentStack
+  readonly ended: BoundedMap<string, EndedMark>
+  readonly totals: TurnTotals
+  /** Attempts per api request, to number those that hosts do not. */
+  readonly attempts: Map<string, number>
+  /** What deterministic ids of the turn are derived from: the turn's own identity. */
+  readonly seed: string
+  /** Spans per seed, so that deterministic ids stay distinct. */
+  readonly seeds: Map<string, number>
+  /** Set on every span of the turn. */
+  readonly identity: SpanAttributes
+  readonly agentName: SafeText | undefined
+  /** The delegation that this turn is the child of. */
+  readonly delegation: Delegation | undefined
+  activityAt: number
+  seenAt: number
+  over: boolean
+}
+
+/** One conversation, as long as its identity lives. */
+export interface Session {
+  /** Its name among the sessions of all hosts. */
+  readonly key: string
+  readonly host: string
+  /** Undefined for records that name none. */
+  readonly id: string | undefined
+  /** `on_session_start` was seen. */
+  started: boolean
+  readonly turns: Set<Turn>
+  /** The turn that records without a turn id belong to. */
+  main: Turn | undefined
+  turnCount: number
+  /** Said once, true for every later turn: correlation id, sender. */
+  readonly remembered: SpanAttributes
+  /** Only with `trace_scope: session`, where later turns go under it. */
+  firstRoot: SpanContext | undefined
+  lastRoot: SpanContext | undefined
+  /** The turn that ended last: its key among the ended, and when. */
+  lastEndedKey: string | undefined
+  lastEndAt: number
+  previous: { readonly id: SafeText | undefined; readonly root: SpanContext | undefined } | undefined
+}
+
+/** A finished turn whose late records still find their trace. */
+export interface EndedTurn {
+  readonly session: Session
+  readonly turnId: string | undefined
+  readonly root: SpanContext | undefined
+  readonly anchor: Context
+  readonly ended: BoundedMap<string, EndedMark>
+  readonly identity: SpanAttributes
+  readonly number: number
+  readonly delegation: Delegation | undefined
+  readonly endAt: number
+}
+
+export function contextOf(open: OpenSpan): Context {
+  return trace.setSpan(ROOT_CONTEXT, open.span)
+}
+
+export function contextOfSpan(context: SpanContext): Context {
+  return trace.setSpanContext(ROOT_CONTEXT, context)
+}
+
+export function newSession(key: string, host: string, id: string | undefined): Session {
+  return {
+    key,
+    host,
+    id,
+    started: false,
+    turns: new Set(),
+    main: undefined,
+    turnCount: 0,
+    remembered: {},
+    firstRoot: undefined,
+    lastRoot: undefined,
+    lastEndedKey: undefined,
+    lastEndAt: Number.NEGATIVE_INFINITY,
+    previous: undefined,
+  }
+}
+
+export type TurnSeed = Pick<Turn, 'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'agentName' | 'delegation'> &
+  Partial<Pick<Turn, 'anchor' | 'ended'>> & { readonly at: number; readonly seenAt: number }
+
+export function newTurn(seed: TurnSeed): Turn {
+  return {
+    host: seed.session.host,
+    session: seed.session,
+    sharedWith: new Set(),
+    turnId: seed.turnId,
+    taskId: undefined,
+    number: seed.number,
+    isSide: seed.isSide,
+    root: undefined,
+    anchor: seed.anchor ?? ROOT_CONTEXT,
+    open: new Map(),
+    stack: new ParentStack(),
+    ended: seed.ended ?? new BoundedMap(ENDED_MARKS_LIMIT),
+    totals: emptyTotals(),
+    attempts: new Map(),
+    seed: `${seed.session.key}\u0000${seed.turnId ?? `#${seed.number}`}`,
+    seeds: new Map(),
+    identity: seed.identity,
+    agentName: seed.agentName,
+    delegation: seed.delegation,
+    activityAt: seed.at,
+    seenAt: seed.seenAt,
+    over: false,
+  }
+}

@@ -1,0 +1,53 @@
+import { type BackendPlan, planBackend } from './backend-plan.ts'
+import type { ReadBack } from './backend-row.ts'
+import { baseUrl } from './endpoint.ts'
+import type { BackendSettings } from './settings.ts'
+
+/** Where Phoenix files traces without a project name. */
+const DEFAULT_PROJECT = 'default'
+
+export interface TraceLinks {
+  /** For a person's browser. Absent where the address depends on something that we are not told. */
+  readonly view?: string
+  readonly readBack?: ReadBackRequest
+}
+
+export interface ReadBackRequest {
+  readonly url: string
+  readonly headers: Readonly<Record<string, string>>
+  readonly found: ReadBack['found']
+}
+
+/** Where one trace can be looked at, and how it can be asked for. Empty for a backend that is not set up rightly. */
+export function traceLinks(settings: BackendSettings, traceId: string, projectName?: string): TraceLinks {
+  const planned = planBackend(settings)
+  if (!planned.ok) return {}
+  const { plan } = planned
+  const fill = (template: string): string => filled(template, placeholders(plan, traceId, projectName))
+  const { traceView, readBack } = plan.row
+  return {
+    ...(traceView === undefined ? {} : { view: fill(traceView) }),
+    ...(readBack ? { readBack: readBackRequest(plan, readBack, fill) } : {}),
+  }
+}
+
+function readBackRequest(plan: BackendPlan, readBack: ReadBack, fill: (template: string) => string): ReadBackRequest {
+  const { 'content-type': _ofThePost, ...headers } = plan.headers
+  return { url: fill(readBack.url), headers: readBack.authenticated ? headers : {}, found: readBack.found }
+}
+
+function placeholders(plan: BackendPlan, traceId: string, projectName: string | undefined): Record<string, string> {
+  const base = baseUrl(plan.urls.traces ?? plan.urls.metrics ?? '') ?? ''
+  const values: Record<string, string> = { project: projectName ?? DEFAULT_PROJECT }
+  for (const [key, option] of Object.entries(plan.options)) {
+    if (option !== undefined && !plan.row.options[key]?.secret) values[key] = option
+  }
+  return { ...values, base, hostname: base && new URL(base).hostname, trace_id: traceId }
+}
+
+function filled(template: string, values: Readonly<Record<string, string>>): string {
+  return template.replace(/\{(\w+)\}/g, (_whole, name: string) => {
+    const value = values[name] ?? ''
+    return name === 'base' || name === 'base_url' ? value.replace(/\/+$/, '') : encodeURIComponent(value)
+  })
+}

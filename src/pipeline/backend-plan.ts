@@ -1,0 +1,128 @@
+import type { BackendRow, Options } from './backend-row.ts'
+import { BACKENDS, backendRow } from './backends.ts'
+import { type Signal, signalUrl } from './endpoint.ts'
+import type { BackendFacts } from './failure-message.ts'
+import { CONTENT_TYPES } from './otlp-exporters.ts'
+import type { BackendSettings, Protocol, Temporality } from './settings.ts'
+
+/** One backend with its row, its defaults and its options put together: everything that is needed to open it. */
+export interface BackendPlan {
+  readonly settings: BackendSettings
+  readonly row: BackendRow
+  readonly options: Options
+  readonly protocol: Protocol
+  /** Signals that are sent, and where to; a file or the console has no URL. */
+  readonly urls: Readonly<Partial<Record<Signal, string>>>
+  readonly traces: boolean
+  readonly metrics: boolean
+  readonly temporality: Temporality
+  /** Lower-case names. */
+  readonly headers: Readonly<Record<string, string>>
+  /** Absent = this backend asks for none. */
+  readonly resource: Readonly<Record<string, string>>
+  readonly facts: BackendFacts
+}
+
+/** `problem`: one line that says what is missing. */
+export type Planned =
+  | { readonly ok: true; readonly plan: BackendPlan; readonly warnings: readonly string[] }
+  | { readonly ok: false; readonly problem: string }
+
+export function planBackend(settings: BackendSettings): Planned {
+  const row = backendRow(settings.type)
+  if (!row) return off(settings, `type "${settings.type}" is not known. Known: ${Object.keys(BACKENDS).join(', ')}`)
+  const options = withDefaults(row, settings.options)
+  const missing = Object.keys(row.options).find(key => row.options[key]?.required && !options[key])
+  if (missing !== undefined) return off(settings, `${missing} is missing. Set ${keyNames(row, missing)}`)
+  const endpoint = settings.endpoint ?? row.endpoint(options)
+  if (row.transport === 'http' && endpoint === undefined)
+    return off(settings, 'endpoint is missing or cannot be derived. Set endpoint')
+  if (row.transport === 'http' && signalUrl(endpoint ?? '', 'traces') === undefined) {
+    return off(settings, 'endpoint is not a URL. It starts with http:// or https://')
+  }
+  return { ok: true, plan: assemble(settings, row, options, endpoint), warnings: warnings(settings, row) }
+}
+
+function assemble(
+  settings: BackendSettings,
+  row: BackendRow,
+  options: Options,
+  endpoint: string | undefined,
+): BackendPlan {
+  const protocol = row.onlyProtocol ? row.protocol : (settings.protocol ?? row.protocol)
+  const traces = settings.traces ?? row.traces
+  const metrics = settings.metrics ?? (row.metrics || options['metrics_path'] !== undefined)
+  const urls = endpoint === undefined || row.transport !== 'http' ? {} : signalUrls(endpoint, traces, metrics)
+  return {
+    settings,
+    row,
+    options,
+    protocol,
+    urls,
+    traces,
+    metrics,
+    temporality: settings.temporality ?? row.temporality ?? 'cumulative',
+    headers: {
+      ...mergeHeaders(row.headers(options), settings.headers),
+      'content-type': CONTENT_TYPES[protocol],
+    },
+    resource: present(row.resource?.(options) ?? {}),
+    facts: {
+      name: settings.name,
+      type: settings.type,
+      urls,
+      protocol,
+      credentials: credentialNames(row),
+      defaultEndpoint: row.endpoint(withDefaults(row, {})),
+    },
+  }
+}
+
+function signalUrls(endpoint: string, traces: boolean, metrics: boolean): BackendPlan['urls'] {
+  const to = (signal: Signal): { [Key in Signal]?: string } => ({ [signal]: signalUrl(endpoint, signal) })
+  return { ...(traces ? to('traces') : {}), ...(metrics ? to('metrics') : {}) }
+}
+
+function warnings(settings: BackendSettings, row: BackendRow): readonly string[] {
+  if (!row.onlyProtocol || settings.protocol === undefined || settings.protocol === row.protocol) return []
+  return [
+    `backend ${settings.name}: ${settings.type} takes ${row.protocol} only; protocol: ${settings.protocol} is ignored`,
+  ]
+}
+
+/** Names in lower case; of two with the same name the later one wins. */
+export function mergeHeaders(...sets: readonly Readonly<Record<string, string | undefined>>[]): Record<string, string> {
+  const merged: Record<string, string> = {}
+  for (const set of sets) {
+    for (const [name, value] of Object.entries(set)) {
+      // A key that was read from a file often ends in a line break, which no header may have.
+      if (value !== undefined) merged[name.toLowerCase()] = value.trim()
+    }
+  }
+  return merged
+}
+
+function withDefaults(row: BackendRow, given: Readonly<Record<string, string>>): Options {
+  const options: Record<string, string | undefined> = { ...given }
+  for (const [key, option] of Object.entries(row.options)) options[key] = given[key] || option.default
+  return options
+}
+
+function present(values: Readonly<Record<string, string | undefined>>): Record<string, string> {
+  return Object.fromEntries(Object.entries(values).filter((entry): entry is [string, string] => entry[1] !== undefined))
+}
+
+function keyNames(row: BackendRow, key: string): string {
+  return row.options[key]?.secret ? `${key}, or ${key}_env to the name of a variable` : key
+}
+
+function credentialNames(row: BackendRow): string {
+  const secrets = Object.keys(row.options).filter(key => row.options[key]?.secret)
+  return secrets.length > 0
+    ? `${secrets.join(' and ')} (or ${secrets.map(key => `${key}_env`).join(' and ')})`
+    : 'headers'
+}
+
+function off(settings: BackendSettings, what: string): Planned {
+  return { ok: false, problem: `backend ${settings.name} is off: ${what}` }
+}

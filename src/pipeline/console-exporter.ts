@@ -1,0 +1,78 @@
+import type { HrTime } from '@opentelemetry/api'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import type { SpanDelivery, SpanSink } from './delivery.ts'
+
+const STATUS_ERROR = 2
+/** Traces whose root has not ended; beyond that the oldest is printed as it is. */
+const MAX_OPEN_TRACES = 100
+
+/** Prints each trace as an indented tree once its root has ended. */
+export class ConsoleSpanSink implements SpanSink {
+  readonly #write: (text: string) => void
+  readonly #open = new Map<string, ReadableSpan[]>()
+
+  constructor(write: (text: string) => void) {
+    this.#write = write
+  }
+
+  async export(spans: readonly ReadableSpan[]): Promise<SpanDelivery> {
+    const finished = new Set<string>()
+    for (const span of spans) {
+      const { traceId } = span.spanContext()
+      const known = this.#open.get(traceId)
+      if (known) known.push(span)
+      else this.#open.set(traceId, [span])
+      if (!span.parentSpanContext || span.parentSpanContext.isRemote) finished.add(traceId)
+    }
+    for (const traceId of finished) this.#print(traceId)
+    for (const traceId of this.#open.keys()) if (this.#open.size > MAX_OPEN_TRACES) this.#print(traceId)
+    return { lost: 0 }
+  }
+
+  async close(): Promise<void> {
+    for (const traceId of [...this.#open.keys()]) this.#print(traceId)
+  }
+
+  #print(traceId: string): void {
+    const spans = this.#open.get(traceId) ?? []
+    this.#open.delete(traceId)
+    this.#write(`trace ${traceId}\n${treeLines(spans).join('\n')}\n`)
+  }
+}
+
+function treeLines(spans: readonly ReadableSpan[]): string[] {
+  const ids = new Set(spans.map(span => span.spanContext().spanId))
+  const children = new Map<string | undefined, ReadableSpan[]>()
+  for (const span of spans) {
+    const parentId = span.parentSpanContext?.spanId
+    const under = parentId !== undefined && ids.has(parentId) ? parentId : undefined
+    children.set(under, [...(children.get(under) ?? []), span])
+  }
+  const lines: string[] = []
+  const visit = (parentId: string | undefined, depth: number): void => {
+    for (const span of (children.get(parentId) ?? []).sort(byStart)) {
+      lines.push(`${'  '.repeat(depth)}${spanLine(span)}`)
+      visit(span.spanContext().spanId, depth + 1)
+    }
+  }
+  visit(undefined, 1)
+  return lines
+}
+
+function spanLine(span: ReadableSpan): string {
+  const problem = span.status.code === STATUS_ERROR ? `  ERROR ${span.status.message ?? ''}` : ''
+  return plain(`${span.name}  ${seconds(span.duration).toFixed(3)} s${problem}`.trimEnd())
+}
+
+/** Names and descriptions come from outside: they must not steer the terminal, nor break the line. */
+function plain(text: string): string {
+  return text.replace(/\p{Cc}+/gu, ' ')
+}
+
+function byStart(a: ReadableSpan, b: ReadableSpan): number {
+  return seconds(a.startTime) - seconds(b.startTime)
+}
+
+function seconds([whole, nanos]: HrTime): number {
+  return whole + nanos / 1e9
+}

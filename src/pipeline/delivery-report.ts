@@ -1,0 +1,83 @@
+import type { DeliveryFailure } from './delivery.ts'
+import type { Signal } from './endpoint.ts'
+import { type BackendFacts, describeFailure, failureClass } from './failure-message.ts'
+import type { Report } from './settings.ts'
+
+/** A backend that fails and recovers all the time is said to at most this often, per cause. */
+const REPEAT_AFTER_MILLIS = 60_000
+
+interface Streak {
+  lost: number
+  isSaid: boolean
+}
+
+/** What the person is told about one backend: each cause once at its onset, and once how much it cost when it is over. */
+export class DeliveryReport {
+  readonly #facts: BackendFacts
+  readonly #report: Report
+  /** Signals that are failing now. */
+  readonly #streaks = new Map<Signal, Streak>()
+  /** Causes that are said already, until everything is delivered again. */
+  readonly #said = new Set<string>()
+  readonly #saidAt = new Map<string, number>()
+  #overflowed = 0
+  lastError: string | undefined
+
+  constructor(facts: BackendFacts, report: Report) {
+    this.#facts = facts
+    this.#report = report
+  }
+
+  /** `lost`: how many spans did not arrive, where that can be said. */
+  failed(signal: Signal, failure: DeliveryFailure, lost: number): void {
+    const line = describeFailure(this.#facts, signal, failure)
+    const streak = this.#streaks.get(signal) ?? { lost: 0, isSaid: false }
+    this.#streaks.set(signal, streak)
+    streak.lost += lost
+    this.lastError = line
+    this.#report.debug(`${line} [${lost} lost]`)
+    if (this.#sayOnce(failureClass(failure), line)) streak.isSaid = true
+  }
+
+  delivered(signal: Signal): void {
+    const streak = this.#streaks.get(signal)
+    if (!streak) return
+    this.#streaks.delete(signal)
+    if (this.#streaks.size === 0) this.#said.clear()
+    if (!streak.isSaid) return
+    const cost = signal === 'traces' ? `; ${count(streak.lost, 'span was', 'spans were')} lost` : ''
+    this.#report.warn(`backend ${this.#facts.name}: ${signal} arrive again${cost}`)
+  }
+
+  overflowed(maxQueueSize: number): void {
+    this.#overflowed++
+    if (this.#overflowed > 1) return
+    this.#sayOnce(
+      'overflow',
+      `backend ${this.#facts.name}: ${maxQueueSize} spans are waiting for it, and further ones are dropped until it has caught up; raise span_batch_max_queue_size if that happens often`,
+    )
+  }
+
+  /** The queue is empty again. */
+  drained(): void {
+    if (this.#overflowed === 0) return
+    const dropped = count(this.#overflowed, 'span was', 'spans were')
+    this.#overflowed = 0
+    if (this.#said.delete('overflow')) {
+      this.#report.warn(`backend ${this.#facts.name}: has caught up; ${dropped} dropped in the meantime`)
+    }
+  }
+
+  #sayOnce(cause: string, line: string): boolean {
+    if (this.#said.has(cause)) return false
+    if (Date.now() - (this.#saidAt.get(cause) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MILLIS) return false
+    this.#said.add(cause)
+    this.#saidAt.set(cause, Date.now())
+    this.#report.warn(line)
+    return true
+  }
+}
+
+function count(number: number, one: string, many: string): string {
+  return `${number} ${number === 1 ? one : many}`
+}

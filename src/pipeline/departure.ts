@@ -1,0 +1,87 @@
+import type { OpenBackend } from './open-backend.ts'
+import type { PrometheusEndpoint } from './prometheus.ts'
+import type { OwnMeterProvider } from './providers.ts'
+import type { SpanQueue } from './span-queue.ts'
+
+/** After the deadline, for what is cut off to be counted and said. */
+const LAST_WORDS_MILLIS = 200
+
+export interface DepartureParts {
+  readonly backends: readonly OpenBackend[]
+  readonly meters: OwnMeterProvider
+  readonly prometheus: PrometheusEndpoint | undefined
+  readonly waitMillis: number
+}
+
+interface Leaving {
+  /** How long the export that is in flight has been. */
+  waitedMillis(): number
+  /** Gives up what is left; without effect on what is delivered. */
+  abandon(): Promise<void>
+}
+
+/** Gets everything out of the house, now or for good. */
+export class Departure {
+  readonly #parts: DepartureParts
+  #closed: Promise<void> | undefined
+
+  constructor(parts: DepartureParts) {
+    this.#parts = parts
+  }
+
+  async flush(): Promise<void> {
+    if (this.#closed) return this.#closed
+    const hold = new Hold(this.#parts.waitMillis)
+    await Promise.allSettled([...this.#queues(queue => queue.forceFlush()), this.#parts.meters.forceFlush()])
+    hold.end()
+  }
+
+  shutdown(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const measured = this.#parts.meters.shutdown().catch(() => undefined)
+    await Promise.all(
+      this.#parts.backends.flatMap(({ queue, outbox }) => [
+        ...(queue ? [this.#leave(queue, queue.shutdown())] : []),
+        ...(outbox ? [this.#leave(outbox, measured)] : []),
+      ]),
+    )
+    this.#parts.prometheus?.close()
+  }
+
+  /** What a flush has waited for in vain already is not waited for again. */
+  async #leave(leaving: Leaving, delivered: Promise<unknown>): Promise<void> {
+    const hold = new Hold(Math.max(0, this.#parts.waitMillis - leaving.waitedMillis()))
+    await Promise.race([delivered, hold.over])
+    hold.end()
+    const lastWords = new Hold(LAST_WORDS_MILLIS)
+    await Promise.race([leaving.abandon(), lastWords.over])
+    lastWords.end()
+  }
+
+  #queues<Result>(run: (queue: SpanQueue) => Result): Result[] {
+    return this.#parts.backends.flatMap(({ queue }) => (queue ? [run(queue)] : []))
+  }
+}
+
+/**
+ * Keeps the process alive while something is waited for. Requests do not: a collector that hangs must never hold the
+ * process for longer than this.
+ */
+class Hold {
+  readonly over: Promise<void>
+  #timer: NodeJS.Timeout | undefined
+
+  constructor(millis: number) {
+    this.over = new Promise(resolve => {
+      this.#timer = setTimeout(resolve, millis)
+    })
+  }
+
+  end(): void {
+    clearTimeout(this.#timer)
+  }
+}

@@ -1,0 +1,67 @@
+import { DeterministicIds } from './deterministic-ids.ts'
+import type { Pipeline } from './pipeline.ts'
+import { createMeterProvider, createTracerProvider } from './providers.ts'
+import { createResource } from './resource.ts'
+import { metricsSdk, traceSdk, transformer } from './sdk.ts'
+import type { PipelineSettings } from './settings.ts'
+
+/** One series of an instrument as it stands now. */
+export interface MetricSample {
+  readonly name: string
+  readonly labels: Readonly<Record<string, string>>
+  /** Of a counter or gauge; of a histogram the sum. */
+  readonly value: number
+  /** Recorded points; histograms only. */
+  readonly count?: number
+}
+
+export interface MemoryPipeline extends Pipeline {
+  /** All spans that have ended, in the order of their ends, as OTLP/JSON lines. */
+  lines(): readonly string[]
+  samples(): Promise<readonly MetricSample[]>
+}
+
+type Value = number | { readonly sum?: number | undefined; readonly count: number }
+
+function sampleOf(name: string, attributes: object, value: Value): MetricSample {
+  const labels = Object.fromEntries(Object.entries(attributes).map(([key, label]) => [key, String(label)]))
+  if (typeof value === 'number') return { name, labels, value }
+  return { name, labels, value: value.sum ?? 0, count: value.count }
+}
+
+/** Keeps everything in memory: for tests, ours and those of users. Nothing is written and nothing is sent. */
+export function createMemoryPipeline(settings: PipelineSettings): MemoryPipeline {
+  const sdk = traceSdk()
+  const exporter = new sdk.InMemorySpanExporter()
+  const reader = new (class extends metricsSdk().MetricReader {
+    protected onForceFlush(): Promise<void> {
+      return Promise.resolve()
+    }
+    protected onShutdown(): Promise<void> {
+      return Promise.resolve()
+    }
+  })()
+  const resource = createResource(settings, {})
+  const ids = settings.deterministicIds ? new DeterministicIds() : undefined
+  const spanProcessors = [new sdk.SimpleSpanProcessor(exporter)]
+  const { meterProvider } = createMeterProvider(resource, [reader])
+  const decode = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)
+  return {
+    tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
+    meterProvider,
+    seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
+    flush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+    stats: () => ({ backends: [] }),
+    lines: () =>
+      exporter.getFinishedSpans().map(span => decode(transformer().JsonTraceSerializer.serializeRequest([span]))),
+    async samples() {
+      const { resourceMetrics } = await reader.collect()
+      return resourceMetrics.scopeMetrics.flatMap(scope =>
+        scope.metrics.flatMap(({ descriptor, dataPoints }) =>
+          dataPoints.map(({ attributes, value }) => sampleOf(descriptor.name, attributes, value as Value)),
+        ),
+      )
+    },
+  }
+}

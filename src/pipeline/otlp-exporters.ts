@@ -1,0 +1,105 @@
+import type {
+  IExportMetricsServiceResponse,
+  IExportTraceServiceResponse,
+  ISerializer,
+} from '@opentelemetry/otlp-transformer'
+import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import type { Carrier, Delivery, DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
+import { transformer } from './sdk.ts'
+import type { Protocol } from './settings.ts'
+
+export const CONTENT_TYPES: Readonly<Record<Protocol, string>> = {
+  'http/json': 'application/json',
+  'http/protobuf': 'application/x-protobuf',
+}
+
+type TraceSerializer = ISerializer<ReadableSpan[], IExportTraceServiceResponse>
+type MetricsSerializer = ISerializer<ResourceMetrics, IExportMetricsServiceResponse>
+
+/** Spans as OTLP requests, carried over HTTP or into a file. */
+export class OtlpSpanSink implements SpanSink {
+  readonly #carrier: Carrier
+  readonly #serializer: TraceSerializer
+
+  constructor(protocol: Protocol, carrier: Carrier) {
+    const { JsonTraceSerializer, ProtobufTraceSerializer } = transformer()
+    this.#serializer = protocol === 'http/json' ? JsonTraceSerializer : ProtobufTraceSerializer
+    this.#carrier = carrier
+  }
+
+  async export(spans: readonly ReadableSpan[], signal: AbortSignal): Promise<SpanDelivery> {
+    const payload = serialize(() => this.#serializer.serializeRequest([...spans]))
+    if (!payload.ok) return { lost: spans.length, failure: payload.failure }
+    const delivery = await this.#carrier.deliver(payload.bytes, signal)
+    if (!delivery.ok) return { lost: spans.length, failure: delivery.failure }
+    const lost = Math.min(this.#rejected(delivery), spans.length)
+    return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
+  }
+
+  close(): Promise<void> {
+    return this.#carrier.close()
+  }
+
+  #rejected(delivery: Delivery): number {
+    return readAnswer(delivery, answer => this.#serializer.deserializeResponse(answer).partialSuccess?.rejectedSpans)
+  }
+}
+
+/** Metrics as OTLP requests. */
+export class OtlpMetricSink {
+  readonly #carrier: Carrier
+  readonly #serializer: MetricsSerializer
+
+  constructor(protocol: Protocol, carrier: Carrier) {
+    const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
+    this.#serializer = protocol === 'http/json' ? JsonMetricsSerializer : ProtobufMetricsSerializer
+    this.#carrier = carrier
+  }
+
+  serialize(metrics: ResourceMetrics): Uint8Array | DeliveryFailure {
+    const payload = serialize(() => this.#serializer.serializeRequest(metrics))
+    return payload.ok ? payload.bytes : payload.failure
+  }
+
+  /** Undefined = taken whole. Never rejects. */
+  async send(payload: Uint8Array, signal: AbortSignal): Promise<DeliveryFailure | undefined> {
+    const delivery = await this.#carrier.deliver(payload, signal)
+    if (!delivery.ok) return delivery.failure
+    const rejected = readAnswer(
+      delivery,
+      answer => this.#serializer.deserializeResponse(answer).partialSuccess?.rejectedDataPoints,
+    )
+    return rejected > 0 ? { kind: 'rejected' } : undefined
+  }
+
+  close(): Promise<void> {
+    return this.#carrier.close()
+  }
+}
+
+type Payload =
+  | { readonly ok: true; readonly bytes: Uint8Array }
+  | { readonly ok: false; readonly failure: DeliveryFailure }
+
+function serialize(write: () => Uint8Array | undefined): Payload {
+  try {
+    const bytes = write()
+    if (bytes) return { ok: true, bytes }
+  } catch {
+    // Falls through: what matters is that the batch is counted as lost.
+  }
+  return { ok: false, failure: { kind: 'internal', reason: 'they cannot be serialised' } }
+}
+
+/** Many servers answer with nothing, or with something of their own: then nothing was rejected. */
+function readAnswer(delivery: Delivery, read: (answer: Uint8Array) => number | undefined): number {
+  if (!delivery.ok || !delivery.answer || delivery.answer.byteLength === 0) return 0
+  try {
+    // OTLP/JSON writes 64-bit numbers as text.
+    const count = Number(read(delivery.answer) ?? 0)
+    return Number.isFinite(count) ? count : 0
+  } catch {
+    return 0
+  }
+}

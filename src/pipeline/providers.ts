@@ -1,0 +1,62 @@
+import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
+import type { Resource } from '@opentelemetry/resources'
+import type { MetricReader } from '@opentelemetry/sdk-metrics'
+import type { IdGenerator, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { createSampler } from './sampling.ts'
+import { api, metricsSdk, traceSdk } from './sdk.ts'
+import type { PipelineSettings } from './settings.ts'
+
+/** The SDK's own figures, said out loud: what is not said, it reads from the environment. */
+const PER_EVENT_OR_LINK = 128
+
+export interface TracerProviderParts {
+  readonly settings: PipelineSettings
+  readonly resource: Resource
+  readonly spanProcessors: SpanProcessor[]
+  readonly idGenerator: IdGenerator | undefined
+}
+
+/** Private: it is never registered, so a host's own OpenTelemetry works beside it. */
+export function createTracerProvider(parts: TracerProviderParts): TracerProvider {
+  return new (traceSdk().BasicTracerProvider)({
+    resource: parts.resource,
+    sampler: createSampler(parts.settings.sampler),
+    spanProcessors: parts.spanProcessors,
+    ...(parts.idGenerator ? { idGenerator: parts.idGenerator } : {}),
+    spanLimits: {
+      attributeCountLimit: parts.settings.attributeCountLimit,
+      attributeValueLengthLimit: Number.POSITIVE_INFINITY,
+      eventCountLimit: PER_EVENT_OR_LINK,
+      linkCountLimit: PER_EVENT_OR_LINK,
+      attributePerEventCountLimit: PER_EVENT_OR_LINK,
+      attributePerLinkCountLimit: PER_EVENT_OR_LINK,
+    },
+  })
+}
+
+/** A meter provider with what it takes to end it. */
+export interface OwnMeterProvider {
+  readonly meterProvider: MeterProvider
+  forceFlush(): Promise<void>
+  shutdown(): Promise<void>
+}
+
+/** Without a reader the points go nowhere, and the metrics SDK is not even loaded. */
+export function createMeterProvider(resource: Resource, readers: MetricReader[]): OwnMeterProvider {
+  if (readers.length === 0) return unreadMeterProvider()
+  const provider = new (metricsSdk().MeterProvider)({ resource, readers })
+  return {
+    meterProvider: provider,
+    forceFlush: () => provider.forceFlush(),
+    shutdown: () => provider.shutdown(),
+  }
+}
+
+function unreadMeterProvider(): OwnMeterProvider {
+  const meter = api().createNoopMeter()
+  return {
+    meterProvider: { getMeter: () => meter },
+    forceFlush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+  }
+}

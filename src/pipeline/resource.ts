@@ -1,0 +1,44 @@
+import { randomUUID } from 'node:crypto'
+import { arch, hostname, platform } from 'node:os'
+import type { Attributes } from '@opentelemetry/api'
+import type { Resource } from '@opentelemetry/resources'
+import { OPENINFERENCE } from '../semconv/index.ts'
+import { conventions, resources } from './sdk.ts'
+import type { PipelineSettings } from './settings.ts'
+
+/** The process that recorded. Left out with deterministic ids, where the same input must give the same output anywhere. */
+function thisProcess(): Attributes {
+  return {
+    [conventions().ATTR_SERVICE_INSTANCE_ID]: randomUUID(),
+    'process.pid': process.pid,
+    'process.runtime.name': 'nodejs',
+    'process.runtime.version': process.versions.node,
+    'host.name': hostname(),
+    'host.arch': arch(),
+    'os.type': platform(),
+  }
+}
+
+function named(settings: PipelineSettings): Attributes {
+  const names = conventions()
+  return {
+    [names.ATTR_SERVICE_NAME]: settings.serviceName,
+    [names.ATTR_TELEMETRY_DISTRO_NAME]: 'hookspan',
+    [names.ATTR_TELEMETRY_DISTRO_VERSION]: settings.version,
+  }
+}
+
+/** `backendAttributes` are those that a backend finds its tenant by. Later entries win. */
+export function createResource(settings: PipelineSettings, backendAttributes: Attributes): Resource {
+  const { defaultResource, resourceFromAttributes } = resources()
+  return defaultResource().merge(
+    resourceFromAttributes({
+      ...named(settings),
+      ...(settings.deterministicIds ? {} : thisProcess()),
+      ...(settings.projectName === undefined ? {} : { [OPENINFERENCE.projectName]: settings.projectName }),
+      ...backendAttributes,
+      ...settings.globalTags,
+      ...settings.resourceAttributes,
+    }),
+  )
+}

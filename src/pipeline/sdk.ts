@@ -1,0 +1,57 @@
+import { createRequire } from 'node:module'
+
+/**
+ * The only file that names packages of OpenTelemetry. Each loads when something that needs it is constructed:
+ * importing this room costs nothing, and a backend that is not configured is never paid for.
+ */
+const load: NodeJS.Require = createRequire(import.meta.url)
+
+export function api(): typeof import('@opentelemetry/api') {
+  return load('@opentelemetry/api')
+}
+
+export function core(): typeof import('@opentelemetry/core') {
+  return load('@opentelemetry/core')
+}
+
+export function resources(): typeof import('@opentelemetry/resources') {
+  return load('@opentelemetry/resources')
+}
+
+export function conventions(): typeof import('@opentelemetry/semantic-conventions') {
+  return load('@opentelemetry/semantic-conventions')
+}
+
+export function traceSdk(): typeof import('@opentelemetry/sdk-trace-base') {
+  return load('@opentelemetry/sdk-trace-base')
+}
+
+export function metricsSdk(): typeof import('@opentelemetry/sdk-metrics') {
+  return load('@opentelemetry/sdk-metrics')
+}
+
+export function transformer(): typeof import('@opentelemetry/otlp-transformer') {
+  return load('@opentelemetry/otlp-transformer')
+}
+
+export function prometheusExporter(): typeof import('@opentelemetry/exporter-prometheus') {
+  return load('@opentelemetry/exporter-prometheus')
+}
+
+export function http(): typeof import('node:http') {
+  return load('node:http')
+}
+
+export function https(): typeof import('node:https') {
+  return load('node:https')
+}
+
+export function zlib(): typeof import('node:zlib') {
+  return load('node:zlib')
+}
+
+/** Runs what sends telemetry, so that a host that traces its own HTTP requests does not trace ours. */
+export function untraced<Result>(run: () => Result): Result {
+  const { context } = api()
+  return context.with(core().suppressTracing(context.active()), run)
+}

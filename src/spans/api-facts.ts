@@ -1,0 +1,22 @@
+import type { ApiEnd, ApiError } from '../contract/index.ts'
+import { literal, type SafeText } from './capture.ts'
+import { errorFacts, OTHER_ERROR } from './error-facts.ts'
+import { positive, textOf } from './foreign.ts'
+import type { Draw, OpenedSpan } from './span-definition.ts'
+
+/** Epoch seconds of the host → milliseconds. */
+export function millis(seconds: unknown): number | undefined {
+  const value = positive(seconds)
+  return value === undefined ? undefined : value * 1000
+}
+
+/** Seconds from this attempt's own start to its first chunk; a negative one belongs to another attempt. */
+export function timeToFirstChunk(payload: ApiEnd, opened: OpenedSpan<unknown>): number | undefined {
+  const firstChunkAt = millis(payload.first_chunk_at)
+  if (firstChunkAt === undefined || opened.start === undefined || firstChunkAt < opened.startAt) return undefined
+  return (firstChunkAt - opened.startAt) / 1000
+}
+
+export function apiErrorType(payload: ApiError, draw: Draw): SafeText {
+  return draw.capture.id(errorFacts(payload.error).type ?? textOf(payload.reason)) ?? literal(OTHER_ERROR)
+}

@@ -1,0 +1,142 @@
+import { SpanKind } from '@opentelemetry/api'
+import type { ApiEnd, ApiError, ApiStart } from '../contract/index.ts'
+import { OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
+import { requestContent, responseContent } from './api-content.ts'
+import { apiErrorType, millis, timeToFirstChunk } from './api-facts.ts'
+import { apiErrorPoints, apiPoints } from './api-points.ts'
+import { literal } from './capture.ts'
+import { errorFacts } from './error-facts.ts'
+import { booleanOf, numberOf, textOf } from './foreign.ts'
+import { modelProvider } from './model-provider.ts'
+import { requestModel, requestParameters } from './request-parameters.ts'
+import { serverAddress } from './server-address.ts'
+import type { Draw, Fired, OpenedSpan, SpanAttributes, SpanDefinition, SpanEnd } from './span-definition.ts'
+import { usageOf } from './usage.ts'
+
+type End = ApiEnd & ApiError
+
+export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): SpanAttributes {
+  const { general, own, genAi, inference } = draw.names
+  const { payload } = fired
+  const { id } = draw.capture
+  const model = id(requestModel(payload))
+  const provider = id(modelProvider(payload.provider))
+  const server = serverAddress(payload.base_url)
+  return {
+    [inference.spanKind]: literal(OPENINFERENCE_KIND.llm),
+    [genAi.operationName]: literal(OPERATION.chat),
+    [genAi.providerName]: provider,
+    [inference.provider]: provider,
+    [inference.system]: provider,
+    [genAi.requestModel]: model,
+    [inference.modelName]: model,
+    [general.serverAddress]: id(server.address),
+    [general.serverPort]: server.port,
+    [own.apiMode]: id(payload.api_mode),
+    [own.apiCallCount]: numberOf(payload.api_call_count),
+    [own.requestMessageCount]: numberOf(payload.message_count),
+    [own.requestToolCount]: numberOf(payload.tool_count),
+    [own.requestApproxInputTokens]: numberOf(payload.approx_input_tokens),
+    [own.requestCharCount]: numberOf(payload.request_char_count),
+    ...requestParameters(fired, draw),
+    ...requestContent(payload, draw),
+  }
+}
+
+function usageAttributes(fired: Fired<ApiEnd>, draw: Draw): SpanAttributes {
+  const usage = usageOf(fired)
+  if (usage === undefined) return {}
+  const { genAi, inference } = draw.names
+  return {
+    [genAi.usageInputTokens]: usage.promptTokens,
+    [genAi.usageOutputTokens]: usage.outputTokens,
+    [genAi.usageCacheRead]: usage.cacheReadTokens || undefined,
+    [genAi.usageCacheCreation]: usage.cacheWriteTokens || undefined,
+    [genAi.usageReasoning]: usage.reasoningTokens || undefined,
+    [inference.tokensPrompt]: usage.promptTokens,
+    [inference.tokensCompletion]: usage.outputTokens,
+    [inference.tokensTotal]: usage.totalTokens,
+    [inference.tokensCacheRead]: usage.cacheReadTokens || undefined,
+    [inference.tokensCacheWrite]: usage.cacheWriteTokens || undefined,
+    [inference.tokensReasoning]: usage.reasoningTokens || undefined,
+  }
+}
+
+function durationAttributes(payload: End, draw: Draw): SpanAttributes {
+  const duration = millis(payload.api_duration)
+  return { [draw.names.own.httpDurationMs]: duration, [draw.names.own.llmResponseDurationMs]: duration }
+}
+
+export function responseAttributes(
+  fired: Fired<End>,
+  draw: Draw,
+  opened: OpenedSpan<ApiStart>,
+): SpanAttributes {
+  const { own, genAi, inference } = draw.names
+  const { payload } = fired
+  const { id } = draw.capture
+  const finishReason = id(payload.finish_reason)
+  return {
+    ...usageAttributes(fired, draw),
+    ...durationAttributes(payload, draw),
+    [genAi.responseId]: id(payload.response_id),
+    [genAi.responseModel]: id(payload.response_model),
+    [genAi.responseFinishReasons]: finishReason === undefined ? undefined : [finishReason],
+    [own.responseFinishReason]: finishReason,
+    [inference.finishReason]: finishReason,
+    [genAi.responseTimeToFirstChunk]: timeToFirstChunk(payload, opened),
+    [own.responseContentChars]: numberOf(payload.assistant_content_chars),
+    [own.responseToolCalls]: numberOf(payload.assistant_tool_call_count),
+    ...responseContent(payload, draw),
+  }
+}
+
+function failed(fired: Fired<End>, draw: Draw): SpanEnd {
+  const { general, own } = draw.names
+  const { payload } = fired
+  const type = apiErrorType(payload, draw)
+  const status = numberOf(payload.status_code)
+  return {
+    attributes: {
+      ...durationAttributes(payload, draw),
+      [general.httpStatusCode]: status,
+      [own.responseStatusCode]: status,
+      [own.retryCount]: numberOf(payload.retry_count),
+      [own.maxRetries]: numberOf(payload.max_retries),
+      [own.retryable]: booleanOf(payload.retryable),
+      [own.errorReason]: draw.capture.id(payload.reason),
+    },
+    error: {
+      type,
+      message: draw.capture.errorText(errorFacts(payload.error).message) ?? draw.capture.id(payload.reason) ?? type,
+    },
+    exception: true,
+  }
+}
+
+/** One attempt at a model request; a retry is a span of its own. */
+export const api: SpanDefinition<ApiStart, End> = {
+  kind: 'api',
+  spanKind: SpanKind.CLIENT,
+  parents: ['llm'],
+  key(payload) {
+    const request = textOf(payload.api_request_id)
+    if (request !== undefined) return request
+    const call = numberOf(payload.api_call_count)
+    return call === undefined ? `task ${textOf(payload.task_id) ?? ''}` : `call ${call}`
+  },
+  name(payload, draw) {
+    const model = draw.capture.id(requestModel(payload))
+    const word = draw.spanNames === 'semconv' ? 'chat' : 'api'
+    if (model === undefined) return literal(draw.spanNames === 'semconv' ? word : 'api.error')
+    return literal(draw.spanNames === 'semconv' ? `${word} ${model}` : `${word}.${model}`)
+  },
+  start: requestAttributes,
+  end(fired, draw, opened) {
+    if (fired.hook === 'api_request_error') return failed(fired, draw)
+    return { attributes: responseAttributes(fired, draw, opened) }
+  },
+  measure(fired, draw, ended) {
+    return fired.hook === 'api_request_error' ? apiErrorPoints(fired, draw, ended) : apiPoints(fired, draw, ended)
+  },
+}

@@ -1,0 +1,177 @@
+import { bigintText, boundedJson } from './bounded-json.ts'
+import {
+  type Capture,
+  type CapturedContent,
+  type ContentCategory,
+  type ContentMode,
+  literal,
+  type SafeText,
+} from './capture.ts'
+import { type Clipped, clip, copyOf, keepAll, redactWithin, WINDOW_MARGIN, windowOf } from './clip.ts'
+import { peek, textOf } from './foreign.ts'
+import { rewriteJson } from './json-text.ts'
+import { oneLine, withoutControls } from './one-line.ts'
+import { isSecretKey } from './secret-keys.ts'
+
+export interface CaptureSettings {
+  readonly mode: ContentMode
+  readonly previewMaxChars: number
+  /** Caps of previews that differ from `previewMaxChars`. */
+  readonly categoryMaxChars: Readonly<Partial<Record<ContentCategory, number | undefined>>>
+  /** Cap of one value in `full` mode. */
+  readonly contentMaxChars: number
+  readonly conversationHistory: boolean
+  readonly conversationHistoryMaxChars: number
+  readonly senderId: boolean
+  /** From `createRedactor`. */
+  readonly redact: (text: string) => string
+}
+
+const JSON_TYPE: SafeText = literal('application/json')
+const TEXT_TYPE: SafeText = literal('text/plain')
+const ID_CAP = 200
+const SNIPPET_CAP = 500
+const ID_CACHE_SIZE = 2000
+/** A longer text is not remembered: the memo would keep it alive. */
+const MEMO_LIMIT = 256 * 1024
+/** Collapsing shortens a text: more of it is read than is kept. */
+const SPACE_ALLOWANCE = 2
+
+function safe(text: string): SafeText {
+  return text as SafeText
+}
+
+function isNumeric(value: unknown): value is number | bigint {
+  return typeof value === 'bigint' || (typeof value === 'number' && Number.isFinite(value))
+}
+
+function numberText(value: number | bigint): SafeText {
+  return safe(typeof value === 'bigint' ? bigintText(value) : String(value))
+}
+
+class CapturePolicy implements Capture {
+  readonly mode: ContentMode
+  readonly conversationHistory: boolean
+  readonly senderId: boolean
+  readonly #settings: CaptureSettings
+  readonly #ids = new Map<string, SafeText>()
+  /** The same user message is asked for by several spans. Strings only: an object can change between two calls. */
+  readonly #last = new Map<ContentCategory, { value: string; captured: CapturedContent | undefined }>()
+  readonly #leaf: (text: string) => string
+  readonly #isSecret: (key: string) => boolean
+
+  constructor(settings: CaptureSettings) {
+    const { mode, redact } = settings
+    this.#settings = settings
+    this.mode = mode
+    this.conversationHistory = settings.conversationHistory && mode !== 'off'
+    this.senderId = settings.senderId
+    this.#leaf = mode === 'full' ? redact : text => redact(withoutControls(text))
+    this.#isSecret = redact === keepAll ? () => false : isSecretKey
+  }
+
+  id(value: unknown): SafeText | undefined {
+    if (typeof value !== 'string') return isNumeric(value) ? numberText(value) : undefined
+    const known = this.#ids.get(value)
+    if (known !== undefined) return known
+    const { text } = this.#line(value, ID_CAP)
+    if (text === '') return undefined
+    if (value.length <= ID_CAP) this.#remember(value, safe(text))
+    return safe(text)
+  }
+
+  content(value: unknown, category: ContentCategory): CapturedContent | undefined {
+    if (this.mode === 'off') return undefined
+    const { categoryMaxChars, previewMaxChars, contentMaxChars } = this.#settings
+    const cap = this.mode === 'full' ? contentMaxChars : (categoryMaxChars[category] ?? previewMaxChars)
+    if (typeof value !== 'string' || value.length > MEMO_LIMIT) return this.#captured(value, cap)
+    const last = this.#last.get(category)
+    if (last?.value === value) return last.captured
+    const captured = this.#captured(value, cap)
+    this.#last.set(category, { value, captured })
+    return captured
+  }
+
+  snippet(value: unknown): SafeText | undefined {
+    if (this.mode === 'off') return undefined
+    return typeof value === 'string' ? this.#snippetOf(value) : this.#captured(value, SNIPPET_CAP)?.text
+  }
+
+  errorText(value: unknown): SafeText | undefined {
+    const message = textOf(value) ?? textOf(peek(value, 'message')) ?? textOf(peek(value, 'name'))
+    return this.snippet(message ?? value)
+  }
+
+  history(messages: unknown): CapturedContent | undefined {
+    if (!this.conversationHistory || (Array.isArray(messages) && messages.length === 0)) return undefined
+    return this.#captured(messages, this.#settings.conversationHistoryMaxChars)
+  }
+
+  json(value: unknown, maxChars: number = this.#settings.contentMaxChars): SafeText | undefined {
+    const json = boundedJson(value, maxChars, keepAll, () => false)
+    return json && safe(json.text)
+  }
+
+  #captured(value: unknown, cap: number): CapturedContent | undefined {
+    if (cap <= 0) return undefined
+    if (typeof value === 'string') return this.#capturedText(value, cap)
+    if (typeof value === 'object' && value !== null) {
+      const json = boundedJson(value, cap, this.#leaf, this.#isSecret)
+      return json && { text: safe(json.text), mimeType: JSON_TYPE, truncated: json.truncated }
+    }
+    if (typeof value !== 'boolean' && !isNumeric(value)) return undefined
+    const { text, isCut } = clip(
+      { text: String(typeof value === 'boolean' ? value : numberText(value)), isCut: false },
+      cap,
+    )
+    return { text: safe(text), mimeType: TEXT_TYPE, truncated: isCut }
+  }
+
+  #capturedText(value: string, cap: number): CapturedContent | undefined {
+    const json = this.#capturedJson(value, cap)
+    if (json !== undefined) return json
+    const { text, isCut } = this.mode === 'full' ? this.#whole(value, cap) : this.#line(value, cap)
+    return text.trim() === '' ? undefined : { text: safe(text), mimeType: TEXT_TYPE, truncated: isCut }
+  }
+
+  /** JSON text stays JSON, also when it has to be cut: a view of it would otherwise show a broken half. */
+  #capturedJson(value: string, cap: number): CapturedContent | undefined {
+    const window = windowOf(value, cap * SPACE_ALLOWANCE + WINDOW_MARGIN)
+    const first = window.text.trimStart().charAt(0)
+    if (first !== '{' && first !== '[') return undefined
+    const json = rewriteJson(window.text, cap, {
+      leaf: this.#leaf,
+      isSecret: this.#isSecret,
+      keepsSpace: this.mode === 'full',
+    })
+    return json && { text: safe(json.text), mimeType: JSON_TYPE, truncated: json.truncated || window.isCut }
+  }
+
+  #whole(value: string, cap: number): Clipped {
+    return clip(redactWithin({ text: value, isCut: false }, cap, this.#settings.redact), cap)
+  }
+
+  #line(value: string, cap: number): Clipped {
+    const window = windowOf(value, cap * SPACE_ALLOWANCE + WINDOW_MARGIN)
+    // A space at the end of the window says that the last word is whole.
+    const ending = window.isCut && /\s$/.test(window.text) ? ' ' : ''
+    const flat = { text: oneLine(window.text) + ending, isCut: window.isCut }
+    const redacted = redactWithin(flat, cap, this.#settings.redact)
+    return clip(redacted.isCut ? { text: redacted.text.trimEnd(), isCut: true } : redacted, cap)
+  }
+
+  #snippetOf(value: string): SafeText | undefined {
+    const { text } = this.#line(value, SNIPPET_CAP)
+    return text === '' ? undefined : safe(text)
+  }
+
+  #remember(value: string, id: SafeText): void {
+    if (this.#ids.size >= ID_CACHE_SIZE) this.#ids.clear()
+    this.#ids.set(copyOf(value), id)
+  }
+}
+
+/** The capture policy, compiled once: what of a payload may leave the process, and in which form. */
+export function createCapture(settings: CaptureSettings): Capture {
+  return new CapturePolicy(settings)
+}

@@ -1,0 +1,22 @@
+import type { StatusClass } from '../contract/index.ts'
+import { numberOf, peek, textOf } from './foreign.ts'
+
+/** Fallback of `error.type` that the conventions give. */
+export const OTHER_ERROR = '_OTHER'
+
+/** Type and text of a host's error value: `{type, message}`, an Error, or text. */
+export function errorFacts(error: unknown): { type: string | undefined; message: unknown } {
+  if (typeof error === 'string') return { type: undefined, message: error }
+  return {
+    type: textOf(peek(error, 'type')) ?? textOf(peek(error, 'name')),
+    message: peek(error, 'message'),
+  }
+}
+
+/** Where a metric counts a failed request: by the hundreds of its status; without one the network failed. */
+export function statusClass(status: unknown): StatusClass {
+  const code = numberOf(status)
+  if (code === undefined || code <= 0) return 'network'
+  const hundreds = Math.trunc(code / 100)
+  return hundreds >= 1 && hundreds <= 5 ? (`${hundreds}xx` as StatusClass) : 'other'
+}

@@ -1,0 +1,43 @@
+/**
+ * Reading values that belong to somebody else. A getter or a Proxy trap of the host can throw at any property; one bad
+ * field must not cost the span its other attributes, so this file may catch (like `bounded-json.ts`).
+ */
+
+/** The property, or undefined when the value is not an object or reading it throws. */
+export function peek(value: unknown, key: string): unknown {
+  if (typeof value !== 'object' || value === null) return undefined
+  try {
+    return (value as Record<string, unknown>)[key]
+  } catch {
+    return undefined
+  }
+}
+
+/** Text with something in it, else undefined. */
+export function textOf(value: unknown): string | undefined {
+  return typeof value === 'string' && value.trim() !== '' ? value : undefined
+}
+
+/** A finite number, also out of numeric text; booleans, garbage, NaN and infinities are undefined. */
+export function numberOf(value: unknown): number | undefined {
+  if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
+  if (typeof value === 'bigint') return Number(value)
+  if (typeof value !== 'string' || value.length > 32 || value.trim() === '') return undefined
+  const parsed = Number(value)
+  return Number.isFinite(parsed) ? parsed : undefined
+}
+
+/** A finite number that is above zero. */
+export function positive(value: unknown): number | undefined {
+  const number = numberOf(value)
+  return number !== undefined && number > 0 ? number : undefined
+}
+
+export function booleanOf(value: unknown): boolean | undefined {
+  return typeof value === 'boolean' ? value : undefined
+}
+
+/** Array elements, at most `limit` of them; none when the value is not an array. */
+export function elementsOf(value: unknown, limit: number): readonly unknown[] {
+  return Array.isArray(value) ? value.slice(0, limit) : []
+}

@@ -1,0 +1,43 @@
+import type { HookName } from '../contract/index.ts'
+import { api } from './api.ts'
+import { approval } from './approval.ts'
+import { auxiliary } from './auxiliary.ts'
+import { llm } from './llm.ts'
+import { session } from './session.ts'
+import type { SpanDefinition } from './span-definition.ts'
+import { subagent } from './subagent.ts'
+import { tool } from './tool.ts'
+
+/** A row whose payload types are known only to itself: the tracker hands it the records of its own hooks. */
+export type AnyDefinition = SpanDefinition<any, any> // biome-ignore lint/suspicious/noExplicitAny: existential type
+
+/** What a hook does to its span. `event`: an event on a span that is open. `identity`: a session comes or goes. */
+export type Phase = 'start' | 'end' | 'event' | 'identity'
+
+export interface HookPlan {
+  readonly definition: AnyDefinition
+  readonly phase: Phase
+}
+
+/** The whole plugin on one screen: which hook draws which span, and which end of it. */
+export const HOOK_PLAN: { readonly [Name in HookName]: HookPlan } = {
+  on_session_start: { definition: session, phase: 'start' },
+  pre_llm_call: { definition: llm, phase: 'start' },
+  pre_api_request: { definition: api, phase: 'start' },
+  post_api_request: { definition: api, phase: 'end' },
+  api_request_error: { definition: api, phase: 'end' },
+  pre_tool_call: { definition: tool, phase: 'start' },
+  post_tool_call: { definition: tool, phase: 'end' },
+  post_llm_call: { definition: llm, phase: 'end' },
+  on_session_end: { definition: session, phase: 'end' },
+  on_session_finalize: { definition: session, phase: 'identity' },
+  on_session_reset: { definition: session, phase: 'identity' },
+  subagent_start: { definition: subagent, phase: 'start' },
+  subagent_stop: { definition: subagent, phase: 'end' },
+  pre_approval_request: { definition: approval, phase: 'start' },
+  post_approval_response: { definition: approval, phase: 'end' },
+  pre_auxiliary_call: { definition: auxiliary, phase: 'start' },
+  post_auxiliary_call: { definition: auxiliary, phase: 'end' },
+  transform_tool_result: { definition: tool, phase: 'event' },
+  transform_llm_output: { definition: session, phase: 'event' },
+}

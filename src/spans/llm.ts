@@ -1,0 +1,57 @@
+import { SpanKind } from '@opentelemetry/api'
+import type { TurnAnswer, TurnStart } from '../contract/index.ts'
+import { OPENINFERENCE_KIND } from '../semconv/index.ts'
+import { literal } from './capture.ts'
+import { modelProvider } from './model-provider.ts'
+import { oneMessage } from './messages.ts'
+import type { SpanDefinition } from './span-definition.ts'
+
+/** The turn's loop: from the user's message to the final answer. It is neither a request nor a second agent. */
+export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
+  kind: 'llm',
+  spanKind: SpanKind.INTERNAL,
+  parents: [],
+  key: () => 'loop',
+  name({ model }, draw) {
+    const named = draw.capture.id(model)
+    const word = draw.spanNames === 'semconv' ? 'turn' : 'llm'
+    if (named === undefined) return literal(word)
+    return literal(draw.spanNames === 'semconv' ? `turn ${named}` : `llm.${named}`)
+  },
+  start({ payload }, draw) {
+    const { own, genAi, inference } = draw.names
+    const { capture } = draw
+    const model = capture.id(payload.model)
+    const provider = capture.id(modelProvider((payload as { provider?: unknown }).provider))
+    const message = capture.content(payload.user_message, 'llm_input')
+    const history = capture.history(payload.conversation_history)
+    const input = history ?? message
+    return {
+      [inference.spanKind]: literal(OPENINFERENCE_KIND.chain),
+      [inference.modelName]: model,
+      [genAi.requestModel]: model,
+      [inference.provider]: provider,
+      [genAi.providerName]: provider,
+      [inference.inputValue]: input?.text,
+      [inference.inputMimeType]: input?.mimeType,
+      [genAi.inputMessages]: oneMessage('user', message, draw),
+      [own.conversationMessageCount]: history === undefined ? undefined : payload.conversation_history?.length,
+      [own.contentTruncated]: input?.truncated || undefined,
+    }
+  },
+  end({ payload }, draw) {
+    const { own, genAi, inference } = draw.names
+    const output = draw.capture.content(payload.assistant_response, 'llm_output')
+    return {
+      attributes: {
+        [inference.outputValue]: output?.text,
+        [inference.outputMimeType]: output?.mimeType,
+        [genAi.outputMessages]: oneMessage('assistant', output, draw),
+        [own.contentCompletion]: output?.text,
+        [genAi.responseModel]: draw.capture.id(payload.model),
+        [own.contentTruncated]: output?.truncated || undefined,
+      },
+    }
+  },
+  measure: () => [],
+}

@@ -1,0 +1,186 @@
+import { type SecretKeyStrength, secretKeyStrength } from './secret-keys.ts'
+import { endOfQuoted, endOfStructure } from './secret-quotes.ts'
+import { afterEscape, endOfMatch, isWordCharacter, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
+import { isCode, isPlaceholder, isSpokenOf, looksGenerated, looksRandom } from './secret-values.ts'
+
+/** `password=…`, `"api_key": …`, `--token …`, `Cookie: …`, `<password>…</password>`: a secret's name, a sign, a value. */
+
+interface Assignment {
+  readonly text: string
+  readonly name: string
+  readonly nameStart: number
+  readonly strength: SecretKeyStrength
+  /** The quote behind the name, with its backslashes; empty when there is none. */
+  readonly quote: string
+  /** The name is the quoted key of an object: what follows is JSON, or close to it. */
+  readonly isKey: boolean
+  /** `=`, `:`, `>` or, for flags, a space. */
+  readonly sign: string
+  readonly spaced: boolean
+  readonly valueAt: number
+}
+
+const LONGEST_NAME = 64
+const SEPARATOR = /(\\{0,7}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])\s{0,8}|>|\s{1,8})/y
+const OPENING = /[bfru]{0,2}(\\{0,7}["'`])/iy
+const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
+
+/** A comma or semicolon ends a value when the next assignment, or nothing of the value's, follows. */
+const BARE = /(?:[^\s"'`\\&;,<]|\\(?![nrt"'`])[\s\S]|[,;](?![\s"'{[]|$|[\w. -]{1,40}[=:]))+/y
+const COOKIES = /[^\s"'`\\;]+(?:;\s?[^\s"'`\\;]+)*/y
+const SCHEME =
+  /(?:bearer|basic|token|bot|apikey|api-key|negotiate|ntlm|googlelogin|key|digest|hawk|oauth|signature|aws4-hmac-sha256)\s+/iy
+const CREDENTIAL_LIST = /(?:[\w-]{1,30}=(?:"[^"]{0,400}"|\\"[^"\\]{0,400}\\"|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'])))+/y
+
+const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
+const NAMES_A_KEY = /(?:api|access|secret|private|encryption|signing|master|account) $/i
+const BEFORE_PASSWORD = /(?:\blogin \S{1,64}|identified by|with|encrypted|\bset) $/i
+
+function isNameCharacter(code: number): boolean {
+  return isWordCharacter(code) || code === 95 || code === 45 || code === 46
+}
+
+/** From anywhere in a name to its ends; undefined when it is longer than a name. */
+function nameAround(text: string, at: number): { start: number; end: number } | undefined {
+  let start = at
+  let end = at
+  while (start > 0 && isNameCharacter(text.charCodeAt(start - 1))) if (at - --start > LONGEST_NAME) return undefined
+  while (end < text.length && isNameCharacter(text.charCodeAt(end))) if (++end - at > LONGEST_NAME) return undefined
+  while (end > at && '-.'.includes(text.charAt(end - 1))) end--
+  return { start: afterEscape(text, start), end }
+}
+
+function assignmentAt(text: string, at: number): Assignment | undefined {
+  const inQuery = '?&'.includes(text.charAt(at))
+  const around = nameAround(text, inQuery ? at + 1 : at)
+  if (around === undefined) return undefined
+  const name = text.slice(around.start, around.end)
+  const strength = strengthOf(text, name, around.start, inQuery)
+  if (strength === undefined) return undefined
+  SEPARATOR.lastIndex = around.end
+  const separator = SEPARATOR.exec(text)
+  if (separator === null) return undefined
+  const [, quote = '', bracket = '', sign = ''] = separator
+  return {
+    text,
+    name,
+    nameStart: around.start,
+    strength,
+    quote,
+    isKey: quote !== '' && bracket === '',
+    sign: sign.trim(),
+    spaced: /\s$/.test(sign),
+    valueAt: SEPARATOR.lastIndex,
+  }
+}
+
+function strengthOf(text: string, name: string, start: number, inQuery: boolean): SecretKeyStrength | undefined {
+  if (inQuery && name === 'sig') return 'strong'
+  if (/^keys?$/i.test(name)) return NAMES_A_KEY.test(text.slice(Math.max(0, start - 12), start)) ? 'weak' : undefined
+  return secretKeyStrength(name)
+}
+
+function valueSpan(found: Assignment): SecretSpan | undefined {
+  if (found.sign === '>') return elementSpan(found)
+  if (found.sign === '' && !mayFollowSpace(found)) return undefined
+  return quotedSpan(found) ?? (beginsStructure(found) ? structureSpan(found) : bareSpan(found))
+}
+
+/** `<password>…</password>` */
+function elementSpan({ text, nameStart, valueAt }: Assignment): SecretSpan | undefined {
+  if (!'<:'.includes(text.charAt(nameStart - 1) || ' ')) return undefined
+  let end = text.indexOf('<', valueAt)
+  const isClosed = end !== -1 && text[end + 1] === '/'
+  if (end === -1) end = text.length
+  const value = text.slice(valueAt, end)
+  return isPlaceholder(value) || (!isClosed && /[\s"]/.test(value)) ? undefined : { start: valueAt, end }
+}
+
+/** A flag's value, a netrc line, SQL's `PASSWORD '…'`, or a name of several words followed by what can only be a key. */
+function mayFollowSpace({ text, name, nameStart, quote, valueAt }: Assignment): boolean {
+  if (quote !== '') return false
+  const value = text.slice(valueAt, valueAt + 100)
+  if (name.startsWith('-')) return !/^[-|&;<>]/.test(value)
+  if (/^password$/i.test(name) && BEFORE_PASSWORD.test(text.slice(Math.max(0, nameStart - 80), nameStart))) return true
+  return /[a-z][_-][a-z]/i.test(name) && looksGenerated(/^\S*/.exec(value)?.[0] ?? '')
+}
+
+function quotedSpan(found: Assignment): SecretSpan | undefined {
+  const { text, valueAt, isKey, strength } = found
+  OPENING.lastIndex = valueAt
+  const opening = OPENING.exec(text)?.[1]
+  if (opening === undefined) return undefined
+  const start = OPENING.lastIndex
+  // In `{"note": "the password:", …}` the quote behind the sign closes the string that the name stands in.
+  if (!isKey && endOfMatch(CLOSES_INSTEAD, text, start) !== -1) return undefined
+  const end = endOfQuoted(text, start, opening)
+  const value = text.slice(start, end)
+  if (isPlaceholder(value) || (!isKey && strength === 'weak' && value.length < 6)) return undefined
+  return { start, end }
+}
+
+/** A password of a `.env` file may begin with a bracket; where code or JSON has a value, that opens something. */
+function beginsStructure({ text, valueAt, sign, spaced }: Assignment): boolean {
+  return /[{[]/.test(text.charAt(valueAt)) && (sign === ':' || spaced)
+}
+
+/** Masked as a whole only where JSON says how far it reaches; else what is inside speaks for itself. */
+function structureSpan({ text, valueAt, isKey, quote }: Assignment): SecretSpan | undefined {
+  if (!isKey || /[}\]]/.test(text.charAt(valueAt + 1)) || text.startsWith(MASK, valueAt)) return undefined
+  return { start: valueAt, end: endOfStructure(text, valueAt, quote), mask: `${quote}${MASK}${quote}` }
+}
+
+function bareSpan(found: Assignment): SecretSpan | undefined {
+  const { text, valueAt, isKey, quote } = found
+  const header = headerSpan(found)
+  if (header !== undefined) return header
+  const end = endOfBare(text, valueAt)
+  if (end <= valueAt) return undefined
+  const value = text.slice(valueAt, end)
+  if (!isSecretValue(value, text.charAt(end), found)) return undefined
+  return isKey ? { start: valueAt, end, mask: `${quote}${MASK}${quote}` } : { start: valueAt, end }
+}
+
+function isSecretValue(value: string, next: string, found: Assignment): boolean {
+  const { name, sign, spaced, strength, isKey } = found
+  const isGlued = sign === '=' && !spaced
+  if (isPlaceholder(value) || isSpokenOf(value, !isGlued) || isCode(value, name, spaced, next)) return false
+  if (/^-*pwd$/i.test(name) && /^(?:[~./]|[A-Za-z]:)/.test(value)) return false
+  if (strength === 'strong' || isKey || sign === '') return true
+  return (isGlued && ENVIRONMENT_NAME.test(name)) || looksRandom(value)
+}
+
+/** The sentence's punctuation, and closing brackets that the value did not open, belong to what stands around it. */
+function endOfBare(text: string, start: number): number {
+  let end = endOfMatch(BARE, text, start)
+  while (end > start) {
+    const ending = ')]}>.:'.indexOf(text.charAt(end - 1))
+    const opening = '([{<'.charAt(ending)
+    if (ending === -1 || (opening !== '' && text.slice(start, end).includes(opening))) break
+    end--
+  }
+  return end
+}
+
+/** Headers hold more than one word: `Authorization: Basic …`, `Cookie: a=…; b=…`. */
+function headerSpan({ text, name, valueAt, sign, isKey }: Assignment): SecretSpan | undefined {
+  if (isKey || sign === '') return undefined
+  if (/cookies?$/i.test(name)) {
+    const end = endOfMatch(COOKIES, text, valueAt)
+    return end !== -1 && text.slice(valueAt, end).includes('=') ? { start: valueAt, end } : undefined
+  }
+  if (!/auth(?:orization)?$/i.test(name)) return undefined
+  const start = endOfMatch(SCHEME, text, valueAt)
+  if (start === -1) return undefined
+  const list = endOfMatch(CREDENTIAL_LIST, text, start)
+  const end = list === -1 ? endOfBare(text, start) : list
+  return end <= start || isPlaceholder(text.slice(start, end)) ? undefined : { start, end }
+}
+
+export const ASSIGNMENTS: SecretFamily = {
+  candidates: /(?:ke[ny]|cre[td]|p(?:ass|wd)|auth|cook|jwt|signature|[?&]sig)[\w.-]{0,40}["'`\\\]\s?!]{0,12}[=:\s>%]/gi,
+  spanAt(text, at) {
+    const found = assignmentAt(text, at)
+    return found === undefined ? undefined : valueSpan(found)
+  },
+}

@@ -1,0 +1,136 @@
+import { SpanKind } from '@opentelemetry/api'
+import type { FinalStatus, SessionEnd, SessionStart } from '../contract/index.ts'
+import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
+import { literal, type SafeText } from './capture.ts'
+import { booleanOf, textOf } from './foreign.ts'
+import { oneMessage } from './messages.ts'
+import type { Draw, SpanAttributes, SpanDefinition, SpanError } from './span-definition.ts'
+import { rootUsageAttributes, summaryAttributes } from './turn-summary-attributes.ts'
+import type { TurnTotals } from './turn-totals.ts'
+
+/** What the tracker knows of a turn that is over, beside the host's own words. */
+export interface TurnEnd extends SessionEnd {
+  readonly finalStatus: FinalStatus
+  readonly totals: TurnTotals
+  readonly durationMillis: number
+  readonly agentName: SafeText | undefined
+}
+
+const CRON = 'cron'
+
+function saysCron(value: unknown): boolean {
+  return typeof value === 'string' && value.toLowerCase().includes(CRON)
+}
+
+/** What set the session off; low-cardinality, because it is a metric label too. */
+export function sessionKind(payload: SessionStart): string {
+  const said = textOf(payload.session_type) ?? textOf(payload.origin) ?? textOf(payload.run_type)
+  if (said !== undefined) return said
+  const cron =
+    saysCron(payload.platform) ||
+    saysCron(payload.source) ||
+    saysCron(payload.trigger) ||
+    payload.job_id != null ||
+    payload.cron_job_id != null
+  return cron ? CRON : 'session'
+}
+
+/** `failed` is stronger than `completed`, and so on: hosts set more than one. */
+export function finalStatusOf(payload: SessionEnd): FinalStatus {
+  if (payload.failed === true) return 'failed'
+  if (payload.completed === true) return 'completed'
+  return payload.interrupted === true ? 'interrupted' : 'incomplete'
+}
+
+function errorOf(end: TurnEnd, draw: Draw): SpanError | undefined {
+  if (end.finalStatus !== 'failed' && end.finalStatus !== 'incomplete') return undefined
+  const reason = draw.capture.id(end.turn_exit_reason) ?? draw.capture.id(end.reason)
+  return { type: end.totals.lastErrorType ?? literal(end.finalStatus), message: reason ?? literal(`turn ${end.finalStatus}`) }
+}
+
+/** Attributes of the start that a repeated `on_session_start` may still supply. */
+export function sessionStartAttributes(payload: SessionStart, draw: Draw): SpanAttributes {
+  const { own, genAi, inference } = draw.names
+  const { id } = draw.capture
+  const model = id(payload.model)
+  return {
+    [own.sessionKind]: id(sessionKind(payload)),
+    [own.platform]: id(payload.platform),
+    [own.profile]: id(payload.profile),
+    [own.cronJobId]: id(payload.job_id) ?? id(payload.cron_job_id),
+    [genAi.agentName]: id(payload.agent_name) ?? draw.agentName,
+    [genAi.requestModel]: model,
+    [inference.modelName]: model,
+  }
+}
+
+/** The root: one turn of the agent, in every way out of it. */
+export const session: SpanDefinition<SessionStart, TurnEnd> = {
+  kind: 'session',
+  spanKind: SpanKind.INTERNAL,
+  parents: [],
+  key: () => 'root',
+  name(payload, draw) {
+    if (draw.spanNames === 'hermes') return literal(sessionKind(payload as SessionStart) === CRON ? CRON : 'agent')
+    const agent = draw.capture.id((payload as SessionStart).agent_name) ?? draw.agentName
+    return literal(agent === undefined ? OPERATION.invokeAgent : `${OPERATION.invokeAgent} ${agent}`)
+  },
+  start({ payload }, draw) {
+    return {
+      [draw.names.inference.spanKind]: literal(OPENINFERENCE_KIND.agent),
+      [draw.names.inference.projectName]: draw.projectName,
+      [draw.names.genAi.operationName]: literal(OPERATION.invokeAgent),
+      ...sessionStartAttributes(payload, draw),
+    }
+  },
+  end({ payload }, draw) {
+    const { general, own, genAi, inference } = draw.names
+    const { id } = draw.capture
+    const { totals } = payload
+    const model = id(payload.model)
+    const error = errorOf(payload, draw)
+    return {
+      attributes: {
+        [genAi.requestModel]: model,
+        [inference.modelName]: model,
+        [genAi.providerName]: totals.modelProvider,
+        [inference.provider]: totals.modelProvider,
+        [genAi.responseModel]: totals.responseModel,
+        [own.sessionCompleted]: booleanOf(payload.completed),
+        [own.sessionInterrupted]: booleanOf(payload.interrupted),
+        [own.sessionFailed]: booleanOf(payload.failed),
+        [own.turnExitReason]: id(payload.turn_exit_reason),
+        [inference.inputValue]: totals.input?.text,
+        [inference.inputMimeType]: totals.input?.mimeType,
+        [inference.outputValue]: totals.output?.text,
+        [inference.outputMimeType]: totals.output?.mimeType,
+        [genAi.inputMessages]: oneMessage('user', totals.input, draw),
+        [genAi.outputMessages]: oneMessage('assistant', totals.output, draw),
+        [own.contentTruncated]: totals.input?.truncated || totals.output?.truncated || undefined,
+        [own.turnDurationMs]: payload.durationMillis || undefined,
+        [own.turnFinalStatus]: literal(payload.finalStatus),
+        [general.errorType]: error === undefined ? undefined : totals.lastErrorType,
+        ...summaryAttributes(totals, draw),
+        ...(draw.usageOnRoot ? rootUsageAttributes(totals, draw) : {}),
+      },
+      error,
+    }
+  },
+  measure({ payload }, draw, { start, durationMillis }) {
+    const labels = {
+      [LABEL.kind]: draw.capture.id(sessionKind(start ?? {})) ?? 'session',
+      [LABEL.finalStatus]: payload.finalStatus,
+    }
+    const seconds = (durationMillis ?? 0) / 1000
+    const error = errorOf(payload, draw)
+    const agent = {
+      ...(payload.agentName === undefined ? {} : { 'gen_ai.agent.name': payload.agentName }),
+      ...(error === undefined ? {} : { 'error.type': error.type }),
+    }
+    return [
+      { instrument: 'sessions', value: 1, labels },
+      { instrument: 'turnDuration', value: seconds, labels },
+      { instrument: 'genAiInvokeAgentDuration', value: seconds, labels: agent },
+    ]
+  },
+}

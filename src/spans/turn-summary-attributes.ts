@@ -1,0 +1,69 @@
+import type { SafeText } from './capture.ts'
+import type { Draw, SpanAttributes } from './span-definition.ts'
+import type { TurnTotals } from './turn-totals.ts'
+
+/** Joined strings are clipped to this, ellipsis included. */
+const JOINED_LIMIT = 500
+
+/** A cut may leave half a character behind. */
+const LONE_HIGH_SURROGATE = /[\uD800-\uDBFF]$/
+
+function joined(values: Iterable<SafeText>, separator: string): SafeText | undefined {
+  const text = [...values].join(separator)
+  if (text === '') return undefined
+  // The parts are safe already, and cutting safe text keeps it safe.
+  return (text.length <= JOINED_LIMIT ? text : `${text.slice(0, JOINED_LIMIT - 3).replace(LONE_HIGH_SURROGATE, '')}...`) as SafeText
+}
+
+const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
+
+/** Zero and empty set nothing. */
+const some = (value: number): number | undefined => value || undefined
+
+/** The turn summary of the root span. */
+export function summaryAttributes(totals: TurnTotals, draw: Draw): SpanAttributes {
+  const { own } = draw.names
+  return {
+    [own.turnToolCount]: some(totals.tools.size),
+    [own.turnTools]: joined(sorted(totals.tools), ','),
+    [own.turnToolCallCount]: some(totals.toolCalls),
+    [own.turnToolErrorCount]: some(totals.toolErrors),
+    [own.turnToolTargets]: joined(totals.targets, '|'),
+    [own.turnToolCommands]: joined(totals.commands, '|'),
+    [own.turnToolOutcomes]: joined(sorted(totals.outcomes), ','),
+    [own.turnSkillCount]: some(totals.skills.size),
+    [own.turnSkills]: joined(sorted(totals.skills), ','),
+    [own.turnApiCallCount]: some(totals.apiCalls),
+    [own.turnApiErrorCount]: some(totals.apiErrors),
+    [own.turnRetryCount]: some(totals.retries),
+    [own.turnTokensInput]: some(totals.tokensInput),
+    [own.turnTokensOutput]: some(totals.tokensOutput),
+    [own.turnTokensTotal]: some(totals.tokensInput + totals.tokensOutput),
+    [own.turnTokensCacheRead]: some(totals.tokensCacheRead),
+    [own.turnTokensCacheWrite]: some(totals.tokensCacheWrite),
+    [own.turnTokensReasoning]: some(totals.tokensReasoning),
+    [own.turnSubagentCount]: some(totals.subagents),
+    [own.turnSubagentTokensTotal]: some(totals.subagentTokens),
+    [own.turnApprovalCount]: some(totals.approvals),
+    [own.turnApprovalWaitMs]: some(totals.approvalWaitMillis),
+  }
+}
+
+/** Usage on the root too, for backends that cannot sum; off by default, because others then count it twice. */
+export function rootUsageAttributes(totals: TurnTotals, draw: Draw): SpanAttributes {
+  if (totals.tokensInput + totals.tokensOutput === 0) return {}
+  const { genAi, inference } = draw.names
+  return {
+    [genAi.usageInputTokens]: totals.tokensInput,
+    [genAi.usageOutputTokens]: totals.tokensOutput,
+    [genAi.usageCacheRead]: some(totals.tokensCacheRead),
+    [genAi.usageCacheCreation]: some(totals.tokensCacheWrite),
+    [genAi.usageReasoning]: some(totals.tokensReasoning),
+    [inference.tokensPrompt]: totals.tokensInput,
+    [inference.tokensCompletion]: totals.tokensOutput,
+    [inference.tokensTotal]: totals.tokensInput + totals.tokensOutput,
+    [inference.tokensCacheRead]: some(totals.tokensCacheRead),
+    [inference.tokensCacheWrite]: some(totals.tokensCacheWrite),
+    [inference.tokensReasoning]: some(totals.tokensReasoning),
+  }
+}

@@ -1,0 +1,62 @@
+import type { CapturedContent, SafeText } from './capture.ts'
+
+/** What a turn adds up to: the tracker folds records into it, the root's definition draws it. */
+export interface TurnTotals {
+  /** First user message and last answer. */
+  input: CapturedContent | undefined
+  output: CapturedContent | undefined
+  /** What the turn's model requests reported last. */
+  modelProvider: SafeText | undefined
+  responseModel: SafeText | undefined
+  lastErrorType: SafeText | undefined
+  /** Distinct, capped while they grow. */
+  readonly tools: Set<SafeText>
+  readonly targets: Set<SafeText>
+  readonly commands: Set<SafeText>
+  readonly outcomes: Set<SafeText>
+  readonly skills: Set<SafeText>
+  toolCalls: number
+  toolErrors: number
+  apiCalls: number
+  apiErrors: number
+  retries: number
+  tokensInput: number
+  tokensOutput: number
+  tokensCacheRead: number
+  tokensCacheWrite: number
+  tokensReasoning: number
+  subagents: number
+  /** Tokens of child agents, at any depth; apart from the turn's own. */
+  subagentTokens: number
+  approvals: number
+  approvalWaitMillis: number
+}
+
+export function emptyTotals(): TurnTotals {
+  return {
+    input: undefined,
+    output: undefined,
+    modelProvider: undefined,
+    responseModel: undefined,
+    lastErrorType: undefined,
+    tools: new Set(),
+    targets: new Set(),
+    commands: new Set(),
+    outcomes: new Set(),
+    skills: new Set(),
+    toolCalls: 0,
+    toolErrors: 0,
+    apiCalls: 0,
+    apiErrors: 0,
+    retries: 0,
+    tokensInput: 0,
+    tokensOutput: 0,
+    tokensCacheRead: 0,
+    tokensCacheWrite: 0,
+    tokensReasoning: 0,
+    subagents: 0,
+    subagentTokens: 0,
+    approvals: 0,
+    approvalWaitMillis: 0,
+  }
+}

@@ -1,0 +1,59 @@
+/**
+ * For tests of agents: a plugin that keeps everything in memory, and traces as text that can be compared.
+ *
+ * @example
+ * const plugin = createTestPlugin({ host: 'my-agent' })
+ * runMyAgent(plugin)
+ * expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
+ */
+import { resolveConfig } from './config/resolve.ts'
+import { createMemoryPipeline, type MetricSample } from './pipeline/memory.ts'
+import { readExportLine, type StoredSpan } from './viewer/stored-span.ts'
+import { buildForest } from './viewer/trace-forest.ts'
+import { type OutlineOptions, outline } from './viewer/tree-outline.ts'
+import { assemble, outletsOf } from './wiring/create-plugin.ts'
+import { createDiagnostics } from './wiring/diagnostics.ts'
+import type { Plugin, PluginOptions } from './wiring/plugin.ts'
+import { pipelineSettings } from './wiring/settings.ts'
+
+export type { MetricSample } from './pipeline/memory.ts'
+export type { StoredSpan } from './viewer/stored-span.ts'
+export type { OutlineOptions } from './viewer/tree-outline.ts'
+export type { Plugin, PluginOptions } from './wiring/plugin.ts'
+
+export interface TestPlugin extends Plugin {
+  /** Spans that have ended, in the order of their ends. */
+  spans(): readonly StoredSpan[]
+  /** All traces as indented text, oldest first, a blank line between two. */
+  tree(options?: OutlineOptions): string
+  /** Every series of every instrument, as it stands now. */
+  metrics(): Promise<readonly MetricSample[]>
+  /** Lines that a person would have read on stderr. */
+  readonly reported: readonly string[]
+}
+
+/**
+ * A plugin whose configuration is its options alone: no file and no variable is read, nothing is written or sent. Time is
+ * the records' own (`at`), so a test says when things happen.
+ */
+export function createTestPlugin(options: Omit<PluginOptions, 'tracerProvider' | 'meterProvider'> = {}): TestPlugin {
+  const { host, ...code } = options
+  const reported: string[] = []
+  const report = { ...createDiagnostics(undefined), warn: collect, error: collect }
+  function collect(line: string): void {
+    reported.push(line)
+  }
+  const { config, problems } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
+  for (const { message } of problems) collect(message)
+  const settings = pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent')
+  const pipeline = createMemoryPipeline(settings)
+  const plugin = assemble(host ?? '', config, outletsOf(pipeline), { env: {}, home: '/nonexistent', isReplay: true }, report)
+  const spans = (): StoredSpan[] => pipeline.lines().flatMap(readExportLine)
+  return {
+    ...plugin,
+    spans,
+    tree: how => buildForest(spans()).map(tree => outline(tree, how)).join('\n\n'),
+    metrics: () => pipeline.samples(),
+    reported,
+  }
+}

@@ -1,0 +1,62 @@
+/** The value of an attribute. Bytes are kept as their base64 text, whole numbers beyond 2^53 as their decimal text. */
+export type AttributeValue =
+  | string
+  | number
+  | boolean
+  | null
+  | readonly AttributeValue[]
+  | { readonly [key: string]: AttributeValue }
+
+export type Attributes = Readonly<Record<string, AttributeValue>>
+
+/** Deeper values come from nobody honest, and reading them would end the stack. They are shown as an ellipsis. */
+const MAX_DEPTH = 64
+
+export function isRecord(value: unknown): value is Record<string, unknown> {
+  return typeof value === 'object' && value !== null && !Array.isArray(value)
+}
+
+/** A record without a prototype: `__proto__` and `constructor` are keys like any other in it. */
+function emptyRecord<Value>(): Record<string, Value> {
+  return Object.create(null) as Record<string, Value>
+}
+
+/** Reads a list of OTLP `{key, value}`; what is no such pair is left out. */
+export function readAttributes(pairs: unknown, depth = 0): Attributes {
+  const attributes = emptyRecord<AttributeValue>()
+  if (!Array.isArray(pairs)) return attributes
+  for (const pair of pairs as readonly unknown[]) {
+    if (isRecord(pair) && typeof pair['key'] === 'string') attributes[pair['key']] = readAnyValue(pair['value'], depth)
+  }
+  return attributes
+}
+
+/** Reads an OTLP `AnyValue` in its JSON form; an empty or unknown one is null. */
+function readAnyValue(value: unknown, depth = 0): AttributeValue {
+  if (!isRecord(value)) return null
+  if (depth > MAX_DEPTH) return '…'
+  if (typeof value['stringValue'] === 'string') return value['stringValue']
+  if (typeof value['boolValue'] === 'boolean') return value['boolValue']
+  if (value['intValue'] !== undefined) return readInteger(value['intValue'])
+  if (value['doubleValue'] !== undefined) return readDouble(value['doubleValue'])
+  if (typeof value['bytesValue'] === 'string') return value['bytesValue']
+  if (isRecord(value['arrayValue'])) return readArray(value['arrayValue']['values'], depth + 1)
+  if (isRecord(value['kvlistValue'])) return readAttributes(value['kvlistValue']['values'], depth + 1)
+  return null
+}
+
+function readArray(values: unknown, depth: number): AttributeValue[] {
+  return Array.isArray(values) ? values.map(value => readAnyValue(value, depth)) : []
+}
+
+function readInteger(value: unknown): AttributeValue {
+  const number = typeof value === 'string' && /^-?\d{1,20}$/.test(value) ? Number(value) : value
+  if (typeof number !== 'number') return null
+  return Number.isSafeInteger(number) ? number : String(value)
+}
+
+/** JSON has no NaN and no Infinity: the protobuf mapping writes them as words. */
+function readDouble(value: unknown): AttributeValue {
+  if (typeof value === 'number') return value
+  return typeof value === 'string' && value.trim() !== '' ? Number(value) : null
+}

@@ -1,0 +1,101 @@
+import { displayText } from './display-text.ts'
+import type { DrawnKind } from './segments.ts'
+import type { StoredSpan } from './stored-span.ts'
+import type { TraceTree } from './trace-forest.ts'
+
+const DEFAULT_NAMESPACE = 'hermes'
+
+/** Reads a span's attributes by the names they were written under. A name that starts with a dot is an own one. */
+export class SpanAttributes {
+  readonly span: StoredSpan
+  readonly #namespace: string
+
+  constructor(span: StoredSpan, namespace: string) {
+    this.span = span
+    this.#namespace = namespace
+  }
+
+  /** The first of these that is text, a number or a boolean, made printable; empty when none is. */
+  text(...names: readonly string[]): string {
+    for (const name of names) {
+      const value = this.#value(name)
+      const text = typeof value === 'object' || value === undefined ? '' : displayText(String(value))
+      if (text !== '') return text
+    }
+    return ''
+  }
+
+  /** The first of these that is a number. */
+  number(...names: readonly string[]): number | undefined {
+    for (const name of names) {
+      const value = this.#value(name)
+      if (typeof value === 'number' && Number.isFinite(value)) return value
+    }
+    return undefined
+  }
+
+  isTrue(name: string): boolean {
+    return this.#value(name) === true
+  }
+
+  /** The first entry of a list. */
+  first(name: string): string {
+    const value = this.#value(name)
+    const entry = Array.isArray(value) ? (value[0] as unknown) : undefined
+    return typeof entry === 'string' ? displayText(entry) : ''
+  }
+
+  #value(name: string): unknown {
+    const key = name.startsWith('.') ? this.#namespace + name : name
+    return Object.hasOwn(this.span.attributes, key) ? this.span.attributes[key] : undefined
+  }
+}
+
+/** The namespace is configurable and stands in no attribute: it is read off the name of the kind. */
+function namespaceOf(span: StoredSpan): string | undefined {
+  const key = Object.keys(span.attributes).find(
+    name => name.endsWith('.span.kind') && name !== 'openinference.span.kind' && name.length < 100,
+  )
+  return key?.slice(0, -'.span.kind'.length)
+}
+
+/** The namespace of the first root that tells. */
+export function namespaceOfTree(tree: TraceTree): string {
+  for (const root of tree.roots) {
+    const namespace = namespaceOf(root.span)
+    if (namespace !== undefined) return namespace
+  }
+  return DEFAULT_NAMESPACE
+}
+
+const OWN_KINDS: ReadonlySet<string> = new Set<DrawnKind>([
+  'session',
+  'llm',
+  'api',
+  'tool',
+  'subagent',
+  'approval',
+  'skill',
+  'auxiliary',
+])
+
+const FOREIGN_KINDS: ReadonlyMap<string, DrawnKind> = new Map([
+  ['AGENT', 'session'],
+  ['CHAIN', 'llm'],
+  ['LLM', 'api'],
+  ['TOOL', 'tool'],
+  ['invoke_agent', 'session'],
+  ['create_agent', 'session'],
+  ['chat', 'api'],
+  ['text_completion', 'api'],
+  ['generate_content', 'api'],
+  ['execute_tool', 'tool'],
+])
+
+/** The kind by our own attribute, else by the conventions that other producers follow. */
+export function drawnKind(attributes: SpanAttributes): DrawnKind {
+  const own = attributes.text('.span.kind')
+  if (OWN_KINDS.has(own)) return own as DrawnKind
+  const operation = FOREIGN_KINDS.get(attributes.text('gen_ai.operation.name'))
+  return operation ?? FOREIGN_KINDS.get(attributes.text('openinference.span.kind')) ?? 'other'
+}

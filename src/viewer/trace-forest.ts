@@ -1,0 +1,111 @@
+import type { StoredSpan } from './stored-span.ts'
+
+export interface SpanNode {
+  readonly span: StoredSpan
+  /** By start; of those with the same start the one first that arrived first. */
+  readonly children: readonly SpanNode[]
+  /** A root that names a parent which is not there, or whose parents go round in a circle. */
+  readonly orphan: boolean
+}
+
+export interface TraceTree {
+  readonly traceId: string
+  /** One in a sound trace. More when parents are missing: nothing is left out for want of a place. */
+  readonly roots: readonly SpanNode[]
+  readonly spanCount: number
+  /** First start and last end of all its spans, epoch milliseconds. */
+  readonly startAt: number
+  readonly endAt: number
+}
+
+interface GrowingNode extends SpanNode {
+  readonly children: GrowingNode[]
+  readonly order: number
+  orphan: boolean
+  reached: boolean
+}
+
+/**
+ * Puts spans together into trees, a trace each, in the order of their starts. Of several spans with one id the last
+ * wins. Every span appears exactly once, whatever its parent says. Nothing here recurses: a trace may be any depth.
+ */
+export function buildForest(spans: Iterable<StoredSpan>): TraceTree[] {
+  const traces = new Map<string, Map<string, StoredSpan>>()
+  for (const span of spans) {
+    const trace = traces.get(span.traceId)
+    if (trace === undefined) traces.set(span.traceId, new Map([[span.spanId, span]]))
+    else trace.set(span.spanId, span)
+  }
+  return [...traces].map(([traceId, trace]) => buildTree(traceId, trace)).sort((a, b) => a.startAt - b.startAt)
+}
+
+function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan>): TraceTree {
+  const nodes = new Map<string, GrowingNode>()
+  for (const span of [...spans.values()].sort((a, b) => a.startAt - b.startAt)) {
+    nodes.set(span.spanId, { span, children: [], order: nodes.size, orphan: false, reached: false })
+  }
+  const roots = attachToParents(nodes)
+  for (const root of roots) markReached(root)
+  for (const node of nodes.values()) if (!node.reached) roots.push(cutCircle(node, nodes))
+  roots.sort((a, b) => a.order - b.order)
+  return { traceId, roots, spanCount: nodes.size, ...extent(spans.values()) }
+}
+
+function parentOf(node: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): GrowingNode | undefined {
+  return node.span.parentSpanId === undefined ? undefined : nodes.get(node.span.parentSpanId)
+}
+
+/** The nodes come sorted, so the children do, too. */
+function attachToParents(nodes: ReadonlyMap<string, GrowingNode>): GrowingNode[] {
+  const roots: GrowingNode[] = []
+  for (const node of nodes.values()) {
+    const parent = parentOf(node, nodes)
+    node.orphan = parent === undefined && node.span.parentSpanId !== undefined
+    if (parent === undefined) roots.push(node)
+    else parent.children.push(node)
+  }
+  return roots
+}
+
+function markReached(root: GrowingNode): void {
+  const open = [root]
+  for (let node = open.pop(); node !== undefined; node = open.pop()) {
+    node.reached = true
+    for (const child of node.children) if (!child.reached) open.push(child)
+  }
+}
+
+/** What no root reaches hangs on a circle of parents. The circle is opened at its earliest span, which becomes a root. */
+function cutCircle(start: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): GrowingNode {
+  const walked = new Set<GrowingNode>()
+  let node = start
+  for (let next = parentOf(node, nodes); next !== undefined && !walked.has(node); next = parentOf(node, nodes)) {
+    walked.add(node)
+    node = next
+  }
+  const earliest = earliestInCircle(node, nodes)
+  const siblings = parentOf(earliest, nodes)?.children
+  siblings?.splice(siblings.indexOf(earliest), 1)
+  earliest.orphan = true
+  markReached(earliest)
+  return earliest
+}
+
+function earliestInCircle(member: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): GrowingNode {
+  let earliest = member
+  for (let node = parentOf(member, nodes); node !== undefined && node !== member; node = parentOf(node, nodes)) {
+    if (node.order < earliest.order) earliest = node
+  }
+  return earliest
+}
+
+/** Not `Math.min(...all)`: a trace may have more spans than a call may have arguments. */
+function extent(spans: Iterable<StoredSpan>): { startAt: number; endAt: number } {
+  let startAt = Number.POSITIVE_INFINITY
+  let endAt = Number.NEGATIVE_INFINITY
+  for (const span of spans) {
+    startAt = Math.min(startAt, span.startAt)
+    endAt = Math.max(endAt, span.endAt, span.startAt)
+  }
+  return { startAt, endAt }
+}

@@ -1,0 +1,80 @@
+import type { AttributeValue } from './attribute-value.ts'
+import { displayText } from './display-text.ts'
+import { humanDuration } from './human-figures.ts'
+import { namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import type { SpanNode, TraceTree } from './trace-forest.ts'
+import { type TreeStep, walkTree } from './tree-walk.ts'
+
+export interface OutlineOptions {
+  /** Names of attributes to show where a span has them, in this order. */
+  readonly attributes?: readonly string[]
+  /** Default false: durations make a text that is compared unstable. */
+  readonly durations?: boolean
+  /** `OK`, `ERROR` with the error's type, `UNSET`. Default true. */
+  readonly status?: boolean
+  /** Namespace of our own attributes. Default: what the root's attributes say. */
+  readonly namespace?: string
+}
+
+/** Indenting ten thousand levels would take a hundred megabytes of blanks; deeper ones are told by their number. */
+const MAX_INDENT = 100
+
+/**
+ * A trace as plain text to compare in tests: a span a line, two blanks a level.
+ *
+ * @example
+ * agent OK
+ *   llm.qwen3-coder-30b OK
+ *     api.qwen3-coder-30b ERROR RateLimitError
+ *     tool.terminal UNSET (incomplete: turn_ended) [hermes.tool.command=ls]
+ */
+export function outline(tree: TraceTree, options: OutlineOptions = {}): string {
+  const namespace = options.namespace ?? namespaceOfTree(tree)
+  return Array.from(walkTree(tree), step => indentOf(step) + describe(step.node, namespace, options)).join('\n')
+}
+
+function indentOf({ depth }: TreeStep): string {
+  return depth <= MAX_INDENT ? '  '.repeat(depth) : `${'  '.repeat(MAX_INDENT)}(level ${depth}) `
+}
+
+function describe(node: SpanNode, namespace: string, options: OutlineOptions): string {
+  const { span } = node
+  const parts = [
+    displayText(span.name),
+    (options.status ?? true) ? statusText(new SpanAttributes(span, namespace)) : '',
+    options.durations === true ? humanDuration(span.endAt - span.startAt) : '',
+    ...flags(node, new SpanAttributes(span, namespace)),
+    attributesText(node, options.attributes ?? []),
+  ]
+  return parts.filter(part => part !== '').join(' ')
+}
+
+function statusText(attributes: SpanAttributes): string {
+  const { status } = attributes.span
+  return `${status.toUpperCase()} ${status === 'error' ? attributes.text('error.type') : ''}`.trim()
+}
+
+function flags(node: SpanNode, attributes: SpanAttributes): string[] {
+  const incomplete = attributes.text('.span.incomplete')
+  const correlation = attributes.text('.correlation')
+  return [
+    incomplete === '' ? '' : `(incomplete: ${incomplete})`,
+    attributes.isTrue('.span.retroactive') ? '(retroactive)' : '',
+    correlation === '' ? '' : `(${correlation})`,
+    node.orphan ? '(parent missing)' : '',
+  ]
+}
+
+function attributesText(node: SpanNode, names: readonly string[]): string {
+  const { attributes } = node.span
+  const shown = names
+    .filter(name => Object.hasOwn(attributes, name))
+    .map(name => `${name}=${valueText(attributes[name] ?? null)}`)
+  return shown.length === 0 ? '' : `[${shown.join(', ')}]`
+}
+
+/** Quoted as soon as the end of the value would not be plain to see. */
+function valueText(value: AttributeValue): string {
+  if (typeof value === 'string' && /^[^\s,[\]"]+$/.test(value)) return displayText(value)
+  return displayText(JSON.stringify(value))
+}

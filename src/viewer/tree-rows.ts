@@ -1,0 +1,50 @@
+import { humanCount } from './human-figures.ts'
+import { type Segment, segment, spaced } from './segments.ts'
+import { namespaceOfTree } from './span-attributes.ts'
+import { factsOf, type SpanFacts, type Tokens } from './span-facts.ts'
+import type { TraceTree } from './trace-forest.ts'
+import { type TreeStep, walkTree } from './tree-walk.ts'
+
+/** One line of the drawing, whatever it is drawn on. */
+export interface TreeRow {
+  readonly step: TreeStep
+  readonly facts: SpanFacts
+}
+
+export function treeRows(tree: TraceTree, namespace: string = namespaceOfTree(tree)): TreeRow[] {
+  return Array.from(walkTree(tree), step => ({ step, facts: factsOf(step.node, namespace) }))
+}
+
+/** Name, attempt and hint. */
+export function titleOf({ facts }: TreeRow): Segment[] {
+  return spaced(
+    [
+      segment(facts.isError ? 'error' : facts.kind, facts.name),
+      segment('warn', facts.attempt),
+      segment('dim', facts.hint),
+    ],
+    '  ',
+  )
+}
+
+/** Outcome and marks. */
+export function endingOf({ facts }: TreeRow): Segment[] {
+  return spaced(facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks], '  ')
+}
+
+export function inputText(tokens: Tokens | undefined): string {
+  return tokens === undefined ? '' : figure(tokens.input)
+}
+
+export function outputText(tokens: Tokens | undefined): string {
+  return tokens === undefined ? '' : figure(tokens.output)
+}
+
+function figure(count: number | undefined): string {
+  return count === undefined ? '–' : humanCount(count)
+}
+
+/** `1 840 → 148`. */
+export function tokensText(tokens: Tokens): string {
+  return `${inputText(tokens)} → ${outputText(tokens)}`
+}

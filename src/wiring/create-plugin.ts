@@ -1,0 +1,158 @@
+import { homedir } from 'node:os'
+import { createNoopMeter, type MeterProvider, ProxyTracerProvider, type TracerProvider } from '@opentelemetry/api'
+import { stateDirectory } from '../config/paths.ts'
+import { resolveConfig } from '../config/resolve.ts'
+import type { ResolvedConfig, UserConfig } from '../config/types.ts'
+import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
+import type { Gauge } from '../core/instruments.ts'
+import type { CoreOptions } from '../core/options.ts'
+import { Core } from '../core/plugin.ts'
+import { createPipeline, type Pipeline } from '../pipeline/index.ts'
+import { LABEL } from '../semconv/index.ts'
+import { createDiagnostics, type Diagnostics } from './diagnostics.ts'
+import { shutdownAtExit } from './exit.ts'
+import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
+import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
+import { coreConfigOf, drawOf, type Environment, pipelineSettings } from './settings.ts'
+
+/** What a program of ours may set beside a user's options: where it runs, and that it replays. */
+export interface Surroundings {
+  readonly env: Environment
+  readonly home: string
+  /** Only the records' own time counts, and exit is the program's own business. */
+  readonly isReplay: boolean
+  readonly diagnostics?: Diagnostics
+}
+
+/** Where spans and points go: a pipeline of ours, or providers that were handed in. */
+export interface Outlets {
+  readonly tracerProvider: TracerProvider
+  readonly meterProvider: MeterProvider
+  readonly pipeline: Pipeline | undefined
+}
+
+/**
+ * A plugin that records hooks as traces and metrics. Configuration comes from defaults, file, environment and these
+ * options, the later ones winning; a value that cannot be used is one line on stderr, never an exception.
+ *
+ * @example
+ * const plugin = createPlugin({ host: 'my-agent', backends: [{ type: 'jaeger' }] })
+ * plugin.on('on_session_start', { session_id: 's1', model: 'qwen3' })
+ */
+export function createPlugin(options: PluginOptions = {}): Plugin {
+  return createPluginIn(options, { env: process.env, home: homedir(), isReplay: false })
+}
+
+export function createPluginIn(options: PluginOptions, surroundings: Surroundings): Plugin {
+  const { host, tracerProvider, meterProvider, ...code } = options
+  const { env, home } = surroundings
+  const resolution = resolveConfig({ code: code as UserConfig, env, home, hostName: host })
+  const { config } = resolution
+  const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateDirectory(env, home) : undefined)
+  for (const { message } of resolution.problems) report.warn(message)
+  if (!config.enabled) return switchedOff()
+  const outlets = openOutlets({ tracerProvider, meterProvider }, config, surroundings, report)
+  return assemble(host ?? '', config, outlets, surroundings, report)
+}
+
+type HandedIn = Partial<Record<'tracerProvider', TracerProvider | undefined>> &
+  Partial<Record<'meterProvider', MeterProvider | undefined>>
+
+function openOutlets(handedIn: HandedIn, config: ResolvedConfig, { env, home }: Surroundings, report: Diagnostics): Outlets {
+  const { tracerProvider, meterProvider } = handedIn
+  if (tracerProvider === undefined && meterProvider === undefined) {
+    return outletsOf(createPipeline(pipelineSettings(config, env, home), report))
+  }
+  // What was not handed in is not recorded, because then nothing may be exported by us.
+  const noMeter = { getMeter: createNoopMeter }
+  return {
+    tracerProvider: tracerProvider ?? new ProxyTracerProvider(),
+    meterProvider: meterProvider ?? noMeter,
+    pipeline: undefined,
+  }
+}
+
+export function outletsOf(pipeline: Pipeline): Outlets {
+  return { tracerProvider: pipeline.tracerProvider, meterProvider: pipeline.meterProvider, pipeline }
+}
+
+function exportGauge(pipeline: Pipeline | undefined): Gauge {
+  return result => {
+    for (const { name, delivered, dropped } of pipeline?.stats().backends ?? []) {
+      result.observe(delivered, { [LABEL.backend]: name, [LABEL.result]: 'delivered' })
+      result.observe(dropped, { [LABEL.backend]: name, [LABEL.result]: 'dropped' })
+    }
+  }
+}
+
+/** A plugin from its resolved configuration and its outlets. */
+export function assemble(
+  host: string,
+  config: ResolvedConfig,
+  { tracerProvider, meterProvider, pipeline }: Outlets,
+  { env, isReplay }: Surroundings,
+  report: Diagnostics,
+): Plugin {
+  const coreOptions: CoreOptions = {
+    ...coreConfigOf(config, env),
+    tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
+    meter: meterProvider.getMeter(PACKAGE_NAME, PACKAGE_VERSION),
+    draw: drawOf(config, line => report.warn(line)),
+    report,
+    host,
+    flush: () => pipeline?.flush() ?? Promise.resolve(),
+    seedIds: pipeline?.seedIds,
+    sweepByClock: !isReplay,
+    gauges: { exportSpans: exportGauge(pipeline) },
+    now: Date.now,
+  }
+  const core = new Core(coreOptions)
+  let ending: Promise<void> | undefined
+  const shutdown = (): Promise<void> => {
+    ending ??= endAll(core, pipeline, forgetExit)
+    return ending
+  }
+  const forgetExit = isReplay ? () => undefined : shutdownAtExit(shutdown, config.handle_signals)
+  return facade(core, pipeline, host, shutdown)
+}
+
+async function endAll(core: Core, pipeline: Pipeline | undefined, forgetExit: () => void): Promise<void> {
+  core.endAll()
+  forgetExit()
+  await pipeline?.shutdown()
+}
+
+function facade(core: Core, pipeline: Pipeline | undefined, host: string, shutdown: () => Promise<void>): Plugin {
+  const on = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined => core.on(hook, payload, meta)
+  return {
+    on,
+    handlers: handlersOf(on),
+    flush: () => core.flush(),
+    shutdown,
+    traceparent: ids => core.traceparent(ids as Readonly<Record<string, unknown>>, host),
+    stats: (): PluginStats => ({ ...core.stats(), ...(pipeline?.stats() ?? { backends: [] }) }),
+  }
+}
+
+function handlersOf(on: (hook: string, payload?: unknown) => Promise<void> | undefined): Plugin['handlers'] {
+  const handlers = {} as Record<HookName, HookHandler>
+  for (const hook of HOOK_NAMES) handlers[hook] = payload => on(hook, payload)
+  return handlers
+}
+
+function switchedOff(): Plugin {
+  const nothing = (): undefined => undefined
+  return {
+    on: nothing,
+    handlers: handlersOf(nothing),
+    flush: () => Promise.resolve(),
+    shutdown: () => Promise.resolve(),
+    traceparent: nothing,
+    stats: () => ({
+      hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
+      spansOpen: 0,
+      turnsOpen: 0,
+      backends: [],
+    }),
+  }
+}

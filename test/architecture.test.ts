@@ -1,0 +1,77 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join, posix, relative } from 'node:path'
+import { expect, test } from 'vitest'
+
+const SRC = new URL('../src', import.meta.url).pathname
+const CLI_ROOMS = ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline', 'viewer', 'wiring', 'surface']
+
+/** Who may import whom (`docs/design.md` has the reasons), and which outside packages. `node:*` is `node`. */
+const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly string[] }> = {
+  contract: { rooms: [], packages: [] },
+  semconv: { rooms: [], packages: [] },
+  spans: { rooms: ['contract', 'semconv'], packages: ['@opentelemetry/api', 'safe-regex2', 'node'] },
+  core: { rooms: ['contract', 'semconv', 'spans'], packages: ['@opentelemetry/api'] },
+  config: { rooms: [], packages: ['yaml', 'node'] },
+  pipeline: { rooms: ['semconv'], packages: ['@opentelemetry/*', 'node'] },
+  viewer: { rooms: [], packages: ['node'] },
+  wiring: { rooms: ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline'], packages: ['@opentelemetry/api', 'node'] },
+  surface: { rooms: ['contract', 'config', 'pipeline', 'viewer', 'wiring'], packages: [] },
+  cli: { rooms: CLI_ROOMS, packages: ['node'] },
+}
+
+/** The hot path catches in one place; besides it only where a foreign value is read, or an answer is a throw. */
+const MAY_CATCH = new Set(['core/guard.ts', 'spans/bounded-json.ts', 'spans/foreign.ts', 'spans/tool-outcome.ts'])
+const HOT_ROOMS = new Set(['contract', 'semconv', 'spans', 'core'])
+
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
+
+function roomOf(path: string): string {
+  const [first = '', ...rest] = path.split('/')
+  return rest.length === 0 ? 'surface' : first
+}
+
+function importsOf(path: string): string[] {
+  const statements = code(path).matchAll(/(?:^|[};\n])\s*(?:import|export)[^'"`;]*?\sfrom '([^']+)'|\nimport '([^']+)'/g)
+  const calls = code(path).matchAll(/\b(?:import|load|require|createRequire\(import\.meta\.url\))\(\s*'([^']+)'/g)
+  return [...statements, ...calls].map(match => (match[1] ?? match[2]) as string)
+}
+
+function allows(packages: readonly string[], name: string): boolean {
+  return packages.some(allowed => {
+    if (allowed === 'node') return name.startsWith('node:')
+    return allowed.endsWith('/*') ? name.startsWith(allowed.slice(0, -1)) : name === allowed
+  })
+}
+
+test.each(files)('%s imports only what its room may', path => {
+  const room = roomOf(path)
+  const rules = ROOMS[room]
+  expect(rules, `${room} is not a room`).toBeDefined()
+  const wrong = importsOf(path).filter(specifier => {
+    if (!specifier.startsWith('.')) return !allows(rules!.packages, specifier)
+    const target = posix.normalize(posix.join(posix.dirname(path), specifier))
+    if (target.startsWith('..')) return !target.endsWith('package.json')
+    return roomOf(target) !== room && !rules!.rooms.includes(roomOf(target))
+  })
+  expect(wrong).toEqual([])
+})
+
+test('only the guard catches on the hot path', () => {
+  const catching = files.filter(path => HOT_ROOMS.has(roomOf(path)) && /\bcatch\b\s*[({]/.test(code(path)))
+  expect(catching.filter(path => !MAY_CATCH.has(path))).toEqual([])
+})
+
+test('no room is named for nothing, no file is long', () => {
+  expect(files.filter(path => /(^|\/)(utils?|helpers?|common|misc)(\/|\.ts$)/.test(path))).toEqual([])
+  const long = files.filter(path => readFileSync(join(SRC, path), 'utf8').split('\n').length > 301)
+  expect(long.map(path => relative(SRC, join(SRC, path)))).toEqual([])
+})
+
+test('no global of OpenTelemetry is touched', () => {
+  const touching = files.filter(path => /\bsetGlobal\w+|\bdiag\.setLogger|\.register\(\)/.test(code(path)))
+  expect(touching).toEqual([])
+})
+
+function code(path: string): string {
+  return readFileSync(join(SRC, path), 'utf8').replace(/\/\*[\s\S]*?\*\/|^\s*\/\/.*$/gm, '')
+}

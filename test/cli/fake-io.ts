@@ -1,0 +1,42 @@
+import { Readable } from 'node:stream'
+import type { CommandIo } from '../../src/cli/command.ts'
+
+export interface FakeIo extends CommandIo {
+  /** All that was written so far. */
+  readonly written: { readonly stdout: string; readonly stderr: string }
+  /** As Ctrl-C does. */
+  interrupt(): void
+}
+
+export interface FakeProcess {
+  readonly home?: string
+  readonly env?: Readonly<Record<string, string>>
+  /** Cells of a terminal; without them the output is a pipe. */
+  readonly columns?: number
+}
+
+export function fakeIo({ home = '/nowhere', env = {}, columns }: FakeProcess = {}): FakeIo {
+  const written = { stdout: '', stderr: '' }
+  let interrupt: () => void = () => undefined
+  const interrupted = new Promise<void>(resolve => {
+    interrupt = resolve
+  })
+  const output = (name: 'stdout' | 'stderr') => ({
+    write(text: string) {
+      written[name] += text
+    },
+    isTTY: columns !== undefined,
+    columns,
+  })
+  return {
+    stdout: output('stdout'),
+    stderr: output('stderr'),
+    stdin: Readable.from([]),
+    env,
+    home,
+    now: () => 1795256100000,
+    interrupted: () => interrupted,
+    written,
+    interrupt: () => interrupt(),
+  }
+}

@@ -1,0 +1,232 @@
+import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { dirname, join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { run } from '../../src/cli/commands/tree.ts'
+import { exportLine, SAMPLE_TURN, SESSION_ID, type SpanNote, TRACE_ID } from '../viewer/sample-turn.ts'
+import { type FakeProcess, fakeIo } from './fake-io.ts'
+
+let home = ''
+beforeEach(async () => {
+  home = await mkdtemp(join(tmpdir(), 'hookspan-cli-'))
+})
+afterEach(() => rm(home, { recursive: true }))
+
+const LOG = join('.local', 'state', 'hookspan', 'traces')
+
+async function write(name: string, ...lines: readonly string[]): Promise<string> {
+  const path = join(home, name)
+  await mkdir(dirname(path), { recursive: true })
+  await writeFile(path, lines.map(line => `${line}\n`).join(''), { flag: 'a' })
+  return path
+}
+
+function turn(number: number): SpanNote {
+  const attributes = {
+    'session.id': `s${number}`,
+    'hermes.span.kind': 'session',
+    'hermes.turn.final_status': 'completed',
+  }
+  return {
+    id: `r${number}`,
+    trace: `trace${number}`,
+    name: `agent${number}`,
+    from: number * 1000,
+    to: number * 1000 + 500,
+    attributes,
+  }
+}
+
+async function tree(
+  args: string[],
+  given: FakeProcess = {},
+): Promise<{ code: number; stdout: string; stderr: string }> {
+  const io = fakeIo({ home, ...given })
+  const code = await run(args, io)
+  return { code, ...io.written }
+}
+
+/** The names of the roots that were drawn, in order. */
+function roots(stdout: string): string[] {
+  return Array.from(stdout.matchAll(/^ {2}(agent\d+)/gm), ([, name]) => name ?? '')
+}
+
+describe('hookspan tree', () => {
+  test('draws the traces of a file', async () => {
+    const path = await write('t.jsonl', exportLine(...SAMPLE_TURN))
+    const { code, stdout, stderr } = await tree([path])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toContain(`● hermes-agent · ${SESSION_ID} · turn 1`)
+    expect(stdout).toContain('429 RateLimitError')
+    expect(stdout.endsWith('stop\n\n')).toBe(true)
+  })
+
+  test('draws the last five of the local log, the newest at the bottom', async () => {
+    await write(join(LOG, 'a.jsonl'), ...[6, 1, 2, 3].map(number => exportLine(turn(number))))
+    await write(join(LOG, 'b.jsonl'), ...[5, 4].map(number => exportLine(turn(number))))
+    const { stdout } = await tree([])
+    expect(roots(stdout)).toEqual(['agent2', 'agent3', 'agent4', 'agent5', 'agent6'])
+    expect(stdout).toContain('  5 traces · 2.5 s · 5 spans')
+    expect(roots((await tree(['--last', '1'])).stdout)).toEqual(['agent6'])
+  })
+
+  test('looks where XDG_STATE_HOME says', async () => {
+    await write(join('elsewhere', 'hookspan', 'traces', 'a.jsonl'), exportLine(turn(1)))
+    const env = { XDG_STATE_HOME: join(home, 'elsewhere') }
+    expect(roots((await tree([], { env })).stdout)).toEqual(['agent1'])
+  })
+
+  test('takes a directory', async () => {
+    await write(join('d', 'a.jsonl'), exportLine(turn(1)))
+    expect(roots((await tree([join(home, 'd')])).stdout)).toEqual(['agent1'])
+  })
+
+  test('keeps to a session', async () => {
+    const path = await write('t.jsonl', ...[1, 2, 3].map(number => exportLine(turn(number))))
+    expect(roots((await tree([path, '--session', 's2'])).stdout)).toEqual(['agent2'])
+    const none = await tree([path, '--session', 'x'])
+    expect(none.code).toBe(0)
+    expect(none.stdout).toBe(
+      `No trace of session "x" among the 3 in ${path}; without --session the newest are shown.\n`,
+    )
+  })
+
+  test('says where it looked and what to do when there is nothing', async () => {
+    const { code, stdout } = await tree([])
+    expect(code).toBe(0)
+    expect(stdout).toBe(
+      `There are no traces in ${join(home, LOG)} yet. Run "hookspan demo" to record some, or name a file: hookspan tree FILE\n`,
+    )
+  })
+
+  test('passes over lines that it cannot read, and says so in one line', async () => {
+    const path = await write('t.jsonl', exportLine(turn(1)), 'nonsense', '[]')
+    const { code, stdout, stderr } = await tree([path])
+    expect(code).toBe(0)
+    expect(roots(stdout)).toEqual(['agent1'])
+    expect(stderr).toBe(`hookspan tree: 2 lines were left out; the first is line 2 of ${path}: not valid JSON\n`)
+  })
+
+  test.each([
+    [['/no/such/file'], 1, 'hookspan tree: there is no file /no/such/file\n'],
+    [['/dev/null'], 1, 'hookspan tree: /dev/null is not a regular file\n'],
+  ])('fails in one line: %j', async (args, code, stderr) => {
+    expect(await tree(args)).toEqual({ code, stdout: '', stderr })
+  })
+
+  test.each([
+    [['--last', 'many'], '--last takes a whole number, got "many"'],
+    [['--last'], "Option '--last <value>' argument missing"],
+    [['--bogus'], "Unknown option '--bogus'"],
+    [['a', 'b'], 'expected one FILE at most, got 2'],
+  ])('is used wrongly: %j', async (args, message) => {
+    const { code, stdout, stderr } = await tree(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toBe(
+      `hookspan tree: ${message}\nUsage: hookspan tree [FILE] [--session S] [--last N] [--follow] [--json]\n`,
+    )
+  })
+
+  test('tells its use', async () => {
+    const { code, stdout } = await tree(['--help'])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^Usage: hookspan tree \[FILE\][\s\S]*--follow/)
+  })
+})
+
+describe('--json', () => {
+  test('is an object a line, spans in the order of the tree', async () => {
+    const path = await write('t.jsonl', exportLine(turn(0)), exportLine(...SAMPLE_TURN))
+    const { stdout } = await tree([path, '--json'])
+    const traces = stdout
+      .trim()
+      .split('\n')
+      .map(line => JSON.parse(line))
+    expect(traces).toHaveLength(2)
+    const [sample] = traces.filter(trace => trace.trace_id === TRACE_ID)
+    expect(sample).toMatchObject({
+      session_id: SESSION_ID,
+      start: '2026-11-21T10:15:00.000Z',
+      duration_ms: 14_150,
+      outcome: 'completed',
+      tokens: { input: 4150, output: 206 },
+      span_count: 13,
+      error_count: 1,
+    })
+    expect(sample.spans.slice(0, 3)).toMatchObject([
+      { depth: 0, span_id: '0000000000000001' },
+      { depth: 1, parent_span_id: '0000000000000001' },
+      { depth: 2, status: 'error', attributes: { 'error.type': 'RateLimitError' } },
+    ])
+  })
+
+  test('holds nothing that acts on a terminal, and loses nothing', async () => {
+    const name = '\x1b[31m\u202e\u009b\u{e0041}x'
+    const path = await write('t.jsonl', exportLine({ ...turn(1), name }))
+    const { stdout } = await tree([path, '--json'])
+    expect(stdout).not.toMatch(/[^\P{Cc}\n]|\p{Cf}/u)
+    expect(JSON.parse(stdout).spans[0].name).toBe(name)
+  })
+
+  test('keeps stdout for programs when there is nothing', async () => {
+    const { code, stdout, stderr } = await tree(['--json'])
+    expect({ code, stdout }).toEqual({ code: 0, stdout: '' })
+    expect(stderr).toContain('There are no traces in')
+  })
+})
+
+describe('colours and width', () => {
+  const isColored = async (given: FakeProcess): Promise<boolean> => {
+    await write(join(LOG, 'a.jsonl'), exportLine(turn(1)))
+    return (await tree([], given)).stdout.includes('\x1b[')
+  }
+
+  test.each<[FakeProcess, boolean]>([
+    [{ columns: 100 }, true],
+    [{}, false],
+    [{ columns: 100, env: { NO_COLOR: '1' } }, false],
+    [{ columns: 100, env: { NO_COLOR: '' } }, true],
+    [{ columns: 100, env: { TERM: 'dumb' } }, false],
+    [{ env: { FORCE_COLOR: '1' } }, true],
+    [{ env: { FORCE_COLOR: '0' } }, false],
+  ])('%j', async (given, expected) => {
+    expect(await isColored(given)).toBe(expected)
+  })
+
+  test('follow the terminal', async () => {
+    const path = await write('t.jsonl', exportLine(...SAMPLE_TURN))
+    const widest = async (columns: number): Promise<number> => {
+      const { stdout } = await tree([path], { columns, env: { NO_COLOR: '1' } })
+      return Math.max(...stdout.split('\n').map(line => line.length))
+    }
+    expect(await widest(70)).toBe(70)
+    expect(await widest(400)).toBe(160)
+  })
+})
+
+describe('--follow', () => {
+  test('draws what there is, then each trace as its root ends, until interrupted', async () => {
+    await write(join(LOG, 'a.jsonl'), ...[1, 2].map(number => exportLine(turn(number))))
+    const io = fakeIo({ home })
+    const running = run(['--follow', '--last', '1'], io)
+    await vi.waitFor(() => expect(roots(io.written.stdout)).toEqual(['agent2']))
+    await write(join(LOG, 'b.jsonl'), exportLine({ ...turn(3), id: 'c', parent: 'r3', name: 'tool.ls' }))
+    await write(join(LOG, 'b.jsonl'), exportLine(turn(3)))
+    await vi.waitFor(() => expect(roots(io.written.stdout)).toEqual(['agent2', 'agent3']), 5_000)
+    expect(io.written.stdout).toContain('└─ tool.ls')
+    io.interrupt()
+    expect(await running).toBe(0)
+  })
+
+  test('waits for a log that is not there yet', async () => {
+    const io = fakeIo({ home })
+    const running = run(['--follow', '--json'], io)
+    await vi.waitFor(() =>
+      expect(io.written.stderr).toBe(`Waiting for traces in ${join(home, LOG)} (Ctrl-C ends this).\n`),
+    )
+    await write(join(LOG, 'a.jsonl'), exportLine(turn(1)))
+    await vi.waitFor(() => expect(io.written.stdout).toContain('"trace_id":"trace1"'), 5_000)
+    io.interrupt()
+    expect(await running).toBe(0)
+  })
+})

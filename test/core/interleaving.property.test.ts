@@ -1,0 +1,132 @@
+import fc from 'fast-check'
+import { expect, test } from 'vitest'
+import { createTestPlugin, type MetricSample, type StoredSpan, type TestPlugin } from '../../src/testing.ts'
+import { agentScript, type AgentScript, SCRIPT_LIMITS } from '../support/agent-script.ts'
+import { ANY_ARRIVAL, type Arrival, arrivals, COMPLETE_ARRIVAL, IN_ORDER } from '../support/arrival.ts'
+import { drawnTraces, tracesText } from '../support/expected-span.ts'
+import { type FedRecord, START_AT } from '../support/feed.ts'
+import { type Fed, runScript, type ScriptRun } from '../support/script-run.ts'
+import { expectAllAccounted, expectCountedIncomplete, expectSoundSpans, total } from '../support/trace-invariants.ts'
+
+/** `PROPERTY_RUNS=5000 PROPERTY_SEED=$RANDOM npx vitest run …` looks further than a test run has time for. */
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 100)
+const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121)
+const TIMEOUT_MILLIS = Math.max(60_000, RUNS * 500)
+
+/** A script and what its records go through, printed as the records that came in. */
+interface Case {
+  readonly run: ScriptRun
+  readonly records: readonly FedRecord[]
+}
+
+function cases(scripts: fc.Arbitrary<AgentScript>, arrival: fc.Arbitrary<Arrival>): fc.Arbitrary<Case> {
+  return fc.tuple(scripts, arrival).map(([script, how]) => {
+    const run = runScript(script)
+    const records = arrivals(run, how)
+    const text = (): string => `\n${records.map(record => JSON.stringify(record)).join('\n')}\n`
+    return Object.defineProperty({ run, records }, fc.toStringMethod, { value: text, enumerable: false })
+  })
+}
+
+interface Drawn {
+  readonly plugin: TestPlugin
+  readonly spans: readonly StoredSpan[]
+  readonly samples: readonly MetricSample[]
+}
+
+async function draw(records: readonly FedRecord[], options: Parameters<typeof createTestPlugin>[0] = {}): Promise<Drawn> {
+  const plugin = createTestPlugin({ host: 'agent', ...options })
+  for (const { hook, payload, ...meta } of records) {
+    const returned: unknown = plugin.on(hook, payload, meta)
+    if (returned !== undefined) await expect(returned).resolves.toBeUndefined()
+  }
+  await plugin.shutdown()
+  return { plugin, spans: plugin.spans(), samples: await plugin.metrics() }
+}
+
+function holds(arbitrary: fc.Arbitrary<Case>, check: (found: Case) => Promise<void>): Promise<void> {
+  return fc.assert(fc.asyncProperty(arbitrary, check), { numRuns: RUNS, seed: SEED })
+}
+
+const COUNTERS: { readonly [Key in keyof Fed]: string } = {
+  turns: 'hermes.sessions',
+  input: 'hermes.tokens.input',
+  output: 'hermes.tokens.output',
+  cacheRead: 'hermes.tokens.cache_read',
+  cacheWrite: 'hermes.tokens.cache_write',
+  reasoning: 'hermes.tokens.reasoning',
+  apiErrors: 'hermes.api.error.count',
+  toolCalls: 'hermes.tool.calls',
+  subagents: 'hermes.subagent.count',
+  approvals: 'hermes.approval.count',
+}
+
+function countersOf(samples: readonly MetricSample[]): Fed {
+  const counted = Object.entries(COUNTERS).map(([key, name]) => [key, total(samples, name)])
+  return Object.fromEntries(counted) as unknown as Fed
+}
+
+test('told in order, every script draws the tree that it tells of', async () => {
+  await holds(cases(agentScript(), fc.constant(IN_ORDER)), async ({ run, records }) => {
+    const { plugin, spans, samples } = await draw(records)
+    expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
+    expect(countersOf(samples)).toEqual(run.fed)
+    expectAllAccounted(plugin, samples, records.length)
+    expectCountedIncomplete(spans, samples)
+  })
+}, TIMEOUT_MILLIS)
+
+test('interleaved and repeated, it draws and counts the same', async () => {
+  await holds(cases(agentScript(), COMPLETE_ARRIVAL), async ({ run, records }) => {
+    const { plugin, spans, samples } = await draw(records)
+    expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
+    expect(countersOf(samples)).toEqual(run.fed)
+    expectAllAccounted(plugin, samples, records.length)
+    expectCountedIncomplete(spans, samples)
+    expectSoundSpans(spans)
+  })
+}, TIMEOUT_MILLIS)
+
+test('with losses and delays, every span is sound and nothing is counted that was not fed', async () => {
+  await holds(cases(agentScript(), ANY_ARRIVAL), async ({ run, records }) => {
+    const { plugin, spans, samples } = await draw(records)
+    expectAllAccounted(plugin, samples, records.length)
+    expectCountedIncomplete(spans, samples)
+    expectSoundSpans(spans)
+    const { turns: _roots, ...counted } = countersOf(samples)
+    for (const [key, value] of Object.entries(counted)) {
+      expect(value, COUNTERS[key as keyof Fed]).toBeLessThanOrEqual(run.fed[key as keyof Fed])
+    }
+  })
+}, TIMEOUT_MILLIS)
+
+test('deterministic ids are the same for the same records', async () => {
+  const idsOf = (spans: readonly StoredSpan[]): string[] =>
+    spans.map(({ traceId, spanId, parentSpanId, name }) => `${traceId} ${spanId} ${parentSpanId ?? '-'} ${name}`)
+  await holds(cases(agentScript(), ANY_ARRIVAL), async ({ records }) => {
+    const [first, second] = [await draw(records, { deterministic_ids: true }), await draw(records, { deterministic_ids: true })]
+    expect(idsOf(second.spans)).toEqual(idsOf(first.spans))
+    expect(new Set(first.spans.map(span => span.spanId)).size).toBe(first.spans.length)
+  })
+}, TIMEOUT_MILLIS)
+
+test('a record from long after ends everything that is open', async () => {
+  const LATER = START_AT + 24 * 3_600_000
+  const last: FedRecord[] = [
+    { hook: 'pre_llm_call', at: LATER, payload: { session_id: 'later', turn_id: 'later.t1' } },
+    { hook: 'on_session_end', at: LATER + 1, payload: { session_id: 'later', turn_id: 'later.t1', completed: true } },
+  ]
+  await holds(cases(agentScript({ ...SCRIPT_LIMITS, turns: 2 }), ANY_ARRIVAL), async ({ records }) => {
+    const plugin = createTestPlugin({ host: 'agent' })
+    for (const { hook, payload, ...meta } of [...records, ...last]) plugin.on(hook, payload, meta)
+    expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
+    const spans = plugin.spans()
+    for (const span of spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'orphaned')) {
+      if (span.attributes['hermes.span.kind'] !== 'session') continue
+      expect(span).toMatchObject({ status: 'ok', attributes: { 'hermes.turn.final_status': 'timed_out' } })
+    }
+    expect(spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'shutdown')).toEqual([])
+    expectSoundSpans(spans)
+    expectCountedIncomplete(spans, await plugin.metrics())
+  })
+}, TIMEOUT_MILLIS)

@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { parse } from 'yaml'
+import { BACKEND_FIELDS } from '../../src/config/backend-types.ts'
+import { planBackend } from '../../src/pipeline/backend-plan.ts'
+import type { BackendRow } from '../../src/pipeline/backend-row.ts'
+import { BACKENDS } from '../../src/pipeline/backends.ts'
+import { compose, exists, text } from './stack-files.ts'
+
+interface Entry {
+  readonly [key: string]: unknown
+  readonly type: string
+  readonly name?: string
+  readonly endpoint?: string
+}
+
+const PAGE = text('docs/backends.md')
+const blocks = [...PAGE.matchAll(/```yaml\n([\s\S]*?)```/g)].map(([, body = '']) => body)
+const entries: Entry[] = blocks.flatMap(body => parse(body).backends ?? [])
+
+/** The type's own keys, with something in the place of what a variable would hold. */
+function options(entry: Entry): Record<string, string> {
+  const own = Object.entries(entry).filter(([key]) => !(key in BACKEND_FIELDS))
+  return Object.fromEntries(
+    own.map(([key, value]) => [
+      key.replace(/_env$/, ''),
+      key === 'dsn_env' ? 'https://token@example.com' : String(value),
+    ]),
+  )
+}
+
+function tableLine(type: string, row: BackendRow): string {
+  const defaults = Object.fromEntries(Object.entries(row.options).map(([key, option]) => [key, option.default]))
+  const endpoint = row.endpoint(defaults)
+  const protocol = row.transport === 'console' ? '–' : `${row.protocol}${row.onlyProtocol ? ' only' : ''}`
+  const signals = ['traces', ...(row.metrics ? ['metrics'] : [])].join(', ')
+  const temporality = row.metrics ? ` ${row.temporality ?? 'cumulative'}` : ''
+  return `| \`${type}\` | ${endpoint ? `\`${endpoint}\`` : '–'} | ${protocol} | ${signals} |${temporality} |`
+}
+
+test.each(Object.entries(BACKENDS))('the table has the row of %s as it is in the code', (type, row) => {
+  expect(PAGE.split('\n')).toContain(tableLine(type, row))
+})
+
+test('every type has an example', () => {
+  expect(new Set(entries.map(({ type }) => type))).toEqual(new Set(Object.keys(BACKENDS)))
+})
+
+describe.each(entries)('the example for $type', entry => {
+  test('is complete and can be sent', () => {
+    const { type, name = type, endpoint } = entry
+    const planned = planBackend({ type, name, headers: {}, options: options(entry), ...(endpoint ? { endpoint } : {}) })
+    expect(planned).toMatchObject({ ok: true, warnings: [] })
+  })
+
+  test('uses no key that nobody reads, and keeps secrets in variables', () => {
+    const row = BACKENDS[entry.type]
+    for (const key of Object.keys(entry).filter(field => !(field in BACKEND_FIELDS))) {
+      const option = row?.options[key.replace(/_env$/, '')]
+      expect(option, key).toBeDefined()
+      expect(key.endsWith('_env'), key).toBe(option?.secret === true)
+    }
+  })
+})
+
+test('every profile has its command, and every link leads somewhere', () => {
+  const profiles = new Set(Object.values(compose.services).flatMap(service => service.profiles))
+  for (const profile of profiles) expect(PAGE).toContain(`docker compose --profile ${profile} up -d`)
+  const anchors = new Set(
+    [...PAGE.matchAll(/^## (.+)$/gm)].map(([, title = '']) => `#${title.toLowerCase().replaceAll(' ', '-')}`),
+  )
+  for (const [, target = ''] of PAGE.matchAll(/\]\(([^)]+)\)/g)) {
+    if (target.startsWith('#')) expect(anchors).toContain(target)
+    else expect(exists(`docs/${target}`), target).toBe(true)
+  }
+})

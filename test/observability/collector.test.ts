@@ -1,0 +1,85 @@
+import { expect, test } from 'vitest'
+import { compose, imageKey, LISTENS, mounts, published, reached, yaml } from './stack-files.ts'
+
+interface Pipeline {
+  readonly receivers: readonly string[]
+  readonly processors: readonly string[]
+  readonly exporters: readonly string[]
+}
+
+interface Collector {
+  readonly extensions: Readonly<Record<string, { endpoint: string }>>
+  readonly receivers: { readonly otlp: { readonly protocols: Readonly<Record<string, { endpoint: string }>> } }
+  readonly processors: Readonly<Record<string, unknown>>
+  readonly exporters: Readonly<Record<string, { endpoint?: string; encoding?: string }>>
+  readonly service: {
+    readonly extensions: readonly string[]
+    readonly pipelines: Readonly<Record<string, Pipeline>>
+  }
+}
+
+const collector = yaml<Collector>('observability/collector.yaml')
+const pipelines = Object.entries(collector.service.pipelines)
+const service = compose.services['collector']
+
+function portOf(endpoint: string | undefined): number {
+  return Number(endpoint?.split(':').at(-1))
+}
+
+test.each(pipelines)('the pipeline %s refers to what is defined', (_name, pipeline) => {
+  for (const part of ['receivers', 'processors', 'exporters'] as const) {
+    expect(pipeline[part].length).toBeGreaterThan(0)
+    for (const id of pipeline[part]) expect(Object.keys(collector[part])).toContain(id)
+  }
+  expect(pipeline.processors[0]).toBe('memory_limiter')
+  expect(pipeline.processors.at(-1)).toBe('batch')
+})
+
+test('nothing is defined that no pipeline uses', () => {
+  for (const part of ['receivers', 'processors', 'exporters'] as const) {
+    const used = new Set(pipelines.flatMap(([, pipeline]) => pipeline[part]))
+    expect(new Set(Object.keys(collector[part]))).toEqual(used)
+  }
+  expect(Object.keys(collector.extensions)).toEqual(collector.service.extensions)
+})
+
+test('traces go to a Jaeger and a Phoenix of the same profile, on ports that they listen on', () => {
+  const traces = collector.service.pipelines['traces']
+  expect(traces?.exporters).toEqual(['otlp_http/jaeger', 'otlp_http/phoenix'])
+  for (const id of traces?.exporters ?? []) {
+    const url = new URL(collector.exporters[id]?.endpoint ?? '')
+    const target = reached('all', url.hostname)
+    expect(target && imageKey(target)).toBe(id.split('/')[1])
+    expect(LISTENS[url.hostname]).toContain(Number(url.port))
+  }
+})
+
+test('Phoenix is never sent JSON', () => {
+  expect(collector.exporters['otlp_http/phoenix']?.encoding).toBe('proto')
+})
+
+test('metrics wait where Prometheus asks for them', () => {
+  const { scrape_configs: jobs } = yaml<{
+    scrape_configs: { job_name: string; honor_labels?: boolean; static_configs: { targets: string[] }[] }[]
+  }>('observability/prometheus.yml')
+  const job = jobs.find(({ job_name }) => job_name === 'collector')
+  expect(collector.service.pipelines['metrics']?.exporters).toEqual(['prometheus'])
+  expect(job?.static_configs).toEqual([
+    { targets: [`collector:${portOf(collector.exporters['prometheus']?.endpoint)}`] },
+  ])
+  expect(job?.honor_labels).toBe(true)
+})
+
+test('what listens for the host is published, and every listener takes connections from outside its container', () => {
+  const { grpc, http } = collector.receivers.otlp.protocols
+  const outside = [grpc?.endpoint, http?.endpoint, collector.extensions['health_check']?.endpoint]
+  const everything = [...outside, collector.exporters['prometheus']?.endpoint]
+  expect(service && published(service).map(({ containerPort }) => containerPort)).toEqual(outside.map(portOf))
+  for (const endpoint of everything) expect(endpoint).toMatch(/^0\.0\.0\.0:\d+$/)
+  expect(LISTENS['collector']).toEqual(expect.arrayContaining(everything.map(portOf)))
+})
+
+test('the file is mounted where the command looks for it', () => {
+  const target = service && mounts(service).find(({ from }) => from === './observability/collector.yaml')?.to
+  expect(service?.command).toEqual([`--config=${target}`])
+})

@@ -1,0 +1,127 @@
+import { describe, expect, test } from 'vitest'
+import { BACKENDS } from '../../src/pipeline/backends.ts'
+import { compose, exists, imageKey, LISTENS, mounts, ofProfiles, published, services, text } from './stack-files.ts'
+
+/** What the images hold that can ask a server, as far as their build files say. Nothing: no check from inside. */
+const CAN_ASK: Readonly<Record<string, string | undefined>> = {
+  collector: undefined,
+  jaeger: 'wget',
+  phoenix: '/usr/bin/python3',
+  prometheus: 'wget',
+  grafana: 'curl',
+}
+
+const SELECTIONS = [
+  ['jaeger'],
+  ['phoenix'],
+  ['metrics'],
+  ['jaeger', 'phoenix'],
+  ['jaeger', 'metrics'],
+  ['phoenix', 'metrics'],
+  ['jaeger', 'phoenix', 'metrics'],
+  ['all'],
+]
+
+function names(profile: string): string[] {
+  return ofProfiles(profile).map(([name]) => name)
+}
+
+describe.each(services)('service %s', (name, service) => {
+  test('runs an image of one version', () => {
+    expect(service.image).toMatch(/^[a-z0-9./-]+:(?:v|version-)?\d+\.\d+\.\d+$/)
+    expect(imageKey(service)).not.toBe('')
+  })
+
+  test('is reached from this machine only', () => {
+    expect(service.ports.length).toBeGreaterThan(0)
+    for (const { host, hostPort, containerPort } of published(service)) {
+      expect(host).toBe('127.0.0.1')
+      expect(hostPort).toBe(containerPort)
+      expect(LISTENS[imageKey(service)]).toContain(containerPort)
+    }
+  })
+
+  test('belongs to a profile and comes back after a crash', () => {
+    expect(service.profiles.length).toBeGreaterThan(0)
+    expect(service.restart).toBe('unless-stopped')
+  })
+
+  test('has a health check that its image can run, or says why not', () => {
+    const command = CAN_ASK[imageKey(service)]
+    if (command === undefined) {
+      const block = text('docker-compose.yml').split(`\n  ${name}:\n`)[1]?.split('\n\n')[0] ?? ''
+      expect(service.healthcheck).toEqual({ disable: true })
+      expect(block).toMatch(/healthcheck:\n\s+# Reason: /)
+      return
+    }
+    const [kind, program, ...rest] = service.healthcheck.test ?? []
+    const port = /http:\/\/127\.0\.0\.1:(\d+)\//.exec(rest.join(' '))?.[1]
+    expect([kind, program]).toEqual(['CMD', command])
+    expect(LISTENS[imageKey(service)]).toContain(Number(port))
+  })
+
+  test('mounts named volumes, and of the host only configuration, read-only', () => {
+    for (const { from, mode } of mounts(service)) {
+      if (from.startsWith('.')) {
+        expect(from).toMatch(/^\.\/observability\//)
+        expect(exists(from)).toBe(true)
+        expect(mode).toBe('ro')
+      } else {
+        expect(Object.keys(compose.volumes)).toContain(from)
+      }
+    }
+  })
+
+  test('waits for nobody: what it sends to may come later, and another profile may lack it', () => {
+    expect(service.depends_on).toBeUndefined()
+  })
+})
+
+test('the profiles start what they say', () => {
+  expect(names('jaeger')).toEqual(['jaeger'])
+  expect(names('phoenix')).toEqual(['phoenix'])
+  expect(names('metrics')).toEqual(['prometheus', 'grafana'])
+  expect(names('all')).toEqual(['collector', 'jaeger-behind-collector', 'phoenix', 'prometheus', 'grafana'])
+  expect(new Set(services.flatMap(([, { profiles }]) => profiles))).toEqual(
+    new Set(['jaeger', 'phoenix', 'metrics', 'all']),
+  )
+})
+
+test.each(SELECTIONS)('no two services want one port: %s %s %s', (...selection) => {
+  const ports = ofProfiles(...selection.filter(Boolean)).flatMap(([, service]) =>
+    published(service).map(({ hostPort }) => hostPort),
+  )
+  expect(ports).toEqual([...new Set(ports)])
+})
+
+test('both Jaegers are the same but for their ports', () => {
+  const { jaeger, 'jaeger-behind-collector': behind } = compose.services
+  expect({ ...behind, ports: [], profiles: [], networks: {} }).toEqual({
+    ...jaeger,
+    ports: [],
+    profiles: [],
+    networks: {},
+  })
+})
+
+test.each([
+  ['jaeger', 'jaeger', 'jaeger'],
+  ['phoenix', 'phoenix', 'phoenix'],
+  ['otlp', 'all', 'collector'],
+  ['jaeger', 'all', 'collector'],
+  ['phoenix', 'all', 'phoenix'],
+])('the backend %s finds its default endpoint in the profile %s at %s', (type, profile, owner) => {
+  const endpoint = new URL(BACKENDS[type]?.endpoint({}) ?? '')
+  const there = ofProfiles(profile).filter(([, service]) =>
+    published(service).some(({ hostPort }) => hostPort === Number(endpoint.port)),
+  )
+  expect(endpoint.hostname).toBe('127.0.0.1')
+  expect(there.map(([name]) => name)).toEqual([owner])
+})
+
+test('every version is stated once, and every volume is used', () => {
+  const file = text('docker-compose.yml')
+  for (const image of Object.values(compose['x-images'])) expect(file.split(image).length).toBe(2)
+  const used = services.flatMap(([, service]) => mounts(service).map(({ from }) => from))
+  for (const volume of Object.keys(compose.volumes)) expect(used).toContain(volume)
+})

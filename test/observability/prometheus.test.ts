@@ -1,0 +1,82 @@
+import { describe, expect, test } from 'vitest'
+import { expectExpression } from './expect-expression.ts'
+import { compose, mounts, text, yaml } from './stack-files.ts'
+
+interface Rule {
+  readonly alert: string
+  readonly expr: string
+  readonly for?: string
+  readonly labels: Readonly<Record<string, string>>
+  readonly annotations: Readonly<Record<string, string>>
+}
+
+interface Prometheus {
+  readonly rule_files: readonly string[]
+  readonly otlp: { readonly translation_strategy: string }
+  readonly scrape_configs: readonly { job_name: string; static_configs: readonly { targets: readonly string[] }[] }[]
+}
+
+const prometheus = yaml<Prometheus>('observability/prometheus.yml')
+const rules = yaml<{ groups: { name: string; rules: Rule[] }[] }>('observability/rules.yml').groups.flatMap(
+  group => group.rules,
+)
+const service = compose.services['prometheus']
+
+function mountOf(path: string): string | undefined {
+  return service && mounts(service).find(({ from }) => from === `./${path}`)?.to
+}
+
+test('its files are mounted where it looks for them', () => {
+  expect(service?.command).toContain(`--config.file=${mountOf('observability/prometheus.yml')}`)
+  expect(prometheus.rule_files).toEqual([mountOf('observability/rules.yml')])
+})
+
+test('it takes pushes, and the first sample of a short process counts', () => {
+  expect(service?.command).toContain('--web.enable-otlp-receiver')
+  expect(service?.command?.find(flag => flag.startsWith('--enable-feature='))).toContain(
+    'created-timestamp-zero-ingestion',
+  )
+})
+
+test('both translations of OTLP are the same', () => {
+  const collector = yaml<{ exporters: { prometheus: { translation_strategy: string } } }>(
+    'observability/collector.yaml',
+  )
+  expect(collector.exporters.prometheus.translation_strategy).toBe(prometheus.otlp.translation_strategy)
+})
+
+test('it asks the host for hookspan’s own endpoint, under a name that is known on Linux', () => {
+  const job = prometheus.scrape_configs.find(({ job_name }) => job_name === 'hookspan')
+  expect(job?.static_configs).toEqual([{ targets: ['host.docker.internal:9464'] }])
+  expect(service?.extra_hosts).toEqual(['host.docker.internal:host-gateway'])
+})
+
+describe.each(rules)('alert $alert', ({ expr, labels, annotations }) => {
+  test('is about metrics and labels that exist, by every spelling', () => {
+    expectExpression(expr)
+  })
+
+  test('says how bad it is and what happened', () => {
+    expect(['warning', 'critical']).toContain(labels['severity'])
+    expect(annotations['summary']).toMatch(/\{\{/)
+  })
+
+  test('names only labels that are left after its aggregation', () => {
+    const kept = (/by \(([^)]*)\)/.exec(expr)?.[1] ?? '').split(', ')
+    const used = Object.values(annotations).flatMap(line => [...line.matchAll(/\$labels\.(\w+)/g)].map(hit => hit[1]))
+    for (const label of used) expect(kept).toContain(label)
+  })
+})
+
+test('stuck turns, errors, drops and token use are watched', () => {
+  const names = rules.map(({ alert }) => alert)
+  expect(new Set(names).size).toBe(names.length)
+  expect(names).toEqual(
+    expect.arrayContaining(['HookspanTurnsStuck', 'HookspanModelErrors', 'HookspanDropRate', 'HookspanTokenRate']),
+  )
+})
+
+test('every alert has a case for promtool', () => {
+  const cases = text('observability/rules.test.yml')
+  for (const { alert } of rules) expect(cases).toContain(alert)
+})

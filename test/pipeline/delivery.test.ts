@@ -1,0 +1,196 @@
+import { describe, expect, test } from 'vitest'
+import { backend, countPoint, Lines, openPipeline, recordSpans, startSink } from './pipeline-fixture.ts'
+
+interface TraceRequest {
+  readonly resourceSpans: readonly { readonly resource: { readonly attributes: readonly KeyValue[] } }[]
+}
+
+interface KeyValue {
+  readonly key: string
+  readonly value: { readonly stringValue?: string; readonly intValue?: number }
+}
+
+describe('delivery over HTTP', () => {
+  test.each([
+    ['http/json', 'application/json'],
+    ['http/protobuf', 'application/x-protobuf'],
+  ] as const)('%s carries spans and metrics', async (protocol, contentType) => {
+    const sink = await startSink()
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol })] })
+    recordSpans(pipeline, 'one', 'two', 'three')
+    countPoint(pipeline, 'points')
+    await pipeline.flush()
+    expect(sink.spanNames).toEqual(['one', 'two', 'three'])
+    expect(sink.metricNames).toEqual(['points'])
+    for (const request of sink.requests) expect(request.headers['content-type']).toBe(contentType)
+    expect(pipeline.stats().backends).toEqual([{ name: 'otlp', type: 'otlp', delivered: 3, dropped: 0, queued: 0 }])
+  })
+
+  test.each(['http/json', 'http/protobuf'] as const)('%s is compressed when asked', async protocol => {
+    const sink = await startSink()
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol, compression: 'gzip' })] })
+    recordSpans(pipeline, 'one')
+    await pipeline.flush()
+    expect(sink.requests[0]?.headers['content-encoding']).toBe('gzip')
+    expect(sink.spanNames).toEqual(['one'])
+  })
+
+  test('own headers are sent, and win over those of the type whatever their case', async () => {
+    const sink = await startSink()
+    const own = { 'X-Honeycomb-Team': 'mine', 'x-more': 'too' }
+    const pipeline = openPipeline({
+      backends: [backend('honeycomb', sink.url, { headers: own, options: { api_key: 'theirs' } })],
+    })
+    recordSpans(pipeline, 'one')
+    await pipeline.flush()
+    const headers = sink.requests[0]?.headers ?? {}
+    expect(headers).toMatchObject({ 'x-honeycomb-team': 'mine', 'x-more': 'too' })
+    expect(headers['user-agent']).toContain('hookspan/1.2.3')
+  })
+
+  test('what the environment says about OTLP reaches no backend that was configured', async () => {
+    const [sink, stranger] = [await startSink(), await startSink()]
+    const leaking = {
+      OTEL_EXPORTER_OTLP_ENDPOINT: stranger.url,
+      OTEL_EXPORTER_OTLP_HEADERS: 'x-stranger-key=secret',
+      OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-other-key=secret',
+      OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+      OTEL_TRACES_SAMPLER: 'always_off',
+      OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: '1',
+    }
+    Object.assign(process.env, leaking)
+    try {
+      const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol: 'http/json' })] })
+      const span = pipeline.tracerProvider.getTracer('test').startSpan('one', { attributes: { a: 1, b: 2 } })
+      span.end()
+      countPoint(pipeline, 'points')
+      await pipeline.flush()
+    } finally {
+      for (const name of Object.keys(leaking)) delete process.env[name]
+    }
+    expect(stranger.requests).toEqual([])
+    expect(sink.requests).toHaveLength(2)
+    for (const { headers } of sink.requests) {
+      expect(headers).not.toHaveProperty('x-stranger-key')
+      expect(headers).not.toHaveProperty('x-other-key')
+      expect(headers).not.toHaveProperty('content-encoding')
+    }
+    const traces = sink.requests.find(request => request.path === '/v1/traces')
+    expect(traces?.body.toString()).toContain('"key":"b"')
+  })
+
+  test('the resource says who recorded', async () => {
+    const sink = await startSink()
+    const pipeline = openPipeline({
+      backends: [backend('otlp', sink.url, { protocol: 'http/json' })],
+      projectName: 'my project',
+      globalTags: { team: 'a', tier: 'tag' },
+      resourceAttributes: { tier: 'attribute' },
+    })
+    recordSpans(pipeline, 'one')
+    await pipeline.flush()
+    const request = sink.requests[0]?.json as TraceRequest
+    const attributes = new Map(request.resourceSpans[0]?.resource.attributes.map(({ key, value }) => [key, value]))
+    expect(attributes.get('service.name')).toEqual({ stringValue: 'test-agent' })
+    expect(attributes.get('openinference.project.name')).toEqual({ stringValue: 'my project' })
+    expect(attributes.get('team')).toEqual({ stringValue: 'a' })
+    expect(attributes.get('tier')).toEqual({ stringValue: 'attribute' })
+    expect(attributes.get('telemetry.distro.name')).toEqual({ stringValue: 'hookspan' })
+    expect(attributes.get('telemetry.sdk.name')).toEqual({ stringValue: 'opentelemetry' })
+    expect(attributes.get('service.instance.id')?.stringValue).toMatch(/^[0-9a-f-]{36}$/)
+    expect(attributes.get('process.pid')).toEqual({ intValue: process.pid })
+  })
+
+  test('what is recorded while a batch is under way is delivered by the same flush', async () => {
+    const sink = await startSink({ kind: 'slow', millis: 30 })
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)] })
+    recordSpans(pipeline, 'first')
+    const first = pipeline.flush()
+    await sink.until(() => sink.requests.length === 1)
+    recordSpans(pipeline, 'second')
+    await pipeline.flush()
+    expect(sink.spanNames).toEqual(['first', 'second'])
+    await first
+  })
+
+  test('a flush waits for the batch that is in flight already', async () => {
+    const sink = await startSink({ kind: 'slow', millis: 50 })
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], batch: oneByOne })
+    recordSpans(pipeline, 'one')
+    await sink.until(() => sink.requests.length === 1)
+    expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 0, queued: 1 })
+    await pipeline.flush()
+    expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 1, queued: 0 })
+  })
+
+  test('batches go one after the other, in order, none above its size', async () => {
+    const sink = await startSink()
+    const batch = { maxQueueSize: 2048, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis: 10_000 }
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], batch })
+    const names = Array.from({ length: 95 }, (_, index) => `span ${index}`)
+    recordSpans(pipeline, ...names)
+    await pipeline.flush()
+    expect(sink.spanNames).toEqual(names)
+    expect(sink.requests.map(request => request.records.length)).toEqual([...Array(9).fill(10), 5])
+  })
+
+  test('without a flush, spans leave after the delay', async () => {
+    const sink = await startSink()
+    const batch = { maxQueueSize: 2048, scheduleDelayMillis: 5, maxExportBatchSize: 128, exportTimeoutMillis: 10_000 }
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], batch })
+    recordSpans(pipeline, 'one', 'two')
+    await sink.until(() => sink.spanNames.length === 2)
+    expect(sink.requests).toHaveLength(1)
+  })
+
+  test('spans that were not sampled are not sent', async () => {
+    const sink = await startSink()
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], sampler: { type: 'ratio', ratio: 0 } })
+    recordSpans(pipeline, 'one')
+    await pipeline.flush()
+    expect(sink.requests).toEqual([])
+  })
+
+  test('spans that the backend rejects count as dropped, once in words', async () => {
+    const body = '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"no"}}'
+    const sink = await startSink({ kind: 'ok', body })
+    const lines = new Lines()
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol: 'http/json' })] }, lines)
+    recordSpans(pipeline, 'one', 'two', 'three')
+    await pipeline.flush()
+    recordSpans(pipeline, 'four', 'five', 'six')
+    await pipeline.flush()
+    expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 2, dropped: 4 })
+    expect(lines.said).toEqual([expect.stringContaining('rejected some of its traces')])
+  })
+
+  test('delta and cumulative metrics, as the backend wants them', async () => {
+    const [delta, cumulative] = [await startSink(), await startSink()]
+    const pipeline = openPipeline({
+      backends: [
+        backend('signoz', delta.url, { protocol: 'http/json' }),
+        backend('otlp', cumulative.url, { protocol: 'http/json' }),
+      ],
+    })
+    countPoint(pipeline, 'points')
+    await pipeline.flush()
+    expect(delta.requests[0]?.body.toString()).toContain('"aggregationTemporality":1')
+    expect(cumulative.requests[0]?.body.toString()).toContain('"aggregationTemporality":2')
+  })
+
+  test('shutdown delivers, counts what comes later as dropped, and may be called again', async () => {
+    const sink = await startSink()
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], flushWaitMillis: 5000 })
+    recordSpans(pipeline, 'one')
+    countPoint(pipeline, 'points')
+    await Promise.all([pipeline.shutdown(), pipeline.shutdown()])
+    recordSpans(pipeline, 'late')
+    await pipeline.flush()
+    await pipeline.shutdown()
+    expect(sink.spanNames).toEqual(['one'])
+    expect(sink.metricNames).toEqual(['points'])
+    expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
+  })
+})
+
+const oneByOne = { maxQueueSize: 2048, scheduleDelayMillis: 1000, maxExportBatchSize: 1, exportTimeoutMillis: 10_000 }

@@ -1,0 +1,108 @@
+import { mkdtemp, rm } from 'node:fs/promises'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api'
+import { afterEach } from 'vitest'
+import {
+  type BackendSettings,
+  createPipeline,
+  type Pipeline,
+  type PipelineSettings,
+  type Report,
+} from '../../src/pipeline/index.ts'
+import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
+
+/** A report that remembers. */
+export class Lines implements Report {
+  readonly warnings: string[] = []
+  readonly errors: string[] = []
+  readonly details: string[] = []
+
+  warn(line: string): void {
+    this.warnings.push(line)
+  }
+
+  error(line: string): void {
+    this.errors.push(line)
+  }
+
+  debug(line: string): void {
+    this.details.push(line)
+  }
+
+  /** What a person sees. */
+  get said(): string[] {
+    return [...this.warnings, ...this.errors]
+  }
+}
+
+export function pipelineSettings(overrides: Partial<PipelineSettings> = {}): PipelineSettings {
+  return {
+    serviceName: 'test-agent',
+    resourceAttributes: {},
+    globalTags: {},
+    version: '1.2.3',
+    backends: [],
+    sampler: { type: 'always_on' },
+    attributeCountLimit: 1024,
+    batch: { maxQueueSize: 2048, scheduleDelayMillis: 1000, maxExportBatchSize: 128, exportTimeoutMillis: 10_000 },
+    metricsIntervalMillis: 60_000,
+    deterministicIds: false,
+    flushWaitMillis: 1500,
+    ...overrides,
+  }
+}
+
+export function backend(
+  type: string,
+  endpoint: string | undefined,
+  more: Partial<BackendSettings> = {},
+): BackendSettings {
+  return { type, name: type, headers: {}, options: {}, ...(endpoint === undefined ? {} : { endpoint }), ...more }
+}
+
+const cleanups: (() => Promise<unknown>)[] = []
+
+afterEach(async () => {
+  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
+})
+
+export async function startSink(behaviour?: SinkBehaviour): Promise<OtlpSink> {
+  const sink = await OtlpSink.start(behaviour)
+  cleanups.push(() => sink.stop())
+  return sink
+}
+
+/** A pipeline that is shut down after the test. */
+export function openPipeline(overrides: Partial<PipelineSettings>, lines: Lines = new Lines()): Pipeline {
+  const pipeline = createPipeline(pipelineSettings({ flushWaitMillis: 200, ...overrides }), lines)
+  cleanups.push(() => pipeline.shutdown())
+  return pipeline
+}
+
+export async function scratchDirectory(): Promise<string> {
+  const directory = await mkdtemp(join(tmpdir(), 'hookspan-pipeline-'))
+  cleanups.push(() => rm(directory, { recursive: true, force: true }))
+  return directory
+}
+
+export function startSpan(pipeline: Pipeline, name: string, parent?: Span): Span {
+  const context = parent ? trace.setSpan(ROOT_CONTEXT, parent) : ROOT_CONTEXT
+  return pipeline.tracerProvider.getTracer('test').startSpan(name, {}, context)
+}
+
+export function recordSpans(pipeline: Pipeline, ...names: string[]): void {
+  for (const name of names) startSpan(pipeline, name).end()
+}
+
+export function countPoint(pipeline: Pipeline, name: string): void {
+  pipeline.meterProvider.getMeter('test').createCounter(name).add(1)
+}
+
+/** A loopback URL where nothing listens. */
+export async function deadUrl(): Promise<string> {
+  const sink = await OtlpSink.start()
+  const { url } = sink
+  await sink.stop()
+  return url
+}

@@ -1,0 +1,52 @@
+import { expect, test } from 'vitest'
+import { countPoint, deadUrl, Lines, openPipeline, startSink } from './pipeline-fixture.ts'
+
+async function freePort(): Promise<number> {
+  return Number(new URL(await deadUrl()).port)
+}
+
+async function scraped(url: string): Promise<Response> {
+  for (;;) {
+    try {
+      return await fetch(url)
+    } catch {
+      await new Promise(setImmediate)
+    }
+  }
+}
+
+test('metrics can be scraped', async () => {
+  const port = await freePort()
+  const pipeline = openPipeline({ prometheus: { host: '127.0.0.1', port } })
+  countPoint(pipeline, 'hermes.sessions')
+  const response = await scraped(`http://127.0.0.1:${port}/metrics`)
+  expect(response.headers.get('content-type')).toContain('text/plain')
+  const text = await response.text()
+  expect(text).toMatch(/^hermes_sessions_total\{.*\} 1$/m)
+  expect(text).toContain('service_name="test-agent"')
+  expect((await fetch(`http://127.0.0.1:${port}/`)).status).toBe(404)
+  await pipeline.shutdown()
+  await expect(fetch(`http://127.0.0.1:${port}/metrics`)).rejects.toThrow()
+})
+
+test('a port that is in use is said in one line', async () => {
+  const other = await startSink()
+  const lines = new Lines()
+  const port = Number(new URL(other.url).port)
+  const said = new Promise<void>(resolve => {
+    lines.warn = line => {
+      lines.warnings.push(line)
+      resolve()
+    }
+  })
+  const pipeline = openPipeline({ prometheus: { host: '127.0.0.1', port } }, lines)
+  await said
+  countPoint(pipeline, 'points')
+  await pipeline.flush()
+  await pipeline.shutdown()
+  expect(lines.said).toEqual([
+    expect.stringMatching(
+      /^prometheus: nothing is served at http:\/\/127\.0\.0\.1:\d+\/metrics: the port is in use.*\(EADDRINUSE\)/,
+    ),
+  ])
+})

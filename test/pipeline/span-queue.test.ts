@@ -1,0 +1,108 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { expect, test } from 'vitest'
+import type { SpanDelivery, SpanSink } from '../../src/pipeline/delivery.ts'
+import { DeliveryReport } from '../../src/pipeline/delivery-report.ts'
+import { SpanQueue } from '../../src/pipeline/span-queue.ts'
+import { Lines } from './pipeline-fixture.ts'
+
+const facts = {
+  name: 'odd',
+  type: 'otlp',
+  urls: {},
+  protocol: 'http/json',
+  credentials: 'headers',
+  defaultEndpoint: undefined,
+} as const
+
+function queueOf(sink: Partial<SpanSink>, lines: Lines): SpanQueue {
+  const whole = { export: async () => ({ lost: 0 }), close: async () => undefined, ...sink }
+  const batch = { maxQueueSize: 100, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis: 20 }
+  return new SpanQueue(whole, batch, new DeliveryReport(facts, lines))
+}
+
+function span(traceFlags = 1): ReadableSpan {
+  return { spanContext: () => ({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags }) } as ReadableSpan
+}
+
+test('an exporter that never answers cannot hold the queue', async () => {
+  const lines = new Lines()
+  let exports = 0
+  const queue = queueOf(
+    { export: () => (exports++ === 0 ? new Promise(() => undefined) : Promise.resolve({ lost: 0 })) },
+    lines,
+  )
+  queue.onEnd(span())
+  await queue.forceFlush()
+  queue.onEnd(span())
+  await queue.forceFlush()
+  expect(queue.counts()).toEqual({ delivered: 1, dropped: 1, queued: 0 })
+  expect(lines.said[0]).toContain('did not answer within 20 ms')
+})
+
+test('an exporter that is told to stop may still say what happened', async () => {
+  const lines = new Lines()
+  const queue = queueOf(
+    {
+      export: (spans, signal) =>
+        new Promise<SpanDelivery>(resolve => {
+          const failure = { kind: 'status', status: 429 } as const
+          signal.addEventListener('abort', () => resolve({ lost: spans.length, failure }))
+        }),
+    },
+    lines,
+  )
+  queue.onEnd(span())
+  await queue.forceFlush()
+  expect(lines.said).toEqual([expect.stringContaining('answered 429')])
+})
+
+test('an exporter that breaks its promise loses its batch only', async () => {
+  const lines = new Lines()
+  let exports = 0
+  const queue = queueOf(
+    { export: () => (exports++ === 0 ? Promise.reject(new Error('no')) : Promise.resolve({ lost: 0 })) },
+    lines,
+  )
+  queue.onEnd(span())
+  await queue.forceFlush()
+  queue.onEnd(span())
+  await queue.forceFlush()
+  expect(queue.counts()).toEqual({ delivered: 1, dropped: 1, queued: 0 })
+})
+
+test('one export at a time, however many flushes', async () => {
+  let [running, most] = [0, 0]
+  const queue = queueOf(
+    {
+      export: async () => {
+        most = Math.max(most, ++running)
+        await new Promise(setImmediate)
+        running--
+        return { lost: 0 }
+      },
+    },
+    new Lines(),
+  )
+  const flushes: Promise<void>[] = []
+  for (let ended = 0; ended < 55; ended++) {
+    queue.onEnd(span())
+    flushes.push(queue.forceFlush())
+  }
+  await Promise.all(flushes)
+  expect(most).toBe(1)
+  expect(queue.counts()).toEqual({ delivered: 55, dropped: 0, queued: 0 })
+})
+
+test('ending a span never runs the exporter in the same breath', () => {
+  let exports = 0
+  const queue = queueOf({ export: async () => ({ lost: exports++ }) }, new Lines())
+  for (let ended = 0; ended < 50; ended++) queue.onEnd(span())
+  void queue.forceFlush()
+  expect(exports).toBe(0)
+})
+
+test('spans without the sampled flag are not queued', () => {
+  const queue = queueOf({}, new Lines())
+  queue.onEnd(span(0))
+  expect(queue.counts()).toEqual({ delivered: 0, dropped: 0, queued: 0 })
+})

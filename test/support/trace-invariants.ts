@@ -1,0 +1,100 @@
+import { expect } from 'vitest'
+import type { MetricSample, StoredSpan, TestPlugin } from '../../src/testing.ts'
+import { conversationOf } from './expected-span.ts'
+
+export function total(samples: readonly MetricSample[], name: string): number {
+  return samples.filter(sample => sample.name === name).reduce((sum, { value }) => sum + value, 0)
+}
+
+function kindOf(span: StoredSpan): string {
+  return String(span.attributes['hermes.span.kind'])
+}
+
+/** What a span is, for those that have a name of their own: no two may be the same. */
+function identityOf(span: StoredSpan): string | undefined {
+  const { attributes } = span
+  const kind = kindOf(span)
+  const own: Record<string, unknown> = {
+    session: '',
+    llm: '',
+    api: `${attributes['hermes.api.call_count']} ${attributes['hermes.api.attempt']}`,
+    tool: attributes['gen_ai.tool.call.id'],
+    subagent: attributes['hermes.subagent.child_session_id'],
+    approval: attributes['gen_ai.tool.call.id'] ?? span.name,
+    skill: span.name,
+    auxiliary: span.name,
+  }
+  const turn = attributes['hermes.turn.id']
+  if (own[kind] === undefined || turn === undefined) return undefined
+  return `${turn} ${kind} ${own[kind]}`
+}
+
+/** What holds for the spans of a plugin that was shut down, whatever it was told. */
+export function expectSoundSpans(spans: readonly StoredSpan[]): void {
+  const byId = new Map(spans.map(span => [span.spanId, span]))
+  expect(byId.size, 'span ids are unique').toBe(spans.length)
+  for (const span of spans) {
+    expect(span.startAt, `${span.name} starts before it ends`).toBeLessThanOrEqual(span.endAt)
+    if (span.parentSpanId !== undefined) expectSoundParent(span, byId.get(span.parentSpanId))
+    expectNoCircle(span, byId)
+  }
+  expectNoTwice(spans)
+}
+
+function expectSoundParent(span: StoredSpan, parent: StoredSpan | undefined): void {
+  expect(parent, `${span.name} has a parent that was ended`).toBeDefined()
+  expect(parent?.traceId, `${span.name} is in its parent's trace`).toBe(span.traceId)
+  if (kindOf(span) === 'session') {
+    expect(parent && kindOf(parent), 'only a delegation is the parent of a root').toBe('subagent')
+    expect(parent?.attributes['hermes.subagent.child_session_id']).toBe(conversationOf(span.attributes['session.id']))
+    return
+  }
+  const owner = conversationOf(span.attributes['session.id'])
+  expect(conversationOf(parent?.attributes['session.id']), `${span.name} of ${owner} is in a foreign session`).toBe(owner)
+  const { 'hermes.turn.id': turn } = span.attributes
+  const { 'hermes.turn.id': parentTurn } = parent?.attributes ?? {}
+  // A turn that was opened without an id may end before any record has brought one.
+  if (turn !== undefined && parentTurn !== undefined) expect(parentTurn, `${span.name} is in a foreign turn`).toBe(turn)
+}
+
+function expectNoCircle(span: StoredSpan, byId: ReadonlyMap<string, StoredSpan>): void {
+  const seen = new Set<string>()
+  for (let at: StoredSpan | undefined = span; at !== undefined; at = byId.get(at.parentSpanId ?? '')) {
+    expect(seen.has(at.spanId), `${span.name} is its own ancestor`).toBe(false)
+    seen.add(at.spanId)
+  }
+}
+
+function expectNoTwice(spans: readonly StoredSpan[]): void {
+  const seen = new Set<string>()
+  for (const span of spans) {
+    const identity = identityOf(span)
+    if (identity === undefined) continue
+    expect(seen.has(identity), `drawn twice: ${identity}`).toBe(false)
+    seen.add(identity)
+  }
+}
+
+/** Every span that we had to end is counted under its reason, and nothing else is. */
+export function expectCountedIncomplete(spans: readonly StoredSpan[], samples: readonly MetricSample[]): void {
+  const drawn: Record<string, number> = {}
+  for (const { attributes } of spans) {
+    const reason = attributes['hermes.span.incomplete']
+    if (typeof reason === 'string') drawn[reason] = (drawn[reason] ?? 0) + 1
+  }
+  const counted: Record<string, number> = {}
+  for (const { name, labels, value } of samples) {
+    if (name === 'hookspan.spans.incomplete') counted[labels['reason'] ?? ''] = value
+  }
+  expect(counted).toEqual(drawn)
+}
+
+/** Every record is counted once, nothing is open, nobody was bothered. */
+export function expectAllAccounted(plugin: TestPlugin, samples: readonly MetricSample[], records: number): void {
+  const { hooks, spansOpen, turnsOpen } = plugin.stats()
+  expect(hooks.ok + hooks.ignored + hooks.duplicate + hooks.error).toBe(records)
+  expect(hooks.error).toBe(0)
+  expect(total(samples, 'hookspan.hooks')).toBe(records)
+  expect({ spansOpen, turnsOpen }).toEqual({ spansOpen: 0, turnsOpen: 0 })
+  expect(plugin.reported).toEqual([])
+}
