@@ -20,7 +20,7 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
 }
 
 /** The hot path catches in one place; besides it only where a foreign value is read, or an answer is a throw. */
-const MAY_CATCH = new Set(['core/guard.ts', 'spans/bounded-json.ts', 'spans/foreign.ts', 'spans/tool-outcome.ts'])
+const MAY_CATCH = new Set(['core/guard.ts', 'spans/bounded-json.ts', 'spans/foreign.ts', 'spans/tool-outcome.ts', 'spans/redact-patterns.ts'])
 const HOT_ROOMS = new Set(['contract', 'semconv', 'spans', 'core'])
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))

@@ -13,6 +13,8 @@ export interface Delegation {
   readonly parentSessionId: string | undefined
   /** `subagent_stop` was seen, or we ended the span. */
   stopped: boolean
+  /** By the records' time, epoch ms. */
+  stoppedAt: number
   /** Turns of the child that are open now. */
   readonly childTurns: Set<Turn>
   childSeen: boolean
@@ -37,8 +39,14 @@ export class DelegationRegistry {
   readonly #delegations: BoundedMap<string, Delegation>
   readonly #stopped = new BoundedMap<string, true>(STOPPED_LIMIT)
 
-  /** @param onEvict ends the span of a delegation that is forgotten */
-  constructor(onEvict: (delegation: Delegation) => void) {
+  readonly #limitMillis: number
+
+  /**
+   * @param limitMillis how long after its stop a delegation waits for a child that was not seen yet
+   * @param onEvict ends the span of a delegation that is forgotten
+   */
+  constructor(limitMillis: number, onEvict: (delegation: Delegation) => void) {
+    this.#limitMillis = limitMillis
     this.#delegations = new BoundedMap(DELEGATIONS_LIMIT, onEvict)
   }
 
@@ -51,6 +59,7 @@ export class DelegationRegistry {
       role: payload.child_role,
       parentSessionId,
       stopped: false,
+      stoppedAt: Number.POSITIVE_INFINITY,
       childTurns: new Set(),
       childSeen: false,
     }
@@ -68,8 +77,12 @@ export class DelegationRegistry {
   }
 
   /** The delegation that a new turn of this session is the work of. */
-  forChild(host: string, sessionId: string | undefined): Delegation | undefined {
-    return sessionId === undefined ? undefined : this.#delegations.get(sessionKey(host, sessionId))
+  forChild(host: string, sessionId: string | undefined, at: number): Delegation | undefined {
+    if (sessionId === undefined) return undefined
+    const delegation = this.#delegations.get(sessionKey(host, sessionId))
+    if (delegation === undefined || !(at - delegation.stoppedAt > this.#limitMillis)) return delegation
+    this.forget(delegation)
+    return undefined
   }
 
   /** A stop that had no delegation: its repeat must not count again. */
@@ -95,8 +108,9 @@ export class DelegationRegistry {
     return delegation?.open === open ? delegation : undefined
   }
 
-  stop(delegation: Delegation): void {
+  stop(delegation: Delegation, at: number): void {
     delegation.stopped = true
+    delegation.stoppedAt = at
     for (const key of this.#keys(delegation)) this.#stopped.set(key, true)
     this.#forgetWhenOver(delegation)
   }

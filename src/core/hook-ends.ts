@@ -58,7 +58,8 @@ export class HookEnds {
     spanSweep.forget(delegation.open)
     if (!delegation.open.turn.over) lifecycle.touch(delegation.open.turn, fired.at)
     tracker.end(delegation.open, fired)
-    delegations.stop(delegation)
+    delegations.stop(delegation, fired.at)
+    lifecycle.closeWhenEmpty(delegation.open.turn)
     return 'ok'
   }
 
@@ -100,9 +101,10 @@ export class HookEnds {
     const fits = (open: OpenSpan | undefined): OpenSpan | undefined =>
       open !== undefined && (open.kind !== 'api' || isEndOf(open, fired.payload)) ? open : undefined
     const found = turn && fits(tracker.find(turn, definition, key))
-    if (found !== undefined || ids.turnId !== undefined || turn === undefined) return found
-    // Some hosts leave the turn id out of an end: it may belong to another open turn of the session.
-    for (const other of turn.session.turns) {
+    if (found !== undefined || ids.turnId !== undefined) return found
+    // Some hosts leave the turn id out of an end: it may belong to another open turn of the session, or to none.
+    const session = turn?.session ?? this.#parts.registry.knownSession(incoming.host, ids)
+    for (const other of session?.turns ?? []) {
       const elsewhere = fits(tracker.find(other, definition, key))
       if (elsewhere !== undefined) return elsewhere
     }
@@ -111,8 +113,9 @@ export class HookEnds {
 
   /** What is remembered of a span that has ended already, in an open turn or in one that is over. */
   #markOf(turn: Turn | undefined, definition: AnyDefinition, key: string, incoming: Incoming): Remembered | undefined {
+    const { registry } = this.#parts
     const { fired, ids, host, isExplicit } = incoming
-    const of = (turn ?? this.#parts.registry.findEnded(host, ids, LATER_THAN_NOTHING, false))?.ended
+    const of = (turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false)?.memory ?? registry.knownSession(host, ids)?.looseMemory)?.ended
     const ended = of?.get(slot(definition, key))
     if (of === undefined || ended === undefined) return undefined
     const isSame = !isQueued(key) || (isExplicit && fired.at === ended.endAt)
@@ -132,10 +135,10 @@ export class HookEnds {
     const isTool = definition.kind === 'tool'
     const canDraw = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval'
     if (canDraw && (duration !== undefined || isFailure)) {
-      const startAt = fired.at - (duration ?? 0)
-      const home = turn ?? this.#homeOfLate(incoming) ?? (isTool ? this.#starts.turnFor(definition, incoming, startAt) : undefined)
-      if (home !== undefined) return this.#drawRetroactive(home, definition, key, startAt, incoming)
-      if (isFailure) return this.#drawRetroactive(this.#standAlone(incoming), definition, key, startAt, incoming)
+      const start = { at: fired.at - (duration ?? 0), isComputed: duration !== undefined }
+      const home = turn ?? this.#homeOfLate(incoming) ?? (isTool ? this.#starts.turnFor(definition, incoming, start.at) : undefined)
+      if (home !== undefined) return this.#drawRetroactive(home, definition, key, start, incoming)
+      if (isFailure) return this.#drawRetroactive(this.#standAlone(incoming), definition, key, start, incoming)
     }
     if (turn === undefined && (isTool || definition.kind === 'llm')) return 'ignored'
     this.#parts.tracker.countOnly(definition, fired, turn, false)
@@ -158,7 +161,7 @@ export class HookEnds {
     turn: Turn,
     definition: AnyDefinition,
     key: string,
-    startAt: number,
+    start: { readonly at: number; readonly isComputed: boolean },
     incoming: Incoming,
   ): HookResult {
     const { tracker, options, lifecycle } = this.#parts
@@ -167,9 +170,9 @@ export class HookEnds {
     const open = tracker.start(turn, definition, fired, {
       key,
       parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
-      startAt,
+      startAt: start.at,
       isExplicit: incoming.isExplicit,
-      retroactive: startAt < fired.at ? 'computed' : 'instant',
+      retroactive: start.isComputed ? 'computed' : 'instant',
     })
     tracker.end(open, fired)
     if (open.kind === 'tool') this.#openSkill(open, { fired })
@@ -190,7 +193,7 @@ export class HookEnds {
     if (!options.skillSpans || turn.root === undefined || turn.over) return
     const evidence = guard.run(fired.hook, () => this.#loadedSkill(open, { fired }), undefined)
     if (evidence === undefined || tracker.find(turn, skill, evidence.name) !== undefined) return
-    tracker.start(turn, skill, { ...fired, payload: evidence as unknown as Readonly<Record<string, unknown>> }, {
+    tracker.start(turn, skill, { ...fired, facts: {}, payload: evidence as unknown as Readonly<Record<string, unknown>> }, {
       key: evidence.name,
       parent: parentOf(turn, skill, {}, options.delegatingTools),
       startAt: fired.at,

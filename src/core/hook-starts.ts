@@ -26,11 +26,13 @@ export class HookStarts {
     const { registry, lifecycle } = this.#parts
     const { fired, ids, host } = incoming
     const session = registry.session(host, ids)
-    const isRepeat = session.started && incoming.isExplicit && fired.at <= session.lastEndAt
+    const wasStarted = session.started
     session.started = true
-    const open = registry.find(host, ids, true)
+    const open = this.#rooted(incoming)
     if (open !== undefined) return this.#supply(open, incoming)
-    if (isRepeat) return 'duplicate'
+    // Its turn has come and gone before it arrived, or it arrives again.
+    const isLate = incoming.isExplicit && registry.findEnded(host, ids, fired.at, true) !== undefined
+    if (isLate) return wasStarted ? 'duplicate' : 'ok'
     if (ids.turnId !== undefined) this.#interrupt(session.main, fired.at)
     lifecycle.open(session, ids, ambiguousWithoutId(incoming), { isSide: false })
     return 'ok'
@@ -41,7 +43,7 @@ export class HookStarts {
     const { registry } = this.#parts
     const { fired, ids, host } = incoming
     const session = registry.session(host, ids)
-    const known = registry.find(host, ids, true)
+    const known = this.#rooted(incoming)
     if (known === undefined) {
       const late = incoming.isExplicit ? this.#late(incoming, true) : undefined
       if (late !== undefined) return this.#open(late, definition, incoming)
@@ -65,7 +67,8 @@ export class HookStarts {
     const turn = registry.find(host, ids, false) ?? this.#late(incoming, false)
     if (turn !== undefined) return turn
     const session = registry.session(host, ids)
-    if (definition.kind === 'auxiliary') return lifecycle.openRootless(session, ids, fired, undefined)
+    // A side call that names no turn, between the turns, is nobody's work: it must not look like a turn of its own.
+    if (definition.kind === 'auxiliary' && ids.turnId === undefined) return lifecycle.openRootless(session, ids, fired, undefined)
     const how = { isSide: session.main !== undefined, ...(startAt === undefined ? {} : { startAt }) }
     return lifecycle.open(session, ids, ambiguousWithoutId(incoming), how)
   }
@@ -75,21 +78,20 @@ export class HookStarts {
     const { fired, ids } = incoming
     const key = guard.run(fired.hook, () => definition.key(fired.payload), undefined)
     if (key === undefined) return 'ignored'
-    if (this.#isRepeat(turn, definition, key, incoming)) return 'duplicate'
+    const predecessor = isQueued(key) ? undefined : tracker.find(turn, definition, key)
+    if (this.#isRepeat(turn, slot(definition, key), predecessor, incoming)) return 'duplicate'
     lifecycle.touch(turn, fired.at)
     turn.taskId ??= ids.taskId
-    const predecessor = isQueued(key) ? undefined : tracker.find(turn, definition, key)
     if (predecessor !== undefined) this.#parts.abandon(predecessor, 'superseded', fired.at)
     if (turn.stack.size >= OPEN_SPANS_LIMIT) this.#evictOldest(turn, fired.at)
     const attempt = definition.kind === 'api' ? nextAttempt(turn, key, fired.payload) : undefined
-    const extra = this.#extra(turn, incoming, attempt)
     const open = tracker.start(turn, definition, fired, {
       key,
       parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
       startAt: fired.at,
       isExplicit: incoming.isExplicit,
-      ...(attempt === undefined ? {} : { attempt }),
-      ...(extra === undefined ? {} : { attributes: extra }),
+      attempt,
+      attributes: this.#extra(turn, incoming, attempt),
     })
     guard.run(fired.hook, () => foldStart(turn.totals, fired, options.draw, isDrawn(turn)), undefined)
     this.#watch(open, incoming)
@@ -107,10 +109,10 @@ export class HookStarts {
   }
 
   /** The same start once more: redelivered, or late although its span has come and gone. */
-  #isRepeat(turn: Turn, definition: AnyDefinition, key: string, { fired, isExplicit }: Incoming): boolean {
-    if (!isExplicit || isQueued(key)) return false
-    const open = this.#parts.tracker.find(turn, definition, key)
-    const ended = turn.ended.get(slot(definition, key))
+  #isRepeat(turn: Turn, slot: string, open: OpenSpan | undefined, { fired, isExplicit }: Incoming): boolean {
+    if (!isExplicit) return false
+    const ended = open === undefined ? turn.ended.get(slot) : undefined
+    if (open === undefined && ended === undefined) return false
     const retry = Number(fired.payload['retry_count'])
     if (open !== undefined) {
       return open.startIsExplicit && open.startAt === fired.at && !(retry > open.attempt)
@@ -139,7 +141,15 @@ export class HookStarts {
     const { registry, lifecycle } = this.#parts
     const { fired, ids, host } = incoming
     const ended = registry.findEnded(host, ids, fired.at, begins)
-    return ended && lifecycle.openRootless(ended.session, ids, fired, ended)
+    if (ended === undefined) return undefined
+    const open = registry.find(host, ids, begins)
+    return open?.root === undefined && open !== undefined ? open : lifecycle.openRootless(ended.session, ids, fired, ended)
+  }
+
+  /** The open turn that a record which begins a turn belongs to; late and loose spans are none. */
+  #rooted({ host, ids }: Incoming): Turn | undefined {
+    const turn = this.#parts.registry.find(host, ids, true)
+    return turn?.root === undefined ? undefined : turn
   }
 
   /** A repeated start of a session supplies what was missing, and is otherwise without effect. */

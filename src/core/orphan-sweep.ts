@@ -6,6 +6,8 @@ export interface Watched {
   seenAt: number
 }
 
+const NONE: readonly never[] = []
+
 /**
  * Finds what has been silent for too long. Kept in order of the last touch, so a look costs nothing when nothing is due.
  * Records are judged by their own time, so a replay sweeps exactly as the live run did; the timer, which has no record,
@@ -14,6 +16,8 @@ export interface Watched {
 export class OrphanSweep<Item extends Watched> {
   readonly #items = new Set<Item>()
   readonly #limitMillis: number
+  /** Nothing can be due before: most looks end here. */
+  #quietUntil = Number.POSITIVE_INFINITY
 
   constructor(limitMillis: number) {
     this.#limitMillis = limitMillis
@@ -26,6 +30,7 @@ export class OrphanSweep<Item extends Watched> {
   touch(item: Item, at: number, seenAt: number): void {
     item.activityAt = Math.max(item.activityAt, at)
     item.seenAt = seenAt
+    if (item.activityAt + this.#limitMillis < this.#quietUntil) this.#quietUntil = item.activityAt + this.#limitMillis
     this.#items.delete(item)
     this.#items.add(item)
   }
@@ -39,11 +44,18 @@ export class OrphanSweep<Item extends Watched> {
     return this.#items.values().next().value
   }
 
-  dueAt(at: number): Item[] {
-    return this.#take(item => at - item.activityAt > this.#limitMillis)
+  dueAt(at: number): readonly Item[] {
+    if (at <= this.#quietUntil) return NONE
+    const due = this.#take(item => at - item.activityAt > this.#limitMillis)
+    this.#quietUntil = Number.POSITIVE_INFINITY
+    for (const { activityAt } of this.#items) {
+      this.#quietUntil = activityAt + this.#limitMillis
+      break
+    }
+    return due
   }
 
-  dueSeen(now: number): Item[] {
+  dueSeen(now: number): readonly Item[] {
     return this.#take(item => now - item.seenAt > this.#limitMillis)
   }
 

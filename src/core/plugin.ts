@@ -112,10 +112,11 @@ export class Core {
   /** W3C `traceparent` of exactly the tool or turn that is named; undefined when it is not open. */
   traceparent(ids: Readonly<Record<string, unknown>>, host: string): string | undefined {
     const named = idsOf('pre_tool_call', ids)
-    const turn = this.#parts.registry.find(host, named, true)
+    const turn = this.#parts.registry.look(host, named)
     if (turn === undefined) return undefined
     const tool = named.toolCallId === undefined ? undefined : turn.open.get(`tool ${named.toolCallId}`)
-    const open = tool ?? turn.stack.innermost('api') ?? turn.stack.innermost('llm') ?? turn.root
+    if (named.toolCallId !== undefined) return tool && formatTraceparent(tool.span.spanContext())
+    const open = turn.stack.innermost('api') ?? turn.stack.innermost('llm') ?? turn.root
     return open && formatTraceparent(open.span.spanContext())
   }
 
@@ -137,6 +138,7 @@ export class Core {
       hook,
       at: isExplicit ? said : now,
       payload: fields,
+      facts: {},
       ...(correlation === undefined ? {} : { correlation }),
     }
     const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
@@ -188,7 +190,10 @@ export class Core {
       })
       this.#turnEnded = true
     }
-    for (const open of spans) this.#parts.abandon(open, 'orphaned', open.activityAt)
+    for (const open of spans) {
+      this.#parts.abandon(open, 'orphaned', open.activityAt)
+      lifecycle.closeWhenEmpty(open.turn)
+    }
   }
 
   #startTimer(): void {
@@ -222,10 +227,13 @@ export class Core {
       spanSweep.forget(open)
       const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined
       tracker.abandon(open, reason, at)
-      if (delegation !== undefined) delegations.stop(delegation)
-      lifecycle.closeWhenEmpty(open.turn)
+      if (delegation !== undefined && reason === 'orphaned') delegations.forget(delegation)
+      else if (delegation !== undefined) delegations.stop(delegation, at)
     }
-    const delegations = new DelegationRegistry(delegation => abandon(delegation.open, 'orphaned', delegation.open.activityAt))
+    const delegations = new DelegationRegistry(options.rootSpanTtlMillis, ({ open }) => {
+      abandon(open, 'orphaned', open.activityAt)
+      lifecycle.closeWhenEmpty(open.turn)
+    })
     const lifecycle = new TurnLifecycle({ options, registry, tracker, delegations, turnSweep, spanSweep })
     const onTurnEnd = (): void => {
       this.#turnEnded = true

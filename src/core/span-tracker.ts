@@ -27,11 +27,11 @@ export interface StartOptions {
   readonly parent: Context
   readonly startAt: number
   readonly isExplicit: boolean
-  readonly attempt?: number
-  readonly links?: Link[]
-  readonly attributes?: SpanAttributes
+  readonly attempt?: number | undefined
+  readonly links?: Link[] | undefined
+  readonly attributes?: SpanAttributes | undefined
   /** The start was never seen: the record is the span's end. Computed from a duration, or without any. */
-  readonly retroactive?: 'computed' | 'instant'
+  readonly retroactive?: 'computed' | 'instant' | undefined
 }
 
 export interface EndOptions {
@@ -66,12 +66,7 @@ export class SpanTracker {
     this.#seed(turn, definition, options)
     const span = tracer.startSpan(
       name,
-      {
-        kind: definition.spanKind,
-        startTime: options.startAt,
-        attributes: this.#clean({ ...turn.identity, [draw.names.own.spanKind]: literal(definition.kind) }),
-        ...(options.links === undefined ? {} : { links: options.links }),
-      },
+      { kind: definition.spanKind, startTime: options.startAt, ...(options.links && { links: options.links }) },
       options.parent,
     )
     const open: OpenSpan = {
@@ -85,6 +80,7 @@ export class SpanTracker {
       start: options.retroactive === undefined ? fired.payload : undefined,
       attempt: options.attempt ?? 0,
       next: undefined,
+      context: undefined,
       ended: false,
       activityAt: options.startAt,
       seenAt: 0,
@@ -144,8 +140,9 @@ export class SpanTracker {
   #drawStart(open: OpenSpan, fired: AnyFired, options: StartOptions): void {
     const { draw, guard } = this.#options
     const attributes = guard.run(fired.hook, () => open.definition.start(fired, draw), {})
-    if (options.attributes !== undefined) Object.assign(attributes, options.attributes)
+    Object.assign(attributes, open.turn.identity, options.attributes)
     const { own } = draw.names
+    attributes[own.spanKind] = literal(open.kind)
     if (options.retroactive === 'computed') attributes[own.spanRetroactive] = true
     if (fired.correlation === 'inferred' || fired.correlation === 'ambiguous') {
       attributes[own.correlation] = literal(fired.correlation)

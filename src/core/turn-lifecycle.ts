@@ -8,7 +8,16 @@ import type { OrphanSweep } from './orphan-sweep.ts'
 import { idOf, type RecordIds } from './record-ids.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { parseTraceparent } from './traceparent.ts'
-import { contextOfSpan, type EndedTurn, newTurn, type OpenSpan, type Session, type Turn } from './turn.ts'
+import {
+  contextOfSpan,
+  type EndedTurn,
+  newMemory,
+  newTurn,
+  type OpenSpan,
+  type Session,
+  type Turn,
+  type TurnMemory,
+} from './turn.ts'
 import { rememberedAttributes, turnIdentity } from './turn-identity.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
@@ -50,7 +59,7 @@ export class TurnLifecycle {
   open(session: Session, ids: RecordIds, fired: AnyFired, how: { isSide: boolean; startAt?: number }): Turn {
     const { options, registry, tracker, delegations } = this.#parts
     const payload = fired.payload as SessionStart
-    const delegation = delegations.forChild(session.host, session.id)
+    const delegation = delegations.forChild(session.host, session.id, fired.at)
     Object.assign(session.remembered, rememberedAttributes(payload, options.draw))
     session.turnCount += 1
     const turn = newTurn({
@@ -96,7 +105,8 @@ export class TurnLifecycle {
       delegation: ended?.delegation,
       at: fired.at,
       seenAt: options.now(),
-      ...(ended === undefined ? {} : { anchor: ended.anchor, ended: ended.ended }),
+      memory: ended?.memory ?? this.#looseMemory(session),
+      ...(ended === undefined ? {} : { anchor: ended.anchor }),
     })
     registry.add(turn)
     this.touch(turn, fired.at)
@@ -144,13 +154,13 @@ export class TurnLifecycle {
   #endDescendants(turn: Turn, over: TurnOver): void {
     const { tracker, delegations, spanSweep } = this.#parts
     for (const open of turn.stack.all(open => open !== turn.root)) {
-      if (open.kind === 'skill') tracker.end(open, { hook: 'on_session_end', at: over.at, payload: { finalStatus: over.finalStatus } })
+      if (open.kind === 'skill') tracker.end(open, { hook: 'on_session_end', at: over.at, payload: { finalStatus: over.finalStatus }, facts: {} })
       else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && delegations.outlivesTurn(open)) continue
       else {
         spanSweep.forget(open)
         const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined
         tracker.abandon(open, over.descendants, over.at)
-        if (delegation !== undefined) delegations.stop(delegation)
+        if (delegation !== undefined) delegations.stop(delegation, over.at)
       }
     }
   }
@@ -167,7 +177,7 @@ export class TurnLifecycle {
     if (!turn.session.started) tracker.setAttributes(root, { [options.draw.names.own.sessionSynthesized]: true })
     tracker.end(
       root,
-      { hook: 'on_session_end', at: over.at, payload: payload as unknown as Readonly<Record<string, unknown>> },
+      { hook: 'on_session_end', at: over.at, payload: payload as unknown as Readonly<Record<string, unknown>>, facts: {} },
       {
         ...(over.root === undefined ? {} : { incomplete: over.root }),
         status: over.rootStatus ?? 'drawn',
@@ -182,15 +192,22 @@ export class TurnLifecycle {
     const context = turn.root?.span.spanContext()
     if (context !== undefined) {
       for (const session of [turn.session, ...turn.sharedWith]) session.lastRoot = context
-      const { session, turnId, ended, identity, number, delegation } = turn
+      const { session, turnId, identity, number, delegation, ended, attempts, seeds, seed } = turn
       const anchor = contextOfSpan(context)
-      registry.retain({ session, turnId, root: context, anchor, ended, identity, number, delegation, endAt: over.at })
+      const memory = { ended, attempts, seeds, seed }
+      const closedAt = over.at + (over.finalStatus === 'timed_out' ? this.#parts.options.rootSpanTtlMillis : 0)
+      registry.retain({ session, turnId, anchor, memory, identity, number, delegation, endAt: over.at, closedAt })
     }
     if (turn.delegation === undefined) return
     const parent = turn.delegation.open.turn
     const { tokensInput, tokensOutput, subagentTokens } = turn.totals
     if (!parent.over) parent.totals.subagentTokens += tokensInput + tokensOutput + subagentTokens
     delegations.childEnded(turn.delegation, turn)
+  }
+
+  #looseMemory(session: Session): TurnMemory {
+    session.looseMemory ??= newMemory(session, 'loose', 0)
+    return session.looseMemory
   }
 
   #rootParent(session: Session, turn: Turn, payload: SessionStart): Context {

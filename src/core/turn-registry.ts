@@ -3,14 +3,40 @@ import type { RecordIds } from './record-ids.ts'
 import { type EndedTurn, newSession, type Session, type Turn } from './turn.ts'
 
 /** Sessions without an open turn: forgetting one costs its numbering and its link to the previous turn. */
-const IDLE_SESSIONS_LIMIT = 10_000
+const IDLE_SESSIONS_LIMIT = 2000
 /** Finished turns whose late records still find their trace. */
 const ENDED_TURNS_LIMIT = 1000
 /** Records that name no turn are looked for among at most so many open ones. */
 const SEARCH_LIMIT = 1000
+/** With more turns than this at once, one of them being the only real one is not worth the search. */
+const ROOTED_SEARCH_LIMIT = 16
 
-function joint(...parts: (string | undefined)[]): string {
-  return parts.join('\u0000')
+/** Sessions of one host: by their id, and those that only a turn or a task names. */
+interface HostSessions {
+  readonly named: Map<string, Session>
+  readonly unnamed: Map<string, Session>
+}
+
+function joint(one: string, other: string | undefined): string {
+  return `${one}\u0000${other}`
+}
+
+/** A host that names no session may still name a turn or a task. */
+function unnamedKey({ turnId, taskId }: RecordIds): string {
+  if (turnId !== undefined) return `turn ${turnId}`
+  return taskId === undefined ? 'none' : `task ${taskId}`
+}
+
+/** The only turn with a root, when there is but one: spans that stand alone are no turn to join. */
+function onlyRooted(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
+  if (turns === undefined || turns.size > ROOTED_SEARCH_LIMIT) return undefined
+  let found: Turn | undefined
+  for (const turn of turns) {
+    if (turn.root === undefined) continue
+    if (found !== undefined) return undefined
+    found = turn
+  }
+  return found
 }
 
 function knowsRequest(turn: Turn, apiRequestId: string): boolean {
@@ -19,11 +45,13 @@ function knowsRequest(turn: Turn, apiRequestId: string): boolean {
 
 /** Which turn a record belongs to, from explicit ids only. */
 export class TurnRegistry {
-  readonly #active = new Map<string, Session>()
-  readonly #idle = new BoundedMap<string, Session>(IDLE_SESSIONS_LIMIT)
+  readonly #sessions = new Map<string, HostSessions>()
+  readonly #idle = new BoundedMap<Session, true>(IDLE_SESSIONS_LIMIT, (_, session) => this.#drop(session))
   readonly #open = new Map<string, Set<Turn>>()
   readonly #byTurnId = new Map<string, Set<Turn>>()
   readonly #ended = new BoundedMap<string, EndedTurn>(ENDED_TURNS_LIMIT)
+  /** No finished turn ended before: most looks end here. */
+  #endedUntil = Number.POSITIVE_INFINITY
   readonly #onAdopt: (turn: Turn) => void
   #openCount = 0
 
@@ -38,23 +66,31 @@ export class TurnRegistry {
 
   /** A session by its id; records that name no session but a turn or a task share one under that name. */
   session(host: string, ids: RecordIds): Session {
-    const key = this.#sessionKey(host, ids)
-    const known = this.#active.get(key) ?? this.#idle.get(key)
+    const known = this.knownSession(host, ids)
     if (known !== undefined) return known
+    const key = ids.sessionId ?? unnamedKey(ids)
     const session = newSession(key, host, ids.sessionId)
-    this.#idle.set(key, session)
+    let sessions = this.#sessions.get(host)
+    if (sessions === undefined) {
+      sessions = { named: new Map(), unnamed: new Map() }
+      this.#sessions.set(host, sessions)
+    }
+    ;(ids.sessionId === undefined ? sessions.unnamed : sessions.named).set(key, session)
+    this.#idle.set(session, true)
     return session
   }
 
   knownSession(host: string, ids: RecordIds): Session | undefined {
-    const key = this.#sessionKey(host, ids)
-    return this.#active.get(key) ?? this.#idle.get(key)
+    const sessions = this.#sessions.get(host)
+    if (ids.sessionId !== undefined) return sessions?.named.get(ids.sessionId)
+    return sessions?.unnamed.get(unnamedKey(ids))
   }
 
   /** Forgets a session whose identity is torn down: should the id come again, it is a new one. */
   forget(session: Session): void {
-    this.#active.delete(session.key)
-    this.#idle.delete(session.key)
+    session.forgotten = true
+    this.#idle.delete(session)
+    this.#drop(session)
   }
 
   /**
@@ -64,13 +100,21 @@ export class TurnRegistry {
   find(host: string, ids: RecordIds, begins: boolean): Turn | undefined {
     const session = this.knownSession(host, ids)
     if (ids.sessionId === undefined) return this.#findWithoutSession(host, ids, session)
-    const own = session && this.#findInSession(session, ids)
+    const own = session && this.#findInSession(session, ids, true)
     if (own !== undefined || ids.turnId === undefined || begins) return own
     return this.#findRotated(host, ids)
   }
 
+  /** The open turn that ids name, for somebody who only asks. */
+  look(host: string, ids: RecordIds): Turn | undefined {
+    const session = this.knownSession(host, ids)
+    if (ids.sessionId === undefined) return this.#findWithoutSession(host, ids, session)
+    return session && this.#findInSession(session, ids, false)
+  }
+
   /** The finished turn that a late record belongs to: named by its id, or the session's last one by time. */
   findEnded(host: string, ids: RecordIds, at: number, begins: boolean): EndedTurn | undefined {
+    if (ids.sessionId === undefined && ids.turnId !== undefined) return this.#endedNamed(host, ids.turnId)
     const session = this.knownSession(host, ids)
     if (session === undefined) return undefined
     const key = ids.turnId === undefined ? session.lastEndedKey : this.#endedKey(session, ids.turnId)
@@ -110,17 +154,27 @@ export class TurnRegistry {
   retain(ended: EndedTurn): void {
     const key = this.#endedKey(ended.session, ended.turnId ?? `#${ended.number}`)
     this.#ended.set(key, ended)
+    this.#endedUntil = Math.min(this.#endedUntil, ended.closedAt)
     ended.session.lastEndedKey = key
-    ended.session.lastEndAt = Math.max(ended.session.lastEndAt, ended.endAt)
+  }
+
+  /** An approval may name its turn and no session. */
+  #endedNamed(host: string, turnId: string): EndedTurn | undefined {
+    const named = [...this.#ended.values()].filter(ended => ended.turnId === turnId && ended.session.host === host)
+    return named.length === 1 ? named[0] : undefined
   }
 
   /** Late records are waited for as long as silent turns are. */
   forgetEndedBefore(at: number): void {
-    for (const ended of this.#ended.takeWhile(ended => ended.endAt < at)) {
+    if (at <= this.#endedUntil) return
+    this.#endedUntil = Number.POSITIVE_INFINITY
+    for (const ended of this.#ended.takeWhile(ended => ended.closedAt < at)) {
       if (ended.session.lastEndedKey !== undefined && !this.#ended.has(ended.session.lastEndedKey)) {
         ended.session.lastEndedKey = undefined
       }
     }
+    const oldest = this.#ended.values().next().value
+    if (oldest !== undefined) this.#endedUntil = oldest.closedAt
   }
 
   *openTurns(): Generator<Turn> {
@@ -129,15 +183,16 @@ export class TurnRegistry {
 
   /** The only open turn of a host: what a record without any id may join. */
   onlyOpen(host: string): Turn | undefined {
-    const turns = this.#open.get(host)
-    return turns?.size === 1 ? turns.values().next().value : undefined
+    return onlyRooted(this.#open.get(host))
   }
 
-  #findInSession(session: Session, { turnId }: RecordIds): Turn | undefined {
-    if (turnId === undefined) return session.main ?? (session.turns.size === 1 ? [...session.turns][0] : undefined)
+  #findInSession(session: Session, { turnId }: RecordIds, mayAdopt: boolean): Turn | undefined {
+    if (turnId === undefined) return session.main ?? onlyRooted(session.turns)
     for (const turn of session.turns) if (turn.turnId === turnId) return turn
     const { main } = session
-    if (main === undefined || main.turnId !== undefined) return undefined
+    if (!mayAdopt || main === undefined || main.turnId !== undefined) return undefined
+    // A late record of the turn before must not give this one its id.
+    if (this.#ended.has(this.#endedKey(session, turnId))) return undefined
     this.adopt(main, turnId)
     return main
   }
@@ -185,24 +240,24 @@ export class TurnRegistry {
     return turns?.size === 1 ? turns.values().next().value : undefined
   }
 
-  #sessionKey(host: string, ids: RecordIds): string {
-    if (ids.sessionId !== undefined) return joint(host, 'session', ids.sessionId)
-    if (ids.turnId !== undefined) return joint(host, 'turn', ids.turnId)
-    return ids.taskId === undefined ? joint(host, 'none') : joint(host, 'task', ids.taskId)
+  #endedKey(session: Session, turnId: string): string {
+    const kind = session.id === undefined ? 'unnamed' : 'session'
+    return joint(joint(joint(session.host, kind), session.key), turnId)
   }
 
-  #endedKey(session: Session, turnId: string): string {
-    return joint(session.key, turnId)
+  #drop(session: Session): void {
+    const sessions = this.#sessions.get(session.host)
+    const map = session.id === undefined ? sessions?.unnamed : sessions?.named
+    if (map?.get(session.key) === session) map.delete(session.key)
   }
 
   #activate(session: Session): void {
-    this.#idle.delete(session.key)
-    this.#active.set(session.key, session)
+    this.#idle.delete(session)
   }
 
   #deactivate(session: Session): void {
     if (session.turns.size > 0 || session.main !== undefined) return
-    if (this.#active.delete(session.key)) this.#idle.set(session.key, session)
+    if (!session.forgotten) this.#idle.set(session, true)
   }
 
   #index(map: Map<string, Set<Turn>>, key: string, turn: Turn): void {

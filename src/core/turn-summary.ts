@@ -16,11 +16,11 @@ function addDistinct(set: Set<SafeText>, value: SafeText | undefined): void {
   if (value !== undefined && set.size < DISTINCT_LIMIT) set.add(value)
 }
 
-function toolStarted(totals: TurnTotals, payload: ToolStart, draw: Draw): void {
+function toolStarted(totals: TurnTotals, fired: Fired<ToolStart>, draw: Draw): void {
   totals.toolCalls += 1
-  addDistinct(totals.tools, toolName(payload, draw))
-  addDistinct(totals.targets, toolTarget(payload, draw))
-  addDistinct(totals.commands, toolCommand(payload, draw))
+  addDistinct(totals.tools, toolName(fired.payload, draw))
+  addDistinct(totals.targets, toolTarget(fired, draw))
+  addDistinct(totals.commands, toolCommand(fired, draw))
 }
 
 function toolEnded(totals: TurnTotals, fired: Fired<ToolEnd>, start: unknown, draw: Draw): void {
@@ -61,7 +61,7 @@ export function foldStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw,
       totals.apiCalls += 1
       return
     case 'pre_tool_call':
-      toolStarted(totals, fired.payload as ToolStart, draw)
+      toolStarted(totals, fired as Fired<ToolStart>, draw)
       return
     case 'subagent_start':
       totals.subagents += 1
@@ -91,7 +91,7 @@ export function foldEnd(
       apiFailed(totals, fired as Fired<ApiError>, draw)
       return
     case 'post_tool_call':
-      if (!ended.startSeen) toolStarted(totals, fired.payload as ToolStart, draw)
+      if (!ended.startSeen) toolStarted(totals, fired as Fired<ToolStart>, draw)
       toolEnded(totals, fired as Fired<ToolEnd>, ended.start, draw)
       return
     case 'post_approval_response':

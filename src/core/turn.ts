@@ -24,6 +24,8 @@ export interface OpenSpan {
   /** Attempt of an api span, from 0. */
   readonly attempt: number
   next: OpenSpan | undefined
+  /** For its children; made when the first one comes. */
+  context: Context | undefined
   ended: boolean
   /** For limits of its own (delegations, approvals): the last sign of life, epoch ms, and when we saw it. */
   activityAt: number
@@ -81,8 +83,10 @@ export interface Turn {
 
 /** One conversation, as long as its identity lives. */
 export interface Session {
-  /** Its name among the sessions of all hosts. */
+  /** Its name among the sessions of its host. */
   readonly key: string
+  /** Its identity was torn down. */
+  forgotten: boolean
   readonly host: string
   /** Undefined for records that name none. */
   readonly id: string | undefined
@@ -99,25 +103,26 @@ export interface Session {
   lastRoot: SpanContext | undefined
   /** The turn that ended last: its key among the ended, and when. */
   lastEndedKey: string | undefined
-  lastEndAt: number
+  /** Of spans that belong to no turn. */
+  looseMemory: TurnMemory | undefined
   previous: { readonly id: SafeText | undefined; readonly root: SpanContext | undefined } | undefined
 }
 
+/** What a turn remembers of its own past; a late turn goes on with it, so that nothing is drawn or numbered twice. */
+export type TurnMemory = Pick<Turn, 'ended' | 'attempts' | 'seeds' | 'seed'>
+
 /** A finished turn whose late records still find their trace. */
-export interface EndedTurn {
-  readonly session: Session
-  readonly turnId: string | undefined
-  readonly root: SpanContext | undefined
-  readonly anchor: Context
-  readonly ended: BoundedMap<string, EndedMark>
-  readonly identity: SpanAttributes
-  readonly number: number
-  readonly delegation: Delegation | undefined
+export interface EndedTurn
+  extends Pick<Turn, 'session' | 'turnId' | 'identity' | 'number' | 'delegation' | 'anchor'> {
+  readonly memory: TurnMemory
   readonly endAt: number
+  /** When it was known to be over, which for a silent turn is long after its end. */
+  readonly closedAt: number
 }
 
 export function contextOf(open: OpenSpan): Context {
-  return trace.setSpan(ROOT_CONTEXT, open.span)
+  open.context ??= trace.setSpan(ROOT_CONTEXT, open.span)
+  return open.context
 }
 
 export function contextOfSpan(context: SpanContext): Context {
@@ -127,6 +132,7 @@ export function contextOfSpan(context: SpanContext): Context {
 export function newSession(key: string, host: string, id: string | undefined): Session {
   return {
     key,
+    forgotten: false,
     host,
     id,
     started: false,
@@ -137,16 +143,27 @@ export function newSession(key: string, host: string, id: string | undefined): S
     firstRoot: undefined,
     lastRoot: undefined,
     lastEndedKey: undefined,
-    lastEndAt: Number.NEGATIVE_INFINITY,
+    looseMemory: undefined,
     previous: undefined,
   }
 }
 
 export type TurnSeed = Pick<Turn, 'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'agentName' | 'delegation'> &
-  Partial<Pick<Turn, 'anchor' | 'ended'>> & { readonly at: number; readonly seenAt: number }
+  Partial<Pick<Turn, 'anchor'>> & { readonly memory?: TurnMemory | undefined; readonly at: number; readonly seenAt: number }
+
+export function newMemory(session: Session, turnId: string | undefined, number: number): TurnMemory {
+  return {
+    ended: new BoundedMap(ENDED_MARKS_LIMIT),
+    attempts: new Map(),
+    seeds: new Map(),
+    seed: `${session.host}\u0000${session.key}\u0000${turnId ?? `#${number}`}`,
+  }
+}
 
 export function newTurn(seed: TurnSeed): Turn {
+  const memory = seed.memory ?? newMemory(seed.session, seed.turnId, seed.number)
   return {
+    ...memory,
     host: seed.session.host,
     session: seed.session,
     sharedWith: new Set(),
@@ -158,11 +175,7 @@ export function newTurn(seed: TurnSeed): Turn {
     anchor: seed.anchor ?? ROOT_CONTEXT,
     open: new Map(),
     stack: new ParentStack(),
-    ended: seed.ended ?? new BoundedMap(ENDED_MARKS_LIMIT),
     totals: emptyTotals(),
-    attempts: new Map(),
-    seed: `${seed.session.key}\u0000${seed.turnId ?? `#${seed.number}`}`,
-    seeds: new Map(),
     identity: seed.identity,
     agentName: seed.agentName,
     delegation: seed.delegation,

@@ -1,4 +1,5 @@
 import type { Agent, ClientRequest } from 'node:http'
+import type { AgentOptions } from 'node:https'
 import type { Socket } from 'node:net'
 import { http, https } from './sdk.ts'
 
@@ -8,10 +9,36 @@ const CONNECT_MILLIS = 3000
 /** One connection at a time and a spare: a backend has one request in flight per signal. */
 const MAX_SOCKETS = 2
 
-export function createAgent(url: string, certificate: Buffer | undefined): Agent {
-  const options = { keepAlive: true, maxSockets: MAX_SOCKETS }
-  if (!url.startsWith('https:')) return new (http().Agent)(options)
-  return new (https().Agent)(certificate ? { ...options, ca: certificate } : options)
+/** Sees each request before it is sent. What it throws is thrown at whoever makes the request. */
+export type RequestWatch = (request: ClientRequest) => void
+
+/** What node:http calls an agent's part in a request by; the types of Node leave it out. */
+interface Dispatcher {
+  addRequest(request: ClientRequest, ...rest: unknown[]): void
+}
+
+type AgentClass = new (options: AgentOptions) => Agent & Dispatcher
+
+export function createAgent(
+  url: string,
+  certificate: Buffer | undefined,
+  watch: RequestWatch = () => undefined,
+): Agent {
+  const { Agent: Base } = url.startsWith('https:') ? https() : http()
+  return new (watching(Base as unknown as AgentClass, watch))({
+    keepAlive: true,
+    maxSockets: MAX_SOCKETS,
+    ...(certificate ? { ca: certificate } : {}),
+  })
+}
+
+function watching(Base: AgentClass, watch: RequestWatch): AgentClass {
+  return class extends Base {
+    override addRequest(request: ClientRequest, ...rest: unknown[]): void {
+      watch(request)
+      super.addRequest(request, ...rest)
+    }
+  }
 }
 
 /**

@@ -8,8 +8,9 @@ import type { Signal } from './endpoint.ts'
 import { openFileMetricSink, openFileSpanSink } from './file-exporter.ts'
 import { createMetricReader, MetricOutbox } from './metrics.ts'
 import { OtlpMetricSink, OtlpSpanSink } from './otlp-exporters.ts'
-import { OtlpSender } from './otlp-sender.ts'
-import type { PipelineSettings, Report } from './settings.ts'
+import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
+import { OtlpTraceExporterSink } from './otlp-trace-exporter.ts'
+import type { PipelineSettings, Protocol, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 
 /** One place that telemetry goes to: a backend, or the local trace log. */
@@ -45,7 +46,7 @@ function spanSink(plan: BackendPlan, settings: PipelineSettings, certificate: Bu
     case 'console':
       return new ConsoleSpanSink(terminal(plan))
     case 'http':
-      return new OtlpSpanSink(plan.protocol, sender(plan, settings, 'traces', certificate))
+      return otlpSpanSink(plan.protocol, target(plan, settings, 'traces', certificate))
   }
 }
 
@@ -60,25 +61,31 @@ function metricSink(
     case 'console':
       return undefined
     case 'http':
-      return new OtlpMetricSink(plan.protocol, sender(plan, settings, 'metrics', certificate))
+      return new OtlpMetricSink(plan.protocol, new OtlpSender(target(plan, settings, 'metrics', certificate)))
   }
 }
 
-function sender(
+function otlpSpanSink(protocol: Protocol, target: OtlpTarget): SpanSink {
+  return protocol === 'http/json'
+    ? new OtlpTraceExporterSink(target)
+    : new OtlpSpanSink(protocol, new OtlpSender(target))
+}
+
+function target(
   plan: BackendPlan,
   settings: PipelineSettings,
   signal: Signal,
   certificate: Buffer | undefined,
-): OtlpSender {
+): OtlpTarget {
   const { compression, timeoutMillis } = plan.settings
   const { exportTimeoutMillis } = settings.batch
-  return new OtlpSender({
+  return {
     url: plan.urls[signal] ?? '',
     headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers },
     gzip: compression === 'gzip',
     timeoutMillis: Math.min(timeoutMillis ?? exportTimeoutMillis, exportTimeoutMillis),
     certificate,
-  })
+  }
 }
 
 function terminal(plan: BackendPlan): (text: string) => void {

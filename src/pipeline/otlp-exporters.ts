@@ -17,7 +17,7 @@ export const CONTENT_TYPES: Readonly<Record<Protocol, string>> = {
 type TraceSerializer = ISerializer<ReadableSpan[], IExportTraceServiceResponse>
 type MetricsSerializer = ISerializer<ResourceMetrics, IExportMetricsServiceResponse>
 
-/** Spans as OTLP requests, carried over HTTP or into a file. */
+/** Spans as OTLP requests of our own making, carried over HTTP or into a file. */
 export class OtlpSpanSink implements SpanSink {
   readonly #carrier: Carrier
   readonly #serializer: TraceSerializer
@@ -31,19 +31,24 @@ export class OtlpSpanSink implements SpanSink {
   async export(spans: readonly ReadableSpan[], signal: AbortSignal): Promise<SpanDelivery> {
     const payload = serialize(() => this.#serializer.serializeRequest([...spans]))
     if (!payload.ok) return { lost: spans.length, failure: payload.failure }
-    const delivery = await this.#carrier.deliver(payload.bytes, signal)
-    if (!delivery.ok) return { lost: spans.length, failure: delivery.failure }
-    const lost = Math.min(this.#rejected(delivery), spans.length)
-    return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
+    return spanDelivery(await this.#carrier.deliver(payload.bytes, signal), spans.length, this.#serializer)
   }
 
   close(): Promise<void> {
     return this.#carrier.close()
   }
+}
 
-  #rejected(delivery: Delivery): number {
-    return readAnswer(delivery, answer => this.#serializer.deserializeResponse(answer).partialSuccess?.rejectedSpans)
-  }
+/** What a delivery means for the spans in it: a server may take the request and still reject some of them. */
+export function spanDelivery(
+  delivery: Delivery,
+  spans: number,
+  serializer: Pick<TraceSerializer, 'deserializeResponse'>,
+): SpanDelivery {
+  if (!delivery.ok) return { lost: spans, failure: delivery.failure }
+  const rejected = readAnswer(delivery, answer => serializer.deserializeResponse(answer).partialSuccess?.rejectedSpans)
+  const lost = Math.min(rejected, spans)
+  return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
 
 /** Metrics as OTLP requests. */
@@ -78,6 +83,8 @@ export class OtlpMetricSink {
   }
 }
 
+export const UNSERIALISABLE: DeliveryFailure = { kind: 'internal', reason: 'they cannot be serialised' }
+
 type Payload =
   | { readonly ok: true; readonly bytes: Uint8Array }
   | { readonly ok: false; readonly failure: DeliveryFailure }
@@ -89,7 +96,7 @@ function serialize(write: () => Uint8Array | undefined): Payload {
   } catch {
     // Falls through: what matters is that the batch is counted as lost.
   }
-  return { ok: false, failure: { kind: 'internal', reason: 'they cannot be serialised' } }
+  return { ok: false, failure: UNSERIALISABLE }
 }
 
 /** Many servers answer with nothing, or with something of their own: then nothing was rejected. */

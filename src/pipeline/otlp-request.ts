@@ -6,15 +6,19 @@ import { http, https } from './sdk.ts'
 /** An answer is a few bytes; of a longer one, only the status counts. */
 const MAX_ANSWER_BYTES = 65_536
 
-export interface OtlpRequest {
-  readonly url: string
-  readonly headers: OutgoingHttpHeaders
-  readonly agent: Agent
-  readonly payload: Uint8Array
+/** How long one request may take. */
+export interface Limits {
   readonly timeoutMillis: number
   /** What the person configured, for the message: `timeoutMillis` is what earlier tries have left of it. */
   readonly allowedMillis: number
   readonly signal: AbortSignal
+}
+
+export interface OtlpRequest extends Limits {
+  readonly url: string
+  readonly headers: OutgoingHttpHeaders
+  readonly agent: Agent
+  readonly payload: Uint8Array
 }
 
 /** What one request came to, and whether the next may go better. */
@@ -24,68 +28,94 @@ export interface Attempt {
   readonly retryAfterMillis?: number
 }
 
-/** Sends once. Never rejects; resolves at the latest after the timeout. */
-export function postOnce(post: OtlpRequest): Promise<Attempt> {
+/** One request, for whoever makes it. */
+export interface Exchange {
+  /** The outcome is known: nothing changes it any more. */
+  isOver(): boolean
+  /** To be called before the request is sent. Throws when the exchange is over, and nobody wants the request any more. */
+  watch(request: ClientRequest): void
+  /** The outcome where no answer tells it. Without effect once the exchange is over. */
+  end(delivery: Delivery): void
+}
+
+/** What comes of the request that `begin` makes, now or later. Never rejects; resolves at the latest after the timeout. */
+export function exchange(limits: Limits, begin: (exchange: Exchange) => void): Promise<Attempt> {
   const startedAt = performance.now()
   return new Promise(resolve => {
     let request: ClientRequest | undefined
+    let isOver = false
     const settle = (attempt: Attempt): void => {
+      isOver = true
       clearTimeout(expiry)
-      post.signal.removeEventListener('abort', cut)
+      limits.signal.removeEventListener('abort', cut)
       resolve(attempt)
     }
-    const giveUp = (afterMillis: number): void => {
-      settle(failed({ kind: 'timeout', afterMillis: Math.round(afterMillis) }))
+    const end = (delivery: Delivery): void => {
+      if (isOver) return
+      settle({ delivery })
       request?.destroy()
     }
+    const giveUp = (afterMillis: number): void => end(failed({ kind: 'timeout', afterMillis: Math.round(afterMillis) }))
     const cut = (): void => giveUp(performance.now() - startedAt)
-    const expiry = setTimeout(() => giveUp(post.allowedMillis), post.timeoutMillis).unref()
-    if (post.signal.aborted) return cut()
-    post.signal.addEventListener('abort', cut)
-    try {
-      request = open(post)
-    } catch (error) {
-      // A header with a line break in it, usually a key that was read from a file.
-      return settle(failed({ kind: 'header', code: codeOf(error) }))
+    const expiry = setTimeout(() => giveUp(limits.allowedMillis), limits.timeoutMillis).unref()
+    if (limits.signal.aborted) return cut()
+    limits.signal.addEventListener('abort', cut)
+    const watch = (made: ClientRequest): void => {
+      if (isOver) throw new Error('given up before it was sent')
+      request = made
+      leaveProcessFree(request)
+      request.on('error', error => end(failed({ kind: 'network', code: codeOf(error) })))
+      request.on('response', response => readAnswer(response, settle))
     }
-    request.on('error', error => settle(failed({ kind: 'network', code: codeOf(error) })))
-    request.on('response', response => readAnswer(response, settle))
-    request.end(post.payload)
+    begin({ isOver: () => isOver, watch, end })
   })
 }
 
-function open(post: OtlpRequest): ClientRequest {
-  const { request } = post.url.startsWith('https:') ? https() : http()
-  const opened = request(post.url, { method: 'POST', headers: post.headers, agent: post.agent })
-  leaveProcessFree(opened)
-  return opened
+/** Sends once. Never rejects; resolves at the latest after the timeout. */
+export function postOnce(post: OtlpRequest): Promise<Attempt> {
+  return exchange(post, ({ watch, end }) => {
+    try {
+      const { request } = post.url.startsWith('https:') ? https() : http()
+      const made = request(post.url, { method: 'POST', headers: post.headers, agent: post.agent })
+      watch(made)
+      made.end(post.payload)
+    } catch (error) {
+      // A header with a line break in it, usually a key that was read from a file.
+      end(failed({ kind: 'header', code: codeOf(error) }))
+    }
+  })
 }
 
 function readAnswer(response: IncomingMessage, settle: (attempt: Attempt) => void): void {
   const chunks: Buffer[] = []
   let size = 0
+  // Read at once: whoever else looks at the response may be shown something else.
+  const { statusCode: status = 0, headers } = response
+  // The status decides, also when the connection breaks in the middle of the body.
+  const done = (): void => settle(judge(status, headers, Buffer.concat(chunks)))
   response.on('data', (chunk: Buffer) => {
     size += chunk.length
-    if (size <= MAX_ANSWER_BYTES) chunks.push(chunk)
-    else response.destroy()
+    if (size <= MAX_ANSWER_BYTES) {
+      chunks.push(chunk)
+      return
+    }
+    done()
+    response.destroy(new Error('the answer is too long'))
   })
-  // The status decides, also when the connection breaks in the middle of the body.
-  const done = (): void => settle(judge(response, Buffer.concat(chunks)))
   response.on('end', done)
   response.on('error', done)
   response.on('close', done)
 }
 
-function judge(response: IncomingMessage, answer: Buffer): Attempt {
-  const status = response.statusCode ?? 0
+function judge(status: number, headers: IncomingMessage['headers'], answer: Buffer): Attempt {
   if (status >= 200 && status < 300) {
-    const isPage = response.headers['content-type']?.startsWith('text/html') === true
-    return isPage ? failed({ kind: 'page', status }) : { delivery: { ok: true, answer } }
+    const isPage = headers['content-type']?.startsWith('text/html') === true
+    return { delivery: isPage ? failed({ kind: 'page', status }) : { ok: true, answer } }
   }
-  const retryAfterMillis = retryAfter(response.headers['retry-after'])
-  const { location } = response.headers
+  const retryAfterMillis = retryAfter(headers['retry-after'])
+  const { location } = headers
   return {
-    ...failed({ kind: 'status', status, ...(location === undefined ? {} : { location }) }),
+    delivery: failed({ kind: 'status', status, ...(location === undefined ? {} : { location }) }),
     ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }),
   }
 }
@@ -97,11 +127,11 @@ function retryAfter(header: string | undefined): number | undefined {
   return Number.isFinite(millis) ? Math.max(0, millis) : undefined
 }
 
-function failed(failure: DeliveryFailure): Attempt {
-  return { delivery: { ok: false, failure } }
+export function failed(failure: DeliveryFailure): Delivery {
+  return { ok: false, failure }
 }
 
-function codeOf(error: unknown): string {
+export function codeOf(error: unknown): string {
   const { code, name } = (error ?? {}) as { code?: unknown; name?: unknown }
   return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
 }

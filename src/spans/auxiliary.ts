@@ -42,6 +42,6 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
     if (!isFailed(fired.payload)) return apiPoints(fired, draw, ended)
     const { error_type, error } = fired.payload
     const failure = { ...errorFacts(error), ...(error_type == null ? {} : { type: error_type }) }
-    return apiErrorPoints({ ...fired, payload: { ...fired.payload, error: failure } }, draw, ended)
+    return apiErrorPoints({ ...fired, facts: {}, payload: { ...fired.payload, error: failure } }, draw, ended)
   },
 }

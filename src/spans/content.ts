@@ -103,8 +103,9 @@ class CapturePolicy implements Capture {
   }
 
   history(messages: unknown): CapturedContent | undefined {
-    if (!this.conversationHistory || (Array.isArray(messages) && messages.length === 0)) return undefined
-    return this.#captured(messages, this.#settings.conversationHistoryMaxChars)
+    if (!this.conversationHistory) return undefined
+    const history = this.#captured(messages, this.#settings.conversationHistoryMaxChars)
+    return history?.text === '[]' ? undefined : history
   }
 
   json(value: unknown, maxChars: number = this.#settings.contentMaxChars): SafeText | undefined {

@@ -34,7 +34,7 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
       [genAi.providerName]: provider,
       [inference.inputValue]: input?.text,
       [inference.inputMimeType]: input?.mimeType,
-      [genAi.inputMessages]: oneMessage('user', message, draw),
+      [genAi.inputMessages]: oneMessage('user', message),
       [own.conversationMessageCount]: history === undefined ? undefined : payload.conversation_history?.length,
       [own.contentTruncated]: input?.truncated || undefined,
     }
@@ -46,7 +46,7 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
       attributes: {
         [inference.outputValue]: output?.text,
         [inference.outputMimeType]: output?.mimeType,
-        [genAi.outputMessages]: oneMessage('assistant', output, draw),
+        [genAi.outputMessages]: oneMessage('assistant', output),
         [own.contentCompletion]: output?.text,
         [genAi.responseModel]: draw.capture.id(payload.model),
         [own.contentTruncated]: output?.truncated || undefined,

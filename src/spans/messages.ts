@@ -4,7 +4,7 @@ import { elementsOf, peek, textOf } from './foreign.ts'
 import type { Draw, SpanAttributes } from './span-definition.ts'
 
 /** A span has a limit of 1024 attributes, and each message takes several: of a longer conversation the end is kept. */
-const MESSAGES_LIMIT = 100
+export const MESSAGES_LIMIT = 100
 const CALLS_LIMIT = 32
 
 interface CapturedCall {
@@ -98,13 +98,21 @@ export function genAiMessages(
   )
 }
 
+/** The loop's span and the root say the same message: the JSON of the last one is kept for the second. */
+const lastMessage = new Map<string, { readonly content: CapturedContent; readonly text: SafeText }>()
+
 /** One captured text as a one-message conversation. */
-export function oneMessage(
-  role: 'user' | 'assistant',
-  content: CapturedContent | undefined,
-  draw: Draw,
-): SafeText | undefined {
+export function oneMessage(role: 'user' | 'assistant', content: CapturedContent | undefined): SafeText | undefined {
   if (content === undefined) return undefined
+  const last = lastMessage.get(role)
+  if (last?.content === content) return last.text
   const parts = [{ type: 'text', content: content.text }]
-  return draw.capture.json([role === 'user' ? { role, parts } : { role, parts, finish_reason: 'stop' }])
+  const text = captured([role === 'user' ? { role, parts } : { role, parts, finish_reason: 'stop' }])
+  lastMessage.set(role, { content, text })
+  return text
+}
+
+/** JSON of a small structure of ours whose texts are captured already. */
+export function captured(structure: unknown): SafeText {
+  return JSON.stringify(structure) as SafeText
 }

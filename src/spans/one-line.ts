@@ -15,18 +15,21 @@ const SEQUENCES = new RegExp(
   'g',
 )
 
-const NEEDS_STRIPPING = /(?![\t\n\r])\p{Cc}/u
-const CONTROLS = /(?![\t\n\v\f\r\u0085])\p{Cc}/gu
-const SPACE = /[\s\u0085]+/g
-const NEEDS_COLLAPSING = /[^\S ]|\u0085| {2}/
+const code = (first: number, last: number): string => `${String.fromCharCode(first)}-${String.fromCharCode(last)}`
+/** C0 and C1, but for what is white space. */
+const CONTROLS = [code(0x00, 0x08), code(0x0e, 0x1f), code(0x7f, 0x84), code(0x86, 0x9f)].join('')
+const HAS_CONTROLS = new RegExp(`[${CONTROLS}]`)
+const ALL_CONTROLS = new RegExp(`[${CONTROLS}]`, 'g')
+/** In two steps: replacing each run of white space would replace every single space by itself. */
+const OTHER_SPACE = /[^\S ]|\u0085/g
+const SPACES = / {2,}/g
 
 /** Without terminal sequences (7-bit and 8-bit) and control characters; white space stays. */
 export function withoutControls(text: string): string {
-  return NEEDS_STRIPPING.test(text) ? text.replace(SEQUENCES, '').replace(CONTROLS, '') : text
+  return HAS_CONTROLS.test(text) ? text.replace(SEQUENCES, '').replace(ALL_CONTROLS, '') : text
 }
 
 /** A text as one line: no terminal sequences, no control characters, runs of white space as one space, trimmed. */
 export function oneLine(text: string): string {
-  const stripped = withoutControls(text)
-  return (NEEDS_COLLAPSING.test(stripped) ? stripped.replace(SPACE, ' ') : stripped).trim()
+  return withoutControls(text).replace(OTHER_SPACE, ' ').replace(SPACES, ' ').trim()
 }

@@ -1,17 +1,19 @@
+/** Readings of a record that several rows want; each is made once and forgotten with the record. */
+export type RecordFacts = Record<string, unknown>
+
 /**
- * A reading of a record that several rows want (attributes, metrics, the turn summary) and that costs something,
- * such as parsing a tool's result: computed once per record, forgotten with it.
+ * A reading that attributes, metrics and the turn summary share and that costs something, such as parsing a tool's
+ * result. Kept on the record itself: a WeakMap would cost more than most readings.
  */
-export function perRecord<Record extends object, Reading>(
-  read: (fired: Record) => Reading,
-): (fired: Record) => Reading {
-  const known = new WeakMap<Record, { reading: Reading }>()
-  return fired => {
-    let entry = known.get(fired)
-    if (entry === undefined) {
-      entry = { reading: read(fired) }
-      known.set(fired, entry)
-    }
-    return entry.reading
+export function perRecord<Record extends { readonly facts: RecordFacts }, Rest extends readonly unknown[], Reading>(
+  name: string,
+  read: (fired: Record, ...rest: Rest) => Reading,
+): (fired: Record, ...rest: Rest) => Reading {
+  return (fired, ...rest) => {
+    const known = fired.facts[name] as { readonly reading: Reading } | undefined
+    if (known !== undefined) return known.reading
+    const reading = read(fired, ...rest)
+    fired.facts[name] = { reading }
+    return reading
   }
 }

@@ -1,7 +1,8 @@
 import { keepAll } from './clip.ts'
+import { ADDRESSES } from './secret-addresses.ts'
 import { ASSIGNMENTS } from './secret-assignments.ts'
-import { COMMAND_CREDENTIALS } from './secret-flags.ts'
-import { endOfMatch, isWordCharacter, MASK, maskSpans, type SecretFamily, type SecretSpan } from './secret-span.ts'
+import { COMMAND_CREDENTIALS, SCHEMED_CREDENTIALS } from './secret-credentials.ts'
+import { MASK, maskSpans, type SecretFamily } from './secret-span.ts'
 import { PREFIXED_TOKENS, UNSEPARATED_TOKENS } from './secret-tokens.ts'
 
 export { isSecretKey } from './secret-keys.ts'
@@ -12,57 +13,6 @@ export interface RedactorOptions {
   readonly enabled: boolean
   /** Own patterns, from `checkPattern`. */
   readonly patterns: readonly RegExp[]
-}
-
-const SCHEME = /bearer(?:\s+|%20)|basic(?:\s+|%20)/iy
-const TOKEN = /[\w.~+/-]{8,}={0,2}(?!\w*=)/y
-
-/** `user:password` in base64. A word (`basic understanding`) decodes to bytes, not to printable text with a colon. */
-function isUserAndPassword(base64: string): boolean {
-  const decoded = Buffer.from(base64.slice(0, 400), 'base64').toString('latin1')
-  return /^[\x20-\x7e]*:/.test(decoded)
-}
-
-const SCHEMED_CREDENTIALS: SecretFamily = {
-  candidates: /(?:bearer|basic)(?:\s|%20)/gi,
-  spanAt(text, at) {
-    if (at > 0 && isWordCharacter(text.charCodeAt(at - 1)) && !/\\[nrt]$/.test(text.slice(Math.max(0, at - 2), at)))
-      return undefined
-    const start = endOfMatch(SCHEME, text, at)
-    const end = start === -1 ? -1 : endOfMatch(TOKEN, text, start)
-    if (end === -1) return undefined
-    const token = text.slice(start, end)
-    const isBearer = /e/i.test(text.charAt(at + 1))
-    const isSecret = isBearer ? /\d/.test(token) || token.length >= 24 : isUserAndPassword(token)
-    return isSecret ? { start, end } : undefined
-  },
-}
-
-/** A password may hold anything that a careless person forgot to encode, but a port and a path are not one. */
-const USER_INFO = /:\/\/([^\s/?#@"'<>\\:]{0,256})(?::(?!\d{1,5}[/?#])([^\s/"'<>\\]{1,512}))?@(?=[\w[$])/y
-const WEBHOOK =
-  /:\/\/(?:hooks\.slack(?:-gov)?\.com\/(?:services|workflows|triggers)|(?:\w+\.)?discord(?:app)?\.com\/api(?:\/v\d+)?\/webhooks|[\w-]+\.webhook\.office\.com\/webhookb2)\/([\w/@-]{16,})/y
-const LONE_TOKEN = /^(?=.*\d)[\w-]{20,}$/
-
-function userInfoAt(text: string, at: number): SecretSpan | undefined {
-  USER_INFO.lastIndex = at
-  const found = USER_INFO.exec(text)
-  if (found === null) return undefined
-  const [whole, user = '', password] = found
-  const isSecret = password === undefined ? LONE_TOKEN.test(user) : password !== MASK && !/^\$\{?\w+\}?$/.test(password)
-  return isSecret ? { start: at + 3, end: at + whole.length - 1 } : undefined
-}
-
-/** `scheme://user:password@host` keeps its scheme and host; the address of a webhook is the key to it. */
-const ADDRESSES: SecretFamily = {
-  candidates: /:\/\//g,
-  spanAt(text, at) {
-    WEBHOOK.lastIndex = at
-    const path = WEBHOOK.exec(text)?.[1]
-    return path === undefined
-      ? userInfoAt(text, at)
-      : { start: WEBHOOK.lastIndex - path.length, end: WEBHOOK.lastIndex }
-  },
 }
 
 const PIECE = 8192
@@ -83,6 +33,7 @@ function maskOwn(text: string, pattern: RegExp): string {
     for (let hit = pattern.exec(piece); hit !== null && hit.index < border; hit = pattern.exec(piece)) {
       masked += text.slice(kept, hit.index) + MASK
       kept = hit.index + hit[0].length
+      if (hit[0] === '') pattern.lastIndex++
     }
     if (isLast) break
   }

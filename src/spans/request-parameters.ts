@@ -1,6 +1,7 @@
 import type { ApiStart } from '../contract/index.ts'
 import type { SafeText } from './capture.ts'
 import { booleanOf, elementsOf, numberOf, peek, positive, textOf } from './foreign.ts'
+import { captured } from './messages.ts'
 import type { Draw, Fired, SpanAttributes } from './span-definition.ts'
 
 const STOP_LIMIT = 16
@@ -54,6 +55,6 @@ export function requestParameters({ payload }: Fired<ApiStart>, draw: Draw): Spa
     [genAi.requestStream]: parameters.stream,
     [genAi.requestSeed]: parameters.seed,
     [own.requestReasoningEffort]: parameters.reasoning_effort,
-    [inference.invocationParameters]: anyGiven ? draw.capture.json(parameters) : undefined,
+    [inference.invocationParameters]: anyGiven ? captured(parameters) : undefined,
   }
 }

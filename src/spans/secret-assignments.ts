@@ -1,5 +1,5 @@
 import { type SecretKeyStrength, secretKeyStrength } from './secret-keys.ts'
-import { endOfQuoted, endOfStructure } from './secret-quotes.ts'
+import { endOfQuoted, endOfStructure, quoteLevel } from './secret-quotes.ts'
 import { afterEscape, endOfMatch, isWordCharacter, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
 import { isCode, isPlaceholder, isSpokenOf, looksGenerated, looksRandom } from './secret-values.ts'
 
@@ -21,16 +21,19 @@ interface Assignment {
 }
 
 const LONGEST_NAME = 64
-const SEPARATOR = /(\\{0,7}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])\s{0,8}|>|\s{1,8})/y
-const OPENING = /[bfru]{0,2}(\\{0,7}["'`])/iy
+const SEPARATOR = /(\\{0,15}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])\s{0,8}|>|\s{1,8})/y
+const OPENING = /[bfru]{0,2}(\\{0,15}["'`])/iy
 const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
 
 /** A comma or semicolon ends a value when the next assignment, or nothing of the value's, follows. */
-const BARE = /(?:[^\s"'`\\&;,<]|\\(?![nrt"'`])[\s\S]|[,;](?![\s"'{[]|$|[\w. -]{1,40}[=:]))+/y
+const BARE = /(?:[^\s"'`\\&;,<]|\\(?![nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:]))+/y
+/** What JSON allows without quotes. */
+const SCALAR = /[^\s,}\]"'`\\]+/y
 const COOKIES = /[^\s"'`\\;]+(?:;\s?[^\s"'`\\;]+)*/y
 const SCHEME =
   /(?:bearer|basic|token|bot|apikey|api-key|negotiate|ntlm|googlelogin|key|digest|hawk|oauth|signature|aws4-hmac-sha256)\s+/iy
-const CREDENTIAL_LIST = /(?:[\w-]{1,30}=(?:"[^"]{0,400}"|\\"[^"\\]{0,400}\\"|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'])))+/y
+const CREDENTIAL_LIST =
+  /(?:[\w-]{1,30}=(?:"(?![\s,:}\]])[^"]{0,400}"|\\"[^"\\]{0,400}\\"|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'])))+/y
 
 const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const NAMES_A_KEY = /(?:api|access|secret|private|encryption|signing|master|account) $/i
@@ -51,36 +54,37 @@ function nameAround(text: string, at: number): { start: number; end: number } | 
 }
 
 function assignmentAt(text: string, at: number): Assignment | undefined {
-  const inQuery = '?&'.includes(text.charAt(at))
-  const around = nameAround(text, inQuery ? at + 1 : at)
+  const around = nameAround(text, at)
   if (around === undefined) return undefined
   const name = text.slice(around.start, around.end)
-  const strength = strengthOf(text, name, around.start, inQuery)
+  const strength = strengthOf(text, name, around.start)
   if (strength === undefined) return undefined
   SEPARATOR.lastIndex = around.end
   const separator = SEPARATOR.exec(text)
   if (separator === null) return undefined
-  const [, quote = '', bracket = '', sign = ''] = separator
+  const [, closing = '', bracket = '', sign = ''] = separator
+  const quote = closing === '' ? '' : closing.slice(closing.length - 1 - quoteLevel(closing, closing.length - 1, 0))
   return {
     text,
     name,
     nameStart: around.start,
     strength,
     quote,
-    isKey: quote !== '' && bracket === '',
+    isKey: /["']$/.test(quote) && bracket === '',
     sign: sign.trim(),
     spaced: /\s$/.test(sign),
     valueAt: SEPARATOR.lastIndex,
   }
 }
 
-function strengthOf(text: string, name: string, start: number, inQuery: boolean): SecretKeyStrength | undefined {
-  if (inQuery && name === 'sig') return 'strong'
+function strengthOf(text: string, name: string, start: number): SecretKeyStrength | undefined {
   if (/^keys?$/i.test(name)) return NAMES_A_KEY.test(text.slice(Math.max(0, start - 12), start)) ? 'weak' : undefined
   return secretKeyStrength(name)
 }
 
 function valueSpan(found: Assignment): SecretSpan | undefined {
+  // Before anything looks for the value's end: masked text is gone through again, and may be long.
+  if (found.text.startsWith(MASK, found.valueAt)) return undefined
   if (found.sign === '>') return elementSpan(found)
   if (found.sign === '' && !mayFollowSpace(found)) return undefined
   return quotedSpan(found) ?? (beginsStructure(found) ? structureSpan(found) : bareSpan(found))
@@ -93,7 +97,7 @@ function elementSpan({ text, nameStart, valueAt }: Assignment): SecretSpan | und
   const isClosed = end !== -1 && text[end + 1] === '/'
   if (end === -1) end = text.length
   const value = text.slice(valueAt, end)
-  return isPlaceholder(value) || (!isClosed && /[\s"]/.test(value)) ? undefined : { start: valueAt, end }
+  return isPlaceholder(value) || (isClosed ? /"\s*[,:}\]]/ : /[\s"]/).test(value) ? undefined : { start: valueAt, end }
 }
 
 /** A flag's value, a netrc line, SQL's `PASSWORD '…'`, or a name of several words followed by what can only be a key. */
@@ -106,13 +110,14 @@ function mayFollowSpace({ text, name, nameStart, quote, valueAt }: Assignment): 
 }
 
 function quotedSpan(found: Assignment): SecretSpan | undefined {
-  const { text, valueAt, isKey, strength } = found
+  const { text, valueAt, isKey, quote, strength } = found
   OPENING.lastIndex = valueAt
   const opening = OPENING.exec(text)?.[1]
-  if (opening === undefined) return undefined
+  if (opening === undefined || quoteLevel(opening, opening.length - 1, 0) < opening.length - 1) return undefined
   const start = OPENING.lastIndex
   // In `{"note": "the password:", …}` the quote behind the sign closes the string that the name stands in.
-  if (!isKey && endOfMatch(CLOSES_INSTEAD, text, start) !== -1) return undefined
+  if (opening !== quote && endOfMatch(CLOSES_INSTEAD, text, start) !== -1) return undefined
+  if (text.startsWith(MASK, start)) return undefined
   const end = endOfQuoted(text, start, opening)
   const value = text.slice(start, end)
   if (isPlaceholder(value) || (!isKey && strength === 'weak' && value.length < 6)) return undefined
@@ -126,15 +131,15 @@ function beginsStructure({ text, valueAt, sign, spaced }: Assignment): boolean {
 
 /** Masked as a whole only where JSON says how far it reaches; else what is inside speaks for itself. */
 function structureSpan({ text, valueAt, isKey, quote }: Assignment): SecretSpan | undefined {
-  if (!isKey || /[}\]]/.test(text.charAt(valueAt + 1)) || text.startsWith(MASK, valueAt)) return undefined
+  if (!isKey || /[}\]]/.test(text.charAt(valueAt + 1))) return undefined
   return { start: valueAt, end: endOfStructure(text, valueAt, quote), mask: `${quote}${MASK}${quote}` }
 }
 
 function bareSpan(found: Assignment): SecretSpan | undefined {
   const { text, valueAt, isKey, quote } = found
   const header = headerSpan(found)
-  if (header !== undefined) return header
-  const end = endOfBare(text, valueAt)
+  if (header !== undefined) return isPlaceholder(text.slice(header.start, header.end)) ? undefined : header
+  const end = isKey ? endOfMatch(SCALAR, text, valueAt) : endOfBare(text, valueAt)
   if (end <= valueAt) return undefined
   const value = text.slice(valueAt, end)
   if (!isSecretValue(value, text.charAt(end), found)) return undefined
@@ -173,12 +178,11 @@ function headerSpan({ text, name, valueAt, sign, isKey }: Assignment): SecretSpa
   const start = endOfMatch(SCHEME, text, valueAt)
   if (start === -1) return undefined
   const list = endOfMatch(CREDENTIAL_LIST, text, start)
-  const end = list === -1 ? endOfBare(text, start) : list
-  return end <= start || isPlaceholder(text.slice(start, end)) ? undefined : { start, end }
+  return { start, end: list === -1 ? endOfBare(text, start) : list }
 }
 
 export const ASSIGNMENTS: SecretFamily = {
-  candidates: /(?:ke[ny]|cre[td]|p(?:ass|wd)|auth|cook|jwt|signature|[?&]sig)[\w.-]{0,40}["'`\\\]\s?!]{0,12}[=:\s>%]/gi,
+  candidates: /(?:ke[ny]|cre[td]|p(?:ass|wd)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!]{0,12}[=:\s>%]/gi,
   spanAt(text, at) {
     const found = assignmentAt(text, at)
     return found === undefined ? undefined : valueSpan(found)

@@ -1,3 +1,5 @@
+import { copyOf } from './clip.ts'
+
 /** Which names hold secrets: keys of objects, variables, headers, flags, query parameters. */
 
 const HINT = /ke[ny]|cre[td]|p(?:ass|wd)|auth|cook|jwt|signature|bearer/i
@@ -30,6 +32,11 @@ const HEADER = /^x-/i
 
 const WORKING_DIRECTORY = /^(?:OLD)?PWD$/
 
+const LONGEST_NAME = 200
+const KNOWN_NAMES = 1000
+/** The same few names come again and again. */
+const known = new Map<string, SecretKeyStrength | 'none'>()
+
 /** `githubAccessToken`, `GITHUB_ACCESS_TOKEN_2` → github, access, token. */
 function words(name: string): string[] {
   const spaced = name.replace(/([a-z\d])([A-Z])/g, '$1 $2').toLowerCase()
@@ -44,7 +51,18 @@ function words(name: string): string[] {
 export type SecretKeyStrength = 'strong' | 'weak'
 
 export function secretKeyStrength(name: string): SecretKeyStrength | undefined {
-  if (name.length > 200 || !HINT.test(name) || WORKING_DIRECTORY.test(name)) return undefined
+  if (name.length > LONGEST_NAME || !HINT.test(name)) return undefined
+  let strength = known.get(name)
+  if (strength === undefined) {
+    strength = judge(name) ?? 'none'
+    if (known.size >= KNOWN_NAMES) known.clear()
+    known.set(copyOf(name), strength)
+  }
+  return strength === 'none' ? undefined : strength
+}
+
+function judge(name: string): SecretKeyStrength | undefined {
+  if (WORKING_DIRECTORY.test(name)) return undefined
   const parts = words(name)
   while (parts.length > 1 && QUALIFIER.test(parts.at(-1) ?? '')) parts.pop()
   const noun = parts.at(-1) ?? ''

@@ -1,3 +1,5 @@
+import { endOfMatch } from './secret-span.ts'
+
 /**
  * Where a quoted value or a bracketed one ends, in text that may be JSON inside JSON: `opening` is the quote as it
  * stands there, with its backslashes (`"`, `\"`, `\\\"`).
@@ -5,19 +7,31 @@
 
 const BACKSLASH = 92
 
-function backslashesBefore(text: string, at: number, from: number): number {
+/**
+ * How deep a quote is escaped: JSON inside JSON writes it with 1 backslash, once more inside JSON with 3, then 7. What
+ * stands in front of those is the content's: in `\\\\"` two escaped backslashes and a quote of level 0.
+ */
+export function quoteLevel(text: string, at: number, from: number): number {
   let count = 0
   while (at - count > from && text.charCodeAt(at - count - 1) === BACKSLASH) count++
-  return count
+  let level = 0
+  for (let rest = count; rest % 2 === 1; rest = (rest - 1) / 2) level = level * 2 + 1
+  return level
 }
 
-/**
- * With `level` backslashes in front of the opening quote, a quote belongs to the content when it has more than that
- * (the content's own escapes come in steps of twice as many); with fewer, it closes the text around the value.
- */
-function closingDepth(text: string, at: number, from: number, level: number): number | undefined {
-  const depth = backslashesBefore(text, at, from) % (2 * (level + 1))
-  return depth <= level ? depth : undefined
+const JSON_AFTER_STRING = /"\s*(?:[,:}\]]|$)/y
+
+/** Whether a double quote can be the end of a JSON string, going by what follows it. */
+function endsJsonString(text: string, at: number): boolean {
+  return quoteLevel(text, at, 0) === 0 && endOfMatch(JSON_AFTER_STRING, text, at) !== -1
+}
+
+/** A lone apostrophe inside a JSON string must not reach beyond that string: the first double quote that ends one. */
+function endOfJsonString(text: string, from: number, limit: number): number {
+  for (let at = text.indexOf('"', from); at !== -1 && at < limit; at = text.indexOf('"', at + 1)) {
+    if (endsJsonString(text, at)) return at
+  }
+  return limit
 }
 
 /** The end of the content that begins at `from`; the end of the text when it was cut off before its closing quote. */
@@ -25,28 +39,28 @@ export function endOfQuoted(text: string, from: number, opening: string): number
   const quote = opening.charAt(opening.length - 1)
   const level = opening.length - 1
   for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
-    const depth = closingDepth(text, at, from, level)
-    if (depth !== undefined) return at - depth
+    const found = quoteLevel(text, at, from)
+    // Less deep: it closes the text around the value.
+    if (found <= level) return quote === '"' ? at - found : endOfJsonString(text, from, at - found)
   }
-  if (quote === '"') return text.length
-  // A lone apostrophe inside a JSON string: the string's own quote ends it.
-  const outer = text.indexOf('"', from)
-  return outer === -1 ? text.length : outer - backslashesBefore(text, outer, from)
+  return quote === '"' ? text.length : endOfJsonString(text, from, text.length)
 }
 
 /** The end of the object or array that begins at `from`, brackets included; the end of the text when it was cut off. */
 export function endOfStructure(text: string, from: number, opening: string): number {
   const quote = opening.charAt(opening.length - 1)
   const level = opening.length - 1
-  const marks = quote === "'" ? /[{}[\]']/g : /[{}[\]"]/g
+  const marks = /[{}[\]"']/g
   marks.lastIndex = from
   let depth = 0
   for (let mark = marks.exec(text); mark !== null; mark = marks.exec(text)) {
     const at = mark.index
     if (mark[0] === quote) {
-      const closing = closingDepth(text, at, from, level)
-      if (closing !== undefined && closing < level) return at - closing
-      if (closing === level) marks.lastIndex = endOfQuoted(text, at + 1, opening) + opening.length
+      const found = quoteLevel(text, at, from)
+      if (found < level) return at - found
+      if (found === level) marks.lastIndex = endOfQuoted(text, at + 1, opening) + opening.length
+    } else if (mark[0] === '"' || mark[0] === "'") {
+      if (mark[0] === '"' && endsJsonString(text, at)) return at
     } else {
       depth += mark[0] === '{' || mark[0] === '[' ? 1 : -1
       if (depth === 0) return at + 1

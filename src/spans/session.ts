@@ -22,6 +22,10 @@ function saysCron(value: unknown): boolean {
   return typeof value === 'string' && value.toLowerCase().includes(CRON)
 }
 
+function isGiven(id: unknown): boolean {
+  return textOf(id) !== undefined || typeof id === 'number'
+}
+
 /** What set the session off; low-cardinality, because it is a metric label too. */
 export function sessionKind(payload: SessionStart): string {
   const said = textOf(payload.session_type) ?? textOf(payload.origin) ?? textOf(payload.run_type)
@@ -30,8 +34,8 @@ export function sessionKind(payload: SessionStart): string {
     saysCron(payload.platform) ||
     saysCron(payload.source) ||
     saysCron(payload.trigger) ||
-    payload.job_id != null ||
-    payload.cron_job_id != null
+    isGiven(payload.job_id) ||
+    isGiven(payload.cron_job_id)
   return cron ? CRON : 'session'
 }
 
@@ -104,8 +108,8 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
         [inference.inputMimeType]: totals.input?.mimeType,
         [inference.outputValue]: totals.output?.text,
         [inference.outputMimeType]: totals.output?.mimeType,
-        [genAi.inputMessages]: oneMessage('user', totals.input, draw),
-        [genAi.outputMessages]: oneMessage('assistant', totals.output, draw),
+        [genAi.inputMessages]: oneMessage('user', totals.input),
+        [genAi.outputMessages]: oneMessage('assistant', totals.output),
         [own.contentTruncated]: totals.input?.truncated || totals.output?.truncated || undefined,
         [own.turnDurationMs]: payload.durationMillis || undefined,
         [own.turnFinalStatus]: literal(payload.finalStatus),

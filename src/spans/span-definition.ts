@@ -2,12 +2,14 @@ import type { SpanKind } from '@opentelemetry/api'
 import type { HookMeta, HookName, SpanKindName } from '../contract/index.ts'
 import type { MetricKey, Names } from '../semconv/index.ts'
 import type { Capture, SafeText } from './capture.ts'
+import type { RecordFacts } from './per-record.ts'
 
 /** One hook as the definitions see it: the payload's fields are what the contract says, or anything at all. */
 export interface Fired<Payload> extends HookMeta {
   readonly hook: HookName
   readonly at: number
   readonly payload: Payload
+  readonly facts: RecordFacts
 }
 
 /** Undefined values set no attribute, so a row needs no conditionals for absence. */

@@ -60,8 +60,7 @@ function isTold(error: unknown): boolean {
   return typeof error === 'string' ? error.trim() !== '' : Boolean(error)
 }
 
-function outcomeOfResult(object: unknown): string {
-  const status = statusWord(peek(object, 'status'))
+function outcomeOfResult(object: unknown, status: string | undefined): string {
   if (status !== undefined) return status
   if (isTold(peek(object, 'error'))) return 'error'
   if (peek(object, 'timeout')) return 'timeout'
@@ -73,10 +72,11 @@ function read(fired: Fired<ToolEnd>): ToolOutcome {
   const told = statusWord(status)
   if (told !== undefined && told !== 'error' && told !== 'completed') return { outcome: told, resultError: undefined }
   const object = resultObject(result)
-  const found = outcomeOfResult(object)
-  const outcome = told === 'error' && !SPECIFIC.has(found) ? 'error' : found
+  const ownStatus = statusWord(peek(object, 'status'))
+  const isBareError = told === 'error' && !SPECIFIC.has(ownStatus ?? '')
+  const outcome = isBareError ? 'error' : outcomeOfResult(object, ownStatus)
   return { outcome, resultError: outcome === 'error' ? peek(object, 'error') : undefined }
 }
 
 /** How a tool call ended: the hook's own word first, then what the result says. */
-export const toolOutcomeOf: (fired: Fired<ToolEnd>) => ToolOutcome = perRecord(read)
+export const toolOutcomeOf: (fired: Fired<ToolEnd>) => ToolOutcome = perRecord('toolOutcome', read)

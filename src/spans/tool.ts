@@ -4,6 +4,7 @@ import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { literal, type SafeText } from './capture.ts'
 import { errorFacts } from './error-facts.ts'
 import { numberOf, peek, textOf } from './foreign.ts'
+import { perRecord } from './per-record.ts'
 import { skillOf } from './skill-evidence.ts'
 import type { Draw, EndedSpan, Fired, MetricPoint, OpenedSpan, SpanDefinition, SpanError } from './span-definition.ts'
 import { toolOutcomeOf } from './tool-outcome.ts'
@@ -24,13 +25,16 @@ function firstText(args: unknown, keys: readonly string[]): string | undefined {
   return undefined
 }
 
-export function toolTarget(payload: ToolStart, draw: Draw): SafeText | undefined {
-  return draw.capture.snippet(firstText(payload.args, TARGET_KEYS))
-}
+/** What the tool works on: the span's and the turn summary's. */
+export const toolTarget: (fired: Fired<ToolStart>, draw: Draw) => SafeText | undefined = perRecord(
+  'toolTarget',
+  ({ payload }, draw) => draw.capture.snippet(firstText(payload.args, TARGET_KEYS)),
+)
 
-export function toolCommand(payload: ToolStart, draw: Draw): SafeText | undefined {
-  return draw.capture.snippet(firstText(payload.args, COMMAND_KEYS))
-}
+export const toolCommand: (fired: Fired<ToolStart>, draw: Draw) => SafeText | undefined = perRecord(
+  'toolCommand',
+  ({ payload }, draw) => draw.capture.snippet(firstText(payload.args, COMMAND_KEYS)),
+)
 
 export function toolName(payload: ToolStart, draw: Draw): SafeText {
   return draw.capture.id(payload.tool_name) ?? literal(UNNAMED)
@@ -89,9 +93,10 @@ export const tool: SpanDefinition<ToolStart, ToolEnd> = {
     const name = toolName(payload, draw)
     return literal(draw.spanNames === 'semconv' ? `execute_tool ${name}` : `tool.${name}`)
   },
-  start({ payload }, draw) {
+  start(fired, draw) {
+    const { payload } = fired
     const { own, genAi, inference } = draw.names
-    const { id, content, snippet } = draw.capture
+    const { id, content } = draw.capture
     const name = toolName(payload, draw)
     const callId = id(payload.tool_call_id)
     const input = content(payload.args, 'tool_input')
@@ -108,8 +113,8 @@ export const tool: SpanDefinition<ToolStart, ToolEnd> = {
       [genAi.toolCallId]: callId,
       [genAi.toolType]: literal(isMcp(name) ? 'extension' : 'function'),
       [genAi.toolCallArguments]: input?.text,
-      [own.toolTarget]: snippet(firstText(payload.args, TARGET_KEYS)),
-      [own.toolCommand]: snippet(firstText(payload.args, COMMAND_KEYS)),
+      [own.toolTarget]: toolTarget(fired, draw),
+      [own.toolCommand]: toolCommand(fired, draw),
       [own.skillName]: id(skill?.name),
       [own.skillSource]: id(skill?.source),
       [own.contentTruncated]: input?.truncated || undefined,

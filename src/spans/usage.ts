@@ -117,6 +117,6 @@ export function normaliseUsage(usage: unknown): Usage | undefined {
 }
 
 /** The usage that a record reports, normalised once. */
-export const usageOf: (fired: Fired<{ readonly usage?: unknown }>) => Usage | undefined = perRecord(fired =>
+export const usageOf: (fired: Fired<{ readonly usage?: unknown }>) => Usage | undefined = perRecord('usage', fired =>
   normaliseUsage(fired.payload.usage),
 )

@@ -1,5 +1,13 @@
-import { describe, expect, test } from 'vitest'
-import { backend, countPoint, Lines, openPipeline, recordSpans, startSink } from './pipeline-fixture.ts'
+import { describe, expect, test, vi } from 'vitest'
+import {
+  backend as anyBackend,
+  countPoint,
+  Lines,
+  openPipeline,
+  PROTOCOLS,
+  recordSpans,
+  startSink,
+} from './pipeline-fixture.ts'
 
 interface TraceRequest {
   readonly resourceSpans: readonly { readonly resource: { readonly attributes: readonly KeyValue[] } }[]
@@ -10,25 +18,35 @@ interface KeyValue {
   readonly value: { readonly stringValue?: string; readonly intValue?: number }
 }
 
-describe('delivery over HTTP', () => {
-  test.each([
-    ['http/json', 'application/json'],
-    ['http/protobuf', 'application/x-protobuf'],
-  ] as const)('%s carries spans and metrics', async (protocol, contentType) => {
+const CONTENT_TYPE = { 'http/json': 'application/json', 'http/protobuf': 'application/x-protobuf' } as const
+
+/** An attribute's key. */
+const KEY_B = { 'http/json': '"key":"b"', 'http/protobuf': '\x0a\x01b' } as const
+
+/** Two spans of a request rejected. */
+const PARTIAL_SUCCESS = {
+  'http/json': '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"no"}}',
+  'http/protobuf': '\x0a\x06\x08\x02\x12\x02no',
+} as const
+
+describe.each(PROTOCOLS)('delivery over %s', protocol => {
+  const backend: typeof anyBackend = (type, endpoint, more) => anyBackend(type, endpoint, { protocol, ...more })
+
+  test('spans and metrics are carried', async () => {
     const sink = await startSink()
-    const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol })] })
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)] })
     recordSpans(pipeline, 'one', 'two', 'three')
     countPoint(pipeline, 'points')
     await pipeline.flush()
     expect(sink.spanNames).toEqual(['one', 'two', 'three'])
     expect(sink.metricNames).toEqual(['points'])
-    for (const request of sink.requests) expect(request.headers['content-type']).toBe(contentType)
+    for (const request of sink.requests) expect(request.headers['content-type']).toBe(CONTENT_TYPE[protocol])
     expect(pipeline.stats().backends).toEqual([{ name: 'otlp', type: 'otlp', delivered: 3, dropped: 0, queued: 0 }])
   })
 
-  test.each(['http/json', 'http/protobuf'] as const)('%s is compressed when asked', async protocol => {
+  test('requests are compressed when asked', async () => {
     const sink = await startSink()
-    const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol, compression: 'gzip' })] })
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { compression: 'gzip' })] })
     recordSpans(pipeline, 'one')
     await pipeline.flush()
     expect(sink.requests[0]?.headers['content-encoding']).toBe('gzip')
@@ -48,6 +66,14 @@ describe('delivery over HTTP', () => {
     expect(headers['user-agent']).toContain('hookspan/1.2.3')
   })
 
+  test('an own user agent is said first', async () => {
+    const sink = await startSink()
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { headers: { 'User-Agent': 'mine/1' } })] })
+    recordSpans(pipeline, 'one')
+    await pipeline.flush()
+    expect(sink.requests[0]?.headers['user-agent']).toMatch(/^mine\/1/)
+  })
+
   test('what the environment says about OTLP reaches no backend that was configured', async () => {
     const [sink, stranger] = [await startSink(), await startSink()]
     const leaking = {
@@ -55,12 +81,17 @@ describe('delivery over HTTP', () => {
       OTEL_EXPORTER_OTLP_HEADERS: 'x-stranger-key=secret',
       OTEL_EXPORTER_OTLP_TRACES_HEADERS: 'x-other-key=secret',
       OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
+      OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: `${stranger.url}/v1/traces`,
+      OTEL_EXPORTER_OTLP_TRACES_COMPRESSION: 'gzip',
+      OTEL_EXPORTER_OTLP_TIMEOUT: '1',
+      OTEL_EXPORTER_OTLP_CERTIFICATE: '/nowhere/ca.pem',
       OTEL_TRACES_SAMPLER: 'always_off',
       OTEL_SPAN_ATTRIBUTE_COUNT_LIMIT: '1',
     }
     Object.assign(process.env, leaking)
     try {
-      const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol: 'http/json' })] })
+      const pipeline = openPipeline({ backends: [backend('otlp', sink.url)] })
+      expect(process.env).toMatchObject(leaking)
       const span = pipeline.tracerProvider.getTracer('test').startSpan('one', { attributes: { a: 1, b: 2 } })
       span.end()
       countPoint(pipeline, 'points')
@@ -76,29 +107,24 @@ describe('delivery over HTTP', () => {
       expect(headers).not.toHaveProperty('content-encoding')
     }
     const traces = sink.requests.find(request => request.path === '/v1/traces')
-    expect(traces?.body.toString()).toContain('"key":"b"')
+    expect(traces?.body.toString('latin1')).toContain(KEY_B[protocol])
   })
 
-  test('the resource says who recorded', async () => {
-    const sink = await startSink()
+  test('the key of one backend reaches no other one', async () => {
+    const [mine, other] = [await startSink(), await startSink()]
+    vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'x-key=of-the-environment')
     const pipeline = openPipeline({
-      backends: [backend('otlp', sink.url, { protocol: 'http/json' })],
-      projectName: 'my project',
-      globalTags: { team: 'a', tier: 'tag' },
-      resourceAttributes: { tier: 'attribute' },
+      backends: [
+        backend('otlp', mine.url, { headers: { 'x-key': 'mine' } }),
+        { ...backend('otlp', other.url), name: 'other' },
+      ],
     })
     recordSpans(pipeline, 'one')
+    countPoint(pipeline, 'points')
     await pipeline.flush()
-    const request = sink.requests[0]?.json as TraceRequest
-    const attributes = new Map(request.resourceSpans[0]?.resource.attributes.map(({ key, value }) => [key, value]))
-    expect(attributes.get('service.name')).toEqual({ stringValue: 'test-agent' })
-    expect(attributes.get('openinference.project.name')).toEqual({ stringValue: 'my project' })
-    expect(attributes.get('team')).toEqual({ stringValue: 'a' })
-    expect(attributes.get('tier')).toEqual({ stringValue: 'attribute' })
-    expect(attributes.get('telemetry.distro.name')).toEqual({ stringValue: 'hookspan' })
-    expect(attributes.get('telemetry.sdk.name')).toEqual({ stringValue: 'opentelemetry' })
-    expect(attributes.get('service.instance.id')?.stringValue).toMatch(/^[0-9a-f-]{36}$/)
-    expect(attributes.get('process.pid')).toEqual({ intValue: process.pid })
+    vi.unstubAllEnvs()
+    expect(mine.requests.map(request => request.headers['x-key'])).toEqual(['mine', 'mine'])
+    expect(other.requests.map(request => request.headers['x-key'])).toEqual([undefined, undefined])
   })
 
   test('what is recorded while a batch is under way is delivered by the same flush', async () => {
@@ -152,30 +178,15 @@ describe('delivery over HTTP', () => {
   })
 
   test('spans that the backend rejects count as dropped, once in words', async () => {
-    const body = '{"partialSuccess":{"rejectedSpans":"2","errorMessage":"no"}}'
-    const sink = await startSink({ kind: 'ok', body })
+    const sink = await startSink({ kind: 'ok', body: PARTIAL_SUCCESS[protocol] })
     const lines = new Lines()
-    const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol: 'http/json' })] }, lines)
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)] }, lines)
     recordSpans(pipeline, 'one', 'two', 'three')
     await pipeline.flush()
     recordSpans(pipeline, 'four', 'five', 'six')
     await pipeline.flush()
     expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 2, dropped: 4 })
     expect(lines.said).toEqual([expect.stringContaining('rejected some of its traces')])
-  })
-
-  test('delta and cumulative metrics, as the backend wants them', async () => {
-    const [delta, cumulative] = [await startSink(), await startSink()]
-    const pipeline = openPipeline({
-      backends: [
-        backend('signoz', delta.url, { protocol: 'http/json' }),
-        backend('otlp', cumulative.url, { protocol: 'http/json' }),
-      ],
-    })
-    countPoint(pipeline, 'points')
-    await pipeline.flush()
-    expect(delta.requests[0]?.body.toString()).toContain('"aggregationTemporality":1')
-    expect(cumulative.requests[0]?.body.toString()).toContain('"aggregationTemporality":2')
   })
 
   test('shutdown delivers, counts what comes later as dropped, and may be called again', async () => {
@@ -191,6 +202,42 @@ describe('delivery over HTTP', () => {
     expect(sink.metricNames).toEqual(['points'])
     expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
   })
+})
+
+test('the resource says who recorded', async () => {
+  const sink = await startSink()
+  const pipeline = openPipeline({
+    backends: [anyBackend('otlp', sink.url, { protocol: 'http/json' })],
+    projectName: 'my project',
+    globalTags: { team: 'a', tier: 'tag' },
+    resourceAttributes: { tier: 'attribute' },
+  })
+  recordSpans(pipeline, 'one')
+  await pipeline.flush()
+  const request = sink.requests[0]?.json as TraceRequest
+  const attributes = new Map(request.resourceSpans[0]?.resource.attributes.map(({ key, value }) => [key, value]))
+  expect(attributes.get('service.name')).toEqual({ stringValue: 'test-agent' })
+  expect(attributes.get('openinference.project.name')).toEqual({ stringValue: 'my project' })
+  expect(attributes.get('team')).toEqual({ stringValue: 'a' })
+  expect(attributes.get('tier')).toEqual({ stringValue: 'attribute' })
+  expect(attributes.get('telemetry.distro.name')).toEqual({ stringValue: 'hookspan' })
+  expect(attributes.get('telemetry.sdk.name')).toEqual({ stringValue: 'opentelemetry' })
+  expect(attributes.get('service.instance.id')?.stringValue).toMatch(/^[0-9a-f-]{36}$/)
+  expect(attributes.get('process.pid')).toEqual({ intValue: process.pid })
+})
+
+test('delta and cumulative metrics, as the backend wants them', async () => {
+  const [delta, cumulative] = [await startSink(), await startSink()]
+  const pipeline = openPipeline({
+    backends: [
+      anyBackend('signoz', delta.url, { protocol: 'http/json' }),
+      anyBackend('otlp', cumulative.url, { protocol: 'http/json' }),
+    ],
+  })
+  countPoint(pipeline, 'points')
+  await pipeline.flush()
+  expect(delta.requests[0]?.body.toString()).toContain('"aggregationTemporality":1')
+  expect(cumulative.requests[0]?.body.toString()).toContain('"aggregationTemporality":2')
 })
 
 const oneByOne = { maxQueueSize: 2048, scheduleDelayMillis: 1000, maxExportBatchSize: 1, exportTimeoutMillis: 10_000 }

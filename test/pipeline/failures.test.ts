@@ -1,7 +1,16 @@
 import { createServer, type Server } from 'node:net'
 import { describe, expect, test } from 'vitest'
 import type { SinkBehaviour } from '../support/otlp-sink.ts'
-import { backend, countPoint, deadUrl, Lines, openPipeline, recordSpans, startSink } from './pipeline-fixture.ts'
+import {
+  backend as anyBackend,
+  countPoint,
+  deadUrl,
+  Lines,
+  openPipeline,
+  PROTOCOLS,
+  recordSpans,
+  startSink,
+} from './pipeline-fixture.ts'
 
 const status = (code: number, headers?: Record<string, string>): SinkBehaviour => ({
   kind: 'status',
@@ -13,14 +22,16 @@ const status = (code: number, headers?: Record<string, string>): SinkBehaviour =
 /** Fails fast: the server asks for no retry within the timeout. */
 const busy = { 'retry-after': '60' }
 
-const CASES: readonly (readonly [string, SinkBehaviour, RegExp])[] = [
-  ['400', status(400), /answered 400: it cannot read the traces\. Try protocol: http\/json/],
+type Case = readonly [string, SinkBehaviour, RegExp]
+
+const cases = (protocol: string, other: string): readonly Case[] => [
+  ['400', status(400), new RegExp(`answered 400: it cannot read the traces\\. Try protocol: ${other}`)],
   ['401', status(401), /answered 401: it refuses the credentials\. Set headers/],
   ['403', status(403), /answered 403: it refuses the credentials\. Set headers/],
   ['404', status(404), /answered 404: nothing takes OTLP traces there\. .*ends in \/v1\/traces; correct endpoint/],
   ['405', status(405), /answered 405: nothing takes OTLP traces there/],
   ['413', status(413), /answered 413: the request is too large\. Lower span_batch_max_export_batch_size/],
-  ['415', status(415), /answered 415: it does not take http\/protobuf\. Set protocol: http\/json/],
+  ['415', status(415), new RegExp(`answered 415: it does not take ${protocol}\\. Set protocol: ${other}`)],
   ['429', status(429, busy), /answered 429: it takes no more for now/],
   ['503', status(503, busy), /answered 503: the server has a problem of its own/],
   [
@@ -35,8 +46,12 @@ const CASES: readonly (readonly [string, SinkBehaviour, RegExp])[] = [
 
 const timeoutMillis = 150
 
-describe('a backend that does not take what it is sent', () => {
-  test.each(CASES)('%s is said in one line, and counted', async (_name, behaviour, expected) => {
+describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent', protocol => {
+  const [other = protocol] = PROTOCOLS.filter(one => one !== protocol)
+
+  const backend: typeof anyBackend = (type, endpoint, more) => anyBackend(type, endpoint, { protocol, ...more })
+
+  test.each(cases(protocol, other))('%s is said in one line, and counted', async (_name, behaviour, expected) => {
     const sink = await startSink(behaviour)
     const lines = new Lines()
     const secret = { 'x-key': 'key-that-is-secret' }

@@ -1,9 +1,19 @@
 import { describe, expect, test } from 'vitest'
-import { backend, deadUrl, Lines, openPipeline, recordSpans, startSink } from './pipeline-fixture.ts'
+import {
+  backend as anyBackend,
+  deadUrl,
+  Lines,
+  openPipeline,
+  PROTOCOLS,
+  recordSpans,
+  startSink,
+} from './pipeline-fixture.ts'
 
 const names = Array.from({ length: 200 }, (_, index) => `span ${index}`)
 
-describe('backends do not feel each other', () => {
+describe.each(PROTOCOLS)('over %s, backends do not feel each other', protocol => {
+  const backend: typeof anyBackend = (type, endpoint, more) => anyBackend(type, endpoint, { protocol, ...more })
+
   test('a healthy one gets everything while others are dead, slow and hanging', async () => {
     const [healthy, slow, hanging] = [
       await startSink(),

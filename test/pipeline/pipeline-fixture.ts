@@ -12,6 +12,9 @@ import {
 } from '../../src/pipeline/index.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
 
+/** Traces take a way of their own with each: OpenTelemetry's exporter, and our own sender. */
+export const PROTOCOLS = ['http/json', 'http/protobuf'] as const
+
 /** A report that remembers. */
 export class Lines implements Report {
   readonly warnings: string[] = []

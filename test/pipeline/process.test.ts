@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BuiltRoom } from './built-room.ts'
-import { deadUrl, scratchDirectory, startSink } from './pipeline-fixture.ts'
+import { deadUrl, PROTOCOLS, scratchDirectory, startSink } from './pipeline-fixture.ts'
 
 let room: BuiltRoom
 
@@ -10,40 +10,55 @@ beforeAll(async () => {
 
 afterAll(() => room?.remove())
 
+type TraceProtocol = (typeof PROTOCOLS)[number]
+
+interface EndingHost {
+  readonly url: string
+  readonly protocol: TraceProtocol
+  readonly isFlushed: boolean
+  readonly settings?: object
+}
+
 /** A host that awaits nothing, with our wiring of `beforeExit`. */
-function hostThatEnds(url: string, flush: 'with a flush' | 'without a flush', more: object = {}): string {
+function hostThatEnds({ url, protocol, isFlushed, settings = {} }: EndingHost): string {
   return `
-    const more = ${JSON.stringify({ flushWaitMillis: 500, ...more })}
-    const pipeline = createPipeline(settings({ backends: [backend('otlp', '${url}')], ...more }), report)
+    const more = ${JSON.stringify({ flushWaitMillis: 500, ...settings })}
+    const backends = [backend('otlp', '${url}', { protocol: '${protocol}' })]
+    const pipeline = createPipeline(settings({ backends, ...more }), report)
     process.once('beforeExit', () => void pipeline.shutdown().then(() => {
       process.stdout.write(JSON.stringify(pipeline.stats().backends[0]))
     }))
     record(pipeline, 'one', 'two')
     pipeline.meterProvider.getMeter('test').createCounter('points').add(1)
-    ${flush === 'with a flush' ? 'void pipeline.flush()' : ''}
+    ${isFlushed ? 'void pipeline.flush()' : ''}
   `
 }
 
-describe('a process that has nothing left to do', () => {
-  test.each([
-    ['nothing listens', async () => deadUrl(), 'with a flush'],
-    ['nothing listens', async () => deadUrl(), 'without a flush'],
-    ['the collector hangs', async () => (await startSink({ kind: 'hanging' })).url, 'with a flush'],
-    ['the collector hangs', async () => (await startSink({ kind: 'hanging' })).url, 'without a flush'],
-    ['the collector is busy', async () => (await startSink({ kind: 'status', status: 503 })).url, 'with a flush'],
-    ['the collector is busy', async () => (await startSink({ kind: 'status', status: 503 })).url, 'without a flush'],
-  ] as const)('ends although %s (%#)', async (_why, url, flush) => {
-    const ended = await room.run(hostThatEnds(await url(), flush))
-    expect(ended.code).toBe(0)
-    expect(ended.stderr.trim().split('\n')).toEqual([expect.stringMatching(/^backend otlp: /)])
-    expect(JSON.parse(ended.stdout)).toMatchObject({ delivered: 0, dropped: 2, queued: 0 })
+const UNWELL = [
+  ['nothing listens', () => deadUrl()],
+  ['the collector hangs', async () => (await startSink({ kind: 'hanging' })).url],
+  ['the collector is busy', async () => (await startSink({ kind: 'status', status: 503 })).url],
+  ['the collector closes every connection', async () => (await startSink({ kind: 'reset' })).url],
+] as const
+
+describe.each(PROTOCOLS)('over %s, a process that has nothing left to do', protocol => {
+  describe.each(UNWELL)('ends although %s', (_why, url) => {
+    test.each([
+      ['with a flush', true],
+      ['without a flush', false],
+    ])('%s', async (_with, isFlushed) => {
+      const ended = await room.run(hostThatEnds({ url: await url(), protocol, isFlushed }))
+      expect(ended.code).toBe(0)
+      expect(ended.stderr.trim().split('\n')).toEqual([expect.stringMatching(/^backend otlp: /)])
+      expect(JSON.parse(ended.stdout)).toMatchObject({ delivered: 0, dropped: 2, queued: 0 })
+    })
   })
 
   test('ends although it never flushes nor shuts down', async () => {
     const sink = await startSink({ kind: 'hanging' })
     const ended = await room.run(`
       const batch = { maxQueueSize: 10, scheduleDelayMillis: 1, maxExportBatchSize: 1, exportTimeoutMillis: 60000 }
-      const backends = [backend('otlp', '${sink.url}')]
+      const backends = [backend('otlp', '${sink.url}', { protocol: '${protocol}' })]
       const prometheus = { host: '127.0.0.1', port: 0 }
       const pipeline = createPipeline(settings({ backends, batch, metricsIntervalMillis: 60, prometheus }), report)
       pipeline.meterProvider.getMeter('test').createCounter('points').add(1)
@@ -57,14 +72,16 @@ describe('a process that has nothing left to do', () => {
   test('delivers what it has before it ends', async () => {
     const sink = await startSink({ kind: 'slow', millis: 100 })
     const directory = await scratchDirectory()
-    const localLog = { directory, maxBytes: 1e9, maxAgeHours: 1e6 }
-    const ended = await room.run(hostThatEnds(sink.url, 'without a flush', { localLog, flushWaitMillis: 5000 }))
+    const settings = { localLog: { directory, maxBytes: 1e9, maxAgeHours: 1e6 }, flushWaitMillis: 5000 }
+    const ended = await room.run(hostThatEnds({ url: sink.url, protocol, isFlushed: false, settings }))
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     expect(sink.spanNames).toEqual(['one', 'two'])
     expect(sink.metricNames).toEqual(['points'])
     expect(JSON.parse(ended.stdout)).toMatchObject({ name: 'local_log', delivered: 2 })
   })
+})
 
+describe('a process with a terminal', () => {
   test('prints its traces when the console is the backend', async () => {
     const ended = await room.run(`
       const backends = [backend('console', undefined), { ...backend('console', undefined, { options: { stream: 'stderr' } }), name: 'second' }]
@@ -99,13 +116,40 @@ describe('what is loaded', () => {
   })
 })
 
-describe('a host with an OpenTelemetry of its own', () => {
+const EXPORTER = 'exporter-trace-otlp-http'
+
+describe('the exporter of traces over http/json is loaded', () => {
+  const loadedBy = async (settings: object): Promise<string[]> => {
+    const ended = await room.run(`
+      const backends = [{ type: 'otlp', name: 'otlp', headers: {}, options: {}, ...${JSON.stringify(settings)} }]
+      createPipeline(settings({ backends }), report)
+      process.stdout.write(JSON.stringify(loaded()))
+    `)
+    expect(ended).toMatchObject({ code: 0, stderr: '' })
+    return JSON.parse(ended.stdout) as string[]
+  }
+
+  test('by a backend that takes them', async () => {
+    expect(await loadedBy({ protocol: 'http/json' })).toContain(EXPORTER)
+  })
+
+  test.each([
+    ['traces over http/protobuf', { protocol: 'http/protobuf' }],
+    ['metrics alone', { protocol: 'http/json', traces: false }],
+    ['a file', { type: 'file', options: { path: '/nowhere/spans.jsonl' } }],
+    ['the console', { type: 'console' }],
+  ])('not by %s', async (_what, settings) => {
+    expect(await loadedBy(settings)).not.toContain(EXPORTER)
+  })
+})
+
+describe.each(PROTOCOLS)('over %s, a host with an OpenTelemetry of its own', protocol => {
   test('nothing global is touched', async () => {
     const sink = await startSink({ kind: 'status', status: 500 })
     const ended = await room.run(`
       const registry = () => JSON.stringify(Object.getOwnPropertySymbols(globalThis).map(symbol => [String(symbol), typeof globalThis[symbol]]))
       const before = registry()
-      const pipeline = createPipeline(settings({ backends: [backend('otlp', '${sink.url}')], prometheus: { host: '127.0.0.1', port: 0 } }), report)
+      const pipeline = createPipeline(settings({ backends: [backend('otlp', '${sink.url}', { protocol: '${protocol}' })], prometheus: { host: '127.0.0.1', port: 0 } }), report)
       pipeline.meterProvider.getMeter('test').createCounter('points').add(1)
       record(pipeline, 'one')
       await pipeline.flush()
@@ -136,8 +180,10 @@ describe('a host with an OpenTelemetry of its own', () => {
         seen.push(isTracingSuppressed(context.active()))
         return request(...args)
       }
+      // As instrumentations do: an import of the module shows the change only then.
+      require('node:module').syncBuiltinESMExports()
       process.env.OTEL_TRACES_SAMPLER = 'always_off'
-      const pipeline = createPipeline(settings({ backends: [backend('otlp', '${sink.url}')] }), report)
+      const pipeline = createPipeline(settings({ backends: [backend('otlp', '${sink.url}', { protocol: '${protocol}' })] }), report)
       pipeline.meterProvider.getMeter('test').createCounter('points').add(1)
       record(pipeline, 'one')
       await pipeline.shutdown()

@@ -136,7 +136,9 @@ describe('capture', () => {
 
   test('case 60: full capture of an answer that is text', () => {
     const response = { assistant_message: { role: 'assistant', content: 'done' } }
-    const plugin = told([...began(), ...asked(100, {}, { response, finish_reason: 'stop' })], { content_capture: 'full' })
+    const plugin = told([...began(), ...asked(100, {}, { response, finish_reason: 'stop' })], {
+      content_capture: 'full',
+    })
     const span = attributes(plugin, 'api.qwen3')
     expect(span).toMatchObject({
       'output.value': 'done',

@@ -1,6 +1,20 @@
 import { describe, expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
-import { all, answered, asked, attributes, began, childTurn, delegated, only, series, seriesText, TURN, text, used } from './scenes.ts'
+import {
+  all,
+  answered,
+  asked,
+  attributes,
+  began,
+  childTurn,
+  delegated,
+  only,
+  series,
+  seriesText,
+  TURN,
+  text,
+  used,
+} from './scenes.ts'
 
 describe('approvals', () => {
   const ASK = { ...TURN, tool_call_id: 'c1', pattern_key: 'rm_rf', pattern_keys: ['rm_rf', 'sudo'], surface: 'cli' }

@@ -7,7 +7,11 @@ describe('usage', () => {
     const plugin = told([
       ...began(),
       ...asked(100, {}, { usage: { prompt_tokens: 200, output_tokens: 50, cache_read_tokens: 50 } }),
-      ...asked(300, { api_request_id: 'r2' }, { usage: { prompt_tokens: 300, output_tokens: 60, cache_read_tokens: 100 } }),
+      ...asked(
+        300,
+        { api_request_id: 'r2' },
+        { usage: { prompt_tokens: 300, output_tokens: 60, cache_read_tokens: 100 } },
+      ),
       ...answered(500),
     ])
     const root = attributes(plugin, 'agent')

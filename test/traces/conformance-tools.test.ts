@@ -1,6 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
-import { all, answered, asked, attributes, began, only, parentOf, series, seriesText, TURN, text, used } from './scenes.ts'
+import {
+  all,
+  answered,
+  asked,
+  attributes,
+  began,
+  only,
+  parentOf,
+  series,
+  seriesText,
+  TURN,
+  text,
+  used,
+} from './scenes.ts'
 
 /** One tool call in a turn; its attributes. */
 function tool(start: object, end: object = {}) {

@@ -120,7 +120,10 @@ describe('the tree', () => {
   })
 
   test('case 8: switched off, every hook is taken and gives nothing', () => {
-    const plugin = createPluginIn({ enabled: false, local_log: false }, { env: {}, home: '/nonexistent', isReplay: true })
+    const plugin = createPluginIn(
+      { enabled: false, local_log: false },
+      { env: {}, home: '/nonexistent', isReplay: true },
+    )
     for (const [at, hook, payload] of THREE_LEVELS) expect(plugin.on(hook, payload, { at })).toBeUndefined()
     expect(plugin.stats()).toMatchObject({ hooks: { ok: 0 }, spansOpen: 0 })
   })

@@ -2,7 +2,20 @@
 import { expect, test } from 'vitest'
 import { createTestPlugin } from '../../src/testing.ts'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
-import { all, answered, asked, attributes, began, childTurn, delegated, only, seriesText, TURN, text, used } from './scenes.ts'
+import {
+  all,
+  answered,
+  asked,
+  attributes,
+  began,
+  childTurn,
+  delegated,
+  only,
+  seriesText,
+  TURN,
+  text,
+  used,
+} from './scenes.ts'
 
 const OTHER = { session_id: 's2', turn_id: 'u1' }
 
@@ -129,7 +142,10 @@ test('B7: two sessions with the same task and overlapping requests do not meet',
   const [pre1, post1] = asked(100, task) as [Step, Step]
   const [pre2, post2] = asked(110, { ...task, ...OTHER, model: 'small' }) as [Step, Step]
   const plugin = told([...began(), [30, 'pre_llm_call', { ...OTHER, model: 'small' }], pre1, pre2, post1, post2])
-  for (const [name, id] of [['api.qwen3', 's1'], ['api.small', 's2']] as const) {
+  for (const [name, id] of [
+    ['api.qwen3', 's1'],
+    ['api.small', 's2'],
+  ] as const) {
     expect(attributes(plugin, name)).toMatchObject({ 'session.id': id, 'gen_ai.conversation.id': id })
   }
 })

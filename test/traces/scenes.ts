@@ -61,8 +61,11 @@ export function childTurn(at: number, child = 'C', turn = 'ct1', usage?: object)
 }
 
 /** Text that is indented with the code around it. */
-export function text(strings: TemplateStringsArray): string {
-  const lines = strings.join('').replace(/^\n/, '').trimEnd().split('\n')
+export function text(strings: TemplateStringsArray, ...values: readonly unknown[]): string {
+  const lines = String.raw({ raw: strings }, ...values)
+    .replace(/^\n/, '')
+    .trimEnd()
+    .split('\n')
   const indent = Math.min(...lines.filter(line => line.trim() !== '').map(line => line.search(/\S/)))
   return lines.map(line => line.slice(indent)).join('\n')
 }
@@ -96,8 +99,10 @@ export async function series(plugin: TestPlugin, name: string): Promise<MetricSa
 /** `kind=cron final_status=completed → 3`: the series of one instrument, sorted, as text to compare. */
 export async function seriesText(plugin: TestPlugin, name: string): Promise<string[]> {
   const samples = await series(plugin, name)
-  return samples.map(({ labels, value }) => {
-    const told = Object.entries(labels).map(([key, label]) => `${key}=${label}`)
-    return `${told.join(' ')} → ${Number(value.toFixed(6))}`.trim()
-  }).sort()
+  return samples
+    .map(({ labels, value }) => {
+      const told = Object.entries(labels).map(([key, label]) => `${key}=${label}`)
+      return `${told.join(' ')} → ${Number(value.toFixed(6))}`.trim()
+    })
+    .sort()
 }

@@ -1,0 +1,122 @@
+import type { Agent, ClientRequest } from 'node:http'
+import type { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { createAgent } from './agent.ts'
+import type { Delivery, SpanDelivery, SpanSink } from './delivery.ts'
+import { spanDelivery, UNSERIALISABLE } from './otlp-exporters.ts'
+import { type Attempt, codeOf, type Exchange, exchange, failed } from './otlp-request.ts'
+import { deliverBy } from './otlp-retry.ts'
+import type { OtlpTarget } from './otlp-sender.ts'
+import { exporterBase, traceExporter, transformer, untraced } from './sdk.ts'
+
+/** Not one that any client tries again. */
+const FINAL_STATUS = 400
+
+/**
+ * Traces as `http/json`, sent by OpenTelemetry's own exporter. Its requests are watched by the agent that we give it:
+ * the exporter itself says neither which status it got, nor when to come back, nor how many spans were rejected.
+ */
+export class OtlpTraceExporterSink implements SpanSink {
+  readonly #timeoutMillis: number
+  readonly #agent: Agent
+  readonly #exporter: OTLPTraceExporter
+  /** Whose request the agent sees next. */
+  #current: Exchange | undefined
+  /** Resolves when the exporter is done with everything that it was given. */
+  #idle: Promise<void> = Promise.resolve()
+
+  constructor(target: OtlpTarget) {
+    this.#timeoutMillis = target.timeoutMillis
+    this.#agent = createAgent(target.url, target.certificate, request => this.#watch(request))
+    this.#exporter = createExporter(target, this.#agent)
+  }
+
+  async export(spans: readonly ReadableSpan[], signal: AbortSignal): Promise<SpanDelivery> {
+    const deadlineAt = performance.now() + this.#timeoutMillis
+    const batch = [...spans]
+    const delivery = await deliverBy(deadlineAt, signal, millis => this.#attempt(batch, millis, signal))
+    return spanDelivery(delivery, spans.length, transformer().JsonTraceSerializer)
+  }
+
+  async close(): Promise<void> {
+    const done = this.#exporter.shutdown()
+    this.#agent.destroy()
+    await done
+  }
+
+  #attempt(spans: ReadableSpan[], timeoutMillis: number, signal: AbortSignal): Promise<Attempt> {
+    return exchange({ timeoutMillis, allowedMillis: this.#timeoutMillis, signal }, own => {
+      // One at a time: a request that is made only after its exchange was given up must not pass for the next one.
+      this.#idle = this.#idle.then(() => (own.isOver() ? undefined : this.#send(spans, own)))
+    })
+  }
+
+  #send(spans: ReadableSpan[], own: Exchange): Promise<void> {
+    this.#current = own
+    return new Promise(resolve => {
+      const done = (delivery: Delivery): void => {
+        own.end(delivery)
+        resolve()
+      }
+      try {
+        untraced(() => this.#exporter.export(spans, ({ error }) => done(error ? unsent(error) : { ok: true })))
+      } catch {
+        done(failed(UNSERIALISABLE))
+      }
+    })
+  }
+
+  #watch(request: ClientRequest): void {
+    this.#current?.watch(request)
+    makeFinal(request)
+  }
+}
+
+/** The environment is hidden meanwhile: the exporter would add its headers to those that it is given. */
+function createExporter({ url, headers, gzip, timeoutMillis }: OtlpTarget, agent: Agent): OTLPTraceExporter {
+  const { OTLPTraceExporter: Exporter } = traceExporter()
+  const { CompressionAlgorithm } = exporterBase()
+  const { 'content-type': _its, 'user-agent': userAgent, ...own } = headers
+  return withoutEnvironment(
+    () =>
+      new Exporter({
+        url,
+        headers: own,
+        compression: gzip ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
+        // It throws at zero, which is what a person may have configured.
+        timeoutMillis: Math.max(timeoutMillis, 1),
+        httpAgentOptions: () => agent,
+        ...(userAgent === undefined ? {} : { userAgent }),
+      }),
+  )
+}
+
+/** `run` must be synchronous. The variables themselves stay as they are, for whoever looks from another thread. */
+function withoutEnvironment<Result>(run: () => Result): Result {
+  const { env } = process
+  process.env = {}
+  try {
+    return run()
+  } finally {
+    process.env = env
+  }
+}
+
+/**
+ * The exporter is to take every failure for a final one. What it takes for a passing one it tries again by itself, on
+ * a timer that holds the process.
+ */
+function makeFinal(request: ClientRequest): void {
+  // Of two errors it takes the first one, and by its code it decides: this one comes first, and has none.
+  request.once('error', error => request.emit('error', new Error('not delivered', { cause: error })))
+  request.once('response', response => {
+    if ((response.statusCode ?? 0) >= 300) response.statusCode = FINAL_STATUS
+  })
+}
+
+/** Of an export that came to no request. */
+function unsent(error: Error): Delivery {
+  const code = codeOf(error)
+  if (code.startsWith('ERR_')) return failed({ kind: 'header', code })
+  return failed({ kind: 'internal', reason: 'the exporter broke' })
+}

@@ -1,0 +1,304 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { boundedJson, closeJson } from '../../src/spans/bounded-json.ts'
+import { keepAll, wellFormed } from '../../src/spans/clip.ts'
+import { createRedactor } from '../../src/spans/redaction.ts'
+import { HOSTILE_VALUES } from './hostile-values.ts'
+
+const redact = createRedactor({ enabled: true, patterns: [] })
+const caps = fc.integer({ min: 2, max: 5000 })
+
+function jsonOf(value: unknown, maxChars = 5000): unknown {
+  const json = boundedJson(value, maxChars, keepAll)
+  return json && JSON.parse(json.text)
+}
+
+describe('JSON of a value', () => {
+  it.each(HOSTILE_VALUES)('survives $what at any length', ({ make }) => {
+    for (const cap of [2, 3, 5, 8, 13, 40, 100, 1200, 5000]) {
+      const json = boundedJson(make(), cap, redact)
+      expect(json).toBeDefined()
+      expect(json?.text.length).toBeLessThanOrEqual(cap)
+      expect(() => JSON.parse(json?.text ?? '')).not.toThrow()
+      expect(wellFormed(json?.text ?? '')).toBe(json?.text)
+    }
+  })
+
+  it('is valid and short enough for anything', () => {
+    fc.assert(
+      fc.property(
+        fc.anything({ withBigInt: true, withDate: true, withMap: true, withSet: true, withTypedArray: true }),
+        caps,
+        (value, cap) => {
+          const json = boundedJson(value, cap, redact)
+          if (json === undefined) expect(['undefined', 'function', 'symbol']).toContain(typeof value)
+          else {
+            JSON.parse(json.text)
+            expect(json.text.length).toBeLessThanOrEqual(cap)
+          }
+        },
+      ),
+      { numRuns: 1000 },
+    )
+  })
+
+  it('is what JSON.stringify writes when there is room', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), value => {
+        const text = JSON.stringify(value)
+        expect(boundedJson(value, text.length, keepAll, () => false)).toEqual({ text, truncated: false })
+      }),
+    )
+  })
+
+  it('is cut, and says so, when there is not', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), caps, (value, cap) => {
+        const whole = JSON.stringify(value)
+        const json = boundedJson(value, cap, keepAll, () => false)
+        expect(json?.truncated).toBe(whole.length > cap)
+      }),
+    )
+  })
+
+  it('ends a cut text with an ellipsis and closes what is open', () => {
+    expect(boundedJson({ a: [{ command: 'git log --oneline' }] }, 30, keepAll)).toEqual({
+      text: '{"a":[{"command":"git l..."}]}',
+      truncated: true,
+    })
+  })
+
+  it('leaves out what does not fit as a whole', () => {
+    expect(boundedJson([1, 22, 333, 4444], 12, keepAll)).toEqual({ text: '[1,22,333]', truncated: true })
+    expect(boundedJson({ a: 1, bcdefgh: 2 }, 12, keepAll)).toEqual({ text: '{"a":1}', truncated: true })
+    expect(boundedJson(12345, 3, keepAll)).toEqual({ text: '""', truncated: true })
+  })
+
+  it('never cuts an escape or a pair in two', () => {
+    for (let cap = 5; cap < 40; cap++) {
+      const text = JSON.parse(boundedJson('\\"\n\u0001😀\\\\😀"', cap, keepAll)?.text ?? '') as string
+      expect('\\"\n\u0001😀\\\\😀"'.startsWith(text.replace(/\.\.\.$/, ''))).toBe(true)
+    }
+  })
+})
+
+describe('forms', () => {
+  it.each([
+    ['a date', new Date(0), '1970-01-01T00:00:00.000Z'],
+    ['an invalid date', new Date(Number.NaN), null],
+    [
+      'a Map',
+      new Map<unknown, unknown>([
+        ['a', 1],
+        [2, 'b'],
+      ]),
+      { a: 1, 2: 'b' },
+    ],
+    ['a Set', new Set([1, 'a']), [1, 'a']],
+    ['a Buffer', { file: Buffer.alloc(5) }, { file: '<5 bytes>' }],
+    ['a typed array', new Uint16Array(3), '<6 bytes>'],
+    ['an error', new RangeError('too far'), { name: 'RangeError', message: 'too far' }],
+    ['a BigInt', 12345678901234567890n, '12345678901234567890'],
+    ['a huge BigInt', 10n ** 1000n, '[BigInt]'],
+    ['functions in an array', [() => 1, 2], [null, 2]],
+    ['functions in an object', { a: () => 1, b: 2 }, { b: 2 }],
+    ['toJSON', { toJSON: () => ({ a: 1 }) }, { a: 1 }],
+    ['lone surrogates', 'a\ud800b', 'a\ufffdb'],
+    ['inherited properties', Object.create({ inherited: 1 }, { own: { value: 1, enumerable: true } }), { own: 1 }],
+  ])('%s', (_, value, expected) => {
+    expect(jsonOf(value)).toEqual(expected)
+  })
+
+  it('says where a value could not be read, and keeps the rest', () => {
+    const value = {
+      a: 1,
+      bad: new Proxy(
+        {},
+        {
+          ownKeys: () => {
+            throw new Error('no')
+          },
+        },
+      ),
+      z: 2,
+    }
+    Object.defineProperty(value, 'worse', {
+      enumerable: true,
+      get: () => {
+        throw new Error('no')
+      },
+    })
+    expect(jsonOf(value)).toEqual({ a: 1, bad: '[Unreadable]', z: 2, worse: '[Unreadable]' })
+  })
+
+  it('names a cycle, and writes a value that merely occurs twice', () => {
+    const shared = { x: 1 }
+    const loop: Record<string, unknown> = { shared, again: shared }
+    loop['self'] = loop
+    expect(jsonOf(loop)).toEqual({ shared: { x: 1 }, again: { x: 1 }, self: '[Circular]' })
+  })
+
+  it('writes an own __proto__ as the property that it is', () => {
+    expect(boundedJson(JSON.parse('{"__proto__":{"a":1}}'), 100, keepAll)?.text).toBe('{"__proto__":{"a":1}}')
+  })
+
+  it.each([[undefined], [() => 1], [Symbol('s')]])('is undefined for %s', value => {
+    expect(boundedJson(value, 100, keepAll)).toBeUndefined()
+  })
+
+  it('is undefined where not even an empty string fits', () => {
+    expect(boundedJson({ a: 1 }, 1, keepAll)).toBeUndefined()
+    expect(boundedJson({ a: 1 }, 0, keepAll)).toBeUndefined()
+  })
+})
+
+describe('secrets', () => {
+  it('masks what stands under a secret name, whatever it is', () => {
+    const value = { password: 1234, token: ['a'], auth: { user: 'b' }, apiKey: 12n, max_tokens: 5, session_id: 's' }
+    expect(jsonOf(value)).toEqual({
+      password: '[REDACTED]',
+      token: '[REDACTED]',
+      auth: '[REDACTED]',
+      apiKey: '[REDACTED]',
+      max_tokens: 5,
+      session_id: 's',
+    })
+  })
+
+  it('shows that there is no secret', () => {
+    expect(jsonOf({ password: null, token: '', auth: false })).toEqual({ password: null, token: '', auth: false })
+  })
+
+  it('masks in a Map, too', () => {
+    expect(jsonOf(new Map([['password', 'x']]))).toEqual({ password: '[REDACTED]' })
+  })
+
+  it('masks secrets in keys', () => {
+    const key = `ghp_${'a1B2'.repeat(9)}`
+    expect(boundedJson({ [key]: 1 }, 100, redact)?.text).toBe('{"[REDACTED]":1}')
+  })
+
+  it('masks a secret that the cut runs through', () => {
+    const secret = `ghp_${'a1B2'.repeat(9)}`
+    for (let cap = 10; cap < 90; cap++) {
+      const text = boundedJson({ command: `echo ${secret} | sh`, after: secret }, cap, redact)?.text ?? ''
+      expect(text).not.toContain('ghp_a1B2')
+    }
+  })
+})
+
+describe('work', () => {
+  it('reads only as many properties as fit', () => {
+    let reads = 0
+    const endless = new Proxy([], {
+      get: (_, key) => {
+        if (key === 'length') return 1_000_000_000
+        if (typeof key === 'string') reads++
+        return undefined
+      },
+    })
+    boundedJson(endless, 200, keepAll)
+    expect(reads).toBeLessThan(210)
+  })
+
+  it('does not visit more than it may write, even where nothing is written', () => {
+    let reads = 0
+    const keys = Array.from({ length: 10_000 }, (_, at) => `k${at}`)
+    const empty = new Proxy(Object.fromEntries(keys.map(key => [key, 1])), {
+      get: (_, key) => {
+        if (typeof key === 'string') reads++
+        return undefined
+      },
+    })
+    expect(boundedJson(empty, 100, keepAll)).toEqual({ text: '{}', truncated: true })
+    expect(reads).toBeLessThan(110)
+  })
+
+  it('hands windows to the redactor, never a whole long text', () => {
+    const seen: number[] = []
+    const leaf = (text: string): string => {
+      seen.push(text.length)
+      return text
+    }
+    boundedJson({ a: 'x'.repeat(10_000_000), b: 'y'.repeat(10_000_000) }, 1200, leaf)
+    expect(Math.max(...seen)).toBeLessThan(1200 + 500)
+    expect(seen.length).toBeLessThan(3)
+  })
+
+  it('leaves a Set after the elements that fit', () => {
+    let taken = 0
+    const set = new Set()
+    set[Symbol.iterator] = function* () {
+      for (;;) yield taken++
+    }
+    boundedJson(set, 100, keepAll)
+    expect(taken).toBeLessThan(110)
+  })
+})
+
+describe('the head of a JSON text', () => {
+  it('becomes valid JSON at any cut', () => {
+    fc.assert(
+      fc.property(
+        fc.jsonValue({ maxDepth: 5 }),
+        fc.nat(),
+        caps,
+        fc.constantFrom(undefined, 2),
+        (value, cut, cap, indentation) => {
+          const text = JSON.stringify(value, undefined, indentation)
+          const prefix = text.slice(0, 1 + (cut % text.length))
+          const closed = closeJson(prefix, cap)
+          expect(closed?.length).toBeLessThanOrEqual(cap)
+          JSON.parse(closed ?? '')
+        },
+      ),
+      { numRuns: 2000 },
+    )
+  })
+
+  it('is the same JSON when it is whole', () => {
+    fc.assert(
+      fc.property(fc.jsonValue({ maxDepth: 5 }), value => {
+        expect(closeJson(JSON.stringify(value, undefined, 2), 100_000)).toBe(JSON.stringify(value))
+      }),
+    )
+  })
+
+  it.each([
+    ['{"a":"hello wor', '{"a":"hello wor..."}'],
+    ['{"a":1,"b":[1,2,{"c":tr', '{"a":1,"b":[1,2,{}]}'],
+    ['{"a":12', '{}'],
+    ['{"a":"x\\', '{"a":"x..."}'],
+    ['{"a":"x\\u00', '{"a":"x..."}'],
+    ['{"status":"ok","out', '{"status":"ok"}'],
+    ['{"status":"ok",', '{"status":"ok"}'],
+    ['  [1 , 2', '[1]'],
+    ['[', '[]'],
+    ['{"n":12345678901234567890,"e":1.50e+10,"x":0}', '{"n":12345678901234567890,"e":1.50e+10,"x":0}'],
+  ])('%j → %j', (prefix, closed) => {
+    expect(closeJson(prefix, 100)).toBe(closed)
+  })
+
+  it.each([
+    ...[
+      '',
+      '  ',
+      'hello',
+      '[INFO] started',
+      '{foo: 1}',
+      "{'a': 1}",
+      '[1] footnote',
+      '{"a":1} {"b":2}',
+      '{"a" 1}',
+      '[1 2]',
+    ],
+    ...['{"a":01}', '[truth]', '{"a":"line\nbreak"}', '{"a":"\\x"}', '{,}', '[,1]', '}', '{"a":1]', '<html>'],
+  ])('%j is none', text => {
+    expect(closeJson(text, 100)).toBeUndefined()
+  })
+
+  it('does not fall over deep nesting', () => {
+    const closed = closeJson('['.repeat(100_000), 50_000) ?? ''
+    expect(closed).toBe('['.repeat(25_000) + ']'.repeat(25_000))
+  })
+})

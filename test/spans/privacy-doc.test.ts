@@ -1,0 +1,27 @@
+import { readFileSync } from 'node:fs'
+import { describe, expect, it } from 'vitest'
+import { checkPattern } from '../../src/spans/redact-patterns.ts'
+import { createRedactor } from '../../src/spans/redaction.ts'
+
+const page = readFileSync(new URL('../../docs/privacy.md', import.meta.url), 'utf8')
+const rows = [...page.matchAll(/^\| [^|]+ \| `([^`]+)` \| `([^`]+)` \|$/gm)].map(([, before, after]) => ({
+  before,
+  after,
+}))
+const patterns = [...page.matchAll(/^ {2}- '(.+)'$/gm)].map(([, source]) => source ?? '')
+
+describe('docs/privacy.md', () => {
+  it('has the examples that are checked here', () => {
+    expect(rows.length).toBeGreaterThanOrEqual(9)
+    expect(patterns).toHaveLength(2)
+  })
+
+  it.each(rows)('$before', ({ before, after }) => {
+    const redact = createRedactor({ enabled: true, patterns: [] })
+    expect(redact(before ?? '')).toBe(after)
+  })
+
+  it.each(patterns)('own pattern %s', source => {
+    expect(checkPattern(source).ok).toBe(true)
+  })
+})

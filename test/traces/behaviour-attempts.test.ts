@@ -1,0 +1,299 @@
+/** 2.4, 4.4: requests, their attempts and their facts. */
+import { describe, expect, test } from 'vitest'
+import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
+import {
+  all,
+  answered,
+  asked,
+  attributes,
+  began,
+  only,
+  parentOf,
+  series,
+  seriesText,
+  TURN,
+  text,
+  used,
+} from './scenes.ts'
+
+const REQUEST = { ...TURN, api_request_id: 'r1', model: 'qwen3', provider: 'openai' }
+const pre = (at: number, extra: object = {}): Step => [at, 'pre_api_request', { ...REQUEST, ...extra }]
+const post = (at: number, extra: object = {}): Step => [at, 'post_api_request', { ...REQUEST, ...extra }]
+const error = (at: number, extra: object = {}): Step => [
+  at,
+  'api_request_error',
+  { ...REQUEST, error: { type: 'Timeout', message: 'no answer' }, ...extra },
+]
+const ATTEMPT = { attributes: ['hermes.api.attempt'] }
+
+describe('attempts', () => {
+  test('are numbered by the retry count of the host', () => {
+    const plugin = told([
+      ...began(),
+      pre(100, { retry_count: 0 }),
+      error(200),
+      pre(300, { retry_count: 1 }),
+      post(400),
+      ...answered(500),
+    ])
+    expect(plugin.tree(ATTEMPT)).toBe(text`
+      agent OK
+        llm.qwen3 OK
+          api.qwen3 ERROR Timeout [hermes.api.attempt=0]
+          api.qwen3 OK [hermes.api.attempt=1]
+    `)
+  })
+
+  test('are numbered by us where the host repeats its ids', () => {
+    const plugin = told([...began(), pre(100), error(200), pre(300), error(400), pre(500), post(600), ...answered(700)])
+    expect(plugin.tree(ATTEMPT)).toBe(text`
+      agent OK
+        llm.qwen3 OK
+          api.qwen3 ERROR Timeout [hermes.api.attempt=0]
+          api.qwen3 ERROR Timeout [hermes.api.attempt=1]
+          api.qwen3 OK [hermes.api.attempt=2]
+    `)
+    expect(attributes(plugin, 'agent')).toMatchObject({
+      'hermes.turn.api_call_count': 3,
+      'hermes.turn.api_error_count': 2,
+    })
+  })
+
+  test('that are never ended give way to the next one', () => {
+    const plugin = told([
+      ...began(),
+      pre(100, { retry_count: 0 }),
+      pre(300, { retry_count: 1 }),
+      post(400),
+      ...answered(500),
+    ])
+    expect(plugin.tree(ATTEMPT)).toBe(text`
+      agent OK
+        llm.qwen3 OK
+          api.qwen3 UNSET (incomplete: superseded) [hermes.api.attempt=0]
+          api.qwen3 OK [hermes.api.attempt=1]
+    `)
+    expect(all(plugin, 'api.qwen3')[0]?.endAt).toBe(START_AT + 300)
+  })
+
+  test('a late end of the first one does not close the second', () => {
+    const plugin = told([
+      ...began(),
+      pre(100, { retry_count: 0 }),
+      pre(300, { retry_count: 1 }),
+      error(310, { retry_count: 0 }),
+      post(400, { retry_count: 1 }),
+      ...answered(500),
+    ])
+    const second = all(plugin, 'api.qwen3').find(span => span.attributes['hermes.api.attempt'] === 1)
+    expect(second).toMatchObject({ status: 'ok', startAt: START_AT + 300, endAt: START_AT + 400 })
+  })
+
+  test('start at their own time, whatever started_at says', () => {
+    const started_at = (START_AT + 100) / 1000
+    const plugin = told([
+      ...began(),
+      pre(100, { started_at }),
+      error(200, { started_at }),
+      pre(300, { started_at }),
+      post(400),
+    ])
+    expect(all(plugin, 'api.qwen3').map(span => span.startAt - START_AT)).toEqual([100, 300])
+  })
+
+  test('of two requests at the same time do not meet', () => {
+    const other = { api_request_id: 'r2', model: 'other' }
+    const plugin = told([...began(), pre(100), pre(110, other), post(150), post(200, other), ...answered(300)])
+    expect(plugin.tree()).toBe(text`
+      agent OK
+        llm.qwen3 OK
+          api.qwen3 OK
+          api.other OK
+    `)
+  })
+
+  test('without a request id the ordinal in the turn tells them apart', () => {
+    const call = (api_call_count: number) => ({
+      api_request_id: undefined,
+      api_call_count,
+      model: `m${api_call_count}`,
+    })
+    const plugin = told([
+      ...began(),
+      pre(100, call(1)),
+      pre(110, call(2)),
+      post(150, call(1)),
+      post(200, call(2)),
+      ...answered(300),
+    ])
+    expect(only(plugin, 'api.m1').endAt).toBe(START_AT + 150)
+    expect(only(plugin, 'api.m2').endAt).toBe(START_AT + 200)
+  })
+
+  test('without any id they pair with what is open', () => {
+    const nameless = { api_request_id: undefined }
+    const plugin = told([...began(), pre(100, nameless), post(150, nameless), pre(200, nameless), post(250, nameless)])
+    expect(all(plugin, 'api.qwen3').map(span => span.status)).toEqual(['ok', 'ok'])
+  })
+})
+
+describe('the error of an attempt', () => {
+  test('reaches the root only when the turn failed', () => {
+    const story = [...began(), pre(100), error(200, { retryable: true })]
+    const failed = told([...story, [300, 'on_session_end', { ...TURN, failed: true }]])
+    expect(attributes(failed, 'agent')).toMatchObject({ 'error.type': 'Timeout', 'hermes.turn.retry_count': 1 })
+    for (const end of [{ completed: true }, { interrupted: true }]) {
+      const ended = told([...story, [300, 'on_session_end', { ...TURN, ...end }]])
+      expect(attributes(ended, 'agent')).not.toHaveProperty('error.type')
+      expect(only(ended, 'agent').status).toBe('ok')
+    }
+  })
+
+  test('a failed turn without a failed request has no type', () => {
+    const plugin = told([...began(), [300, 'on_session_end', { ...TURN, failed: true }]])
+    expect(only(plugin, 'agent').status).toBe('error')
+    expect(attributes(plugin, 'agent')).not.toHaveProperty('error.type')
+  })
+
+  test.each([
+    ['text', 'it broke', '_OTHER', 'it broke'],
+    ['an Error', new TypeError('it broke'), 'TypeError', 'it broke'],
+    ['nothing but a reason', undefined, 'overloaded', 'overloaded'],
+  ])('may be %s', (_what, given, type, message) => {
+    const plugin = told([
+      ...began(),
+      pre(100),
+      error(200, { error: given, reason: given === undefined ? 'overloaded' : undefined }),
+    ])
+    expect(only(plugin, 'api.qwen3')).toMatchObject({ status: 'error', statusMessage: message })
+    expect(attributes(plugin, 'api.qwen3')['error.type']).toBe(type)
+  })
+
+  test('an event says it once more, with an escaped exception', () => {
+    const plugin = told([...began(), pre(100), error(200)])
+    expect(only(plugin, 'api.qwen3').events).toMatchObject([
+      { name: 'exception', at: START_AT + 200, attributes: { 'exception.escaped': true, 'exception.type': 'Timeout' } },
+    ])
+  })
+})
+
+describe('facts of a request', () => {
+  test('its parent is the loop, else the root', () => {
+    const plugin = told([[0, 'on_session_start', { session_id: 's1' }], pre(100), post(200), ...answered(300).slice(1)])
+    expect(plugin.tree()).toBe('agent OK\n  api.qwen3 OK')
+  })
+
+  test('the model is the one that was really sent', () => {
+    const plugin = told([...began(), pre(100, { request: { method: 'POST', body: { model: 'fallback' } } }), post(200)])
+    expect(attributes(plugin, 'api.fallback')).toMatchObject({
+      'gen_ai.request.model': 'fallback',
+      'llm.model_name': 'fallback',
+    })
+  })
+
+  test('parameters may stand in the body', () => {
+    const body = {
+      temperature: 0,
+      top_p: 1,
+      top_k: 40,
+      stop: ['END', 'STOP'],
+      seed: 7,
+      n: 1,
+      stream: false,
+      max_tokens: 10,
+    }
+    const span = attributes(told([...began(), pre(100, { request: { body } }), post(200)]), 'api.qwen3')
+    expect(span).toMatchObject({
+      'gen_ai.request.temperature': 0,
+      'gen_ai.request.top_p': 1,
+      'gen_ai.request.top_k': 40,
+      'gen_ai.request.stop_sequences': ['END', 'STOP'],
+      'gen_ai.request.seed': 7,
+      'gen_ai.request.stream': false,
+      'gen_ai.request.max_tokens': 10,
+    })
+    expect(span).not.toHaveProperty('gen_ai.request.choice.count')
+  })
+
+  test('what the host counted', () => {
+    const counts = { api_mode: 'chat_completions', api_call_count: 3, message_count: 4, tool_count: 5 }
+    const more = { approx_input_tokens: 6, request_char_count: 7, n: 2, frequency_penalty: 0.1, presence_penalty: 0.2 }
+    const end = {
+      assistant_content_chars: 8,
+      assistant_tool_call_count: 9,
+      finish_reason: 'stop',
+      response_id: 'resp-1',
+    }
+    const plugin = told([...began(), pre(100, { ...counts, ...more }), post(200, { ...counts, ...end })])
+    expect(attributes(plugin, 'api.qwen3')).toMatchObject({
+      'hermes.api.mode': 'chat_completions',
+      'hermes.api.call_count': 3,
+      'hermes.request.message_count': 4,
+      'hermes.request.tool_count': 5,
+      'hermes.request.approx_input_tokens': 6,
+      'hermes.request.char_count': 7,
+      'gen_ai.request.choice.count': 2,
+      'gen_ai.request.frequency_penalty': 0.1,
+      'gen_ai.request.presence_penalty': 0.2,
+      'hermes.response.content_chars': 8,
+      'hermes.response.tool_calls': 9,
+      'gen_ai.response.finish_reasons': ['stop'],
+      'gen_ai.response.finish_reason': 'stop',
+      'llm.finish_reason': 'stop',
+      'gen_ai.response.id': 'resp-1',
+    })
+  })
+
+  test.each([
+    ['anthropic', 'anthropic'],
+    ['bedrock', 'aws.bedrock'],
+    ['Azure', 'azure.ai.openai'],
+    ['my-own-thing', 'my-own-thing'],
+  ])('the provider %s is known as %s', (provider, known) => {
+    const plugin = told([...began(), pre(100, { provider }), post(200, { provider }), ...answered(300)])
+    const span = attributes(plugin, 'api.qwen3')
+    expect([span['gen_ai.provider.name'], span['llm.provider'], span['llm.system']]).toEqual([known, known, known])
+    expect(attributes(plugin, 'agent')['gen_ai.provider.name']).toBe(known)
+  })
+
+  test('a response model is told only when it was reported', () => {
+    const plugin = told([...began(), pre(100), post(200)])
+    expect(attributes(plugin, 'api.qwen3')).not.toHaveProperty('gen_ai.response.model')
+  })
+
+  test.each([
+    [150, 0.05],
+    [100, 0],
+    [90, undefined],
+  ])('a first chunk at %i is %s s after the start at 100', async (at, seconds) => {
+    const plugin = told([...began(), pre(100), post(200, { first_chunk_at: (START_AT + at) / 1000 })])
+    const told_ = attributes(plugin, 'api.qwen3')['gen_ai.response.time_to_first_chunk']
+    if (seconds === undefined) expect(told_).toBeUndefined()
+    else expect(told_).toBeCloseTo(seconds, 6)
+    expect(await series(plugin, 'gen_ai.client.operation.time_to_first_chunk')).toHaveLength(
+      seconds === undefined ? 0 : 1,
+    )
+  })
+
+  test('tools find it by its id, also from among several', () => {
+    const plugin = told([
+      ...began(),
+      pre(100),
+      pre(110, { api_request_id: 'r2', model: 'other' }),
+      ...used(150, { api_request_id: 'r1' }),
+    ])
+    feedSteps(plugin, [post(300), post(300, { api_request_id: 'r2', model: 'other' })])
+    expect(parentOf(plugin, only(plugin, 'tool.terminal'))?.name).toBe('api.qwen3')
+  })
+
+  test('a retry is measured by its own time, not by what the host counts in', async () => {
+    const plugin = told([
+      ...began(),
+      pre(100, { retry_count: 0 }),
+      error(200, { api_duration: 0.1 }),
+      pre(2100, { retry_count: 1 }),
+      post(2300, { api_duration: 2.2 }),
+    ])
+    expect(await seriesText(plugin, 'hermes.api.duration')).toEqual(['model=qwen3 provider=openai → 200'])
+  })
+})

@@ -1,0 +1,213 @@
+/** 4.2: turns, delegations and approvals that nobody ends. */
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
+import { createLivePlugin } from './live-plugin.ts'
+import {
+  all,
+  answered,
+  asked,
+  attributes,
+  began,
+  childTurn,
+  delegated,
+  only,
+  seriesText,
+  TURN,
+  text,
+  used,
+} from './scenes.ts'
+
+const TTL = 600_000
+/** A sign of life of somebody else, which sets off the sweep. */
+const stranger = (at: number): Step => [at, 'on_session_start', { session_id: `stranger-${at}` }]
+
+describe('a silent turn', () => {
+  test('is over, with its summary, at its last sign of life', () => {
+    const [tool] = used(300) as [Step, Step]
+    const plugin = told([...began(), ...asked(100, {}, { usage: { prompt_tokens: 5 } }), tool, stranger(300 + TTL + 1)])
+    expect(plugin.tree({ attributes: ['hermes.turn.final_status'] })).toBe(text`
+      agent OK (incomplete: orphaned) [hermes.turn.final_status=timed_out]
+        llm.qwen3 UNSET (incomplete: orphaned)
+          api.qwen3 OK
+          tool.terminal UNSET (incomplete: orphaned)
+    `)
+    expect(only(plugin, 'agent').endAt).toBe(START_AT + 300)
+    expect(attributes(plugin, 'agent')).toMatchObject({
+      'hermes.turn.tokens.input': 5,
+      'hermes.turn.tool_call_count': 1,
+      'hermes.turn.duration_ms': 300,
+      'input.value': 'hello',
+    })
+  })
+
+  test('is not over while the limit is not passed', () => {
+    expect(told([...began(), stranger(20 + TTL)]).spans()).toEqual([])
+    expect(told([...began(), stranger(20 + TTL + 1)]).spans()).toHaveLength(2)
+  })
+
+  test('counts as a turn and as incomplete spans', async () => {
+    const plugin = told([...began(), stranger(TTL + 100)])
+    expect(await seriesText(plugin, 'hermes.sessions')).toEqual(['kind=session final_status=timed_out → 1'])
+    expect(await seriesText(plugin, 'hookspan.spans.incomplete')).toEqual(['reason=orphaned → 2'])
+  })
+
+  test('is judged alone: the turn whose record sets off the sweep, and others that live, stay', () => {
+    const plugin = told([
+      ...began(),
+      [300_000, 'pre_llm_call', { session_id: 's2', turn_id: 'u1', model: 'small' }],
+      stranger(TTL + 100),
+    ])
+    expect(all(plugin, 'agent').map(root => root.attributes['session.id'])).toEqual(['s1'])
+    expect(plugin.stats().turnsOpen).toBe(2)
+  })
+
+  test('that goes on with a new turn id of the same session begins anew', () => {
+    const plugin = told([
+      ...began(),
+      [TTL + 100, 'pre_llm_call', { ...TURN, turn_id: 't2', model: 'next' }],
+      ...answered(TTL + 200, { turn_id: 't2' }),
+    ])
+    expect(plugin.tree()).toBe(text`
+      agent OK (incomplete: orphaned)
+        llm.qwen3 UNSET (incomplete: orphaned)
+
+      agent OK
+        llm.next OK
+    `)
+  })
+})
+
+describe('a sign of life', () => {
+  const QUIET = [...began(), ...used(300_000)]
+
+  test.each<[string, Step]>([
+    ['a start', used(300_000)[0] as Step],
+    ['an end', [300_000, 'post_tool_call', { ...TURN, tool_name: 'terminal', tool_call_id: 'c1', duration_ms: 9 }]],
+    ['an event', [300_000, 'transform_llm_output', TURN]],
+    ['a repeated session start', [300_000, 'on_session_start', { session_id: 's1' }]],
+  ])('%s of the turn keeps it', (_what, step) => {
+    const plugin = told([...began(), step, stranger(TTL + 100_000)])
+    expect(plugin.stats().turnsOpen).toBe(2)
+  })
+
+  test('of a child keeps the delegation and the parent that waits for it', () => {
+    const minutes = Array.from({ length: 20 }, (_, index) =>
+      used(index * 300_000, { session_id: 'C', turn_id: 'ct1' }),
+    ).flat()
+    const plugin = told([...began(), delegated(30), ...childTurn(40).slice(0, 2), ...minutes])
+    expect(all(plugin, 'agent')).toEqual([])
+    expect(plugin.stats().turnsOpen).toBe(2)
+  })
+
+  test('is not what another turn of the same session does', () => {
+    const plugin = told([
+      ...QUIET,
+      ...asked(500_000, { turn_id: 'review' }),
+      ...asked(1_000_000, { turn_id: 'review' }),
+    ])
+    expect(only(plugin, 'agent').attributes).toMatchObject({
+      'hermes.turn.id': 't1',
+      'hermes.turn.final_status': 'timed_out',
+    })
+  })
+})
+
+describe('limits of their own', () => {
+  test('an approval that nobody answers ends although the turn lives', () => {
+    const plugin = told([
+      ...began(),
+      [100, 'pre_approval_request', { ...TURN, pattern_key: 'rm' }],
+      ...used(300_000, { tool_call_id: 'c1' }),
+      ...used(TTL + 101, { tool_call_id: 'c2' }),
+      ...answered(700_000),
+    ])
+    expect(plugin.tree()).toBe(text`
+      agent OK
+        llm.qwen3 OK
+          approval.rm UNSET (incomplete: orphaned)
+          tool.terminal OK
+          tool.terminal OK
+    `)
+  })
+
+  test('a delegation whose child never shows ends although the turn lives', () => {
+    const plugin = told([
+      ...began(),
+      delegated(100),
+      ...used(300_000, { tool_call_id: 'c1' }),
+      ...used(TTL + 101, { tool_call_id: 'c2' }),
+      ...answered(700_000),
+    ])
+    expect(plugin.tree()).toContain('subagent.researcher UNSET (incomplete: orphaned)')
+    expect(plugin.stats().spansOpen).toBe(0)
+  })
+
+  test('a delegation that has outlived its turn does not live for ever', () => {
+    const plugin = told([...began(), delegated(100), ...answered(200), stranger(100 + TTL + 1)])
+    expect(plugin.stats()).toMatchObject({ spansOpen: 1, turnsOpen: 1 })
+  })
+})
+
+describe('live', () => {
+  beforeEach(() => {
+    vi.useFakeTimers({ now: START_AT })
+  })
+  afterEach(() => {
+    vi.useRealTimers()
+  })
+
+  const STORY: Step[] = [
+    ...began(),
+    ...asked(100),
+    ...used(250).slice(0, 1),
+    stranger(TTL + 1000),
+    ...used(TTL + 2000, { session_id: `stranger-${TTL + 1000}`, turn_id: undefined }),
+  ]
+
+  test('a replay sweeps as the live run did', async () => {
+    const live = createLivePlugin()
+    for (const [at, hook, payload] of STORY) {
+      vi.setSystemTime(START_AT + at)
+      live.on(hook, payload, { at: START_AT + at })
+    }
+    vi.setSystemTime(START_AT + 9 * TTL)
+    const replay = told(STORY)
+    expect(replay.tree()).toBe(live.tree())
+    expect(replay.spans().map(span => [span.name, span.startAt, span.endAt])).toEqual(
+      live.spans().map(span => [span.name, span.startAt, span.endAt]),
+    )
+    await live.shutdown()
+  })
+
+  test('an idle process is swept by the clock, with the times of the records', async () => {
+    const live = createLivePlugin()
+    for (const [at, hook, payload] of began()) live.on(hook, payload, { at: START_AT + at })
+    vi.advanceTimersByTime(TTL / 2)
+    expect(live.stats().turnsOpen).toBe(1)
+    vi.advanceTimersByTime(TTL)
+    expect(live.tree()).toBe('agent OK (incomplete: orphaned)\n  llm.qwen3 UNSET (incomplete: orphaned)')
+    expect(live.spans().map(span => span.endAt)).toEqual([START_AT + 20, START_AT + 20])
+    await live.shutdown()
+    expect(vi.getTimerCount()).toBe(0)
+  })
+
+  test('a replay of old records does not age while it runs', () => {
+    const plugin = told(began())
+    vi.advanceTimersByTime(10 * TTL)
+    feedSteps(plugin, answered(500))
+    expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
+  })
+
+  test('a backend that hangs holds the end of a session no longer than it may', async () => {
+    const live = createLivePlugin({ force_flush_wait_ms: 1500 }, { flush: () => new Promise(() => undefined) })
+    live.on('on_session_start', { session_id: 's1' })
+    const waiting = live.on('on_session_end', { session_id: 's1', completed: true })
+    const resolved = vi.fn()
+    waiting?.then(resolved)
+    await vi.advanceTimersByTimeAsync(1499)
+    expect(resolved).not.toHaveBeenCalled()
+    await vi.advanceTimersByTimeAsync(1)
+    expect(resolved).toHaveBeenCalledOnce()
+    await live.shutdown()
+  })
+})

@@ -1,0 +1,41 @@
+import { resolveConfig } from '../../src/config/resolve.ts'
+import { createMemoryPipeline } from '../../src/pipeline/memory.ts'
+import { readExportLine, type StoredSpan } from '../../src/viewer/stored-span.ts'
+import { buildForest } from '../../src/viewer/trace-forest.ts'
+import { outline } from '../../src/viewer/tree-outline.ts'
+import { assemble, outletsOf } from '../../src/wiring/create-plugin.ts'
+import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
+import type { Plugin, PluginOptions } from '../../src/wiring/plugin.ts'
+import { pipelineSettings } from '../../src/wiring/settings.ts'
+
+export interface LivePlugin extends Plugin {
+  spans(): StoredSpan[]
+  tree(): string
+}
+
+interface Surroundings {
+  readonly env?: Readonly<Record<string, string>>
+  /** What sending takes. Default: nothing. */
+  readonly flush?: () => Promise<void>
+}
+
+/** A plugin as a host has it (the clock sweeps, the environment counts), but for that its spans stay in memory. */
+export function createLivePlugin(options: PluginOptions = {}, { env = {}, flush }: Surroundings = {}): LivePlugin {
+  const { host, ...code } = options
+  const { config } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
+  const pipeline = createMemoryPipeline(
+    pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent'),
+  )
+  const outlets = outletsOf(flush === undefined ? pipeline : { ...pipeline, flush })
+  const surroundings = { env, home: '/nonexistent', isReplay: false }
+  const plugin = assemble(host ?? '', config, outlets, surroundings, createDiagnostics(undefined))
+  const spans = (): StoredSpan[] => pipeline.lines().flatMap(readExportLine)
+  return {
+    ...plugin,
+    spans,
+    tree: () =>
+      buildForest(spans())
+        .map(tree => outline(tree))
+        .join('\n\n'),
+  }
+}
