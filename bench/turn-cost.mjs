@@ -23,7 +23,7 @@ function recordedTurn() {
   const draw = drawOf(resolveConfig({ env: {}, home: '/nonexistent' }).config, () => {})
   const ends = records.filter(({ hook }) => HOOK_PLAN[hook].phase === 'end' && hook !== 'on_session_end')
   const points = ends.flatMap(({ hook, payload, meta }) =>
-    HOOK_PLAN[hook].definition.measure({ hook, payload, at: meta.at }, draw, { startAt: meta.at - 100, start: payload, durationMillis: 100 }),
+    HOOK_PLAN[hook].definition.measure({ hook, payload, at: meta.at, facts: {} }, draw, { startAt: meta.at - 100, start: payload, durationMillis: 100 }),
   )
   points.push({ instrument: 'sessions', value: 1, labels: { kind: 'session', final_status: 'completed' } })
   points.push({ instrument: 'turnDuration', value: 14.6, labels: { kind: 'session', final_status: 'completed' } })

@@ -24,3 +24,12 @@ export function isEndOf(open: OpenSpan, payload: { readonly retry_count?: number
   const started = numberOf((open.start as ApiStart | undefined)?.retry_count)
   return said === undefined || started === undefined || said === started
 }
+
+/** Whether an end tells of an attempt before the one that is remembered, whose own end has been told already. */
+export function isOfEarlierAttempt(
+  payload: { readonly retry_count?: number },
+  { attempt }: { readonly attempt: number },
+): boolean {
+  const said = numberOf(payload.retry_count)
+  return said !== undefined && said < attempt
+}

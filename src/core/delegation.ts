@@ -1,6 +1,6 @@
 import type { SubagentStart, SubagentStop } from '../contract/index.ts'
+import { idOf } from '../spans/foreign.ts'
 import { BoundedMap } from './bounded-map.ts'
-import { idOf } from './record-ids.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 
 /** A child agent that was delegated to, from `subagent_start` until its own turn is over. */

@@ -4,7 +4,7 @@ import { finalStatusOf } from '../spans/session.ts'
 import { skill } from '../spans/skill.ts'
 import { type SkillEvidence, skillOf } from '../spans/skill-evidence.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
-import { isEndOf } from './api-attempts.ts'
+import { isEndOf, isOfEarlierAttempt } from './api-attempts.ts'
 import type { HookStarts } from './hook-starts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
@@ -78,7 +78,7 @@ export class HookEnds {
     if (open !== undefined) return this.#end(open, incoming)
     const mark = this.#markOf(turn, definition, key, incoming)
     if (mark === undefined) return this.#withoutStart(definition, key, turn, incoming)
-    if (mark.ended.byHost) return 'duplicate'
+    if (mark.ended.byHost || isOfEarlierAttempt(fired.payload, mark.ended)) return 'duplicate'
     // We ended the span before its host did: what it says now can only be counted.
     this.#parts.tracker.countOnly(definition, fired, turn, true)
     mark.of.set(slot(definition, key), { ...mark.ended, byHost: true })
@@ -97,9 +97,9 @@ export class HookEnds {
 
   #find(turn: Turn | undefined, definition: AnyDefinition, key: string, incoming: Incoming): OpenSpan | undefined {
     const { tracker } = this.#parts
-    const { fired, ids } = incoming
+    const { ids } = incoming
     const fits = (open: OpenSpan | undefined): OpenSpan | undefined =>
-      open !== undefined && (open.kind !== 'api' || isEndOf(open, fired.payload)) ? open : undefined
+      open === undefined || this.#isEndOfAnother(open, incoming) ? undefined : open
     const found = turn && fits(tracker.find(turn, definition, key))
     if (found !== undefined || ids.turnId !== undefined) return found
     // Some hosts leave the turn id out of an end: it may belong to another open turn of the session, or to none.
@@ -111,11 +111,22 @@ export class HookEnds {
     return undefined
   }
 
+  /** The end of an attempt, or of a call with the same id, that came and went before this one started. */
+  #isEndOfAnother(open: OpenSpan, { fired, isExplicit }: Incoming): boolean {
+    if (open.kind === 'api' && !isEndOf(open, fired.payload)) return true
+    const isBefore = isExplicit && open.startIsExplicit && fired.at < open.startAt
+    return isBefore && open.turn.ended.has(open.key)
+  }
+
   /** What is remembered of a span that has ended already, in an open turn or in one that is over. */
   #markOf(turn: Turn | undefined, definition: AnyDefinition, key: string, incoming: Incoming): Remembered | undefined {
     const { registry } = this.#parts
     const { fired, ids, host, isExplicit } = incoming
-    const of = (turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false)?.memory ?? registry.knownSession(host, ids)?.looseMemory)?.ended
+    const of = (
+      turn ??
+      registry.findEnded(host, ids, LATER_THAN_NOTHING, false)?.memory ??
+      registry.knownSession(host, ids)?.looseMemory
+    )?.ended
     const ended = of?.get(slot(definition, key))
     if (of === undefined || ended === undefined) return undefined
     const isSame = !isQueued(key) || (isExplicit && fired.at === ended.endAt)
@@ -136,7 +147,10 @@ export class HookEnds {
     const canDraw = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval'
     if (canDraw && (duration !== undefined || isFailure)) {
       const start = { at: fired.at - (duration ?? 0), isComputed: duration !== undefined }
-      const home = turn ?? this.#homeOfLate(incoming) ?? (isTool ? this.#starts.turnFor(definition, incoming, start.at) : undefined)
+      const home =
+        turn ??
+        this.#homeOfLate(incoming) ??
+        (isTool ? this.#starts.turnFor(definition, incoming, start.at) : undefined)
       if (home !== undefined) return this.#drawRetroactive(home, definition, key, start, incoming)
       if (isFailure) return this.#drawRetroactive(this.#standAlone(incoming), definition, key, start, incoming)
     }
@@ -183,7 +197,8 @@ export class HookEnds {
   /** A repeat of an end that only counted must not count again. */
   #mark(turn: Turn, definition: AnyDefinition, key: string, at: number): void {
     const context = turn.root?.span.spanContext()
-    if (context !== undefined) turn.ended.set(slot(definition, key), { context, startAt: at, endAt: at, attempt: 0, byHost: true })
+    if (context !== undefined)
+      turn.ended.set(slot(definition, key), { context, startAt: at, endAt: at, attempt: 0, byHost: true })
   }
 
   /** A tool that loaded a skill opens a window that lasts as long as the turn. */
@@ -193,12 +208,17 @@ export class HookEnds {
     if (!options.skillSpans || turn.root === undefined || turn.over) return
     const evidence = guard.run(fired.hook, () => this.#loadedSkill(open, { fired }), undefined)
     if (evidence === undefined || tracker.find(turn, skill, evidence.name) !== undefined) return
-    tracker.start(turn, skill, { ...fired, facts: {}, payload: evidence as unknown as Readonly<Record<string, unknown>> }, {
-      key: evidence.name,
-      parent: parentOf(turn, skill, {}, options.delegatingTools),
-      startAt: fired.at,
-      isExplicit: false,
-    })
+    tracker.start(
+      turn,
+      skill,
+      { ...fired, facts: {}, payload: evidence as unknown as Readonly<Record<string, unknown>> },
+      {
+        key: evidence.name,
+        parent: parentOf(turn, skill, {}, options.delegatingTools),
+        startAt: fired.at,
+        isExplicit: false,
+      },
+    )
   }
 
   #loadedSkill(open: OpenSpan, { fired }: Pick<Incoming, 'fired'>): SkillEvidence | undefined {

@@ -3,8 +3,8 @@ import type { AnyDefinition } from '../spans/index.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
 import type { SpanAttributes } from '../spans/span-definition.ts'
 import { nextAttempt } from './api-attempts.ts'
-import type { CoreParts, Incoming } from './parts.ts'
 import { parentOf } from './parents.ts'
+import type { CoreParts, Incoming } from './parts.ts'
 import { isQueued, slot } from './span-tracker.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import { rememberedAttributes, rotatedIdentity } from './turn-identity.ts'
@@ -68,7 +68,8 @@ export class HookStarts {
     if (turn !== undefined) return turn
     const session = registry.session(host, ids)
     // A side call that names no turn, between the turns, is nobody's work: it must not look like a turn of its own.
-    if (definition.kind === 'auxiliary' && ids.turnId === undefined) return lifecycle.openRootless(session, ids, fired, undefined)
+    if (definition.kind === 'auxiliary' && ids.turnId === undefined)
+      return lifecycle.openRootless(session, ids, fired, undefined)
     const how = { isSide: session.main !== undefined, ...(startAt === undefined ? {} : { startAt }) }
     return lifecycle.open(session, ids, ambiguousWithoutId(incoming), how)
   }
@@ -115,7 +116,8 @@ export class HookStarts {
     if (open === undefined && ended === undefined) return false
     const retry = Number(fired.payload['retry_count'])
     if (open !== undefined) {
-      return open.startIsExplicit && open.startAt === fired.at && !(retry > open.attempt)
+      // One that began before what is open now comes late, and must not put an end to it.
+      return open.startIsExplicit && fired.at <= open.startAt && !(retry > open.attempt)
     }
     if (ended === undefined || retry > ended.attempt) return false
     return fired.at === ended.startAt || fired.at < ended.endAt
@@ -134,7 +136,10 @@ export class HookStarts {
     if (child?.root === undefined || child === open.turn) return
     delegation.childSeen = true
     const { link } = options.draw.names.own
-    child.root.span.addLink?.({ context: open.span.spanContext(), attributes: link === '' ? {} : { [link]: 'delegation' } })
+    child.root.span.addLink?.({
+      context: open.span.spanContext(),
+      attributes: link === '' ? {} : { [link]: 'delegation' },
+    })
   }
 
   #late(incoming: Incoming, begins: boolean): Turn | undefined {
@@ -143,7 +148,9 @@ export class HookStarts {
     const ended = registry.findEnded(host, ids, fired.at, begins)
     if (ended === undefined) return undefined
     const open = registry.find(host, ids, begins)
-    return open?.root === undefined && open !== undefined ? open : lifecycle.openRootless(ended.session, ids, fired, ended)
+    return open?.root === undefined && open !== undefined
+      ? open
+      : lifecycle.openRootless(ended.session, ids, fired, ended)
   }
 
   /** The open turn that a record which begins a turn belongs to; late and loose spans are none. */

@@ -1,3 +1,5 @@
+import { CLOSED_LABELS } from '../semconv/index.ts'
+
 /** Value that stands in for those beyond the limit. */
 export const OTHER = 'other'
 
@@ -26,7 +28,7 @@ export class LabelLimit {
   }
 
   #admits(key: string, value: string): boolean {
-    if (this.#limit === 0) return true
+    if (this.#limit === 0 || CLOSED_LABELS.has(key)) return true
     let seen = this.#seen.get(key)
     if (seen === undefined) {
       seen = new Set()

@@ -1,8 +1,8 @@
 import type { Meter, SpanContext, Tracer } from '@opentelemetry/api'
+import type { MetricKey } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Gauge } from './instruments.ts'
 import type { Report } from './report.ts'
-import type { MetricKey } from '../semconv/index.ts'
 
 /** The slice of the configuration that the core sees, resolved, and the outside that it needs. */
 export interface CoreOptions {

@@ -1,8 +1,7 @@
 import type { Context } from '@opentelemetry/api'
 import type { Identity } from '../contract/index.ts'
-import { textOf } from '../spans/foreign.ts'
+import { idOf, textOf } from '../spans/foreign.ts'
 import type { AnyDefinition } from '../spans/index.ts'
-import { idOf } from './record-ids.ts'
 import { contextOf, contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
 
 /** A tool belongs to the request that asked for it, which has often ended by the time the tool runs. */
@@ -25,7 +24,8 @@ function delegatingTool(turn: Turn, payload: Identity, delegatingTools: Readonly
   const named = gatedTool(turn, payload)
   if (named !== undefined) return named
   const candidates = turn.stack.all(open => {
-    const name = open.kind === 'tool' ? textOf((open.start as { tool_name?: unknown } | undefined)?.tool_name) : undefined
+    const name =
+      open.kind === 'tool' ? textOf((open.start as { tool_name?: unknown } | undefined)?.tool_name) : undefined
     return name !== undefined && delegatingTools.has(name.toLowerCase())
   })
   return candidates.length === 1 ? candidates[0] : undefined

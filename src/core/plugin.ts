@@ -1,6 +1,7 @@
 import type { HookMeta, HookName, HookResult } from '../contract/index.ts'
 import { isHookName } from '../contract/index.ts'
 import { LABEL } from '../semconv/index.ts'
+import { idOf } from '../spans/foreign.ts'
 import { HOOK_PLAN } from '../spans/index.ts'
 import type { Fired } from '../spans/span-definition.ts'
 import { BoundedMap } from './bounded-map.ts'
@@ -13,7 +14,7 @@ import { Instruments } from './instruments.ts'
 import type { CoreOptions } from './options.ts'
 import { OrphanSweep } from './orphan-sweep.ts'
 import type { CoreParts, Incoming } from './parts.ts'
-import { idOf, idsOf } from './record-ids.ts'
+import { idsOf } from './record-ids.ts'
 import { SessionChanges } from './session-changes.ts'
 import { plausibleAt } from './span-times.ts'
 import { SpanTracker } from './span-tracker.ts'
@@ -153,10 +154,14 @@ export class Core {
     }
     if (phase === 'start') {
       if (definition.kind === 'session') return this.#starts.session(incoming)
-      return definition.kind === 'llm' ? this.#starts.turn(definition, incoming) : this.#starts.span(definition, incoming)
+      return definition.kind === 'llm'
+        ? this.#starts.turn(definition, incoming)
+        : this.#starts.span(definition, incoming)
     }
     if (definition.kind === 'session') return this.#ends.session(incoming)
-    return definition.kind === 'subagent' ? this.#ends.subagent(definition, incoming) : this.#ends.span(definition, incoming)
+    return definition.kind === 'subagent'
+      ? this.#ends.subagent(definition, incoming)
+      : this.#ends.span(definition, incoming)
   }
 
   #isRedelivered(meta: HookMeta | undefined): boolean {
@@ -208,11 +213,15 @@ export class Core {
 
   #createInstruments(): Instruments {
     const { meter, namespace, emitGenAiMetrics: emitGenAi, metricsLabelLimit: labelLimit, gauges } = this.#options
-    return new Instruments(meter, { namespace, emitGenAi, labelLimit }, {
-      spansOpen: result => result.observe(this.#parts.tracker.openCount),
-      turnsOpen: result => result.observe(this.#parts.registry.openCount),
-      ...gauges,
-    })
+    return new Instruments(
+      meter,
+      { namespace, emitGenAi, labelLimit },
+      {
+        spansOpen: result => result.observe(this.#parts.tracker.openCount),
+        turnsOpen: result => result.observe(this.#parts.registry.openCount),
+        ...gauges,
+      },
+    )
   }
 
   #assemble(): CoreParts {

@@ -1,4 +1,5 @@
 import type { HookName } from '../contract/index.ts'
+import { idOf } from '../spans/foreign.ts'
 
 /** The ids of a record that can name its turn; undefined where absent, blank or no id at all. */
 export interface RecordIds {
@@ -7,14 +8,6 @@ export interface RecordIds {
   readonly taskId: string | undefined
   readonly apiRequestId: string | undefined
   readonly toolCallId: string | undefined
-}
-
-/** Ids are kept as keys: a host that puts a document into one must not make us keep the document. */
-const KEY_LIMIT = 512
-
-export function idOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value.length > KEY_LIMIT ? value.slice(0, KEY_LIMIT) : value
-  return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined
 }
 
 /** A delegation is told in the parent's terms: its ids are the parent's. */

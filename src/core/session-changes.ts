@@ -1,8 +1,14 @@
-import type { FinalStatus, HookResult, SessionReset, TransformLlmOutput, TransformToolResult } from '../contract/index.ts'
-import { peek } from '../spans/foreign.ts'
+import type {
+  FinalStatus,
+  HookResult,
+  SessionReset,
+  TransformLlmOutput,
+  TransformToolResult,
+} from '../contract/index.ts'
+import { idOf, peek } from '../spans/foreign.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { CoreParts, Incoming } from './parts.ts'
-import { idOf, type RecordIds } from './record-ids.ts'
+import type { RecordIds } from './record-ids.ts'
 import type { Session, Turn } from './turn.ts'
 
 /** Torn-down sessions whose successor may still be told. */
@@ -34,11 +40,14 @@ export class SessionChanges {
     const { fired, host } = incoming
     const payload = fired.payload as SessionReset
     const newId = idOf(payload.new_session_id) ?? idOf(payload.session_id)
-    const said = idOf(payload.old_session_id) ?? (newId === idOf(payload.session_id) ? undefined : idOf(payload.session_id))
+    const said =
+      idOf(payload.old_session_id) ?? (newId === idOf(payload.session_id) ? undefined : idOf(payload.session_id))
     const old = said === undefined ? undefined : registry.knownSession(host, named(said))
     if (old !== undefined) this.#tearDown(old, incoming, 'reset')
     const predecessor =
-      said === undefined ? this.#lastFinalized.get(host) : (this.#finalized.get(`${host}\u0000${said}`) ?? this.#unknown(said))
+      said === undefined
+        ? this.#lastFinalized.get(host)
+        : (this.#finalized.get(`${host}\u0000${said}`) ?? this.#unknown(said))
     if (newId === undefined || predecessor === undefined || newId === said) return old === undefined ? 'ignored' : 'ok'
     registry.session(host, named(newId)).previous = predecessor
     return 'ok'

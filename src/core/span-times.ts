@@ -28,7 +28,9 @@ export function endTime(kind: SpanKindName, { at, payload }: Fired<Payload>, sta
 
 /** How long the host says it took, in milliseconds. */
 export function saidDuration(kind: SpanKindName, payload: Payload): number | undefined {
-  const said = isRequest(kind) ? (numberOf(payload['api_duration']) ?? Number.NaN) * 1000 : numberOf(payload['duration_ms'])
+  const said = isRequest(kind)
+    ? (numberOf(payload['api_duration']) ?? Number.NaN) * 1000
+    : numberOf(payload['duration_ms'])
   return said !== undefined && said >= 0 && said < LATEST ? said : undefined
 }
 

@@ -8,8 +8,8 @@ import { QUEUED_KEY_PREFIX } from '../spans/tool.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
 import { endTime, measuredDuration, saidDuration } from './span-times.ts'
-import { foldEnd } from './turn-summary.ts'
 import type { EndedMark, OpenSpan, Turn } from './turn.ts'
+import { foldEnd } from './turn-summary.ts'
 
 export interface TrackerOptions {
   readonly tracer: Tracer

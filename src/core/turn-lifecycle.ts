@@ -1,11 +1,12 @@
 import { type Context, type Link, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api'
 import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart } from '../contract/index.ts'
+import { idOf } from '../spans/foreign.ts'
 import { session as sessionDefinition, type TurnEnd } from '../spans/session.ts'
 import type { Fired, SpanAttributes } from '../spans/span-definition.ts'
 import type { DelegationRegistry } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
 import type { OrphanSweep } from './orphan-sweep.ts'
-import { idOf, type RecordIds } from './record-ids.ts'
+import type { RecordIds } from './record-ids.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { parseTraceparent } from './traceparent.ts'
 import {
@@ -154,7 +155,13 @@ export class TurnLifecycle {
   #endDescendants(turn: Turn, over: TurnOver): void {
     const { tracker, delegations, spanSweep } = this.#parts
     for (const open of turn.stack.all(open => open !== turn.root)) {
-      if (open.kind === 'skill') tracker.end(open, { hook: 'on_session_end', at: over.at, payload: { finalStatus: over.finalStatus }, facts: {} })
+      if (open.kind === 'skill')
+        tracker.end(open, {
+          hook: 'on_session_end',
+          at: over.at,
+          payload: { finalStatus: over.finalStatus },
+          facts: {},
+        })
       else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && delegations.outlivesTurn(open)) continue
       else {
         spanSweep.forget(open)
@@ -177,7 +184,12 @@ export class TurnLifecycle {
     if (!turn.session.started) tracker.setAttributes(root, { [options.draw.names.own.sessionSynthesized]: true })
     tracker.end(
       root,
-      { hook: 'on_session_end', at: over.at, payload: payload as unknown as Readonly<Record<string, unknown>>, facts: {} },
+      {
+        hook: 'on_session_end',
+        at: over.at,
+        payload: payload as unknown as Readonly<Record<string, unknown>>,
+        facts: {},
+      },
       {
         ...(over.root === undefined ? {} : { incomplete: over.root }),
         status: over.rootStatus ?? 'drawn',
@@ -196,7 +208,10 @@ export class TurnLifecycle {
       const anchor = contextOfSpan(context)
       const memory = { ended, attempts, seeds, seed }
       const closedAt = over.at + (over.finalStatus === 'timed_out' ? this.#parts.options.rootSpanTtlMillis : 0)
-      registry.retain({ session, turnId, anchor, memory, identity, number, delegation, endAt: over.at, closedAt })
+      registry.retain({ session, turnId, anchor, memory, identity, number, delegation, endAt: over.at, closedAt }, [
+        session,
+        ...turn.sharedWith,
+      ])
     }
     if (turn.delegation === undefined) return
     const parent = turn.delegation.open.turn
@@ -238,7 +253,8 @@ export class TurnLifecycle {
       links.push({ context: remote, attributes: attributes('parent') })
     }
     const parentId = idOf(payload.parent_session_id)
-    const parent = parentId === undefined ? undefined : registry.knownSession(session.host, { sessionId: parentId } as RecordIds)
+    const parent =
+      parentId === undefined ? undefined : registry.knownSession(session.host, { sessionId: parentId } as RecordIds)
     const parentRoot = parent?.main?.root?.span.spanContext()
     if (parentRoot !== undefined) links.push({ context: parentRoot, attributes: attributes('parent') })
     return links
@@ -263,6 +279,11 @@ export class TurnLifecycle {
     if (registry.openCount <= OPEN_TURNS_LIMIT) return
     const oldest = turnSweep.oldest()
     if (oldest === undefined || oldest === newest) return
-    this.finish(oldest, { at: Math.min(at, oldest.activityAt), finalStatus: 'timed_out', descendants: 'orphaned', root: 'orphaned' })
+    this.finish(oldest, {
+      at: Math.min(at, oldest.activityAt),
+      finalStatus: 'timed_out',
+      descendants: 'orphaned',
+      root: 'orphaned',
+    })
   }
 }

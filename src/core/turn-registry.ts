@@ -102,6 +102,8 @@ export class TurnRegistry {
     if (ids.sessionId === undefined) return this.#findWithoutSession(host, ids, session)
     const own = session && this.#findInSession(session, ids, true)
     if (own !== undefined || ids.turnId === undefined || begins) return own
+    // A turn of its own that is over is what a late record means, however another session names its turns.
+    if (session !== undefined && this.#ended.has(this.#endedKey(session, ids.turnId))) return undefined
     return this.#findRotated(host, ids)
   }
 
@@ -151,17 +153,21 @@ export class TurnRegistry {
     if (turn.turnId !== undefined) this.#unindex(this.#byTurnId, joint(host, turn.turnId), turn)
   }
 
-  retain(ended: EndedTurn): void {
-    const key = this.#endedKey(ended.session, ended.turnId ?? `#${ended.number}`)
-    this.#ended.set(key, ended)
+  /** @param holders the sessions whose late records may name it: its own, and those that it rotated into */
+  retain(ended: EndedTurn, holders: Iterable<Session>): void {
+    for (const session of holders) {
+      const key = this.#endedKey(session, ended.turnId ?? `#${ended.number}`)
+      this.#ended.set(key, ended)
+      session.lastEndedKey = key
+    }
     this.#endedUntil = Math.min(this.#endedUntil, ended.closedAt)
-    ended.session.lastEndedKey = key
   }
 
   /** An approval may name its turn and no session. */
   #endedNamed(host: string, turnId: string): EndedTurn | undefined {
-    const named = [...this.#ended.values()].filter(ended => ended.turnId === turnId && ended.session.host === host)
-    return named.length === 1 ? named[0] : undefined
+    const all = [...this.#ended.values()].filter(ended => ended.turnId === turnId && ended.session.host === host)
+    const [named, ...others] = new Set(all)
+    return others.length === 0 ? named : undefined
   }
 
   /** Late records are waited for as long as silent turns are. */

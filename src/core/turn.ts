@@ -67,7 +67,7 @@ export interface Turn {
   readonly totals: TurnTotals
   /** Attempts per api request, to number those that hosts do not. */
   readonly attempts: Map<string, number>
-  /** What deterministic ids of the turn are derived from: the turn's own identity. */
+  /** What deterministic ids of the turn are derived from: its session, its id and when it began. */
   readonly seed: string
   /** Spans per seed, so that deterministic ids stay distinct. */
   readonly seeds: Map<string, number>
@@ -112,8 +112,7 @@ export interface Session {
 export type TurnMemory = Pick<Turn, 'ended' | 'attempts' | 'seeds' | 'seed'>
 
 /** A finished turn whose late records still find their trace. */
-export interface EndedTurn
-  extends Pick<Turn, 'session' | 'turnId' | 'identity' | 'number' | 'delegation' | 'anchor'> {
+export interface EndedTurn extends Pick<Turn, 'session' | 'turnId' | 'identity' | 'number' | 'delegation' | 'anchor'> {
   readonly memory: TurnMemory
   readonly endAt: number
   /** When it was known to be over, which for a silent turn is long after its end. */
@@ -148,20 +147,27 @@ export function newSession(key: string, host: string, id: string | undefined): S
   }
 }
 
-export type TurnSeed = Pick<Turn, 'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'agentName' | 'delegation'> &
-  Partial<Pick<Turn, 'anchor'>> & { readonly memory?: TurnMemory | undefined; readonly at: number; readonly seenAt: number }
+export type TurnSeed = Pick<
+  Turn,
+  'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'agentName' | 'delegation'
+> &
+  Partial<Pick<Turn, 'anchor'>> & {
+    readonly memory?: TurnMemory | undefined
+    readonly at: number
+    readonly seenAt: number
+  }
 
-export function newMemory(session: Session, turnId: string | undefined, number: number): TurnMemory {
+export function newMemory(session: Session, turnId: string | undefined, at: number): TurnMemory {
   return {
     ended: new BoundedMap(ENDED_MARKS_LIMIT),
     attempts: new Map(),
     seeds: new Map(),
-    seed: `${session.host}\u0000${session.key}\u0000${turnId ?? `#${number}`}`,
+    seed: `${session.host}\u0000${session.key}\u0000${turnId ?? ''}\u0000${at}`,
   }
 }
 
 export function newTurn(seed: TurnSeed): Turn {
-  const memory = seed.memory ?? newMemory(seed.session, seed.turnId, seed.number)
+  const memory = seed.memory ?? newMemory(seed.session, seed.turnId, seed.at)
   return {
     ...memory,
     host: seed.session.host,

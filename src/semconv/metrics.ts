@@ -55,3 +55,18 @@ export const LABEL = {
   backend: 'backend',
   tokenType: 'gen_ai.token.type',
 } as const
+
+/** Labels whose values we make ourselves, from closed vocabularies: no limit may turn one of them into `other`. */
+export const CLOSED_LABELS: ReadonlySet<string> = new Set([
+  LABEL.finalStatus,
+  LABEL.statusClass,
+  LABEL.retryable,
+  LABEL.status,
+  LABEL.source,
+  LABEL.hook,
+  LABEL.result,
+  LABEL.reason,
+  LABEL.backend,
+  LABEL.tokenType,
+  'gen_ai.operation.name',
+])

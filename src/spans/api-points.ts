@@ -62,11 +62,7 @@ export function apiPoints(fired: Fired<ApiEnd>, draw: Draw, ended: EndedSpan<Api
   return points
 }
 
-export function apiErrorPoints(
-  fired: Fired<ApiEnd & ApiError>,
-  draw: Draw,
-  ended: EndedSpan<ApiStart>,
-): MetricPoint[] {
+export function apiErrorPoints(fired: Fired<ApiEnd & ApiError>, draw: Draw, ended: EndedSpan<ApiStart>): MetricPoint[] {
   const { payload } = fired
   const labels = labelsOf(payload, draw, ended)
   const errorType = apiErrorType(payload, draw)

@@ -6,7 +6,7 @@ import { apiErrorType, millis, timeToFirstChunk } from './api-facts.ts'
 import { apiErrorPoints, apiPoints } from './api-points.ts'
 import { literal } from './capture.ts'
 import { errorFacts } from './error-facts.ts'
-import { booleanOf, numberOf, textOf } from './foreign.ts'
+import { booleanOf, idOf, numberOf } from './foreign.ts'
 import { modelProvider } from './model-provider.ts'
 import { requestModel, requestParameters } from './request-parameters.ts'
 import { serverAddress } from './server-address.ts'
@@ -67,11 +67,7 @@ function durationAttributes(payload: End, draw: Draw): SpanAttributes {
   return { [draw.names.own.httpDurationMs]: duration, [draw.names.own.llmResponseDurationMs]: duration }
 }
 
-export function responseAttributes(
-  fired: Fired<End>,
-  draw: Draw,
-  opened: OpenedSpan<ApiStart>,
-): SpanAttributes {
+export function responseAttributes(fired: Fired<End>, draw: Draw, opened: OpenedSpan<ApiStart>): SpanAttributes {
   const { own, genAi, inference } = draw.names
   const { payload } = fired
   const { id } = draw.capture
@@ -120,10 +116,10 @@ export const api: SpanDefinition<ApiStart, End> = {
   spanKind: SpanKind.CLIENT,
   parents: ['llm'],
   key(payload) {
-    const request = textOf(payload.api_request_id)
+    const request = idOf(payload.api_request_id)
     if (request !== undefined) return request
     const call = numberOf(payload.api_call_count)
-    return call === undefined ? `task ${textOf(payload.task_id) ?? ''}` : `call ${call}`
+    return call === undefined ? `task ${idOf(payload.task_id) ?? ''}` : `call ${call}`
   },
   name(payload, draw) {
     const model = draw.capture.id(requestModel(payload))

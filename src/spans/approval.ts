@@ -2,7 +2,7 @@ import { SpanKind } from '@opentelemetry/api'
 import { type ApprovalRequest, type ApprovalResponse, GRANTING_CHOICES } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { literal } from './capture.ts'
-import { elementsOf, textOf } from './foreign.ts'
+import { elementsOf, idOf, textOf } from './foreign.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
 const PATTERNS_LIMIT = 16
@@ -18,7 +18,7 @@ export const approval: SpanDefinition<ApprovalRequest, ApprovalResponse> = {
   kind: 'approval',
   spanKind: SpanKind.INTERNAL,
   parents: ['api', 'llm'],
-  key: payload => textOf(payload.tool_call_id) ?? `pattern ${textOf(payload.pattern_key) ?? ''}`,
+  key: payload => idOf(payload.tool_call_id) ?? `pattern ${textOf(payload.pattern_key) ?? ''}`,
   name(payload, draw) {
     const pattern = draw.capture.id(payload.pattern_key)
     const joint = draw.spanNames === 'semconv' ? ' ' : '.'
@@ -27,7 +27,9 @@ export const approval: SpanDefinition<ApprovalRequest, ApprovalResponse> = {
   start({ payload }, draw) {
     const { own, genAi, inference } = draw.names
     const { id, snippet } = draw.capture
-    const patterns = elementsOf(payload.pattern_keys, PATTERNS_LIMIT).map(id).filter(key => key !== undefined)
+    const patterns = elementsOf(payload.pattern_keys, PATTERNS_LIMIT)
+      .map(id)
+      .filter(key => key !== undefined)
     return {
       [inference.spanKind]: literal(OPENINFERENCE_KIND.chain),
       [own.approvalPatternKey]: id(payload.pattern_key),

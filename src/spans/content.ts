@@ -98,8 +98,10 @@ class CapturePolicy implements Capture {
   }
 
   errorText(value: unknown): SafeText | undefined {
-    const message = textOf(value) ?? textOf(peek(value, 'message')) ?? textOf(peek(value, 'name'))
-    return this.snippet(message ?? value)
+    const message = peek(value, 'message')
+    // Of an error without a message there is its name.
+    const said = textOf(message) ?? (message === '' ? textOf(peek(value, 'name')) : undefined)
+    return this.snippet(said ?? value)
   }
 
   history(messages: unknown): CapturedContent | undefined {

@@ -18,6 +18,15 @@ export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
 
+/** Ids are kept as keys: a host that puts a document into one must not make us keep the document. */
+const KEY_LIMIT = 512
+
+/** An id as a key: text or a number; undefined where absent, blank or no id at all. */
+export function idOf(value: unknown): string | undefined {
+  if (typeof value === 'string') return value === '' ? undefined : value.slice(0, KEY_LIMIT)
+  return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined
+}
+
 /** A finite number, also out of numeric text; booleans, garbage, NaN and infinities are undefined. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined

@@ -2,9 +2,14 @@ import { SpanKind } from '@opentelemetry/api'
 import type { TurnAnswer, TurnStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { literal } from './capture.ts'
-import { modelProvider } from './model-provider.ts'
+import { numberOf, peek } from './foreign.ts'
 import { oneMessage } from './messages.ts'
+import { modelProvider } from './model-provider.ts'
 import type { SpanDefinition } from './span-definition.ts'
+
+function messageCount(history: unknown): number | undefined {
+  return Array.isArray(history) ? numberOf(peek(history, 'length')) : undefined
+}
 
 /** The turn's loop: from the user's message to the final answer. It is neither a request nor a second agent. */
 export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
@@ -35,7 +40,7 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
       [inference.inputValue]: input?.text,
       [inference.inputMimeType]: input?.mimeType,
       [genAi.inputMessages]: oneMessage('user', message),
-      [own.conversationMessageCount]: history === undefined ? undefined : payload.conversation_history?.length,
+      [own.conversationMessageCount]: history === undefined ? undefined : messageCount(payload.conversation_history),
       [own.contentTruncated]: input?.truncated || undefined,
     }
   },

@@ -6,7 +6,6 @@ import { MASK, maskSpans, type SecretFamily } from './secret-span.ts'
 import { PREFIXED_TOKENS, UNSEPARATED_TOKENS } from './secret-tokens.ts'
 
 export { isSecretKey } from './secret-keys.ts'
-export { MASK } from './secret-span.ts'
 
 export interface RedactorOptions {
   /** False: nothing is masked, own patterns included. */

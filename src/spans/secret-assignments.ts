@@ -157,13 +157,14 @@ function isSecretValue(value: string, next: string, found: Assignment): boolean 
 
 /** The sentence's punctuation, and closing brackets that the value did not open, belong to what stands around it. */
 function endOfBare(text: string, start: number): number {
-  let end = endOfMatch(BARE, text, start)
-  while (end > start) {
-    const ending = ')]}>.:'.indexOf(text.charAt(end - 1))
-    const opening = '([{<'.charAt(ending)
-    if (ending === -1 || (opening !== '' && text.slice(start, end).includes(opening))) break
-    end--
-  }
+  const longest = endOfMatch(BARE, text, start)
+  if (longest <= start) return start
+  const value = text.slice(start, longest)
+  // Looked for once: a value can end with any number of brackets.
+  const foreign = ['()', '[]', '{}', '<>'].filter(([opening = '']) => !value.includes(opening)).map(pair => pair[1])
+  const endings = `.:${foreign.join('')}`
+  let end = longest
+  while (end > start && endings.includes(text.charAt(end - 1))) end--
   return end
 }
 

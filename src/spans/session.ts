@@ -49,7 +49,10 @@ export function finalStatusOf(payload: SessionEnd): FinalStatus {
 function errorOf(end: TurnEnd, draw: Draw): SpanError | undefined {
   if (end.finalStatus !== 'failed' && end.finalStatus !== 'incomplete') return undefined
   const reason = draw.capture.id(end.turn_exit_reason) ?? draw.capture.id(end.reason)
-  return { type: end.totals.lastErrorType ?? literal(end.finalStatus), message: reason ?? literal(`turn ${end.finalStatus}`) }
+  return {
+    type: end.totals.lastErrorType ?? literal(end.finalStatus),
+    message: reason ?? literal(`turn ${end.finalStatus}`),
+  }
 }
 
 /** Attributes of the start that a repeated `on_session_start` may still supply. */

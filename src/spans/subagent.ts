@@ -2,7 +2,7 @@ import { SpanKind } from '@opentelemetry/api'
 import { FAILED_SUBAGENT_STATUSES, type SubagentStart, type SubagentStop } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { literal } from './capture.ts'
-import { numberOf, textOf } from './foreign.ts'
+import { idOf, numberOf, textOf } from './foreign.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
 const NO_ROLE = 'none'
@@ -20,7 +20,7 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
   kind: 'subagent',
   spanKind: SpanKind.INTERNAL,
   parents: ['api', 'llm'],
-  key: payload => textOf(payload.child_session_id) ?? textOf(payload.child_subagent_id),
+  key: payload => idOf(payload.child_session_id) ?? idOf(payload.child_subagent_id),
   name(payload, draw) {
     const role = draw.capture.id(payload.child_role)
     const [word, joint] = draw.spanNames === 'semconv' ? ['invoke_agent', ' '] : ['subagent', '.']

@@ -3,7 +3,7 @@ import type { ToolEnd, ToolStart } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { literal, type SafeText } from './capture.ts'
 import { errorFacts } from './error-facts.ts'
-import { numberOf, peek, textOf } from './foreign.ts'
+import { idOf, numberOf, peek, textOf } from './foreign.ts'
 import { perRecord } from './per-record.ts'
 import { skillOf } from './skill-evidence.ts'
 import type { Draw, EndedSpan, Fired, MetricPoint, OpenedSpan, SpanDefinition, SpanError } from './span-definition.ts'
@@ -15,7 +15,7 @@ const UNNAMED = 'unknown'
 const TOOL_ERROR = 'tool_error'
 
 /** Tools without an id pair first in, first out, per name and task; the prefix tells the tracker so. */
-export const QUEUED_KEY_PREFIX = 'queued '
+export const QUEUED_KEY_PREFIX = '\u0000queued '
 
 function firstText(args: unknown, keys: readonly string[]): string | undefined {
   for (const key of keys) {
@@ -74,7 +74,11 @@ function points(fired: Fired<ToolEnd>, draw: Draw, ended: EndedSpan<ToolStart>):
   const skill = skillOf(ended.start ?? fired.payload)
   if (skill !== undefined) {
     const name = draw.capture.id(skill.name) ?? UNNAMED
-    found.push({ instrument: 'skillInferred', value: 1, labels: { [LABEL.skillName]: name, [LABEL.source]: skill.source } })
+    found.push({
+      instrument: 'skillInferred',
+      value: 1,
+      labels: { [LABEL.skillName]: name, [LABEL.source]: skill.source },
+    })
   }
   return found
 }
@@ -85,9 +89,9 @@ export const tool: SpanDefinition<ToolStart, ToolEnd> = {
   spanKind: SpanKind.INTERNAL,
   parents: ['api', 'llm'],
   key(payload) {
-    const call = textOf(payload.tool_call_id)
+    const call = idOf(payload.tool_call_id)
     if (call !== undefined) return call
-    return `${QUEUED_KEY_PREFIX}${textOf(payload.tool_name) ?? ''} ${textOf(payload.task_id) ?? ''}`
+    return `${QUEUED_KEY_PREFIX}${textOf(payload.tool_name) ?? ''} ${idOf(payload.task_id) ?? ''}`
   },
   name(payload, draw) {
     const name = toolName(payload, draw)

@@ -12,7 +12,9 @@ function joined(values: Iterable<SafeText>, separator: string): SafeText | undef
   const text = [...values].join(separator)
   if (text === '') return undefined
   // The parts are safe already, and cutting safe text keeps it safe.
-  return (text.length <= JOINED_LIMIT ? text : `${text.slice(0, JOINED_LIMIT - 3).replace(LONE_HIGH_SURROGATE, '')}...`) as SafeText
+  return (
+    text.length <= JOINED_LIMIT ? text : `${text.slice(0, JOINED_LIMIT - 3).replace(LONE_HIGH_SURROGATE, '')}...`
+  ) as SafeText
 }
 
 const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()

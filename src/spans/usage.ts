@@ -19,14 +19,7 @@ export interface Usage {
 const SPELLINGS = {
   prompt: ['prompt_tokens', 'promptTokens', 'promptTokenCount'],
   input: ['input_tokens', 'inputTokens', 'input'],
-  output: [
-    'output_tokens',
-    'completion_tokens',
-    'outputTokens',
-    'completionTokens',
-    'candidatesTokenCount',
-    'output',
-  ],
+  output: ['output_tokens', 'completion_tokens', 'outputTokens', 'completionTokens', 'candidatesTokenCount', 'output'],
   cacheReadOutside: [
     'cache_read_tokens',
     'cache_read_input_tokens',

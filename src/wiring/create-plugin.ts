@@ -58,7 +58,12 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
 type HandedIn = Partial<Record<'tracerProvider', TracerProvider | undefined>> &
   Partial<Record<'meterProvider', MeterProvider | undefined>>
 
-function openOutlets(handedIn: HandedIn, config: ResolvedConfig, { env, home }: Surroundings, report: Diagnostics): Outlets {
+function openOutlets(
+  handedIn: HandedIn,
+  config: ResolvedConfig,
+  { env, home }: Surroundings,
+  report: Diagnostics,
+): Outlets {
   const { tracerProvider, meterProvider } = handedIn
   if (tracerProvider === undefined && meterProvider === undefined) {
     return outletsOf(createPipeline(pipelineSettings(config, env, home), report))
@@ -123,13 +128,14 @@ async function endAll(core: Core, pipeline: Pipeline | undefined, forgetExit: ()
 }
 
 function facade(core: Core, pipeline: Pipeline | undefined, host: string, shutdown: () => Promise<void>): Plugin {
-  const on = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined => core.on(hook, payload, meta)
+  const on = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
+    core.on(hook, payload, meta)
   return {
     on,
     handlers: handlersOf(on),
     flush: () => core.flush(),
     shutdown,
-    traceparent: ids => core.traceparent(ids as Readonly<Record<string, unknown>>, host),
+    traceparent: ids => core.traceparent(ids as Readonly<Record<string, unknown>>, ids.host ?? host),
     stats: (): PluginStats => ({ ...core.stats(), ...(pipeline?.stats() ?? { backends: [] }) }),
   }
 }

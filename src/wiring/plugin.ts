@@ -25,6 +25,8 @@ export interface PluginStats {
 
 /** Ids of the turn or tool whose context is wanted, as the hooks spell them. */
 export interface TraceparentIds {
+  /** Where several hosts share the plugin. */
+  readonly host?: string
   readonly session_id?: string
   readonly turn_id?: string
   readonly tool_call_id?: string

@@ -27,17 +27,16 @@ export function register(context: HostContext, options: PluginOptions = {}): Plu
   const plugin = createPlugin(options)
   const subscribe = isContext ? subscriber(context) : undefined
   if (subscribe === undefined) {
-    process.stderr.write('hookspan: register: the host context has no registerHook or register_hook; nothing is recorded\n')
+    process.stderr.write(
+      'hookspan: register: the host context has no registerHook or register_hook; nothing is recorded\n',
+    )
     return plugin
   }
   registered.set(context, plugin)
   for (const hook of HOOK_NAMES) {
     try {
       subscribe(hook, plugin.handlers[hook])
-    } catch {
-      // The host does not know this hook: it will not fire, and the others must not be lost with it.
-      continue
-    }
+    } catch {}
   }
   return plugin
 }

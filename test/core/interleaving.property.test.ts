@@ -3,7 +3,7 @@ import { expect, test } from 'vitest'
 import { createTestPlugin, type MetricSample, type StoredSpan, type TestPlugin } from '../../src/testing.ts'
 import { agentScript, type AgentScript, SCRIPT_LIMITS } from '../support/agent-script.ts'
 import { ANY_ARRIVAL, type Arrival, arrivals, COMPLETE_ARRIVAL, IN_ORDER } from '../support/arrival.ts'
-import { drawnTraces, tracesText } from '../support/expected-span.ts'
+import { drawnTraces, type ExpectedSpan, tracesText } from '../support/expected-span.ts'
 import { type FedRecord, START_AT } from '../support/feed.ts'
 import { type Fed, runScript, type ScriptRun } from '../support/script-run.ts'
 import { expectAllAccounted, expectCountedIncomplete, expectSoundSpans, total } from '../support/trace-invariants.ts'
@@ -20,7 +20,7 @@ interface Case {
 }
 
 function cases(scripts: fc.Arbitrary<AgentScript>, arrival: fc.Arbitrary<Arrival>): fc.Arbitrary<Case> {
-  return fc.tuple(scripts, arrival).map(([script, how]) => {
+  return fc.tuple(arrival, scripts).map(([how, script]) => {
     const run = runScript(script)
     const records = arrivals(run, how)
     const text = (): string => `\n${records.map(record => JSON.stringify(record)).join('\n')}\n`
@@ -29,6 +29,8 @@ function cases(scripts: fc.Arbitrary<AgentScript>, arrival: fc.Arbitrary<Arrival
 }
 
 interface Drawn {
+  /** Turns that were open before the shutdown. */
+  readonly turnsOpen: number
   readonly plugin: TestPlugin
   readonly spans: readonly StoredSpan[]
   readonly samples: readonly MetricSample[]
@@ -40,12 +42,13 @@ async function draw(records: readonly FedRecord[], options: Parameters<typeof cr
     const returned: unknown = plugin.on(hook, payload, meta)
     if (returned !== undefined) await expect(returned).resolves.toBeUndefined()
   }
+  const { turnsOpen } = plugin.stats()
   await plugin.shutdown()
-  return { plugin, spans: plugin.spans(), samples: await plugin.metrics() }
+  return { plugin, turnsOpen, spans: plugin.spans(), samples: await plugin.metrics() }
 }
 
 function holds(arbitrary: fc.Arbitrary<Case>, check: (found: Case) => Promise<void>): Promise<void> {
-  return fc.assert(fc.asyncProperty(arbitrary, check), { numRuns: RUNS, seed: SEED })
+  return fc.assert(fc.asyncProperty(arbitrary, check), { numRuns: RUNS, seed: SEED, interruptAfterTimeLimit: TIMEOUT_MILLIS / 2, markInterruptAsFailure: true })
 }
 
 const COUNTERS: { readonly [Key in keyof Fed]: string } = {
@@ -66,10 +69,17 @@ function countersOf(samples: readonly MetricSample[]): Fed {
   return Object.fromEntries(counted) as unknown as Fed
 }
 
+/** Turns of which the host says no more. */
+function silentTurns(traces: ScriptRun['traces']): number {
+  const isSilent = ({ name, facts }: ExpectedSpan): boolean => name === 'agent' && facts['incomplete'] === 'shutdown'
+  return traces.reduce((sum, trace) => sum + Number(isSilent(trace)) + silentTurns(trace.children), 0)
+}
+
 test('told in order, every script draws the tree that it tells of', async () => {
   await holds(cases(agentScript(), fc.constant(IN_ORDER)), async ({ run, records }) => {
-    const { plugin, spans, samples } = await draw(records)
+    const { plugin, spans, samples, turnsOpen } = await draw(records)
     expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
+    expect(turnsOpen).toBe(silentTurns(run.traces))
     expect(countersOf(samples)).toEqual(run.fed)
     expectAllAccounted(plugin, samples, records.length)
     expectCountedIncomplete(spans, samples)
@@ -78,8 +88,9 @@ test('told in order, every script draws the tree that it tells of', async () => 
 
 test('interleaved and repeated, it draws and counts the same', async () => {
   await holds(cases(agentScript(), COMPLETE_ARRIVAL), async ({ run, records }) => {
-    const { plugin, spans, samples } = await draw(records)
+    const { plugin, spans, samples, turnsOpen } = await draw(records)
     expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
+    expect(turnsOpen).toBe(silentTurns(run.traces))
     expect(countersOf(samples)).toEqual(run.fed)
     expectAllAccounted(plugin, samples, records.length)
     expectCountedIncomplete(spans, samples)

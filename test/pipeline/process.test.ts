@@ -54,6 +54,23 @@ describe.each(PROTOCOLS)('over %s, a process that has nothing left to do', proto
     })
   })
 
+  const PATIENT = { kind: 'status', status: 503, headers: { 'retry-after': '5' } } as const
+
+  test.each([...UNWELL, ['the collector asks for patience', async () => (await startSink(PATIENT)).url] as const])(
+    'has no timer to wait for although %s',
+    async (_why, url) => {
+      const ended = await room.run(`
+        const batch = { maxQueueSize: 10, scheduleDelayMillis: 1, maxExportBatchSize: 1, exportTimeoutMillis: 60000 }
+        const backends = [backend('otlp', '${await url()}', { protocol: '${protocol}', metrics: false })]
+        record(createPipeline(settings({ backends, batch }), report), 'one')
+        await new Promise(resolve => setTimeout(resolve, 500))
+        await new Promise(setImmediate)
+        process.stdout.write(process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').join())
+      `)
+      expect(ended).toMatchObject({ code: 0, stdout: '' })
+    },
+  )
+
   test('ends although it never flushes nor shuts down', async () => {
     const sink = await startSink({ kind: 'hanging' })
     const ended = await room.run(`

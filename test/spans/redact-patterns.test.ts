@@ -38,6 +38,9 @@ describe('patterns that are taken', () => {
         '[\\w-]+\\.internal',
         'x{2,}y',
         '.{0,100}secret',
+        'name=.*; id=\\d+;',
+        '(?:\\w+\\.)+com',
+        '.{0,80}.{0,80}x',
       ],
       ...['^key .*$', '(?:https?|ftp)://intranet[^\\s]*', '[^\\]]+\\]', '\\[[^[]+', '😀+'],
     ].map(source => [source]),
@@ -73,7 +76,16 @@ describe('patterns that can take very long', () => {
         '(\\w+)\\1+\\1+x',
         '((a{1,900}){1,900})x',
       ],
-      ...['(?:a?){60}b', '(?=(a+)+b)a', '(?:x{0,500}){0,500}y', '[^"]*[^\']*[^`]*!'],
+      ...[
+        '(?:a?){60}b',
+        '[ab]+(?:[ab]+)z$',
+        '\\w+?\\d+x',
+        '\\w*?x(?:x{2})+?c',
+        '.{0,200}.{0,200}x',
+        '(?=(a+)+b)a',
+        '(?:x{0,500}){0,500}y',
+        '[^"]*[^\']*[^`]*!',
+      ],
     ].map(source => [source]),
   )('%s is refused', source => {
     expect(checkPattern(source)).toEqual({ ok: false, reason: expect.stringContaining('very long') })

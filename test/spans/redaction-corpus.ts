@@ -1,5 +1,7 @@
+import { alnum, hex, upper } from './made-up-tokens.ts'
+
 /**
- * Secrets in the surroundings in which agents meet them, and texts that only look like secrets. Every secret is made
+ * Secrets in the surroundings in which agents meet them. Every secret is made
  * up, and put together from pieces, so that no scanner stumbles over this file.
  */
 
@@ -10,21 +12,6 @@ export interface SecretCase {
   readonly after: string
   /** What the masked text is, where more than the secret goes or a mask needs quotes. Default: before, mask, after. */
   readonly masked?: string
-}
-
-const ALPHABET = 'q7Zk2mXv9RtB4nLs8WcJ5pHy3GdF6aTe1KuVo0QiMbNxYzPwCgDhEjErSfAU'
-
-/** Letters and digits that look random and are the same in each run. */
-function alnum(length: number, seed = 1): string {
-  return Array.from({ length }, (_, at) => ALPHABET[(at * (seed * 2 + 5) + seed * 11) % ALPHABET.length]).join('')
-}
-
-function hex(length: number, seed = 1): string {
-  return Array.from({ length }, (_, at) => '0f1a9c3e7b5d2846'[(at * (seed * 2 + 1) + (at >> 3) + seed) % 16]).join('')
-}
-
-function upper(length: number, seed = 1): string {
-  return Array.from({ length }, (_, at) => 'Q2R7LKZ4XWBN5TJ3V6YHMGPD'[(at * 5 + seed + (at >> 4)) % 24]).join('')
 }
 
 function secret(what: string, before: string, value: string, after: string, masked?: string): SecretCase {
@@ -231,92 +218,4 @@ export const SECRETS: readonly SecretCase[] = [
   ),
   secret('git header', 'git -c http.extraheader="AUTHORIZATION: basic ', BASIC, '" push'),
   secret('URL-encoded assignment', 'body=grant%3Dx%26password%3D', 'hunter2', ' end'),
-]
-
-/** Come out as they went in. */
-export const INNOCENTS: readonly string[] = [
-  'max_tokens: 4096, total_tokens=1532, "token_count": 17',
-  '{"max_tokens":1024,"prompt_tokens":12,"completion_tokens":7,"total_tokens":19}',
-  'tokens=123 tokens_per_second: 45.2 time_to_first_token: 0.31',
-  '{"usage":{"cache_read_tokens":0,"input_tokens":12},"session_id":"20261121_101112_ab12cd"}',
-  'tokenizer: cl100k_base, tokenizer_config.json',
-  '"eos_token": "<|endoftext|>", "pad_token": "<pad>", "bos_token": "<s>"',
-  '{"next_page_token":"CAUQAA","nextPageToken":"CAUQAB"}',
-  'SyntaxError: Unexpected token \'}\', "}" is not valid JSON',
-  'Unexpected token: punc (})',
-  'error: invalid token: expected identifier',
-  `session_id=${hex(32)} turn_id=s1:t1 session_key=agent:main:telegram`,
-  `md5 ${hex(32)}  file.txt`,
-  `sha256:${hex(64)}`,
-  `commit ${hex(40)} (HEAD -> main)`,
-  `"etag": "${hex(32)}", "sha": "${hex(40, 2)}"`,
-  `request 3f2504e0-4f89-41d3-9a0c-0305e82c3301 took 12 ms`,
-  `integrity sha512-${alnum(86)}==`,
-  `cache key: node-modules-${hex(64)}`,
-  '/home/user/secrets/password/token.txt',
-  'src/auth/token-service/password-reset.controller.ts',
-  'cat ./config/credentials.example.yml | grep -n key',
-  'C:\\Users\\bob\\AppData\\Local\\auth\\secret.json',
-  'PWD=/home/user/project OLDPWD=/tmp',
-  'pwd: /home/user/project',
-  'I forgot my password and cannot log in.',
-  'The password must have at least 8 characters; password: must not be empty.',
-  'we play secret santa this year, bring a token gift',
-  'password is required, token is missing, secret was not found',
-  'Password: ',
-  'echo "Enter password: "; read -s answer',
-  'enter your password:',
-  '{"note":"the password:","next":"value"}',
-  '["password","email","name"]',
-  '{"fields":["token","secret"],"required":["password"]}',
-  '{"password":null,"token":"","has_password":true,"password_set":false}',
-  `password=$DB_PASSWORD token=$\{GITHUB_TOKEN} key=$(cat key.pem)`,
-  `api_key: $\{{ secrets.API_KEY }}`,
-  'api_key=<your-api-key> password=********',
-  'const token = await getToken(request)',
-  'const password = process.env.DB_PASSWORD',
-  'api_key = os.environ["OPENAI_API_KEY"]',
-  'function login(user: string, password: string): Promise<void>',
-  'def login(self, password: str, token: Optional[str] = None) -> bool:',
-  'return { token: accessToken, password: this.password }',
-  'login(password=password, token=token)',
-  'author: Bob, authority: none, authored_by=ann',
-  'compass=north bypass=1 passenger: Ann passed: 12',
-  '# pass 12\n# fail 0\n{"pass": true}',
-  'keyboard: us, monkey=1, hotkey: ctrl+k, turkey: roast',
-  'primary_key=id, foreign_key: user_id, sort_key=created_at, key=value, public_key: none',
-  'cookie_policy=strict, cookie-parser: 1.4.6',
-  'credit: 5, creditor=none, sacred: yes',
-  'secretary: Ann, secretariat=Geneva',
-  'risk-assessment-of-the-new-plan, task-list-component-v2-final, disk-usage-analyzer-2024',
-  'class="sk-folding-cube sk-circle-fade-dot sk-estimator-container"',
-  'sk_test_environment, sk-learn-pipeline-configuration',
-  'npm_config_registry npm_lifecycle_event npm_package_version',
-  'hf_transfer_enabled, pypi-publish-action, xai-explainability-toolkit-demo',
-  'ghp_short, glpat-short, AKIA, sk-',
-  'Bearer authentication is used; the bearer of this note. WWW-Authenticate: Bearer realm="example", WWW-Authenticate: Bearer resource_metadata="https://example.com"',
-  'basic understanding of the basics; Basic authentication required; BASIC programming',
-  'Authorization: required',
-  'https://example.com:8080/a@b?x=1 and git@github.com:acme/app.git and ssh://git@github.com/acme/app.git',
-  'http://localhost:4873/@scope/package and https://example.com/@user',
-  'mailto:bob@example.com, bob@example.com',
-  `data:image/png;base64,iVBORw0KGgoAAAANSUhEUgAA${alnum(200)}`,
-  '-----BEGIN CERTIFICATE-----\nMIIB\n-----END CERTIFICATE-----',
-  '-----BEGIN PUBLIC KEY-----\nMIIB\n-----END PUBLIC KEY-----',
-  'const eyJ = 1; keyJoin(a)',
-  'model=claude-opus-4-5-20251101 provider=openai/gpt-5.1-codex-max',
-  'token_type: bearer, auth_type=oauth2, password_policy: strict, secret_name=db-main, key_id=12',
-  'password_hash, password_reset_at=2026-11-21, access_key_id_count=2',
-  'de-duplicated 2026-11-21T10:20:30.123Z [worker-3] api-gateway.internal.example.com',
-  'use the `token` parameter, or "password" in the form',
-  'docker login --password-stdin --username bob',
-  '{"auth":true,"cookies":[],"credentials":{},"x":1}',
-  '[{"password":false},0]',
-  'private_key: |',
-  'secrets: inherit',
-  'git push -u origin main; docker run -u 1000:1000 -p 8080:80 app; ls -a; mkdir -p a/b:c; sort -u x:y',
-  'curl -u "$USER:$PASSWORD" https://example.com; mysql -u root -p shop',
-  'std::auth::Token::new(), token::Kind, password::hash',
-  'if (token === undefined || password == null) return',
-  '日本語のパスワードについて: password と token の説明',
 ]

@@ -1,8 +1,9 @@
 import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keepAll } from '../../src/spans/clip.ts'
-import { createRedactor, isSecretKey } from '../../src/spans/redaction.ts'
-import { INNOCENTS, SECRETS } from './redaction-corpus.ts'
+import { createRedactor } from '../../src/spans/redaction.ts'
+import { INNOCENTS } from './look-alikes.ts'
+import { SECRETS } from './redaction-corpus.ts'
 
 const redact = createRedactor({ enabled: true, patterns: [] })
 
@@ -111,126 +112,6 @@ describe('JSON', () => {
   })
 })
 
-describe('secret keys', () => {
-  it.each(
-    [
-      ...[
-        'password',
-        'PASSWORD',
-        'db_password',
-        'dbPassword',
-        'dbpassword',
-        'passwd',
-        'pwd',
-        'passphrase',
-        'DB_PASS',
-        'pass',
-      ],
-      ...['secret', 'client_secret', 'clientSecret', 'SECRET_KEY_BASE', 'jwtSecret', 'webhook-secret', 'secrets'],
-      ...[
-        'token',
-        'access_token',
-        'refreshToken',
-        'GITHUB_TOKEN',
-        'x-auth-token',
-        'id_token',
-        'csrf_token',
-        'botToken',
-      ],
-      ...[
-        'api_key',
-        'apiKey',
-        'apikey',
-        'API-Key',
-        'X-Api-Key',
-        'APIKey',
-        'access_key',
-        'aws_secret_access_key',
-        'api_key_2',
-      ],
-      ...[
-        'private_key',
-        'privateKeyPem',
-        'encryption_key',
-        'signing_key',
-        'OPENAI_KEY',
-        'authorization',
-        'Proxy-Authorization',
-      ],
-      ...['cookie', 'Set-Cookie', 'cookies', 'auth', 'credentials', 'credential', 'jwt', 'bearer', 'X-Amz-Signature'],
-      ...['password_confirmation', 'newPassword', 'api_key_prod'],
-    ].map(name => [name]),
-  )('%s is one', name => {
-    expect(isSecretKey(name)).toBe(true)
-  })
-
-  it.each(
-    [
-      ...[
-        'max_tokens',
-        'maxTokens',
-        'total_tokens',
-        'token_count',
-        'tokenCount',
-        'tokens',
-        'tokenizer',
-        'tokenize',
-        'num_tokens',
-      ],
-      ...['next_page_token', 'nextPageToken', 'eos_token', 'pad_token', 'special_token', 'token_type', 'token_url'],
-      ...[
-        'session_id',
-        'session_key',
-        'pattern_key',
-        'key',
-        'keys',
-        'primary_key',
-        'sort_key',
-        'cache_key',
-        'public_key',
-        'key_id',
-      ],
-      ...[
-        'author',
-        'authority',
-        'authenticated',
-        'auth_type',
-        'author_email',
-        'keyboard',
-        'monkey',
-        'keyword',
-        'compass',
-      ],
-      ...[
-        'password_hash',
-        'password_policy',
-        'passwordResetUrl',
-        'secret_name',
-        'secretary',
-        'cookie_name',
-        'has_password',
-      ],
-      ...[
-        'name',
-        'id',
-        'command',
-        'path',
-        'url',
-        'PWD',
-        'OLDPWD',
-        'passed',
-        'passenger',
-        'bypass',
-        'credit',
-        '',
-        'x'.repeat(300),
-      ],
-    ].map(name => [name]),
-  )('%s is none', name => {
-    expect(isSecretKey(name)).toBe(false)
-  })
-})
-
 describe('own patterns', () => {
   it('masks what they match', () => {
     const own = createRedactor({ enabled: true, patterns: [/EMP-\d{6}/gu, /case \w+/gu] })
@@ -255,74 +136,5 @@ describe('own patterns', () => {
 
   it('does nothing at all when redaction is off', () => {
     expect(createRedactor({ enabled: false, patterns: [/./g] })).toBe(keepAll)
-  })
-})
-
-describe('hostile text', () => {
-  // Not timed: a pattern that backtracks badly would not come back from these before the test's own time limit.
-  const size = 200_000
-  it.each(
-    [
-      ...['a', '-', '_', '.', '\\', '"', "'", '=', ':', ' ', '{', '[', '/', '@', '0', 'A', '\n'],
-      ...[
-        'sk-',
-        'eyJ',
-        '-eyJ',
-        '.eyJa',
-        'AKIA',
-        '://',
-        '://a:',
-        '://a:b',
-        'Bearer ',
-        'basic ',
-        '-----BEGIN PRIVATE KEY-----',
-      ],
-      ...[
-        'password',
-        'password=',
-        'password="',
-        "password='",
-        'password: {',
-        '"password":{',
-        '"password":"\\',
-        '\\"password\\":\\"',
-      ],
-      ...[
-        'token ',
-        'token:',
-        'key',
-        'api_key,',
-        'Cookie: a=;',
-        'Authorization: Digest a=b,',
-        'Authorization: Bearer ',
-        '<password>',
-      ],
-      ...[
-        'curl -u a:',
-        'mysql -p',
-        '--token ',
-        'pass,a=',
-        'pwd\\n',
-        'SG.aaaaaaaaaaaaaaaaaaaaa',
-        'dp.pt.a',
-        'xoxb-',
-        ':AA1',
-        '123456789:AA',
-      ],
-      ...[
-        '[31m',
-        '%3D',
-        '\\u003d',
-        'ghp_',
-        'sk-proj-a',
-        'hooks.slack.com/services/',
-        '[REDACTED]',
-        'password=[REDACTED]',
-      ],
-    ].map(part => [part]),
-  )('repeats of %j are gone through in linear time', part => {
-    const text = part.repeat(size / part.length)
-    expect(redact(text).length).toBeGreaterThan(0)
-    expect(redact(`${text} password=hunter2`)).not.toContain('=hunter2')
   })
 })

@@ -7,47 +7,102 @@ export interface Arrival {
   /** Which of the sessions that can go on goes on next. */
   readonly picks: readonly number[]
   readonly repeats: readonly Repeat[]
-  /** Places in the order of arrival whose record never comes. */
-  readonly losses: readonly number[]
-  readonly delays: readonly { readonly place: number; readonly by: number }[]
+  /** Records that never come. */
+  readonly losses: readonly Which[]
+  readonly delays: readonly Delay[]
+}
+
+/** A record, named so that it is still the same one when a failing script shrinks. */
+interface Which {
+  readonly hook: string
+  /** Ordinal among the records of that hook, as they come; counted round when there are fewer. */
+  readonly nth: number
+}
+
+interface Delay extends Which {
+  /** So many records later than it should. */
+  readonly by: number
 }
 
 /** The same record once more. */
-export interface Repeat {
-  readonly place: number
-  /** So many records later. */
-  readonly later: number
+interface Repeat extends Delay {
   /** Whether both carry a delivery id. */
   readonly isNumbered: boolean
 }
 
-const place: fc.Arbitrary<number> = fc.nat(999)
+const HOOKS = [
+  'on_session_start',
+  'pre_llm_call',
+  'pre_api_request',
+  'post_api_request',
+  'api_request_error',
+  'pre_tool_call',
+  'post_tool_call',
+  'pre_approval_request',
+  'post_approval_response',
+  'subagent_start',
+  'subagent_stop',
+  'pre_auxiliary_call',
+  'post_auxiliary_call',
+  'post_llm_call',
+  'on_session_end',
+]
 
-const picks = fc.array(fc.nat(11), { maxLength: 400, size: 'max' })
-const repeats = fc.array(fc.record<Repeat>({ place, later: fc.oneof(fc.nat(5), fc.nat(200)), isNumbered: fc.boolean() }), {
-  maxLength: 60,
-})
+const which = { hook: fc.constantFrom(...HOOKS), nth: fc.nat(40) }
+const by = fc.oneof(fc.nat(5), fc.nat(200))
 const none = fc.constant([])
+const picks = fc.oneof(none, fc.array(fc.nat(11), { maxLength: 400, size: 'max' }))
+const repeats = fc.oneof(none, fc.array(fc.record<Repeat>({ ...which, by, isNumbered: fc.boolean() }), { maxLength: 60 }))
+const losses = fc.oneof(none, fc.array(fc.record<Which>(which), { maxLength: 40 }))
+const delays = fc.oneof(none, fc.array(fc.record<Delay>({ ...which, by }), { maxLength: 40 }))
 
 /** Any interleaving of the sessions, any record any number of times. */
-export const COMPLETE_ARRIVAL: fc.Arbitrary<Arrival> = fc.record({ picks, repeats, losses: none, delays: none })
+export const COMPLETE_ARRIVAL: fc.Arbitrary<Arrival> = fc.record({ repeats, picks, losses: none, delays: none })
 
 /** That, and records that come late or not at all. */
-export const ANY_ARRIVAL: fc.Arbitrary<Arrival> = fc.record({
-  picks,
-  repeats,
-  losses: fc.oneof(none, fc.array(place, { maxLength: 40 })),
-  delays: fc.oneof(none, fc.array(fc.record({ place, by: fc.oneof(fc.nat(5), fc.nat(200)) }), { maxLength: 40 })),
-})
+export const ANY_ARRIVAL: fc.Arbitrary<Arrival> = fc.record({ repeats, picks, losses, delays })
 
 export const IN_ORDER: Arrival = { picks: [], repeats: [], losses: [], delays: [] }
 
 /** The records as they come in. */
-export function arrivals(run: ScriptRun, arrival: Arrival): FedRecord[] {
-  const steps = interleave(run.lanes, arrival.picks)
-  const repeated = repeat(steps, arrival.repeats)
-  const lost = lose(repeated, arrival.losses)
-  return delay(lost, arrival.delays)
+export function arrivals(run: ScriptRun, { picks, repeats, losses, delays }: Arrival): FedRecord[] {
+  const steps = interleave(run.lanes, picks)
+  const records = number(steps, repeats)
+  const order = records.map((_, index) => index)
+  for (const { by, ...which } of delays) move(order, placeOf(records, which), by)
+  const lost = new Set(losses.map(which => placeOf(records, which)))
+  const copies = repeats.map(({ by, ...which }) => ({ place: placeOf(records, which), by }))
+  return order.flatMap((index, position) => {
+    const due = copies.filter(({ place, by }) => place !== undefined && comesAt(order, place, by) === position)
+    return [...(lost.has(index) ? [] : [index]), ...due.map(({ place }) => place as number)].map(at => records[at] as FedRecord)
+  })
+}
+
+function placeOf(records: readonly FedRecord[], { hook, nth }: Which): number | undefined {
+  const places = [...records.keys()].filter(index => records[index]?.hook === hook)
+  return places[nth % Math.max(1, places.length)]
+}
+
+function comesAt(order: readonly number[], place: number, by: number): number {
+  return Math.min(order.length - 1, order.indexOf(place) + by)
+}
+
+function move(order: number[], place: number | undefined, by: number): void {
+  if (place === undefined) return
+  const from = order.indexOf(place)
+  order.splice(from, 1)
+  order.splice(from + by, 0, place)
+}
+
+/** A repeat of a record that has no id of its own can only be known by a delivery id. */
+function number(steps: readonly Step[], repeats: readonly Repeat[]): FedRecord[] {
+  const records = steps.map(step => step.record)
+  for (const repeat of repeats) {
+    const place = placeOf(records, repeat)
+    if (place === undefined || !(repeat.isNumbered || steps[place]?.isAnonymous)) continue
+    records[place] = { ...(records[place] as FedRecord), delivery_id: `d${place}` }
+  }
+  return records
 }
 
 function interleave(lanes: ScriptRun['lanes'], picks: readonly number[]): Step[] {
@@ -68,32 +123,4 @@ function interleave(lanes: ScriptRun['lanes'], picks: readonly number[]): Step[]
     } while (lanes[lane]?.[next[lane] as number]?.glued)
   }
   return told
-}
-
-function repeat(steps: readonly Step[], repeats: readonly Repeat[]): FedRecord[] {
-  const records = steps.map(step => step.record)
-  if (steps.length === 0) return records
-  const copies: { at: number; record: FedRecord }[] = []
-  for (const { place, later, isNumbered } of repeats) {
-    const index = place % steps.length
-    if (isNumbered || steps[index]?.isAnonymous) records[index] = { ...(records[index] as FedRecord), delivery_id: `d${index}` }
-    copies.push({ at: index + later, record: records[index] as FedRecord })
-  }
-  return records.flatMap((record, index) => [
-    record,
-    ...copies.filter(({ at }) => at === index || (index === records.length - 1 && at > index)).map(copy => copy.record),
-  ])
-}
-
-function lose(records: readonly FedRecord[], losses: readonly number[]): FedRecord[] {
-  const lost = new Set(losses.map(place => place % Math.max(1, records.length)))
-  return records.filter((_, index) => !lost.has(index))
-}
-
-function delay(records: readonly FedRecord[], delays: Arrival['delays']): FedRecord[] {
-  const late = new Map(delays.map(({ place, by }) => [place % Math.max(1, records.length), by]))
-  return records
-    .map((record, index) => ({ record, order: index + (late.get(index) ?? 0) + (late.has(index) ? 0.5 : 0) }))
-    .sort((a, b) => a.order - b.order)
-    .map(({ record }) => record)
 }

@@ -136,15 +136,13 @@ class Conversation {
     this.#turns += 1
     this.#parts.fed.turns += 1
     const id = `${this.#parts.name}.t${this.#turns}`
-    const startsNow = session.starts === 'every turn' || (session.starts === 'once' && index === 0)
-    const opensRoot = startsNow && (session.startNamesTurn || this.#silent === undefined)
-    if (startsNow) {
+    if (session.starts === 'every turn' || (session.starts === 'once' && index === 0)) {
       if (session.startNamesTurn) this.#interruptSilent()
       const named = session.startNamesTurn ? { turn_id: id } : {}
       this.emit('on_session_start', { session_id: this.#sessionId, model: 'm', platform: 'cli', ...named })
     }
     const turn = this.#begin(script, id)
-    const around = this.#auxiliaryBefore(turn, opensRoot)
+    const around = this.#auxiliaryBefore(turn)
     this.#interruptSilent()
     this.emit('pre_llm_call', { ...this.#ids(turn), model: 'm', user_message: `do ${id}`, ...this.#parentId() })
     turn.llm = this.#below(turn.root, 'llm.m', { turn: id })
@@ -190,13 +188,11 @@ class Conversation {
     return span
   }
 
-  /** Before the loop, with or without a root that is open; the end of one that goes on around the start of the loop. */
-  #auxiliaryBefore(turn: Running, hasRoot: boolean): (() => void) | undefined {
+  /** A side call that names its turn belongs to it, also before the loop; the end of one that goes on into the loop. */
+  #auxiliaryBefore(turn: Running): (() => void) | undefined {
     const { auxiliary } = turn.script
     if (auxiliary !== 'before the loop' && auxiliary !== 'around the loop') return undefined
-    const span = expectedSpan('aux.title', { session: this.#parts.name, turn: turn.id, status: 'OK' })
-    if (hasRoot) turn.root.children.push(span)
-    else this.#parts.traces.push(span)
+    this.#below(turn.root, 'aux.title', { turn: turn.id, status: 'OK' })
     const ids = { ...this.#ids(turn), api_request_id: `${turn.id}.aux`, aux_task: 'title', model: 'small' }
     this.emit('pre_auxiliary_call', ids)
     const end = (): void => void this.emit('post_auxiliary_call', ids)

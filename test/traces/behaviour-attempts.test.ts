@@ -1,20 +1,7 @@
 /** 2.4, 4.4: requests, their attempts and their facts. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
-import {
-  all,
-  answered,
-  asked,
-  attributes,
-  began,
-  only,
-  parentOf,
-  series,
-  seriesText,
-  TURN,
-  text,
-  used,
-} from './scenes.ts'
+import { all, answered, attributes, began, only, parentOf, series, seriesText, TURN, text, used } from './scenes.ts'
 
 const REQUEST = { ...TURN, api_request_id: 'r1', model: 'qwen3', provider: 'openai' }
 const pre = (at: number, extra: object = {}): Step => [at, 'pre_api_request', { ...REQUEST, ...extra }]

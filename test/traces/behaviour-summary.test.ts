@@ -111,9 +111,9 @@ describe('lists', () => {
 
   test('do not grow without end in a turn that never ends', () => {
     const plugin = told(began())
-    for (let index = 0; index < 5000; index++) feedSteps(plugin, call(index, { args: { command: `echo ${index}` } }))
+    for (let index = 0; index < 1000; index++) feedSteps(plugin, call(index, { args: { command: `echo ${index}` } }))
     feedSteps(plugin, answered(90_000))
-    expect(attributes(plugin, 'agent')['hermes.turn.tool_call_count']).toBe(5000)
+    expect(attributes(plugin, 'agent')['hermes.turn.tool_call_count']).toBe(1000)
     expect(String(attributes(plugin, 'agent')['hermes.turn.tool_commands'])).toHaveLength(500)
   })
 

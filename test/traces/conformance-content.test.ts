@@ -15,6 +15,7 @@ describe('messages', () => {
     expect(span).toMatchObject({ 'input.value': 'hello', 'output.value': 'hi there' })
     expect(json(span['gen_ai.input.messages'])).toEqual(USER)
     expect(json(span['gen_ai.output.messages'])).toEqual(ASSISTANT)
+    expect(span['gen_ai.content.completion']).toBe(name === 'agent' ? undefined : 'hi there')
   })
 
   test('case 54: of two loops in one turn the root has the first question and the last answer', () => {

@@ -1,4 +1,11 @@
-/** The defects that the Python plugin was found to have, the first half: which span belongs where, and when it ends. */
+/**
+ * The defects that the Python plugin was found to have, the first half: which span belongs where, and when it ends.
+ *
+ * The cases that its own tests lack are among them: interrupted in a request and then the next turn (B2, B3), a live turn
+ * beyond the limit (B6), two sessions at a time (B4), equal tasks in two sessions (B7), a session started twice (B9), stray
+ * ends (B8), a child never stopped (B10), hooks without a session (B5), arguments that are no JSON (B14), times of the host
+ * (B20). An end before its start is a variant of the recorded turn.
+ */
 import { expect, test } from 'vitest'
 import { createTestPlugin } from '../../src/testing.ts'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
@@ -209,7 +216,7 @@ test('B11: ends of a session that nobody knows leave nothing behind', () => {
 
 test('B12: what is open is bounded, and what is given up for it is ended and counted', async () => {
   const plugin = createTestPlugin()
-  const turns = 25_000
+  const turns = 20_500
   for (let turn = 0; turn < turns; turn++) feedSteps(plugin, [[turn, 'on_session_start', { session_id: `s${turn}` }]])
   const { turnsOpen } = plugin.stats()
   expect(turnsOpen).toBeLessThan(turns)

@@ -1,0 +1,250 @@
+/** Records that come twice, late, or without the company that they expect. */
+import { describe, expect, test } from 'vitest'
+import { feedSteps, type Step, told } from '../support/feed.ts'
+import { all, answered, asked, attributes, began, childTurn, delegated, only, seriesText, TURN, text, used } from '../traces/scenes.ts'
+
+const NEXT = { session_id: 's1', turn_id: 't2' } as const
+
+function sideCall(at: number, ids: object = TURN): [Step, Step] {
+  const call = { ...ids, api_request_id: 'side', aux_task: 'title' }
+  return [
+    [at, 'pre_auxiliary_call', call],
+    [at + 100, 'post_auxiliary_call', call],
+  ]
+}
+
+describe('a side call that began before its turn did', () => {
+  const [start, end] = sideCall(10)
+
+  test('opens the root of the turn that it names', () => {
+    const plugin = told([start, ...began().slice(1), end, ...answered(300)])
+    expect(plugin.tree()).toBe(text`
+      agent OK
+        aux.title OK
+        llm.qwen3 OK
+    `)
+  })
+
+  test('leaves to the start of the session what that has to say', () => {
+    const plugin = told([start, [15, 'on_session_start', { ...TURN, platform: 'cli' }], end, ...answered(300)])
+    expect(only(plugin, 'agent').attributes).toMatchObject({ 'hermes.platform': 'cli' })
+  })
+
+  test('that names no turn is none, and no part of the next one', () => {
+    const [loose, returned] = sideCall(10, { session_id: 's1' })
+    const plugin = told([loose, ...began().slice(1), returned, ...answered(300)])
+    expect(plugin.tree()).toBe(text`
+      aux.title OK
+
+      agent OK
+        llm.qwen3 OK
+    `)
+    expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
+  })
+
+  test('that names no turn is known when it comes again', () => {
+    const loose = sideCall(10, { session_id: 's1' })
+    const plugin = told([...loose, ...loose])
+    expect(plugin.tree()).toBe('aux.title OK')
+    expect(plugin.stats()).toMatchObject({ hooks: { ok: 2, duplicate: 2 }, turnsOpen: 0, spansOpen: 0 })
+  })
+})
+
+describe('a record of a finished turn that comes again', () => {
+  const over = [...began(), ...asked(100), ...used(210), delegated(300), ...answered(400)]
+  const repeats: Step[] = over.slice(1)
+
+  test.each(repeats)('leaves nothing behind: %d %s', (...repeat) => {
+    const plugin = told(over)
+    const before = { tree: plugin.tree(), ...plugin.stats() }
+    feedSteps(plugin, [repeat as unknown as Step])
+    const { spansOpen, turnsOpen } = plugin.stats()
+    expect({ tree: plugin.tree(), spansOpen, turnsOpen }).toEqual({
+      tree: before.tree,
+      spansOpen: before.spansOpen,
+      turnsOpen: before.turnsOpen,
+    })
+  })
+
+  test('does not take in the start of the next turn', () => {
+    const [tool] = used(210) as [Step, Step]
+    const next: Step[] = [
+      [500, 'on_session_start', { session_id: 's1', platform: 'telegram' }],
+      [510, 'pre_llm_call', { ...NEXT, model: 'qwen3' }],
+      ...answered(600, NEXT),
+    ]
+    const plugin = told([...began(), ...used(210), ...answered(400), tool, ...next])
+    expect(all(plugin, 'agent')[1]?.attributes).toMatchObject({ 'hermes.platform': 'telegram', 'hermes.turn.id': 't2' })
+  })
+})
+
+describe('a record of a finished turn that comes late', () => {
+  const end: Step = [200, 'post_auxiliary_call', { ...TURN, api_request_id: 'side', aux_task: 'title' }]
+
+  test('does not give its id to the next turn, which has none yet', () => {
+    const plugin = told([
+      ...began(),
+      ...answered(100),
+      [150, 'on_session_start', { session_id: 's1' }],
+      end,
+      [250, 'pre_llm_call', { ...NEXT, model: 'qwen3' }],
+      ...answered(300, NEXT),
+    ])
+    expect(plugin.tree({ attributes: ['hermes.turn.id', 'hermes.turn.final_status'] })).toBe(text`
+      agent OK [hermes.turn.id=t1, hermes.turn.final_status=completed]
+        llm.qwen3 OK [hermes.turn.id=t1]
+
+      agent OK [hermes.turn.id=t2, hermes.turn.final_status=completed]
+        llm.qwen3 OK [hermes.turn.id=t2]
+    `)
+  })
+
+  test('opens no second root, when it is the start of the session', () => {
+    const [start, ...rest] = began() as [Step, Step]
+    const plugin = told([...rest, ...answered(100), start])
+    expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
+    expect(all(plugin, 'agent')).toHaveLength(1)
+  })
+
+  test('finds the turn by its id, when it names no session', () => {
+    const prompt: Step = [150, 'pre_approval_request', { turn_id: 't1', tool_call_id: 'c1', pattern_key: 'rm' }]
+    const answer: Step = [160, 'post_approval_response', { turn_id: 't1', tool_call_id: 'c1', pattern_key: 'rm', choice: 'once' }]
+    const plugin = told([...began(), ...answered(200), prompt, answer])
+    expect(plugin.tree()).toBe(text`
+      agent OK
+        llm.qwen3 OK
+        approval.rm OK
+    `)
+    expect(attributes(plugin, 'approval.rm')).toHaveProperty('session.id', 's1')
+  })
+
+  test('finds the turn by its id, when the session has got another in between', () => {
+    const renamed = { session_id: 's1-compressed', turn_id: 't1' }
+    const plugin = told([...began(), ...asked(50, { ...renamed }), ...answered(200, renamed), ...used(140, renamed)])
+    expect(plugin.tree()).toBe(text`
+      agent OK
+        llm.qwen3 OK
+          api.qwen3 OK
+        tool.terminal OK
+    `)
+  })
+
+  test('is an attempt of its own, when it is one', () => {
+    const unnumbered = (at: number) => asked(at, { retry_count: undefined }).map(([when, hook, payload]): Step => [when, hook, payload])
+    const [first] = unnumbered(50) as [Step, Step]
+    const [second] = unnumbered(90) as [Step, Step]
+    const failed: Step = [60, 'api_request_error', { ...TURN, api_request_id: 'r1', error: { type: 'Timeout' } }]
+    const plugin = told([...began(), first, failed, ...answered(200), second])
+    feedSteps(plugin, [[210, 'post_api_request', { ...TURN, api_request_id: 'r1', model: 'qwen3' }]])
+    expect(all(plugin, 'api.qwen3').map(span => span.attributes['hermes.api.attempt'])).toEqual([0, 1])
+  })
+
+  test('is ended, when another start takes its place', async () => {
+    const plugin = told([
+      ...began(),
+      ...answered(100),
+      [50, 'pre_api_request', { ...TURN, api_request_id: 'r1', retry_count: 0, model: 'qwen3' }],
+      [60, 'pre_api_request', { ...TURN, api_request_id: 'r1', retry_count: 1, model: 'qwen3' }],
+    ])
+    await plugin.shutdown()
+    expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
+    expect(all(plugin, 'api.qwen3').map(span => span.attributes['hermes.span.incomplete'])).toEqual(['superseded', 'shutdown'])
+  })
+})
+
+describe('attempts of one request, of which the first comes again', () => {
+  const request = { ...TURN, api_request_id: 'r1', model: 'qwen3' }
+  const failure = { error: { type: 'RateLimit' }, retryable: true }
+  const tree = text`
+    agent OK
+      llm.qwen3 OK
+        api.qwen3 ERROR RateLimit
+        api.qwen3 OK
+  `
+
+  function attempts(numbered: boolean, again: (first: Step, failed: Step) => Step) {
+    const number = (retry_count: number) => (numbered ? { retry_count } : {})
+    const first: Step = [100, 'pre_api_request', { ...request, ...number(0) }]
+    const failed: Step = [150, 'api_request_error', { ...request, ...number(0), ...failure }]
+    const second: Step = [200, 'pre_api_request', { ...request, ...number(1) }]
+    const done: Step = [300, 'post_api_request', { ...request, ...number(1) }]
+    return told([...began(), first, failed, second, again(first, failed), done, ...answered(400)])
+  }
+
+  test.each([true, false])('its start does not end the second (numbered by the host: %s)', numbered => {
+    expect(attempts(numbered, first => first).tree()).toBe(tree)
+  })
+
+  test.each([true, false])('its failure does not fail the second (numbered by the host: %s)', async numbered => {
+    const plugin = attempts(numbered, (_, failed) => failed)
+    expect(plugin.tree()).toBe(tree)
+    expect(await seriesText(plugin, 'hermes.retry.count')).toEqual(['model=qwen3 provider=unknown → 1'])
+  })
+
+  test.each([true, false])('its failure counts once, when the turn broke off in the second (numbered by the host: %s)', async numbered => {
+    const number = (retry_count: number) => (numbered ? { retry_count } : {})
+    const first: Step = [100, 'pre_api_request', { ...request, ...number(0) }]
+    const failed: Step = [150, 'api_request_error', { ...request, ...number(0), ...failure }]
+    const second: Step = [200, 'pre_api_request', { ...request, ...number(1) }]
+    const broken: Step = [250, 'on_session_end', { ...TURN, interrupted: true }]
+    const plugin = told([...began(), first, failed, second, broken, failed])
+    expect(await seriesText(plugin, 'hermes.retry.count')).toEqual(['model=qwen3 provider=unknown → 1'])
+  })
+})
+
+describe('tools without an id', () => {
+  test('two calls within one millisecond are two calls', async () => {
+    const call = { tool_call_id: undefined }
+    const [[at, , start], [, , end]] = used(100, call) as [Step, Step]
+    const twice: Step[] = [
+      [at, 'pre_tool_call', start],
+      [at, 'post_tool_call', end],
+      [at, 'pre_tool_call', start],
+      [at, 'post_tool_call', end],
+    ]
+    const plugin = told([...began(), ...twice, ...answered(300)])
+    expect(all(plugin, 'tool.terminal')).toHaveLength(2)
+    expect(await seriesText(plugin, 'hermes.tool.calls')).toEqual(['tool_name=terminal outcome=completed → 2'])
+  })
+})
+
+describe('a background child that has finished when its parent does', () => {
+  test('has returned, when its return is told after the end of the parent', async () => {
+    const stopped = { ...delegated(0)[2], child_status: 'completed' }
+    const plugin = told([...began(), delegated(100), ...childTurn(200), ...answered(400), [450, 'subagent_stop', stopped]])
+    expect(plugin.stats().hooks.duplicate).toBe(0)
+    expect(await seriesText(plugin, 'hermes.subagent.count')).toEqual(['role=researcher status=ok → 1'])
+  })
+})
+
+describe('deterministic ids', () => {
+  const idsOf = (steps: readonly Step[]): string[] => {
+    const plugin = told(steps, { deterministic_ids: true, host: 'h' })
+    return plugin.spans().map(({ spanId }) => spanId)
+  }
+
+  test('differ between a span of a turn and the late one that is like it', () => {
+    const first = used(100, { tool_call_id: undefined })
+    const late = used(500, { tool_call_id: undefined })
+    const ids = idsOf([...began(), ...first, ...answered(300), ...late])
+    expect(new Set(ids).size).toBe(ids.length)
+  })
+
+  test('differ between a failed request that stands alone and the attempt that follows it', () => {
+    const failed = { ...TURN, api_request_id: 'r1', error: { type: 'Timeout' } }
+    const ids = idsOf([[50, 'api_request_error', failed], ...asked(100), ...answered(300)])
+    expect(ids).toHaveLength(3)
+    expect(new Set(ids).size).toBe(3)
+  })
+
+  test('differ between the turns of a session that was torn down and came again', () => {
+    const turn = (at: number): Step[] => [
+      [at, 'on_session_start', { session_id: 's1' }],
+      [at + 50, 'on_session_end', { session_id: 's1', completed: true }],
+      [at + 60, 'on_session_finalize', { session_id: 's1' }],
+    ]
+    const ids = idsOf([...turn(0), ...turn(1000)])
+    expect(ids).toHaveLength(2)
+    expect(new Set(ids).size).toBe(2)
+  })
+})

@@ -1,0 +1,140 @@
+import { describe, expect, it } from 'vitest'
+import { createRedactor } from '../../src/spans/redaction.ts'
+
+const redact = createRedactor({ enabled: true, patterns: [] })
+
+describe('hostile text', () => {
+  // Not timed: a pattern that backtracks badly would not come back from these before the test's own time limit.
+  const size = 200_000
+  it.each(
+    [
+      ...['a', '-', '_', '.', '\\', '"', "'", '=', ':', ' ', '{', '[', '/', '@', '0', 'A', '\n'],
+      ...[
+        'sk-',
+        'eyJ',
+        '-eyJ',
+        '.eyJa',
+        'AKIA',
+        '://',
+        '://a:',
+        '://a:b',
+        'Bearer ',
+        'basic ',
+        '-----BEGIN PRIVATE KEY-----',
+      ],
+      ...[
+        'password',
+        'password=',
+        'password="',
+        "password='",
+        'password: {',
+        '"password":{',
+        '"password":"\\',
+        '\\"password\\":\\"',
+      ],
+      ...[
+        'token ',
+        'token:',
+        'key',
+        'api_key,',
+        'Cookie: a=;',
+        'Authorization: Digest a=b,',
+        'Authorization: Bearer ',
+        '<password>',
+      ],
+      ...[
+        'curl -u a:',
+        'mysql -p',
+        '--token ',
+        'pass,a=',
+        'pwd\\n',
+        'SG.aaaaaaaaaaaaaaaaaaaaa',
+        'dp.pt.a',
+        'xoxb-',
+        ':AA1',
+        '123456789:AA',
+      ],
+      ...[
+        '[31m',
+        '%3D',
+        '\\u003d',
+        'ghp_',
+        'sk-proj-a',
+        'hooks.slack.com/services/',
+        '[REDACTED]',
+        'password=[REDACTED]',
+      ],
+    ].map(part => [part]),
+  )('repeats of %j are gone through in linear time', part => {
+    const text = part.repeat(size / part.length)
+    expect(redact(text).length).toBeGreaterThan(0)
+    expect(redact(`${text} password=hunter2`)).not.toContain('=hunter2')
+  })
+
+  const beginnings = [
+    ...[
+      'password=',
+      'token: ',
+      '"password":"',
+      "password='",
+      '"password":',
+      '"password":{',
+      '--token ',
+      '<password>',
+      'api_key: ',
+    ],
+    ...[
+      'Authorization: Digest ',
+      'Authorization: Bearer ',
+      'Cookie: ',
+      'Bearer ',
+      'basic ',
+      'curl -u ',
+      '?sig=',
+      '\\"token\\": \\"',
+    ],
+    ...[
+      '://',
+      '://a:',
+      'eyJ',
+      'sk-',
+      'sk-proj-',
+      'ghp_',
+      'SG.',
+      '-----BEGIN PRIVATE KEY-----',
+      'https://hooks.slack.com/services/',
+    ],
+  ]
+  const fillers = [
+    'a',
+    'A1',
+    ')',
+    '.',
+    ':',
+    '"',
+    '\\',
+    '\\"',
+    "'",
+    ' ',
+    '\n',
+    ',',
+    ',a',
+    ';a=',
+    'a=b,',
+    '=',
+    '{',
+    '}',
+    '@',
+    '/',
+    '-',
+    '<',
+    '%',
+  ]
+  it.each(beginnings.map(beginning => [beginning]))('%j and what never ends behind it, in linear time', beginning => {
+    for (const filler of fillers) {
+      const text = beginning + filler.repeat(50_000 / filler.length)
+      expect(redact(text).length).toBeGreaterThan(0)
+      expect(redact(`${text} \n password=hunter2`)).not.toContain('=hunter2')
+    }
+  })
+})
