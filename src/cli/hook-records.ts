@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import type { HookMeta } from '../contract/index.ts'
 import { LineSplitter, type NumberedLine } from '../viewer/line-splitter.ts'
+import { parseRecordJson } from './record-json.ts'
 
 /** A record as it stands in a file: what the contract says, or anything else that the core will judge. */
 export interface ReadRecord {
@@ -15,36 +16,37 @@ export type RecordEntry =
   /** A line that is no record; line numbers start at 1. */
   | { readonly line: number; readonly problem: string }
 
+const EXPECTED = 'expected an object {"hook": …, "payload": …}'
+
+function kindOf(value: unknown): string {
+  if (value === null) return 'null'
+  return Array.isArray(value) ? 'a list' : `a ${typeof value}`
+}
+
+/** Says what is wrong without the line's content: that may be somebody's prompt, or a secret. */
+function problemOf(value: unknown): string | undefined {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return `${EXPECTED}, got ${kindOf(value)}`
+  const { hook } = value as { hook?: unknown }
+  if (typeof hook === 'string') return hook.trim() === '' ? 'its "hook" is empty' : undefined
+  if (hook !== undefined) return `its "hook" is ${kindOf(hook)}, not a name`
+  return 'event' in value ? 'a raw event of a host, not a hook record: it has no "hook"' : 'it has no "hook"'
+}
+
 interface HeadLine {
   readonly fixture: { readonly host?: unknown }
 }
 
-/** Half a number, a bare NaN: what JSON has no word for, Python writes all the same, and one event is lost with it. */
-const BARE_NUMBER = /(?<=[:[,]\s*)-?(?:NaN|Infinity)(?=\s*[,}\]])/g
-
-function parse(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch (error) {
-    const repaired = text.replace(BARE_NUMBER, 'null')
-    if (repaired === text) throw error
-    return JSON.parse(repaired)
-  }
-}
-
-function problemOf(value: unknown): string | undefined {
-  if (typeof value !== 'object' || value === null || Array.isArray(value)) return 'expected an object with "hook" and "payload"'
-  if ('event' in value && !('hook' in value)) return 'a raw capture of a host, not a hook record'
-  return typeof (value as { hook?: unknown }).hook === 'string' ? undefined : 'there is no "hook" with a name'
-}
-
-/** Reads hook records, one a line. The first line may describe the file; its host is then the host of all records. */
+/**
+ * Reads hook records, one a line. A line `{"fixture": {…}}` describes what follows, and its host is the host of those
+ * records that name none; usually it is the first one, but files that were put together have several.
+ */
 export class RecordReader {
-  #host: string | undefined
+  readonly #given: string | undefined
+  #headHost: string | undefined
 
-  /** @param host of records that name none; a file's own head line comes second */
+  /** @param host of records that name none, whatever a head line says */
   constructor(host: string | undefined) {
-    this.#host = host
+    this.#given = host
   }
 
   async *read(input: Readable): AsyncGenerator<RecordEntry, void> {
@@ -57,34 +59,30 @@ export class RecordReader {
   }
 
   *#entries(line: NumberedLine): Generator<RecordEntry, void> {
-    if ('problem' in line) yield line
-    else {
-      const entry = this.#entry(line.line, line.text)
-      if (entry !== undefined) yield entry
-    }
+    const entry = 'problem' in line ? line : this.#entry(line.line, line.text)
+    if (entry !== undefined) yield entry
   }
 
   #entry(line: number, text: string): RecordEntry | undefined {
-    let value: unknown
-    try {
-      value = parse(text)
-    } catch (error) {
-      return { line, problem: `not JSON: ${error instanceof Error ? error.message.split('\n')[0] : 'unreadable'}` }
-    }
-    if (line === 1 && isHead(value)) {
-      if (typeof value.fixture.host === 'string') this.#host ??= value.fixture.host
+    const parsed = parseRecordJson(text)
+    if ('problem' in parsed) return { line, problem: parsed.problem }
+    const { value } = parsed
+    if (isHead(value)) {
+      this.#headHost = typeof value.fixture.host === 'string' ? value.fixture.host : undefined
       return undefined
     }
     const problem = problemOf(value)
     if (problem !== undefined) return { line, problem }
     const { hook, payload, at, host, delivery_id, correlation } = value as ReadRecord & HookMeta
-    const meta = { at, host: host ?? this.#host, delivery_id, correlation }
+    const meta = { at, host: host ?? this.#given ?? this.#headHost, delivery_id, correlation }
     return { record: { hook, payload, meta: dropUndefined(meta) } }
   }
 }
 
 function isHead(value: unknown): value is HeadLine {
-  return typeof value === 'object' && value !== null && typeof (value as Partial<HeadLine>).fixture === 'object' && (value as Partial<HeadLine>).fixture !== null
+  if (typeof value !== 'object' || value === null || 'hook' in value) return false
+  const { fixture } = value as Partial<HeadLine>
+  return typeof fixture === 'object' && fixture !== null
 }
 
 function dropUndefined(meta: { readonly [Key in keyof HookMeta]: HookMeta[Key] | undefined }): HookMeta {

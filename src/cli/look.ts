@@ -9,5 +9,11 @@ export function lookOf({ stdout, env }: Pick<CommandIo, 'stdout' | 'env'>): { wi
   const wantsNone = (env['NO_COLOR'] ?? '') !== '' || env['TERM'] === 'dumb'
   const forced = env['FORCE_COLOR'] ?? ''
   const color = !wantsNone && (stdout.isTTY || (forced !== '' && forced !== '0'))
-  return { width: Math.min(MOST_COLUMNS, stdout.columns ?? PIPED_COLUMNS), color }
+  // Some terminals say that they have no columns at all.
+  const columns = (stdout.columns ?? 0) || columnsOf(env['COLUMNS']) || PIPED_COLUMNS
+  return { width: Math.min(MOST_COLUMNS, columns), color }
+}
+
+function columnsOf(text: string | undefined): number {
+  return /^\d{1,6}$/.test(text ?? '') ? Number(text) : 0
 }

@@ -1,33 +1,48 @@
+import { humanCount } from '../viewer/human-figures.ts'
 import type { CommandIo } from './command.ts'
 
 const EVERY_MILLIS = 200
+const EVERY_STEPS = 100
+const CLEAR_LINE = '\r\u001b[K'
 
 /** How far a long command is, on one line of a terminal; silent where nobody watches. */
 export class Progress {
-  readonly #word: string
   readonly #io: CommandIo
+  readonly #spans: () => number
   readonly #startedAt: number
-  #count = 0
+  #records = 0
   #shownAt: number
+  #isShown = false
 
-  constructor(word: string, io: CommandIo) {
-    this.#word = word
+  /** @param spans how many have come of the records so far */
+  constructor(spans: () => number, io: CommandIo) {
+    this.#spans = spans
     this.#io = io
     this.#startedAt = io.now()
     this.#shownAt = this.#startedAt
   }
 
+  /** One more record. */
   step(): void {
-    this.#count += 1
-    if (!this.#io.stderr.isTTY || this.#count % 100 !== 0) return
+    this.#records += 1
+    if (!this.#io.stderr.isTTY || this.#records % EVERY_STEPS !== 0) return
     const now = this.#io.now()
     if (now - this.#shownAt < EVERY_MILLIS) return
     this.#shownAt = now
-    const rate = Math.round((this.#count * 1000) / (now - this.#startedAt))
-    this.#io.stderr.write(`\r${this.#count} ${this.#word}, ${rate}/s\u001b[K`)
+    const rate = humanCount((this.#records * 1000) / (now - this.#startedAt))
+    this.say(`${humanCount(this.#records)} records · ${humanCount(this.#spans())} spans · ${rate} records/s`)
   }
 
+  /** What it is at, until the next step or the end. */
+  say(text: string): void {
+    if (!this.#io.stderr.isTTY) return
+    this.#isShown = true
+    this.#io.stderr.write(`${CLEAR_LINE}${text}`)
+  }
+
+  /** Takes the line away, so that a message has it. */
   end(): void {
-    if (this.#shownAt !== this.#startedAt) this.#io.stderr.write('\r\u001b[K')
+    if (this.#isShown) this.#io.stderr.write(CLEAR_LINE)
+    this.#isShown = false
   }
 }

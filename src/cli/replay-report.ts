@@ -1,29 +1,55 @@
+import type { ResolvedConfig } from '../config/types.ts'
+import { traceLinks } from '../pipeline/index.ts'
+import { countOf, humanCount } from '../viewer/human-figures.ts'
 import { selectTraces } from '../viewer/trace-log.ts'
 import { renderTotals, renderTree } from '../viewer/tree-text.ts'
-import type { PluginStats } from '../wiring/plugin.ts'
 import type { CommandIo } from './command.ts'
 import { lookOf } from './look.ts'
+import type { ReplayResult } from './replayer.ts'
 
+/** The traces there are drawn, and their place is named. */
 const LOCAL_LOG = 'local_log'
 
-function plural(count: number, word: string): string {
-  return `${count} ${word}${count === 1 ? '' : 's'}`
-}
-
-/** Draws what a replay has written; of very many traces the last ones. */
-export async function drawTraces(file: string, last: number, io: CommandIo): Promise<void> {
+/**
+ * Draws what a replay has written; of very many traces the last ones.
+ *
+ * @returns the id of the last trace, where there is one
+ */
+export async function drawTraces(file: string, last: number, io: CommandIo): Promise<string | undefined> {
   const { trees, traceCount } = await selectTraces([file], { last })
   for (const tree of trees) io.stdout.write(`${renderTree(tree, lookOf(io))}\n\n`)
   if (trees.length > 1) io.stdout.write(`${renderTotals(trees, lookOf(io))}\n`)
-  if (traceCount > trees.length) io.stdout.write(`  the last ${trees.length} of ${plural(traceCount, 'trace')}\n`)
+  if (traceCount > trees.length) io.stdout.write(`  the last ${trees.length} of ${countOf(traceCount, 'trace')}\n`)
+  return trees.at(-1)?.traceId
 }
 
-/** One line a backend: what it got. Resolves to false when something was dropped. */
-export function reportDelivery(stats: PluginStats, io: CommandIo): boolean {
-  for (const { name, delivered, dropped, lastError } of stats.backends) {
-    if (name === LOCAL_LOG && dropped === 0) continue
-    const lost = dropped === 0 ? '' : `, ${plural(dropped, 'span')} dropped${lastError === undefined ? '' : ` (${lastError})`}`
-    io.stderr.write(`${name}: ${plural(delivered, 'span')} delivered${lost}\n`)
+/** What else is to be said of a delivery. */
+export interface DeliveryContext {
+  readonly config: Pick<ResolvedConfig, 'backends' | 'project_name'>
+  /** The trace that a person is sent to look at. */
+  readonly traceId: string | undefined
+}
+
+/**
+ * A line for each backend: what it got. Why it got no more has been said when it happened. The files that this run itself
+ * opened are only mentioned when something is missing in them.
+ *
+ * @returns whether everything arrived everywhere
+ */
+export function reportDelivery({ stats, hasErrors }: ReplayResult, context: DeliveryContext, io: CommandIo): boolean {
+  for (const { name, delivered, dropped } of stats.backends) {
+    const all = delivered + dropped
+    const isOurs = name === LOCAL_LOG || !context.config.backends.some(backend => backend.name === name)
+    if (all === 0 || (isOurs && dropped === 0)) continue
+    const got = dropped === 0 ? countOf(all, 'span') : `${humanCount(delivered)} of ${countOf(all, 'span')}`
+    io.stderr.write(`${name} got ${got}${delivered === 0 ? '' : linkOf(name, context)}\n`)
   }
-  return stats.backends.every(({ dropped }) => dropped === 0)
+  return !hasErrors && stats.backends.every(({ dropped, lastError }) => dropped === 0 && lastError === undefined)
+}
+
+function linkOf(name: string, { config, traceId }: DeliveryContext): string {
+  const backend = config.backends.find(each => each.name === name)
+  if (backend === undefined || traceId === undefined) return ''
+  const { view } = traceLinks(backend, traceId, config.project_name)
+  return view === undefined ? '' : `; the last trace: ${view}`
 }

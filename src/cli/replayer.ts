@@ -1,76 +1,111 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { HookMeta } from '../contract/index.ts'
+import { plausibleAt } from '../core/span-times.ts'
 import { createPluginIn } from '../wiring/create-plugin.ts'
 import type { Diagnostics } from '../wiring/diagnostics.ts'
 import type { Plugin, PluginOptions, PluginStats } from '../wiring/plugin.ts'
+import { Backpressure, LARGEST_BATCH } from './backpressure.ts'
 import type { CommandIo } from './command.ts'
 import type { ReadRecord } from './hook-records.ts'
 
-/** Batches are cut by the number of records, never by time, so that two replays write the same bytes. */
-const RECORDS_PER_FLUSH = 200
-/** Not by the clock, either: a replay flushes itself. */
+/** Batches are cut when they are full, never by time, so that two replays write the same bytes. */
 const NO_SCHEDULE_MILLIS = 3_600_000
 /** Nobody's agent waits for a replay: give a slow backend its time. */
 const REPLAY_WAIT_MILLIS = 15_000
+/** One record can end thousands of spans; and a backend that hangs must not fill the memory. */
+const QUEUE_SPANS = 50_000
 /** A pause in a recording is at most this long when it is played at its own speed. */
 const LONGEST_PAUSE_MILLIS = 60_000
 
 export interface ReplayOptions {
   readonly plugin: PluginOptions
+  /** Spans in one request, as configured. */
+  readonly batchSpans: number
   /** 1 = as fast as it happened, 2 = twice as fast; undefined = as fast as possible. */
-  readonly speed: number | undefined
+  readonly speed?: number | undefined
+}
+
+export interface ReplayResult {
+  readonly stats: PluginStats
+  readonly records: number
+  /** Spans that came of the records, delivered or not. */
+  readonly spans: number
+  /** A backend could not be set up, or the plugin had to report an error. */
+  readonly hasErrors: boolean
 }
 
 /** Feeds records to a plugin and sees to it that nothing is dropped for going too fast. */
 export class Replayer {
   readonly #plugin: Plugin
   readonly #speed: number | undefined
+  readonly #backpressure: Backpressure
   #records = 0
   #lastAt: number | undefined
+  #hasErrors = false
 
-  constructor(options: ReplayOptions, io: CommandIo) {
+  constructor(options: ReplayOptions, io: Pick<CommandIo, 'env' | 'home' | 'stderr'>) {
     this.#speed = options.speed
-    const code: PluginOptions = {
-      deterministic_ids: true,
-      force_flush_wait_ms: REPLAY_WAIT_MILLIS,
-      ...options.plugin,
-      force_flush_on_session_end: false,
-      span_batch_schedule_delay_ms: NO_SCHEDULE_MILLIS,
-    }
-    this.#plugin = createPluginIn(code, {
-      env: io.env,
+    // A parent of this process is none of what was recorded.
+    const { TRACEPARENT: _parent, ...env } = io.env
+    this.#plugin = createPluginIn(replayOptions(options), {
+      env,
       home: io.home,
       isReplay: true,
-      diagnostics: diagnosticsOf(io),
+      diagnostics: this.#diagnostics(io),
     })
+    this.#backpressure = new Backpressure(() => this.#plugin.stats().backends)
   }
 
-  get records(): number {
-    return this.#records
+  /** Spans that have ended so far. */
+  get spans(): number {
+    return Math.max(0, ...this.#plugin.stats().backends.map(each => each.delivered + each.dropped + each.queued))
   }
 
   async feed({ hook, payload, meta }: ReadRecord): Promise<void> {
-    await this.#keepTime(meta)
-    this.#plugin.on(hook, payload, meta)
+    const at = plausibleAt(meta.at)
+    if (at !== undefined) await this.#keepTime(at)
+    // In a recording, now is when the record before it was.
+    const timed = at === undefined && this.#lastAt !== undefined ? { ...meta, at: this.#lastAt } : meta
+    this.#plugin.on(hook, payload, timed)
     this.#records += 1
-    if (this.#records % RECORDS_PER_FLUSH === 0) await this.#plugin.flush()
+    await this.#backpressure.afterRecord(this.#records)
   }
 
-  /** Ends what is open and delivers. */
-  async finish(): Promise<PluginStats> {
+  /** Ends what is open and delivers; what a backend does not take within some seconds is given up and counted. */
+  async finish(): Promise<ReplayResult> {
     await this.#plugin.shutdown()
-    return this.#plugin.stats()
+    return { stats: this.#plugin.stats(), records: this.#records, spans: this.spans, hasErrors: this.#hasErrors }
   }
 
-  async #keepTime({ at }: HookMeta): Promise<void> {
-    if (this.#speed === undefined || at === undefined) return
+  async #keepTime(at: number): Promise<void> {
     const gap = this.#lastAt === undefined ? 0 : Math.max(0, at - this.#lastAt)
     this.#lastAt = at
-    if (gap > 0) await pause(Math.min(gap / this.#speed, LONGEST_PAUSE_MILLIS))
+    if (this.#speed !== undefined && gap > 0) await pause(Math.min(gap / this.#speed, LONGEST_PAUSE_MILLIS))
+  }
+
+  #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Diagnostics {
+    const say = (line: string): void => stderr.write(`hookspan: ${line}\n`)
+    const error = (line: string): void => {
+      this.#hasErrors = true
+      say(line)
+    }
+    return { warn: say, error, debug: () => undefined }
   }
 }
 
-function diagnosticsOf({ stderr }: CommandIo): Diagnostics {
-  const say = (line: string): void => stderr.write(`hookspan: ${line}\n`)
-  return { warn: say, error: say, debug: () => undefined }
+function replayOptions({ plugin, batchSpans, speed }: ReplayOptions): PluginOptions {
+  return {
+    deterministic_ids: true,
+    ...plugin,
+    // Who replays a recording wants to see it, all of it, whatever is configured for the agent.
+    enabled: true,
+    sample_rate: 1,
+    prometheus: false,
+    force_flush_on_session_end: false,
+    force_flush_wait_ms: REPLAY_WAIT_MILLIS,
+    span_batch_max_queue_size: QUEUE_SPANS,
+    span_batch_max_export_batch_size: Math.min(batchSpans, LARGEST_BATCH),
+    // At its own speed somebody looks on, and a span that has ended should be seen.
+    ...(speed === undefined ? { span_batch_schedule_delay_ms: NO_SCHEDULE_MILLIS } : {}),
+  }
 }

@@ -59,6 +59,7 @@ function putVariable(fields: Record<string, Field>, name: string, read: Field): 
 type FieldReader = (value: Plain, site: Site) => Reading
 
 const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
+  exact_endpoint: readBool,
   protocol: value => readWord(value, ['http/protobuf', 'http/json']),
   compression: value => readWord(value, ['gzip', 'none']),
   timeout_ms: value => readMillis(value, { min: 1 }),

@@ -67,6 +67,7 @@ export const BACKEND_FIELDS = {
   type: 'One of the types below; the only field that must be there',
   name: 'Names it in messages and statistics; default: the type',
   endpoint: 'http(s) URL: base, or the full URL of a signal; default: that of the type',
+  exact_endpoint: 'Use the endpoint as it is; default: `/v1/traces` or `/v1/metrics` is appended where it is missing',
   headers: 'Mapping of HTTP headers; they win over those that the type makes',
   protocol: '`http/json` or `http/protobuf`; default: what the type prefers',
   compression: '`gzip` or `none`',

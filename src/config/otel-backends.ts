@@ -74,11 +74,25 @@ function otlpDraft(env: Environment, signal: SignalName): Draft | undefined {
     )
     if (found) put(draft, field, variable(env, found), found)
   }
+  putExactness(draft, signal)
   putHeaders(draft, env, signal)
   put(draft, 'temporality', variable(env, TEMPORALITY), TEMPORALITY)
   if (draft.fields['endpoint'] === undefined && !exporters) return undefined
   put(draft, 'type', 'otlp', draft.places['endpoint'] ?? `OTEL_${signal}_EXPORTER`)
   return draft
+}
+
+/**
+ * The specification has the address of one signal used as it is, and the general one as a base. One that ends as it would
+ * anyway need not be exact, so that two of them, `…/v1/traces` and `…/v1/metrics`, can be one backend.
+ */
+function putExactness(draft: Draft, signal: SignalName): void {
+  const place = `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`
+  if (draft.places['endpoint'] !== place) return
+  const path = String(draft.fields['endpoint'])
+    .replace(/[?#].*$/, '')
+    .replace(/\/+$/, '')
+  if (!path.endsWith(`/v1/${signal.toLowerCase()}`)) put(draft, 'exact_endpoint', true, place)
 }
 
 const TEMPORALITY = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'
@@ -104,9 +118,10 @@ function sameTransport(one: Draft, other: Draft): boolean {
 
 /** Two full URLs of one receiver, `…/v1/traces` and `…/v1/metrics`, are the same address. */
 function transportOf({ fields }: Draft): string {
-  const address = String(fields['endpoint'])
-    .replace(/\/+$/, '')
-    .replace(/\/v1\/(traces|metrics|logs)$/, '')
+  const endpoint = String(fields['endpoint'])
+  const address = fields['exact_endpoint']
+    ? endpoint
+    : endpoint.replace(/\/+$/, '').replace(/\/v1\/(traces|metrics|logs)$/, '')
   const { endpoint: _url, traces: _t, metrics: _m, logs: _l, name: _n, ...rest } = fields
   return JSON.stringify([address, Object.entries(rest).sort()])
 }

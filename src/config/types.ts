@@ -17,6 +17,8 @@ export interface BackendConfig {
   readonly name: string
   /** http or https, without credentials: those that the URL held are in `headers`. Absent: the type's own. */
   readonly endpoint?: string
+  /** The endpoint is used as it is. Else the path of each signal is appended to it where it is missing. */
+  readonly exact_endpoint?: boolean
   /** Names in lower case. Secrets: never to be shown. */
   readonly headers: StringMap
   /** Absent, like the following: what the type prefers. */
@@ -76,6 +78,7 @@ export interface UserBackend {
   readonly type: BackendType
   readonly name?: string | undefined
   readonly endpoint?: string | undefined
+  readonly exact_endpoint?: boolean | undefined
   readonly headers?: StringMap | undefined
   readonly protocol?: OtlpProtocol | undefined
   readonly compression?: Compression | undefined

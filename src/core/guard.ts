@@ -33,6 +33,23 @@ export class Guard {
     }
   }
 
+  /** The same for a function with arguments: on the hot path it saves a closure a call. */
+  call<One, Two, Three, Result>(
+    site: string,
+    body: (one: One, two: Two, three: Three) => Result,
+    fallback: Result,
+    one: One,
+    two: Two,
+    three: Three,
+  ): Result {
+    try {
+      return body(one, two, three)
+    } catch (error) {
+      this.note(site, error)
+      return fallback
+    }
+  }
+
   note(site: string, error: unknown): void {
     this.#count += 1
     const cause = `${site}: ${this.#describe(error)}`

@@ -71,7 +71,7 @@ export class HookEnds {
   #span(definition: AnyDefinition, incoming: Incoming): HookResult {
     const { registry, guard } = this.#parts
     const { fired, ids, host } = incoming
-    const key = guard.run(fired.hook, () => definition.key(fired.payload), undefined)
+    const key = guard.call(fired.hook, definition.key, undefined, fired.payload, undefined, undefined)
     const turn = registry.find(host, ids, false)
     if (key === undefined) return this.#withoutStart(definition, key, turn, incoming)
     const open = this.#find(turn, definition, key, incoming)
@@ -223,6 +223,8 @@ export class HookEnds {
 
   #loadedSkill(open: OpenSpan, { fired }: Pick<Incoming, 'fired'>): SkillEvidence | undefined {
     const evidence = skillOf((open.start ?? fired.payload) as Readonly<Record<string, unknown>>)
-    return evidence !== undefined && toolOutcomeOf(fired).outcome === 'completed' ? evidence : undefined
+    return evidence !== undefined && toolOutcomeOf(fired, this.#parts.options.draw).outcome === 'completed'
+      ? evidence
+      : undefined
   }
 }

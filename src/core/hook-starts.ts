@@ -77,7 +77,7 @@ export class HookStarts {
   #open(turn: Turn, definition: AnyDefinition, incoming: Incoming): HookResult {
     const { tracker, lifecycle, options, guard } = this.#parts
     const { fired, ids } = incoming
-    const key = guard.run(fired.hook, () => definition.key(fired.payload), undefined)
+    const key = guard.call(fired.hook, definition.key, undefined, fired.payload, undefined, undefined)
     if (key === undefined) return 'ignored'
     const predecessor = isQueued(key) ? undefined : tracker.find(turn, definition, key)
     if (this.#isRepeat(turn, slot(definition, key), predecessor, incoming)) return 'duplicate'
@@ -94,10 +94,13 @@ export class HookStarts {
       attempt,
       attributes: this.#extra(turn, incoming, attempt),
     })
-    guard.run(fired.hook, () => foldStart(turn.totals, fired, options.draw, isDrawn(turn)), undefined)
+    guard.call(fired.hook, this.#fold, undefined, turn, fired, undefined)
     this.#watch(open, incoming)
     return 'ok'
   }
+
+  readonly #fold = (turn: Turn, fired: Incoming['fired']): void =>
+    foldStart(turn.totals, fired, this.#parts.options.draw, isDrawn(turn))
 
   #extra(turn: Turn, { ids }: Incoming, attempt: number | undefined): SpanAttributes | undefined {
     const { draw } = this.#parts.options

@@ -30,8 +30,7 @@ class Counter {
   readonly #series = new Map<string, Series>()
 
   add(value: number, labels: Labels): void {
-    let key = ''
-    for (const name in labels) key += `${labels[name]}\u0000`
+    const key = keyOf(labels)
     const series = this.#series.get(key)
     if (series === undefined) this.#open(key, value, labels)
     else series.sum += value
@@ -46,6 +45,12 @@ class Counter {
     else if (labels !== OVERFLOW) this.add(value, OVERFLOW)
     else this.#series.set(key, { labels, sum: value })
   }
+}
+
+function keyOf(labels: Labels): string {
+  let key = ''
+  for (const name in labels) key += `${labels[name]}\u0000`
+  return key
 }
 
 /** What reads a number at collection: open spans, what a backend was given. */

@@ -6,16 +6,26 @@ export interface Watched {
   seenAt: number
 }
 
+interface Link<Item> {
+  readonly item: Item
+  before: Link<Item> | undefined
+  after: Link<Item> | undefined
+}
+
 const NONE: readonly never[] = []
 
 /**
  * Finds what has been silent for too long. Kept in order of the last touch, so a look costs nothing when nothing is due.
  * Records are judged by their own time, so a replay sweeps exactly as the live run did; the timer, which has no record,
  * by how long ago we saw the last one.
+ *
+ * A linked list, because every hook moves an item to its end: a Set would be rebuilt all the time.
  */
 export class OrphanSweep<Item extends Watched> {
-  readonly #items = new Set<Item>()
+  readonly #links = new Map<Item, Link<Item>>()
   readonly #limitMillis: number
+  #first: Link<Item> | undefined
+  #last: Link<Item> | undefined
   /** Nothing can be due before: most looks end here. */
   #quietUntil = Number.POSITIVE_INFINITY
 
@@ -24,34 +34,40 @@ export class OrphanSweep<Item extends Watched> {
   }
 
   get size(): number {
-    return this.#items.size
+    return this.#links.size
   }
 
   touch(item: Item, at: number, seenAt: number): void {
-    item.activityAt = Math.max(item.activityAt, at)
+    if (at > item.activityAt) item.activityAt = at
     item.seenAt = seenAt
-    if (item.activityAt + this.#limitMillis < this.#quietUntil) this.#quietUntil = item.activityAt + this.#limitMillis
-    this.#items.delete(item)
-    this.#items.add(item)
+    const dueAt = item.activityAt + this.#limitMillis
+    if (dueAt < this.#quietUntil) this.#quietUntil = dueAt
+    if (this.#last?.item === item) return
+    let link = this.#links.get(item)
+    if (link === undefined) {
+      link = { item, before: undefined, after: undefined }
+      this.#links.set(item, link)
+    } else this.#unlink(link)
+    this.#append(link)
   }
 
   forget(item: Item): void {
-    this.#items.delete(item)
+    const link = this.#links.get(item)
+    if (link === undefined) return
+    this.#links.delete(item)
+    this.#unlink(link)
   }
 
   /** The one that was touched longest ago. */
   oldest(): Item | undefined {
-    return this.#items.values().next().value
+    return this.#first?.item
   }
 
   dueAt(at: number): readonly Item[] {
     if (at <= this.#quietUntil) return NONE
     const due = this.#take(item => at - item.activityAt > this.#limitMillis)
-    this.#quietUntil = Number.POSITIVE_INFINITY
-    for (const { activityAt } of this.#items) {
-      this.#quietUntil = activityAt + this.#limitMillis
-      break
-    }
+    this.#quietUntil =
+      this.#first === undefined ? Number.POSITIVE_INFINITY : this.#first.item.activityAt + this.#limitMillis
     return due
   }
 
@@ -61,11 +77,23 @@ export class OrphanSweep<Item extends Watched> {
 
   #take(isDue: (item: Item) => boolean): Item[] {
     const due: Item[] = []
-    for (const item of this.#items) {
-      if (!isDue(item)) break
-      due.push(item)
-    }
-    for (const item of due) this.#items.delete(item)
+    for (let link = this.#first; link !== undefined && isDue(link.item); link = link.after) due.push(link.item)
+    for (const item of due) this.forget(item)
     return due
+  }
+
+  #append(link: Link<Item>): void {
+    link.before = this.#last
+    link.after = undefined
+    if (this.#last === undefined) this.#first = link
+    else this.#last.after = link
+    this.#last = link
+  }
+
+  #unlink(link: Link<Item>): void {
+    if (link.before === undefined) this.#first = link.after
+    else link.before.after = link.after
+    if (link.after === undefined) this.#last = link.before
+    else link.after.before = link.before
   }
 }

@@ -1,3 +1,4 @@
+import type { ObservableResult } from '@opentelemetry/api'
 import type { HookMeta, HookName, HookResult } from '../contract/index.ts'
 import { isHookName } from '../contract/index.ts'
 import { LABEL } from '../semconv/index.ts'
@@ -47,6 +48,7 @@ export class Core {
   readonly #flusher: Flusher
   readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
   readonly #counts: Record<HookResult, number> = { ok: 0, ignored: 0, duplicate: 0, error: 0 }
+  readonly #countsByHook = new Map<string, Record<HookResult, number>>()
   #timer: NodeJS.Timeout | undefined
   #turnEnded = false
   #over = false
@@ -71,7 +73,7 @@ export class Core {
     }
     this.#turnEnded = false
     const errorsBefore = this.#guard.count
-    const result = this.#guard.run(hookLabel(hook), () => this.#take(hook, payload, meta), 'error' as HookResult)
+    const result = this.#guard.call(hookLabel(hook), this.#taking, 'error' as HookResult, hook, payload, meta)
     this.#count(hook, this.#guard.count > errorsBefore ? 'error' : result)
     if (!this.#turnEnded || !this.#options.flushOnSessionEnd) return undefined
     const flushed = this.#flusher.request()
@@ -121,7 +123,7 @@ export class Core {
     return open && formatTraceparent(open.span.spanContext())
   }
 
-  #take(hook: string, payload: unknown, meta: HookMeta | undefined): HookResult {
+  readonly #taking = (hook: string, payload: unknown, meta: HookMeta | undefined): HookResult => {
     if (!isHookName(hook)) return 'ignored'
     if (this.#isRedelivered(meta)) return 'duplicate'
     const incoming = this.#receive(hook, payload, meta)
@@ -134,13 +136,12 @@ export class Core {
     const now = this.#options.now()
     const isExplicit = said !== undefined && (!this.#options.sweepByClock || said < now + FUTURE_LIMIT_MILLIS)
     const fields = typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
-    const correlation = meta?.correlation
     const fired: Fired<Readonly<Record<string, unknown>>> = {
       hook,
       at: isExplicit ? said : now,
       payload: fields,
       facts: {},
-      ...(correlation === undefined ? {} : { correlation }),
+      correlation: meta?.correlation,
     }
     const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
     return { fired, host, ids: idsOf(hook, fields), isExplicit }
@@ -175,7 +176,13 @@ export class Core {
 
   #count(hook: string, result: HookResult): void {
     this.#counts[result] += 1
-    this.#instruments.add('hooks', 1, { [LABEL.hook]: hookLabel(hook), [LABEL.result]: result })
+    const label = hookLabel(hook)
+    let counts = this.#countsByHook.get(label)
+    if (counts === undefined) {
+      counts = { ok: 0, ignored: 0, duplicate: 0, error: 0 }
+      this.#countsByHook.set(label, counts)
+    }
+    counts[result] += 1
   }
 
   #sweep(at: number): void {
@@ -217,11 +224,20 @@ export class Core {
       meter,
       { namespace, emitGenAi, labelLimit },
       {
+        hooks: result => this.#observeHooks(result),
         spansOpen: result => result.observe(this.#parts.tracker.openCount),
         turnsOpen: result => result.observe(this.#parts.registry.openCount),
         ...gauges,
       },
     )
+  }
+
+  #observeHooks(observer: ObservableResult): void {
+    for (const [hook, counts] of this.#countsByHook) {
+      for (const [result, count] of Object.entries(counts)) {
+        if (count > 0) observer.observe(count, { [LABEL.hook]: hook, [LABEL.result]: result })
+      }
+    }
   }
 
   #assemble(): CoreParts {

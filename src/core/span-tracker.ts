@@ -3,7 +3,7 @@ import type { IncompleteReason } from '../contract/index.ts'
 import { DISCARDED, LABEL } from '../semconv/index.ts'
 import { literal } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
-import type { Draw, Fired, SpanAttributes, SpanEnd } from '../spans/span-definition.ts'
+import type { Draw, Fired, MetricPoint, SpanAttributes, SpanEnd } from '../spans/span-definition.ts'
 import { QUEUED_KEY_PREFIX } from '../spans/tool.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
@@ -42,6 +42,8 @@ export interface EndOptions {
 
 type AnyFired = Fired<Readonly<Record<string, unknown>>>
 
+const NO_POINTS: readonly MetricPoint[] = []
+
 /** The name of a span among the open and the ended ones of its turn. */
 export function slot(definition: AnyDefinition, key: string): string {
   return `${definition.kind} ${key}`
@@ -62,7 +64,7 @@ export class SpanTracker {
 
   start(turn: Turn, definition: AnyDefinition, fired: AnyFired, options: StartOptions): OpenSpan {
     const { tracer, draw, guard } = this.#options
-    const name = guard.run(fired.hook, () => definition.name(fired.payload, draw), literal(definition.kind))
+    const name = guard.call(fired.hook, definition.name, literal(definition.kind), fired.payload, draw, undefined)
     this.#seed(turn, definition, options)
     const span = tracer.startSpan(
       name,
@@ -101,9 +103,9 @@ export class SpanTracker {
     const isSeen = open.start !== undefined
     const spanMillis = isSeen ? endAt - open.startAt : saidDuration(open.kind, fired.payload)
     const durationMillis = measuredDuration(open.kind, fired.payload, open.attempt, spanMillis)
-    const ended = { startAt: open.startAt, start: open.start, durationMillis }
-    instruments.record(guard.run(fired.hook, () => open.definition.measure(fired, draw, ended), []))
-    guard.run(fired.hook, () => foldEnd(open.turn.totals, fired, draw, { ...ended, startSeen: isSeen }), undefined)
+    const ended = { startAt: open.startAt, start: open.start, durationMillis, startSeen: isSeen }
+    instruments.record(guard.call(fired.hook, open.definition.measure, NO_POINTS, fired, draw, ended))
+    guard.call(fired.hook, this.#fold, undefined, open.turn, fired, ended)
     if (options.incomplete !== undefined) this.#countIncomplete(options.incomplete)
   }
 
@@ -131,33 +133,29 @@ export class SpanTracker {
   countOnly(definition: AnyDefinition, fired: AnyFired, turn: Turn | undefined, startSeen: boolean): void {
     const { draw, guard, instruments } = this.#options
     const durationMillis = saidDuration(definition.kind, fired.payload)
-    const ended = { startAt: fired.at, start: undefined, durationMillis }
-    instruments.record(guard.run(fired.hook, () => definition.measure(fired, draw, ended), []))
-    if (turn === undefined || turn.over) return
-    guard.run(fired.hook, () => foldEnd(turn.totals, fired, draw, { ...ended, startSeen }), undefined)
+    const ended = { startAt: fired.at, start: undefined, durationMillis, startSeen }
+    instruments.record(guard.call(fired.hook, definition.measure, NO_POINTS, fired, draw, ended))
+    if (turn !== undefined && !turn.over) guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }
 
   #drawStart(open: OpenSpan, fired: AnyFired, options: StartOptions): void {
     const { draw, guard } = this.#options
-    const attributes = guard.run(fired.hook, () => open.definition.start(fired, draw), {})
-    Object.assign(attributes, open.turn.identity, options.attributes)
+    const attributes: SpanAttributes = guard.call(fired.hook, open.definition.start, {}, fired, draw, undefined)
     const { own } = draw.names
     attributes[own.spanKind] = literal(open.kind)
     if (options.retroactive === 'computed') attributes[own.spanRetroactive] = true
     if (fired.correlation === 'inferred' || fired.correlation === 'ambiguous') {
       attributes[own.correlation] = literal(fired.correlation)
     }
+    open.span.setAttributes(this.#clean(open.turn.identity))
     open.span.setAttributes(this.#clean(attributes))
+    if (options.attributes !== undefined) open.span.setAttributes(this.#clean(options.attributes))
   }
 
   #drawEnd(open: OpenSpan, fired: AnyFired, endAt: number, options: EndOptions): void {
     const { draw, guard, statusOk } = this.#options
     const { general, own } = draw.names
-    const drawn: SpanEnd = guard.run(
-      fired.hook,
-      () => open.definition.end(fired, draw, { startAt: open.startAt, start: open.start }),
-      { attributes: {} },
-    )
+    const drawn: SpanEnd = guard.call(fired.hook, open.definition.end, { attributes: {} }, fired, draw, open)
     const { attributes, error } = drawn
     if (options.incomplete !== undefined) attributes[own.spanIncomplete] = literal(options.incomplete)
     if (error !== undefined && drawn.exception) attributes[general.errorType] = error.type
@@ -180,13 +178,16 @@ export class SpanTracker {
     } else if (statusOk) open.span.setStatus({ code: SpanStatusCode.OK })
   }
 
+  readonly #fold = (turn: Turn, fired: AnyFired, ended: Parameters<typeof foldEnd>[3]): void =>
+    foldEnd(turn.totals, fired, this.#options.draw, ended)
+
   #countIncomplete(reason: IncompleteReason): void {
     this.#options.instruments.add('spansIncomplete', 1, { [LABEL.reason]: reason })
   }
 
   /** Names of a convention that is switched off all map to one key, which goes out here. */
   #clean(attributes: SpanAttributes): Record<string, string | number | boolean | string[] | undefined> {
-    if (this.#options.draw.names.hasDiscarded) delete attributes[DISCARDED]
+    if (this.#options.draw.names.hasDiscarded && DISCARDED in attributes) delete attributes[DISCARDED]
     return attributes as Record<string, string | number | boolean | string[] | undefined>
   }
 

@@ -5,7 +5,7 @@ import { type EndedTurn, newSession, type Session, type Turn } from './turn.ts'
 /** Sessions without an open turn: forgetting one costs its numbering and its link to the previous turn. */
 const IDLE_SESSIONS_LIMIT = 2000
 /** Finished turns whose late records still find their trace. */
-const ENDED_TURNS_LIMIT = 1000
+const ENDED_TURNS_LIMIT = 500
 /** Records that name no turn are looked for among at most so many open ones. */
 const SEARCH_LIMIT = 1000
 /** With more turns than this at once, one of them being the only real one is not worth the search. */
@@ -210,7 +210,7 @@ export class TurnRegistry {
     const session = this.session(host, ids)
     if (session.main === undefined) {
       session.main = turn
-      turn.sharedWith.add(session)
+      turn.sharedWith = [...turn.sharedWith, session]
       this.#activate(session)
     }
     return turn

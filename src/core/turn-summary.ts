@@ -12,8 +12,8 @@ import { usageOf } from '../spans/usage.ts'
 /** Lists are capped while they grow: joined they are clipped to 500 characters anyway. */
 const DISTINCT_LIMIT = 200
 
-function addDistinct(set: Set<SafeText>, value: SafeText | undefined): void {
-  if (value !== undefined && set.size < DISTINCT_LIMIT) set.add(value)
+function addDistinct(list: SafeText[], value: SafeText | undefined): void {
+  if (value !== undefined && list.length < DISTINCT_LIMIT && !list.includes(value)) list.push(value)
 }
 
 function toolStarted(totals: TurnTotals, fired: Fired<ToolStart>, draw: Draw): void {
@@ -24,7 +24,7 @@ function toolStarted(totals: TurnTotals, fired: Fired<ToolStart>, draw: Draw): v
 }
 
 function toolEnded(totals: TurnTotals, fired: Fired<ToolEnd>, start: unknown, draw: Draw): void {
-  const { outcome } = toolOutcomeOf(fired)
+  const { outcome } = toolOutcomeOf(fired, draw)
   addDistinct(totals.outcomes, draw.capture.id(outcome))
   if (outcome === 'error') totals.toolErrors += 1
   if (outcome !== 'completed') return
@@ -35,7 +35,7 @@ function apiEnded(totals: TurnTotals, fired: Fired<ApiEnd>, start: unknown, draw
   const provider = fired.payload.provider ?? (start as ApiEnd | undefined)?.provider
   totals.modelProvider = draw.capture.id(modelProvider(provider)) ?? totals.modelProvider
   totals.responseModel = draw.capture.id(fired.payload.response_model) ?? totals.responseModel
-  const usage = usageOf(fired)
+  const usage = usageOf(fired, draw)
   if (usage === undefined) return
   totals.tokensInput += usage.promptTokens
   totals.tokensOutput += usage.outputTokens

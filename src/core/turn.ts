@@ -50,7 +50,7 @@ export interface Turn {
   readonly host: string
   readonly session: Session
   /** Sessions that the turn's own rotated into. */
-  readonly sharedWith: Set<Session>
+  sharedWith: readonly Session[]
   /** Undefined until a record brings one. */
   turnId: string | undefined
   taskId: string | undefined
@@ -166,13 +166,18 @@ export function newMemory(session: Session, turnId: string | undefined, at: numb
   }
 }
 
+const NOBODY: readonly Session[] = []
+
 export function newTurn(seed: TurnSeed): Turn {
   const memory = seed.memory ?? newMemory(seed.session, seed.turnId, seed.at)
   return {
-    ...memory,
+    ended: memory.ended,
+    attempts: memory.attempts,
+    seeds: memory.seeds,
+    seed: memory.seed,
     host: seed.session.host,
     session: seed.session,
-    sharedWith: new Set(),
+    sharedWith: NOBODY,
     turnId: seed.turnId,
     taskId: undefined,
     number: seed.number,

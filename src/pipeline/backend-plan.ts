@@ -1,6 +1,6 @@
 import type { BackendRow, Options } from './backend-row.ts'
 import { BACKENDS, backendRow } from './backends.ts'
-import { type Signal, signalUrl } from './endpoint.ts'
+import { exactUrl, type Signal, signalUrl } from './endpoint.ts'
 import type { BackendFacts } from './failure-message.ts'
 import { CONTENT_TYPES } from './otlp-exporters.ts'
 import type { BackendSettings, Protocol, Temporality } from './settings.ts'
@@ -52,7 +52,8 @@ function assemble(
   const protocol = row.onlyProtocol ? row.protocol : (settings.protocol ?? row.protocol)
   const traces = settings.traces ?? row.traces
   const metrics = settings.metrics ?? (row.metrics || options['metrics_path'] !== undefined)
-  const urls = endpoint === undefined || row.transport !== 'http' ? {} : signalUrls(endpoint, traces, metrics)
+  const isExact = settings.exactEndpoint === true && settings.endpoint !== undefined
+  const urls = endpoint === undefined || row.transport !== 'http' ? {} : signalUrls(endpoint, isExact, traces, metrics)
   return {
     settings,
     row,
@@ -71,6 +72,7 @@ function assemble(
       name: settings.name,
       type: settings.type,
       urls,
+      isExact,
       protocol,
       credentials: credentialNames(row),
       defaultEndpoint: row.endpoint(withDefaults(row, {})),
@@ -78,8 +80,9 @@ function assemble(
   }
 }
 
-function signalUrls(endpoint: string, traces: boolean, metrics: boolean): BackendPlan['urls'] {
-  const to = (signal: Signal): { [Key in Signal]?: string } => ({ [signal]: signalUrl(endpoint, signal) })
+function signalUrls(endpoint: string, isExact: boolean, traces: boolean, metrics: boolean): BackendPlan['urls'] {
+  const url = (signal: Signal): string | undefined => (isExact ? exactUrl(endpoint) : signalUrl(endpoint, signal))
+  const to = (signal: Signal): { [Key in Signal]?: string } => ({ [signal]: url(signal) })
   return { ...(traces ? to('traces') : {}), ...(metrics ? to('metrics') : {}) }
 }
 

@@ -26,6 +26,11 @@ export function signalUrl(endpoint: string, signal: Signal): string | undefined 
   return url.href
 }
 
+/** The URL exactly as it is given; without a path its root. Undefined when it is no http or https URL. */
+export function exactUrl(endpoint: string): string | undefined {
+  return parse(endpoint)?.href
+}
+
 /** The same endpoint without a signal's path, query and credentials; no slash at its end. */
 export function baseUrl(endpoint: string): string | undefined {
   const url = parse(endpoint)

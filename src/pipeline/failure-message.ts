@@ -7,6 +7,8 @@ export interface BackendFacts {
   readonly name: string
   readonly type: string
   readonly urls: Readonly<Partial<Record<Signal, string>>>
+  /** The person gave the URLs as they are. */
+  readonly isExact?: boolean
   readonly protocol: Protocol
   /** The keys that hold its credentials, as a person would write them. */
   readonly credentials: string
@@ -90,7 +92,8 @@ function target(location: string | undefined): string {
 
 function pathAdvice(facts: BackendFacts, signal: Signal): string {
   const off = signal === 'metrics' ? ', or metrics: false if it takes none' : ''
-  return `The endpoint is a base URL or ends in /v1/${signal}; ${correctEndpoint(facts)}${off}`
+  const given = facts.isExact ? 'is used as it is and usually' : 'is a base URL or'
+  return `The endpoint ${given} ends in /v1/${signal}; ${correctEndpoint(facts)}${off}`
 }
 
 function correctEndpoint(facts: BackendFacts): string {

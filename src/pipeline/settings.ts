@@ -10,6 +10,8 @@ export interface BackendSettings {
   readonly name: string
   /** Base URL, or the full URL of a signal. Absent = the type's default. */
   readonly endpoint?: string
+  /** `endpoint` is used as it is, whatever its path; a base URL it is then not. */
+  readonly exactEndpoint?: boolean
   /** Win over the headers that the type makes from its options, whatever their case. */
   readonly headers: Readonly<Record<string, string>>
   readonly protocol?: Protocol

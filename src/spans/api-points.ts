@@ -32,8 +32,8 @@ function labelsOf(payload: ApiEnd, draw: Draw, ended: EndedSpan<ApiStart>): ApiL
   }
 }
 
-function tokenPoints(fired: Fired<ApiEnd>, { own, genAi }: ApiLabels): MetricPoint[] {
-  const usage = usageOf(fired)
+function tokenPoints(fired: Fired<ApiEnd>, draw: Draw, { own, genAi }: ApiLabels): MetricPoint[] {
+  const usage = usageOf(fired, draw)
   if (usage === undefined) return []
   const points: MetricPoint[] = [
     { instrument: 'tokensInput', value: usage.promptTokens, labels: own },
@@ -49,7 +49,7 @@ function tokenPoints(fired: Fired<ApiEnd>, { own, genAi }: ApiLabels): MetricPoi
 
 export function apiPoints(fired: Fired<ApiEnd>, draw: Draw, ended: EndedSpan<ApiStart>): MetricPoint[] {
   const labels = labelsOf(fired.payload, draw, ended)
-  const points = tokenPoints(fired, labels)
+  const points = tokenPoints(fired, draw, labels)
   const { durationMillis } = ended
   if (durationMillis !== undefined) {
     points.push({ instrument: 'apiDuration', value: durationMillis, labels: labels.own })

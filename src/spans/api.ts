@@ -8,7 +8,7 @@ import { literal } from './capture.ts'
 import { errorFacts } from './error-facts.ts'
 import { booleanOf, idOf, numberOf } from './foreign.ts'
 import { modelProvider } from './model-provider.ts'
-import { requestModel, requestParameters } from './request-parameters.ts'
+import { addRequestParameters, requestModel } from './request-parameters.ts'
 import { serverAddress } from './server-address.ts'
 import type { Draw, Fired, OpenedSpan, SpanAttributes, SpanDefinition, SpanEnd } from './span-definition.ts'
 import { usageOf } from './usage.ts'
@@ -22,7 +22,7 @@ export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): SpanAttri
   const model = id(requestModel(payload))
   const provider = id(modelProvider(payload.provider))
   const server = serverAddress(payload.base_url)
-  return {
+  const attributes: SpanAttributes = {
     [inference.spanKind]: literal(OPENINFERENCE_KIND.llm),
     [genAi.operationName]: literal(OPERATION.chat),
     [genAi.providerName]: provider,
@@ -38,33 +38,26 @@ export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): SpanAttri
     [own.requestToolCount]: numberOf(payload.tool_count),
     [own.requestApproxInputTokens]: numberOf(payload.approx_input_tokens),
     [own.requestCharCount]: numberOf(payload.request_char_count),
-    ...requestParameters(fired, draw),
-    ...requestContent(payload, draw),
   }
+  addRequestParameters(attributes, fired, draw)
+  return draw.capture.mode === 'full' ? Object.assign(attributes, requestContent(payload, draw)) : attributes
 }
 
-function usageAttributes(fired: Fired<ApiEnd>, draw: Draw): SpanAttributes {
-  const usage = usageOf(fired)
-  if (usage === undefined) return {}
+function addUsage(attributes: SpanAttributes, fired: Fired<ApiEnd>, draw: Draw): void {
+  const usage = usageOf(fired, draw)
+  if (usage === undefined) return
   const { genAi, inference } = draw.names
-  return {
-    [genAi.usageInputTokens]: usage.promptTokens,
-    [genAi.usageOutputTokens]: usage.outputTokens,
-    [genAi.usageCacheRead]: usage.cacheReadTokens || undefined,
-    [genAi.usageCacheCreation]: usage.cacheWriteTokens || undefined,
-    [genAi.usageReasoning]: usage.reasoningTokens || undefined,
-    [inference.tokensPrompt]: usage.promptTokens,
-    [inference.tokensCompletion]: usage.outputTokens,
-    [inference.tokensTotal]: usage.totalTokens,
-    [inference.tokensCacheRead]: usage.cacheReadTokens || undefined,
-    [inference.tokensCacheWrite]: usage.cacheWriteTokens || undefined,
-    [inference.tokensReasoning]: usage.reasoningTokens || undefined,
-  }
-}
-
-function durationAttributes(payload: End, draw: Draw): SpanAttributes {
-  const duration = millis(payload.api_duration)
-  return { [draw.names.own.httpDurationMs]: duration, [draw.names.own.llmResponseDurationMs]: duration }
+  attributes[genAi.usageInputTokens] = usage.promptTokens
+  attributes[genAi.usageOutputTokens] = usage.outputTokens
+  attributes[genAi.usageCacheRead] = usage.cacheReadTokens || undefined
+  attributes[genAi.usageCacheCreation] = usage.cacheWriteTokens || undefined
+  attributes[genAi.usageReasoning] = usage.reasoningTokens || undefined
+  attributes[inference.tokensPrompt] = usage.promptTokens
+  attributes[inference.tokensCompletion] = usage.outputTokens
+  attributes[inference.tokensTotal] = usage.totalTokens
+  attributes[inference.tokensCacheRead] = usage.cacheReadTokens || undefined
+  attributes[inference.tokensCacheWrite] = usage.cacheWriteTokens || undefined
+  attributes[inference.tokensReasoning] = usage.reasoningTokens || undefined
 }
 
 export function responseAttributes(fired: Fired<End>, draw: Draw, opened: OpenedSpan<ApiStart>): SpanAttributes {
@@ -72,9 +65,10 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, opened: Opened
   const { payload } = fired
   const { id } = draw.capture
   const finishReason = id(payload.finish_reason)
-  return {
-    ...usageAttributes(fired, draw),
-    ...durationAttributes(payload, draw),
+  const duration = millis(payload.api_duration)
+  const attributes: SpanAttributes = {
+    [own.httpDurationMs]: duration,
+    [own.llmResponseDurationMs]: duration,
     [genAi.responseId]: id(payload.response_id),
     [genAi.responseModel]: id(payload.response_model),
     [genAi.responseFinishReasons]: finishReason === undefined ? undefined : [finishReason],
@@ -83,8 +77,9 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, opened: Opened
     [genAi.responseTimeToFirstChunk]: timeToFirstChunk(payload, opened),
     [own.responseContentChars]: numberOf(payload.assistant_content_chars),
     [own.responseToolCalls]: numberOf(payload.assistant_tool_call_count),
-    ...responseContent(payload, draw),
   }
+  addUsage(attributes, fired, draw)
+  return draw.capture.mode === 'full' ? Object.assign(attributes, responseContent(payload, draw)) : attributes
 }
 
 function failed(fired: Fired<End>, draw: Draw): SpanEnd {
@@ -92,9 +87,11 @@ function failed(fired: Fired<End>, draw: Draw): SpanEnd {
   const { payload } = fired
   const type = apiErrorType(payload, draw)
   const status = numberOf(payload.status_code)
+  const duration = millis(payload.api_duration)
   return {
     attributes: {
-      ...durationAttributes(payload, draw),
+      [own.httpDurationMs]: duration,
+      [own.llmResponseDurationMs]: duration,
       [general.httpStatusCode]: status,
       [own.responseStatusCode]: status,
       [own.retryCount]: numberOf(payload.retry_count),

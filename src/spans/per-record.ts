@@ -1,19 +1,24 @@
+import type { Draw } from './span-definition.ts'
+
 /** Readings of a record that several rows want; each is made once and forgotten with the record. */
 export type RecordFacts = Record<string, unknown>
+
+/** Undefined is a reading, too: it must not be made anew each time. */
+const NOTHING = Symbol('nothing')
 
 /**
  * A reading that attributes, metrics and the turn summary share and that costs something, such as parsing a tool's
  * result. Kept on the record itself: a WeakMap would cost more than most readings.
  */
-export function perRecord<Record extends { readonly facts: RecordFacts }, Rest extends readonly unknown[], Reading>(
+export function perRecord<Fired extends { readonly facts: RecordFacts }, Reading>(
   name: string,
-  read: (fired: Record, ...rest: Rest) => Reading,
-): (fired: Record, ...rest: Rest) => Reading {
-  return (fired, ...rest) => {
-    const known = fired.facts[name] as { readonly reading: Reading } | undefined
-    if (known !== undefined) return known.reading
-    const reading = read(fired, ...rest)
-    fired.facts[name] = { reading }
+  read: (fired: Fired, draw: Draw) => Reading,
+): (fired: Fired, draw: Draw) => Reading {
+  return (fired, draw) => {
+    const known = fired.facts[name]
+    if (known !== undefined) return (known === NOTHING ? undefined : known) as Reading
+    const reading = read(fired, draw)
+    fired.facts[name] = reading === undefined ? NOTHING : reading
     return reading
   }
 }

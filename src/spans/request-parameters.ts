@@ -5,6 +5,7 @@ import { captured } from './messages.ts'
 import type { Draw, Fired, SpanAttributes } from './span-definition.ts'
 
 const STOP_LIMIT = 16
+const NO_PARAMETERS = '{}'
 
 /** The request as the model provider got it, where the host passes it on. */
 export function requestBody(payload: ApiStart): unknown {
@@ -23,38 +24,40 @@ function stopSequences(value: unknown, draw: Draw): readonly SafeText[] | undefi
   return stops.length === 0 ? undefined : stops
 }
 
-/** `gen_ai.request.*` and, as JSON of the same, `llm.invocation_parameters`. */
-export function requestParameters({ payload }: Fired<ApiStart>, draw: Draw): SpanAttributes {
-  const body = requestBody(payload)
-  const given = (key: keyof ApiStart & string, inBody: string = key): unknown => payload[key] ?? peek(body, inBody)
+function readParameters(payload: ApiStart, body: unknown, draw: Draw) {
+  const given = (key: keyof ApiStart & string): unknown =>
+    payload[key] ?? (body === undefined ? undefined : peek(body, key))
   const choices = numberOf(given('n'))
-  const parameters = {
+  return {
     max_tokens: positive(given('max_tokens') ?? peek(body, 'max_completion_tokens') ?? peek(body, 'max_output_tokens')),
     temperature: numberOf(given('temperature')),
     top_p: numberOf(given('top_p')),
     top_k: numberOf(given('top_k')),
     frequency_penalty: numberOf(given('frequency_penalty')),
     presence_penalty: numberOf(given('presence_penalty')),
-    stop: stopSequences(payload.stop ?? peek(body, 'stop') ?? peek(body, 'stop_sequences'), draw),
+    stop: stopSequences(given('stop') ?? peek(body, 'stop_sequences'), draw),
     n: choices === 1 ? undefined : choices,
     stream: booleanOf(given('stream')),
     seed: numberOf(given('seed')),
     reasoning_effort: draw.capture.id(given('reasoning_effort')),
   }
+}
+
+/** `gen_ai.request.*` and, as JSON of the same, `llm.invocation_parameters`. */
+export function addRequestParameters(attributes: SpanAttributes, { payload }: Fired<ApiStart>, draw: Draw): void {
+  const parameters = readParameters(payload, requestBody(payload), draw)
   const { own, genAi, inference } = draw.names
-  const anyGiven = Object.values(parameters).some(value => value !== undefined)
-  return {
-    [genAi.requestMaxTokens]: parameters.max_tokens,
-    [genAi.requestTemperature]: parameters.temperature,
-    [genAi.requestTopP]: parameters.top_p,
-    [genAi.requestTopK]: parameters.top_k,
-    [genAi.requestFrequencyPenalty]: parameters.frequency_penalty,
-    [genAi.requestPresencePenalty]: parameters.presence_penalty,
-    [genAi.requestStopSequences]: parameters.stop,
-    [genAi.requestChoiceCount]: parameters.n,
-    [genAi.requestStream]: parameters.stream,
-    [genAi.requestSeed]: parameters.seed,
-    [own.requestReasoningEffort]: parameters.reasoning_effort,
-    [inference.invocationParameters]: anyGiven ? captured(parameters) : undefined,
-  }
+  attributes[genAi.requestMaxTokens] = parameters.max_tokens
+  attributes[genAi.requestTemperature] = parameters.temperature
+  attributes[genAi.requestTopP] = parameters.top_p
+  attributes[genAi.requestTopK] = parameters.top_k
+  attributes[genAi.requestFrequencyPenalty] = parameters.frequency_penalty
+  attributes[genAi.requestPresencePenalty] = parameters.presence_penalty
+  attributes[genAi.requestStopSequences] = parameters.stop
+  attributes[genAi.requestChoiceCount] = parameters.n
+  attributes[genAi.requestStream] = parameters.stream
+  attributes[genAi.requestSeed] = parameters.seed
+  attributes[own.requestReasoningEffort] = parameters.reasoning_effort
+  const json = captured(parameters)
+  if (json !== NO_PARAMETERS) attributes[inference.invocationParameters] = json
 }

@@ -5,7 +5,7 @@ import { literal, type SafeText } from './capture.ts'
 import { booleanOf, textOf } from './foreign.ts'
 import { oneMessage } from './messages.ts'
 import type { Draw, SpanAttributes, SpanDefinition, SpanError } from './span-definition.ts'
-import { rootUsageAttributes, summaryAttributes } from './turn-summary-attributes.ts'
+import { addSummary, rootUsageAttributes } from './turn-summary-attributes.ts'
 import type { TurnTotals } from './turn-totals.ts'
 
 /** What the tracker knows of a turn that is over, beside the host's own words. */
@@ -96,32 +96,30 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
     const { totals } = payload
     const model = id(payload.model)
     const error = errorOf(payload, draw)
-    return {
-      attributes: {
-        [genAi.requestModel]: model,
-        [inference.modelName]: model,
-        [genAi.providerName]: totals.modelProvider,
-        [inference.provider]: totals.modelProvider,
-        [genAi.responseModel]: totals.responseModel,
-        [own.sessionCompleted]: booleanOf(payload.completed),
-        [own.sessionInterrupted]: booleanOf(payload.interrupted),
-        [own.sessionFailed]: booleanOf(payload.failed),
-        [own.turnExitReason]: id(payload.turn_exit_reason),
-        [inference.inputValue]: totals.input?.text,
-        [inference.inputMimeType]: totals.input?.mimeType,
-        [inference.outputValue]: totals.output?.text,
-        [inference.outputMimeType]: totals.output?.mimeType,
-        [genAi.inputMessages]: oneMessage('user', totals.input),
-        [genAi.outputMessages]: oneMessage('assistant', totals.output),
-        [own.contentTruncated]: totals.input?.truncated || totals.output?.truncated || undefined,
-        [own.turnDurationMs]: payload.durationMillis || undefined,
-        [own.turnFinalStatus]: literal(payload.finalStatus),
-        [general.errorType]: error === undefined ? undefined : totals.lastErrorType,
-        ...summaryAttributes(totals, draw),
-        ...(draw.usageOnRoot ? rootUsageAttributes(totals, draw) : {}),
-      },
-      error,
+    const attributes: SpanAttributes = {
+      [genAi.requestModel]: model,
+      [inference.modelName]: model,
+      [genAi.providerName]: totals.modelProvider,
+      [inference.provider]: totals.modelProvider,
+      [genAi.responseModel]: totals.responseModel,
+      [own.sessionCompleted]: booleanOf(payload.completed),
+      [own.sessionInterrupted]: booleanOf(payload.interrupted),
+      [own.sessionFailed]: booleanOf(payload.failed),
+      [own.turnExitReason]: id(payload.turn_exit_reason),
+      [inference.inputValue]: totals.input?.text,
+      [inference.inputMimeType]: totals.input?.mimeType,
+      [inference.outputValue]: totals.output?.text,
+      [inference.outputMimeType]: totals.output?.mimeType,
+      [genAi.inputMessages]: oneMessage('user', totals.input),
+      [genAi.outputMessages]: oneMessage('assistant', totals.output),
+      [own.contentTruncated]: totals.input?.truncated || totals.output?.truncated || undefined,
+      [own.turnDurationMs]: payload.durationMillis || undefined,
+      [own.turnFinalStatus]: literal(payload.finalStatus),
+      [general.errorType]: error === undefined ? undefined : totals.lastErrorType,
     }
+    addSummary(attributes, totals, draw)
+    if (draw.usageOnRoot) Object.assign(attributes, rootUsageAttributes(totals, draw))
+    return { attributes, error }
   },
   measure({ payload }, draw, { start, durationMillis }) {
     const labels = {

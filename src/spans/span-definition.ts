@@ -5,10 +5,11 @@ import type { Capture, SafeText } from './capture.ts'
 import type { RecordFacts } from './per-record.ts'
 
 /** One hook as the definitions see it: the payload's fields are what the contract says, or anything at all. */
-export interface Fired<Payload> extends HookMeta {
+export interface Fired<Payload> {
   readonly hook: HookName
   readonly at: number
   readonly payload: Payload
+  readonly correlation?: HookMeta['correlation'] | undefined
   readonly facts: RecordFacts
 }
 

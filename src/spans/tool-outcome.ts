@@ -2,7 +2,7 @@ import type { ToolEnd } from '../contract/index.ts'
 import { closeJson } from './bounded-json.ts'
 import { peek, textOf } from './foreign.ts'
 import { perRecord } from './per-record.ts'
-import type { Fired } from './span-definition.ts'
+import type { Draw, Fired } from './span-definition.ts'
 
 export interface ToolOutcome {
   /** `completed`, `error`, `timeout`, `blocked`, `cancelled`, or a result's own status in lower case. */
@@ -79,4 +79,4 @@ function read(fired: Fired<ToolEnd>): ToolOutcome {
 }
 
 /** How a tool call ended: the hook's own word first, then what the result says. */
-export const toolOutcomeOf: (fired: Fired<ToolEnd>) => ToolOutcome = perRecord('toolOutcome', read)
+export const toolOutcomeOf: (fired: Fired<ToolEnd>, draw: Draw) => ToolOutcome = perRecord('toolOutcome', read)

@@ -45,7 +45,7 @@ function isMcp(name: string): boolean {
 }
 
 function errorOf(fired: Fired<ToolEnd>, draw: Draw): SpanError | undefined {
-  const { outcome, resultError } = toolOutcomeOf(fired)
+  const { outcome, resultError } = toolOutcomeOf(fired, draw)
   if (outcome !== 'error') return undefined
   const inResult = errorFacts(resultError)
   return {
@@ -62,7 +62,10 @@ function ownDuration(fired: Fired<ToolEnd>, opened: OpenedSpan<ToolStart>): numb
 
 function points(fired: Fired<ToolEnd>, draw: Draw, ended: EndedSpan<ToolStart>): MetricPoint[] {
   const name = toolName(fired.payload.tool_name === undefined ? (ended.start ?? fired.payload) : fired.payload, draw)
-  const labels = { [LABEL.toolName]: name, [LABEL.outcome]: draw.capture.id(toolOutcomeOf(fired).outcome) ?? UNNAMED }
+  const labels = {
+    [LABEL.toolName]: name,
+    [LABEL.outcome]: draw.capture.id(toolOutcomeOf(fired, draw).outcome) ?? UNNAMED,
+  }
   const found: MetricPoint[] = [{ instrument: 'toolCalls', value: 1, labels }]
   const durationMillis = numberOf(fired.payload.duration_ms) ?? ended.durationMillis
   if (durationMillis !== undefined && durationMillis >= 0) {
@@ -133,7 +136,7 @@ export const tool: SpanDefinition<ToolStart, ToolEnd> = {
         [inference.outputValue]: output?.text,
         [inference.outputMimeType]: output?.mimeType,
         [genAi.toolCallResult]: output?.text,
-        [own.toolOutcome]: draw.capture.id(toolOutcomeOf(fired).outcome),
+        [own.toolOutcome]: draw.capture.id(toolOutcomeOf(fired, draw).outcome),
         [own.toolDurationMs]: ownDuration(fired, opened),
         [general.errorType]: error?.type,
         [own.errorMessage]: error?.message,

@@ -23,32 +23,30 @@ const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
 const some = (value: number): number | undefined => value || undefined
 
 /** The turn summary of the root span. */
-export function summaryAttributes(totals: TurnTotals, draw: Draw): SpanAttributes {
+export function addSummary(attributes: SpanAttributes, totals: TurnTotals, draw: Draw): void {
   const { own } = draw.names
-  return {
-    [own.turnToolCount]: some(totals.tools.size),
-    [own.turnTools]: joined(sorted(totals.tools), ','),
-    [own.turnToolCallCount]: some(totals.toolCalls),
-    [own.turnToolErrorCount]: some(totals.toolErrors),
-    [own.turnToolTargets]: joined(totals.targets, '|'),
-    [own.turnToolCommands]: joined(totals.commands, '|'),
-    [own.turnToolOutcomes]: joined(sorted(totals.outcomes), ','),
-    [own.turnSkillCount]: some(totals.skills.size),
-    [own.turnSkills]: joined(sorted(totals.skills), ','),
-    [own.turnApiCallCount]: some(totals.apiCalls),
-    [own.turnApiErrorCount]: some(totals.apiErrors),
-    [own.turnRetryCount]: some(totals.retries),
-    [own.turnTokensInput]: some(totals.tokensInput),
-    [own.turnTokensOutput]: some(totals.tokensOutput),
-    [own.turnTokensTotal]: some(totals.tokensInput + totals.tokensOutput),
-    [own.turnTokensCacheRead]: some(totals.tokensCacheRead),
-    [own.turnTokensCacheWrite]: some(totals.tokensCacheWrite),
-    [own.turnTokensReasoning]: some(totals.tokensReasoning),
-    [own.turnSubagentCount]: some(totals.subagents),
-    [own.turnSubagentTokensTotal]: some(totals.subagentTokens),
-    [own.turnApprovalCount]: some(totals.approvals),
-    [own.turnApprovalWaitMs]: some(totals.approvalWaitMillis),
-  }
+  attributes[own.turnToolCount] = some(totals.tools.length)
+  attributes[own.turnTools] = joined(sorted(totals.tools), ',')
+  attributes[own.turnToolCallCount] = some(totals.toolCalls)
+  attributes[own.turnToolErrorCount] = some(totals.toolErrors)
+  attributes[own.turnToolTargets] = joined(totals.targets, '|')
+  attributes[own.turnToolCommands] = joined(totals.commands, '|')
+  attributes[own.turnToolOutcomes] = joined(sorted(totals.outcomes), ',')
+  attributes[own.turnSkillCount] = some(totals.skills.length)
+  attributes[own.turnSkills] = joined(sorted(totals.skills), ',')
+  attributes[own.turnApiCallCount] = some(totals.apiCalls)
+  attributes[own.turnApiErrorCount] = some(totals.apiErrors)
+  attributes[own.turnRetryCount] = some(totals.retries)
+  attributes[own.turnTokensInput] = some(totals.tokensInput)
+  attributes[own.turnTokensOutput] = some(totals.tokensOutput)
+  attributes[own.turnTokensTotal] = some(totals.tokensInput + totals.tokensOutput)
+  attributes[own.turnTokensCacheRead] = some(totals.tokensCacheRead)
+  attributes[own.turnTokensCacheWrite] = some(totals.tokensCacheWrite)
+  attributes[own.turnTokensReasoning] = some(totals.tokensReasoning)
+  attributes[own.turnSubagentCount] = some(totals.subagents)
+  attributes[own.turnSubagentTokensTotal] = some(totals.subagentTokens)
+  attributes[own.turnApprovalCount] = some(totals.approvals)
+  attributes[own.turnApprovalWaitMs] = some(totals.approvalWaitMillis)
 }
 
 /** Usage on the root too, for backends that cannot sum; off by default, because others then count it twice. */

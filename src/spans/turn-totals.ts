@@ -10,11 +10,11 @@ export interface TurnTotals {
   responseModel: SafeText | undefined
   lastErrorType: SafeText | undefined
   /** Distinct, capped while they grow. */
-  readonly tools: Set<SafeText>
-  readonly targets: Set<SafeText>
-  readonly commands: Set<SafeText>
-  readonly outcomes: Set<SafeText>
-  readonly skills: Set<SafeText>
+  readonly tools: SafeText[]
+  readonly targets: SafeText[]
+  readonly commands: SafeText[]
+  readonly outcomes: SafeText[]
+  readonly skills: SafeText[]
   toolCalls: number
   toolErrors: number
   apiCalls: number
@@ -39,11 +39,11 @@ export function emptyTotals(): TurnTotals {
     modelProvider: undefined,
     responseModel: undefined,
     lastErrorType: undefined,
-    tools: new Set(),
-    targets: new Set(),
-    commands: new Set(),
-    outcomes: new Set(),
-    skills: new Set(),
+    tools: [],
+    targets: [],
+    commands: [],
+    outcomes: [],
+    skills: [],
     toolCalls: 0,
     toolErrors: 0,
     apiCalls: 0,

@@ -1,6 +1,6 @@
 import { numberOf, peek } from './foreign.ts'
 import { perRecord } from './per-record.ts'
-import type { Fired } from './span-definition.ts'
+import type { Draw, Fired } from './span-definition.ts'
 
 /** Tokens of one model request. Cache and reasoning are subsets and are never added to a total. */
 export interface Usage {
@@ -110,6 +110,7 @@ export function normaliseUsage(usage: unknown): Usage | undefined {
 }
 
 /** The usage that a record reports, normalised once. */
-export const usageOf: (fired: Fired<{ readonly usage?: unknown }>) => Usage | undefined = perRecord('usage', fired =>
-  normaliseUsage(fired.payload.usage),
+export const usageOf: (fired: Fired<{ readonly usage?: unknown }>, draw: Draw) => Usage | undefined = perRecord(
+  'usage',
+  fired => normaliseUsage(fired.payload.usage),
 )

@@ -100,8 +100,12 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
   }
 }
 
-function backendSettings({ timeout_ms, logs: _logs, ...backend }: BackendConfig): BackendSettings {
-  return { ...backend, ...(timeout_ms === undefined ? {} : { timeoutMillis: timeout_ms }) }
+function backendSettings({ exact_endpoint, timeout_ms, logs: _logs, ...backend }: BackendConfig): BackendSettings {
+  return {
+    ...backend,
+    ...(exact_endpoint === undefined ? {} : { exactEndpoint: exact_endpoint }),
+    ...(timeout_ms === undefined ? {} : { timeoutMillis: timeout_ms }),
+  }
 }
 
 export function pipelineSettings(config: ResolvedConfig, env: Environment, home: string): PipelineSettings {

@@ -141,3 +141,42 @@ test('a record from long after ends everything that is open', async () => {
     expectCountedIncomplete(spans, await plugin.metrics())
   })
 }, TIMEOUT_MILLIS)
+
+test('what is remembered is bounded: turns that nobody ends, tools that nobody ends, children that nobody starts', async () => {
+  const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
+  const tell = (at: number, hook: string, payload: object): void => void plugin.on(hook, payload, { at: START_AT + at })
+  const MOST_TURNS = 20_000
+  const MOST_SPANS = 10_000
+  for (let turn = 0; turn < MOST_TURNS + 2000; turn += 1) tell(turn, 'on_session_start', { session_id: `s${turn}` })
+  expect(plugin.stats()).toMatchObject({ turnsOpen: MOST_TURNS, spansOpen: MOST_TURNS })
+  for (let call = 0; call < MOST_SPANS + 500; call += 1) {
+    tell(30_000 + call, 'pre_tool_call', { session_id: 'tools', turn_id: 't1', tool_name: 'terminal', tool_call_id: `c${call}` })
+  }
+  expect(plugin.stats().spansOpen).toBeLessThanOrEqual(MOST_TURNS + MOST_SPANS)
+  for (let child = 0; child < MOST_SPANS + 2000; child += 1) {
+    const ids = { parent_session_id: 'busy', parent_turn_id: `b${child % 50}` }
+    tell(50_000 + child, 'subagent_start', { ...ids, child_session_id: `child${child}` })
+    if (child % 50 === 49) tell(50_000 + child, 'on_session_end', { session_id: 'busy', turn_id: `b${child % 50}` })
+  }
+  expect(plugin.stats().spansOpen).toBeLessThanOrEqual(MOST_TURNS + 2 * MOST_SPANS)
+  await plugin.shutdown()
+  expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
+  expect(plugin.reported).toEqual([])
+}, TIMEOUT_MILLIS)
+
+test('turns that end leave nothing behind, however many and in however many sessions', () => {
+  const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
+  const tell = (at: number, hook: string, payload: object): void => void plugin.on(hook, payload, { at: START_AT + at })
+  for (let turn = 0; turn < 5000; turn += 1) {
+    // The session id rotates in every fourth turn, and another session comes every hundred.
+    const session_id = `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4)}`
+    const ids = { session_id, turn_id: `t${turn}` }
+    const renamed = { ...ids, session_id: turn % 4 === 3 ? `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4) + 1}` : session_id }
+    tell(turn * 10, 'pre_llm_call', ids)
+    tell(turn * 10 + 1, 'pre_tool_call', { ...ids, tool_name: 'terminal', tool_call_id: 'c' })
+    tell(turn * 10 + 2, 'post_tool_call', { ...renamed, tool_name: 'terminal', tool_call_id: 'c' })
+    tell(turn * 10 + 3, 'on_session_end', { ...renamed, completed: true })
+    expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
+  }
+  expect(plugin.stats().hooks).toEqual({ ok: 20_000, ignored: 0, duplicate: 0, error: 0 })
+}, TIMEOUT_MILLIS)

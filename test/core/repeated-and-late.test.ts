@@ -1,7 +1,7 @@
 /** Records that come twice, late, or without the company that they expect. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, type Step, told } from '../support/feed.ts'
-import { all, answered, asked, attributes, began, childTurn, delegated, only, seriesText, TURN, text, used } from '../traces/scenes.ts'
+import { all, answered, asked, attributes, began, childTurn, delegated, only, series, seriesText, TURN, text, used } from '../traces/scenes.ts'
 
 const NEXT = { session_id: 's1', turn_id: 't2' } as const
 
@@ -149,6 +149,30 @@ describe('a record of a finished turn that comes late', () => {
     await plugin.shutdown()
     expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
     expect(all(plugin, 'api.qwen3').map(span => span.attributes['hermes.span.incomplete'])).toEqual(['superseded', 'shutdown'])
+  })
+})
+
+describe('the start of a turn that comes after the start of the next one', () => {
+  const [, first] = began() as [Step, Step]
+  const next: Step = [100, 'pre_llm_call', { ...NEXT, model: 'qwen3' }]
+
+  test('does not interrupt it', () => {
+    const plugin = told([next, first, ...answered(300, NEXT), next])
+    const statuses = all(plugin, 'agent').map(({ attributes: of }) => [of['hermes.turn.id'], of['hermes.turn.final_status']])
+    expect(statuses).toEqual([['t2', 'completed']])
+    expect(plugin.stats().turnsOpen).toBe(1)
+  })
+})
+
+describe('an end of nothing that was seen', () => {
+  test.each([
+    ['post_auxiliary_call', 'hermes.api.error.count', { api_request_id: 'r1', error_type: 'Timeout' }],
+    ['post_api_request', 'hermes.tokens.input', { api_request_id: 'r1', usage: { prompt_tokens: 1 } }],
+    ['post_approval_response', 'hermes.approval.count', { tool_call_id: 'c1', choice: 'once' }],
+  ])('counts once, when it comes twice: %s', async (hook, counter, payload) => {
+    const end: Step = [100, hook, { ...TURN, ...payload }]
+    const plugin = told([end, end])
+    expect((await series(plugin, counter)).reduce((sum, { value }) => sum + value, 0)).toBe(1)
   })
 })
 

@@ -1,36 +1,79 @@
+import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { parseArgs } from 'node:util'
+import { resolveConfig } from '../../config/resolve.ts'
+import type { ResolvedConfig } from '../../config/types.ts'
+import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
 import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
 import { openInput, type ReadRecord, RecordReader } from '../hook-records.ts'
+import { Progress } from '../progress.ts'
 import { drawTraces, reportDelivery } from '../replay-report.ts'
-import { Replayer } from '../replayer.ts'
+import { Replayer, type ReplayResult } from '../replayer.ts'
+import { openTracePlace, type TracePlace } from '../trace-place.ts'
+import { nextSteps } from './demo-next-steps.ts'
 
 const USAGE = `Usage: hookspan demo [--backend TYPE[=URL]]
 
-Replays two bundled recordings through the plugin, as if the agents had just run: into the local trace log, and into the
-configured backends if there are any. Draws the traces and says where they are.
+Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log, and into
+the configured backends if there are any. Draws the traces and says where they are.
 
-  --backend TYPE[=URL]  send to this backend, too; may be given more than once. For example: --backend jaeger
+  --backend TYPE[=URL]  send to this backend instead of the configured ones, for example --backend jaeger; may be given
+                        more than once
 `
 
-/** Beside the code in the package: a real turn of Hermes, and a longer session. */
+/** Beside the code in the package: a turn with a sub-agent, and a session of three turns. */
 const RECORDINGS = ['hermes-turn.jsonl', 'demo-session.jsonl']
 const DRAWN_TRACES = 10
 
-export const demo: Command = { name: 'demo', summary: 'see traces without an agent, a server or an account', usage: USAGE, run }
+export const demo: Command = {
+  name: 'demo',
+  summary: 'see traces without an agent, a server or an account',
+  usage: USAGE,
+  run,
+}
 
+/** Resolves to the exit code: 1 when a backend did not get everything. */
 export function run(args: string[], io: CommandIo): Promise<number> {
   return runCommand(demo, args, io, () => show(readBackends(args), io))
 }
 
 function readBackends(args: string[]): readonly string[] {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { backend: { type: 'string', multiple: true, default: [] } },
-  })
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { backend: BACKEND_OPTION } })
   if (positionals.length > 0) throw new WrongUse(`expected no argument, got ${JSON.stringify(positionals[0])}`)
-  return values.backend
+  return checkBackends(values.backend)
+}
+
+async function show(backends: readonly string[], io: CommandIo): Promise<number> {
+  const code = { service_name: 'hookspan-demo', ...(backends.length === 0 ? {} : { backends }) }
+  const { config } = resolveConfig({ code, env: io.env, home: io.home })
+  const place = await openTracePlace(config, io)
+  try {
+    const result = await play(code, config, place, io)
+    const { traceFile } = result.stats
+    const isDrawn = traceFile !== undefined && existsSync(traceFile)
+    const traceId = isDrawn ? await drawTraces(traceFile, DRAWN_TRACES, io) : undefined
+    const isDelivered = reportDelivery(result, { config, traceId }, io)
+    io.stdout.write(nextSteps(result.stats, place))
+    return isDelivered ? EXIT.ok : EXIT.failed
+  } finally {
+    await place.close()
+  }
+}
+
+async function play(code: object, config: ResolvedConfig, place: TracePlace, io: CommandIo): Promise<ReplayResult> {
+  // Ids are new each time: the same ids at another time would be two traces in one for a server.
+  const plugin = { ...code, local_log: true, deterministic_ids: false }
+  const batchSpans = config.span_batch_max_export_batch_size
+  const replayer = new Replayer({ plugin, batchSpans }, { env: place.env, home: io.home, stderr: io.stderr })
+  const records = (await Promise.all(RECORDINGS.map(name => readRecording(name, io)))).flat()
+  const lastAt = Math.max(...records.map(({ meta }) => meta.at ?? 0))
+  const shift = Math.round(io.now()) - lastAt
+  for (const record of records) await replayer.feed(movedBy(shift, record))
+  const progress = new Progress(() => replayer.spans, io)
+  if (config.backends.length > 0) progress.say('delivering …')
+  const result = await replayer.finish()
+  progress.end()
+  return result
 }
 
 async function readRecording(name: string, io: CommandIo): Promise<ReadRecord[]> {
@@ -51,30 +94,4 @@ function movedBy(millis: number, { hook, payload, meta }: ReadRecord): ReadRecor
     if (typeof moved[field] === 'number') moved[field] = moved[field] + millis / 1000
   }
   return { hook, payload: moved, meta: { ...meta, at: (meta.at ?? 0) + millis } }
-}
-
-async function show(backends: readonly string[], io: CommandIo): Promise<number> {
-  // Ids are new each time: the same ids at another time would be two traces in one for a server.
-  const plugin = { host: 'demo', service_name: 'hookspan-demo', deterministic_ids: false, ...(backends.length === 0 ? {} : { backends }) }
-  const replayer = new Replayer({ plugin, speed: undefined }, io)
-  const recordings = await Promise.all(RECORDINGS.map(name => readRecording(name, io)))
-  const lastAt = Math.max(...recordings.flat().map(({ meta }) => meta.at ?? 0))
-  const shift = Math.round(io.now()) - lastAt
-  for (const record of recordings.flat()) await replayer.feed(movedBy(shift, record))
-  const stats = await replayer.finish()
-  if (stats.traceFile !== undefined) await drawTraces(stats.traceFile, DRAWN_TRACES, io)
-  const isDelivered = reportDelivery(stats, io)
-  io.stdout.write(`${whereNext(stats.traceFile, io)}\n`)
-  return isDelivered ? EXIT.ok : EXIT.failed
-}
-
-function whereNext(traceFile: string | undefined, { env }: CommandIo): string {
-  const call = env['npm_lifecycle_event'] === 'demo' ? 'npm run demo --' : 'npx hookspan demo'
-  const stored = traceFile === undefined ? 'Nothing is stored: local_log is off.' : `Stored in ${traceFile} and nowhere else unless you configured it.`
-  return [
-    '',
-    `${stored} "npx hookspan tree" draws it again.`,
-    `To see it in Jaeger:   docker compose --profile jaeger up -d && ${call} --backend jaeger    → http://127.0.0.1:16686`,
-    `To see it in Phoenix:  docker compose --profile phoenix up -d && ${call} --backend phoenix  → http://127.0.0.1:6006`,
-  ].join('\n')
 }

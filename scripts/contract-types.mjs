@@ -1,0 +1,58 @@
+// The interfaces of the contract as data. Types are gone at runtime, so their text is read: it is ours, and regular.
+import { readFileSync } from 'node:fs'
+
+const INTERFACE = /export interface (\w+)(?:<[^>{]*>)?(?: extends ([\w, ]+))? \{\n([\s\S]*?)\n\}/g
+const FIELD = /(?:\/\*\*((?:(?!\*\/)[\s\S])*)\*\/\s*)?readonly (\w+)(\??): ([^\n]+)/g
+
+/** TypeScript → what a person who writes JSON needs to know. */
+const WORDS = new Map([
+  ['unknown', 'any value'],
+  ['readonly unknown[]', 'list'],
+  ['readonly string[]', 'list of strings'],
+  ['string | readonly string[]', 'string or list of strings'],
+])
+
+const plain = comment => (comment ?? '').replace(/\s*\n\s*\*?\s*/g, ' ').trim()
+
+function fieldsOf(body) {
+  return [...body.matchAll(FIELD)].map(([, about, name, , type]) => {
+    const said = type.replace(' | null', '').trim()
+    return { name, type: WORDS.get(said) ?? said, about: plain(about) }
+  })
+}
+
+function read(file) {
+  return readFileSync(new URL(`../src/contract/${file}`, import.meta.url), 'utf8')
+}
+
+/** Name → `{parents, fields}` of every interface of the contract. */
+export function contractInterfaces() {
+  const text = ['identity.ts', 'payloads.ts', 'hook-record.ts'].map(read).join('\n')
+  return new Map(
+    [...text.matchAll(INTERFACE)].map(([, name, parents, body]) => [
+      name,
+      { parents: parents?.split(', ') ?? [], fields: fieldsOf(body) },
+    ]),
+  )
+}
+
+/** Hook → the name of its payload's interface. */
+export function payloadInterfaces() {
+  const [, body] = /export interface HookPayloads \{\n([\s\S]*?)\n\}/.exec(read('hooks.ts'))
+  return new Map([...body.matchAll(/(\w+): (\w+)/g)].map(([, hook, name]) => [hook, name]))
+}
+
+/**
+ * What a payload holds: its own fields, those that it has in common with others (`RequestParameters`), the kind of ids
+ * that it carries, and the payload that it adds to.
+ */
+export function describePayload(interfaces, name) {
+  const { parents, fields } = interfaces.get(name)
+  const ids = parents.find(parent => IDENTITIES.includes(parent))
+  const mixed = parents.filter(parent => MIXED_IN.includes(parent)).flatMap(parent => interfaces.get(parent).fields)
+  const base = parents.find(parent => !IDENTITIES.includes(parent) && !MIXED_IN.includes(parent))
+  return { ids, base, fields: [...fields, ...mixed] }
+}
+
+const IDENTITIES = ['Identity', 'DelegationIdentity']
+const MIXED_IN = ['RequestParameters']

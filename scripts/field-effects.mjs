@@ -1,0 +1,68 @@
+// What each field of a payload is for, found out by leaving it away: no list that somebody has to keep.
+import { COMPLETE_RECORDS } from './complete-records.mjs'
+import { observe } from './observed-spans.mjs'
+
+const EVERYTHING = {
+  content_capture: 'full',
+  capture_sender_id: true,
+  capture_conversation_history: true,
+  conversation_history_max_chars: 2000,
+}
+
+/** `llm.input_messages.0.message.role` → `llm.input_messages` */
+const family = name => name.replace(/\.\d+\..*$/, '')
+
+/** All that can be told of a span, as attribute or words → value. */
+function factsOf({ name, attributes, events, links, status, endAt }) {
+  const facts = new Map()
+  for (const [attribute, { value }] of attributes) {
+    const key = `\`${family(attribute)}\``
+    facts.set(key, `${facts.get(key) ?? ''}\n${JSON.stringify(value)}`)
+  }
+  facts.set('the name', name)
+  facts.set('the end', endAt)
+  facts.set('an event', JSON.stringify(events))
+  facts.set('a link', JSON.stringify(links))
+  facts.set('the status', JSON.stringify(status))
+  return facts
+}
+
+/** Spans are known by kind and start: their names and ids may be what is left away. */
+function outcome(hook, gone) {
+  const records = COMPLETE_RECORDS.map(record => {
+    if (record.hook !== hook) return record
+    const payload = Object.fromEntries(Object.entries(record.payload).filter(([name]) => !gone.includes(name)))
+    return { ...record, payload }
+  })
+  return new Map(observe(records, EVERYTHING).map(span => [`${span.kind} ${span.options.startTime}`, factsOf(span)]))
+}
+
+function differences(before, after) {
+  const changed = new Set()
+  for (const [span, facts] of before) {
+    const left = after.get(span)
+    if (left === undefined) changed.add(`a \`${span.split(' ')[0]}\` span`)
+    else for (const name of new Set([...facts.keys(), ...left.keys()])) if (facts.get(name) !== left.get(name)) changed.add(name)
+  }
+  return changed
+}
+
+/** Field by field away, in this order: where one field stands in for another, only the second one's going shows. */
+function shed(hook, fields, effects) {
+  const gone = []
+  let before = outcome(hook, gone)
+  for (const field of fields) {
+    gone.push(field)
+    const after = outcome(hook, gone)
+    for (const name of differences(before, after)) effects.get(field).add(name)
+    before = after
+  }
+}
+
+/** Field → what changes with it, for one hook; empty where nothing on a span does. */
+export function fieldEffects(hook, fields) {
+  const effects = new Map(fields.map(field => [field, new Set()]))
+  shed(hook, fields, effects)
+  shed(hook, [...fields].reverse(), effects)
+  return effects
+}

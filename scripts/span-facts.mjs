@@ -1,0 +1,76 @@
+// Which attributes a span of each kind gets, when, and what has to be switched on for it: seen, not claimed.
+import { GEN_AI, GENERAL, OPENINFERENCE, OWN } from '../dist/semconv/index.js'
+import { COMPLETE_RECORDS } from './complete-records.mjs'
+import { observe, recording } from './observed-spans.mjs'
+
+/** In this order: what the first run writes needs nothing, what only a later one writes needs what it is named for. */
+const RUNS = [
+  ['', { content_capture: 'off' }],
+  ['content', { content_capture: 'preview' }],
+  ['`content_capture: full`', { content_capture: 'full' }],
+  ['`capture_sender_id`', { capture_sender_id: true }],
+  ['`capture_conversation_history`', { capture_conversation_history: true }],
+  ['`project_name`', { project_name: 'my-agents' }],
+  ['`usage_on_root`', { usage_on_root: true }],
+  ['a small `preview_max_chars`', { preview_max_chars: 8 }],
+]
+
+const CONVENTIONS = { own: OWN, gen_ai: GEN_AI, openinference: OPENINFERENCE, general: GENERAL }
+export const CONVENTION_NAMES = Object.keys(CONVENTIONS)
+
+/** `llm.input_messages.0.message.role` → `llm.input_messages.N.message.role` */
+const generic = name => name.replace(/\.\d+(?=\.)/g, '.N')
+
+const conventionOf = new Map(
+  Object.entries(CONVENTIONS).flatMap(([convention, names]) =>
+    Object.values(names).map(name => [name.replace('{ns}', 'hermes'), convention]),
+  ),
+)
+
+function convention(name) {
+  const found = conventionOf.get(name) ?? conventionOf.get(name.replace(/\.N\..*$/, ''))
+  if (found === undefined) throw new Error(`${name} is in no file of src/semconv`)
+  return found
+}
+
+function typeOf(value) {
+  return Array.isArray(value) ? 'string[]' : typeof value
+}
+
+/** The recordings first: their values make better examples. Each run on its own, for no turn is to meet another. */
+function allSpans(options) {
+  const sources = [recording('demo-session.jsonl'), recording('hermes-turn.jsonl'), COMPLETE_RECORDS]
+  return sources.flatMap(records => observe(records, options))
+}
+
+function add(facts, span, needs) {
+  const ofKind = facts.get(span.kind) ?? new Map()
+  facts.set(span.kind, ofKind)
+  for (const [raw, { value, phases }] of span.attributes) {
+    const name = generic(raw)
+    const known = ofKind.get(name) ?? { name, convention: convention(name), needs, phases: new Set(), type: typeOf(value), example: value }
+    for (const phase of phases) known.phases.add(phase)
+    ofKind.set(name, known)
+  }
+}
+
+/** Kind → name → `{name, convention, type, phases, needs, example}`. */
+export function attributeFacts() {
+  const facts = new Map()
+  for (const [needs, options] of RUNS) for (const span of allSpans(options)) add(facts, span, needs)
+  return facts
+}
+
+/** Kind → name of an event → its attributes. */
+export function eventFacts() {
+  const facts = new Map()
+  for (const { kind, events } of allSpans({})) {
+    for (const { name, attributes } of events) facts.set(`${kind} ${name}`, { kind, name, attributes: Object.keys(attributes) })
+  }
+  return [...facts.values()]
+}
+
+/** Value of `hermes.link` of every link that is drawn. */
+export function linkFacts() {
+  return [...new Set(allSpans({}).flatMap(({ links }) => links.map(({ attributes }) => attributes?.['hermes.link'])))]
+}

@@ -1,0 +1,189 @@
+// docs/spans.md, out of the definitions and of what they write on the spans of real and of made-up turns.
+import { SpanKind } from '@opentelemetry/api'
+import { resolveConfig } from '../dist/config/resolve.js'
+import { HOOK_PLAN } from '../dist/spans/index.js'
+import { skill } from '../dist/spans/skill.js'
+import { drawOf } from '../dist/wiring/settings.js'
+import { code, generatedBy, table } from './markdown.mjs'
+import { attributeFacts, CONVENTION_NAMES, eventFacts } from './span-facts.mjs'
+import { SPAN_KINDS } from './span-kinds.mjs'
+
+const INTRO = `# Spans
+
+What hookspan writes: one trace a turn, and on each span the attributes below. They are not copied from the code but
+seen: this page is made by replaying the bundled recordings, and a turn in which every field of every hook is set.
+Which hook starts and ends which span is in [hooks.md](hooks.md).
+
+\`\`\`text
+session            the turn, one trace
+├─ llm             its loop
+│  ├─ api          an attempt that failed
+│  ├─ api          its retry, which asks for tools
+│  │  ├─ tool
+│  │  │  └─ approval
+│  │  └─ tool
+│  │     └─ subagent
+│  │        └─ session   the turn of the child agent
+│  └─ api
+├─ skill
+└─ auxiliary
+\`\`\`
+
+How to read the tables:
+
+- \`hermes.\` is the \`namespace\`, a configuration key. Three sets of names are written side by side and can be switched
+  off one by one (\`conventions\`): **own**, **gen_ai** (OpenTelemetry's GenAI names as backends read them today, v1.41),
+  **openinference** (Phoenix, Arize). The **general** ones are always there.
+- *set* says when: at the \`start\` of the span, at its \`end\`, or \`later\`, when a record in between brings it.
+- *needs* says what must be on: \`content\` is anything but \`content_capture: off\`; a key is that key. Nothing: always.
+- An attribute is there only when the host said something. What is absent, empty or switched off is not written: there
+  is no \`"None"\`, no \`"undefined"\`, no zero that means unknown.
+- Ids and names have at most 200 characters, a command or target 500, content what [configuration.md](configuration.md)
+  says. Secrets are masked in all of them, see [privacy.md](privacy.md).
+`
+
+const EVERY_SPAN = `## On every span
+
+Status OK is set on what went well (\`span_status_ok: false\` leaves it unset), ERROR where the kind says so below.
+`
+
+const MARKS = `These appear where they have something to say:
+
+| attribute | value |
+| --- | --- |
+| \`hermes.span.incomplete\` | hookspan had to end the span: \`turn_ended\`, \`orphaned\` (no sign of life for \`root_span_ttl_ms\`), \`superseded\` (the same began again), \`shutdown\`. Its status is unset and it is counted |
+| \`hermes.span.retroactive\` | \`true\`: its start was never seen and is computed from a duration |
+| \`hermes.correlation\` | \`inferred\` or \`ambiguous\`: an adapter, or hookspan itself, was not sure of the ids |
+`
+
+const AFTER_KINDS = `## Links
+
+\`hermes.link\` on the link says what it is:
+
+| value | from | to |
+| --- | --- | --- |
+| \`previous_turn\` | the root of a turn | the root of the turn before, of the same session |
+| \`previous_session\` | the root of the first turn after a reset | the last root of the session that was replaced |
+| \`parent\` | the root of a child agent | the parent that is known from a \`traceparent\`, or by its session (\`delegation: nest\` makes the former a parent) |
+| \`delegation\` | the root of a child agent | its \`subagent\` span, where the child began before its delegation was told |
+`
+
+const RESOURCE = `## On the resource
+
+\`service.name\`, \`service.instance.id\`, \`telemetry.sdk.*\`, \`telemetry.distro.*\`, \`process.pid\`, \`process.runtime.*\`,
+\`host.name\`, \`host.arch\`, \`os.type\`, \`openinference.project.name\` with \`project_name\`, and what \`resource_attributes\` and
+\`global_tags\` hold. With \`deterministic_ids\` those of the process and the machine are left out.
+`
+
+const RESERVED = `## Names that are not written yet
+
+| name | why |
+| --- | --- |
+| \`hermes.span.incomplete\` = \`crashed\` | for spans that a killed process left open; nothing looks for them so far |
+`
+
+const IDENTITY_MARKS = new Set(['hermes.span.incomplete', 'hermes.span.retroactive', 'hermes.correlation'])
+
+function shorten(value) {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  const line = text.replace(/\s+/g, ' ')
+  return code(line.length > 60 ? `${line.slice(0, 59)}…` : line)
+}
+
+const PHASES = ['start', 'later', 'end']
+
+function attributeTable(facts) {
+  const rows = facts.map(({ name, type, phases, needs, example }) => [
+    code(name),
+    type,
+    PHASES.filter(phase => phases.has(phase)).join(', '),
+    needs,
+    shorten(example),
+  ])
+  return table(['attribute', 'type', 'set', 'needs', 'example'], rows)
+}
+
+/** A table for each convention that has something in it. */
+function attributeTables(facts) {
+  return CONVENTION_NAMES.map(convention => [convention, facts.filter(fact => fact.convention === convention)])
+    .filter(([, found]) => found.length > 0)
+    .map(([convention, found]) => `**${convention}**\n\n${attributeTable(found)}`)
+    .join('\n\n')
+}
+
+/** What the definitions make of placeholders, in both naming schemes. */
+function namesOf(definition) {
+  const payload = {
+    model: '{model}',
+    tool_name: '{name}',
+    name: '{name}',
+    child_role: '{role}',
+    pattern_key: '{pattern_key}',
+    aux_task: '{task}',
+    agent_name: '{agent}',
+  }
+  const schemes = ['hermes', 'semconv'].map(span_names => {
+    const draw = drawOf(resolveConfig({ env: {}, home: '/nonexistent', code: { span_names } }).config, () => undefined)
+    const [full, bare] = [definition.name(payload, draw), definition.name({}, draw)]
+    return full === bare ? code(full) : `${code(full)} (${code(bare)} when that is not known)`
+  })
+  return { hermes: schemes[0], semconv: schemes[1] }
+}
+
+const DEFINITIONS = new Map([...Object.values(HOOK_PLAN).map(({ definition }) => definition), skill].map(each => [each.kind, each]))
+
+function hooksOf(kind) {
+  const hooks = Object.entries(HOOK_PLAN).filter(([, plan]) => plan.definition.kind === kind && plan.phase !== 'identity')
+  return hooks.map(([hook, { phase }]) => `[${code(hook)}](hooks.md#${hook}) (${phase})`).join(', ') || 'none'
+}
+
+function kindSection({ kind, title, about, key, parent, status }, facts) {
+  const definition = DEFINITIONS.get(kind)
+  const names = namesOf(definition)
+  const rows = [
+    ['name', names.hermes],
+    ['name with `span_names: semconv`', names.semconv],
+    ['OTel kind', SpanKind[definition.spanKind]],
+    ['hooks', hooksOf(kind)],
+    ['paired by', key],
+    ['parent', parent],
+    ['status', status],
+  ]
+  return `## ${kind}\n\n${title} ${about}\n\n${table(['', ''], rows)}\n\n${attributeTables(facts)}`
+}
+
+function eventTable() {
+  const rows = eventFacts().map(({ kind, name, attributes }) => [code(name), kind, attributes.map(code).join(', ')])
+  return table(['event', 'on', 'attributes'], rows)
+}
+
+/** On every kind alike: said once. */
+function commonOf(facts) {
+  const [first, ...others] = SPAN_KINDS.map(({ kind }) => facts.get(kind))
+  return [...first.keys()].filter(name => others.every(names => names.has(name)))
+}
+
+/** The page, ending in a line break. */
+export function spansDoc() {
+  const facts = attributeFacts()
+  const common = commonOf(facts)
+  const ofSession = common.map(name => ({ ...facts.get('session').get(name), phases: new Set(['start']) }))
+  const isOwn = ({ name }) => !common.includes(name) && !IDENTITY_MARKS.has(name)
+  const sections = SPAN_KINDS.map(words => kindSection(words, [...facts.get(words.kind).values()].filter(isOwn)))
+  return `${generatedBy('src/spans', 'scripts/spans-doc.mjs')}
+
+${INTRO}
+${EVERY_SPAN}
+${attributeTables(ofSession)}
+
+${MARKS}
+${sections.join('\n\n')}
+
+## Events
+
+${eventTable()}
+
+${AFTER_KINDS}
+${RESOURCE}
+${RESERVED}`
+}
