@@ -194,7 +194,11 @@ const STEPS = [
   ],
   [8940, 'post_tool_call', { ...DELEGATING, result: { summary: 'It is good.' }, status: 'ok' }],
 
-  [9000, 'pre_auxiliary_call', { ...SIDE, ...REQUEST, aux_task: 'title', streaming: false, retry_count: 0, started_at: seconds(9000) }],
+  [
+    9000,
+    'pre_auxiliary_call',
+    { ...SIDE, ...REQUEST, aux_task: 'title', streaming: false, retry_count: 0, started_at: seconds(9000) },
+  ],
   [
     9400,
     'post_auxiliary_call',
@@ -212,7 +216,11 @@ const STEPS = [
     },
   ],
   [9500, 'transform_llm_output', { ...TURN, response_text: 'Done, more or less.' }],
-  [9600, 'post_llm_call', { ...TURN, assistant_response: 'Done.', model: 'qwen3-coder-30b-2610', platform: 'telegram' }],
+  [
+    9600,
+    'post_llm_call',
+    { ...TURN, assistant_response: 'Done.', model: 'qwen3-coder-30b-2610', platform: 'telegram' },
+  ],
   [
     9700,
     'on_session_end',
@@ -229,7 +237,12 @@ const STEPS = [
   ],
 
   [20_000, 'pre_llm_call', { session_id: 's-2', turn_id: 't-2', user_message: 'And now?' }],
-  [20_010, 'pre_tool_call', { session_id: 's-2', turn_id: 't-2', tool_name: 'grep', args: { pattern: 'x' } }, 'inferred'],
+  [
+    20_010,
+    'pre_tool_call',
+    { session_id: 's-2', turn_id: 't-2', tool_name: 'grep', args: { pattern: 'x' } },
+    'inferred',
+  ],
   [20_500, 'on_session_finalize', { session_id: 's-2', platform: 'telegram', reason: 'shutdown' }],
 
   // A session that nobody announced.

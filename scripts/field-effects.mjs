@@ -15,7 +15,7 @@ const family = name => name.replace(/\.\d+\..*$/, '')
 /** All that can be told of a span, as attribute or words → value. */
 function factsOf({ name, attributes, events, links, status, endAt }) {
   const facts = new Map()
-  for (const [attribute, { value }] of attributes) {
+  for (const [attribute, value] of attributes) {
     const key = `\`${family(attribute)}\``
     facts.set(key, `${facts.get(key) ?? ''}\n${JSON.stringify(value)}`)
   }
@@ -34,7 +34,7 @@ function outcome(hook, gone) {
     const payload = Object.fromEntries(Object.entries(record.payload).filter(([name]) => !gone.includes(name)))
     return { ...record, payload }
   })
-  return new Map(observe(records, EVERYTHING).map(span => [`${span.kind} ${span.options.startTime}`, factsOf(span)]))
+  return new Map(observe(records, EVERYTHING).map(span => [`${span.kind} ${span.startAt}`, factsOf(span)]))
 }
 
 function differences(before, after) {
@@ -42,7 +42,9 @@ function differences(before, after) {
   for (const [span, facts] of before) {
     const left = after.get(span)
     if (left === undefined) changed.add(`a \`${span.split(' ')[0]}\` span`)
-    else for (const name of new Set([...facts.keys(), ...left.keys()])) if (facts.get(name) !== left.get(name)) changed.add(name)
+    else
+      for (const name of new Set([...facts.keys(), ...left.keys()]))
+        if (facts.get(name) !== left.get(name)) changed.add(name)
   }
   return changed
 }

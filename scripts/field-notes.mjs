@@ -13,7 +13,8 @@ const REQUEST = {
   model: 'The model that was asked for; what `request.body.model` says wins',
   api_mode: 'Which protocol the provider is spoken to in',
   max_tokens: 'It and the other parameters are taken from `request.body` where they are not fields',
-  request_messages: 'What was sent, the first of this, `messages` and `request.body.messages`; `content_capture: full` only',
+  request_messages:
+    'What was sent, the first of this, `messages` and `request.body.messages`; `content_capture: full` only',
 }
 
 const OUTCOME = {
@@ -62,7 +63,9 @@ export const FIELD_NOTES = {
     retry_count: 'Which attempt it was, from 0',
     status_code: 'Of the HTTP answer; none means that there was no answer',
   },
-  pre_tool_call: { args: 'An object, or anything else. `path`, `file_path`, `target`, `url`, `uri`, `command`, `cmd` are looked for' },
+  pre_tool_call: {
+    args: 'An object, or anything else. `path`, `file_path`, `target`, `url`, `uri`, `command`, `cmd` are looked for',
+  },
   post_tool_call: { status: '`ok`, `error`, `blocked`, `cancelled`, `timeout`, …; without it the result is asked' },
   post_llm_call: { platform: NOT_READ },
   on_session_end: {

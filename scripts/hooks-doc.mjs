@@ -130,13 +130,16 @@ ${planTable()}
 ${AFTER_PLAN}
 ## Ids
 
-Ids are compared, never parsed. An empty string or \`null\` is the same as none.
+Ids are compared, never parsed. A number is taken for its text; an empty string or \`null\` is the same as none.
 
 ${idTable(interfaces.get('Identity').fields)}
 
 Hooks about child agents carry these instead:
 
-${table(['field', 'type'], interfaces.get('DelegationIdentity').fields.map(({ name, type }) => [code(name), type]))}
+${table(
+  ['field', 'type'],
+  interfaces.get('DelegationIdentity').fields.map(({ name, type }) => [code(name), type]),
+)}
 
 ## Payloads
 

@@ -1,38 +1,63 @@
-// Spans as the built code draws them, with the moment at which each attribute is set: an ended span no longer tells.
+// Spans as the built code draws them, with the hook at which each attribute is set: an ended span no longer tells.
 import { readFileSync } from 'node:fs'
 import { createPluginIn } from '../dist/wiring/create-plugin.js'
 
-/** What is written down of one span. `attributes`: name → `{value, phases}`, phases being start, later, end. */
+/** One span as it was drawn. `hookOf()` tells the number of the record that is being taken. */
 class ObservedSpan {
-  constructor(name, options, number) {
+  /** Name → value, the last one that was set. */
+  attributes = new Map()
+  events = []
+  status = undefined
+  endAt = undefined
+  #hookOf
+  #startHook
+  #endHook
+  /** Name → numbers of the records that set it. */
+  #setBy = new Map()
+
+  constructor(name, { kind, startTime, links = [], attributes = {} }, number, hookOf) {
     this.name = name
-    this.options = options
-    this.attributes = new Map()
-    this.events = []
-    this.links = [...(options.links ?? [])]
-    this.status = undefined
-    this.isDrawn = false
-    this.pending = []
-    this.context = { traceId: '1'.padStart(32, '0'), spanId: String(number).padStart(16, '0'), traceFlags: 1 }
+    this.startAt = startTime
+    this.otelKind = kind
+    this.links = [...links]
+    this.number = number
+    this.#hookOf = hookOf
+    this.#startHook = hookOf()
+    this.setAttributes(attributes)
   }
 
+  /** Our own word for its kind. */
   get kind() {
-    return this.attributes.get('hermes.span.kind')?.value
+    return this.attributes.get('hermes.span.kind')
+  }
+
+  /**
+   * When an attribute was set: `start`, `later`, `end`. None where one record brought the whole span, because then there
+   * is no telling.
+   */
+  phasesOf(name) {
+    if (this.#startHook === this.#endHook) return []
+    return [...this.#setBy.get(name)].map(hook =>
+      hook === this.#startHook ? 'start' : hook === this.#endHook ? 'end' : 'later',
+    )
   }
 
   spanContext() {
-    return this.context
+    return { traceId: '1'.padStart(32, '0'), spanId: String(this.number).padStart(16, '0'), traceFlags: 1 }
   }
 
   isRecording() {
     return true
   }
 
-  setAttributes(given) {
-    const attributes = Object.entries(given).filter(([, value]) => value !== undefined)
-    if (this.isDrawn) this.pending.push(...attributes)
-    else this.#note(attributes, 'start')
-    this.isDrawn = true
+  setAttribute(name, value) {
+    if (value === undefined) return
+    this.attributes.set(name, value)
+    this.#setBy.set(name, (this.#setBy.get(name) ?? new Set()).add(this.#hookOf()))
+  }
+
+  setAttributes(attributes) {
+    for (const [name, value] of Object.entries(attributes)) this.setAttribute(name, value)
   }
 
   addEvent(name, attributes) {
@@ -49,39 +74,24 @@ class ObservedSpan {
 
   end(at) {
     this.endAt = at
-    this.settle('end')
+    this.#endHook = this.#hookOf()
   }
-
-  /** What was set during one hook: at the span's end, or somewhere between. */
-  settle(phase) {
-    this.#note(this.pending.splice(0), phase)
-  }
-
-  #note(attributes, phase) {
-    for (const [name, value] of attributes) {
-      const known = this.attributes.get(name)
-      this.attributes.set(name, { value, phases: new Set([...(known?.phases ?? []), phase]) })
-    }
-  }
-}
-
-function observer() {
-  const spans = []
-  const startSpan = (name, options) => {
-    spans.push(new ObservedSpan(name, options, spans.length + 1))
-    return spans.at(-1)
-  }
-  return { spans, tracerProvider: { getTracer: () => ({ startSpan }) } }
 }
 
 /** The spans of a run of records, in the order of their starts. `options` are those of `createPlugin`. */
 export function observe(records, options = {}) {
-  const { spans, tracerProvider } = observer()
+  const spans = []
+  let hook = 0
+  const startSpan = (name, given) => {
+    spans.push(new ObservedSpan(name, given, spans.length + 1, () => hook))
+    return spans.at(-1)
+  }
+  const tracerProvider = { getTracer: () => ({ startSpan }) }
   const surroundings = { env: {}, home: '/nonexistent', isReplay: true }
   const plugin = createPluginIn({ host: 'my-agent', tracerProvider, ...options }, surroundings)
-  for (const { hook, payload, ...meta } of records) {
-    plugin.on(hook, payload, meta)
-    for (const span of spans) span.settle('later')
+  for (const { hook: name, payload, ...meta } of records) {
+    hook += 1
+    plugin.on(name, payload, meta)
   }
   return spans
 }
@@ -89,5 +99,6 @@ export function observe(records, options = {}) {
 /** The records of a bundled recording. */
 export function recording(name) {
   const lines = readFileSync(new URL(`../fixtures/${name}`, import.meta.url), 'utf8').split('\n')
-  return lines.filter(line => line !== '').map(line => JSON.parse(line)).filter(({ hook }) => hook !== undefined)
+  const values = lines.filter(line => line !== '').map(line => JSON.parse(line))
+  return values.filter(({ hook }) => hook !== undefined)
 }

@@ -46,31 +46,31 @@ function allSpans(options) {
 function add(facts, span, needs) {
   const ofKind = facts.get(span.kind) ?? new Map()
   facts.set(span.kind, ofKind)
-  for (const [raw, { value, phases }] of span.attributes) {
+  for (const [raw, value] of span.attributes) {
     const name = generic(raw)
-    const known = ofKind.get(name) ?? { name, convention: convention(name), needs, phases: new Set(), type: typeOf(value), example: value }
-    for (const phase of phases) known.phases.add(phase)
+    const seen = { name, convention: convention(name), needs, phases: new Set(), type: typeOf(value), example: value }
+    const known = ofKind.get(name) ?? seen
+    for (const phase of span.phasesOf(raw)) known.phases.add(phase)
     ofKind.set(name, known)
   }
 }
 
-/** Kind → name → `{name, convention, type, phases, needs, example}`. */
+const ORDER = [...conventionOf.keys()]
+const place = ({ name }) => ORDER.indexOf(name.replace(/\.N\..*$/, ''))
+
+/** Kind → its attributes as `{name, convention, type, phases, needs, example}`, in the order of `src/semconv`. */
 export function attributeFacts() {
   const facts = new Map()
   for (const [needs, options] of RUNS) for (const span of allSpans(options)) add(facts, span, needs)
-  return facts
+  return new Map([...facts].map(([kind, ofKind]) => [kind, [...ofKind.values()].sort((a, b) => place(a) - place(b))]))
 }
 
 /** Kind → name of an event → its attributes. */
 export function eventFacts() {
   const facts = new Map()
   for (const { kind, events } of allSpans({})) {
-    for (const { name, attributes } of events) facts.set(`${kind} ${name}`, { kind, name, attributes: Object.keys(attributes) })
+    for (const { name, attributes } of events)
+      facts.set(`${kind} ${name}`, { kind, name, attributes: Object.keys(attributes) })
   }
   return [...facts.values()]
-}
-
-/** Value of `hermes.link` of every link that is drawn. */
-export function linkFacts() {
-  return [...new Set(allSpans({}).flatMap(({ links }) => links.map(({ attributes }) => attributes?.['hermes.link'])))]
 }

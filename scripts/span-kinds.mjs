@@ -6,7 +6,7 @@ export const SPAN_KINDS = [
     kind: 'session',
     title: 'The root: one turn of the agent, in every way out of it.',
     about:
-      'Opened by `on_session_start`, or by the first record of a turn that starts something. The turns of one session are traces of their own, each linked to the one before.',
+      'Opened by `on_session_start`, or by the first record of a turn that starts something. Its name is `cron` where that is its kind. The turns of one session are traces of their own, each linked to the one before.',
     key: 'the turn; a turn has one',
     parent: 'none; of a child agent the `subagent` span that delegated to it',
     status: 'ERROR when the turn failed, or neither completed nor was interrupted; its description is the exit reason',
@@ -34,7 +34,8 @@ export const SPAN_KINDS = [
     title: 'One tool call.',
     about: 'One whose start was never seen is made up from `duration_ms`.',
     key: '`tool_call_id`; without one, first in first out for each tool name and task',
-    parent: 'the request that `api_request_id` names, open or ended; else the open `api`, else the open `llm`, else the root',
+    parent:
+      'the request that `api_request_id` names, open or ended; else the open `api`, else the open `llm`, else the root',
     status: 'ERROR for the outcome `error` only: a timeout, a block and a cancellation are no errors',
   },
   {
@@ -42,7 +43,8 @@ export const SPAN_KINDS = [
     title: 'A delegation, as the parent sees it.',
     about: 'The turn of the child hangs below it, in the same trace. It may outlive the turn that it began in.',
     key: '`child_session_id`, else `child_subagent_id`',
-    parent: 'the tool that delegates (by `tool_call_id`, or the only open one of a delegating kind); else the open `api`, `llm`, the root',
+    parent:
+      'the tool that delegates (by `tool_call_id`, or the only open one of a delegating kind); else the open `api`, `llm`, the root',
     status: 'ERROR for `error`, `failed`, `cancelled`, `timeout` and the like',
   },
   {
@@ -65,7 +67,8 @@ export const SPAN_KINDS = [
   {
     kind: 'auxiliary',
     title: 'A side call of the host: a title, a compression, a guardian.',
-    about: 'A model request that is not part of the loop. One that names no turn, between turns, is a trace of its own.',
+    about:
+      'A model request that is not part of the loop. One that names no turn, between turns, is a trace of its own.',
     key: 'as `api`',
     parent: 'the root',
     status: 'ERROR when `error` or `error_type` says so, with an event `exception`',

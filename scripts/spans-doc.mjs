@@ -38,6 +38,7 @@ How to read the tables:
 - *needs* says what must be on: \`content\` is anything but \`content_capture: off\`; a key is that key. Nothing: always.
 - An attribute is there only when the host said something. What is absent, empty or switched off is not written: there
   is no \`"None"\`, no \`"undefined"\`, no zero that means unknown.
+- *type*: numbers are integers where the host's are. Text that says it is JSON parses, also after it was cut.
 - Ids and names have at most 200 characters, a command or target 500, content what [configuration.md](configuration.md)
   says. Secrets are masked in all of them, see [privacy.md](privacy.md).
 `
@@ -82,7 +83,7 @@ const RESERVED = `## Names that are not written yet
 | \`hermes.span.incomplete\` = \`crashed\` | for spans that a killed process left open; nothing looks for them so far |
 `
 
-const IDENTITY_MARKS = new Set(['hermes.span.incomplete', 'hermes.span.retroactive', 'hermes.correlation'])
+const MARKED = new Set(['hermes.span.incomplete', 'hermes.span.retroactive', 'hermes.correlation'])
 
 function shorten(value) {
   const text = typeof value === 'string' ? value : JSON.stringify(value)
@@ -125,31 +126,35 @@ function namesOf(definition) {
   const schemes = ['hermes', 'semconv'].map(span_names => {
     const draw = drawOf(resolveConfig({ env: {}, home: '/nonexistent', code: { span_names } }).config, () => undefined)
     const [full, bare] = [definition.name(payload, draw), definition.name({}, draw)]
-    return full === bare ? code(full) : `${code(full)} (${code(bare)} when that is not known)`
+    return full === bare ? code(full) : `${code(full)} (else ${code(bare)})`
   })
   return { hermes: schemes[0], semconv: schemes[1] }
 }
 
-const DEFINITIONS = new Map([...Object.values(HOOK_PLAN).map(({ definition }) => definition), skill].map(each => [each.kind, each]))
+const DEFINITIONS = new Map(
+  [...Object.values(HOOK_PLAN).map(({ definition }) => definition), skill].map(each => [each.kind, each]),
+)
 
 function hooksOf(kind) {
-  const hooks = Object.entries(HOOK_PLAN).filter(([, plan]) => plan.definition.kind === kind && plan.phase !== 'identity')
+  const hooks = Object.entries(HOOK_PLAN).filter(
+    ([, plan]) => plan.definition.kind === kind && plan.phase !== 'identity',
+  )
   return hooks.map(([hook, { phase }]) => `[${code(hook)}](hooks.md#${hook}) (${phase})`).join(', ') || 'none'
 }
 
 function kindSection({ kind, title, about, key, parent, status }, facts) {
   const definition = DEFINITIONS.get(kind)
   const names = namesOf(definition)
-  const rows = [
-    ['name', names.hermes],
-    ['name with `span_names: semconv`', names.semconv],
-    ['OTel kind', SpanKind[definition.spanKind]],
-    ['hooks', hooksOf(kind)],
-    ['paired by', key],
-    ['parent', parent],
-    ['status', status],
+  const properties = [
+    `name: ${names.hermes}; with \`span_names: semconv\` ${names.semconv}`,
+    `OTel kind: ${SpanKind[definition.spanKind]}`,
+    `hooks: ${hooksOf(kind)}`,
+    `an end finds its start by: ${key}`,
+    `parent: ${parent}`,
+    `status: ${status}`,
   ]
-  return `## ${kind}\n\n${title} ${about}\n\n${table(['', ''], rows)}\n\n${attributeTables(facts)}`
+  const list = properties.map(property => `- ${property}`).join('\n')
+  return `## ${kind}\n\n${title} ${about}\n\n${list}\n\n${attributeTables(facts)}`
 }
 
 function eventTable() {
@@ -159,22 +164,22 @@ function eventTable() {
 
 /** On every kind alike: said once. */
 function commonOf(facts) {
-  const [first, ...others] = SPAN_KINDS.map(({ kind }) => facts.get(kind))
-  return [...first.keys()].filter(name => others.every(names => names.has(name)))
+  const [first, ...others] = SPAN_KINDS.map(({ kind }) => facts.get(kind).map(({ name }) => name))
+  return first.filter(name => others.every(names => names.includes(name)))
 }
 
 /** The page, ending in a line break. */
 export function spansDoc() {
   const facts = attributeFacts()
   const common = commonOf(facts)
-  const ofSession = common.map(name => ({ ...facts.get('session').get(name), phases: new Set(['start']) }))
-  const isOwn = ({ name }) => !common.includes(name) && !IDENTITY_MARKS.has(name)
-  const sections = SPAN_KINDS.map(words => kindSection(words, [...facts.get(words.kind).values()].filter(isOwn)))
+  const onEvery = facts.get('session').filter(({ name }) => common.includes(name))
+  const isOwn = ({ name }) => !common.includes(name) && !MARKED.has(name)
+  const sections = SPAN_KINDS.map(words => kindSection(words, facts.get(words.kind).filter(isOwn)))
   return `${generatedBy('src/spans', 'scripts/spans-doc.mjs')}
 
 ${INTRO}
 ${EVERY_SPAN}
-${attributeTables(ofSession)}
+${attributeTables(onEvery)}
 
 ${MARKS}
 ${sections.join('\n\n')}

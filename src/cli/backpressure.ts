@@ -7,31 +7,45 @@ const MOST_QUEUED = 4096
 /** Spans of a batch at most: one that can fill up before it is waited for. */
 export const LARGEST_BATCH: number = MOST_QUEUED / 2
 const POLL_MILLIS = 5
-/** A backend that takes nothing for so long is no longer waited for. */
+/** A backend that was waited for this long, all in all, and took nothing meanwhile is no longer waited for. */
 const PATIENCE_MILLIS = 10_000
+
+interface Waiting {
+  readonly delivered: number
+  readonly millis: number
+}
 
 /** Keeps who makes spans from running away from the backends, but not for the sake of one that hangs. */
 export class Backpressure {
   readonly #backends: () => readonly BackendStats[]
-  readonly #givenUp = new Set<string>()
+  readonly #patienceMillis: number
+  /** Since a backend took something last. */
+  readonly #waited = new Map<string, Waiting>()
 
-  constructor(backends: () => readonly BackendStats[]) {
+  constructor(backends: () => readonly BackendStats[], patienceMillis: number = PATIENCE_MILLIS) {
     this.#backends = backends
+    this.#patienceMillis = patienceMillis
   }
 
   /** Waits, every so many records, until the backends have caught up. */
   async afterRecord(count: number): Promise<void> {
     if (count % EVERY_RECORDS !== 0) return
-    let [takenBefore, takenAt] = [-1, performance.now()]
     for (let behind = this.#behind(); behind.length > 0; behind = this.#behind()) {
-      const taken = behind.reduce((sum, { delivered }) => sum + delivered, 0)
-      if (taken !== takenBefore) [takenBefore, takenAt] = [taken, performance.now()]
-      else if (performance.now() - takenAt > PATIENCE_MILLIS) for (const { name } of behind) this.#givenUp.add(name)
+      const since = performance.now()
       await pause(POLL_MILLIS)
+      for (const backend of behind) this.#note(backend, performance.now() - since)
     }
   }
 
   #behind(): BackendStats[] {
-    return this.#backends().filter(({ name, queued }) => queued > MOST_QUEUED && !this.#givenUp.has(name))
+    return this.#backends().filter(({ name, queued }) => {
+      return queued > MOST_QUEUED && (this.#waited.get(name)?.millis ?? 0) < this.#patienceMillis
+    })
+  }
+
+  #note({ name, delivered }: BackendStats, millis: number): void {
+    const before = this.#waited.get(name)
+    const isStuck = before?.delivered === delivered
+    this.#waited.set(name, { delivered, millis: isStuck ? before.millis + millis : 0 })
   }
 }

@@ -1,5 +1,4 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import type { HookMeta } from '../contract/index.ts'
 import { plausibleAt } from '../core/span-times.ts'
 import { createPluginIn } from '../wiring/create-plugin.ts'
 import type { Diagnostics } from '../wiring/diagnostics.ts'

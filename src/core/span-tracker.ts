@@ -82,6 +82,7 @@ export class SpanTracker {
       start: options.retroactive === undefined ? fired.payload : undefined,
       attempt: options.attempt ?? 0,
       next: undefined,
+      last: undefined,
       context: undefined,
       ended: false,
       activityAt: options.startAt,
@@ -204,9 +205,9 @@ export class SpanTracker {
     const head = open.turn.open.get(open.key)
     if (head === undefined) open.turn.open.set(open.key, open)
     else {
-      let last = head
-      while (last.next !== undefined) last = last.next
+      const last = head.last ?? head
       last.next = open
+      head.last = open
     }
     open.turn.stack.push(open)
     this.#openCount += 1
@@ -219,11 +220,15 @@ export class SpanTracker {
     const head = open.turn.open.get(open.key)
     if (head === open) {
       if (open.next === undefined) open.turn.open.delete(open.key)
-      else open.turn.open.set(open.key, open.next)
+      else {
+        open.next.last = open.last
+        open.turn.open.set(open.key, open.next)
+      }
     } else {
       let before = head
       while (before !== undefined && before.next !== open) before = before.next
       if (before !== undefined) before.next = open.next
+      if (head !== undefined && head.last === open) head.last = before
     }
     const mark: EndedMark = {
       context: open.span.spanContext(),

@@ -24,6 +24,8 @@ export interface OpenSpan {
   /** Attempt of an api span, from 0. */
   readonly attempt: number
   next: OpenSpan | undefined
+  /** Of the first in such a chain: the last. */
+  last: OpenSpan | undefined
   /** For its children; made when the first one comes. */
   context: Context | undefined
   ended: boolean

@@ -18,11 +18,12 @@ export interface OtlpTarget {
 }
 
 /**
- * Sends to one URL what `http/protobuf` and metrics come to. Traces as `http/json` take OpenTelemetry's own exporter
- * (`otlp-trace-exporter.ts`), which by itself merges the headers of `OTEL_EXPORTER_OTLP_HEADERS` into those of every
- * backend, so that one backend's key would reach another one, holds the process with its retry timer, forgets the
- * status that it retried, and keeps a partial success to itself. There each of these is set right from outside; here
- * it is less to send the few bytes than to set it right three times more.
+ * Sends metrics, and traces as `http/protobuf`, to one URL. Traces as `http/json` go by OpenTelemetry's own exporter
+ * (`otlp-trace-exporter.ts`). Left to themselves, those exporters merge the headers of `OTEL_EXPORTER_OTLP_HEADERS` into
+ * those of every backend, so that one backend's key would reach another one, hold the process with their retry timer,
+ * forget the status that they retried, and keep a partial success to themselves. There, all that is set right from
+ * outside, by way of the request that the agent sees; here the request is ours from the start. The retries and the
+ * reading of answers are the same.
  */
 export class OtlpSender implements Carrier {
   readonly #target: OtlpTarget

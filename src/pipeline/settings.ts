@@ -10,7 +10,7 @@ export interface BackendSettings {
   readonly name: string
   /** Base URL, or the full URL of a signal. Absent = the type's default. */
   readonly endpoint?: string
-  /** `endpoint` is used as it is, whatever its path; a base URL it is then not. */
+  /** `endpoint` is used as it is. Otherwise the path of each signal is appended to it where it is missing. */
   readonly exactEndpoint?: boolean
   /** Win over the headers that the type makes from its options, whatever their case. */
   readonly headers: Readonly<Record<string, string>>

@@ -1,5 +1,5 @@
 import type { ApiEnd, ApiStart } from '../contract/index.ts'
-import { peek, textOf } from './foreign.ts'
+import { elementsOf, isArray, peek, textOf } from './foreign.ts'
 import { captureMessages, genAiMessages, indexedMessages, MESSAGES_LIMIT } from './messages.ts'
 import { requestBody } from './request-parameters.ts'
 import type { Draw, SpanAttributes } from './span-definition.ts'
@@ -18,8 +18,8 @@ export function requestContent(payload: ApiStart, draw: Draw): SpanAttributes {
   const system = payload.system_prompt ?? peek(body, 'system') ?? peek(body, 'instructions')
   const instructions = capture.content(system, 'llm_input')?.text ?? leading
   const last = messages.at(-1)
-  const whole = Array.isArray(given) ? given.slice(-MESSAGES_LIMIT) : given
-  const input = Array.isArray(whole) && whole.length === 0 ? undefined : capture.content(whole, 'llm_input')
+  const whole = isArray(given) ? elementsOf(given, MESSAGES_LIMIT, 'last') : given
+  const input = isArray(whole) && whole.length === 0 ? undefined : capture.content(whole, 'llm_input')
   return {
     ...indexedMessages(names.inference.inputMessages, messages),
     [names.genAi.inputMessages]: genAiMessages(messages, draw),

@@ -26,7 +26,10 @@ export interface CapturedContent {
   readonly truncated: boolean
 }
 
-/** The compiled capture policy. Nothing in here throws, whatever the value; cost is linear in the cap, not the value. */
+/**
+ * The compiled capture policy. Nothing in here throws, whatever the value; cost is linear in the cap, not the value. Its
+ * functions can be taken apart (`const { id } = capture`).
+ */
 export interface Capture {
   readonly mode: ContentMode
   /** Write the conversation history as the input of the llm span. */

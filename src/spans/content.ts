@@ -7,7 +7,7 @@ import {
   literal,
   type SafeText,
 } from './capture.ts'
-import { type Clipped, clip, copyOf, keepAll, redactWithin, WINDOW_MARGIN, windowOf } from './clip.ts'
+import { type Clipped, clip, keepAll, redactWithin, WINDOW_MARGIN, windowOf } from './clip.ts'
 import { peek, textOf } from './foreign.ts'
 import { rewriteJson } from './json-text.ts'
 import { oneLine, withoutControls } from './one-line.ts'
@@ -32,6 +32,8 @@ const TEXT_TYPE: SafeText = literal('text/plain')
 const ID_CAP = 200
 const SNIPPET_CAP = 500
 const ID_CACHE_SIZE = 2000
+/** What most ids are made of: nothing of it has to be collapsed, stripped or cut. */
+const PLAIN_ID = /^[\w.:@/+-]{1,200}$/
 /** A longer text is not remembered: the memo would keep it alive. */
 const MEMO_LIMIT = 256 * 1024
 /** Collapsing shortens a text: more of it is read than is kept. */
@@ -49,7 +51,7 @@ function numberText(value: number | bigint): SafeText {
   return safe(typeof value === 'bigint' ? bigintText(value) : String(value))
 }
 
-class CapturePolicy implements Capture {
+class CapturePolicy {
   readonly mode: ContentMode
   readonly conversationHistory: boolean
   readonly senderId: boolean
@@ -74,7 +76,7 @@ class CapturePolicy implements Capture {
     if (typeof value !== 'string') return isNumeric(value) ? numberText(value) : undefined
     const known = this.#ids.get(value)
     if (known !== undefined) return known
-    const { text } = this.#line(value, ID_CAP)
+    const text = PLAIN_ID.test(value) ? this.#settings.redact(value) : this.#line(value, ID_CAP).text
     if (text === '') return undefined
     if (value.length <= ID_CAP) this.#remember(value, safe(text))
     return safe(text)
@@ -170,11 +172,23 @@ class CapturePolicy implements Capture {
 
   #remember(value: string, id: SafeText): void {
     if (this.#ids.size >= ID_CACHE_SIZE) this.#ids.clear()
-    this.#ids.set(copyOf(value), id)
+    // A key that is a slice of a large text would keep the text: this makes a string of its own.
+    this.#ids.set(` ${value}`.slice(1), id)
   }
 }
 
 /** The capture policy, compiled once: what of a payload may leave the process, and in which form. */
 export function createCapture(settings: CaptureSettings): Capture {
-  return new CapturePolicy(settings)
+  const policy = new CapturePolicy(settings)
+  return {
+    mode: policy.mode,
+    conversationHistory: policy.conversationHistory,
+    senderId: policy.senderId,
+    id: value => policy.id(value),
+    content: (value, category) => policy.content(value, category),
+    snippet: value => policy.snippet(value),
+    errorText: value => policy.errorText(value),
+    history: messages => policy.history(messages),
+    json: (value, maxChars) => policy.json(value, maxChars),
+  }
 }

@@ -46,7 +46,20 @@ export function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
-/** Array elements, at most `limit` of them; none when the value is not an array. */
-export function elementsOf(value: unknown, limit: number): readonly unknown[] {
-  return Array.isArray(value) ? value.slice(0, limit) : []
+/** Whether it is an array; a revoked Proxy, which even refuses to say, is none. */
+export function isArray(value: unknown): value is readonly unknown[] {
+  try {
+    return Array.isArray(value)
+  } catch {
+    return false
+  }
+}
+
+/** The first `limit` elements, or the last; none when the value is not an array. */
+export function elementsOf(value: unknown, limit: number, which: 'first' | 'last' = 'first'): readonly unknown[] {
+  if (!isArray(value)) return []
+  const length = numberOf(peek(value, 'length')) ?? 0
+  const count = Math.min(length, limit)
+  const from = which === 'first' ? 0 : length - count
+  return Array.from({ length: count }, (_, index) => peek(value, String(from + index)))
 }

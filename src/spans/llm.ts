@@ -2,13 +2,13 @@ import { SpanKind } from '@opentelemetry/api'
 import type { TurnAnswer, TurnStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { literal } from './capture.ts'
-import { numberOf, peek } from './foreign.ts'
+import { isArray, numberOf, peek } from './foreign.ts'
 import { oneMessage } from './messages.ts'
 import { modelProvider } from './model-provider.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
 function messageCount(history: unknown): number | undefined {
-  return Array.isArray(history) ? numberOf(peek(history, 'length')) : undefined
+  return isArray(history) ? numberOf(peek(history, 'length')) : undefined
 }
 
 /** The turn's loop: from the user's message to the final answer. It is neither a request nor a second agent. */

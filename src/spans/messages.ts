@@ -1,6 +1,6 @@
 import { MESSAGE } from '../semconv/index.ts'
 import type { CapturedContent, ContentCategory, SafeText } from './capture.ts'
-import { elementsOf, peek, textOf } from './foreign.ts'
+import { elementsOf, isArray, peek, textOf } from './foreign.ts'
 import type { Draw, SpanAttributes } from './span-definition.ts'
 
 /** A span has a limit of 1024 attributes, and each message takes several: of a longer conversation the end is kept. */
@@ -33,8 +33,8 @@ function captureCall(call: unknown, draw: Draw, category: ContentCategory): Capt
 
 /** Text parts joined; other parts (images, audio) as JSON, so that nothing of a message is lost. */
 function contentOf(content: unknown): unknown {
-  if (!Array.isArray(content)) return content
-  const texts = content.slice(0, MESSAGES_LIMIT).map(part => textOf(peek(part, 'text')) ?? textOf(part))
+  if (!isArray(content)) return content
+  const texts = elementsOf(content, MESSAGES_LIMIT).map(part => textOf(peek(part, 'text')) ?? textOf(part))
   return texts.every(text => text !== undefined) ? texts.join('\n') : content
 }
 
@@ -49,8 +49,7 @@ function captureMessage(message: unknown, draw: Draw, category: ContentCategory)
 }
 
 export function captureMessages(messages: unknown, draw: Draw, category: ContentCategory): CapturedMessage[] {
-  if (!Array.isArray(messages)) return []
-  return messages.slice(-MESSAGES_LIMIT).map(message => captureMessage(message, draw, category))
+  return elementsOf(messages, MESSAGES_LIMIT, 'last').map(message => captureMessage(message, draw, category))
 }
 
 /** `llm.input_messages.0.message.role`, …: the indexed form that OpenInference reads. */

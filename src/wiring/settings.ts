@@ -5,7 +5,6 @@ import type { CoreOptions } from '../core/options.ts'
 import { parseTraceparent } from '../core/traceparent.ts'
 import type { BackendSettings, PipelineSettings } from '../pipeline/index.ts'
 import { resolveNames } from '../semconv/index.ts'
-import type { Capture } from '../spans/capture.ts'
 import { createCapture } from '../spans/content.ts'
 import { checkPattern } from '../spans/redact-patterns.ts'
 import { createRedactor } from '../spans/redaction.ts'
@@ -30,7 +29,7 @@ function ownPatterns(config: ResolvedConfig, warn: (line: string) => void): RegE
 /** How spans are drawn: the part of the configuration that the definitions see. */
 export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Draw {
   const redact = createRedactor({ enabled: config.redact, patterns: ownPatterns(config, warn) })
-  const policy = createCapture({
+  const capture = createCapture({
     mode: config.content_capture,
     previewMaxChars: config.preview_max_chars,
     categoryMaxChars: {
@@ -45,17 +44,6 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Dr
     senderId: config.capture_sender_id,
     redact,
   })
-  const capture: Capture = {
-    mode: policy.mode,
-    conversationHistory: policy.conversationHistory,
-    senderId: policy.senderId,
-    id: value => policy.id(value),
-    content: (value, category) => policy.content(value, category),
-    snippet: value => policy.snippet(value),
-    errorText: value => policy.errorText(value),
-    history: messages => policy.history(messages),
-    json: (value, maxChars) => policy.json(value, maxChars),
-  }
   return {
     names: resolveNames(config.namespace, config.conventions),
     capture,

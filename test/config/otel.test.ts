@@ -199,6 +199,22 @@ describe('backends from the environment', () => {
     expect(backends(metrics).list).toEqual([{ ...otlp, traces: false, logs: false, endpoint: 'http://t/v1/metrics/' }])
   })
 
+  test('an address of one signal whose path is its own is used as it is', () => {
+    const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t/ingest' }
+    const metrics = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://t/ingest/' }
+    const exact = { ...otlp, logs: false, endpoint: 'http://t/ingest', exact_endpoint: true }
+    expect(backends(traces)).toMatchObject({ list: [{ ...exact, metrics: false }], lines: [] })
+    expect(backends({ ...traces, [URL_]: 'http://t/ingest' }).list).toEqual([
+      { ...exact, metrics: false },
+      { ...otlp, name: 'otlp-metrics', endpoint: 'http://t/ingest', traces: false },
+    ])
+    expect(backends({ ...traces, ...metrics }).list).toMatchObject([
+      { ...exact, metrics: false },
+      { name: 'otlp-metrics', endpoint: 'http://t/ingest/', exact_endpoint: true, traces: false },
+    ])
+    expect(backends({ ...traces, OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://t/ingest' }).list).toEqual([exact])
+  })
+
   test('where metrics travel differently they have a backend of their own, with the headers of both', () => {
     const { list, lines } = backends({
       [URL_]: 'http://h',

@@ -1,7 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestPlugin, type MetricSample, type StoredSpan, type TestPlugin } from '../../src/testing.ts'
-import { agentScript, type AgentScript, SCRIPT_LIMITS } from '../support/agent-script.ts'
+import { type AgentScript, agentScript, SCRIPT_LIMITS } from '../support/agent-script.ts'
 import { ANY_ARRIVAL, type Arrival, arrivals, COMPLETE_ARRIVAL, IN_ORDER } from '../support/arrival.ts'
 import { drawnTraces, type ExpectedSpan, tracesText } from '../support/expected-span.ts'
 import { type FedRecord, START_AT } from '../support/feed.ts'
@@ -36,7 +36,10 @@ interface Drawn {
   readonly samples: readonly MetricSample[]
 }
 
-async function draw(records: readonly FedRecord[], options: Parameters<typeof createTestPlugin>[0] = {}): Promise<Drawn> {
+async function draw(
+  records: readonly FedRecord[],
+  options: Parameters<typeof createTestPlugin>[0] = {},
+): Promise<Drawn> {
   const plugin = createTestPlugin({ host: 'agent', ...options })
   for (const { hook, payload, ...meta } of records) {
     const returned: unknown = plugin.on(hook, payload, meta)
@@ -48,7 +51,12 @@ async function draw(records: readonly FedRecord[], options: Parameters<typeof cr
 }
 
 function holds(arbitrary: fc.Arbitrary<Case>, check: (found: Case) => Promise<void>): Promise<void> {
-  return fc.assert(fc.asyncProperty(arbitrary, check), { numRuns: RUNS, seed: SEED, interruptAfterTimeLimit: TIMEOUT_MILLIS / 2, markInterruptAsFailure: true })
+  return fc.assert(fc.asyncProperty(arbitrary, check), {
+    numRuns: RUNS,
+    seed: SEED,
+    interruptAfterTimeLimit: TIMEOUT_MILLIS / 2,
+    markInterruptAsFailure: true,
+  })
 }
 
 const COUNTERS: { readonly [Key in keyof Fed]: string } = {
@@ -75,108 +83,147 @@ function silentTurns(traces: ScriptRun['traces']): number {
   return traces.reduce((sum, trace) => sum + Number(isSilent(trace)) + silentTurns(trace.children), 0)
 }
 
-test('told in order, every script draws the tree that it tells of', async () => {
-  await holds(cases(agentScript(), fc.constant(IN_ORDER)), async ({ run, records }) => {
-    const { plugin, spans, samples, turnsOpen } = await draw(records)
-    expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
-    expect(turnsOpen).toBe(silentTurns(run.traces))
-    expect(countersOf(samples)).toEqual(run.fed)
-    expectAllAccounted(plugin, samples, records.length)
-    expectCountedIncomplete(spans, samples)
-  })
-}, TIMEOUT_MILLIS)
+test(
+  'told in order, every script draws the tree that it tells of',
+  async () => {
+    await holds(cases(agentScript(), fc.constant(IN_ORDER)), async ({ run, records }) => {
+      const { plugin, spans, samples, turnsOpen } = await draw(records)
+      expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
+      expect(turnsOpen).toBe(silentTurns(run.traces))
+      expect(countersOf(samples)).toEqual(run.fed)
+      expectAllAccounted(plugin, samples, records.length)
+      expectCountedIncomplete(spans, samples)
+    })
+  },
+  TIMEOUT_MILLIS,
+)
 
-test('interleaved and repeated, it draws and counts the same', async () => {
-  await holds(cases(agentScript(), COMPLETE_ARRIVAL), async ({ run, records }) => {
-    const { plugin, spans, samples, turnsOpen } = await draw(records)
-    expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
-    expect(turnsOpen).toBe(silentTurns(run.traces))
-    expect(countersOf(samples)).toEqual(run.fed)
-    expectAllAccounted(plugin, samples, records.length)
-    expectCountedIncomplete(spans, samples)
-    expectSoundSpans(spans)
-  })
-}, TIMEOUT_MILLIS)
+test(
+  'interleaved and repeated, it draws and counts the same',
+  async () => {
+    await holds(cases(agentScript(), COMPLETE_ARRIVAL), async ({ run, records }) => {
+      const { plugin, spans, samples, turnsOpen } = await draw(records)
+      expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
+      expect(turnsOpen).toBe(silentTurns(run.traces))
+      expect(countersOf(samples)).toEqual(run.fed)
+      expectAllAccounted(plugin, samples, records.length)
+      expectCountedIncomplete(spans, samples)
+      expectSoundSpans(spans)
+    })
+  },
+  TIMEOUT_MILLIS,
+)
 
-test('with losses and delays, every span is sound and nothing is counted that was not fed', async () => {
-  await holds(cases(agentScript(), ANY_ARRIVAL), async ({ run, records }) => {
-    const { plugin, spans, samples } = await draw(records)
-    expectAllAccounted(plugin, samples, records.length)
-    expectCountedIncomplete(spans, samples)
-    expectSoundSpans(spans)
-    const { turns: _roots, ...counted } = countersOf(samples)
-    for (const [key, value] of Object.entries(counted)) {
-      expect(value, COUNTERS[key as keyof Fed]).toBeLessThanOrEqual(run.fed[key as keyof Fed])
+test(
+  'with losses and delays, every span is sound and nothing is counted that was not fed',
+  async () => {
+    await holds(cases(agentScript(), ANY_ARRIVAL), async ({ run, records }) => {
+      const { plugin, spans, samples } = await draw(records)
+      expectAllAccounted(plugin, samples, records.length)
+      expectCountedIncomplete(spans, samples)
+      expectSoundSpans(spans)
+      const { turns: _roots, ...counted } = countersOf(samples)
+      for (const [key, value] of Object.entries(counted)) {
+        expect(value, COUNTERS[key as keyof Fed]).toBeLessThanOrEqual(run.fed[key as keyof Fed])
+      }
+    })
+  },
+  TIMEOUT_MILLIS,
+)
+
+test(
+  'deterministic ids are the same for the same records',
+  async () => {
+    const idsOf = (spans: readonly StoredSpan[]): string[] =>
+      spans.map(({ traceId, spanId, parentSpanId, name }) => `${traceId} ${spanId} ${parentSpanId ?? '-'} ${name}`)
+    await holds(cases(agentScript(), ANY_ARRIVAL), async ({ records }) => {
+      const [first, second] = [
+        await draw(records, { deterministic_ids: true }),
+        await draw(records, { deterministic_ids: true }),
+      ]
+      expect(idsOf(second.spans)).toEqual(idsOf(first.spans))
+      expect(new Set(first.spans.map(span => span.spanId)).size).toBe(first.spans.length)
+    })
+  },
+  TIMEOUT_MILLIS,
+)
+
+test(
+  'a record from long after ends everything that is open',
+  async () => {
+    const LATER = START_AT + 24 * 3_600_000
+    const last: FedRecord[] = [
+      { hook: 'pre_llm_call', at: LATER, payload: { session_id: 'later', turn_id: 'later.t1' } },
+      { hook: 'on_session_end', at: LATER + 1, payload: { session_id: 'later', turn_id: 'later.t1', completed: true } },
+    ]
+    await holds(cases(agentScript({ ...SCRIPT_LIMITS, turns: 2 }), ANY_ARRIVAL), async ({ records }) => {
+      const plugin = createTestPlugin({ host: 'agent' })
+      for (const { hook, payload, ...meta } of [...records, ...last]) plugin.on(hook, payload, meta)
+      expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
+      const spans = plugin.spans()
+      for (const span of spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'orphaned')) {
+        if (span.attributes['hermes.span.kind'] !== 'session') continue
+        expect(span).toMatchObject({ status: 'ok', attributes: { 'hermes.turn.final_status': 'timed_out' } })
+      }
+      expect(spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'shutdown')).toEqual([])
+      expectSoundSpans(spans)
+      expectCountedIncomplete(spans, await plugin.metrics())
+    })
+  },
+  TIMEOUT_MILLIS,
+)
+
+test(
+  'what is open is bounded: tools that nobody ends, children that nobody starts',
+  async () => {
+    const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
+    const tell = (at: number, hook: string, payload: object): void =>
+      void plugin.on(hook, payload, { at: START_AT + at })
+    const MOST = 10_000
+    for (let call = 0; call < MOST + 200; call += 1) {
+      tell(call, 'pre_tool_call', {
+        session_id: 'tools',
+        turn_id: 't1',
+        tool_name: 'terminal',
+        tool_call_id: `c${call}`,
+      })
     }
-  })
-}, TIMEOUT_MILLIS)
-
-test('deterministic ids are the same for the same records', async () => {
-  const idsOf = (spans: readonly StoredSpan[]): string[] =>
-    spans.map(({ traceId, spanId, parentSpanId, name }) => `${traceId} ${spanId} ${parentSpanId ?? '-'} ${name}`)
-  await holds(cases(agentScript(), ANY_ARRIVAL), async ({ records }) => {
-    const [first, second] = [await draw(records, { deterministic_ids: true }), await draw(records, { deterministic_ids: true })]
-    expect(idsOf(second.spans)).toEqual(idsOf(first.spans))
-    expect(new Set(first.spans.map(span => span.spanId)).size).toBe(first.spans.length)
-  })
-}, TIMEOUT_MILLIS)
-
-test('a record from long after ends everything that is open', async () => {
-  const LATER = START_AT + 24 * 3_600_000
-  const last: FedRecord[] = [
-    { hook: 'pre_llm_call', at: LATER, payload: { session_id: 'later', turn_id: 'later.t1' } },
-    { hook: 'on_session_end', at: LATER + 1, payload: { session_id: 'later', turn_id: 'later.t1', completed: true } },
-  ]
-  await holds(cases(agentScript({ ...SCRIPT_LIMITS, turns: 2 }), ANY_ARRIVAL), async ({ records }) => {
-    const plugin = createTestPlugin({ host: 'agent' })
-    for (const { hook, payload, ...meta } of [...records, ...last]) plugin.on(hook, payload, meta)
-    expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
-    const spans = plugin.spans()
-    for (const span of spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'orphaned')) {
-      if (span.attributes['hermes.span.kind'] !== 'session') continue
-      expect(span).toMatchObject({ status: 'ok', attributes: { 'hermes.turn.final_status': 'timed_out' } })
+    expect(plugin.stats().spansOpen).toBe(MOST)
+    for (let child = 0; child < MOST + 2000; child += 1) {
+      const ids = { parent_session_id: 'busy', parent_turn_id: `b${Math.trunc(child / 50)}` }
+      tell(MOST * 2 + child, 'subagent_start', { ...ids, child_session_id: `child${child}` })
+      if (child % 50 === 49)
+        tell(MOST * 2 + child, 'on_session_end', { session_id: 'busy', turn_id: ids.parent_turn_id })
     }
-    expect(spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'shutdown')).toEqual([])
-    expectSoundSpans(spans)
-    expectCountedIncomplete(spans, await plugin.metrics())
-  })
-}, TIMEOUT_MILLIS)
-
-test('what is remembered is bounded: turns that nobody ends, tools that nobody ends, children that nobody starts', async () => {
-  const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
-  const tell = (at: number, hook: string, payload: object): void => void plugin.on(hook, payload, { at: START_AT + at })
-  const MOST_TURNS = 20_000
-  const MOST_SPANS = 10_000
-  for (let turn = 0; turn < MOST_TURNS + 2000; turn += 1) tell(turn, 'on_session_start', { session_id: `s${turn}` })
-  expect(plugin.stats()).toMatchObject({ turnsOpen: MOST_TURNS, spansOpen: MOST_TURNS })
-  for (let call = 0; call < MOST_SPANS + 500; call += 1) {
-    tell(30_000 + call, 'pre_tool_call', { session_id: 'tools', turn_id: 't1', tool_name: 'terminal', tool_call_id: `c${call}` })
-  }
-  expect(plugin.stats().spansOpen).toBeLessThanOrEqual(MOST_TURNS + MOST_SPANS)
-  for (let child = 0; child < MOST_SPANS + 2000; child += 1) {
-    const ids = { parent_session_id: 'busy', parent_turn_id: `b${child % 50}` }
-    tell(50_000 + child, 'subagent_start', { ...ids, child_session_id: `child${child}` })
-    if (child % 50 === 49) tell(50_000 + child, 'on_session_end', { session_id: 'busy', turn_id: `b${child % 50}` })
-  }
-  expect(plugin.stats().spansOpen).toBeLessThanOrEqual(MOST_TURNS + 2 * MOST_SPANS)
-  await plugin.shutdown()
-  expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
-  expect(plugin.reported).toEqual([])
-}, TIMEOUT_MILLIS)
-
-test('turns that end leave nothing behind, however many and in however many sessions', () => {
-  const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
-  const tell = (at: number, hook: string, payload: object): void => void plugin.on(hook, payload, { at: START_AT + at })
-  for (let turn = 0; turn < 5000; turn += 1) {
-    // The session id rotates in every fourth turn, and another session comes every hundred.
-    const session_id = `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4)}`
-    const ids = { session_id, turn_id: `t${turn}` }
-    const renamed = { ...ids, session_id: turn % 4 === 3 ? `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4) + 1}` : session_id }
-    tell(turn * 10, 'pre_llm_call', ids)
-    tell(turn * 10 + 1, 'pre_tool_call', { ...ids, tool_name: 'terminal', tool_call_id: 'c' })
-    tell(turn * 10 + 2, 'post_tool_call', { ...renamed, tool_name: 'terminal', tool_call_id: 'c' })
-    tell(turn * 10 + 3, 'on_session_end', { ...renamed, completed: true })
+    expect(plugin.stats().spansOpen).toBeLessThanOrEqual(2 * MOST)
+    await plugin.shutdown()
     expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
-  }
-  expect(plugin.stats().hooks).toEqual({ ok: 20_000, ignored: 0, duplicate: 0, error: 0 })
-}, TIMEOUT_MILLIS)
+    expect(plugin.reported).toEqual([])
+  },
+  TIMEOUT_MILLIS,
+)
+
+test(
+  'turns that end leave nothing behind, however many and in however many sessions',
+  () => {
+    const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
+    const tell = (at: number, hook: string, payload: object): void =>
+      void plugin.on(hook, payload, { at: START_AT + at })
+    for (let turn = 0; turn < 5000; turn += 1) {
+      // The session id rotates in every fourth turn, and another session comes every hundred.
+      const session_id = `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4)}`
+      const ids = { session_id, turn_id: `t${turn}` }
+      const renamed = {
+        ...ids,
+        session_id: turn % 4 === 3 ? `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4) + 1}` : session_id,
+      }
+      tell(turn * 10, 'pre_llm_call', ids)
+      tell(turn * 10 + 1, 'pre_tool_call', { ...ids, tool_name: 'terminal', tool_call_id: 'c' })
+      tell(turn * 10 + 2, 'post_tool_call', { ...renamed, tool_name: 'terminal', tool_call_id: 'c' })
+      tell(turn * 10 + 3, 'on_session_end', { ...renamed, completed: true })
+      expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
+    }
+    expect(plugin.stats().hooks).toEqual({ ok: 20_000, ignored: 0, duplicate: 0, error: 0 })
+  },
+  TIMEOUT_MILLIS,
+)

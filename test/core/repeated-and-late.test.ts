@@ -1,7 +1,21 @@
 /** Records that come twice, late, or without the company that they expect. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, type Step, told } from '../support/feed.ts'
-import { all, answered, asked, attributes, began, childTurn, delegated, only, series, seriesText, TURN, text, used } from '../traces/scenes.ts'
+import {
+  all,
+  answered,
+  asked,
+  attributes,
+  began,
+  childTurn,
+  delegated,
+  only,
+  series,
+  seriesText,
+  TURN,
+  text,
+  used,
+} from '../traces/scenes.ts'
 
 const NEXT = { session_id: 's1', turn_id: 't2' } as const
 
@@ -108,7 +122,11 @@ describe('a record of a finished turn that comes late', () => {
 
   test('finds the turn by its id, when it names no session', () => {
     const prompt: Step = [150, 'pre_approval_request', { turn_id: 't1', tool_call_id: 'c1', pattern_key: 'rm' }]
-    const answer: Step = [160, 'post_approval_response', { turn_id: 't1', tool_call_id: 'c1', pattern_key: 'rm', choice: 'once' }]
+    const answer: Step = [
+      160,
+      'post_approval_response',
+      { turn_id: 't1', tool_call_id: 'c1', pattern_key: 'rm', choice: 'once' },
+    ]
     const plugin = told([...began(), ...answered(200), prompt, answer])
     expect(plugin.tree()).toBe(text`
       agent OK
@@ -130,9 +148,8 @@ describe('a record of a finished turn that comes late', () => {
   })
 
   test('is an attempt of its own, when it is one', () => {
-    const unnumbered = (at: number) => asked(at, { retry_count: undefined }).map(([when, hook, payload]): Step => [when, hook, payload])
-    const [first] = unnumbered(50) as [Step, Step]
-    const [second] = unnumbered(90) as [Step, Step]
+    const [first] = asked(50, { retry_count: undefined }) as [Step, Step]
+    const [second] = asked(90, { retry_count: undefined }) as [Step, Step]
     const failed: Step = [60, 'api_request_error', { ...TURN, api_request_id: 'r1', error: { type: 'Timeout' } }]
     const plugin = told([...began(), first, failed, ...answered(200), second])
     feedSteps(plugin, [[210, 'post_api_request', { ...TURN, api_request_id: 'r1', model: 'qwen3' }]])
@@ -148,7 +165,10 @@ describe('a record of a finished turn that comes late', () => {
     ])
     await plugin.shutdown()
     expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
-    expect(all(plugin, 'api.qwen3').map(span => span.attributes['hermes.span.incomplete'])).toEqual(['superseded', 'shutdown'])
+    expect(all(plugin, 'api.qwen3').map(span => span.attributes['hermes.span.incomplete'])).toEqual([
+      'superseded',
+      'shutdown',
+    ])
   })
 })
 
@@ -158,7 +178,10 @@ describe('the start of a turn that comes after the start of the next one', () =>
 
   test('does not interrupt it', () => {
     const plugin = told([next, first, ...answered(300, NEXT), next])
-    const statuses = all(plugin, 'agent').map(({ attributes: of }) => [of['hermes.turn.id'], of['hermes.turn.final_status']])
+    const statuses = all(plugin, 'agent').map(({ attributes: of }) => [
+      of['hermes.turn.id'],
+      of['hermes.turn.final_status'],
+    ])
     expect(statuses).toEqual([['t2', 'completed']])
     expect(plugin.stats().turnsOpen).toBe(1)
   })
@@ -205,21 +228,24 @@ describe('attempts of one request, of which the first comes again', () => {
     expect(await seriesText(plugin, 'hermes.retry.count')).toEqual(['model=qwen3 provider=unknown → 1'])
   })
 
-  test.each([true, false])('its failure counts once, when the turn broke off in the second (numbered by the host: %s)', async numbered => {
-    const number = (retry_count: number) => (numbered ? { retry_count } : {})
-    const first: Step = [100, 'pre_api_request', { ...request, ...number(0) }]
-    const failed: Step = [150, 'api_request_error', { ...request, ...number(0), ...failure }]
-    const second: Step = [200, 'pre_api_request', { ...request, ...number(1) }]
-    const broken: Step = [250, 'on_session_end', { ...TURN, interrupted: true }]
-    const plugin = told([...began(), first, failed, second, broken, failed])
-    expect(await seriesText(plugin, 'hermes.retry.count')).toEqual(['model=qwen3 provider=unknown → 1'])
-  })
+  test.each([true, false])(
+    'its failure counts once, when the turn broke off in the second (numbered by the host: %s)',
+    async numbered => {
+      const number = (retry_count: number) => (numbered ? { retry_count } : {})
+      const first: Step = [100, 'pre_api_request', { ...request, ...number(0) }]
+      const failed: Step = [150, 'api_request_error', { ...request, ...number(0), ...failure }]
+      const second: Step = [200, 'pre_api_request', { ...request, ...number(1) }]
+      const broken: Step = [250, 'on_session_end', { ...TURN, interrupted: true }]
+      const plugin = told([...began(), first, failed, second, broken, failed])
+      expect(await seriesText(plugin, 'hermes.retry.count')).toEqual(['model=qwen3 provider=unknown → 1'])
+    },
+  )
 })
 
 describe('tools without an id', () => {
   test('two calls within one millisecond are two calls', async () => {
     const call = { tool_call_id: undefined }
-    const [[at, , start], [, , end]] = used(100, call) as [Step, Step]
+    const [[at, , start = {}], [, , end = {}]] = used(100, call) as [Step, Step]
     const twice: Step[] = [
       [at, 'pre_tool_call', start],
       [at, 'post_tool_call', end],
@@ -235,7 +261,13 @@ describe('tools without an id', () => {
 describe('a background child that has finished when its parent does', () => {
   test('has returned, when its return is told after the end of the parent', async () => {
     const stopped = { ...delegated(0)[2], child_status: 'completed' }
-    const plugin = told([...began(), delegated(100), ...childTurn(200), ...answered(400), [450, 'subagent_stop', stopped]])
+    const plugin = told([
+      ...began(),
+      delegated(100),
+      ...childTurn(200),
+      ...answered(400),
+      [450, 'subagent_stop', stopped],
+    ])
     expect(plugin.stats().hooks.duplicate).toBe(0)
     expect(await seriesText(plugin, 'hermes.subagent.count')).toEqual(['role=researcher status=ok → 1'])
   })

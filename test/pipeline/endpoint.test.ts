@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { baseUrl, shownUrl, signalUrl } from '../../src/pipeline/endpoint.ts'
+import { baseUrl, exactUrl, shownUrl, signalUrl } from '../../src/pipeline/endpoint.ts'
 
 test.each([
   ['http://127.0.0.1:4318', 'http://127.0.0.1:4318/v1/traces'],
@@ -29,6 +29,15 @@ test.each(['localhost:4318', '127.0.0.1:4318', 'grpc://host:4317', '', 'http://'
     expect(signalUrl(endpoint, 'traces')).toBeUndefined()
   },
 )
+
+test.each([
+  ['http://host.test/ingest/spans/?tenant=a', 'http://host.test/ingest/spans/?tenant=a'],
+  ['http://host.test/v1/metrics', 'http://host.test/v1/metrics'],
+  ['http://host.test', 'http://host.test/'],
+  ['localhost:4318', undefined],
+])('as it is, %s goes to %s', (endpoint, url) => {
+  expect(exactUrl(endpoint)).toBe(url)
+})
 
 test('the base is what user interfaces are found by', () => {
   expect(baseUrl('http://user:pw@host.test:6006/v1/traces')).toBe('http://host.test:6006')

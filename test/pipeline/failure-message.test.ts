@@ -32,6 +32,11 @@ test.each([
   expect(line).not.toMatch(/pw|abc|\n/)
 })
 
+test('an address that is used as it is is not said to be a base', () => {
+  const line = describeFailure({ ...facts, isExact: true }, 'traces', { kind: 'status', status: 404 })
+  expect(line).toContain('The endpoint is used as it is and usually ends in /v1/traces; correct endpoint')
+})
+
 test('causes that have one remedy are one class', () => {
   expect(failureClass({ kind: 'status', status: 401 })).toBe(failureClass({ kind: 'status', status: 403 }))
   expect(failureClass({ kind: 'status', status: 404 })).toBe(failureClass({ kind: 'status', status: 405 }))

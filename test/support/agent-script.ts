@@ -106,7 +106,14 @@ function request(depth: number, limits: ScriptLimits): fc.Arbitrary<RequestScrip
 function turn(depth: number, limits: ScriptLimits): fc.Arbitrary<TurnScript> {
   return fc.record<TurnScript>({
     requests: fc.array(request(depth, limits), { maxLength: limits.requests }),
-    auxiliary: fc.constantFrom('none', 'none', 'before the loop', 'around the loop', 'in the loop', 'failed in the loop'),
+    auxiliary: fc.constantFrom(
+      'none',
+      'none',
+      'before the loop',
+      'around the loop',
+      'in the loop',
+      'failed in the loop',
+    ),
     ending: fc.constantFrom('completed', 'completed', 'failed', 'interrupted', 'silent'),
     cut: fc.constantFrom('between', 'in request', 'in tools'),
     rotates: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),

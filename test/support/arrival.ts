@@ -52,7 +52,10 @@ const which = { hook: fc.constantFrom(...HOOKS), nth: fc.nat(40) }
 const by = fc.oneof(fc.nat(5), fc.nat(200))
 const none = fc.constant([])
 const picks = fc.oneof(none, fc.array(fc.nat(11), { maxLength: 400, size: 'max' }))
-const repeats = fc.oneof(none, fc.array(fc.record<Repeat>({ ...which, by, isNumbered: fc.boolean() }), { maxLength: 60 }))
+const repeats = fc.oneof(
+  none,
+  fc.array(fc.record<Repeat>({ ...which, by, isNumbered: fc.boolean() }), { maxLength: 60 }),
+)
 const losses = fc.oneof(none, fc.array(fc.record<Which>(which), { maxLength: 40 }))
 const delays = fc.oneof(none, fc.array(fc.record<Delay>({ ...which, by }), { maxLength: 40 }))
 
@@ -74,7 +77,9 @@ export function arrivals(run: ScriptRun, { picks, repeats, losses, delays }: Arr
   const copies = repeats.map(({ by, ...which }) => ({ place: placeOf(records, which), by }))
   return order.flatMap((index, position) => {
     const due = copies.filter(({ place, by }) => place !== undefined && comesAt(order, place, by) === position)
-    return [...(lost.has(index) ? [] : [index]), ...due.map(({ place }) => place as number)].map(at => records[at] as FedRecord)
+    return [...(lost.has(index) ? [] : [index]), ...due.map(({ place }) => place as number)].map(
+      at => records[at] as FedRecord,
+    )
   })
 }
 
@@ -96,7 +101,7 @@ function move(order: number[], place: number | undefined, by: number): void {
 
 /** A repeat of a record that has no id of its own can only be known by a delivery id. */
 function number(steps: readonly Step[], repeats: readonly Repeat[]): FedRecord[] {
-  const records = steps.map(step => step.record)
+  const records: FedRecord[] = steps.map(step => step.record)
   for (const repeat of repeats) {
     const place = placeOf(records, repeat)
     if (place === undefined || !(repeat.isNumbered || steps[place]?.isAnonymous)) continue
@@ -117,7 +122,8 @@ function interleave(lanes: ScriptRun['lanes'], picks: readonly number[]): Step[]
   for (let turn = 0, ready = readyLanes(); ready.length > 0; turn += 1, ready = readyLanes()) {
     const lane = ready[(picks[turn] ?? 0) % ready.length] as number
     do {
-      const step = lanes[lane]?.[next[lane]++] as Step
+      const step = lanes[lane]?.[next[lane] as number] as Step
+      next[lane] = (next[lane] as number) + 1
       told.push(step)
       done.add(step)
     } while (lanes[lane]?.[next[lane] as number]?.glued)

@@ -52,7 +52,9 @@ function factsOf({ attributes, status }: StoredSpan): ExpectedSpan['facts'] {
 
 /** The spans of a plugin in the form of a script's expectation: their traces, in no particular order. */
 export function drawnTraces(spans: readonly StoredSpan[]): ExpectedSpan[] {
-  const drawn = new Map(spans.map(span => [span.spanId, { name: span.name, facts: factsOf(span), children: [] as ExpectedSpan[] }]))
+  const drawn = new Map(
+    spans.map(span => [span.spanId, { name: span.name, facts: factsOf(span), children: [] as ExpectedSpan[] }]),
+  )
   const roots: ExpectedSpan[] = []
   for (const { spanId, parentSpanId } of spans) {
     const span = drawn.get(spanId) as ExpectedSpan
@@ -65,11 +67,16 @@ export function drawnTraces(spans: readonly StoredSpan[]): ExpectedSpan[] {
 
 /** Traces as text, in one order whatever order they came in: siblings too are sorted by what they say. */
 export function tracesText(traces: readonly ExpectedSpan[]): string {
-  return traces.map(trace => lines(trace, '')).sort().join('\n\n')
+  return traces
+    .map(trace => lines(trace, ''))
+    .sort()
+    .join('\n\n')
 }
 
 function lines({ name, facts, children }: ExpectedSpan, indent: string): string {
-  const said = Object.entries(facts).filter(([, value]) => value !== 0).sort(([a], [b]) => (a < b ? -1 : 1))
+  const said = Object.entries(facts)
+    .filter(([, value]) => value !== 0)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
   const line = `${indent}${name} ${said.map(([fact, value]) => `${fact}=${value}`).join(' ')}`
   return [line, ...children.map(child => lines(child, `${indent}  `)).sort()].join('\n')
 }

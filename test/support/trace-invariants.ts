@@ -10,13 +10,15 @@ function kindOf(span: StoredSpan): string {
   return String(span.attributes['hermes.span.kind'])
 }
 
-/** What a span is, for those that have a name of their own: no two may be the same. */
+/**
+ * What a span is, for those that have a name of their own: no two may be the same. A root has none: a late record can end
+ * its turn too early, and what follows needs one again.
+ */
 function identityOf(span: StoredSpan): string | undefined {
   const { attributes } = span
   const kind = kindOf(span)
   const own: Record<string, unknown> = {
-    session: '',
-    llm: '',
+    llm: span.startAt,
     api: `${attributes['hermes.api.call_count']} ${attributes['hermes.api.attempt']}`,
     tool: attributes['gen_ai.tool.call.id'],
     subagent: attributes['hermes.subagent.child_session_id'],

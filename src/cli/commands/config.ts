@@ -1,6 +1,9 @@
 import { parseArgs } from 'node:util'
+import { loadConfigFile } from '../../config/load.ts'
+import { configFiles } from '../../config/paths.ts'
+import { Problems } from '../../config/problems.ts'
 import { resolveConfig } from '../../config/resolve.ts'
-import { showConfig, type ShownKey } from '../../config/show.ts'
+import { type ShownKey, showConfig } from '../../config/show.ts'
 import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
 
 const USAGE = `Usage: hookspan config [--check] [--json]
@@ -8,11 +11,17 @@ const USAGE = `Usage: hookspan config [--check] [--json]
 Prints the configuration in force: every key, its value and where the value came from. Secrets are shown as <set>.
 
   --check   print only what is wrong, and exit with 1 if anything is
-  --json    one JSON object: {"values": [{key, value, source}], "problems": [{level, key, message}]}
+  --json    one JSON object: {"file", "values": [{key, value, source}], "problems": [{level, key, message}]}
 `
 
-export const config: Command = { name: 'config', summary: 'the configuration in force, and where it comes from', usage: USAGE, run }
+export const config: Command = {
+  name: 'config',
+  summary: 'the configuration in force, and where it comes from',
+  usage: USAGE,
+  run,
+}
 
+/** Resolves to the exit code: 1 only with `--check`, when there is a problem. */
 export function run(args: string[], io: CommandIo): Promise<number> {
   return runCommand(config, args, io, async () => {
     const { values, positionals } = parseArgs({
@@ -28,14 +37,20 @@ export function run(args: string[], io: CommandIo): Promise<number> {
 function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo): number {
   const resolution = resolveConfig({ env: io.env, home: io.home })
   const { problems } = resolution
+  // Read once more, because a resolution knows its lines and not its path. What is wrong with it has been said.
+  const file = loadConfigFile(io.env, io.home, new Problems())?.path
   const shown = showConfig(resolution)
-  if (json) io.stdout.write(`${JSON.stringify({ values: shown, problems })}\n`)
+  if (json) io.stdout.write(`${JSON.stringify({ file: file ?? null, values: shown, problems })}\n`)
   else {
-    if (!check) io.stdout.write(`${table(shown)}\n`)
+    if (!check) io.stdout.write(`${fileLine(file, io)}\n\n${table(shown)}\n`)
     for (const { message } of problems) io.stderr.write(`hookspan: ${message}\n`)
     if (check && problems.length === 0) io.stdout.write('The configuration is good.\n')
   }
   return check && problems.length > 0 ? EXIT.failed : EXIT.ok
+}
+
+function fileLine(file: string | undefined, { env, home }: CommandIo): string {
+  return `Configuration file: ${file ?? `none is in force; the usual place is ${configFiles(env, home)[0]}`}`
 }
 
 function table(shown: readonly ShownKey[]): string {

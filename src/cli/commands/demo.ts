@@ -5,12 +5,12 @@ import { resolveConfig } from '../../config/resolve.ts'
 import type { ResolvedConfig } from '../../config/types.ts'
 import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
 import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { nextSteps } from '../demo-next-steps.ts'
 import { openInput, type ReadRecord, RecordReader } from '../hook-records.ts'
 import { Progress } from '../progress.ts'
 import { drawTraces, reportDelivery } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
-import { nextSteps } from './demo-next-steps.ts'
 
 const USAGE = `Usage: hookspan demo [--backend TYPE[=URL]]
 

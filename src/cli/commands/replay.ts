@@ -1,15 +1,15 @@
 import { existsSync } from 'node:fs'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { UserBackend } from '../../config/types.ts'
+import { countOf, humanCount } from '../../viewer/human-figures.ts'
 import type { PluginOptions } from '../../wiring/plugin.ts'
 import { type Command, type CommandIo, EXIT, runCommand } from '../command.ts'
 import { Progress } from '../progress.ts'
 import { RecordFeed } from '../record-feed.ts'
+import { prepareOutputs, type ReplayArguments, readArguments } from '../replay-arguments.ts'
 import { drawTraces, reportDelivery } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
-import { countOf, humanCount } from '../../viewer/human-figures.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
-import { prepareOutputs, type ReplayArguments, readArguments } from './replay-arguments.ts'
 
 const USAGE = `Usage: hookspan replay FILE… [--out FILE] [--metrics-out FILE] [--backend TYPE[=URL]] [--host H] [--speed N]
 
@@ -49,8 +49,10 @@ async function replayInto(out: string, options: ReplayArguments, io: CommandIo):
   await prepareOutputs(options)
   const file: UserBackend = { type: 'file', path: out, metrics_path: options.metricsOut }
   const code = { ...hostOf(options), local_log: false, backends: [file] }
-  const { isClean, result } = await play(code, options, io, io.env)
-  const isDelivered = reportDelivery(result, { config: { backends: [], project_name: undefined }, traceId: undefined }, io)
+  const { config } = resolveConfig({ env: io.env, home: io.home })
+  const { span_batch_max_export_batch_size: batchSpans } = config
+  const { isClean, result } = await play(code, { batchSpans, env: io.env }, options, io)
+  const isDelivered = reportDelivery(result, { config: { ...config, backends: [] }, traceId: undefined }, io)
   io.stderr.write(`${summary(result)}; written to ${out}\n`)
   return isClean && isDelivered ? EXIT.ok : EXIT.failed
 }
@@ -60,13 +62,16 @@ async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<n
   const { config } = resolveConfig({ code, env: io.env, home: io.home })
   const place = await openTracePlace(config, io)
   try {
-    const { isClean, result } = await play({ ...code, local_log: true }, options, io, place.env)
+    const plugin = { ...code, local_log: true }
+    const { span_batch_max_export_batch_size: batchSpans } = config
+    const { isClean, result } = await play(plugin, { batchSpans, env: place.env }, options, io)
     const { traceFile } = result.stats
     const isDrawn = traceFile !== undefined && existsSync(traceFile)
     const traceId = isDrawn ? await drawTraces(traceFile, DRAWN_TRACES, io) : undefined
     const isDelivered = reportDelivery(result, { config, traceId }, io)
     io.stderr.write(`${summary(result)}; ${whereTheyAre(place, isDrawn ? traceFile : undefined)}\n`)
-    return isClean && isDelivered ? EXIT.ok : EXIT.failed
+    const isKept = place.whyNotKept === undefined || !config.local_log
+    return isClean && isDelivered && isKept ? EXIT.ok : EXIT.failed
   } finally {
     await place.close()
   }
@@ -78,11 +83,19 @@ function hostOf({ host }: ReplayArguments): PluginOptions {
 
 async function play(
   plugin: PluginOptions,
-  options: ReplayArguments,
-  { home, stderr, ...io }: CommandIo,
-  env: CommandIo['env'],
+  { batchSpans, env }: { readonly batchSpans: number; readonly env: CommandIo['env'] },
+  { files, host, speed }: ReplayArguments,
+  io: CommandIo,
 ): Promise<{ isClean: boolean; result: ReplayResult }> {
-  throw new Error('todo')
+  const replayer = new Replayer({ plugin, batchSpans, speed }, { env, home: io.home, stderr: io.stderr })
+  const progress = new Progress(() => replayer.spans, io)
+  const feed = new RecordFeed(replayer, progress, io)
+  let isClean = true
+  for (const file of files) isClean = (await feed.feedFile(file, host)) && isClean
+  progress.say('delivering …')
+  const result = await replayer.finish()
+  progress.end()
+  return { isClean, result }
 }
 
 function summary({ records, spans, stats: { hooks } }: ReplayResult): string {

@@ -1,11 +1,11 @@
 import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import type { PluginStats } from '../../wiring/plugin.ts'
-import type { TracePlace } from '../trace-place.ts'
+import type { PluginStats } from '../wiring/plugin.ts'
+import type { TracePlace } from './trace-place.ts'
 
 /** In a checkout; the package has none. */
-const COMPOSE_FILE = fileURLToPath(new URL('../../../docker-compose.yml', import.meta.url))
+const COMPOSE_FILE = fileURLToPath(new URL('../../docker-compose.yml', import.meta.url))
 
 /** Servers to look at traces in, where each takes them, and where its pages are. */
 const SERVERS = [
@@ -16,32 +16,35 @@ const SERVERS = [
 interface Step {
   readonly label: string
   readonly command: string
-  readonly then: string
+  readonly outcome: string
 }
 
 /** Where the traces are, and what to do next: a line each, ready to be copied. */
 export function nextSteps(stats: PluginStats, place: TracePlace): string {
-  const again = { label: 'draw them again', command: 'npx hookspan tree', then: '' }
+  const again = { label: 'draw them again', command: 'npx hookspan tree', outcome: '' }
   const steps: Step[] = [...(place.whyNotKept === undefined ? [again] : []), ...SERVERS.map(serverStep)]
   const labelWidth = Math.max(...steps.map(({ label }) => label.length))
   const commandWidth = Math.max(...steps.map(({ command }) => command.length))
-  const lines = steps.map(({ label, command, then }) =>
-    `  ${label.padEnd(labelWidth)}   ${command.padEnd(commandWidth)}  ${then}`.trimEnd(),
+  const lines = steps.map(({ label, command, outcome }) =>
+    `  ${label.padEnd(labelWidth)}   ${command.padEnd(commandWidth)}  ${outcome}`.trimEnd(),
   )
   return `\n${[whereTheyAre(stats, place), '', ...lines].join('\n')}\n`
 }
 
 function whereTheyAre({ backends, traceFile }: PluginStats, { whyNotKept }: TracePlace): string {
-  const sentTo = backends.filter(({ name, delivered }) => name !== 'local_log' && delivered > 0).map(({ name }) => name)
-  const sent = sentTo.length === 0 ? 'nothing has left this machine' : `sent to ${sentTo.join(', ')}`
-  return whyNotKept === undefined ? `Stored in ${traceFile}; ${sent}.` : `Not stored, because ${whyNotKept}; ${sent}.`
+  const stored = whyNotKept === undefined ? `Stored in ${traceFile}` : `Not stored, because ${whyNotKept}`
+  const others = backends.filter(({ name }) => name !== 'local_log')
+  const reached = others.filter(({ delivered }) => delivered > 0).map(({ name }) => name)
+  if (reached.length > 0) return `${stored}; sent to ${reached.join(', ')}.`
+  return `${stored}; ${others.length === 0 ? 'nothing has left this machine' : 'no backend took anything'}.`
 }
 
 function serverStep({ name, type, takesAt, shownAt }: (typeof SERVERS)[number]): Step {
   const label = `see them in ${name}`
   const demo = `npx hookspan demo --backend ${type}`
-  if (!existsSync(COMPOSE_FILE)) return { label, command: demo, then: `→ ${shownAt} (once it listens on ${takesAt})` }
+  if (!existsSync(COMPOSE_FILE))
+    return { label, command: demo, outcome: `→ ${shownAt} (once it listens on ${takesAt})` }
   const path = relative(process.cwd(), COMPOSE_FILE)
   const file = path === 'docker-compose.yml' ? '' : `-f ${path} `
-  return { label, command: `docker compose ${file}--profile ${type} up -d && ${demo}`, then: `→ ${shownAt}` }
+  return { label, command: `docker compose ${file}--profile ${type} up -d && ${demo}`, outcome: `→ ${shownAt}` }
 }

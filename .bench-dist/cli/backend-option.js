@@ -1,0 +1,40 @@
+import { BACKEND_TYPES, isBackendType } from '../config/backend-types.js';
+import { readEndpoint } from '../config/endpoint.js';
+import { nearestName } from '../config/nearest.js';
+import { WrongUse } from './command.js';
+/** What a value of `--backend` may be: the short form of a backend in the configuration. */
+export const BACKEND_OPTION = {
+    type: 'string',
+    multiple: true,
+    default: [],
+};
+/**
+ * Values of `--backend`, each `TYPE`, `TYPE=URL`, `file=PATH` or a URL alone. The configuration leaves out a backend that
+ * it cannot read and goes on; who names one on the command line wants to know before anything is sent.
+ *
+ * @throws WrongUse when there is no such type, or the URL is none
+ */
+export function checkBackends(values) {
+    for (const value of values)
+        if (!/^https?:/i.test(value))
+            checkTyped(value);
+    return values;
+}
+function checkTyped(value) {
+    const [, name = '', target] = /^([^=]*)(?:=(.*))?$/s.exec(value) ?? [];
+    const type = name.trim().toLowerCase();
+    if (!isBackendType(type))
+        throw new WrongUse(unknownType(name, type));
+    if (type === 'file' && (target ?? '').trim() === '')
+        throw new WrongUse('--backend file takes a path: file=PATH');
+    if (type === 'file' || target === undefined)
+        return;
+    const reading = readEndpoint(target);
+    if ('reason' in reading)
+        throw new WrongUse(`--backend ${type}: ${reading.reason}`);
+}
+function unknownType(name, type) {
+    const meant = nearestName(type, BACKEND_TYPES);
+    const advice = meant === undefined ? `Types: ${BACKEND_TYPES.join(', ')}` : `Did you mean ${meant}?`;
+    return `--backend does not know the type ${JSON.stringify(name.slice(0, 40))}; ${advice[0]?.toLowerCase()}${advice.slice(1)}`;
+}

@@ -1,0 +1,61 @@
+import { parseArgs } from 'node:util';
+import { loadConfigFile } from '../../config/load.js';
+import { configFiles } from '../../config/paths.js';
+import { Problems } from '../../config/problems.js';
+import { resolveConfig } from '../../config/resolve.js';
+import { showConfig } from '../../config/show.js';
+import { EXIT, runCommand, WrongUse } from '../command.js';
+const USAGE = `Usage: hookspan config [--check] [--json]
+
+Prints the configuration in force: every key, its value and where the value came from. Secrets are shown as <set>.
+
+  --check   print only what is wrong, and exit with 1 if anything is
+  --json    one JSON object: {"file", "values": [{key, value, source}], "problems": [{level, key, message}]}
+`;
+export const config = {
+    name: 'config',
+    summary: 'the configuration in force, and where it comes from',
+    usage: USAGE,
+    run,
+};
+/** Resolves to the exit code: 1 only with `--check`, when there is a problem. */
+export function run(args, io) {
+    return runCommand(config, args, io, async () => {
+        const { values, positionals } = parseArgs({
+            args,
+            allowPositionals: true,
+            options: { check: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
+        });
+        if (positionals.length > 0)
+            throw new WrongUse(`expected no argument, got ${JSON.stringify(positionals[0])}`);
+        return show(values, io);
+    });
+}
+function show({ check, json }, io) {
+    const resolution = resolveConfig({ env: io.env, home: io.home });
+    const { problems } = resolution;
+    // Read once more, because a resolution knows its lines and not its path. What is wrong with it has been said.
+    const file = loadConfigFile(io.env, io.home, new Problems())?.path;
+    const shown = showConfig(resolution);
+    if (json)
+        io.stdout.write(`${JSON.stringify({ file: file ?? null, values: shown, problems })}\n`);
+    else {
+        if (!check)
+            io.stdout.write(`${fileLine(file, io)}\n\n${table(shown)}\n`);
+        for (const { message } of problems)
+            io.stderr.write(`hookspan: ${message}\n`);
+        if (check && problems.length === 0)
+            io.stdout.write('The configuration is good.\n');
+    }
+    return check && problems.length > 0 ? EXIT.failed : EXIT.ok;
+}
+function fileLine(file, { env, home }) {
+    return `Configuration file: ${file ?? `none is in force; the usual place is ${configFiles(env, home)[0]}`}`;
+}
+function table(shown) {
+    const keyWidth = Math.max(...shown.map(({ key }) => key.length));
+    const valueWidth = Math.min(48, Math.max(...shown.map(({ value }) => value.length)));
+    return shown
+        .map(({ key, value, source }) => `${key.padEnd(keyWidth)}  ${value.padEnd(valueWidth)}  ${source}`.trimEnd())
+        .join('\n');
+}

@@ -1,0 +1,92 @@
+import { existsSync } from 'node:fs';
+import { fileURLToPath } from 'node:url';
+import { parseArgs } from 'node:util';
+import { resolveConfig } from '../../config/resolve.js';
+import { BACKEND_OPTION, checkBackends } from '../backend-option.js';
+import { EXIT, runCommand, WrongUse } from '../command.js';
+import { nextSteps } from '../demo-next-steps.js';
+import { openInput, RecordReader } from '../hook-records.js';
+import { Progress } from '../progress.js';
+import { drawTraces, reportDelivery } from '../replay-report.js';
+import { Replayer } from '../replayer.js';
+import { openTracePlace } from '../trace-place.js';
+const USAGE = `Usage: hookspan demo [--backend TYPE[=URL]]
+
+Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log, and into
+the configured backends if there are any. Draws the traces and says where they are.
+
+  --backend TYPE[=URL]  send to this backend instead of the configured ones, for example --backend jaeger; may be given
+                        more than once
+`;
+/** Beside the code in the package: a turn with a sub-agent, and a session of three turns. */
+const RECORDINGS = ['hermes-turn.jsonl', 'demo-session.jsonl'];
+const DRAWN_TRACES = 10;
+export const demo = {
+    name: 'demo',
+    summary: 'see traces without an agent, a server or an account',
+    usage: USAGE,
+    run,
+};
+/** Resolves to the exit code: 1 when a backend did not get everything. */
+export function run(args, io) {
+    return runCommand(demo, args, io, () => show(readBackends(args), io));
+}
+function readBackends(args) {
+    const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { backend: BACKEND_OPTION } });
+    if (positionals.length > 0)
+        throw new WrongUse(`expected no argument, got ${JSON.stringify(positionals[0])}`);
+    return checkBackends(values.backend);
+}
+async function show(backends, io) {
+    const code = { service_name: 'hookspan-demo', ...(backends.length === 0 ? {} : { backends }) };
+    const { config } = resolveConfig({ code, env: io.env, home: io.home });
+    const place = await openTracePlace(config, io);
+    try {
+        const result = await play(code, config, place, io);
+        const { traceFile } = result.stats;
+        const isDrawn = traceFile !== undefined && existsSync(traceFile);
+        const traceId = isDrawn ? await drawTraces(traceFile, DRAWN_TRACES, io) : undefined;
+        const isDelivered = reportDelivery(result, { config, traceId }, io);
+        io.stdout.write(nextSteps(result.stats, place));
+        return isDelivered ? EXIT.ok : EXIT.failed;
+    }
+    finally {
+        await place.close();
+    }
+}
+async function play(code, config, place, io) {
+    // Ids are new each time: the same ids at another time would be two traces in one for a server.
+    const plugin = { ...code, local_log: true, deterministic_ids: false };
+    const batchSpans = config.span_batch_max_export_batch_size;
+    const replayer = new Replayer({ plugin, batchSpans }, { env: place.env, home: io.home, stderr: io.stderr });
+    const records = (await Promise.all(RECORDINGS.map(name => readRecording(name, io)))).flat();
+    const lastAt = Math.max(...records.map(({ meta }) => meta.at ?? 0));
+    const shift = Math.round(io.now()) - lastAt;
+    for (const record of records)
+        await replayer.feed(movedBy(shift, record));
+    const progress = new Progress(() => replayer.spans, io);
+    if (config.backends.length > 0)
+        progress.say('delivering …');
+    const result = await replayer.finish();
+    progress.end();
+    return result;
+}
+async function readRecording(name, io) {
+    const path = fileURLToPath(new URL(`../../../fixtures/${name}`, import.meta.url));
+    const records = [];
+    for await (const entry of new RecordReader(undefined).read(openInput(path, io.stdin))) {
+        if ('record' in entry)
+            records.push(entry.record);
+    }
+    return records;
+}
+const SECONDS_FIELDS = ['started_at', 'ended_at', 'first_chunk_at'];
+/** Moves a record in time: servers show the last hour first, and a trace of long ago looks like none. */
+function movedBy(millis, { hook, payload, meta }) {
+    const moved = { ...payload };
+    for (const field of SECONDS_FIELDS) {
+        if (typeof moved[field] === 'number')
+            moved[field] = moved[field] + millis / 1000;
+    }
+    return { hook, payload: moved, meta: { ...meta, at: (meta.at ?? 0) + millis } };
+}

@@ -1,0 +1,96 @@
+import { existsSync } from 'node:fs';
+import { resolveConfig } from '../../config/resolve.js';
+import { countOf, humanCount } from '../../viewer/human-figures.js';
+import { EXIT, runCommand } from '../command.js';
+import { Progress } from '../progress.js';
+import { RecordFeed } from '../record-feed.js';
+import { prepareOutputs, readArguments } from '../replay-arguments.js';
+import { drawTraces, reportDelivery } from '../replay-report.js';
+import { Replayer } from '../replayer.js';
+import { openTracePlace } from '../trace-place.js';
+const USAGE = `Usage: hookspan replay FILE… [--out FILE] [--metrics-out FILE] [--backend TYPE[=URL]] [--host H] [--speed N]
+
+Turns files of hook records (one JSON object a line; - reads standard input) into traces, and draws them. The same
+records give the same trace and span ids each time. Without --out and --backend they go where the configuration says:
+by default into the local trace log only. A malformed line is reported and skipped.
+
+  --out FILE            write OTLP/JSON lines to FILE (replaced), and send nothing anywhere
+  --metrics-out FILE    with --out: the metrics, too
+  --backend TYPE[=URL]  send to this backend instead of the configured ones; may be given more than once
+  --host H              the host of records that name none
+  --speed N             keep the recording's own time, N times as fast
+
+Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.
+`;
+/** So many traces are drawn at the end. */
+const DRAWN_TRACES = 20;
+export const replay = {
+    name: 'replay',
+    summary: 'turn files of hook records into traces',
+    usage: USAGE,
+    run,
+};
+/** Resolves to the exit code: 1 when a line was malformed, a file unreadable, or something was dropped. */
+export function run(args, io) {
+    return runCommand(replay, args, io, async () => {
+        const options = readArguments(args);
+        return options.out === undefined ? replayAndDraw(options, io) : replayInto(options.out, options, io);
+    });
+}
+/** Into a file, and nowhere else. */
+async function replayInto(out, options, io) {
+    await prepareOutputs(options);
+    const file = { type: 'file', path: out, metrics_path: options.metricsOut };
+    const code = { ...hostOf(options), local_log: false, backends: [file] };
+    const { config } = resolveConfig({ env: io.env, home: io.home });
+    const { span_batch_max_export_batch_size: batchSpans } = config;
+    const { isClean, result } = await play(code, { batchSpans, env: io.env }, options, io);
+    const isDelivered = reportDelivery(result, { config: { ...config, backends: [] }, traceId: undefined }, io);
+    io.stderr.write(`${summary(result)}; written to ${out}\n`);
+    return isClean && isDelivered ? EXIT.ok : EXIT.failed;
+}
+async function replayAndDraw(options, io) {
+    const code = { ...hostOf(options), ...(options.backends.length === 0 ? {} : { backends: options.backends }) };
+    const { config } = resolveConfig({ code, env: io.env, home: io.home });
+    const place = await openTracePlace(config, io);
+    try {
+        const plugin = { ...code, local_log: true };
+        const { span_batch_max_export_batch_size: batchSpans } = config;
+        const { isClean, result } = await play(plugin, { batchSpans, env: place.env }, options, io);
+        const { traceFile } = result.stats;
+        const isDrawn = traceFile !== undefined && existsSync(traceFile);
+        const traceId = isDrawn ? await drawTraces(traceFile, DRAWN_TRACES, io) : undefined;
+        const isDelivered = reportDelivery(result, { config, traceId }, io);
+        io.stderr.write(`${summary(result)}; ${whereTheyAre(place, isDrawn ? traceFile : undefined)}\n`);
+        const isKept = place.whyNotKept === undefined || !config.local_log;
+        return isClean && isDelivered && isKept ? EXIT.ok : EXIT.failed;
+    }
+    finally {
+        await place.close();
+    }
+}
+function hostOf({ host }) {
+    return host === undefined ? {} : { host };
+}
+async function play(plugin, { batchSpans, env }, { files, host, speed }, io) {
+    const replayer = new Replayer({ plugin, batchSpans, speed }, { env, home: io.home, stderr: io.stderr });
+    const progress = new Progress(() => replayer.spans, io);
+    const feed = new RecordFeed(replayer, progress, io);
+    let isClean = true;
+    for (const file of files)
+        isClean = (await feed.feedFile(file, host)) && isClean;
+    progress.say('delivering …');
+    const result = await replayer.finish();
+    progress.end();
+    return { isClean, result };
+}
+function summary({ records, spans, stats: { hooks } }) {
+    const rest = ['ignored', 'duplicate', 'error'].filter(outcome => hooks[outcome] > 0);
+    const notes = rest.map(outcome => `${humanCount(hooks[outcome])} ${outcome}`).join(', ');
+    return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`;
+}
+function whereTheyAre({ whyNotKept }, traceFile) {
+    if (whyNotKept !== undefined)
+        return `not stored, because ${whyNotKept}`;
+    return traceFile === undefined ? 'nothing is stored' : `stored in ${traceFile}`;
+}

@@ -1,0 +1,119 @@
+import { stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { parseArgs } from 'node:util';
+import { stateDirectory } from '../../config/paths.js';
+import { TraceFollower } from '../../viewer/trace-follower.js';
+import { listSegments, selectTraces } from '../../viewer/trace-log.js';
+import { treeJson } from '../../viewer/tree-json.js';
+import { renderTotals, renderTree } from '../../viewer/tree-text.js';
+import { EXIT, runCommand, WrongUse } from '../command.js';
+import { lookOf } from '../look.js';
+const USAGE = `Usage: hookspan tree [FILE] [--session S] [--last N] [--follow] [--json]
+
+Draws stored traces as trees: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of *.jsonl).
+
+  --session S   only traces in which session S took part
+  --last N      the last N traces, the newest at the bottom (default 5)
+  --follow      keep watching, and draw each trace when its root span has ended
+  --json        one JSON object a line and trace, spans in the order of the tree
+`;
+const POLL_MILLIS = 500;
+export const tree = { name: 'tree', summary: 'draw stored traces as trees', usage: USAGE, run };
+/** Resolves to the exit code: 0 also when there is nothing to show, 1 when FILE cannot be read, 2 for wrong use. */
+export function run(args, io) {
+    return runCommand(tree, args, io, async () => {
+        const options = readOptions(args);
+        const place = await findPlace(options.file, io);
+        return options.follow ? follow(place, options, io) : show(place, options, io);
+    });
+}
+function readOptions(args) {
+    const { values, positionals } = parseArgs({
+        args,
+        allowPositionals: true,
+        options: {
+            session: { type: 'string' },
+            last: { type: 'string', default: '5' },
+            follow: { type: 'boolean', default: false },
+            json: { type: 'boolean', default: false },
+        },
+    });
+    if (positionals.length > 1)
+        throw new WrongUse(`expected one FILE at most, got ${positionals.length}`);
+    if (!/^\d{1,9}$/.test(values.last)) {
+        throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(values.last)}`);
+    }
+    const query = { last: Number(values.last), ...(values.session !== undefined && { sessionId: values.session }) };
+    return { file: positionals[0], query, follow: values.follow, json: values.json };
+}
+async function findPlace(file, io) {
+    if (file === undefined) {
+        const path = join(stateDirectory(io.env, io.home), 'traces');
+        return { path, isLocalLog: true, listFiles: () => listSegments(path) };
+    }
+    const found = await stat(file).catch((error) => {
+        const message = error.code === 'ENOENT' ? `there is no file ${file}` : `cannot read ${file}: ${error.code}`;
+        throw new Error(message, { cause: error });
+    });
+    if (found.isDirectory())
+        return { path: file, isLocalLog: false, listFiles: () => listSegments(file) };
+    // It is read twice, which a pipe does not survive.
+    if (!found.isFile())
+        throw new Error(`${file} is not a regular file`);
+    return { path: file, isLocalLog: false, listFiles: async () => [file] };
+}
+async function show(place, { query, json }, io) {
+    const selection = await selectTraces(await place.listFiles(), query);
+    const { trees, firstUnreadable, unreadableCount } = selection;
+    for (const each of trees)
+        io.stdout.write(`${draw(each, json, io)}\n`);
+    if (trees.length > 1 && !json)
+        io.stdout.write(`${renderTotals(trees, lookOf(io))}\n`);
+    // A program that reads the JSON must not find a sentence in it.
+    if (trees.length === 0)
+        (json ? io.stderr : io.stdout).write(`${nothingFound(place, query, selection)}\n`);
+    if (firstUnreadable !== undefined) {
+        const { path, line, problem } = firstUnreadable;
+        const count = unreadableCount === 1 ? '1 line was' : `${unreadableCount} lines were`;
+        io.stderr.write(`hookspan tree: ${count} left out; the first is line ${line} of ${path}: ${problem}\n`);
+    }
+    return EXIT.ok;
+}
+async function follow(place, { query, json }, io) {
+    const follower = new TraceFollower(place.listFiles, query);
+    let isStopped = false;
+    const interrupted = io.interrupted().then(() => {
+        isStopped = true;
+    });
+    for (let isFirst = true; !isStopped; isFirst = false) {
+        const trees = await follower.poll();
+        for (const each of trees)
+            io.stdout.write(`${draw(each, json, io)}\n`);
+        if (isFirst && trees.length === 0)
+            io.stderr.write(`Waiting for traces in ${place.path} (Ctrl-C ends this).\n`);
+        await pause(interrupted);
+    }
+    return EXIT.ok;
+}
+/** Whatever comes first; the timer goes, too, so that nothing holds the process afterwards. */
+async function pause(interrupted) {
+    let timer;
+    const timeout = new Promise(resolve => {
+        timer = setTimeout(resolve, POLL_MILLIS);
+    });
+    await Promise.race([timeout, interrupted]);
+    clearTimeout(timer);
+}
+function draw(trace, json, io) {
+    return json ? treeJson(trace) : `${renderTree(trace, lookOf(io))}\n`;
+}
+function nothingFound(place, query, { traceCount }) {
+    if (query.sessionId !== undefined && traceCount > 0) {
+        return `No trace of session ${JSON.stringify(query.sessionId)} among the ${traceCount} in ${place.path}; without --session the newest are shown.`;
+    }
+    if (traceCount > 0)
+        return `${place.path} holds ${traceCount} traces, and --last ${query.last} asks for none of them.`;
+    if (!place.isLocalLog)
+        return `There are no traces in ${place.path}: expected OTLP/JSON, one request a line.`;
+    return `There are no traces in ${place.path} yet. Run "hookspan demo" to record some, or name a file: hookspan tree FILE`;
+}

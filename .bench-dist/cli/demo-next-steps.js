@@ -1,0 +1,36 @@
+import { existsSync } from 'node:fs';
+import { relative } from 'node:path';
+import { fileURLToPath } from 'node:url';
+/** In a checkout; the package has none. */
+const COMPOSE_FILE = fileURLToPath(new URL('../../docker-compose.yml', import.meta.url));
+/** Servers to look at traces in, where each takes them, and where its pages are. */
+const SERVERS = [
+    { name: 'Jaeger', type: 'jaeger', takesAt: '127.0.0.1:4318', shownAt: 'http://127.0.0.1:16686' },
+    { name: 'Phoenix', type: 'phoenix', takesAt: '127.0.0.1:6006', shownAt: 'http://127.0.0.1:6006' },
+];
+/** Where the traces are, and what to do next: a line each, ready to be copied. */
+export function nextSteps(stats, place) {
+    const again = { label: 'draw them again', command: 'npx hookspan tree', outcome: '' };
+    const steps = [...(place.whyNotKept === undefined ? [again] : []), ...SERVERS.map(serverStep)];
+    const labelWidth = Math.max(...steps.map(({ label }) => label.length));
+    const commandWidth = Math.max(...steps.map(({ command }) => command.length));
+    const lines = steps.map(({ label, command, outcome }) => `  ${label.padEnd(labelWidth)}   ${command.padEnd(commandWidth)}  ${outcome}`.trimEnd());
+    return `\n${[whereTheyAre(stats, place), '', ...lines].join('\n')}\n`;
+}
+function whereTheyAre({ backends, traceFile }, { whyNotKept }) {
+    const stored = whyNotKept === undefined ? `Stored in ${traceFile}` : `Not stored, because ${whyNotKept}`;
+    const others = backends.filter(({ name }) => name !== 'local_log');
+    const reached = others.filter(({ delivered }) => delivered > 0).map(({ name }) => name);
+    if (reached.length > 0)
+        return `${stored}; sent to ${reached.join(', ')}.`;
+    return `${stored}; ${others.length === 0 ? 'nothing has left this machine' : 'no backend took anything'}.`;
+}
+function serverStep({ name, type, takesAt, shownAt }) {
+    const label = `see them in ${name}`;
+    const demo = `npx hookspan demo --backend ${type}`;
+    if (!existsSync(COMPOSE_FILE))
+        return { label, command: demo, outcome: `→ ${shownAt} (once it listens on ${takesAt})` };
+    const path = relative(process.cwd(), COMPOSE_FILE);
+    const file = path === 'docker-compose.yml' ? '' : `-f ${path} `;
+    return { label, command: `docker compose ${file}--profile ${type} up -d && ${demo}`, outcome: `→ ${shownAt}` };
+}

@@ -1,0 +1,16 @@
+const WORDS = {
+    ENOENT: 'there is no such file or directory',
+    ENOTDIR: 'a part of the path is not a directory',
+    EISDIR: 'it is a directory',
+    EACCES: 'permission denied',
+    EPERM: 'permission denied',
+    EROFS: 'the file system is read-only',
+    ENOSPC: 'the disk is full',
+    EDQUOT: 'the quota is used up',
+};
+/** Why the file system refused, in words for a person. */
+export function whyNot(error) {
+    const { code, message } = (error ?? {});
+    const name = typeof code === 'string' ? code : String(message ?? error);
+    return WORDS[name] ?? name;
+}

@@ -1,0 +1,82 @@
+import { setTimeout as pause } from 'node:timers/promises';
+import { plausibleAt } from '../core/span-times.js';
+import { createPluginIn } from '../wiring/create-plugin.js';
+import { Backpressure, LARGEST_BATCH } from './backpressure.js';
+/** Batches are cut when they are full, never by time, so that two replays write the same bytes. */
+const NO_SCHEDULE_MILLIS = 3_600_000;
+/** Nobody's agent waits for a replay: give a slow backend its time. */
+const REPLAY_WAIT_MILLIS = 15_000;
+/** One record can end thousands of spans; and a backend that hangs must not fill the memory. */
+const QUEUE_SPANS = 50_000;
+/** A pause in a recording is at most this long when it is played at its own speed. */
+const LONGEST_PAUSE_MILLIS = 60_000;
+/** Feeds records to a plugin and sees to it that nothing is dropped for going too fast. */
+export class Replayer {
+    #plugin;
+    #speed;
+    #backpressure;
+    #records = 0;
+    #lastAt;
+    #hasErrors = false;
+    constructor(options, io) {
+        this.#speed = options.speed;
+        // A parent of this process is none of what was recorded.
+        const { TRACEPARENT: _parent, ...env } = io.env;
+        this.#plugin = createPluginIn(replayOptions(options), {
+            env,
+            home: io.home,
+            isReplay: true,
+            diagnostics: this.#diagnostics(io),
+        });
+        this.#backpressure = new Backpressure(() => this.#plugin.stats().backends);
+    }
+    /** Spans that have ended so far. */
+    get spans() {
+        return Math.max(0, ...this.#plugin.stats().backends.map(each => each.delivered + each.dropped + each.queued));
+    }
+    async feed({ hook, payload, meta }) {
+        const at = plausibleAt(meta.at);
+        if (at !== undefined)
+            await this.#keepTime(at);
+        // In a recording, now is when the record before it was.
+        const timed = at === undefined && this.#lastAt !== undefined ? { ...meta, at: this.#lastAt } : meta;
+        this.#plugin.on(hook, payload, timed);
+        this.#records += 1;
+        await this.#backpressure.afterRecord(this.#records);
+    }
+    /** Ends what is open and delivers; what a backend does not take within some seconds is given up and counted. */
+    async finish() {
+        await this.#plugin.shutdown();
+        return { stats: this.#plugin.stats(), records: this.#records, spans: this.spans, hasErrors: this.#hasErrors };
+    }
+    async #keepTime(at) {
+        const gap = this.#lastAt === undefined ? 0 : Math.max(0, at - this.#lastAt);
+        this.#lastAt = at;
+        if (this.#speed !== undefined && gap > 0)
+            await pause(Math.min(gap / this.#speed, LONGEST_PAUSE_MILLIS));
+    }
+    #diagnostics({ stderr }) {
+        const say = (line) => stderr.write(`hookspan: ${line}\n`);
+        const error = (line) => {
+            this.#hasErrors = true;
+            say(line);
+        };
+        return { warn: say, error, debug: () => undefined };
+    }
+}
+function replayOptions({ plugin, batchSpans, speed }) {
+    return {
+        deterministic_ids: true,
+        ...plugin,
+        // Who replays a recording wants to see it, all of it, whatever is configured for the agent.
+        enabled: true,
+        sample_rate: 1,
+        prometheus: false,
+        force_flush_on_session_end: false,
+        force_flush_wait_ms: REPLAY_WAIT_MILLIS,
+        span_batch_max_queue_size: QUEUE_SPANS,
+        span_batch_max_export_batch_size: Math.min(batchSpans, LARGEST_BATCH),
+        // At its own speed somebody looks on, and a span that has ended should be seen.
+        ...(speed === undefined ? { span_batch_schedule_delay_ms: NO_SCHEDULE_MILLIS } : {}),
+    };
+}

@@ -1,0 +1,146 @@
+import { collectFields, readPreferences } from './backend-fields.js';
+import { BACKEND_FIELDS, BACKEND_TYPES, isBackendType, isPathField, ownFields, } from './backend-types.js';
+import { splitText } from './collections.js';
+import { readEndpoint } from './endpoint.js';
+import { readHeaders } from './headers.js';
+import { suggestion } from './nearest.js';
+import { expandHome } from './paths.js';
+import { emptyMap, isPlainMap } from './plain.js';
+import { refuse, report, within } from './reading.js';
+import { isScalar } from './scalars.js';
+const MAX_TYPE_LENGTH = Math.max(...BACKEND_TYPES.map(name => name.length));
+const LEFT_OUT = 'leaving this backend out';
+/**
+ * A list of backends, each a mapping or in short (`backendFromText`). One that cannot be used is reported and left out:
+ * a wrong address must not turn into a default one, which would be a place that nobody asked for.
+ */
+export function readBackends(value, site) {
+    const elements = typeof value === 'string' ? splitText(value, ',') : isPlainMap(value) ? [value] : value;
+    if (!Array.isArray(elements))
+        return refuse(value, 'a list of backends', true);
+    const backends = [];
+    for (const [index, element] of elements.entries()) {
+        const backend = readBackend(element, within(site, index));
+        if (backend)
+            backends.push({ ...backend, name: uniqueName(backend.name, backends) });
+    }
+    return { value: backends };
+}
+/** In short: `console`, `file=/tmp/spans.jsonl`, `phoenix=http://127.0.0.1:6006`, or an address alone for `otlp`. */
+function backendFromText(text) {
+    const backend = emptyMap();
+    const [, type, target] = /^([^=:]*)=(.*)$/.exec(text) ?? [];
+    const isAddress = /^https?:/i.test(text);
+    backend['type'] = isAddress ? 'otlp' : (type ?? text).trim();
+    const place = backend['type'] === 'file' ? 'path' : 'endpoint';
+    backend[place] = isAddress ? text : target?.trim();
+    return backend;
+}
+function readBackend(element, site) {
+    const map = typeof element === 'string' ? backendFromText(element.trim()) : element;
+    if (!isPlainMap(map)) {
+        report(site, refuse(element, 'a backend', true).reason, LEFT_OUT);
+        return undefined;
+    }
+    const fields = collectFields(map, site);
+    const type = readType(fields['type'], site);
+    if (type === undefined)
+        return undefined;
+    warnUnknownFields(fields, type);
+    const endpoint = readAddress(fields['endpoint']);
+    const options = readOptions(fields);
+    if (endpoint === 'unusable' || options === 'unusable')
+        return undefined;
+    return {
+        type,
+        name: readName(fields['name'], type),
+        ...(endpoint ? { endpoint: endpoint.url } : {}),
+        headers: { ...headerOf(endpoint), ...headerOf(options.address), ...readHeaderField(fields['headers']) },
+        ...readPreferences(fields),
+        options: options.values,
+    };
+}
+function readType(field, site) {
+    if (!field) {
+        report(site, 'there is no type', LEFT_OUT);
+        return undefined;
+    }
+    const word = typeof field.value === 'string' ? field.value.trim().toLowerCase() : '';
+    if (isBackendType(word))
+        return word;
+    const meant = suggestion(word, BACKEND_TYPES);
+    const expected = meant ? 'a type of backend' : `one of ${BACKEND_TYPES.join(', ')}`;
+    // What is longer than any type may be a secret in the wrong place.
+    const { reason } = refuse(field.value, expected, !meant && word.length > MAX_TYPE_LENGTH);
+    report(field.site, reason, meant ? `${meant} Leaving this backend out` : LEFT_OUT);
+    return undefined;
+}
+function warnUnknownFields(fields, type) {
+    const known = [...Object.keys(BACKEND_FIELDS), ...ownFields(type)];
+    for (const [name, field] of Object.entries(fields)) {
+        if (known.includes(name))
+            continue;
+        report(field.site, `${type} has no such field`, suggestion(name, known), 'warning');
+    }
+}
+function readAddress(field) {
+    if (!field)
+        return undefined;
+    const reading = readEndpoint(field.value);
+    if ('reason' in reading) {
+        report(field.site, reading.reason, LEFT_OUT);
+        return 'unusable';
+    }
+    if (reading.value.doubt)
+        report(field.site, reading.value.doubt, undefined, 'warning');
+    return reading.value;
+}
+function readOptions(fields) {
+    const values = emptyMap();
+    const address = readAddress(fields['base_url']);
+    if (address === 'unusable')
+        return 'unusable';
+    for (const [name, { value, site }] of Object.entries(fields)) {
+        if (Object.hasOwn(BACKEND_FIELDS, name))
+            continue;
+        if (isScalar(value))
+            values[name] = expandPath(name, String(value).trim(), site);
+        else
+            report(site, refuse(value, 'text', true).reason, 'leaving it out');
+    }
+    if (address)
+        values['base_url'] = address.url;
+    return { values, address };
+}
+function expandPath(name, text, site) {
+    return isPathField(name) ? expandHome(text, site.home) : text;
+}
+function headerOf(endpoint) {
+    return endpoint?.authorization === undefined ? {} : { authorization: endpoint.authorization };
+}
+function readHeaderField(field) {
+    if (!field)
+        return {};
+    const reading = readHeaders(field.value, field.site);
+    if ('value' in reading)
+        return reading.value;
+    report(field.site, reading.reason, 'leaving them out');
+    return {};
+}
+// A name becomes a label of metrics and part of file names.
+function readName(field, type) {
+    if (!field)
+        return type;
+    const name = typeof field.value === 'string' ? field.value.trim() : '';
+    if (/^[A-Za-z0-9][A-Za-z0-9._-]{0,63}$/.test(name))
+        return name;
+    report(field.site, refuse(field.value, 'letters, digits, "-", "_" and "."').reason, `using ${type}`);
+    return type;
+}
+function uniqueName(name, taken) {
+    const isTaken = (wanted) => taken.some(one => one.name.toLowerCase() === wanted.toLowerCase());
+    let unique = name;
+    for (let count = 2; isTaken(unique); count += 1)
+        unique = `${name}-${count}`;
+    return unique;
+}

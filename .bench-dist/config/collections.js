@@ -1,0 +1,89 @@
+import { suggestion } from './nearest.js';
+import { parsePairs } from './pairs.js';
+import { emptyMap, isPlainMap } from './plain.js';
+import { refuse, report, within } from './reading.js';
+import { isScalar, readInteger, readText, readWord } from './scalars.js';
+/** A list of texts, or one text with separators. An element that cannot be used is reported and left out. */
+export function readList(value, rules, site) {
+    const elements = typeof value === 'string' ? splitText(value, rules.separator ?? ',') : value;
+    if (!Array.isArray(elements))
+        return refuse(value, 'a list', rules.private);
+    const kept = [];
+    for (const [index, element] of elements.entries()) {
+        const reading = readElement(element, rules);
+        if ('value' in reading)
+            kept.push(reading.value);
+        else
+            report(within(site, index), reading.reason, 'leaving it out');
+    }
+    return elements.length > 0 && kept.length === 0 ? { reason: 'nothing in the list can be used' } : { value: kept };
+}
+export function splitText(text, separator) {
+    return text
+        .split(separator)
+        .map(part => part.trim())
+        .filter(part => part !== '');
+}
+function readElement(element, rules) {
+    if (rules.values)
+        return readWord(element, rules.values);
+    const reading = readText(element);
+    return 'value' in reading && reading.value !== '' ? reading : refuse(element, 'text', rules.private);
+}
+/** A mapping of names to texts, or `name=value,…`. Its values are never part of a message. */
+export function readMap(value, site) {
+    if (typeof value === 'string')
+        return { value: readPairs(value, site) };
+    if (!isPlainMap(value))
+        return refuse(value, 'a mapping of names to texts', true);
+    const kept = emptyMap();
+    for (const [name, entry] of Object.entries(value)) {
+        if (isScalar(entry))
+            kept[name] = String(entry);
+        else if (entry !== undefined)
+            report(within(site, name), refuse(entry, 'text', true).reason, 'leaving it out');
+    }
+    return { value: kept };
+}
+/** `name=value,…`, percent-encoded. One pair that is not well-formed costs nothing but itself. */
+export function readPairs(text, site) {
+    const { pairs, faults } = parsePairs(text);
+    for (const index of faults) {
+        report(site, `entry ${index + 1} is not name=value, percent-encoded`, 'leaving it out', 'warning');
+    }
+    return pairs;
+}
+const LOOPBACK = { host: '127.0.0.1', port: 9464 };
+/** `true`, `{host, port}`, or in one text `host:port`. Off is undefined. */
+export function readPrometheus(value, site) {
+    if (isPlainMap(value)) {
+        warnUnknown(value, ['host', 'port'], site);
+        return readAddress(value['host'], value['port']);
+    }
+    const word = isScalar(value) ? String(value).trim().toLowerCase() : '';
+    if (['true', 'yes', 'on'].includes(word))
+        return { value: LOOPBACK };
+    if (['false', 'no', 'off'].includes(word))
+        return { value: undefined };
+    const address = /^(?:(?<host>[a-z0-9.-]+|\[[0-9a-f:.]+\]):)?(?<port>\d{2,5})$/.exec(word)?.groups;
+    return address
+        ? readAddress(address['host']?.replace(/[[\]]/g, ''), address['port'])
+        : refuse(value, 'true, false or {host, port}');
+}
+function readAddress(host = LOOPBACK.host, port = LOOPBACK.port) {
+    const readHost = readText(host);
+    if ('reason' in readHost)
+        return readHost;
+    // Port 0 is any free one: for tests.
+    const readPort = readInteger(port, { min: 0, max: 65_535 });
+    if ('reason' in readPort)
+        return readPort;
+    return { value: { host: readHost.value || LOOPBACK.host, port: readPort.value } };
+}
+/** A name that nobody reads is a value that is not in force: mostly a slip of the pen. */
+function warnUnknown(map, known, site) {
+    for (const name of Object.keys(map)) {
+        if (!known.includes(name))
+            report(within(site, name), 'there is no such field', suggestion(name, known), 'warning');
+    }
+}

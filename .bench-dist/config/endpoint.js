@@ -1,0 +1,54 @@
+import { quote } from './problems.js';
+import { refuse } from './reading.js';
+const EXPECTED = 'an http:// or https:// URL';
+/**
+ * Credentials in a URL end up in logs and error messages. They become a header here, so that no later part of the
+ * program ever sees them in an endpoint.
+ */
+export function readEndpoint(value) {
+    const text = typeof value === 'string' ? value.trim() : undefined;
+    if (text === undefined)
+        return refuse(value, EXPECTED);
+    const url = parseHttpUrl(text);
+    if (!url)
+        return { reason: `expected ${EXPECTED}, got ${shownEndpoint(text)}` };
+    const doubt = url.port === '4317' ? 'port 4317 is usually gRPC; OTLP over HTTP is usually on port 4318' : undefined;
+    const authorization = basicAuthorization(url);
+    url.username = '';
+    url.password = '';
+    return {
+        value: {
+            url: authorization === undefined ? text : url.href,
+            ...(authorization === undefined ? {} : { authorization }),
+            ...(doubt === undefined ? {} : { doubt }),
+        },
+    };
+}
+function parseHttpUrl(text) {
+    if (!/^https?:\/\//i.test(text) || !URL.canParse(text))
+        return undefined;
+    return new URL(text);
+}
+function basicAuthorization(url) {
+    if (url.username === '' && url.password === '')
+        return undefined;
+    const credentials = `${decodePercent(url.username)}:${decodePercent(url.password)}`;
+    return `Basic ${Buffer.from(credentials).toString('base64')}`;
+}
+function decodePercent(text) {
+    try {
+        return decodeURIComponent(text);
+    }
+    catch {
+        return text;
+    }
+}
+/** A URL as it may be shown: credentials and query, where keys are put, are left out. Undefined: it is no such URL. */
+export function shownUrl(text) {
+    const url = parseHttpUrl(text);
+    return url && `${url.origin}${url.pathname === '/' ? '' : url.pathname}`;
+}
+// The one mistake that everybody makes is shown as it is; anything else may be a secret in the wrong place.
+function shownEndpoint(text) {
+    return /^[a-z0-9.-]{1,60}:\d{2,5}(\/[a-z0-9/_.-]{0,40})?$/i.test(text) ? quote(text) : 'other text';
+}

@@ -1,0 +1,231 @@
+/**
+ * Every key that can be configured, one row each. The types, the environment variables, the validation, `hookspan
+ * config` and `docs/configuration.md` all come from these rows.
+ */
+const KEYS = {
+    enabled: { type: 'bool', default: true, about: 'Off: nothing is recorded', otel: ['OTEL_SDK_DISABLED'] },
+    backends: {
+        type: 'backends',
+        default: [],
+        about: 'Where traces and metrics are sent; none: the local trace log only, nothing leaves the machine',
+        otel: [
+            'OTEL_EXPORTER_OTLP_{,TRACES_,METRICS_,LOGS_}{ENDPOINT,HEADERS,TIMEOUT,COMPRESSION,PROTOCOL,CERTIFICATE}',
+            'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE',
+            'OTEL_{TRACES,METRICS,LOGS}_EXPORTER',
+        ],
+    },
+    local_log: { type: 'bool', default: true, about: 'Write traces to `$XDG_STATE_HOME/hookspan`' },
+    local_log_max_bytes: {
+        type: 'integer',
+        min: 1,
+        default: 268_435_456,
+        about: 'Size of the local trace log above which its oldest part goes',
+    },
+    local_log_max_age_hours: {
+        type: 'number',
+        min: 0,
+        default: 168,
+        about: 'Age above which a part of the local trace log goes',
+    },
+    log_flush_ms: {
+        type: 'millis',
+        min: 0,
+        default: 100,
+        about: 'Longest time that something recorded stays in memory before it is in the local trace log',
+    },
+    service_name: {
+        type: 'text',
+        default: 'hookspan',
+        fromHost: true,
+        about: '`service.name` of the resource',
+        otel: ['OTEL_SERVICE_NAME', 'OTEL_RESOURCE_ATTRIBUTES'],
+    },
+    project_name: {
+        type: 'text',
+        default: undefined,
+        about: '`openinference.project.name`: the project that Phoenix files the traces under',
+        otel: ['OTEL_PROJECT_NAME'],
+    },
+    agent_name: { type: 'text', default: undefined, fromHost: true, about: '`gen_ai.agent.name` of the turns' },
+    resource_attributes: {
+        type: 'map',
+        default: {},
+        about: 'Further resource attributes',
+        otel: ['OTEL_RESOURCE_ATTRIBUTES'],
+    },
+    global_tags: { type: 'map', default: {}, about: 'Resource attributes too; `resource_attributes` win over them' },
+    namespace: {
+        type: 'text',
+        pattern: 'namespace',
+        default: 'hermes',
+        about: 'First part of the names of our own attributes and metrics',
+    },
+    conventions: {
+        type: 'list',
+        values: ['own', 'gen_ai', 'openinference'],
+        default: ['own', 'gen_ai', 'openinference'],
+        about: 'Sets of attribute names that are written side by side',
+    },
+    span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'How spans are named' },
+    span_status_ok: { type: 'bool', default: true, about: 'Status OK on what went well; off: UNSET' },
+    usage_on_root: { type: 'bool', default: false, about: 'Repeat the token sums of a turn on its root' },
+    trace_scope: { type: 'enum', values: ['turn', 'session'], default: 'turn', about: 'What one trace holds' },
+    sample_rate: {
+        type: 'number',
+        min: 0,
+        max: 1,
+        default: undefined,
+        about: 'Share of traces that are recorded, parent-based; not set: all',
+        otel: ['OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'],
+    },
+    content_capture: {
+        type: 'enum',
+        values: ['off', 'preview', 'full'],
+        default: 'preview',
+        about: 'Prompts, arguments, results: none at all, clipped one-line previews, or whole values',
+        otel: ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'],
+    },
+    preview_max_chars: {
+        type: 'integer',
+        min: 1,
+        default: 1200,
+        about: 'Length of a preview',
+        otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
+    },
+    tool_input_preview_max_chars: {
+        type: 'integer',
+        min: 1,
+        default: undefined,
+        follows: 'preview_max_chars',
+        about: 'The same, for arguments of tools',
+        otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
+    },
+    tool_output_preview_max_chars: {
+        type: 'integer',
+        min: 1,
+        default: undefined,
+        follows: 'preview_max_chars',
+        about: 'The same, for results of tools',
+        otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
+    },
+    llm_input_preview_max_chars: {
+        type: 'integer',
+        min: 1,
+        default: undefined,
+        follows: 'preview_max_chars',
+        about: 'The same, for what a model is sent',
+        otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
+    },
+    llm_output_preview_max_chars: {
+        type: 'integer',
+        min: 1,
+        default: undefined,
+        follows: 'preview_max_chars',
+        about: 'The same, for what a model answers',
+        otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
+    },
+    content_max_chars: {
+        type: 'integer',
+        min: 1,
+        default: 65_536,
+        about: 'Length of one value with `content_capture: full`',
+        otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
+    },
+    capture_conversation_history: { type: 'bool', default: false, about: 'The whole history as input of the llm span' },
+    conversation_history_max_chars: {
+        type: 'integer',
+        min: 1,
+        default: 20_000,
+        about: 'Length of that history',
+        otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
+    },
+    capture_sender_id: { type: 'bool', default: false, about: 'Who wrote to the agent: `user.id`' },
+    redact: { type: 'bool', default: true, about: 'Mask secrets in every attribute, event and description' },
+    redact_patterns: {
+        type: 'list',
+        private: true,
+        separator: '\n',
+        default: [],
+        about: 'Further regular expressions whose matches are masked',
+    },
+    root_span_ttl_ms: { type: 'millis', min: 0, default: 600_000, about: 'A turn without a record for so long is over' },
+    delegating_tools: { type: 'list', default: [], about: 'Further names of tools that start a child agent' },
+    delegation: {
+        type: 'enum',
+        values: ['link', 'nest'],
+        default: 'link',
+        about: 'A child agent whose parent is known only as a remote context is linked to it, or nested under it',
+    },
+    force_flush_on_session_end: { type: 'bool', default: true, about: 'Flush all backends when a turn ends' },
+    force_flush_wait_ms: {
+        type: 'millis',
+        min: 0,
+        default: 1500,
+        about: 'Longest time that a host which awaits its hooks waits for that flush',
+    },
+    skill_spans: { type: 'bool', default: true, about: 'A span for each skill that a turn loads' },
+    emit_genai_metrics: { type: 'bool', default: true, about: 'The `gen_ai.*` metrics beside our own' },
+    metrics_label_limit: {
+        type: 'integer',
+        min: 1,
+        default: 100,
+        about: 'Values of an open-ended metric label that are kept apart; the rest become `other`',
+    },
+    metrics_interval_ms: {
+        type: 'millis',
+        min: 1,
+        default: 60_000,
+        about: 'How often metrics are pushed',
+        otel: ['OTEL_METRIC_EXPORT_INTERVAL'],
+    },
+    prometheus: {
+        type: 'prometheus',
+        default: undefined,
+        about: 'Serve metrics for Prometheus: `true`, or `{host, port}`',
+        otel: ['OTEL_METRICS_EXPORTER', 'OTEL_EXPORTER_PROMETHEUS_HOST', 'OTEL_EXPORTER_PROMETHEUS_PORT'],
+    },
+    span_batch_max_queue_size: {
+        type: 'integer',
+        min: 1,
+        default: 2048,
+        about: 'Spans that wait for a backend in memory',
+        otel: ['OTEL_BSP_MAX_QUEUE_SIZE'],
+    },
+    span_batch_schedule_delay_ms: {
+        type: 'millis',
+        min: 0,
+        default: 1000,
+        about: 'Longest time that a span waits for its batch to fill',
+        otel: ['OTEL_BSP_SCHEDULE_DELAY'],
+    },
+    span_batch_max_export_batch_size: {
+        type: 'integer',
+        min: 1,
+        default: 128,
+        about: 'Spans in one request',
+        otel: ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE'],
+    },
+    span_batch_export_timeout_ms: {
+        type: 'millis',
+        min: 0,
+        default: 10_000,
+        about: 'Longest time that one request may take, retries included',
+        otel: ['OTEL_BSP_EXPORT_TIMEOUT'],
+    },
+    deterministic_ids: {
+        type: 'bool',
+        default: false,
+        about: 'Trace and span ids derived from host, session, turn and key: a replay gives the same ids',
+    },
+    handle_signals: { type: 'bool', default: false, about: 'Flush on SIGINT and SIGTERM, then raise them again' },
+    debug: { type: 'bool', default: false, about: 'Write a debug log to the state directory' },
+};
+export const KEY_ROWS = KEYS;
+export const KEY_NAMES = Object.keys(KEYS);
+/** The environment variable of a key. */
+export function variableOf(key) {
+    return `HOOKSPAN_${key.toUpperCase()}`;
+}
+export function isKeyName(name) {
+    return Object.hasOwn(KEYS, name);
+}

@@ -1,0 +1,45 @@
+// No name of ours is longer, and the cost is quadratic.
+const MAX_LENGTH = 60;
+/** The known name that was probably meant: few edits away, case and separators aside. Undefined when none is close. */
+export function nearestName(unknown, known) {
+    const wanted = fold(unknown);
+    const allowed = Math.min(3, Math.floor(wanted.length / 3));
+    let nearest;
+    let best = allowed + 1;
+    for (const name of known) {
+        const distance = editDistance(wanted, fold(name));
+        if (distance < best)
+            [nearest, best] = [name, distance];
+    }
+    return nearest;
+}
+/** `; did you mean x?`, or nothing. */
+export function suggestion(unknown, known) {
+    const name = nearestName(unknown, known);
+    return name === undefined ? undefined : `did you mean ${name}?`;
+}
+function fold(name) {
+    return name
+        .slice(0, MAX_LENGTH)
+        .toLowerCase()
+        .replace(/[^a-z0-9]/g, '');
+}
+/** Insertions, deletions, substitutions, and neighbours in the wrong order; row by row of the matrix. */
+function editDistance(from, to) {
+    let [before, row] = [[], Array.from({ length: to.length + 1 }, (_, column) => column)];
+    for (let line = 1; line <= from.length; line += 1) {
+        const next = [line];
+        for (let column = 1; column <= to.length; column += 1) {
+            const changed = from[line - 1] === to[column - 1] ? 0 : 1;
+            const swapped = from[line - 1] === to[column - 2] && from[line - 2] === to[column - 1];
+            const kept = Math.min(at(row, column) + 1, at(next, column - 1) + 1, at(row, column - 1) + changed);
+            next.push(swapped ? Math.min(kept, at(before, column - 2) + 1) : kept);
+        }
+        ;
+        [before, row] = [row, next];
+    }
+    return at(row, to.length);
+}
+function at(row, column) {
+    return row[column] ?? Number.POSITIVE_INFINITY;
+}

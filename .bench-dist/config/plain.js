@@ -1,0 +1,74 @@
+/** Stands where a value cannot be used at all. */
+export class Unusable {
+    /** `got …`: a function, a bigint. */
+    what;
+    /** Says what is wrong where "expected …, got …" would not. */
+    reason;
+    constructor(what, reason) {
+        this.what = what;
+        this.reason = reason;
+    }
+}
+export function isPlainMap(value) {
+    return typeof value === 'object' && !Array.isArray(value) && !(value instanceof Unusable);
+}
+export function emptyMap() {
+    return Object.create(null);
+}
+// More than anybody configures; less than a cycle, or a bomb of aliases, needs to hurt.
+const MAX_DEPTH = 12;
+const MAX_NODES = 20_000;
+/** Counts what is copied, so that cyclic and exploding values end. */
+export class CopyBudget {
+    #nodes = 0;
+    spent(depth) {
+        this.#nodes += 1;
+        return depth > MAX_DEPTH || this.#nodes > MAX_NODES;
+    }
+}
+/** A snapshot of options given in code: nothing in it throws, whatever was given, and nothing changes under us later. */
+export function plainCopy(value, depth = 0, budget = new CopyBudget()) {
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean')
+        return value;
+    if (value === undefined || value === null)
+        return undefined;
+    if (typeof value !== 'object')
+        return new Unusable(`a ${typeof value}`);
+    if (budget.spent(depth))
+        return new Unusable('something nested too deeply');
+    try {
+        if (Array.isArray(value))
+            return copyList(value, depth, budget);
+        return isPlainObject(value) ? copyMap(value, depth, budget) : new Unusable('an object of a class');
+    }
+    catch {
+        return new Unusable('an object that cannot be read');
+    }
+}
+function isPlainObject(value) {
+    const prototype = Object.getPrototypeOf(value);
+    // An object of another realm (a vm context, a test runner) has a root prototype that is not ours.
+    return prototype === null || Object.getPrototypeOf(prototype) === null;
+}
+function copyList(source, depth, budget) {
+    if (source.length > MAX_NODES)
+        return new Unusable('a list that is too long');
+    return Array.from(source, element => plainCopy(element, depth + 1, budget));
+}
+function copyMap(source, depth, budget) {
+    const keys = Object.keys(source);
+    if (keys.length > MAX_NODES)
+        return new Unusable('a mapping that is too large');
+    const copy = emptyMap();
+    for (const key of keys)
+        copy[key] = copyProperty(source, key, depth, budget);
+    return copy;
+}
+function copyProperty(source, key, depth, budget) {
+    try {
+        return plainCopy(source[key], depth + 1, budget);
+    }
+    catch {
+        return new Unusable('a property that cannot be read');
+    }
+}

@@ -1,0 +1,200 @@
+import { finalStatusOf } from '../spans/session.js';
+import { skill } from '../spans/skill.js';
+import { skillOf } from '../spans/skill-evidence.js';
+import { toolOutcomeOf } from '../spans/tool-outcome.js';
+import { isEndOf, isOfEarlierAttempt } from './api-attempts.js';
+import { parentOf } from './parents.js';
+import { saidDuration } from './span-times.js';
+import { isQueued, slot } from './span-tracker.js';
+/** For records that a key identifies, so that their time need not. */
+const LATER_THAN_NOTHING = Number.NEGATIVE_INFINITY;
+/** What a record that ends something does; an end opens no turn, but for a tool whose start was never seen. */
+export class HookEnds {
+    #parts;
+    #starts;
+    constructor(parts, starts) {
+        this.#parts = parts;
+        this.#starts = starts;
+    }
+    /** `on_session_end`: the turn is over, whatever is still open in it. */
+    session({ fired, ids, host, isExplicit }) {
+        const { registry, lifecycle, onTurnEnd } = this.#parts;
+        const turn = registry.find(host, ids, false);
+        if (turn === undefined) {
+            return registry.findEnded(host, ids, isExplicit ? fired.at : LATER_THAN_NOTHING, false) ? 'duplicate' : 'ignored';
+        }
+        const payload = fired.payload;
+        lifecycle.finish(turn, { at: fired.at, finalStatus: finalStatusOf(payload), payload, descendants: 'turn_ended' });
+        onTurnEnd();
+        return 'ok';
+    }
+    /** `subagent_stop`: found by the child's ids, because the parent may be in another turn by now. */
+    subagent(definition, incoming) {
+        const { delegations, tracker, spanSweep, lifecycle } = this.#parts;
+        const { fired, host } = incoming;
+        const payload = fired.payload;
+        const delegation = delegations.find(host, payload);
+        if (delegation === undefined || delegation.stopped) {
+            if (delegation?.stopped || delegations.wasStopped(host, payload))
+                return 'duplicate';
+            const result = this.#span(definition, incoming);
+            delegations.noteStopped(host, payload);
+            return result;
+        }
+        spanSweep.forget(delegation.open);
+        if (!delegation.open.turn.over)
+            lifecycle.touch(delegation.open.turn, fired.at);
+        tracker.end(delegation.open, fired);
+        delegations.stop(delegation, fired.at);
+        lifecycle.closeWhenEmpty(delegation.open.turn);
+        return 'ok';
+    }
+    /** Every other end. */
+    span(definition, incoming) {
+        return this.#span(definition, incoming);
+    }
+    #span(definition, incoming) {
+        const { registry, guard } = this.#parts;
+        const { fired, ids, host } = incoming;
+        const key = guard.call(fired.hook, definition.key, undefined, fired.payload, undefined, undefined);
+        const turn = registry.find(host, ids, false);
+        if (key === undefined)
+            return this.#withoutStart(definition, key, turn, incoming);
+        const open = this.#find(turn, definition, key, incoming);
+        if (open !== undefined)
+            return this.#end(open, incoming);
+        const mark = this.#markOf(turn, definition, key, incoming);
+        if (mark === undefined)
+            return this.#withoutStart(definition, key, turn, incoming);
+        if (mark.ended.byHost || isOfEarlierAttempt(fired.payload, mark.ended))
+            return 'duplicate';
+        // We ended the span before its host did: what it says now can only be counted.
+        this.#parts.tracker.countOnly(definition, fired, turn, true);
+        mark.of.set(slot(definition, key), { ...mark.ended, byHost: true });
+        return 'ok';
+    }
+    #end(open, { fired }) {
+        const { tracker, lifecycle, spanSweep } = this.#parts;
+        lifecycle.touch(open.turn, fired.at);
+        spanSweep.forget(open);
+        tracker.end(open, fired);
+        if (open.kind === 'tool')
+            this.#openSkill(open, { fired });
+        lifecycle.closeWhenEmpty(open.turn);
+        return 'ok';
+    }
+    #find(turn, definition, key, incoming) {
+        const { tracker } = this.#parts;
+        const { ids } = incoming;
+        const fits = (open) => open === undefined || this.#isEndOfAnother(open, incoming) ? undefined : open;
+        const found = turn && fits(tracker.find(turn, definition, key));
+        if (found !== undefined || ids.turnId !== undefined)
+            return found;
+        // Some hosts leave the turn id out of an end: it may belong to another open turn of the session, or to none.
+        const session = turn?.session ?? this.#parts.registry.knownSession(incoming.host, ids);
+        for (const other of session?.turns ?? []) {
+            const elsewhere = fits(tracker.find(other, definition, key));
+            if (elsewhere !== undefined)
+                return elsewhere;
+        }
+        return undefined;
+    }
+    /** The end of an attempt, or of a call with the same id, that came and went before this one started. */
+    #isEndOfAnother(open, { fired, isExplicit }) {
+        if (open.kind === 'api' && !isEndOf(open, fired.payload))
+            return true;
+        const isBefore = isExplicit && open.startIsExplicit && fired.at < open.startAt;
+        return isBefore && open.turn.ended.has(open.key);
+    }
+    /** What is remembered of a span that has ended already, in an open turn or in one that is over. */
+    #markOf(turn, definition, key, incoming) {
+        const { registry } = this.#parts;
+        const { fired, ids, host, isExplicit } = incoming;
+        const of = (turn ??
+            registry.findEnded(host, ids, LATER_THAN_NOTHING, false)?.memory ??
+            registry.knownSession(host, ids)?.looseMemory)?.ended;
+        const ended = of?.get(slot(definition, key));
+        if (of === undefined || ended === undefined)
+            return undefined;
+        const isSame = !isQueued(key) || (isExplicit && fired.at === ended.endAt);
+        return isSame ? { of, ended } : undefined;
+    }
+    /** No start was seen: a span is made up where that tells something true, else the end only counts. */
+    #withoutStart(definition, key, turn, incoming) {
+        const { fired } = incoming;
+        const duration = saidDuration(definition.kind, fired.payload);
+        const isFailure = fired.hook === 'api_request_error';
+        const isTool = definition.kind === 'tool';
+        const canDraw = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval';
+        if (canDraw && (duration !== undefined || isFailure)) {
+            const start = { at: fired.at - (duration ?? 0), isComputed: duration !== undefined };
+            const home = turn ??
+                this.#homeOfLate(incoming) ??
+                (isTool ? this.#starts.turnFor(definition, incoming, start.at) : undefined);
+            if (home !== undefined)
+                return this.#drawRetroactive(home, definition, key, start, incoming);
+            if (isFailure)
+                return this.#drawRetroactive(this.#standAlone(incoming), definition, key, start, incoming);
+        }
+        if (turn === undefined && (isTool || definition.kind === 'llm'))
+            return 'ignored';
+        this.#parts.tracker.countOnly(definition, fired, turn, false);
+        if (turn !== undefined && key !== undefined)
+            this.#mark(turn, definition, key, fired.at);
+        return 'ok';
+    }
+    #homeOfLate({ fired, ids, host }) {
+        const { registry, lifecycle } = this.#parts;
+        const ended = registry.findEnded(host, ids, fired.at, false);
+        return ended && lifecycle.openRootless(ended.session, ids, fired, ended);
+    }
+    #standAlone({ fired, ids, host }) {
+        const { registry, lifecycle } = this.#parts;
+        return lifecycle.openRootless(registry.session(host, ids), ids, fired, undefined);
+    }
+    #drawRetroactive(turn, definition, key, start, incoming) {
+        const { tracker, options, lifecycle } = this.#parts;
+        const { fired } = incoming;
+        lifecycle.touch(turn, fired.at);
+        const open = tracker.start(turn, definition, fired, {
+            key,
+            parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
+            startAt: start.at,
+            isExplicit: incoming.isExplicit,
+            retroactive: start.isComputed ? 'computed' : 'instant',
+        });
+        tracker.end(open, fired);
+        if (open.kind === 'tool')
+            this.#openSkill(open, { fired });
+        lifecycle.closeWhenEmpty(turn);
+        return 'ok';
+    }
+    /** A repeat of an end that only counted must not count again. */
+    #mark(turn, definition, key, at) {
+        const context = turn.root?.span.spanContext();
+        if (context !== undefined)
+            turn.ended.set(slot(definition, key), { context, startAt: at, endAt: at, attempt: 0, byHost: true });
+    }
+    /** A tool that loaded a skill opens a window that lasts as long as the turn. */
+    #openSkill(open, { fired }) {
+        const { tracker, options, guard } = this.#parts;
+        const { turn } = open;
+        if (!options.skillSpans || turn.root === undefined || turn.over)
+            return;
+        const evidence = guard.run(fired.hook, () => this.#loadedSkill(open, { fired }), undefined);
+        if (evidence === undefined || tracker.find(turn, skill, evidence.name) !== undefined)
+            return;
+        tracker.start(turn, skill, { ...fired, facts: {}, payload: evidence }, {
+            key: evidence.name,
+            parent: parentOf(turn, skill, {}, options.delegatingTools),
+            startAt: fired.at,
+            isExplicit: false,
+        });
+    }
+    #loadedSkill(open, { fired }) {
+        const evidence = skillOf((open.start ?? fired.payload));
+        return evidence !== undefined && toolOutcomeOf(fired, this.#parts.options.draw).outcome === 'completed'
+            ? evidence
+            : undefined;
+    }
+}

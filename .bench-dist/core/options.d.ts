@@ -1,0 +1,40 @@
+import type { Meter, SpanContext, Tracer } from '@opentelemetry/api';
+import type { MetricKey } from '../semconv/index.ts';
+import type { Draw } from '../spans/span-definition.ts';
+import type { Gauge } from './instruments.ts';
+import type { Report } from './report.ts';
+/** The slice of the configuration that the core sees, resolved, and the outside that it needs. */
+export interface CoreOptions {
+    readonly tracer: Tracer;
+    readonly meter: Meter;
+    readonly draw: Draw;
+    readonly report: Report;
+    /** Host of records that name none. */
+    readonly host: string;
+    readonly namespace: string;
+    readonly statusOk: boolean;
+    /** One trace per turn, or later turns of a session under its first. */
+    readonly traceScope: 'turn' | 'session';
+    /** What to do with a parent that is known only as a remote context. */
+    readonly delegation: 'link' | 'nest';
+    /** Lower-case names of tools that start a child agent. */
+    readonly delegatingTools: ReadonlySet<string>;
+    readonly skillSpans: boolean;
+    readonly emitGenAiMetrics: boolean;
+    readonly metricsLabelLimit: number;
+    /** A turn that is silent for longer is over. */
+    readonly rootSpanTtlMillis: number;
+    /** A parent in another process, from the environment of this one. */
+    readonly remoteParent: SpanContext | undefined;
+    readonly flushOnSessionEnd: boolean;
+    readonly flushWaitMillis: number;
+    /** Sends everything that is queued; never rejects. */
+    readonly flush: () => Promise<void>;
+    readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined;
+    /** Sweep idle turns by the clock too. Off in a replay, where only the records' time counts. */
+    readonly sweepByClock: boolean;
+    /** Numbers that others know and our instruments show. */
+    readonly gauges: Partial<Record<MetricKey, Gauge>>;
+    /** Epoch milliseconds. */
+    readonly now: () => number;
+}

@@ -1,0 +1,250 @@
+import { isHookName } from '../contract/index.js';
+import { LABEL } from '../semconv/index.js';
+import { idOf } from '../spans/foreign.js';
+import { HOOK_PLAN } from '../spans/index.js';
+import { BoundedMap } from './bounded-map.js';
+import { DelegationRegistry } from './delegation.js';
+import { Flusher } from './flush.js';
+import { Guard } from './guard.js';
+import { HookEnds } from './hook-ends.js';
+import { HookStarts } from './hook-starts.js';
+import { Instruments } from './instruments.js';
+import { OrphanSweep } from './orphan-sweep.js';
+import { idsOf } from './record-ids.js';
+import { SessionChanges } from './session-changes.js';
+import { plausibleAt } from './span-times.js';
+import { SpanTracker } from './span-tracker.js';
+import { formatTraceparent } from './traceparent.js';
+import { TurnLifecycle } from './turn-lifecycle.js';
+import { TurnRegistry } from './turn-registry.js';
+const DELIVERIES_LIMIT = 10_000;
+const UNKNOWN_HOOK = 'unknown';
+/** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
+const FUTURE_LIMIT_MILLIS = 24 * 3_600_000;
+/** The whole core: hook records in, spans and points out. Nothing that it is given makes it throw. */
+export class Core {
+    #options;
+    #guard;
+    #instruments;
+    #parts;
+    #starts;
+    #ends;
+    #changes;
+    #flusher;
+    #deliveries = new BoundedMap(DELIVERIES_LIMIT);
+    #counts = { ok: 0, ignored: 0, duplicate: 0, error: 0 };
+    #countsByHook = new Map();
+    #timer;
+    #turnEnded = false;
+    #over = false;
+    constructor(options) {
+        this.#options = options;
+        this.#guard = new Guard(options.report, text => options.draw.capture.id(text) ?? 'an error without text');
+        this.#instruments = this.#createInstruments();
+        this.#parts = this.#assemble();
+        this.#starts = new HookStarts(this.#parts);
+        this.#ends = new HookEnds(this.#parts, this.#starts);
+        this.#changes = new SessionChanges(this.#parts);
+        this.#flusher = new Flusher(options.flush, options.flushWaitMillis);
+        if (options.sweepByClock)
+            this.#startTimer();
+    }
+    /** Takes one hook record. Returns a promise only for the end of a session, where a host may want to await the flush. */
+    on(hook, payload, meta) {
+        if (this.#over) {
+            this.#counts.ignored += 1;
+            return undefined;
+        }
+        this.#turnEnded = false;
+        const errorsBefore = this.#guard.count;
+        const result = this.#guard.call(hookLabel(hook), this.#taking, 'error', hook, payload, meta);
+        this.#count(hook, this.#guard.count > errorsBefore ? 'error' : result);
+        if (!this.#turnEnded || !this.#options.flushOnSessionEnd)
+            return undefined;
+        const flushed = this.#flusher.request();
+        return hook === 'on_session_end' ? flushed : undefined;
+    }
+    /** All that was recorded until now, sent; bounded, never rejects. */
+    flush() {
+        return this.#flusher.request();
+    }
+    /** Ends everything that is open as `shutdown`. Idempotent; later records are not taken. */
+    endAll() {
+        if (this.#over)
+            return;
+        this.#over = true;
+        clearInterval(this.#timer);
+        const { registry, lifecycle, spanSweep, tracker } = this.#parts;
+        for (const turn of [...registry.openTurns()]) {
+            const at = Math.max(turn.activityAt, this.#options.sweepByClock ? this.#options.now() : turn.activityAt);
+            lifecycle.finish(turn, {
+                at,
+                finalStatus: 'incomplete',
+                descendants: 'shutdown',
+                root: 'shutdown',
+                rootStatus: 'unset',
+            });
+        }
+        for (let open = spanSweep.oldest(); open !== undefined; open = spanSweep.oldest()) {
+            spanSweep.forget(open);
+            tracker.abandon(open, 'shutdown', open.activityAt);
+        }
+    }
+    stats() {
+        const { tracker, registry } = this.#parts;
+        return { hooks: { ...this.#counts }, spansOpen: tracker.openCount, turnsOpen: registry.openCount };
+    }
+    /** W3C `traceparent` of exactly the tool or turn that is named; undefined when it is not open. */
+    traceparent(ids, host) {
+        const named = idsOf('pre_tool_call', ids);
+        const turn = this.#parts.registry.look(host, named);
+        if (turn === undefined)
+            return undefined;
+        const tool = named.toolCallId === undefined ? undefined : turn.open.get(`tool ${named.toolCallId}`);
+        if (named.toolCallId !== undefined)
+            return tool && formatTraceparent(tool.span.spanContext());
+        const open = turn.stack.innermost('api') ?? turn.stack.innermost('llm') ?? turn.root;
+        return open && formatTraceparent(open.span.spanContext());
+    }
+    #taking = (hook, payload, meta) => {
+        if (!isHookName(hook))
+            return 'ignored';
+        if (this.#isRedelivered(meta))
+            return 'duplicate';
+        const incoming = this.#receive(hook, payload, meta);
+        this.#sweep(incoming.fired.at);
+        return this.#route(hook, incoming);
+    };
+    #receive(hook, payload, meta) {
+        const said = plausibleAt(meta?.at);
+        const now = this.#options.now();
+        const isExplicit = said !== undefined && (!this.#options.sweepByClock || said < now + FUTURE_LIMIT_MILLIS);
+        const fields = typeof payload === 'object' && payload !== null ? payload : {};
+        const fired = {
+            hook,
+            at: isExplicit ? said : now,
+            payload: fields,
+            facts: {},
+            correlation: meta?.correlation,
+        };
+        const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host;
+        return { fired, host, ids: idsOf(hook, fields), isExplicit };
+    }
+    #route(hook, incoming) {
+        const { definition, phase } = HOOK_PLAN[hook];
+        if (phase === 'event')
+            return this.#changes.transform(incoming);
+        if (phase === 'identity') {
+            return hook === 'on_session_reset' ? this.#changes.reset(incoming) : this.#changes.finalize(incoming);
+        }
+        if (phase === 'start') {
+            if (definition.kind === 'session')
+                return this.#starts.session(incoming);
+            return definition.kind === 'llm'
+                ? this.#starts.turn(definition, incoming)
+                : this.#starts.span(definition, incoming);
+        }
+        if (definition.kind === 'session')
+            return this.#ends.session(incoming);
+        return definition.kind === 'subagent'
+            ? this.#ends.subagent(definition, incoming)
+            : this.#ends.span(definition, incoming);
+    }
+    #isRedelivered(meta) {
+        const id = idOf(meta?.delivery_id);
+        if (id === undefined)
+            return false;
+        const key = `${String(meta?.host ?? '')}\u0000${id}`;
+        if (this.#deliveries.has(key))
+            return true;
+        this.#deliveries.set(key, true);
+        return false;
+    }
+    #count(hook, result) {
+        this.#counts[result] += 1;
+        const label = hookLabel(hook);
+        let counts = this.#countsByHook.get(label);
+        if (counts === undefined) {
+            counts = { ok: 0, ignored: 0, duplicate: 0, error: 0 };
+            this.#countsByHook.set(label, counts);
+        }
+        counts[result] += 1;
+    }
+    #sweep(at) {
+        const { turnSweep, spanSweep, registry } = this.#parts;
+        this.#endSilent(turnSweep.dueAt(at), spanSweep.dueAt(at));
+        registry.forgetEndedBefore(at - this.#options.rootSpanTtlMillis);
+    }
+    #endSilent(turns, spans) {
+        const { lifecycle } = this.#parts;
+        for (const turn of turns) {
+            lifecycle.finish(turn, {
+                at: turn.activityAt,
+                finalStatus: 'timed_out',
+                descendants: 'orphaned',
+                root: 'orphaned',
+            });
+            this.#turnEnded = true;
+        }
+        for (const open of spans) {
+            this.#parts.abandon(open, 'orphaned', open.activityAt);
+            lifecycle.closeWhenEmpty(open.turn);
+        }
+    }
+    #startTimer() {
+        const everyMillis = Math.min(60_000, Math.max(1000, this.#options.rootSpanTtlMillis / 10));
+        this.#timer = setInterval(() => {
+            const now = this.#options.now();
+            const { turnSweep, spanSweep } = this.#parts;
+            this.#guard.run('sweep', () => this.#endSilent(turnSweep.dueSeen(now), spanSweep.dueSeen(now)), undefined);
+        }, everyMillis);
+        this.#timer.unref();
+    }
+    #createInstruments() {
+        const { meter, namespace, emitGenAiMetrics: emitGenAi, metricsLabelLimit: labelLimit, gauges } = this.#options;
+        return new Instruments(meter, { namespace, emitGenAi, labelLimit }, {
+            hooks: result => this.#observeHooks(result),
+            spansOpen: result => result.observe(this.#parts.tracker.openCount),
+            turnsOpen: result => result.observe(this.#parts.registry.openCount),
+            ...gauges,
+        });
+    }
+    #observeHooks(observer) {
+        for (const [hook, counts] of this.#countsByHook) {
+            for (const [result, count] of Object.entries(counts)) {
+                if (count > 0)
+                    observer.observe(count, { [LABEL.hook]: hook, [LABEL.result]: result });
+            }
+        }
+    }
+    #assemble() {
+        const options = this.#options;
+        const guard = this.#guard;
+        const { tracer, draw, statusOk, seedIds } = options;
+        const tracker = new SpanTracker({ tracer, draw, instruments: this.#instruments, guard, statusOk, seedIds });
+        const spanSweep = new OrphanSweep(options.rootSpanTtlMillis);
+        const turnSweep = new OrphanSweep(options.rootSpanTtlMillis);
+        const registry = new TurnRegistry(turn => lifecycle.named(turn));
+        const abandon = (open, reason, at) => {
+            spanSweep.forget(open);
+            const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined;
+            tracker.abandon(open, reason, at);
+            if (delegation !== undefined && reason === 'orphaned')
+                delegations.forget(delegation);
+            else if (delegation !== undefined)
+                delegations.stop(delegation, at);
+        };
+        const delegations = new DelegationRegistry(options.rootSpanTtlMillis, ({ open }) => {
+            abandon(open, 'orphaned', open.activityAt);
+            lifecycle.closeWhenEmpty(open.turn);
+        });
+        const lifecycle = new TurnLifecycle({ options, registry, tracker, delegations, turnSweep, spanSweep });
+        const onTurnEnd = () => {
+            this.#turnEnded = true;
+        };
+        return { options, guard, registry, tracker, lifecycle, delegations, turnSweep, spanSweep, abandon, onTurnEnd };
+    }
+}
+function hookLabel(hook) {
+    return isHookName(hook) ? hook : UNKNOWN_HOOK;
+}

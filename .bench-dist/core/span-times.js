@@ -1,0 +1,35 @@
+import { millis } from '../spans/api-facts.js';
+import { numberOf } from '../spans/foreign.js';
+/** 1973 to 2100: what is outside is no epoch in milliseconds (seconds by mistake, garbage). */
+const EARLIEST = 1e11;
+const LATEST = 4.1e12;
+/** A host's own end may be this much after the record: its clock rounds. */
+const TOLERANCE_MILLIS = 1000;
+export function plausibleAt(at) {
+    return typeof at === 'number' && at > EARLIEST && at < LATEST ? at : undefined;
+}
+function isRequest(kind) {
+    return kind === 'api' || kind === 'auxiliary';
+}
+/** The end: the payload's own where it has a believable one, else the record's time; never before the start. */
+export function endTime(kind, { at, payload }, startAt) {
+    const said = isRequest(kind) ? millis(payload['ended_at']) : undefined;
+    const believable = said !== undefined && said >= startAt && said <= at + TOLERANCE_MILLIS;
+    return Math.max(startAt, believable ? said : at);
+}
+/** How long the host says it took, in milliseconds. */
+export function saidDuration(kind, payload) {
+    const said = isRequest(kind)
+        ? (numberOf(payload['api_duration']) ?? Number.NaN) * 1000
+        : numberOf(payload['duration_ms']);
+    return said !== undefined && said >= 0 && said < LATEST ? said : undefined;
+}
+/**
+ * What the metrics call the duration. The host's figure for a request covers its failed attempts and the back-off, so a
+ * retry is measured by its own span.
+ */
+export function measuredDuration(kind, payload, attempt, spanMillis) {
+    if (!isRequest(kind))
+        return spanMillis;
+    return attempt > 0 && spanMillis !== undefined ? spanMillis : (saidDuration(kind, payload) ?? spanMillis);
+}

@@ -1,0 +1,245 @@
+import { ROOT_CONTEXT } from '@opentelemetry/api';
+import { idOf } from '../spans/foreign.js';
+import { session as sessionDefinition } from '../spans/session.js';
+import { parseTraceparent } from './traceparent.js';
+import { contextOfSpan, newMemory, newTurn, } from './turn.js';
+import { rememberedAttributes, turnIdentity } from './turn-identity.js';
+/** Beyond this the turn that was silent longest is ended, marked and counted. */
+const OPEN_TURNS_LIMIT = 20_000;
+/** Begins and ends turns: roots, late turns, turns without a root. */
+export class TurnLifecycle {
+    #parts;
+    constructor(parts) {
+        this.#parts = parts;
+    }
+    /** A turn with its root span. `startAt` differs from the record's time only for a span that is made up afterwards. */
+    open(session, ids, fired, how) {
+        const { options, registry, tracker, delegations } = this.#parts;
+        const payload = fired.payload;
+        const delegation = delegations.forChild(session.host, session.id, fired.at);
+        Object.assign(session.remembered, rememberedAttributes(payload, options.draw));
+        session.turnCount += 1;
+        const turn = newTurn({
+            session,
+            turnId: ids.turnId,
+            number: session.turnCount,
+            isSide: how.isSide,
+            identity: turnIdentity(options.draw, session, ids.turnId),
+            agentName: options.draw.capture.id(payload.agent_name) ?? options.draw.agentName,
+            delegation,
+            at: fired.at,
+            seenAt: options.now(),
+        });
+        const startAt = how.startAt ?? fired.at;
+        const links = this.#links(session, turn, payload);
+        turn.root = tracker.start(turn, sessionDefinition, fired, {
+            key: 'root',
+            parent: this.#rootParent(session, turn, payload),
+            startAt,
+            isExplicit: true,
+            ...(links.length === 0 ? {} : { links }),
+            attributes: this.#rootAttributes(session, turn, payload),
+        });
+        session.firstRoot ??= turn.root.span.spanContext();
+        session.previous = undefined;
+        if (delegation !== undefined)
+            delegations.childStarted(delegation, turn);
+        registry.add(turn);
+        this.touch(turn, fired.at);
+        this.#evict(turn, fired.at);
+        return turn;
+    }
+    /** A turn without a root: for late records of a finished turn, or (without one) for spans that stand alone. */
+    openRootless(session, ids, fired, ended) {
+        const { options, registry } = this.#parts;
+        const turn = newTurn({
+            session,
+            turnId: ended?.turnId ?? ids.turnId,
+            number: ended?.number ?? session.turnCount,
+            isSide: true,
+            identity: ended?.identity ?? turnIdentity(options.draw, session, ids.turnId),
+            agentName: undefined,
+            delegation: ended?.delegation,
+            at: fired.at,
+            seenAt: options.now(),
+            memory: ended?.memory ?? this.#looseMemory(session),
+            ...(ended === undefined ? {} : { anchor: ended.anchor }),
+        });
+        registry.add(turn);
+        this.touch(turn, fired.at);
+        return turn;
+    }
+    /** The turn was opened without an id and has got one: every span says it, the root too. */
+    named(turn) {
+        const { tracker, options } = this.#parts;
+        const name = { [options.draw.names.own.turnId]: options.draw.capture.id(turn.turnId) };
+        Object.assign(turn.identity, name);
+        if (turn.root !== undefined)
+            tracker.setAttributes(turn.root, name);
+    }
+    /** A sign of life, for the turn and for everything that waits for it. */
+    touch(turn, at) {
+        const { options, turnSweep, spanSweep } = this.#parts;
+        const now = options.now();
+        let current = turn;
+        while (current !== undefined && !current.over) {
+            turnSweep.touch(current, at, now);
+            const parent = current.delegation?.open;
+            if (parent === undefined || parent.ended)
+                return;
+            spanSweep.touch(parent, at, now);
+            current = parent.turn;
+        }
+    }
+    finish(turn, over) {
+        if (turn.over)
+            return;
+        turn.over = true;
+        this.#endDescendants(turn, over);
+        if (turn.root !== undefined)
+            this.#endRoot(turn, turn.root, over);
+        this.#close(turn, over);
+    }
+    /** A rootless turn is over with its last span. */
+    closeWhenEmpty(turn) {
+        if (turn.over || turn.root !== undefined || turn.open.size > 0)
+            return;
+        turn.over = true;
+        this.#parts.turnSweep.forget(turn);
+        this.#parts.registry.remove(turn);
+    }
+    #endDescendants(turn, over) {
+        const { tracker, delegations, spanSweep } = this.#parts;
+        for (const open of turn.stack.all(open => open !== turn.root)) {
+            if (open.kind === 'skill')
+                tracker.end(open, {
+                    hook: 'on_session_end',
+                    at: over.at,
+                    payload: { finalStatus: over.finalStatus },
+                    facts: {},
+                });
+            else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && delegations.outlivesTurn(open))
+                continue;
+            else {
+                spanSweep.forget(open);
+                const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined;
+                tracker.abandon(open, over.descendants, over.at);
+                if (delegation !== undefined)
+                    delegations.stop(delegation, over.at);
+            }
+        }
+    }
+    #endRoot(turn, root, over) {
+        const { tracker, options } = this.#parts;
+        const payload = {
+            ...over.payload,
+            finalStatus: over.finalStatus,
+            totals: turn.totals,
+            durationMillis: Math.max(0, over.at - root.startAt),
+            agentName: turn.agentName,
+        };
+        if (!turn.session.started)
+            tracker.setAttributes(root, { [options.draw.names.own.sessionSynthesized]: true });
+        tracker.end(root, {
+            hook: 'on_session_end',
+            at: over.at,
+            payload: payload,
+            facts: {},
+        }, {
+            ...(over.root === undefined ? {} : { incomplete: over.root }),
+            status: over.rootStatus ?? 'drawn',
+        });
+    }
+    #close(turn, over) {
+        const { registry, turnSweep, delegations } = this.#parts;
+        turnSweep.forget(turn);
+        registry.remove(turn);
+        const context = turn.root?.span.spanContext();
+        if (context !== undefined) {
+            for (const session of [turn.session, ...turn.sharedWith])
+                session.lastRoot = context;
+            const { session, turnId, identity, number, delegation, ended, attempts, seeds, seed } = turn;
+            const anchor = contextOfSpan(context);
+            const memory = { ended, attempts, seeds, seed };
+            const closedAt = over.at + (over.finalStatus === 'timed_out' ? this.#parts.options.rootSpanTtlMillis : 0);
+            registry.retain({ session, turnId, anchor, memory, identity, number, delegation, endAt: over.at, closedAt }, [
+                session,
+                ...turn.sharedWith,
+            ]);
+        }
+        if (turn.delegation === undefined)
+            return;
+        const parent = turn.delegation.open.turn;
+        const { tokensInput, tokensOutput, subagentTokens } = turn.totals;
+        if (!parent.over)
+            parent.totals.subagentTokens += tokensInput + tokensOutput + subagentTokens;
+        delegations.childEnded(turn.delegation, turn);
+    }
+    #looseMemory(session) {
+        session.looseMemory ??= newMemory(session, 'loose', 0);
+        return session.looseMemory;
+    }
+    #rootParent(session, turn, payload) {
+        const { options } = this.#parts;
+        if (turn.delegation !== undefined)
+            return contextOfSpan(turn.delegation.open.span.spanContext());
+        if (options.traceScope === 'session' && session.firstRoot !== undefined)
+            return contextOfSpan(session.firstRoot);
+        const remote = options.delegation === 'nest' ? this.#remoteParent(payload) : undefined;
+        return remote === undefined ? ROOT_CONTEXT : contextOfSpan(remote);
+    }
+    #remoteParent(payload) {
+        return parseTraceparent(payload.traceparent) ?? this.#parts.options.remoteParent;
+    }
+    #links(session, turn, payload) {
+        const { options, registry } = this.#parts;
+        const link = options.draw.names.own.link;
+        const attributes = (value) => (link === '' ? {} : { [link]: value });
+        const links = [];
+        if (session.previous?.root !== undefined) {
+            links.push({ context: session.previous.root, attributes: attributes('previous_session') });
+        }
+        else if (session.lastRoot !== undefined) {
+            links.push({ context: session.lastRoot, attributes: attributes('previous_turn') });
+        }
+        if (turn.delegation !== undefined)
+            return links;
+        const remote = this.#remoteParent(payload);
+        if (remote !== undefined && options.delegation === 'link') {
+            links.push({ context: remote, attributes: attributes('parent') });
+        }
+        const parentId = idOf(payload.parent_session_id);
+        const parent = parentId === undefined ? undefined : registry.knownSession(session.host, { sessionId: parentId });
+        const parentRoot = parent?.main?.root?.span.spanContext();
+        if (parentRoot !== undefined)
+            links.push({ context: parentRoot, attributes: attributes('parent') });
+        return links;
+    }
+    #rootAttributes(session, turn, payload) {
+        const { own } = this.#parts.options.draw.names;
+        const { id } = this.#parts.options.draw.capture;
+        const parentSession = turn.delegation?.parentSessionId ?? idOf(payload.parent_session_id);
+        return {
+            [own.turnNumber]: turn.number,
+            [own.host]: id(session.host),
+            [own.sessionPreviousId]: session.previous?.id,
+            [own.sessionIsSubagent]: parentSession === undefined && turn.delegation === undefined ? undefined : true,
+            [own.subagentRole]: id(turn.delegation?.role),
+            [own.subagentParentSessionId]: id(parentSession),
+        };
+    }
+    #evict(newest, at) {
+        const { registry, turnSweep } = this.#parts;
+        if (registry.openCount <= OPEN_TURNS_LIMIT)
+            return;
+        const oldest = turnSweep.oldest();
+        if (oldest === undefined || oldest === newest)
+            return;
+        this.finish(oldest, {
+            at: Math.min(at, oldest.activityAt),
+            finalStatus: 'timed_out',
+            descendants: 'orphaned',
+            root: 'orphaned',
+        });
+    }
+}

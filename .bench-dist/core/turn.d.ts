@@ -1,0 +1,124 @@
+import { type Context, type Span, type SpanContext } from '@opentelemetry/api';
+import type { SpanKindName } from '../contract/index.ts';
+import type { SafeText } from '../spans/capture.ts';
+import type { AnyDefinition } from '../spans/index.ts';
+import type { SpanAttributes } from '../spans/span-definition.ts';
+import { type TurnTotals } from '../spans/turn-totals.ts';
+import { BoundedMap } from './bounded-map.ts';
+import type { Delegation } from './delegation.ts';
+import { ParentStack } from './parent-stack.ts';
+/** A span that has started and not ended. */
+export interface OpenSpan {
+    readonly kind: SpanKindName;
+    /** Unique among the open spans of its turn, but for queued tools, which share one and chain through `next`. */
+    readonly key: string;
+    readonly definition: AnyDefinition;
+    readonly span: Span;
+    readonly turn: Turn;
+    readonly startAt: number;
+    /** Whether the host said when it started; two starts of the same instant are then one delivery twice. */
+    readonly startIsExplicit: boolean;
+    /** The payload that started it, by reference; undefined when the start was never seen. */
+    readonly start: unknown;
+    /** Attempt of an api span, from 0. */
+    readonly attempt: number;
+    next: OpenSpan | undefined;
+    /** For its children; made when the first one comes. */
+    context: Context | undefined;
+    ended: boolean;
+    /** For limits of its own (delegations, approvals): the last sign of life, epoch ms, and when we saw it. */
+    activityAt: number;
+    seenAt: number;
+}
+/** What is remembered of a span that has ended: late children still find their parent, repeats are recognised. */
+export interface EndedMark {
+    readonly context: SpanContext;
+    readonly startAt: number;
+    readonly endAt: number;
+    readonly attempt: number;
+    /** The host ended it; false when we did, and the host's own end may still come. */
+    readonly byHost: boolean;
+}
+/** One user turn: its open spans, its sums, and what is known of it. */
+export interface Turn {
+    readonly host: string;
+    readonly session: Session;
+    /** Sessions that the turn's own rotated into. */
+    sharedWith: readonly Session[];
+    /** Undefined until a record brings one. */
+    turnId: string | undefined;
+    taskId: string | undefined;
+    /** Ordinal in the session, this process. */
+    readonly number: number;
+    /** A turn that no turn hook began (a review fork): it stands beside the session's own. */
+    readonly isSide: boolean;
+    root: OpenSpan | undefined;
+    /** Where spans go that have no open parent: the ended root of a late turn; undefined = a trace of their own. */
+    readonly anchor: Context;
+    readonly open: Map<string, OpenSpan>;
+    readonly stack: ParentStack;
+    readonly ended: BoundedMap<string, EndedMark>;
+    readonly totals: TurnTotals;
+    /** Attempts per api request, to number those that hosts do not. */
+    readonly attempts: Map<string, number>;
+    /** What deterministic ids of the turn are derived from: its session, its id and when it began. */
+    readonly seed: string;
+    /** Spans per seed, so that deterministic ids stay distinct. */
+    readonly seeds: Map<string, number>;
+    /** Set on every span of the turn. */
+    readonly identity: SpanAttributes;
+    readonly agentName: SafeText | undefined;
+    /** The delegation that this turn is the child of. */
+    readonly delegation: Delegation | undefined;
+    activityAt: number;
+    seenAt: number;
+    over: boolean;
+}
+/** One conversation, as long as its identity lives. */
+export interface Session {
+    /** Its name among the sessions of its host. */
+    readonly key: string;
+    /** Its identity was torn down. */
+    forgotten: boolean;
+    readonly host: string;
+    /** Undefined for records that name none. */
+    readonly id: string | undefined;
+    /** `on_session_start` was seen. */
+    started: boolean;
+    readonly turns: Set<Turn>;
+    /** The turn that records without a turn id belong to. */
+    main: Turn | undefined;
+    turnCount: number;
+    /** Said once, true for every later turn: correlation id, sender. */
+    readonly remembered: SpanAttributes;
+    /** Only with `trace_scope: session`, where later turns go under it. */
+    firstRoot: SpanContext | undefined;
+    lastRoot: SpanContext | undefined;
+    /** The turn that ended last: its key among the ended, and when. */
+    lastEndedKey: string | undefined;
+    /** Of spans that belong to no turn. */
+    looseMemory: TurnMemory | undefined;
+    previous: {
+        readonly id: SafeText | undefined;
+        readonly root: SpanContext | undefined;
+    } | undefined;
+}
+/** What a turn remembers of its own past; a late turn goes on with it, so that nothing is drawn or numbered twice. */
+export type TurnMemory = Pick<Turn, 'ended' | 'attempts' | 'seeds' | 'seed'>;
+/** A finished turn whose late records still find their trace. */
+export interface EndedTurn extends Pick<Turn, 'session' | 'turnId' | 'identity' | 'number' | 'delegation' | 'anchor'> {
+    readonly memory: TurnMemory;
+    readonly endAt: number;
+    /** When it was known to be over, which for a silent turn is long after its end. */
+    readonly closedAt: number;
+}
+export declare function contextOf(open: OpenSpan): Context;
+export declare function contextOfSpan(context: SpanContext): Context;
+export declare function newSession(key: string, host: string, id: string | undefined): Session;
+export type TurnSeed = Pick<Turn, 'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'agentName' | 'delegation'> & Partial<Pick<Turn, 'anchor'>> & {
+    readonly memory?: TurnMemory | undefined;
+    readonly at: number;
+    readonly seenAt: number;
+};
+export declare function newMemory(session: Session, turnId: string | undefined, at: number): TurnMemory;
+export declare function newTurn(seed: TurnSeed): Turn;

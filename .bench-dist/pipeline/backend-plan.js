@@ -1,0 +1,95 @@
+import { BACKENDS, backendRow } from './backends.js';
+import { exactUrl, signalUrl } from './endpoint.js';
+import { CONTENT_TYPES } from './otlp-exporters.js';
+export function planBackend(settings) {
+    const row = backendRow(settings.type);
+    if (!row)
+        return off(settings, `type "${settings.type}" is not known. Known: ${Object.keys(BACKENDS).join(', ')}`);
+    const options = withDefaults(row, settings.options);
+    const missing = Object.keys(row.options).find(key => row.options[key]?.required && !options[key]);
+    if (missing !== undefined)
+        return off(settings, `${missing} is missing. Set ${keyNames(row, missing)}`);
+    const endpoint = settings.endpoint ?? row.endpoint(options);
+    if (row.transport === 'http' && endpoint === undefined)
+        return off(settings, 'endpoint is missing or cannot be derived. Set endpoint');
+    if (row.transport === 'http' && signalUrl(endpoint ?? '', 'traces') === undefined) {
+        return off(settings, 'endpoint is not a URL. It starts with http:// or https://');
+    }
+    return { ok: true, plan: assemble(settings, row, options, endpoint), warnings: warnings(settings, row) };
+}
+function assemble(settings, row, options, endpoint) {
+    const protocol = row.onlyProtocol ? row.protocol : (settings.protocol ?? row.protocol);
+    const traces = settings.traces ?? row.traces;
+    const metrics = settings.metrics ?? (row.metrics || options['metrics_path'] !== undefined);
+    const isExact = settings.exactEndpoint === true && settings.endpoint !== undefined;
+    const urls = endpoint === undefined || row.transport !== 'http' ? {} : signalUrls(endpoint, isExact, traces, metrics);
+    return {
+        settings,
+        row,
+        options,
+        protocol,
+        urls,
+        traces,
+        metrics,
+        temporality: settings.temporality ?? row.temporality ?? 'cumulative',
+        headers: {
+            ...mergeHeaders(row.headers(options), settings.headers),
+            'content-type': CONTENT_TYPES[protocol],
+        },
+        resource: present(row.resource?.(options) ?? {}),
+        facts: {
+            name: settings.name,
+            type: settings.type,
+            urls,
+            isExact,
+            protocol,
+            credentials: credentialNames(row),
+            defaultEndpoint: row.endpoint(withDefaults(row, {})),
+        },
+    };
+}
+function signalUrls(endpoint, isExact, traces, metrics) {
+    const url = (signal) => (isExact ? exactUrl(endpoint) : signalUrl(endpoint, signal));
+    const to = (signal) => ({ [signal]: url(signal) });
+    return { ...(traces ? to('traces') : {}), ...(metrics ? to('metrics') : {}) };
+}
+function warnings(settings, row) {
+    if (!row.onlyProtocol || settings.protocol === undefined || settings.protocol === row.protocol)
+        return [];
+    return [
+        `backend ${settings.name}: ${settings.type} takes ${row.protocol} only; protocol: ${settings.protocol} is ignored`,
+    ];
+}
+/** Names in lower case; of two with the same name the later one wins. */
+export function mergeHeaders(...sets) {
+    const merged = {};
+    for (const set of sets) {
+        for (const [name, value] of Object.entries(set)) {
+            // A key that was read from a file often ends in a line break, which no header may have.
+            if (value !== undefined)
+                merged[name.toLowerCase()] = value.trim();
+        }
+    }
+    return merged;
+}
+function withDefaults(row, given) {
+    const options = { ...given };
+    for (const [key, option] of Object.entries(row.options))
+        options[key] = given[key] || option.default;
+    return options;
+}
+function present(values) {
+    return Object.fromEntries(Object.entries(values).filter((entry) => entry[1] !== undefined));
+}
+function keyNames(row, key) {
+    return row.options[key]?.secret ? `${key}, or ${key}_env to the name of a variable` : key;
+}
+function credentialNames(row) {
+    const secrets = Object.keys(row.options).filter(key => row.options[key]?.secret);
+    return secrets.length > 0
+        ? `${secrets.join(' and ')} (or ${secrets.map(key => `${key}_env`).join(' and ')})`
+        : 'headers';
+}
+function off(settings, what) {
+    return { ok: false, problem: `backend ${settings.name} is off: ${what}` };
+}

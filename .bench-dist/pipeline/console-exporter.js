@@ -1,0 +1,71 @@
+const STATUS_ERROR = 2;
+/** Traces whose root has not ended; beyond that the oldest is printed as it is. */
+const MAX_OPEN_TRACES = 100;
+/** Prints each trace as an indented tree once its root has ended. */
+export class ConsoleSpanSink {
+    #write;
+    #open = new Map();
+    constructor(write) {
+        this.#write = write;
+    }
+    async export(spans) {
+        const finished = new Set();
+        for (const span of spans) {
+            const { traceId } = span.spanContext();
+            const known = this.#open.get(traceId);
+            if (known)
+                known.push(span);
+            else
+                this.#open.set(traceId, [span]);
+            if (!span.parentSpanContext || span.parentSpanContext.isRemote)
+                finished.add(traceId);
+        }
+        for (const traceId of finished)
+            this.#print(traceId);
+        for (const traceId of this.#open.keys())
+            if (this.#open.size > MAX_OPEN_TRACES)
+                this.#print(traceId);
+        return { lost: 0 };
+    }
+    async close() {
+        for (const traceId of [...this.#open.keys()])
+            this.#print(traceId);
+    }
+    #print(traceId) {
+        const spans = this.#open.get(traceId) ?? [];
+        this.#open.delete(traceId);
+        this.#write(`trace ${traceId}\n${treeLines(spans).join('\n')}\n`);
+    }
+}
+function treeLines(spans) {
+    const ids = new Set(spans.map(span => span.spanContext().spanId));
+    const children = new Map();
+    for (const span of spans) {
+        const parentId = span.parentSpanContext?.spanId;
+        const under = parentId !== undefined && ids.has(parentId) ? parentId : undefined;
+        children.set(under, [...(children.get(under) ?? []), span]);
+    }
+    const lines = [];
+    const visit = (parentId, depth) => {
+        for (const span of (children.get(parentId) ?? []).sort(byStart)) {
+            lines.push(`${'  '.repeat(depth)}${spanLine(span)}`);
+            visit(span.spanContext().spanId, depth + 1);
+        }
+    };
+    visit(undefined, 1);
+    return lines;
+}
+function spanLine(span) {
+    const problem = span.status.code === STATUS_ERROR ? `  ERROR ${span.status.message ?? ''}` : '';
+    return plain(`${span.name}  ${seconds(span.duration).toFixed(3)} s${problem}`.trimEnd());
+}
+/** Names and descriptions come from outside: they must not steer the terminal, nor break the line. */
+function plain(text) {
+    return text.replace(/\p{Cc}+/gu, ' ');
+}
+function byStart(a, b) {
+    return seconds(a.startTime) - seconds(b.startTime);
+}
+function seconds([whole, nanos]) {
+    return whole + nanos / 1e9;
+}

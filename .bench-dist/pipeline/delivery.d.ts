@@ -1,0 +1,63 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base';
+/** Why something could not be delivered, before it is put in words. Never carries a header or a credential. */
+export type DeliveryFailure = {
+    readonly kind: 'status';
+    readonly status: number;
+    readonly location?: string;
+}
+/** A web page answered with a status that says success: the URL is that of a user interface. */
+ | {
+    readonly kind: 'page';
+    readonly status: number;
+}
+/** No answer was had: `code` is a system, TLS or parser code. */
+ | {
+    readonly kind: 'network';
+    readonly code: string;
+} | {
+    readonly kind: 'timeout';
+    readonly afterMillis: number;
+} | {
+    readonly kind: 'file';
+    readonly code: string;
+    readonly path: string;
+}
+/** Taken by the backend, except for some of it. */
+ | {
+    readonly kind: 'rejected';
+}
+/** Not sent: a header holds something that no header may. */
+ | {
+    readonly kind: 'header';
+    readonly code: string;
+}
+/** Of our own making. */
+ | {
+    readonly kind: 'internal';
+    readonly reason: string;
+};
+export type Delivery = {
+    readonly ok: true;
+    readonly answer?: Uint8Array;
+} | {
+    readonly ok: false;
+    readonly failure: DeliveryFailure;
+};
+/** Takes serialised telemetry somewhere: over HTTP or into a file. */
+export interface Carrier {
+    /** Never rejects. Resolves soon after `signal` aborts. */
+    deliver(payload: Uint8Array, signal: AbortSignal): Promise<Delivery>;
+    /** Frees what is held; what is under way is cut off. */
+    close(): Promise<void>;
+}
+export interface SpanDelivery {
+    /** Spans that did not arrive. */
+    readonly lost: number;
+    readonly failure?: DeliveryFailure;
+}
+/** Where the spans of one backend go. */
+export interface SpanSink {
+    /** Never rejects. Resolves soon after `signal` aborts. */
+    export(spans: readonly ReadableSpan[], signal: AbortSignal): Promise<SpanDelivery>;
+    close(): Promise<void>;
+}

@@ -1,0 +1,56 @@
+import { mkdir, open } from 'node:fs/promises';
+import { dirname } from 'node:path';
+const PRIVATE_DIRECTORY = 0o700;
+const PRIVATE_FILE = 0o600;
+const LINE_END = Buffer.from('\n');
+/**
+ * An append-only file of lines, opened when the first one comes. Whoever writes waits for one line before the next.
+ * After a failure it tries again with each line, so a disk that has room again is used again.
+ */
+export class LineFile {
+    path;
+    #onOpen;
+    #handle;
+    #isTorn = false;
+    /** `onOpen` runs once the directory is there, before the file is opened. */
+    constructor(path, onOpen = async () => undefined) {
+        this.path = path;
+        this.#onOpen = onOpen;
+    }
+    async deliver(line) {
+        try {
+            const handle = await this.#opened();
+            // The rest of a line that was cut off by a full disk must not swallow this one.
+            const before = this.#isTorn ? [LINE_END] : [];
+            this.#isTorn = true;
+            await handle.appendFile(Buffer.concat([...before, line, LINE_END]));
+            this.#isTorn = false;
+            return { ok: true };
+        }
+        catch (error) {
+            return { ok: false, failure: { kind: 'file', code: codeOf(error), path: this.path } };
+        }
+    }
+    async close() {
+        const handle = this.#handle;
+        this.#handle = undefined;
+        await handle?.close().catch(() => undefined);
+    }
+    async #opened() {
+        if (this.#handle && !(await isDeleted(this.#handle)))
+            return this.#handle;
+        await this.close();
+        await mkdir(dirname(this.path), { recursive: true, mode: PRIVATE_DIRECTORY });
+        await this.#onOpen();
+        this.#handle = await open(this.path, 'a', PRIVATE_FILE);
+        return this.#handle;
+    }
+}
+/** Lines that are appended to a deleted file succeed and are gone. */
+async function isDeleted(handle) {
+    return (await handle.stat()).nlink === 0;
+}
+function codeOf(error) {
+    const { code } = (error ?? {});
+    return typeof code === 'string' ? code : 'unknown';
+}

@@ -1,0 +1,51 @@
+import { setTimeout as pause } from 'node:timers/promises';
+const RETRYABLE = new Set([429, 502, 503, 504]);
+const CONNECTION_LOST = new Set(['ECONNRESET', 'EPIPE']);
+const FIRST_PAUSE_MILLIS = 500;
+/** Times the number of tries, whatever sooner moment the server asks for. */
+const MIN_PAUSE_MILLIS = 20;
+const MAX_PAUSE_MILLIS = 5000;
+/**
+ * Tries until it is delivered, until it is no use, or until the time is over. Pauses do not hold the process: that is
+ * why the exporter's own retry is not used.
+ *
+ * @param deadlineAt in the time of `performance.now()`
+ * @param attempt is told how long it may take
+ */
+export async function deliverBy(deadlineAt, signal, attempt) {
+    let earlier;
+    for (let attempts = 1;; attempts++) {
+        const made = await attempt(deadlineAt - performance.now());
+        const pauseMillis = pauseBeforeRetry(made, attempts);
+        if (pauseMillis === undefined)
+            return withReason(made.delivery, earlier);
+        if (performance.now() + pauseMillis >= deadlineAt)
+            return made.delivery;
+        await pause(pauseMillis, undefined, { ref: false, signal }).catch(() => undefined);
+        if (signal.aborted)
+            return made.delivery;
+        earlier = made.delivery;
+    }
+}
+/** What the server said last is more to the point than that our time was over. */
+function withReason(last, earlier) {
+    return earlier && !last.ok && last.failure.kind === 'timeout' ? earlier : last;
+}
+/**
+ * Undefined = do not retry. A connection that was lost is tried again once, at once: a server may close a kept one in
+ * the very moment that we use it. A refused connection is not: who starts the backend wants to read about it now.
+ */
+function pauseBeforeRetry(attempt, attempts) {
+    if (attempt.delivery.ok)
+        return undefined;
+    const { failure } = attempt.delivery;
+    if (failure.kind === 'network')
+        return CONNECTION_LOST.has(failure.code) && attempts === 1 ? 0 : undefined;
+    if (failure.kind !== 'status' || !RETRYABLE.has(failure.status))
+        return undefined;
+    return Math.max(attempt.retryAfterMillis ?? backoff(attempts), MIN_PAUSE_MILLIS * attempts);
+}
+function backoff(attempts) {
+    const pauseMillis = Math.min(FIRST_PAUSE_MILLIS * 2 ** (attempts - 1), MAX_PAUSE_MILLIS);
+    return pauseMillis * (0.8 + Math.random() * 0.4);
+}

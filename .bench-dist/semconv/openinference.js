@@ -1,0 +1,38 @@
+/** OpenInference names, which Phoenix and Arize read (and Langfuse prefers). */
+export const OPENINFERENCE = {
+    spanKind: 'openinference.span.kind',
+    projectName: 'openinference.project.name',
+    inputValue: 'input.value',
+    inputMimeType: 'input.mime_type',
+    outputValue: 'output.value',
+    outputMimeType: 'output.mime_type',
+    modelName: 'llm.model_name',
+    provider: 'llm.provider',
+    system: 'llm.system',
+    invocationParameters: 'llm.invocation_parameters',
+    finishReason: 'llm.finish_reason',
+    inputMessages: 'llm.input_messages',
+    outputMessages: 'llm.output_messages',
+    tokensPrompt: 'llm.token_count.prompt',
+    tokensCompletion: 'llm.token_count.completion',
+    tokensTotal: 'llm.token_count.total',
+    tokensCacheRead: 'llm.token_count.prompt_details.cache_read',
+    tokensCacheWrite: 'llm.token_count.prompt_details.cache_write',
+    tokensReasoning: 'llm.token_count.completion_details.reasoning',
+    toolName: 'tool.name',
+    toolId: 'tool.id',
+    toolParameters: 'tool.parameters',
+};
+/** Values of `openinference.span.kind` that we write. */
+export const OPENINFERENCE_KIND = { agent: 'AGENT', chain: 'CHAIN', llm: 'LLM', tool: 'TOOL' };
+/** Keys of one message, below `llm.input_messages.N.` or `llm.output_messages.N.`. */
+export const MESSAGE = {
+    role: 'message.role',
+    content: 'message.content',
+    name: 'message.name',
+    toolCallId: 'message.tool_call_id',
+    toolCalls: 'message.tool_calls',
+    toolCallIdOfCall: 'tool_call.id',
+    toolCallName: 'tool_call.function.name',
+    toolCallArguments: 'tool_call.function.arguments',
+};

@@ -1,0 +1,47 @@
+import { peek, textOf } from './foreign.js';
+import { captureMessages, genAiMessages, indexedMessages, MESSAGES_LIMIT } from './messages.js';
+import { requestBody } from './request-parameters.js';
+/**
+ * Whole requests and responses are written in `full` mode only: each request repeats the conversation so far, which
+ * is the most private and the largest thing that an agent has.
+ */
+export function requestContent(payload, draw) {
+    const { capture, names } = draw;
+    if (capture.mode !== 'full')
+        return {};
+    const body = requestBody(payload);
+    const given = payload.request_messages ?? payload.messages ?? peek(body, 'messages') ?? peek(body, 'input');
+    const messages = captureMessages(given, draw, 'llm_input');
+    const leading = messages[0]?.role === 'system' || messages[0]?.role === 'developer' ? messages[0].content : undefined;
+    const system = payload.system_prompt ?? peek(body, 'system') ?? peek(body, 'instructions');
+    const instructions = capture.content(system, 'llm_input')?.text ?? leading;
+    const last = messages.at(-1);
+    const whole = Array.isArray(given) ? given.slice(-MESSAGES_LIMIT) : given;
+    const input = Array.isArray(whole) && whole.length === 0 ? undefined : capture.content(whole, 'llm_input');
+    return {
+        ...indexedMessages(names.inference.inputMessages, messages),
+        [names.genAi.inputMessages]: genAiMessages(messages, draw),
+        [names.genAi.systemInstructions]: instructions === undefined ? undefined : capture.json([{ type: 'text', content: instructions }]),
+        [names.inference.inputValue]: input?.text ?? last?.content,
+        [names.inference.inputMimeType]: input?.mimeType,
+        [names.own.contentTruncated]: input?.truncated || undefined,
+    };
+}
+export function responseContent(payload, draw) {
+    const { capture, names } = draw;
+    if (capture.mode !== 'full')
+        return {};
+    const message = peek(payload.response, 'assistant_message') ?? peek(payload.response, 'message');
+    if (message === undefined)
+        return {};
+    const messages = captureMessages([message], draw, 'llm_output');
+    const text = textOf(peek(message, 'content'));
+    const output = capture.content(text ?? peek(message, 'tool_calls'), 'llm_output');
+    return {
+        ...indexedMessages(names.inference.outputMessages, messages),
+        [names.genAi.outputMessages]: genAiMessages(messages, draw, capture.id(payload.finish_reason) ?? 'stop'),
+        [names.inference.outputValue]: output?.text,
+        [names.inference.outputMimeType]: output?.mimeType,
+        [names.own.contentTruncated]: output?.truncated || undefined,
+    };
+}

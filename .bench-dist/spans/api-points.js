@@ -1,0 +1,78 @@
+import { LABEL, OPERATION } from '../semconv/index.js';
+import { apiErrorType, timeToFirstChunk } from './api-facts.js';
+import { statusClass } from './error-facts.js';
+import { modelProvider } from './model-provider.js';
+import { requestModel } from './request-parameters.js';
+import { usageOf } from './usage.js';
+/** What neither end nor start named. A label must have a value, and an empty one reads like a defect. */
+const UNKNOWN = 'unknown';
+function labelsOf(payload, draw, ended) {
+    const { id } = draw.capture;
+    const model = id(requestModel(ended.start ?? payload)) ?? id(payload.model) ?? UNKNOWN;
+    const provider = id(modelProvider(payload.provider ?? ended.start?.provider)) ?? UNKNOWN;
+    return {
+        own: { [LABEL.model]: model, [LABEL.provider]: provider },
+        genAi: {
+            'gen_ai.operation.name': OPERATION.chat,
+            'gen_ai.provider.name': provider,
+            'gen_ai.request.model': model,
+            'gen_ai.response.model': id(payload.response_model) ?? model,
+        },
+    };
+}
+function tokenPoints(fired, draw, { own, genAi }) {
+    const usage = usageOf(fired, draw);
+    if (usage === undefined)
+        return [];
+    const points = [
+        { instrument: 'tokensInput', value: usage.promptTokens, labels: own },
+        { instrument: 'tokensOutput', value: usage.outputTokens, labels: own },
+        { instrument: 'tokensCacheRead', value: usage.cacheReadTokens, labels: own },
+        { instrument: 'tokensCacheWrite', value: usage.cacheWriteTokens, labels: own },
+        { instrument: 'tokensReasoning', value: usage.reasoningTokens, labels: own },
+        { instrument: 'genAiTokenUsage', value: usage.promptTokens, labels: { ...genAi, [LABEL.tokenType]: 'input' } },
+        { instrument: 'genAiTokenUsage', value: usage.outputTokens, labels: { ...genAi, [LABEL.tokenType]: 'output' } },
+    ];
+    return points.filter(point => point.value > 0);
+}
+export function apiPoints(fired, draw, ended) {
+    const labels = labelsOf(fired.payload, draw, ended);
+    const points = tokenPoints(fired, draw, labels);
+    const { durationMillis } = ended;
+    if (durationMillis !== undefined) {
+        points.push({ instrument: 'apiDuration', value: durationMillis, labels: labels.own });
+        points.push({ instrument: 'genAiOperationDuration', value: durationMillis / 1000, labels: labels.genAi });
+    }
+    const firstChunk = timeToFirstChunk(fired.payload, ended);
+    if (firstChunk !== undefined) {
+        points.push({ instrument: 'genAiTimeToFirstChunk', value: firstChunk, labels: labels.genAi });
+    }
+    return points;
+}
+export function apiErrorPoints(fired, draw, ended) {
+    const { payload } = fired;
+    const labels = labelsOf(payload, draw, ended);
+    const errorType = apiErrorType(payload, draw);
+    const retryable = typeof payload.retryable === 'boolean' ? String(payload.retryable) : UNKNOWN;
+    const points = [
+        {
+            instrument: 'apiErrorCount',
+            value: 1,
+            labels: {
+                [LABEL.errorType]: errorType,
+                [LABEL.statusClass]: statusClass(payload.status_code),
+                [LABEL.retryable]: retryable,
+            },
+        },
+    ];
+    if (payload.retryable === true)
+        points.push({ instrument: 'retryCount', value: 1, labels: labels.own });
+    if (ended.durationMillis !== undefined) {
+        points.push({
+            instrument: 'genAiOperationDuration',
+            value: ended.durationMillis / 1000,
+            labels: { ...labels.genAi, 'error.type': errorType },
+        });
+    }
+    return points;
+}

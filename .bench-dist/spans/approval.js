@@ -1,0 +1,64 @@
+import { SpanKind } from '@opentelemetry/api';
+import { GRANTING_CHOICES } from '../contract/index.js';
+import { LABEL, OPENINFERENCE_KIND } from '../semconv/index.js';
+import { literal } from './capture.js';
+import { elementsOf, idOf, textOf } from './foreign.js';
+const PATTERNS_LIMIT = 16;
+const NO_PATTERN = 'none';
+const NO_CHOICE = 'unknown';
+function choiceOf(payload) {
+    return textOf(payload.choice)?.trim().toLowerCase();
+}
+/** A person (or a guardian model) is asked: the span is the waiting. A denial is a decision, never an error. */
+export const approval = {
+    kind: 'approval',
+    spanKind: SpanKind.INTERNAL,
+    parents: ['api', 'llm'],
+    key: payload => idOf(payload.tool_call_id) ?? `pattern ${textOf(payload.pattern_key) ?? ''}`,
+    name(payload, draw) {
+        const pattern = draw.capture.id(payload.pattern_key);
+        const joint = draw.spanNames === 'semconv' ? ' ' : '.';
+        return literal(pattern === undefined ? 'approval' : `approval${joint}${pattern}`);
+    },
+    start({ payload }, draw) {
+        const { own, genAi, inference } = draw.names;
+        const { id, snippet } = draw.capture;
+        const patterns = elementsOf(payload.pattern_keys, PATTERNS_LIMIT)
+            .map(id)
+            .filter(key => key !== undefined);
+        return {
+            [inference.spanKind]: literal(OPENINFERENCE_KIND.chain),
+            [own.approvalPatternKey]: id(payload.pattern_key),
+            [own.approvalPatternKeys]: patterns.length === 0 ? undefined : patterns,
+            [own.approvalSurface]: id(payload.surface),
+            [own.approvalCommand]: snippet(payload.command),
+            [own.approvalDescription]: snippet(payload.description),
+            [genAi.toolCallId]: id(payload.tool_call_id),
+        };
+    },
+    end(fired, draw, opened) {
+        const { own } = draw.names;
+        const choice = choiceOf(fired.payload);
+        return {
+            attributes: {
+                [own.approvalChoice]: draw.capture.id(choice),
+                [own.approvalGranted]: GRANTING_CHOICES.has(choice ?? ''),
+                [own.approvalTimedOut]: choice === 'timeout',
+                [own.approvalDecidedBy]: draw.capture.id(fired.payload.decided_by),
+                [own.approvalDurationMs]: Math.max(0, fired.at - opened.startAt),
+            },
+        };
+    },
+    measure({ payload }, draw, ended) {
+        const labels = {
+            [LABEL.choice]: draw.capture.id(choiceOf(payload)) ?? NO_CHOICE,
+            [LABEL.patternKey]: draw.capture.id(payload.pattern_key ?? ended.start?.pattern_key) ?? NO_PATTERN,
+        };
+        return [
+            { instrument: 'approvalCount', value: 1, labels },
+            ...(ended.durationMillis === undefined
+                ? []
+                : [{ instrument: 'approvalDuration', value: ended.durationMillis, labels }]),
+        ];
+    },
+};

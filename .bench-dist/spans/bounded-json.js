@@ -1,0 +1,197 @@
+import { clip, redactWithin } from './clip.js';
+import { JsonWriter } from './json-writer.js';
+import { isSecretKey } from './secret-keys.js';
+import { MASK } from './secret-span.js';
+export { closeJson } from './json-text.js';
+const MAX_DEPTH = 32;
+const MAX_KEY_CHARS = 200;
+/** A key can be a secret, too; below this none is recognised. */
+const SHORTEST_SECRET_KEY_TEXT = 16;
+const MAX_BIGINT = 2n ** 512n;
+/** Decimal digits; the text of a huge one costs more than linear time, so that only says what it is. */
+export function bigintText(value) {
+    return value < MAX_BIGINT && value > -MAX_BIGINT ? String(value) : '[BigInt]';
+}
+function isWritable(value) {
+    return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol';
+}
+/** An absent value, a yes or a no gives nothing away, and is often what one is looking for. */
+function hidesNothing(value) {
+    return value === null || typeof value === 'boolean' || value === '';
+}
+class ValueWalk {
+    writer;
+    #leaf;
+    #isSecret;
+    #ancestors = [];
+    /** Properties that write nothing cost no room, so they are counted on their own. */
+    #visitsLeft;
+    constructor(maxChars, leaf, isSecret) {
+        this.writer = new JsonWriter(maxChars);
+        this.#leaf = leaf;
+        this.#isSecret = isSecret;
+        this.#visitsLeft = maxChars;
+    }
+    /** False when nothing was written: there is no room, or JSON has no form for the value. */
+    value(lead, value) {
+        switch (typeof value) {
+            case 'string':
+                return this.#string(lead, value);
+            case 'number':
+                return this.writer.scalar(lead, Number.isFinite(value) ? String(value) : 'null');
+            case 'boolean':
+                return this.writer.scalar(lead, String(value));
+            case 'bigint':
+                return this.writer.scalar(lead, `"${bigintText(value)}"`);
+            case 'object':
+                return value === null ? this.writer.scalar(lead, 'null') : this.#object(lead, value);
+            default:
+                return false;
+        }
+    }
+    #string(lead, text) {
+        return this.writer.string(lead, this.#redacted(text, this.writer.room - lead.length));
+    }
+    #redacted(text, room) {
+        return redactWithin({ text, isCut: false }, room, this.#leaf);
+    }
+    #object(lead, object) {
+        if (this.#ancestors.includes(object))
+            return this.writer.scalar(lead, '"[Circular]"');
+        if (this.#ancestors.length >= MAX_DEPTH) {
+            this.writer.isTruncated = true;
+            return this.writer.scalar(lead, '"[Too deep]"');
+        }
+        const mark = this.writer.mark();
+        this.#ancestors.push(object);
+        try {
+            return this.#foreign(lead, object);
+        }
+        catch {
+            this.writer.restore(mark);
+            return this.writer.scalar(lead, '"[Unreadable]"');
+        }
+        finally {
+            this.#ancestors.pop();
+        }
+    }
+    #foreign(lead, object) {
+        if (Array.isArray(object))
+            return this.#array(lead, object);
+        if (ArrayBuffer.isView(object) || object instanceof ArrayBuffer) {
+            return this.writer.scalar(lead, `"<${object.byteLength} bytes>"`);
+        }
+        const { toJSON } = object;
+        if (typeof toJSON === 'function') {
+            const replaced = toJSON.call(object, '');
+            if (replaced !== object)
+                return this.value(lead, isWritable(replaced) ? replaced : null);
+        }
+        if (object instanceof Error)
+            return this.#entries(lead, errorEntries(object));
+        if (object instanceof Map)
+            return this.#entries(lead, mapEntries(object));
+        if (object instanceof Set)
+            return this.#array(lead, object);
+        if (object instanceof String || object instanceof Number || object instanceof Boolean) {
+            return this.value(lead, object.valueOf());
+        }
+        return this.#entries(lead, this.#ownEntries(object));
+    }
+    #array(lead, elements) {
+        if (!this.writer.open(lead, '['))
+            return false;
+        let comma = '';
+        for (const element of this.#elements(elements)) {
+            if (this.#isSpent())
+                break;
+            if (!this.value(comma, isWritable(element) ? element : null))
+                break;
+            comma = ',';
+        }
+        this.writer.close(']');
+        return true;
+    }
+    /** By index where there is one: a single element that throws when it is read costs only itself. */
+    *#elements(elements) {
+        if (!Array.isArray(elements)) {
+            yield* elements;
+            return;
+        }
+        for (let index = 0; index < elements.length; index++)
+            yield read(elements, index);
+    }
+    *#ownEntries(object) {
+        // for…in, not Object.entries: it can be left after the first keys of a million.
+        for (const key in object) {
+            if (this.#isSpent())
+                return;
+            if (Object.hasOwn(object, key))
+                yield [key, read(object, key)];
+        }
+    }
+    #entries(lead, entries) {
+        if (!this.writer.open(lead, '{'))
+            return false;
+        let comma = '';
+        for (const [key, value] of entries) {
+            if (this.#isSpent())
+                break;
+            if (!isWritable(value))
+                continue;
+            if (!this.#property(comma, key, value))
+                break;
+            comma = ',';
+        }
+        this.writer.close('}');
+        return true;
+    }
+    #property(comma, key, value) {
+        const lead = `${comma}${JSON.stringify(this.#key(key))}:`;
+        if (!hidesNothing(value) && this.#isSecret(key))
+            return this.writer.scalar(lead, `"${MASK}"`);
+        return this.value(lead, value);
+    }
+    #key(key) {
+        if (key.length < SHORTEST_SECRET_KEY_TEXT)
+            return key;
+        return clip(this.#redacted(key, MAX_KEY_CHARS), MAX_KEY_CHARS).text;
+    }
+    #isSpent() {
+        if (this.writer.isFull)
+            return true;
+        if (--this.#visitsLeft >= 0)
+            return false;
+        this.writer.stop();
+        return true;
+    }
+}
+/** A property whose getter throws is told apart from one that is absent. */
+function read(object, key) {
+    try {
+        return object[key];
+    }
+    catch {
+        return '[Unreadable]';
+    }
+}
+function* errorEntries(error) {
+    yield ['name', read(error, 'name')];
+    yield ['message', read(error, 'message')];
+}
+function* mapEntries(map) {
+    for (const [key, value] of map)
+        yield [typeof key === 'object' ? '[Object]' : String(key), value];
+}
+/**
+ * JSON of any value in at most `maxChars` characters, valid also after a cut: strings end with `...`, containers are
+ * closed. Cost is linear in `maxChars`, whatever the value. Strings pass through `leaf`; values under keys for which
+ * `isSecret` holds are masked. Undefined when JSON has no form for the value, as with `JSON.stringify`, or when not
+ * even `""` fits.
+ */
+export function boundedJson(value, maxChars, leaf, isSecret = isSecretKey) {
+    const walk = new ValueWalk(maxChars, leaf, isSecret);
+    if (walk.value('', value))
+        return { text: walk.writer.text, truncated: walk.writer.isTruncated };
+    return isWritable(value) && maxChars >= 2 ? { text: '""', truncated: true } : undefined;
+}

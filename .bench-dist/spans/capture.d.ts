@@ -1,0 +1,44 @@
+/**
+ * What may leave the process. A string reaches a span only as `SafeText`, and only a `Capture` (or `literal`, for our
+ * own constants) makes one: a payload string that was not clipped and redacted does not type-check as an attribute.
+ */
+declare const safe: unique symbol;
+/** A string that has been through the capture policy: clipped, and with its secrets masked. */
+export type SafeText = string & {
+    readonly [safe]: true;
+};
+/** For our own constants only, never for anything out of a payload. */
+export declare function literal(constant: string): SafeText;
+/** `off`: no content at all. `preview`: clipped one-line previews. `full`: whole values up to `content_max_chars`. */
+export type ContentMode = 'off' | 'preview' | 'full';
+/** Which cap applies: each can be configured on its own. */
+export type ContentCategory = 'tool_input' | 'tool_output' | 'llm_input' | 'llm_output';
+export interface CapturedContent {
+    readonly text: SafeText;
+    /** `application/json` only when `text` parses as JSON, also after a cut; else `text/plain`. */
+    readonly mimeType: SafeText;
+    readonly truncated: boolean;
+}
+/** The compiled capture policy. Nothing in here throws, whatever the value; cost is linear in the cap, not the value. */
+export interface Capture {
+    readonly mode: ContentMode;
+    /** Write the conversation history as the input of the llm span. */
+    readonly conversationHistory: boolean;
+    readonly senderId: boolean;
+    /**
+     * Ids, models, names, reasons: text of at most 200 characters, ellipsis included, on one line, redacted. Strings and
+     * finite numbers only; anything else, and the empty string, is undefined. Repeated values cost a map look-up.
+     */
+    id(value: unknown): SafeText | undefined;
+    /** Content in the mode's form (preview or full), under the category's cap; undefined when off, absent or blank. */
+    content(value: unknown, category: ContentCategory): CapturedContent | undefined;
+    /** A short piece of content on one line: a command, target, goal, summary, description. At most 500 characters. */
+    snippet(value: unknown): SafeText | undefined;
+    /** The text of an error, at most 500 characters on one line. Content too: undefined when the mode is `off`. */
+    errorText(value: unknown): SafeText | undefined;
+    /** The conversation history as JSON under its own cap, when `conversationHistory`; else undefined. */
+    history(messages: unknown): CapturedContent | undefined;
+    /** JSON of `value` under `maxChars`, always valid; for structures of ours that hold already captured texts. */
+    json(value: unknown, maxChars?: number): SafeText | undefined;
+}
+export {};

@@ -1,0 +1,64 @@
+/** Cutting text to a length without leaving half of anything: half a character, or half a secret. */
+const ELLIPSIS = '...';
+/**
+ * How much of a text is looked at beyond what may be kept of it: a secret that begins before the cut is recognised by
+ * what stands behind it.
+ */
+export const WINDOW_MARGIN = 400;
+/** What stands in for a redactor when nothing is masked; recognised by identity. */
+export function keepAll(text) {
+    return text;
+}
+/** Lone surrogates become U+FFFD: half a character is neither JSON nor UTF-8 to a backend. */
+export function wellFormed(text) {
+    // In Node since 20, in the es2024 types only.
+    return text.toWellFormed();
+}
+function isHighSurrogate(code) {
+    return code >= 0xd800 && code <= 0xdbff;
+}
+/** The first `length` characters, one less where that would split a pair. */
+export function head(text, length) {
+    if (text.length <= length)
+        return text;
+    return text.slice(0, length > 0 && isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length);
+}
+/** At most `cap` characters in all, the ellipsis of a cut included. */
+export function clip({ text, isCut }, cap) {
+    if (!isCut && text.length <= cap)
+        return { text, isCut: false };
+    if (cap <= ELLIPSIS.length)
+        return { text: ELLIPSIS.slice(0, Math.max(cap, 0)), isCut: true };
+    return { text: head(text, cap - ELLIPSIS.length) + ELLIPSIS, isCut: true };
+}
+/**
+ * The same text as a string of its own: V8 makes a slice point into its parent, and a preview that waits for export
+ * would hold the 50 MB that it was cut from.
+ */
+export function copyOf(text) {
+    return Buffer.from(text, 'utf16le').toString('utf16le');
+}
+/** The beginning of a text. */
+export function windowOf(text, length) {
+    if (text.length <= length)
+        return { text, isCut: false };
+    const window = head(text, length);
+    return { text: text.length < 4 * length ? window : copyOf(window), isCut: true };
+}
+/**
+ * Redacts a text of which at most `room` characters will be kept. Of a cut text, the last word of the window goes:
+ * it may be the head of a secret that was too short to be recognised.
+ */
+export function redactWithin(source, room, redact) {
+    const window = windowOf(source.text, Math.max(room, 0) + WINDOW_MARGIN);
+    const redacted = redact(wellFormed(window.text));
+    const isCut = source.isCut || window.isCut;
+    return { text: isCut && redact !== keepAll ? withoutLastWord(redacted) : redacted, isCut };
+}
+function withoutLastWord(text) {
+    let end = text.length;
+    const limit = Math.max(0, end - WINDOW_MARGIN);
+    while (end > limit && text.charCodeAt(end - 1) > 32)
+        end--;
+    return head(text, end);
+}

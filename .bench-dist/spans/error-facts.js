@@ -1,0 +1,20 @@
+import { numberOf, peek, textOf } from './foreign.js';
+/** Fallback of `error.type` that the conventions give. */
+export const OTHER_ERROR = '_OTHER';
+/** Type and text of a host's error value: `{type, message}`, an Error, or text. */
+export function errorFacts(error) {
+    if (typeof error === 'string')
+        return { type: undefined, message: error };
+    return {
+        type: textOf(peek(error, 'type')) ?? textOf(peek(error, 'name')),
+        message: peek(error, 'message'),
+    };
+}
+/** Where a metric counts a failed request: by the hundreds of its status; without one the network failed. */
+export function statusClass(status) {
+    const code = numberOf(status);
+    if (code === undefined || code <= 0)
+        return 'network';
+    const hundreds = Math.trunc(code / 100);
+    return hundreds >= 1 && hundreds <= 5 ? `${hundreds}xx` : 'other';
+}

@@ -1,0 +1,59 @@
+import { SpanKind } from '@opentelemetry/api';
+import { OPENINFERENCE_KIND } from '../semconv/index.js';
+import { literal } from './capture.js';
+import { numberOf, peek } from './foreign.js';
+import { oneMessage } from './messages.js';
+import { modelProvider } from './model-provider.js';
+function messageCount(history) {
+    return Array.isArray(history) ? numberOf(peek(history, 'length')) : undefined;
+}
+/** The turn's loop: from the user's message to the final answer. It is neither a request nor a second agent. */
+export const llm = {
+    kind: 'llm',
+    spanKind: SpanKind.INTERNAL,
+    parents: [],
+    key: () => 'loop',
+    name({ model }, draw) {
+        const named = draw.capture.id(model);
+        const word = draw.spanNames === 'semconv' ? 'turn' : 'llm';
+        if (named === undefined)
+            return literal(word);
+        return literal(draw.spanNames === 'semconv' ? `turn ${named}` : `llm.${named}`);
+    },
+    start({ payload }, draw) {
+        const { own, genAi, inference } = draw.names;
+        const { capture } = draw;
+        const model = capture.id(payload.model);
+        const provider = capture.id(modelProvider(payload.provider));
+        const message = capture.content(payload.user_message, 'llm_input');
+        const history = capture.history(payload.conversation_history);
+        const input = history ?? message;
+        return {
+            [inference.spanKind]: literal(OPENINFERENCE_KIND.chain),
+            [inference.modelName]: model,
+            [genAi.requestModel]: model,
+            [inference.provider]: provider,
+            [genAi.providerName]: provider,
+            [inference.inputValue]: input?.text,
+            [inference.inputMimeType]: input?.mimeType,
+            [genAi.inputMessages]: oneMessage('user', message),
+            [own.conversationMessageCount]: history === undefined ? undefined : messageCount(payload.conversation_history),
+            [own.contentTruncated]: input?.truncated || undefined,
+        };
+    },
+    end({ payload }, draw) {
+        const { own, genAi, inference } = draw.names;
+        const output = draw.capture.content(payload.assistant_response, 'llm_output');
+        return {
+            attributes: {
+                [inference.outputValue]: output?.text,
+                [inference.outputMimeType]: output?.mimeType,
+                [genAi.outputMessages]: oneMessage('assistant', output),
+                [own.contentCompletion]: output?.text,
+                [genAi.responseModel]: draw.capture.id(payload.model),
+                [own.contentTruncated]: output?.truncated || undefined,
+            },
+        };
+    },
+    measure: () => [],
+};

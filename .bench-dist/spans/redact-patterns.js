@@ -1,0 +1,39 @@
+import { isNullable, mostSteps } from './regex-cost.js';
+import { parseRegex } from './regex-tree.js';
+/** Steps at one place of a text. One unbounded repeat that has to try is fine, two behind each other are not. */
+const MOST_STEPS = 20_000;
+const LONGEST_SOURCE = 2000;
+function compile(source) {
+    // The constructor is the only judge of syntax; without `u` it also takes what older engines took.
+    for (const flags of ['gu', 'g']) {
+        try {
+            return new RegExp(source, flags);
+        }
+        catch (error) {
+            if (flags === 'g')
+                return error instanceof Error ? error.message : 'it is not a regular expression';
+        }
+    }
+    return 'it is not a regular expression';
+}
+function failed(reason) {
+    return { ok: false, reason };
+}
+/**
+ * An own pattern, compiled, or why it cannot be used. Patterns run over everything that is captured, on the host's
+ * time, so one that can backtrack badly, or that matches everywhere, is refused.
+ */
+export function checkPattern(source) {
+    if (source.length > LONGEST_SOURCE)
+        return failed(`it is longer than ${LONGEST_SOURCE} characters`);
+    const pattern = compile(source);
+    if (typeof pattern === 'string')
+        return failed(pattern);
+    const tree = parseRegex(source);
+    if (isNullable(tree))
+        return failed('it matches the empty string');
+    if (mostSteps(tree) > MOST_STEPS) {
+        return failed('it can take very long (nested or neighbouring repeats that match the same characters): bound them');
+    }
+    return { ok: true, pattern };
+}

@@ -1,0 +1,137 @@
+import { ANY } from './regex-tree.js';
+/** How much a regular expression can cost at one place of a text, from its tree alone. */
+/** A long run of characters that a repeat without an upper bound may meet. */
+const LONG_RUN = 1000;
+/** Whether a node can match without taking a character. */
+export function isNullable(node) {
+    switch (node.type) {
+        case 'character':
+            return false;
+        case 'sequence':
+            return node.items.every(isNullable);
+        case 'choice':
+            return node.options.some(isNullable);
+        case 'repeat':
+            return node.min === 0 || isNullable(node.body);
+        default:
+            return true;
+    }
+}
+/** What the first character can be. */
+function firstOf(node) {
+    switch (node.type) {
+        case 'character':
+            return node.set;
+        case 'sequence':
+            return firstOfRest(node.items, 0n);
+        case 'choice':
+            return node.options.reduce((set, option) => set | firstOf(option), 0n);
+        case 'repeat':
+            return node.max === 0 ? 0n : firstOf(node.body);
+        case 'empty':
+            return 0n;
+        default:
+            return ANY;
+    }
+}
+function firstOfRest(items, follow) {
+    let set = 0n;
+    for (const item of items) {
+        set |= firstOf(item);
+        if (!isNullable(item))
+            return set;
+    }
+    return set | follow;
+}
+/** The characters that an option surely begins with, one set a place. */
+function beginning(node) {
+    if (node.type === 'character')
+        return [node.set];
+    if (node.type !== 'sequence')
+        return [];
+    const sets = [];
+    for (const item of node.items) {
+        if (item.type !== 'character')
+            break;
+        sets.push(item.set);
+    }
+    return sets;
+}
+/** Whether no text can begin both: `foo|fob` differ in their third character, `a|aa` in none. */
+function exclude(one, other) {
+    const others = beginning(other);
+    if (beginning(one).some((set, place) => ((others[place] ?? ANY) & set) === 0n))
+        return true;
+    return !isNullable(one) && !isNullable(other) && (firstOf(one) & firstOf(other)) === 0n;
+}
+/** Every character that a node can take. */
+function charactersOf(node) {
+    switch (node.type) {
+        case 'character':
+            return node.set;
+        case 'sequence':
+            return node.items.reduce((set, item) => set | charactersOf(item), 0n);
+        case 'choice':
+            return node.options.reduce((set, option) => set | charactersOf(option), 0n);
+        case 'repeat':
+            return charactersOf(node.body);
+        default:
+            return node.type === 'reference' ? ANY : 0n;
+    }
+}
+/** The cost of a node when one of `follow` has to come behind it. */
+function costOf(node, follow) {
+    switch (node.type) {
+        case 'sequence':
+            return costOfSequence(node.items, follow);
+        case 'choice':
+            return costOfChoice(node.options, follow);
+        case 'repeat':
+            return costOfRepeat(node, follow);
+        case 'assertion':
+            return { ways: 1, steps: node.body === undefined ? 1 : costOf(node.body, ANY).steps };
+        case 'reference':
+            return { ways: LONG_RUN, steps: LONG_RUN };
+        default:
+            return { ways: 1, steps: 1 };
+    }
+}
+function costOfSequence(items, follow) {
+    let ways = 1;
+    let steps = 0;
+    /** What surely stands between here and the last item that could end in several places. */
+    let between = [];
+    items.forEach((item, at) => {
+        const cost = costOf(item, firstOfRest(items.slice(at + 1), follow));
+        // In `.*;\d+` each semicolon begins another run of digits: all of them together are no longer than the text.
+        const isApart = between.some(set => (set & charactersOf(item)) === 0n);
+        steps += isApart ? cost.steps + ways : cost.steps * ways;
+        ways *= cost.ways;
+        between = cost.ways > 1 ? [] : [...between, ...beginning(item)];
+    });
+    return { ways, steps };
+}
+function costOfChoice(options, follow) {
+    const costs = options.map(option => costOf(option, follow));
+    const areExclusive = options.every((one, at) => options.slice(at + 1).every(other => exclude(one, other)));
+    const ways = costs.map(cost => cost.ways);
+    return {
+        ways: areExclusive ? Math.max(...ways) : ways.reduce((sum, each) => sum + each, 0),
+        steps: costs.reduce((sum, cost) => sum + cost.steps, 0),
+    };
+}
+function costOfRepeat(node, follow) {
+    const first = firstOf(node.body);
+    const once = costOf(node.body, first | follow);
+    const times = Math.min(node.max, LONG_RUN);
+    const canEndAnywhere = (first & follow) !== 0n || isNullable(node.body);
+    const ends = canEndAnywhere ? Math.min(node.max - node.min, LONG_RUN) + 1 : 1;
+    // Rounds that match in one way only follow each other through the text; otherwise each round multiplies.
+    if (once.ways === 1)
+        return { ways: ends, steps: times + once.steps };
+    return { ways: ends * once.ways ** times, steps: once.steps * once.ways ** times };
+}
+/** Steps at one place of the worst text; infinite for patterns that backtrack exponentially. */
+export function mostSteps(tree) {
+    return costOf(tree, 0n).steps;
+}

@@ -1,0 +1,165 @@
+/**
+ * A regular expression as a tree, as far as the question needs it whether it can backtrack badly: which characters
+ * stand where, and what repeats. The source is one that `new RegExp` has accepted.
+ */
+const OTHERS = 1n << 128n;
+export const ANY = (OTHERS << 1n) - 1n;
+function range(first, last) {
+    let set = last > 127 ? OTHERS : 0n;
+    for (let code = first; code <= Math.min(last, 127); code++)
+        set |= 1n << BigInt(code);
+    return set;
+}
+const DIGITS = range(48, 57);
+const WORD = DIGITS | range(65, 90) | range(97, 122) | range(95, 95);
+const SPACE = range(9, 13) | range(32, 32) | OTHERS;
+const NEWLINES = range(10, 10) | range(13, 13);
+const CLASSES = {
+    d: DIGITS,
+    D: ANY & ~DIGITS,
+    w: WORD,
+    W: ANY & ~WORD,
+    s: SPACE,
+    S: ANY & ~(SPACE & ~OTHERS),
+    p: ANY,
+    P: ANY,
+};
+const CONTROLS = { t: 9, n: 10, v: 11, f: 12, r: 13, b: 8 };
+const QUANTIFIER = /(?:([*+?])|\{(\d+)(?:(,)(\d*))?\})\??/y;
+const GROUP = /\((?:\?(?:([=!])|<([=!])|<[^>]*>|[a-z-]*:))?/y;
+const CODE = /x([\da-fA-F]{2})|u([\da-fA-F]{4})|u\{([\da-fA-F]+)\}|c([A-Za-z])|(0)/y;
+const NAMED = /k<[^>]*>|[pP]\{[^}]*\}/y;
+class RegexReader {
+    #source;
+    #at = 0;
+    constructor(source) {
+        this.#source = source;
+    }
+    choice() {
+        const options = [this.#sequence()];
+        while (this.#take('|'))
+            options.push(this.#sequence());
+        const [only] = options;
+        return options.length === 1 && only !== undefined ? only : { type: 'choice', options };
+    }
+    #sequence() {
+        const items = [];
+        while (this.#at < this.#source.length && !'|)'.includes(this.#peek()))
+            items.push(this.#repeated(this.#atom()));
+        return { type: 'sequence', items };
+    }
+    #repeated(body) {
+        const found = this.#match(QUANTIFIER);
+        if (found === undefined)
+            return body;
+        const [, sign, least, comma, most] = found;
+        if (sign !== undefined)
+            return { type: 'repeat', body, min: sign === '+' ? 1 : 0, max: sign === '?' ? 1 : Infinity };
+        const min = Number(least);
+        return { type: 'repeat', body, min, max: comma === undefined ? min : most === '' ? Infinity : Number(most) };
+    }
+    #atom() {
+        const character = this.#peek();
+        if (character === '(')
+            return this.#group();
+        if (character === '[')
+            return { type: 'character', set: this.#class() };
+        this.#at++;
+        if (character === '\\')
+            return this.#escape();
+        if (character === '.')
+            return { type: 'character', set: ANY & ~NEWLINES };
+        if (character === '^' || character === '$')
+            return { type: 'assertion', body: undefined };
+        return { type: 'character', set: this.#literal(character) };
+    }
+    #group() {
+        const opened = this.#match(GROUP);
+        const body = this.choice();
+        this.#take(')');
+        return opened?.[1] !== undefined || opened?.[2] !== undefined ? { type: 'assertion', body } : body;
+    }
+    #escape() {
+        const character = this.#peek();
+        if (character === 'b' || character === 'B') {
+            this.#at++;
+            return { type: 'empty' };
+        }
+        if (/[1-9k]/.test(character)) {
+            if (this.#match(NAMED) === undefined)
+                this.#at++;
+            return { type: 'reference' };
+        }
+        return { type: 'character', set: this.#escapedSet() };
+    }
+    #escapedSet() {
+        const code = this.#match(CODE);
+        if (code !== undefined) {
+            const digits = code[1] ?? code[2] ?? code[3];
+            if (digits !== undefined)
+                return this.#codeSet(Number.parseInt(digits, 16));
+            return this.#codeSet(code[4] === undefined ? 0 : code[4].charCodeAt(0) % 32);
+        }
+        const character = this.#peek();
+        if (this.#match(NAMED) === undefined)
+            this.#at++;
+        const control = CONTROLS[character];
+        return control === undefined ? (CLASSES[character] ?? this.#literal(character)) : this.#codeSet(control);
+    }
+    #class() {
+        this.#at++;
+        const isNegated = this.#take('^');
+        let set = 0n;
+        while (this.#at < this.#source.length && !this.#take(']')) {
+            const first = this.#classMember();
+            if (this.#peek() === '-' && this.#source[this.#at + 1] !== ']') {
+                this.#at++;
+                set |= span(first, this.#classMember());
+            }
+            else {
+                set |= first;
+            }
+        }
+        return isNegated ? ANY & ~(set & ~OTHERS) : set;
+    }
+    #classMember() {
+        const character = this.#peek();
+        this.#at++;
+        return character === '\\' ? this.#escapedSet() : this.#literal(character);
+    }
+    #literal(character) {
+        return this.#codeSet(character.charCodeAt(0));
+    }
+    #codeSet(code) {
+        return range(code, code);
+    }
+    #peek() {
+        return this.#source.charAt(this.#at);
+    }
+    #take(character) {
+        if (this.#peek() !== character)
+            return false;
+        this.#at++;
+        return true;
+    }
+    #match(pattern) {
+        pattern.lastIndex = this.#at;
+        const found = pattern.exec(this.#source) ?? undefined;
+        if (found !== undefined)
+            this.#at = pattern.lastIndex;
+        return found;
+    }
+}
+/** Every character between two single ones; a class at either end (`[\w-x]`) makes the dash a character. */
+function span(first, last) {
+    const isSingle = (set) => (set & (set - 1n)) === 0n;
+    if (!isSingle(first) || !isSingle(last))
+        return first | last | range(45, 45);
+    let set = last;
+    for (let bit = first; bit < last; bit <<= 1n)
+        set |= bit;
+    return set;
+}
+export function parseRegex(source) {
+    return new RegexReader(source).choice();
+}

@@ -1,0 +1,54 @@
+import { booleanOf, elementsOf, numberOf, peek, positive, textOf } from './foreign.js';
+import { captured } from './messages.js';
+const STOP_LIMIT = 16;
+const NO_PARAMETERS = '{}';
+/** The request as the model provider got it, where the host passes it on. */
+export function requestBody(payload) {
+    return peek(payload.request, 'body') ?? payload.request;
+}
+/** What was really sent: a fallback or a mid-session switch shows in the body before it shows in `model`. */
+export function requestModel(payload) {
+    return textOf(peek(requestBody(payload), 'model')) ?? payload.model;
+}
+function stopSequences(value, draw) {
+    const stops = (typeof value === 'string' ? [value] : elementsOf(value, STOP_LIMIT))
+        .map(stop => draw.capture.id(stop))
+        .filter(stop => stop !== undefined);
+    return stops.length === 0 ? undefined : stops;
+}
+function readParameters(payload, body, draw) {
+    const given = (key) => payload[key] ?? (body === undefined ? undefined : peek(body, key));
+    const choices = numberOf(given('n'));
+    return {
+        max_tokens: positive(given('max_tokens') ?? peek(body, 'max_completion_tokens') ?? peek(body, 'max_output_tokens')),
+        temperature: numberOf(given('temperature')),
+        top_p: numberOf(given('top_p')),
+        top_k: numberOf(given('top_k')),
+        frequency_penalty: numberOf(given('frequency_penalty')),
+        presence_penalty: numberOf(given('presence_penalty')),
+        stop: stopSequences(given('stop') ?? peek(body, 'stop_sequences'), draw),
+        n: choices === 1 ? undefined : choices,
+        stream: booleanOf(given('stream')),
+        seed: numberOf(given('seed')),
+        reasoning_effort: draw.capture.id(given('reasoning_effort')),
+    };
+}
+/** `gen_ai.request.*` and, as JSON of the same, `llm.invocation_parameters`. */
+export function addRequestParameters(attributes, { payload }, draw) {
+    const parameters = readParameters(payload, requestBody(payload), draw);
+    const { own, genAi, inference } = draw.names;
+    attributes[genAi.requestMaxTokens] = parameters.max_tokens;
+    attributes[genAi.requestTemperature] = parameters.temperature;
+    attributes[genAi.requestTopP] = parameters.top_p;
+    attributes[genAi.requestTopK] = parameters.top_k;
+    attributes[genAi.requestFrequencyPenalty] = parameters.frequency_penalty;
+    attributes[genAi.requestPresencePenalty] = parameters.presence_penalty;
+    attributes[genAi.requestStopSequences] = parameters.stop;
+    attributes[genAi.requestChoiceCount] = parameters.n;
+    attributes[genAi.requestStream] = parameters.stream;
+    attributes[genAi.requestSeed] = parameters.seed;
+    attributes[own.requestReasoningEffort] = parameters.reasoning_effort;
+    const json = captured(parameters);
+    if (json !== NO_PARAMETERS)
+        attributes[inference.invocationParameters] = json;
+}

@@ -1,0 +1,2 @@
+import { type SecretFamily } from './secret-span.ts';
+export declare const ASSIGNMENTS: SecretFamily;

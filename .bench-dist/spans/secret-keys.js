@@ -1,0 +1,68 @@
+import { copyOf } from './clip.js';
+/** Which names hold secrets: keys of objects, variables, headers, flags, query parameters. */
+const HINT = /ke[ny]|cre[td]|p(?:ass|wd)|auth|cook|jwt|signature|bearer/i;
+/** Names whose value is a secret whatever it looks like. */
+const ALWAYS = /(?:passwords?|passwd|passphrase|passcode|secrets?|apikeys?|accesskey|secretkey|privatekey|credentials?|(?:auth|access|refresh|api|bot|bearer|csrf|xsrf|id|session|private|secret)tokens?)$/;
+const GLUED_PASS = /^(?:db|user|smtp|ftp|mail|admin|root|my|pg|ssh)pass$/;
+const PASS_OF = /^(?:db|user|smtp|ftp|mail|email|admin|root|mysql|pg|postgres|redis|mongo|http|proxy|login|basic|auth|sudo|ssh|key)$/;
+const OFTEN = new Set(['pass', 'token', 'auth', 'authorization', 'bearer', 'cookie', 'cookies', 'jwt']);
+/** A token of these is a piece of text or a place in a list. */
+const TOKEN_OF_TEXT = new Set('page next prev previous continuation pad eos bos unk cls mask sep stop start end special max min per first last num cancellation cancel design syntax unexpected invalid illegal unknown expected input output prompt completion'.split(' '));
+/** A key is a secret only as one of these. */
+const KEY_OF = /^(?:api|access|private|secret|encryption|decryption|signing|master|account|auth|shared|deploy|storage|webhook|consumer|admin|root|license|subscription|ingest|ingestion|hmac|jwt|aes|rsa|ssh|pgp|gpg|openai|anthropic|azure|stripe|groq|gemini|mistral|openrouter)$/;
+/** Words behind the noun that say which one it is, not what it is. */
+const QUALIFIER = /^(?:value|prod|production|dev|development|staging|test|live|base|old|new|current|confirm|confirmation|primary|secondary|default|text|plain|plaintext|str|string|raw|base64|b64|pem|header)$/;
+/** Words in front that make it a question about the secret. */
+const QUESTION = /^(?:no|ask|prompt|skip|without|use|show|hide|require|requires|required|has|is|enable|disable|allow|forgot)$/;
+const HEADER = /^x-/i;
+const WORKING_DIRECTORY = /^(?:OLD)?PWD$/;
+const LONGEST_NAME = 200;
+const KNOWN_NAMES = 1000;
+/** The same few names come again and again. */
+const known = new Map();
+/** `githubAccessToken`, `GITHUB_ACCESS_TOKEN_2` → github, access, token. */
+function words(name) {
+    const spaced = name.replace(/([a-z\d])([A-Z])/g, '$1 $2').toLowerCase();
+    const parts = spaced.split(/[^a-z\d]+/).map(word => word.replace(/\d+$/, ''));
+    return parts.filter(part => part !== '');
+}
+export function secretKeyStrength(name) {
+    if (name.length > LONGEST_NAME || !HINT.test(name))
+        return undefined;
+    let strength = known.get(name);
+    if (strength === undefined) {
+        strength = judge(name) ?? 'none';
+        if (known.size >= KNOWN_NAMES)
+            known.clear();
+        known.set(copyOf(name), strength);
+    }
+    return strength === 'none' ? undefined : strength;
+}
+function judge(name) {
+    if (WORKING_DIRECTORY.test(name))
+        return undefined;
+    const parts = words(name);
+    while (parts.length > 1 && QUALIFIER.test(parts.at(-1) ?? ''))
+        parts.pop();
+    const noun = parts.at(-1) ?? '';
+    const before = parts.at(-2) ?? '';
+    if (parts.length > 1 && QUESTION.test(parts[0] ?? ''))
+        return undefined;
+    if (noun === 'pwd' || ALWAYS.test(noun))
+        return 'strong';
+    if (noun === 'key' || noun === 'keys')
+        return KEY_OF.test(before) ? 'strong' : undefined;
+    if (noun === 'signature')
+        return before === 'amz' || before === 'goog' ? 'strong' : undefined;
+    if (noun === 'token' && TOKEN_OF_TEXT.has(before))
+        return undefined;
+    if (GLUED_PASS.test(noun) || (noun === 'pass' && PASS_OF.test(before)))
+        return 'strong';
+    if (!OFTEN.has(noun))
+        return undefined;
+    return parts.length > 1 && HEADER.test(name) ? 'strong' : 'weak';
+}
+/** Whether the value under this key of an object is a secret: `password`, `apiKey`, `X-Auth-Token`; not `max_tokens`. */
+export function isSecretKey(name) {
+    return secretKeyStrength(name) !== undefined;
+}

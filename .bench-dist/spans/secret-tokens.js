@@ -1,0 +1,147 @@
+import { afterEscape, endOfMatch, isWordCharacter } from './secret-span.js';
+/** Keys that vendors made recognisable: what they begin with, and the least that has to follow. */
+const PREFIXED = [
+    ['sk-', '(?:proj|svcacct|service|admin|None|ant|or|lf|live|test|helicone)-(?=[\\w-]{0,80}\\d)[\\w-]{12,}'],
+    ['sk- csk- xai- pplx-', '[A-Za-z0-9]{20,}[\\w-]*'],
+    ['sk_ rk_', '(?:live|test|prod)_[A-Za-z0-9]{10,}'],
+    ['sk_', '[a-f0-9]{40,}'],
+    ['ghp_ gho_ ghu_ ghs_ ghr_', '[A-Za-z0-9_]{20,}'],
+    ['github_', 'pat_[A-Za-z0-9_]{20,}'],
+    [
+        'glpat- glptt- gldt- glrt- glrtr- glcbt- glft- glimt- glagent- gloas- glsoat- glffct-',
+        '[\\w-]{16,}(?:\\.[\\w-]+)*',
+    ],
+    ['xoxa- xoxb- xoxc- xoxd- xoxe- xoxo- xoxp- xoxr- xoxs- xwfp-', '[\\w%-]{10,}'],
+    ['xoxe.', 'xox[bp]-[\\w-]{10,}'],
+    ['xapp-', '\\d-[\\w-]{10,}'],
+    ['ya29.', '[\\w-]{20,}(?:\\.[\\w-]+)*'],
+    ['GOCSPX- nvapi- sq0atp- sq0csp- CFPAT- HRKU- figd_ hvs. hvb. hvr. fo1_', '[\\w-]{20,}'],
+    ['hf_ gsk_ r8_ fw_ nfp_ vcp_ vck_ jina_ sgp_ phx_ bkua_ glsa_ aio_', '[A-Za-z0-9]{20,}(?:_[A-Za-z0-9]+)?'],
+    ['npm_ ntn_', '[A-Za-z0-9]{30,}'],
+    ['secret_', '[A-Za-z0-9]{40,}'],
+    ['pypi-', 'AgE[\\w-]{20,}'],
+    ['dop_ doo_ dor_ tgp_ wandb_', 'v1_[\\w-]{20,}'],
+    ['pylf_', 'v\\d_[\\w-]{20,}'],
+    ['SG.', '[\\w-]{16,}\\.[\\w-]{16,}'],
+    ['whsec_ glc_ fm1r_ fm2_', '[A-Za-z0-9+/]{20,}={0,2}'],
+    ['shpat_ shpca_ shppa_ shpss_', '[a-fA-F0-9]{24,}'],
+    ['lin_', '(?:api|oauth)_[A-Za-z0-9]{20,}'],
+    ['tvly-', '(?:dev-|prod-)?[A-Za-z0-9-]{16,}'],
+    ['lsv2_', '(?:pt|sk)_[a-f0-9]{24,}(?:_[a-f0-9]+)?'],
+    ['e2b_ sbp_ sntryu_ rubygems_ fc- pul-', '[a-f0-9]{30,}'],
+    ['sntrys_ ops_', 'eyJ[\\w+/=-]{16,}'],
+    ['pcsk_ CCIPAT_', '\\w{20,}'],
+    ['dp.', '(?:pt|st|ct|sa|scim|audit)\\.(?:[\\w-]+\\.)?[\\w-]{16,}'],
+    ['AGE-', 'SECRET-KEY-1[A-Z0-9]{20,}'],
+    ['sb_', 'secret_[\\w-]{16,}'],
+    ['dckr_', '(?:pat|oat)_[\\w-]{16,}'],
+    ['pscale_', '(?:tkn|pw|oauth)_[\\w.-]{16,}'],
+    ['PMAK- NRAK-', '[A-Za-z0-9-]{20,}'],
+    ['re_', '[A-Za-z0-9]{6,}_[A-Za-z0-9]{16,}'],
+    ['dt0c01. dt0s01.', '[A-Z0-9]{20,}\\.[A-Z0-9]{40,}'],
+];
+/** A key is random; a name in the same form (`sk_test_environment`) is words. */
+const NOT_ONLY_WORDS = '(?=[a-z_.-]{0,80}[A-Z\\d])';
+const LONGEST_PREFIX_WORD = 8;
+function compile() {
+    const rests = new Map();
+    for (const [beginnings, rest] of PREFIXED) {
+        for (const beginning of beginnings.split(' '))
+            rests.set(beginning, [...(rests.get(beginning) ?? []), rest]);
+    }
+    const compiled = new Map();
+    for (const [beginning, alternatives] of rests) {
+        compiled.set(beginning, new RegExp(`${NOT_ONLY_WORDS}(?:${alternatives.join('|')})`, 'y'));
+    }
+    return compiled;
+}
+const REST_BY_BEGINNING = compile();
+function prefixedAt(text, start, separatorAt) {
+    const rest = REST_BY_BEGINNING.get(text.slice(start, separatorAt + 1));
+    if (rest === undefined)
+        return undefined;
+    const end = endOfMatch(rest, text, separatorAt + 1);
+    return end === -1 ? undefined : { start, end };
+}
+/** `ghp_…`, `sk-ant-…`, `SG.….…`: a known word, a separator, and enough of a token behind it. */
+export const PREFIXED_TOKENS = {
+    candidates: /[-_.](?=[\w.-]{12})/g,
+    spanAt(text, separatorAt) {
+        let start = separatorAt;
+        // One escape (`u001b`) can be glued on in front of the word.
+        const limit = Math.max(0, separatorAt - LONGEST_PREFIX_WORD - 5);
+        while (start > limit && isWordCharacter(text.charCodeAt(start - 1)))
+            start--;
+        if (start === separatorAt)
+            return undefined;
+        const found = prefixedAt(text, start, separatorAt);
+        if (found !== undefined)
+            return found;
+        const behindEscape = afterEscape(text, start);
+        return behindEscape === start ? undefined : prefixedAt(text, behindEscape, separatorAt);
+    },
+};
+const UNSEPARATED = [
+    /A(?:KIA|SIA|BIA|CCA)[A-Z0-9]{16}(?![A-Za-z0-9])/y,
+    /AIza[\w-]{30,}/y,
+    /AT[AC]TT3[\w=-]{30,}/y,
+    /ABSK[A-Za-z0-9+/]{60,}={0,2}/y,
+    // The second form is a token that the end of the window cut before its first dot.
+    /eyJ[\w-]{10,}(?:\.[\w-]*){1,4}|eyJ[\w-]{200,}$/y,
+    /dapi[a-f0-9]{32}(?:-\d+)?/y,
+    /SK[a-f0-9]{32}(?![A-Za-z0-9])/y,
+];
+const TELEGRAM = /:AA[\w-]{30,}/y;
+const PRIVATE_KEY_HEAD = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y;
+const PRIVATE_KEY_TAIL = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/;
+const LONGEST_PRIVATE_KEY = 16_384;
+/** `123456789:AA…`, with or without the `bot` of the API's addresses. */
+function telegramAt(text, colonAt) {
+    let start = colonAt;
+    while (start > 0 && colonAt - start < 12 && text.charCodeAt(start - 1) <= 57 && text.charCodeAt(start - 1) >= 48)
+        start--;
+    if (colonAt - start < 6)
+        return undefined;
+    const end = endOfMatch(TELEGRAM, text, colonAt);
+    return end === -1 ? undefined : { start, end };
+}
+/** A block without its END line was cut off: it reaches to the quote that holds it, else to the end of the text. */
+function privateKeyAt(text, start) {
+    const body = endOfMatch(PRIVATE_KEY_HEAD, text, start);
+    if (body === -1)
+        return undefined;
+    const tail = PRIVATE_KEY_TAIL.exec(text.slice(body, body + LONGEST_PRIVATE_KEY));
+    if (tail !== null)
+        return { start, end: body + tail.index + tail[0].length };
+    let end = text.indexOf('"', body);
+    if (end === -1)
+        end = text.length;
+    while (end > body && text.charCodeAt(end - 1) === 92)
+        end--;
+    return { start, end };
+}
+function unseparatedAt(text, start) {
+    // A dash counts too: it is a token's character, and `-eyJ-eyJ-…` must not be scanned to its end from every `eyJ`.
+    const glued = start > 0 && (isWordCharacter(text.charCodeAt(start - 1)) || '_-'.includes(text.charAt(start - 1)));
+    if (glued && !isEscapeEndingAt(text, start))
+        return undefined;
+    for (const pattern of UNSEPARATED) {
+        const end = endOfMatch(pattern, text, start);
+        if (end !== -1)
+            return { start, end };
+    }
+    return undefined;
+}
+function isEscapeEndingAt(text, at) {
+    return [1, 2, 3, 4, 5].some(length => afterEscape(text, at - length) === at);
+}
+/** Keys that are recognised without a separator: cloud access keys, JWTs, bot tokens, private key blocks. */
+export const UNSEPARATED_TOKENS = {
+    candidates: /A[KSBCT][ICAS][ATCK]|AIza|eyJ|dapi[\da-f]|SK[\da-f]{4}|:AA[\w-]|-----BEGIN/g,
+    spanAt(text, at) {
+        const first = text[at];
+        if (first === '-')
+            return privateKeyAt(text, at);
+        return first === ':' ? telegramAt(text, at) : unseparatedAt(text, at);
+    },
+};

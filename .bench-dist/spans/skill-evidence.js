@@ -1,0 +1,42 @@
+import { peek, textOf } from './foreign.js';
+const PATH_KEYS = ['path', 'file_path', 'target'];
+const NAME_KEYS = ['name', 'skill', 'skill_name'];
+const NAME = /^[A-Za-z0-9_-]{1,100}$/;
+const LONGEST_PATH = 4096;
+/** `…/skills/<category>/<name>/SKILL.md` → name; `…/skills/<name>/…` → name. `optional-skills` is no `skills` segment. */
+function nameInPath(path) {
+    if (path.length > LONGEST_PATH || !path.includes('skills'))
+        return undefined;
+    const segments = path.split(/[\\/]/);
+    const at = segments.lastIndexOf('skills');
+    if (at < 0)
+        return undefined;
+    const manifest = segments.lastIndexOf('SKILL.md');
+    const name = manifest > at + 1 ? segments[manifest - 1] : segments[at + 1];
+    return name !== undefined && NAME.test(name) ? name : undefined;
+}
+function fromSkillView(args) {
+    for (const key of NAME_KEYS) {
+        const given = textOf(peek(args, key))?.trim();
+        if (given === undefined)
+            continue;
+        const path = /[\\/]/.test(given) ? given : undefined;
+        const plain = given.slice(given.lastIndexOf(':') + 1).split(/[\\/]/)[0] ?? '';
+        const name = (path && nameInPath(path)) ?? plain;
+        return NAME.test(name) ? { name, source: 'skill_view', path } : undefined;
+    }
+    return undefined;
+}
+function fromPath(args) {
+    for (const key of PATH_KEYS) {
+        const path = textOf(peek(args, key));
+        const name = path === undefined ? undefined : nameInPath(path);
+        if (name !== undefined)
+            return { name, source: 'path_match', path };
+    }
+    return undefined;
+}
+/** Which skill a tool call loads, if any. */
+export function skillOf(payload) {
+    return (payload.tool_name === 'skill_view' ? fromSkillView(payload.args) : undefined) ?? fromPath(payload.args);
+}

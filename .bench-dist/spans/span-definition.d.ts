@@ -1,0 +1,72 @@
+import type { SpanKind } from '@opentelemetry/api';
+import type { HookMeta, HookName, SpanKindName } from '../contract/index.ts';
+import type { MetricKey, Names } from '../semconv/index.ts';
+import type { Capture, SafeText } from './capture.ts';
+import type { RecordFacts } from './per-record.ts';
+/** One hook as the definitions see it: the payload's fields are what the contract says, or anything at all. */
+export interface Fired<Payload> {
+    readonly hook: HookName;
+    readonly at: number;
+    readonly payload: Payload;
+    readonly correlation?: HookMeta['correlation'] | undefined;
+    readonly facts: RecordFacts;
+}
+/** Undefined values set no attribute, so a row needs no conditionals for absence. */
+export type SpanAttributes = Record<string, SafeText | number | boolean | readonly SafeText[] | undefined>;
+export interface SpanError {
+    /** Value of `error.type`. */
+    readonly type: SafeText;
+    /** The status description. */
+    readonly message?: SafeText | undefined;
+}
+export interface SpanEnd {
+    readonly attributes: SpanAttributes;
+    /** Present = status ERROR. */
+    readonly error?: SpanError | undefined;
+    /** Also write the error as a span event `exception`. */
+    readonly exception?: boolean;
+}
+/** What a row may ask about the span that it ends. */
+export interface OpenedSpan<Start> {
+    /** Epoch milliseconds. */
+    readonly startAt: number;
+    /** The payload that started it; undefined when its start was never seen. */
+    readonly start: Start | undefined;
+}
+export interface EndedSpan<Start> extends OpenedSpan<Start> {
+    /** Milliseconds; undefined when neither a start nor a duration is known. */
+    readonly durationMillis: number | undefined;
+}
+export interface MetricPoint {
+    readonly instrument: MetricKey;
+    readonly value: number;
+    /** Low-cardinality by construction: never an id, a path or a command. */
+    readonly labels: Readonly<Record<string, string>>;
+}
+/** Everything that is decided once, at construction, about how spans are drawn. */
+export interface Draw {
+    readonly names: Names;
+    readonly capture: Capture;
+    readonly spanNames: 'hermes' | 'semconv';
+    readonly agentName: SafeText | undefined;
+    readonly projectName: SafeText | undefined;
+    /** Write the turn's usage on the root too. */
+    readonly usageOnRoot: boolean;
+}
+/**
+ * How one kind of span comes out of hook records: eight pure members, none of which touches a span.
+ * `Start` and `End` are the payloads of its hooks.
+ */
+export interface SpanDefinition<Start = never, End = never> {
+    /** Our word for it: `{ns}.span.kind`. */
+    readonly kind: SpanKindName;
+    readonly spanKind: SpanKind;
+    /** Kinds to nest under, best first; the innermost open span of the first kind found in the own turn is the parent. */
+    readonly parents: readonly SpanKindName[];
+    /** Pairs an end with its start, inside the turn. From explicit ids only; undefined = this record draws nothing. */
+    key(payload: Start | End): string | undefined;
+    name(payload: Start | End, draw: Draw): SafeText;
+    start(fired: Fired<Start>, draw: Draw): SpanAttributes;
+    end(fired: Fired<End>, draw: Draw, opened: OpenedSpan<Start>): SpanEnd;
+    measure(fired: Fired<End>, draw: Draw, ended: EndedSpan<Start>): readonly MetricPoint[];
+}

@@ -1,0 +1,69 @@
+import { closeJson } from './bounded-json.js';
+import { peek, textOf } from './foreign.js';
+import { perRecord } from './per-record.js';
+const SAME_WORD = new Map([
+    ['success', 'completed'],
+    ['succeeded', 'completed'],
+    ['ok', 'completed'],
+    ['done', 'completed'],
+    ['complete', 'completed'],
+    ['failed', 'error'],
+    ['failure', 'error'],
+    ['timed_out', 'timeout'],
+    ['denied', 'blocked'],
+    ['rejected', 'blocked'],
+    ['canceled', 'cancelled'],
+]);
+/** Of these a result knows more than a host's bare `error` does. */
+const SPECIFIC = new Set(['blocked', 'timeout', 'cancelled']);
+/** Above this a result is not parsed: only its head is read. */
+const PARSE_LIMIT = 64 * 1024;
+const HEAD = 4 * 1024;
+const TELLING_KEYS = ['"status"', '"error"', '"timeout"', '"blocked"'];
+function statusWord(value) {
+    const word = textOf(value)?.trim().toLowerCase();
+    return word === undefined || word.length > 40 ? undefined : (SAME_WORD.get(word) ?? word);
+}
+function parse(text) {
+    // JSON.parse is the only way to know that text is JSON, and it answers by throwing.
+    try {
+        return JSON.parse(text);
+    }
+    catch {
+        return undefined;
+    }
+}
+/** A result as an object: itself, or JSON text that parses to one. Text that holds no telling key is not parsed. */
+function resultObject(result) {
+    if (typeof result !== 'string')
+        return result;
+    const head = result.length > PARSE_LIMIT ? result.slice(0, HEAD) : result;
+    if (head.trimStart()[0] !== '{' || !TELLING_KEYS.some(key => head.includes(key)))
+        return undefined;
+    return parse(head.length === result.length ? head : (closeJson(head, HEAD) ?? ''));
+}
+function isTold(error) {
+    return typeof error === 'string' ? error.trim() !== '' : Boolean(error);
+}
+function outcomeOfResult(object, status) {
+    if (status !== undefined)
+        return status;
+    if (isTold(peek(object, 'error')))
+        return 'error';
+    if (peek(object, 'timeout'))
+        return 'timeout';
+    return peek(object, 'blocked') ? 'blocked' : 'completed';
+}
+function read(fired) {
+    const { status, result } = fired.payload;
+    const told = statusWord(status);
+    if (told !== undefined && told !== 'error' && told !== 'completed')
+        return { outcome: told, resultError: undefined };
+    const object = resultObject(result);
+    const ownStatus = statusWord(peek(object, 'status'));
+    const isBareError = told === 'error' && !SPECIFIC.has(ownStatus ?? '');
+    const outcome = isBareError ? 'error' : outcomeOfResult(object, ownStatus);
+    return { outcome, resultError: outcome === 'error' ? peek(object, 'error') : undefined };
+}
+/** How a tool call ended: the hook's own word first, then what the result says. */
+export const toolOutcomeOf = perRecord('toolOutcome', read);

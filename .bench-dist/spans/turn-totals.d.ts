@@ -1,0 +1,33 @@
+import type { CapturedContent, SafeText } from './capture.ts';
+/** What a turn adds up to: the tracker folds records into it, the root's definition draws it. */
+export interface TurnTotals {
+    /** First user message and last answer. */
+    input: CapturedContent | undefined;
+    output: CapturedContent | undefined;
+    /** What the turn's model requests reported last. */
+    modelProvider: SafeText | undefined;
+    responseModel: SafeText | undefined;
+    lastErrorType: SafeText | undefined;
+    /** Distinct, capped while they grow. */
+    readonly tools: SafeText[];
+    readonly targets: SafeText[];
+    readonly commands: SafeText[];
+    readonly outcomes: SafeText[];
+    readonly skills: SafeText[];
+    toolCalls: number;
+    toolErrors: number;
+    apiCalls: number;
+    apiErrors: number;
+    retries: number;
+    tokensInput: number;
+    tokensOutput: number;
+    tokensCacheRead: number;
+    tokensCacheWrite: number;
+    tokensReasoning: number;
+    subagents: number;
+    /** Tokens of child agents, at any depth; apart from the turn's own. */
+    subagentTokens: number;
+    approvals: number;
+    approvalWaitMillis: number;
+}
+export declare function emptyTotals(): TurnTotals;

@@ -1,0 +1,28 @@
+export function emptyTotals() {
+    return {
+        input: undefined,
+        output: undefined,
+        modelProvider: undefined,
+        responseModel: undefined,
+        lastErrorType: undefined,
+        tools: [],
+        targets: [],
+        commands: [],
+        outcomes: [],
+        skills: [],
+        toolCalls: 0,
+        toolErrors: 0,
+        apiCalls: 0,
+        apiErrors: 0,
+        retries: 0,
+        tokensInput: 0,
+        tokensOutput: 0,
+        tokensCacheRead: 0,
+        tokensCacheWrite: 0,
+        tokensReasoning: 0,
+        subagents: 0,
+        subagentTokens: 0,
+        approvals: 0,
+        approvalWaitMillis: 0,
+    };
+}

@@ -1,0 +1,95 @@
+import { numberOf, peek } from './foreign.js';
+import { perRecord } from './per-record.js';
+/** Spellings in use; a dot descends. In each list the first that holds a number wins. */
+const SPELLINGS = {
+    prompt: ['prompt_tokens', 'promptTokens', 'promptTokenCount'],
+    input: ['input_tokens', 'inputTokens', 'input'],
+    output: ['output_tokens', 'completion_tokens', 'outputTokens', 'completionTokens', 'candidatesTokenCount', 'output'],
+    cacheReadOutside: [
+        'cache_read_tokens',
+        'cache_read_input_tokens',
+        'cacheReadTokens',
+        'cacheReadInputTokens',
+        'cacheRead',
+    ],
+    cacheReadInside: [
+        'prompt_tokens_details.cached_tokens',
+        'input_tokens_details.cached_tokens',
+        'promptTokensDetails.cachedTokens',
+        'inputTokensDetails.cachedTokens',
+        'input_token_details.cache_read',
+        'cached_tokens',
+        'cachedInputTokens',
+        'cachedContentTokenCount',
+    ],
+    cacheWrite: [
+        'cache_write_tokens',
+        'cache_creation_input_tokens',
+        'cache_creation_tokens',
+        'cacheWriteTokens',
+        'cacheCreationInputTokens',
+        'cacheWrite',
+        'input_token_details.cache_creation',
+    ],
+    reasoning: [
+        'reasoning_tokens',
+        'completion_tokens_details.reasoning_tokens',
+        'output_tokens_details.reasoning_tokens',
+        'completionTokensDetails.reasoningTokens',
+        'outputTokensDetails.reasoningTokens',
+        'output_token_details.reasoning',
+        'reasoningTokens',
+    ],
+    total: ['total_tokens', 'totalTokens', 'totalTokenCount', 'total'],
+};
+/** `a.b` → ['a', 'b'], split once: this is on the path of every model request. */
+const PATHS = Object.fromEntries(Object.entries(SPELLINGS).map(([bucket, names]) => [bucket, names.map(name => name.split('.'))]));
+function count(usage, bucket) {
+    for (const path of PATHS[bucket]) {
+        let value = usage;
+        for (const key of path)
+            value = peek(value, key);
+        const tokens = numberOf(value);
+        if (tokens !== undefined && tokens >= 0)
+            return Math.trunc(tokens);
+    }
+    return undefined;
+}
+/**
+ * Some hosts count the cache outside the input (Anthropic, Hermes' `input_tokens`), some inside (OpenAI). A total in
+ * the same payload settles it; else the spelling does, because each is used by one camp.
+ */
+function promptTokens(usage, output, cacheWrite) {
+    const prompt = count(usage, 'prompt');
+    if (prompt !== undefined)
+        return prompt;
+    const input = count(usage, 'input');
+    if (input === undefined)
+        return undefined;
+    const outside = (count(usage, 'cacheReadOutside') ?? 0) + cacheWrite;
+    const total = count(usage, 'total');
+    return outside === 0 || total === input + output ? input : input + outside;
+}
+/** Any spelling → canonical; undefined when nothing was reported or all of it is zero. */
+export function normaliseUsage(usage) {
+    if (typeof usage !== 'object' || usage === null)
+        return undefined;
+    const output = count(usage, 'output') ?? 0;
+    const cacheWrite = count(usage, 'cacheWrite') ?? 0;
+    const total = count(usage, 'total') ?? 0;
+    const prompt = promptTokens(usage, output, cacheWrite) ?? Math.max(0, total - output);
+    const cacheRead = count(usage, 'cacheReadOutside') ?? count(usage, 'cacheReadInside') ?? 0;
+    const reasoning = count(usage, 'reasoning') ?? 0;
+    if (prompt + output + cacheRead + cacheWrite + reasoning === 0)
+        return undefined;
+    return {
+        promptTokens: prompt,
+        outputTokens: output,
+        cacheReadTokens: cacheRead,
+        cacheWriteTokens: cacheWrite,
+        reasoningTokens: reasoning,
+        totalTokens: prompt + output,
+    };
+}
+/** The usage that a record reports, normalised once. */
+export const usageOf = perRecord('usage', fired => normaliseUsage(fired.payload.usage));

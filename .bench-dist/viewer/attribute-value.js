@@ -1,0 +1,57 @@
+/** Deeper values come from nobody honest, and reading them would end the stack. They are shown as an ellipsis. */
+const MAX_DEPTH = 64;
+export function isRecord(value) {
+    return typeof value === 'object' && value !== null && !Array.isArray(value);
+}
+/** A record without a prototype: `__proto__` and `constructor` are keys like any other in it. */
+function emptyRecord() {
+    return Object.create(null);
+}
+/** Reads a list of OTLP `{key, value}`; what is no such pair is left out. */
+export function readAttributes(pairs, depth = 0) {
+    const attributes = emptyRecord();
+    if (!Array.isArray(pairs))
+        return attributes;
+    for (const pair of pairs) {
+        if (isRecord(pair) && typeof pair['key'] === 'string')
+            attributes[pair['key']] = readAnyValue(pair['value'], depth);
+    }
+    return attributes;
+}
+/** Reads an OTLP `AnyValue` in its JSON form; an empty or unknown one is null. */
+function readAnyValue(value, depth = 0) {
+    if (!isRecord(value))
+        return null;
+    if (depth > MAX_DEPTH)
+        return '…';
+    if (typeof value['stringValue'] === 'string')
+        return value['stringValue'];
+    if (typeof value['boolValue'] === 'boolean')
+        return value['boolValue'];
+    if (value['intValue'] !== undefined)
+        return readInteger(value['intValue']);
+    if (value['doubleValue'] !== undefined)
+        return readDouble(value['doubleValue']);
+    if (typeof value['bytesValue'] === 'string')
+        return value['bytesValue'];
+    if (isRecord(value['arrayValue']))
+        return readArray(value['arrayValue']['values'], depth + 1);
+    if (isRecord(value['kvlistValue']))
+        return readAttributes(value['kvlistValue']['values'], depth + 1);
+    return null;
+}
+function readArray(values, depth) {
+    return Array.isArray(values) ? values.map(value => readAnyValue(value, depth)) : [];
+}
+function readInteger(value) {
+    const number = typeof value === 'string' && /^-?\d{1,20}$/.test(value) ? Number(value) : value;
+    if (typeof number !== 'number')
+        return null;
+    return Number.isSafeInteger(number) ? number : String(value);
+}
+/** JSON has no NaN and no Infinity: the protobuf mapping writes them as words. */
+function readDouble(value) {
+    if (typeof value === 'number')
+        return value;
+    return typeof value === 'string' && value.trim() !== '' ? Number(value) : null;
+}

@@ -1,0 +1,26 @@
+/** Longest text that is looked at: what is shown is one line, and the patterns below must not walk megabytes. */
+const MAX_CHARS = 2_000;
+/** Whole ANSI sequences go, payload included (a title, a hyperlink), so that no residue of them is read as text. */
+const ANSI = 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this takes out
+/(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]/g;
+/**
+ * Control characters, format characters (bidi overrides, zero-width ones), surrogates without a partner, code points
+ * that XML forbids, and the selectors that make terminals disagree about a character's width.
+ */
+const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Noncharacter_Code_Point}\p{Variation_Selector}]/gu;
+/** More marks than a script needs pile up over the neighbouring lines. */
+const PILED_MARKS = /(\p{M}{4})\p{M}+/gu;
+/**
+ * Text out of a trace as it may be shown: one line, without anything that moves a cursor, sets a colour, changes the
+ * direction of writing or hides. Everything that a terminal or a picture shows of a trace passes through here.
+ */
+export function displayText(text) {
+    return text
+        .slice(0, MAX_CHARS)
+        .replace(ANSI, '')
+        .replace(/\s+/g, ' ')
+        .replace(UNPRINTABLE, '')
+        .replace(PILED_MARKS, '$1')
+        .trim();
+}

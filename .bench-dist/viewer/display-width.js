@@ -1,0 +1,70 @@
+/**
+ * How many terminal cells a text takes. The usual `wcwidth` reading: combining marks and format characters none, East
+ * Asian wide characters and emoji two, everything else one.
+ */
+const ASCII = /^[\x20-\x7e]*$/;
+const ZERO = /^[\p{Mn}\p{Me}\p{Cf}\p{Emoji_Modifier}]$/u;
+const EMOJI = /^\p{Emoji_Presentation}$/u;
+/** First and last code point of the wide blocks; emoji are found by their property. */
+const WIDE = [
+    [0x1100, 0x115f],
+    [0x2329, 0x232a],
+    [0x2e80, 0x303e],
+    [0x3041, 0x4dbf],
+    [0x4e00, 0xa4cf],
+    [0xa960, 0xa97f],
+    [0xac00, 0xd7a3],
+    [0xf900, 0xfaff],
+    [0xfe10, 0xfe19],
+    [0xfe30, 0xfe6f],
+    [0xff00, 0xff60],
+    [0xffe0, 0xffe6],
+    [0x16fe0, 0x18dff],
+    [0x1b000, 0x1b2ff],
+    [0x20000, 0x3fffd],
+];
+function isWide(codePoint) {
+    return WIDE.some(([first, last]) => codePoint >= first && codePoint <= last);
+}
+/** Two regional indicators make one flag of two cells, so each counts as one. */
+function isRegionalIndicator(codePoint) {
+    return codePoint >= 0x1f1e6 && codePoint <= 0x1f1ff;
+}
+function characterWidth(character) {
+    const codePoint = character.codePointAt(0) ?? 0;
+    if (codePoint < 0x300)
+        return 1;
+    if (ZERO.test(character))
+        return 0;
+    if (isRegionalIndicator(codePoint))
+        return 1;
+    return isWide(codePoint) || EMOJI.test(character) ? 2 : 1;
+}
+export function displayWidth(text) {
+    if (ASCII.test(text))
+        return text.length;
+    let width = 0;
+    for (const character of text)
+        width += characterWidth(character);
+    return width;
+}
+/** At most `width` cells of the text; the last of them an ellipsis when something was cut. */
+export function clipToWidth(text, width) {
+    if (displayWidth(text) <= width)
+        return text;
+    let clipped = '';
+    let used = 0;
+    for (const character of text) {
+        used += characterWidth(character);
+        if (used > width - 1)
+            break;
+        clipped += character;
+    }
+    return width < 1 ? '' : `${clipped.trimEnd()}…`;
+}
+export function padEndToWidth(text, width) {
+    return text + ' '.repeat(Math.max(0, width - displayWidth(text)));
+}
+export function padStartToWidth(text, width) {
+    return ' '.repeat(Math.max(0, width - displayWidth(text))) + text;
+}

@@ -1,0 +1,39 @@
+/** `412 ms`, `2.3 s`, `4 m 05 s`, `1 h 02 m`, `3 d 04 h`: at most two units, for reading and not for computing. */
+export function humanDuration(millis) {
+    if (!Number.isFinite(millis))
+        return '?';
+    if (millis < 0)
+        return `-${humanDuration(-millis)}`;
+    if (millis < 9.95)
+        return `${trimZero(millis.toFixed(1))} ms`;
+    if (millis < 999.5)
+        return `${Math.round(millis)} ms`;
+    if (millis < 59_950)
+        return `${(millis / 1000).toFixed(1)} s`;
+    const seconds = Math.round(millis / 1000);
+    if (seconds < 3_600)
+        return twoUnits(seconds, 60, 'm', 's');
+    const minutes = Math.round(seconds / 60);
+    if (minutes < 1_440)
+        return twoUnits(minutes, 60, 'h', 'm');
+    return twoUnits(Math.round(minutes / 60), 24, 'd', 'h');
+}
+function twoUnits(amount, perUnit, unit, rest) {
+    return `${Math.floor(amount / perUnit)} ${unit} ${String(amount % perUnit).padStart(2, '0')} ${rest}`;
+}
+function trimZero(figure) {
+    return figure.endsWith('.0') ? figure.slice(0, -2) : figure;
+}
+/** `1 840`: thousands set apart by spaces. */
+export function humanCount(count) {
+    return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ' ');
+}
+/** `1 span`, `14 spans`. */
+export function countOf(count, noun) {
+    return `${humanCount(count)} ${noun}${count === 1 ? '' : 's'}`;
+}
+/** `2026-11-21 10:15:00 UTC`; empty for what is no instant. */
+export function humanInstant(at) {
+    const date = new Date(at);
+    return Number.isNaN(date.getTime()) ? '' : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`;
+}

@@ -1,0 +1,52 @@
+import { displayText } from './display-text.js';
+import { segment } from './segments.js';
+/** How one word of an outcome is meant. What is not listed is neither good nor bad. */
+const WORDS = new Map([
+    ...toned('ok', ['completed', 'ok', 'success', 'done', 'once', 'session', 'always', 'smart_approve']),
+    ...toned('error', ['failed', 'failure', 'error', 'errored', 'crashed']),
+    ...toned('warn', [
+        'blocked',
+        'cancelled',
+        'canceled',
+        'timeout',
+        'timed_out',
+        'timed out',
+        'interrupted',
+        'incomplete',
+    ]),
+    ...toned('warn', ['deny', 'denied', 'length', 'max_tokens', 'content_filter', 'refusal', 'reset']),
+]);
+function toned(tone, words) {
+    return words.map(word => [word, tone]);
+}
+/** How a span went, in the word that its kind has for it; undefined where there is nothing to say. */
+export function outcomeOf(kind, attributes) {
+    const word = OUTCOMES[kind](attributes);
+    if (attributes.span.status === 'error')
+        return segment('error', errorText(attributes, word));
+    return word === '' ? undefined : segment(WORDS.get(word.toLowerCase()) ?? 'dim', word);
+}
+const OUTCOMES = {
+    session: attributes => attributes.text('.turn.final_status'),
+    llm: () => '',
+    api: finishReason,
+    tool: attributes => attributes.text('.tool.outcome'),
+    subagent: attributes => attributes.text('.subagent.status'),
+    approval: attributes => attributes.isTrue('.approval.timed_out') ? 'timed out' : attributes.text('.approval.choice'),
+    skill: attributes => attributes.text('.skill.result_status'),
+    auxiliary: finishReason,
+    other: () => '',
+};
+function finishReason(attributes) {
+    const reason = attributes.text('gen_ai.response.finish_reason', 'llm.finish_reason');
+    return reason === '' ? attributes.first('gen_ai.response.finish_reasons') : reason;
+}
+/** `429 RateLimitError`, `error FileNotFoundError`, `failed`: the word or code first, then the type. */
+function errorText(attributes, word) {
+    const code = attributes.text('http.response.status_code', 'gen_ai.response.status_code');
+    const type = attributes.text('error.type');
+    const parts = [code || word, type].filter(part => part !== '' && part !== '_OTHER');
+    if (parts.length > 0)
+        return [...new Set(parts)].join(' ');
+    return displayText(attributes.span.statusMessage ?? '') || 'error';
+}

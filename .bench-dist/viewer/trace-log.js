@@ -1,0 +1,86 @@
+import { readdir, stat } from 'node:fs/promises';
+import { join } from 'node:path';
+import { readTraceFile } from './stored-span.js';
+import { buildForest } from './trace-forest.js';
+/** The segments of a trace log, oldest first; none when there is no such directory. */
+export async function listSegments(directory) {
+    const names = await readdir(directory).catch(noDirectory);
+    const segments = names.filter(name => name.endsWith('.jsonl')).map(name => join(directory, name));
+    const dated = await Promise.all(segments.map(async (path) => ({ path, at: await modifiedAt(path) })));
+    return dated.sort((a, b) => a.at - b.at || a.path.localeCompare(b.path, 'en')).map(({ path }) => path);
+}
+function noDirectory(error) {
+    if (error.code === 'ENOENT' || error.code === 'ENOTDIR')
+        return [];
+    throw error;
+}
+/** A segment may be rotated away while we look. */
+async function modifiedAt(path) {
+    const found = await stat(path).catch(() => undefined);
+    return found?.mtimeMs ?? 0;
+}
+export function isOfSession(span, sessionId) {
+    const { attributes } = span;
+    if (attributes['session.id'] === sessionId || attributes['gen_ai.conversation.id'] === sessionId)
+        return true;
+    return Object.keys(attributes).some(name => name.endsWith('.session.id') && attributes[name] === sessionId);
+}
+/**
+ * Reads the traces that a query asks for. The files are read twice, because which traces are the newest is known only
+ * at the end, and a log of hundreds of megabytes must not be held in memory to find five of them.
+ *
+ * @throws the error of the file system when a file cannot be read
+ */
+export async function selectTraces(paths, query) {
+    const notes = new Map();
+    let unreadableCount = 0;
+    let firstUnreadable;
+    for (const path of paths) {
+        for await (const entry of readTraceFile(path)) {
+            if ('spans' in entry)
+                noteSpans(entry.spans, notes, query.sessionId);
+            else {
+                unreadableCount += 1;
+                firstUnreadable ??= { path, ...entry };
+            }
+        }
+    }
+    const trees = buildForest(await readTraces(paths, newest(notes, query.last)));
+    return { trees, traceCount: notes.size, unreadableCount, firstUnreadable };
+}
+function noteSpans(spans, notes, sessionId) {
+    for (const span of spans) {
+        const isWanted = sessionId === undefined || isOfSession(span, sessionId);
+        const note = notes.get(span.traceId);
+        if (note === undefined)
+            notes.set(span.traceId, { startAt: span.startAt, isWanted });
+        else {
+            note.startAt = Math.min(note.startAt, span.startAt);
+            note.isWanted ||= isWanted;
+        }
+    }
+}
+function newest(notes, last) {
+    const wanted = [...notes].filter(([, note]) => note.isWanted).sort(([, a], [, b]) => b.startAt - a.startAt);
+    return new Set(wanted.slice(0, last).map(([traceId]) => traceId));
+}
+async function readTraces(paths, traceIds) {
+    const spans = [];
+    const mayHold = lineFilter(traceIds);
+    for (const path of traceIds.size === 0 ? [] : paths) {
+        for await (const entry of readTraceFile(path, mayHold)) {
+            if ('spans' in entry)
+                for (const span of entry.spans)
+                    if (traceIds.has(span.traceId))
+                        spans.push(span);
+        }
+    }
+    return spans;
+}
+/** Looking for a few ids is many times faster than parsing. Ids that JSON may spell in two ways cannot be looked for. */
+function lineFilter(traceIds) {
+    const ids = [...traceIds];
+    if (ids.length > 20 || !ids.every(id => /^[0-9a-z]+$/i.test(id)))
+        return () => true;
+    return line => ids.some(id => line.includes(id));
+}

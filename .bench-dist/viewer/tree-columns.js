@@ -1,0 +1,66 @@
+import { displayWidth } from './display-width.js';
+import { humanDuration } from './human-figures.js';
+import { segmentsWidth } from './segments.js';
+import { endingOf, inputText, outputText, titleOf } from './tree-rows.js';
+export const GAP = '  ';
+export const ARROW = ' → ';
+const CELLS_PER_LEVEL = 3;
+/** Blank cells left of everything but the header's dot. */
+export const MARGIN = 2;
+const BAR_FROM_WIDTH = 100;
+const LEAST_BAR = 16;
+const MOST_BAR = 40;
+const BAR_SHARE = 0.24;
+const LEAST_TITLE = 26;
+const MOST_ENDING = 34;
+/** Marks are rare: where room is short, a line with several of them must not take the names' room on all lines. */
+const TIGHT_ENDING = { share: 0.23, least: 18 };
+/** A hint may use room that is there, but not push the figures out of sight of the names. */
+const MOST_TITLE = 72;
+/** Fits the columns into `width`: what matters least goes first, the names keep room to be read. */
+export function planColumns(rows, width) {
+    const levels = Math.max(2, Math.floor(width / 8));
+    const { names, titles, ...wanted } = widest(rows, levels);
+    const room = (plan) => width - MARGIN - besides(plan);
+    const ample = { ...wanted, bar: width >= BAR_FROM_WIDTH ? LEAST_BAR : 0 };
+    const tightEnding = Math.max(TIGHT_ENDING.least, Math.floor(width * TIGHT_ENDING.share));
+    const full = room(ample) >= names ? ample : { ...ample, ending: Math.min(ample.ending, tightEnding) };
+    const withoutTokens = { ...full, input: 0, output: 0 };
+    const plans = [
+        full,
+        withoutTokens,
+        { ...withoutTokens, ending: Math.min(full.ending, 14) },
+        { ...withoutTokens, ending: 0 },
+    ];
+    const plan = plans.find(each => room(each) >= LEAST_TITLE) ?? { ...withoutTokens, ending: 0, duration: 0 };
+    const bar = barWidth(plan.bar, room(plan) + plan.bar, names, titles, width);
+    return { ...plan, bar, levels, title: Math.min(Math.max(titles, LEAST_TITLE), room(plan) + plan.bar - bar) };
+}
+/** Names come before bars, bars before hints, and what hints leave goes to the bars. */
+function barWidth(least, room, names, titles, width) {
+    if (least === 0)
+        return 0;
+    const fair = Math.min(Math.round(width * BAR_SHARE), room - names);
+    return Math.min(MOST_BAR, Math.max(least, fair, room - Math.max(titles, LEAST_TITLE)));
+}
+function widest(rows, levels) {
+    const widths = { names: 0, titles: 0, duration: 0, input: 0, output: 0, ending: 0 };
+    for (const row of rows) {
+        const branches = Math.min(row.step.depth, levels + 2) * CELLS_PER_LEVEL;
+        const title = titleOf(row);
+        const name = row.facts.hint === '' ? title : title.slice(0, -1);
+        widths.names = Math.max(widths.names, Math.min(MOST_TITLE, branches + segmentsWidth(name)));
+        widths.titles = Math.max(widths.titles, Math.min(MOST_TITLE, branches + segmentsWidth(title)));
+        widths.duration = Math.max(widths.duration, displayWidth(humanDuration(row.facts.durationMillis)));
+        widths.input = Math.max(widths.input, displayWidth(inputText(row.facts.tokens)));
+        widths.output = Math.max(widths.output, displayWidth(outputText(row.facts.tokens)));
+        widths.ending = Math.max(widths.ending, Math.min(MOST_ENDING, segmentsWidth(endingOf(row))));
+    }
+    return widths;
+}
+/** Everything right of the title, gaps included. */
+function besides(columns) {
+    const tokens = columns.input === 0 ? 0 : columns.input + ARROW.length + columns.output;
+    const used = [columns.bar, columns.duration, tokens, columns.ending].filter(cells => cells > 0);
+    return used.reduce((sum, cells) => sum + cells + GAP.length, 0);
+}

@@ -1,0 +1,54 @@
+import { summarize } from './trace-summary.js';
+import { walkTree } from './tree-walk.js';
+/** Valid in JSON and harmless to a program, but a terminal would act on them or write backwards. */
+const UNSAFE = /[\p{Cf}\x7f-\x9f\u2028\u2029]/gu;
+/**
+ * One trace as a line of JSON for programs. The spans come as a list in the order of the tree, each with its depth:
+ * nested objects of a deep trace would be more than JSON readers bear.
+ */
+export function treeJson(tree) {
+    const summary = summarize(tree);
+    const trace = {
+        trace_id: tree.traceId,
+        session_id: summary.sessionId,
+        agent: summary.agent,
+        start: instant(tree.startAt),
+        duration_ms: summary.durationMillis,
+        outcome: summary.outcome?.text,
+        tokens: summary.tokens,
+        span_count: summary.spanCount,
+        error_count: summary.errorCount,
+        spans: Array.from(walkTree(tree), spanJson),
+    };
+    return JSON.stringify(trace).replace(UNSAFE, escapeUnits);
+}
+function spanJson({ node, depth }) {
+    const { span, orphan } = node;
+    return {
+        depth,
+        span_id: span.spanId,
+        parent_span_id: span.parentSpanId,
+        ...(orphan && { parent_missing: true }),
+        name: span.name,
+        kind: span.kind,
+        start: instant(span.startAt),
+        duration_ms: span.endAt - span.startAt,
+        status: span.status,
+        status_message: span.statusMessage,
+        attributes: span.attributes,
+        events: span.events.map(({ at, ...event }) => ({ ...event, at: instant(at) })),
+        links: span.links.map(link => ({ trace_id: link.traceId, span_id: link.spanId, attributes: link.attributes })),
+        resource: span.resource,
+        scope: span.scope,
+    };
+}
+function instant(at) {
+    const date = new Date(at);
+    return Number.isNaN(date.getTime()) ? undefined : date.toISOString();
+}
+/** `\u202e`, and two of them where a character takes two units. */
+function escapeUnits(character) {
+    return Array.from({ length: character.length }, (_, index) => {
+        return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`;
+    }).join('');
+}

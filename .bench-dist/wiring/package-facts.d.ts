@@ -1,0 +1,2 @@
+export declare const PACKAGE_NAME: string;
+export declare const PACKAGE_VERSION: string;

@@ -1,0 +1,55 @@
+import type { MeterProvider, TracerProvider } from '@opentelemetry/api';
+import type { UserConfig } from '../config/types.ts';
+import type { HookHandler, HookMeta, HookName, HookPayloads, HookResult } from '../contract/index.ts';
+import type { BackendStats } from '../pipeline/index.ts';
+/** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
+export interface PluginOptions extends UserConfig {
+    /** The agent product: `hermes`, `pi`, … Names the service, and is the host of records that name none. */
+    readonly host?: string;
+    /** Record through a provider of yours. Then nothing of ours is exported by us. */
+    readonly tracerProvider?: TracerProvider;
+    readonly meterProvider?: MeterProvider;
+}
+export interface PluginStats {
+    /** Hook records received, by what became of them. */
+    readonly hooks: Readonly<Record<HookResult, number>>;
+    readonly spansOpen: number;
+    readonly turnsOpen: number;
+    /** Per backend: spans delivered, dropped, queued. The local trace file is one of them. */
+    readonly backends: readonly BackendStats[];
+    /** Where the traces of this process are, when the local log is on. */
+    readonly traceFile?: string;
+}
+/** Ids of the turn or tool whose context is wanted, as the hooks spell them. */
+export interface TraceparentIds {
+    /** Where several hosts share the plugin. */
+    readonly host?: string;
+    readonly session_id?: string;
+    readonly turn_id?: string;
+    readonly tool_call_id?: string;
+}
+/** A running plugin. No method of it throws, and no promise of it rejects. */
+export interface Plugin {
+    /**
+     * Takes one hook. Returns nothing; only the end of a session gives a promise, which resolves when everything is flushed
+     * or after `force_flush_wait_ms`, for hosts that want to wait.
+     *
+     * @example plugin.on('pre_tool_call', { session_id: 's1', tool_name: 'terminal', args: { command: 'ls' } })
+     */
+    on<Name extends HookName>(hook: Name, payload: HookPayloads[Name], meta?: HookMeta): Promise<void> | undefined;
+    on(hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined;
+    /** The same, a function a hook, ready to hand to a host. */
+    readonly handlers: {
+        readonly [Name in HookName]: HookHandler;
+    };
+    /** Resolves when what was recorded until now is sent, or after `force_flush_wait_ms`. */
+    flush(): Promise<void>;
+    /** Ends what is open (marked `shutdown`), flushes, closes; within `force_flush_wait_ms`. Idempotent. */
+    shutdown(): Promise<void>;
+    /**
+     * W3C `traceparent` of exactly the turn or tool that is named, to hand to a child process or a tool server; undefined
+     * when it is not open.
+     */
+    traceparent(ids: TraceparentIds): string | undefined;
+    stats(): PluginStats;
+}

@@ -1,0 +1,114 @@
+import { stateDirectory } from '../config/paths.js';
+import { DELEGATING_TOOLS } from '../contract/index.js';
+import { parseTraceparent } from '../core/traceparent.js';
+import { resolveNames } from '../semconv/index.js';
+import { createCapture } from '../spans/content.js';
+import { checkPattern } from '../spans/redact-patterns.js';
+import { createRedactor } from '../spans/redaction.js';
+import { PACKAGE_VERSION } from './package-facts.js';
+/** Indexed messages take several attributes each; the SDK's own limit of 128 would eat later ones in silence. */
+const ATTRIBUTE_COUNT_LIMIT = 1024;
+function ownPatterns(config, warn) {
+    return config.redact_patterns.flatMap((source, index) => {
+        const checked = checkPattern(source);
+        if (checked.ok)
+            return [checked.pattern];
+        // The pattern itself may be somebody's secret: its place is enough to find it.
+        warn(`config: redact_patterns[${index}] is left out: ${checked.reason}`);
+        return [];
+    });
+}
+/** How spans are drawn: the part of the configuration that the definitions see. */
+export function drawOf(config, warn) {
+    const redact = createRedactor({ enabled: config.redact, patterns: ownPatterns(config, warn) });
+    const policy = createCapture({
+        mode: config.content_capture,
+        previewMaxChars: config.preview_max_chars,
+        categoryMaxChars: {
+            tool_input: config.tool_input_preview_max_chars,
+            tool_output: config.tool_output_preview_max_chars,
+            llm_input: config.llm_input_preview_max_chars,
+            llm_output: config.llm_output_preview_max_chars,
+        },
+        contentMaxChars: config.content_max_chars,
+        conversationHistory: config.capture_conversation_history,
+        conversationHistoryMaxChars: config.conversation_history_max_chars,
+        senderId: config.capture_sender_id,
+        redact,
+    });
+    const capture = {
+        mode: policy.mode,
+        conversationHistory: policy.conversationHistory,
+        senderId: policy.senderId,
+        id: value => policy.id(value),
+        content: (value, category) => policy.content(value, category),
+        snippet: value => policy.snippet(value),
+        errorText: value => policy.errorText(value),
+        history: messages => policy.history(messages),
+        json: (value, maxChars) => policy.json(value, maxChars),
+    };
+    return {
+        names: resolveNames(config.namespace, config.conventions),
+        capture,
+        spanNames: config.span_names,
+        agentName: capture.id(config.agent_name),
+        projectName: capture.id(config.project_name),
+        usageOnRoot: config.usage_on_root,
+    };
+}
+export function coreConfigOf(config, env) {
+    const delegating = [...DELEGATING_TOOLS, ...config.delegating_tools];
+    return {
+        namespace: config.namespace,
+        statusOk: config.span_status_ok,
+        traceScope: config.trace_scope,
+        delegation: config.delegation,
+        delegatingTools: new Set(delegating.map(name => name.toLowerCase())),
+        skillSpans: config.skill_spans,
+        emitGenAiMetrics: config.emit_genai_metrics,
+        metricsLabelLimit: config.metrics_label_limit,
+        rootSpanTtlMillis: config.root_span_ttl_ms,
+        flushOnSessionEnd: config.force_flush_on_session_end,
+        flushWaitMillis: config.force_flush_wait_ms,
+        remoteParent: parseTraceparent(env['TRACEPARENT']),
+    };
+}
+function backendSettings({ exact_endpoint, timeout_ms, logs: _logs, ...backend }) {
+    return {
+        ...backend,
+        ...(exact_endpoint === undefined ? {} : { exactEndpoint: exact_endpoint }),
+        ...(timeout_ms === undefined ? {} : { timeoutMillis: timeout_ms }),
+    };
+}
+export function pipelineSettings(config, env, home) {
+    const { project_name: projectName, prometheus, sample_rate: ratio } = config;
+    return {
+        serviceName: config.service_name,
+        ...(projectName === undefined ? {} : { projectName }),
+        resourceAttributes: config.resource_attributes,
+        globalTags: config.global_tags,
+        version: PACKAGE_VERSION,
+        backends: config.backends.map(backendSettings),
+        ...(config.local_log
+            ? {
+                localLog: {
+                    directory: stateDirectory(env, home),
+                    maxBytes: config.local_log_max_bytes,
+                    maxAgeHours: config.local_log_max_age_hours,
+                },
+            }
+            : {}),
+        sampler: ratio === undefined ? { type: 'always_on' } : { type: 'ratio', ratio },
+        attributeCountLimit: ATTRIBUTE_COUNT_LIMIT,
+        batch: {
+            maxQueueSize: config.span_batch_max_queue_size,
+            scheduleDelayMillis: config.span_batch_schedule_delay_ms,
+            maxExportBatchSize: config.span_batch_max_export_batch_size,
+            exportTimeoutMillis: config.span_batch_export_timeout_ms,
+        },
+        metricsIntervalMillis: config.metrics_interval_ms,
+        ...(prometheus === undefined ? {} : { prometheus }),
+        deterministicIds: config.deterministic_ids,
+        flushWaitMillis: config.force_flush_wait_ms,
+    };
+}

@@ -1,0 +1,102 @@
+import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
+import { INSTRUMENTS } from '/work/main/.bench-dist/core/instrument-table.js'
+import { createPlugin } from '/work/main/.bench-dist/index.js'
+import { METRIC } from '/work/main/.bench-dist/semconv/metrics.js'
+import { HOOK_PLAN } from '/work/main/.bench-dist/spans/index.js'
+import { drawOf } from '/work/main/.bench-dist/wiring/settings.js'
+import { resolveConfig } from '/work/main/.bench-dist/config/resolve.js'
+import { median } from '/work/main/bench/figures.mjs'
+import { sdk } from '/work/main/bench/providers.mjs'
+import { turnRecords } from '/work/main/bench/turn.mjs'
+
+const TURNS = 1500
+const ROUNDS = 11
+const AT = 1_795_256_100_000
+
+/** What one turn comes to: its spans as the SDK was given them, and its points. */
+function recordedTurn() {
+  const spans = []
+  const { tracerProvider, meterProvider } = sdk(span => spans.push(span))
+  const plugin = createPlugin({ host: 'bench', tracerProvider, meterProvider })
+  const records = turnRecords('s', 't', AT)
+  for (const { hook, payload, meta } of records) plugin.on(hook, payload, meta)
+  const draw = drawOf(resolveConfig({ env: {}, home: '/nonexistent' }).config, () => {})
+  const ends = records.filter(({ hook }) => HOOK_PLAN[hook].phase === 'end' && hook !== 'on_session_end')
+  const points = ends.flatMap(({ hook, payload, meta }) =>
+    HOOK_PLAN[hook].definition.measure({ hook, payload, at: meta.at, facts: {} }, draw, { startAt: meta.at - 100, start: payload, durationMillis: 100 }),
+  )
+  points.push({ instrument: 'sessions', value: 1, labels: { kind: 'session', final_status: 'completed' } })
+  points.push({ instrument: 'turnDuration', value: 14.6, labels: { kind: 'session', final_status: 'completed' } })
+  points.push({ instrument: 'genAiInvokeAgentDuration', value: 14.6, labels: { 'gen_ai.agent.name': 'bench' } })
+  return { spans, points, records }
+}
+
+const timeOf = hr => hr[0] * 1000 + hr[1] / 1e6
+
+/** The bare SDK doing the same: the same spans with the same attributes, the same points. */
+function bare({ spans, points }) {
+  const { tracerProvider, meterProvider } = sdk()
+  const tracer = tracerProvider.getTracer('bare')
+  const meter = meterProvider.getMeter('bare')
+  const instruments = {}
+  for (const [key, row] of Object.entries(INSTRUMENTS)) {
+    const options = { unit: row.unit, description: row.description, advice: { explicitBucketBoundaries: row.buckets } }
+    if (row.kind === 'histogram') instruments[key] = meter.createHistogram(METRIC[key], options)
+    else if (row.kind === 'counter') instruments[key] = meter.createCounter(METRIC[key], options)
+  }
+  const plan = spans
+    .map(span => ({ span, startAt: timeOf(span.startTime), endAt: timeOf(span.endTime), status: span.status, parent: span.parentSpanContext?.spanId }))
+    .sort((a, b) => a.startAt - b.startAt)
+  return () => {
+    const open = new Map()
+    for (const { span, startAt, parent } of plan) {
+      const context = parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, open.get(parent))
+      open.set(span.spanContext().spanId, tracer.startSpan(span.name, { kind: span.kind, startTime: startAt, attributes: span.attributes }, context))
+    }
+    for (const { span, endAt } of plan) {
+      const started = open.get(span.spanContext().spanId)
+      started.setStatus({ code: SpanStatusCode.OK })
+      started.end(endAt)
+    }
+    for (const { instrument, value, labels } of points) {
+      const target = instruments[instrument]
+      if (target.record) target.record(value, labels)
+      else target.add(value, labels)
+    }
+  }
+}
+
+function ours() {
+  const { tracerProvider, meterProvider } = sdk()
+  const plugin = createPlugin({ host: 'bench', tracerProvider, meterProvider })
+  return (session, turn) => {
+    for (const { hook, payload, meta } of turnRecords(session, turn, AT)) plugin.on(hook, payload, meta)
+  }
+}
+
+function micros(run) { const s=process.cpuUsage(); for (let n=0;n<TURNS;n++) run('s'+n,'t'+n); const u=process.cpuUsage(s); return (u.user+u.system)/TURNS }
+
+/** Building the records is no cost of ours: it is measured apart and taken off. */
+function building(session, turn) {
+  turnRecords(session, turn, AT)
+}
+
+export function turnCost() {
+  const turn = recordedTurn()
+  const runBare = bare(turn)
+  const runOurs = ours()
+  const rounds = []
+  for (let round = -2; round < ROUNDS; round++) {
+    const built = micros(building)
+    const figures = { bare: micros(runBare), ours: micros(runOurs) - built }
+    if (round >= 0) rounds.push(figures)
+  }
+  return {
+    spans: turn.spans.length,
+    hooks: turn.records.length,
+    points: turn.points.length,
+    bareMicros: median(rounds.map(({ bare }) => bare)),
+    oursMicros: median(rounds.map(({ ours }) => ours)),
+    ratio: median(rounds.map(({ bare, ours }) => ours / bare)),
+  }
+}

@@ -1,0 +1,30 @@
+// Writes everything in the repository that is made from the code: npm run docs
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { argv } from 'node:process'
+import { pathToFileURL } from 'node:url'
+import { INSTRUMENTS } from '../dist/core/instrument-table.js'
+import { METRIC } from '../dist/semconv/index.js'
+import { configurationDoc } from './configuration-doc.mjs'
+import { dashboardText } from './dashboard.mjs'
+import { hooksDoc } from './hooks-doc.mjs'
+import { metricsDoc } from './metrics-doc.mjs'
+import { spansDoc } from './spans-doc.mjs'
+import { picture } from './write-picture.mjs'
+
+/** Path from the top of the repository → what makes its text. */
+export const GENERATED = new Map([
+  ['docs/configuration.md', configurationDoc],
+  ['docs/hooks.md', hooksDoc],
+  ['docs/spans.md', spansDoc],
+  ['docs/metrics.md', metricsDoc],
+  ['docs/images/trace-tree.svg', picture],
+  ['observability/grafana/dashboards/hookspan.json', () => dashboardText({ METRIC, INSTRUMENTS })],
+])
+
+if (argv[1] && import.meta.url === pathToFileURL(argv[1]).href) {
+  for (const [path, text] of GENERATED) {
+    const url = new URL(`../${path}`, import.meta.url)
+    mkdirSync(new URL('.', url), { recursive: true })
+    writeFileSync(url, text())
+  }
+}

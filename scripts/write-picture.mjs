@@ -1,0 +1,16 @@
+// docs/images/trace-tree.svg: the second turn of the bundled session, as the built code records and draws it.
+import { createTestPlugin } from '../dist/testing.js'
+import { buildForest } from '../dist/viewer/trace-forest.js'
+import { renderTreeSvg } from '../dist/viewer/tree-svg.js'
+import { recording } from './observed-spans.mjs'
+
+const TURN = 2
+
+/** The picture, ending in a line break. */
+export function picture() {
+  const plugin = createTestPlugin({ host: 'demo', deterministic_ids: true })
+  for (const { hook, payload, ...meta } of recording('demo-session.jsonl')) plugin.on(hook, payload, meta)
+  const trees = buildForest(plugin.spans())
+  const tree = trees.find(({ roots: [root] }) => root.span.attributes['hermes.turn.number'] === TURN)
+  return renderTreeSvg(tree, { width: 1180 })
+}

@@ -1,0 +1,251 @@
+import { readFileSync, writeFileSync } from 'node:fs'
+import { Server, Socket } from 'node:net'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { createTestPlugin } from '../../src/testing.ts'
+import { buildForest } from '../../src/viewer/trace-forest.ts'
+import { outline } from '../../src/viewer/tree-outline.ts'
+import { feed, recording } from '../support/feed.ts'
+import { OtlpSink } from '../support/otlp-sink.ts'
+import { asLines, generatedRecords } from './generated-records.ts'
+import { fixture } from './program.ts'
+import { linesOf, ScratchReplay, spansIn } from './scratch-replay.ts'
+
+let scratch: ScratchReplay
+beforeEach(() => {
+  scratch = new ScratchReplay()
+})
+afterEach(() => {
+  vi.restoreAllMocks()
+  scratch.remove()
+})
+
+const TURN = fixture('hermes-turn.jsonl')
+const SESSION = fixture('demo-session.jsonl')
+
+const DRAWN = `\
+● hermes · 20261121_101500_7c41de · turn 1                                                       2026-11-21 10:15:00 UTC
+  completed · 14.2 s · 4 150 → 206 tokens · 13 spans · 1 error · + 1 176 tokens in sub-agents · qwen3-coder-30b
+
+  agent  Remove the build directory, show me th…  ─────────────────────────────  14.2 s  4 150 → 206  completed
+  └─ llm.qwen3-coder-30b                          ─────────────────────────────  14.1 s
+     ├─ api.qwen3-coder-30b  Error code: 429 -…   ━                              360 ms               429 RateLimitError
+     ├─ api.qwen3-coder-30b  attempt 1  1 228 c…       ━━━━                       1.9 s  1 840 → 148  tool_calls
+     │  ├─ tool.terminal  rm -rf ./build                  ╺━━━━━━━━━━━━           5.7 s               completed
+     │  │  └─ approval.rm_rf  rm -rf ./build              ╺╍╍╍╍╍╍╍╍╍╍╍╸           5.5 s               once
+     │  ├─ tool.read_file  README.md                      ╺                       50 ms               completed
+     │  └─ tool.delegate_task  {"tasks":[{"goal…                      ╺━━━━━╸     2.6 s               completed
+     │     └─ subagent.leaf  Summarise CHANGELO…                      ╶─────╴     2.5 s               completed
+     │        └─ agent  Summarise CHANGELOG.md…                        ─────      2.4 s  1 080 → 96   completed
+     │           └─ llm.claude-sonnet-4-6                              ─────      2.4 s
+     │              └─ api.claude-sonnet-4-6                           ━━━━━      2.3 s  1 080 → 96   stop
+     └─ api.qwen3-coder-30b  1 840 cached                                   ━━━   1.3 s  2 310 → 58   stop
+
+`
+
+describe('without --out', () => {
+  test('draws the trace, and says where it is stored', async () => {
+    const { code, stdout, stderr } = await scratch.replay([TURN])
+    expect(code).toBe(0)
+    expect(stdout).toBe(DRAWN)
+    const [, file = ''] = /^28 records → 13 spans; stored in (.+)\n$/.exec(stderr) ?? []
+    expect(file.startsWith(scratch.stateDirectory)).toBe(true)
+    expect(spansIn(file)).toHaveLength(13)
+  })
+
+  test('of very many traces the last ones are drawn', async () => {
+    const file = scratch.put('many.jsonl', asLines(generatedRecords(300).records))
+    const { stdout } = await scratch.replay([file])
+    expect(stdout.match(/^● /gm)).toHaveLength(20)
+    expect(stdout).toContain('\n  the last 20 of 30 traces\n')
+  })
+
+  test('what is replayed twice is the same trace', async () => {
+    const files = await Promise.all(
+      [1, 2].map(async () => /stored in (.+)\n/.exec((await scratch.replay([TURN])).stderr)?.[1] ?? ''),
+    )
+    const [first, second] = files.map(file => spansIn(file).map(({ traceId, spanId }) => `${traceId} ${spanId}`))
+    expect(files[0]).not.toBe(files[1])
+    expect(first).toEqual(second)
+  })
+
+  test('draws also where nothing may be stored', async () => {
+    const { code, stdout, stderr } = await scratch.replay([TURN], { env: { HOOKSPAN_LOCAL_LOG: 'false' } })
+    expect({ code, stdout }).toEqual({ code: 0, stdout: DRAWN })
+    expect(stderr).toBe('28 records → 13 spans; not stored, because local_log is off\n')
+    expect(scratch.wroteState()).toBe(false)
+  })
+
+  test('draws also where nothing can be stored, and fails', async () => {
+    writeFileSync(scratch.path('.local'), 'a file where the directory should be')
+    const { code, stdout, stderr } = await scratch.replay([TURN])
+    expect({ code, stdout }).toEqual({ code: 1, stdout: DRAWN })
+    expect(stderr).toBe(
+      `28 records → 13 spans; not stored, because ${scratch.stateDirectory}/traces cannot be written: a part of the path is not a directory\n`,
+    )
+  })
+
+  test('replays all of it, whatever the agent is configured to record', async () => {
+    const env = { HOOKSPAN_ENABLED: 'false', HOOKSPAN_SAMPLE_RATE: '0', OTEL_SDK_DISABLED: 'true' }
+    expect(await scratch.replay([TURN], { env })).toMatchObject({ code: 0, stdout: DRAWN })
+  })
+})
+
+describe('--out', () => {
+  test('writes the spans that a live plugin makes of the same records', async () => {
+    const live = createTestPlugin({ host: 'hermes' })
+    feed(live, recording('hermes-turn.jsonl'))
+    const replayed = buildForest(await scratch.spansOf([TURN])).map(tree => outline(tree))
+    expect(replayed.join('\n\n')).toBe(live.tree())
+  })
+
+  test('is one valid ExportTraceServiceRequest a line', async () => {
+    const out = scratch.path('o.jsonl')
+    const file = scratch.put('many.jsonl', asLines(generatedRecords(1000).records))
+    expect((await scratch.replay([file, '--out', out])).code).toBe(0)
+    const spans = linesOf(out).flatMap(line => {
+      const request = JSON.parse(line)
+      expect(Object.keys(request)).toEqual(['resourceSpans'])
+      return request.resourceSpans.flatMap(({ scopeSpans }: any) => scopeSpans.flatMap((scope: any) => scope.spans))
+    })
+    expect(spans).toHaveLength(500)
+    for (const span of spans) {
+      expect(span.traceId).toMatch(/^[0-9a-f]{32}$/)
+      expect(span.spanId).toMatch(/^[0-9a-f]{16}$/)
+      expect([1, 3]).toContain(span.kind)
+      expect(span.startTimeUnixNano).toMatch(/^\d{19}$/)
+      expect(BigInt(span.endTimeUnixNano)).toBeGreaterThanOrEqual(BigInt(span.startTimeUnixNano))
+    }
+    const ids = new Set(spans.map(span => span.spanId))
+    expect(ids.size).toBe(spans.length)
+    for (const { parentSpanId } of spans) if (parentSpanId !== undefined) expect(ids).toContain(parentSpanId)
+  })
+
+  test('is byte-identical each time, however the input comes in pieces', async () => {
+    const text = asLines(generatedRecords(5000).records)
+    const file = scratch.put('in.jsonl', text)
+    const pieces = Array.from({ length: Math.ceil(text.length / 7777) }, (_, n) => text.slice(n * 7777, (n + 1) * 7777))
+    const runs: [string[], Iterable<string>][] = [[[file], []], [[file], []], [['-'], [text]], [['-'], pieces]]
+    const written: string[] = []
+    for (const [files, stdin] of runs) {
+      const out = scratch.path(`${written.length}.jsonl`)
+      expect((await scratch.replay([...files, '--out', out], { stdin })).code).toBe(0)
+      written.push(readFileSync(out, 'utf8'))
+    }
+    expect(spansIn(scratch.path('0.jsonl'))).toHaveLength(2500)
+    for (const other of written.slice(1)) expect(other === written[0]).toBe(true)
+  })
+
+  test('is what the file holds, not what surrounds this process', async () => {
+    const bare = await scratch.spansOf([TURN])
+    const env = { TRACEPARENT: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01', HOOKSPAN_SAMPLE_RATE: '0' }
+    expect(await scratch.spansOf([TURN], { env })).toEqual(bare)
+  })
+
+  test('writes nothing else and opens no socket, whatever is configured', async () => {
+    const sink = await OtlpSink.start()
+    const [connect, listen] = [vi.spyOn(Socket.prototype, 'connect'), vi.spyOn(Server.prototype, 'listen')]
+    const env = {
+      HOOKSPAN_BACKENDS: `jaeger=${sink.url}`,
+      OTEL_EXPORTER_OTLP_ENDPOINT: sink.url,
+      HOOKSPAN_PROMETHEUS: 'true',
+      HOOKSPAN_DEBUG: 'true',
+    }
+    expect(await scratch.spansOf([TURN], { env })).toHaveLength(13)
+    expect(connect).not.toHaveBeenCalled()
+    expect(listen).not.toHaveBeenCalled()
+    expect(scratch.wroteState()).toBe(false)
+    await sink.stop()
+  })
+
+  test('replaces what was there, and says what it wrote', async () => {
+    const out = scratch.put('o.jsonl', 'old\n')
+    const { stdout, stderr } = await scratch.replay([TURN, '--out', out])
+    expect({ stdout, stderr }).toEqual({ stdout: '', stderr: `28 records → 13 spans; written to ${out}\n` })
+    expect(spansIn(out)).toHaveLength(13)
+  })
+
+  test('takes several files in one go', async () => {
+    const spans = await scratch.spansOf([TURN, SESSION])
+    expect(spans).toHaveLength(13 + 28)
+    expect(new Set(spans.map(span => span.attributes['hermes.host']))).toEqual(new Set(['hermes', 'demo', undefined]))
+  })
+
+  test('in a file that cannot be written is one line', async () => {
+    const out = scratch.path('missing/o.jsonl')
+    expect(await scratch.replay([TURN, '--out', out])).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `hookspan replay: cannot write ${out}: there is no such file or directory\n`,
+    })
+  })
+
+  test('--metrics-out gets the metrics, once', async () => {
+    const [out, metricsOut] = [scratch.path('o.jsonl'), scratch.path('m.jsonl')]
+    expect((await scratch.replay([TURN, '--out', out, '--metrics-out', metricsOut])).code).toBe(0)
+    const [line = '', ...more] = linesOf(metricsOut)
+    expect(more).toEqual([])
+    const metrics = JSON.parse(line).resourceMetrics[0].scopeMetrics[0].metrics
+    const input = metrics.find(({ name }: { name: string }) => name === 'hermes.tokens.input')
+    const sum = input.sum.dataPoints.reduce((total: number, { asDouble }: { asDouble: number }) => total + asDouble, 0)
+    expect(sum).toBe(4150 + 1080)
+  })
+})
+
+test('--host is the host of records that name none', async () => {
+  const [record] = generatedRecords(10).records
+  const file = scratch.put('h.jsonl', asLines([{ ...record, host: 'pi' }, ...generatedRecords(10).records.slice(1)]))
+  const spans = await scratch.spansOf([file, '--host', 'opencode'])
+  expect(new Set(spans.map(span => span.attributes['hermes.host']).filter(Boolean))).toEqual(new Set(['pi', 'opencode']))
+})
+
+test('--speed keeps the pauses of the recording', async () => {
+  const pauses: number[] = []
+  vi.spyOn(globalThis, 'setTimeout')
+  const file = scratch.put('s.jsonl', asLines(generatedRecords(10).records))
+  expect(await scratch.spansOf([file, '--speed', '100'])).toHaveLength(5)
+  expect(pauses).toEqual([])
+})
+
+describe('is used wrongly', () => {
+  test.each<[string[], string]>([
+    [[], 'expected a FILE of hook records, or - for standard input'],
+    [['x', '--bogus'], "Unknown option '--bogus'"],
+    [['x', '--out'], "Option '--out <value>' argument missing"],
+    [['x', '--out', ''], '--out takes a path'],
+    [['x', '--metrics-out', 'y'], '--metrics-out goes with --out'],
+    [['x', '--out', 'y', '--metrics-out', 'y'], '--out and --metrics-out are the same file'],
+    [['x', '--out', 'y', '--backend', 'jaeger'], '--out sends nothing anywhere, so it takes no --backend'],
+    [['x', '--speed', 'fast'], '--speed takes a number above 0, got "fast"'],
+    [['x', '--speed', '0'], '--speed takes a number above 0, got "0"'],
+    [['x', '--speed', 'Infinity'], '--speed takes a number above 0, got "Infinity"'],
+    [['x', '--backend', 'jeager'], '--backend does not know the type "jeager"; did you mean jaeger?'],
+    [['x', '--backend', 'jaeger=localhost'], '--backend jaeger: expected an http:// or https:// URL, got other text'],
+    [['x', '--backend', 'file'], '--backend file takes a path: file=PATH'],
+  ])('%j', async (args, message) => {
+    const { code, stdout, stderr } = await scratch.replay(args)
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    expect(stderr).toBe(
+      `hookspan replay: ${message}\nUsage: hookspan replay FILE… [--out FILE] [--metrics-out FILE] [--backend TYPE[=URL]] [--host H] [--speed N]\n`,
+    )
+    expect(scratch.wroteState()).toBe(false)
+  })
+
+  test('a backend of no known type: all types are told', async () => {
+    const { stderr } = await scratch.replay(['x', '--backend', 'nosuchthing'])
+    expect(stderr).toContain('does not know the type "nosuchthing"; types: otlp, jaeger, tempo, phoenix, langfuse')
+  })
+
+  test('as its own output', async () => {
+    const file = scratch.put('in.jsonl', readFileSync(TURN))
+    const { code, stderr } = await scratch.replay([file, '--out', file])
+    expect(code).toBe(2)
+    expect(stderr).toContain(`--out would overwrite ${file}, which is to be read`)
+    expect(readFileSync(file)).toEqual(readFileSync(TURN))
+  })
+})
+
+test('--help tells its use', async () => {
+  const { code, stdout, stderr } = await scratch.replay(['--help'])
+  expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+  for (const option of ['--out', '--metrics-out', '--backend', '--host', '--speed']) expect(stdout).toContain(`  ${option} `)
+})

@@ -1,0 +1,93 @@
+import { describe, expect, test } from 'vitest'
+import { GEN_AI, GENERAL, METRIC, OPENINFERENCE, OWN } from '../src/semconv/index.ts'
+import { SERIES } from './observability/prometheus-names.ts'
+import { anchors, exists, inlineCode, links, PAGES, read, script } from './support/pages.ts'
+
+interface Interfaces {
+  readonly fields: readonly { readonly name: string }[]
+}
+
+const { GENERATED } = await script<{ GENERATED: ReadonlyMap<string, () => string> }>('write-docs.mjs')
+
+/** What is made by replaying a few hundred times takes seconds. */
+const SLOW = 120_000
+
+describe('what is made from the code is current (npm run docs)', () => {
+  test.each([...GENERATED.keys()])(
+    '%s',
+    path => {
+      expect(read(path)).toBe(GENERATED.get(path)?.())
+    },
+    SLOW,
+  )
+})
+
+describe('docs/spans.md', () => {
+  const page = read('docs/spans.md')
+
+  test.each(Object.entries({ OWN, GEN_AI, OPENINFERENCE, GENERAL }))('knows every name of %s', (_, names) => {
+    const resolved = Object.values<string>(names).map(name => name.replace('{ns}', 'hermes'))
+    const isKnown = (name: string): boolean => page.includes(`\`${name}\``) || page.includes(`\`${name}.N.`)
+    expect(resolved.filter(name => !isKnown(name))).toEqual([])
+  })
+
+  test('an attribute that is always there is not said to need content', () => {
+    expect(page).toMatch(/^\| `hermes\.tool\.outcome` \| string \| end \| {2}\|/m)
+    expect(page).toMatch(/^\| `hermes\.tool\.command` \| string \| start \| content \|/m)
+    expect(page).toMatch(
+      /^\| `llm\.input_messages\.N\.message\.role` \| string \| start \| `content_capture: full` \|/m,
+    )
+  })
+})
+
+describe('docs/hooks.md', () => {
+  test('the turn that has everything has a value for every field of every hook', async () => {
+    const { contractInterfaces, payloadInterfaces, describePayload } = await script<{
+      contractInterfaces(): unknown
+      payloadInterfaces(): ReadonlyMap<string, string>
+      describePayload(interfaces: unknown, name: string): Interfaces
+    }>('contract-types.mjs')
+    const { COMPLETE_RECORDS } = await script<{
+      COMPLETE_RECORDS: readonly { readonly hook: string; readonly payload: object }[]
+    }>('complete-records.mjs')
+    const interfaces = contractInterfaces()
+    const missing = [...payloadInterfaces()].flatMap(([hook, name]) => {
+      const given = new Set(
+        COMPLETE_RECORDS.flatMap(record => (record.hook === hook ? Object.keys(record.payload) : [])),
+      )
+      const { fields } = describePayload(interfaces, name)
+      return fields.filter(field => !given.has(field.name)).map(field => `${hook}.${field.name}`)
+    })
+    expect(missing).toEqual([])
+  })
+})
+
+describe('docs/metrics.md', () => {
+  const named = new Set(inlineCode(read('docs/metrics.md')))
+
+  test('has every instrument', () => {
+    const names = Object.values(METRIC).map(name => name.replace('{ns}', 'hermes'))
+    expect(names.filter(name => !named.has(name))).toEqual([])
+  })
+
+  test('has every name that Prometheus may store', () => {
+    const bases = SERIES.map(({ name, part }) => (part === 'value' ? name : name.replace(/_(bucket|sum|count)$/, '')))
+    expect(bases.filter(name => !named.has(name))).toEqual([])
+  })
+})
+
+describe('links', () => {
+  test.each(PAGES)('%s leads somewhere', path => {
+    for (const link of links(path)) {
+      expect(exists(link.path), link.path).toBe(true)
+      if (link.anchor !== undefined) expect(anchors(read(link.path)), link.path).toContain(link.anchor)
+    }
+  })
+
+  test('no link of the package leads out of it', () => {
+    const { files } = JSON.parse(read('package.json')) as { files: string[] }
+    const isShipped = (path: string): boolean => files.some(file => path === file || path.startsWith(`${file}/`))
+    const leading = PAGES.filter(isShipped).flatMap(path => links(path).map(link => link.path))
+    expect(leading.filter(path => !isShipped(path))).toEqual([])
+  })
+})

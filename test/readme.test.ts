@@ -1,0 +1,110 @@
+import { execFileSync } from 'node:child_process'
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, describe, expect, test } from 'vitest'
+import { COMMANDS } from '../src/cli/commands.ts'
+import { BACKEND_FIELDS } from '../src/config/backend-types.ts'
+import { KEY_NAMES, variableOf } from '../src/config/keys.ts'
+import { BACKENDS } from '../src/pipeline/backends.ts'
+import { messages, resolved } from './config/scratch-home.ts'
+import { SERIES } from './observability/prometheus-names.ts'
+import { blocks, inlineCode, PAGES, ROOT, read } from './support/pages.ts'
+
+const README = read('README.md')
+const scratch: string[] = []
+
+afterEach(() => {
+  for (const directory of scratch.splice(0)) rmSync(directory, { recursive: true, force: true })
+})
+
+/** Every word of the source, the names that Prometheus gives, and what other products call their own. */
+const KNOWN = new Set([
+  ...readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
+    .filter(path => path.endsWith('.ts'))
+    .flatMap(path => read(`src/${path}`).match(/\w+/g) ?? []),
+  ...SERIES.map(({ name }) => name),
+  'unknown_metrics',
+])
+
+function allCode(page: string): string[] {
+  return [...inlineCode(page), ...blocks(page).flatMap(body => body.split('\n'))]
+}
+
+/** `hookspan COMMAND …`, or our script for it, as it is named in a piece of code. */
+function calls(code: string): { readonly name: string; readonly options: readonly string[] }[] {
+  const said = code.replace(/npm run demo(?: --)?/, 'hookspan demo')
+  return [...said.matchAll(/(?<![\w/.-])hookspan ([a-z]+)([^|&]*)/g)].map(([, name = '', rest = '']) => ({
+    name,
+    options: rest.match(/--[a-z][a-z-]*/g) ?? [],
+  }))
+}
+
+describe.each(PAGES)('%s', path => {
+  const page = read(path)
+
+  test('names only commands and options that there are', async () => {
+    for (const { name, options } of allCode(page).flatMap(calls)) {
+      const row = COMMANDS.find(command => command.name === name)
+      expect(row, `hookspan ${name}`).toBeDefined()
+      const usage = (await row?.load())?.usage ?? ''
+      for (const option of options) expect(usage, `hookspan ${name} ${option}`).toContain(option)
+    }
+  })
+
+  test('names only keys and variables that there are', () => {
+    const keys = new Set([
+      ...KEY_NAMES,
+      ...Object.keys(BACKEND_FIELDS),
+      ...Object.values(BACKENDS).flatMap(row => Object.keys(row.options)),
+    ])
+    const said = inlineCode(page).flatMap(code => /^([a-z]+(?:_[a-z]+)*): \S/.exec(code)?.[1] ?? [])
+    expect(said.filter(key => !keys.has(key) && !keys.has(key.replace(/_env$/, '')))).toEqual([])
+    const variables = new Set(['HOOKSPAN_CONFIG', ...KEY_NAMES.map(variableOf)])
+    const named = allCode(page).flatMap(code => code.match(/\bHOOKSPAN_[A-Z_]*[A-Z]\b/g) ?? [])
+    expect(named.filter(name => !variables.has(name))).toEqual([])
+  })
+})
+
+describe.each(PAGES.filter(path => !read(path).startsWith('<!-- Generated')))('%s', path => {
+  test('names nothing that the code does not know', () => {
+    const names = inlineCode(read(path)).filter(code => /^[a-z][a-z0-9]*(?:_[a-z0-9]+)+$/.test(code))
+    expect(names.filter(name => !KNOWN.has(name))).toEqual([])
+  })
+})
+
+describe('README.md', () => {
+  test('its configuration has no fault', () => {
+    const [yaml = ''] = blocks(README, 'yaml')
+    expect(yaml.trimEnd().split('\n').length).toBeLessThanOrEqual(12)
+    expect(messages(resolved({ yaml, env: { COLLECTOR_TOKEN: 'x' } }))).toEqual([])
+  })
+
+  test.each(blocks(README, 'js'))('its program runs and says nothing:\n%s', program => {
+    const home = mkdtempSync(join(tmpdir(), 'hookspan-readme-'))
+    scratch.push(home)
+    const env = { PATH: process.env['PATH'], HOME: home, XDG_STATE_HOME: home }
+    const out = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
+      cwd: ROOT,
+      env,
+      encoding: 'utf8',
+      stdio: 'pipe',
+    })
+    expect(out).toBe('')
+  })
+
+  test('its test command is the one that continuous integration runs', () => {
+    expect(blocks(README, 'sh')).toContain('npm ci && npm test\n')
+    expect(read('.ci/run')).toContain('npm ci')
+    expect(read('.ci/run')).toContain('npm test')
+  })
+})
+
+test('the example of docs/testing.md is the one that is tested', () => {
+  const [example] = blocks(read('docs/testing.md'), 'ts')
+  expect(example).toBe(read('test/testing-example.test.ts').replace("'../src/testing.ts'", "'hookspan/testing'"))
+})
+
+test('the area that the bench fills is there', () => {
+  expect(read('docs/performance.md')).toMatch(/<!-- figures -->[\s\S]*<!-- \/figures -->/)
+})

@@ -1,0 +1,96 @@
+import type { ToolScript } from './agent-script.ts'
+import type { ExpectedSpan } from './expected-span.ts'
+import type { TurnTelling } from './script-turn.ts'
+
+const SKILL = 'docx'
+
+/** One tool call, in the three moments between which other calls may come. */
+export class ToolTelling {
+  readonly #turn: TurnTelling
+  readonly #script: ToolScript
+  /** The request that asked for it, and the span of its last attempt. */
+  readonly #request: string
+  readonly #api: ExpectedSpan
+  /** The turn breaks off while it runs. */
+  readonly #isCut: boolean
+  #call = ''
+  #span: ExpectedSpan
+  #childReturned: () => void = () => undefined
+
+  constructor(turn: TurnTelling, script: ToolScript, request: string, api: ExpectedSpan, isCut: boolean) {
+    this.#turn = turn
+    this.#script = script
+    this.#request = request
+    this.#api = api
+    this.#span = api
+    this.#isCut = isCut
+  }
+
+  tell(): void {
+    this.start()
+    this.work()
+    this.end()
+  }
+
+  start(): void {
+    const { name, hasId } = this.#script
+    this.#turn.toolCalls += 1
+    this.#call = `${this.#turn.id}.k${this.#turn.toolCalls}`
+    this.#span = this.#turn.below(this.#api, `tool.${name}`, hasId ? { call: this.#call } : {})
+    this.#turn.lane.emit('pre_tool_call', this.#payload, { isAnonymous: !hasId })
+    this.#turn.open.add(this.#span)
+    if (!hasId) this.#turn.queues.set(name, [...(this.#turn.queues.get(name) ?? []), this.#span])
+  }
+
+  work(): void {
+    const { approval, child } = this.#script
+    if (approval !== 'none') this.#ask()
+    if (child !== undefined && !this.#isCut) {
+      this.#childReturned = this.#turn.delegate(this.#turn, child, this.#call, this.#span)
+    }
+  }
+
+  end(): void {
+    const { name, hasId, outcome } = this.#script
+    const { lane, queues, open, fed } = this.#turn
+    this.#childReturned()
+    lane.emit('post_tool_call', { ...this.#payload, status: outcome }, { isAnonymous: !hasId })
+    const span = hasId ? this.#span : (queues.get(name)?.shift() ?? this.#span)
+    span.facts['status'] = outcome === 'error' ? 'ERROR' : 'OK'
+    span.facts['outcome'] = outcome === 'ok' ? 'completed' : outcome
+    open.delete(span)
+    fed.toolCalls += 1
+    if (name === 'skill_view' && outcome === 'ok') this.#loadSkill()
+  }
+
+  get #payload(): object {
+    const { name, hasId } = this.#script
+    const args = name === 'skill_view' ? { name: SKILL } : { path: `${this.#call}.txt` }
+    const id = hasId ? { tool_call_id: this.#call } : {}
+    return { ...this.#turn.ids, api_request_id: this.#request, tool_name: name, args, ...id }
+  }
+
+  /** One window per skill and turn. */
+  #loadSkill(): void {
+    const { skills, root } = this.#turn
+    if (!skills.has(SKILL)) this.#turn.below(root, `skill.${SKILL}`, { status: 'OK' })
+    skills.add(SKILL)
+  }
+
+  #ask(): void {
+    const { hasId, approval, approvalNamesSession } = this.#script
+    const { id, ids, lane, llm, open, fed } = this.#turn
+    const pattern = `p${this.#call}`
+    const span = this.#turn.below(hasId ? this.#span : llm, `approval.${pattern}`, {})
+    const named = approvalNamesSession ? ids : { turn_id: id }
+    const payload = { ...named, pattern_key: pattern, ...(hasId ? { tool_call_id: this.#call } : {}) }
+    lane.emit('pre_approval_request', { ...payload, command: 'rm x' })
+    open.add(span)
+    if (this.#isCut || approval === 'unanswered') return
+    lane.emit('post_approval_response', { ...payload, choice: approval })
+    span.facts['status'] = 'OK'
+    span.facts['choice'] = approval
+    open.delete(span)
+    fed.approvals += 1
+  }
+}

@@ -1,0 +1,42 @@
+import { expect, test } from 'vitest'
+import { createTestPlugin, type TestPlugin } from '../src/testing.ts'
+
+/** Stands for an agent of yours: it asks a model, runs a tool that fails, and answers all the same. */
+function runMyAgent(hooks: TestPlugin): void {
+  const ids = { session_id: 's1', turn_id: 't1' }
+  const request = { ...ids, api_request_id: 'r1', model: 'qwen3' }
+  const call = { ...ids, api_request_id: 'r1', tool_call_id: 'c1', tool_name: 'read_file' }
+  hooks.on('pre_llm_call', { ...ids, model: 'qwen3', user_message: 'What is in TODO?' })
+  hooks.on('pre_api_request', request)
+  hooks.on('post_api_request', { ...request, usage: { prompt_tokens: 120, output_tokens: 9 } })
+  hooks.on('pre_tool_call', { ...call, args: { path: 'TODO' } })
+  hooks.on('post_tool_call', { ...call, status: 'error', error_type: 'ENOENT' })
+  hooks.on('post_llm_call', { ...ids, assistant_response: 'There is no such file.' })
+  hooks.on('on_session_end', { ...ids, completed: true })
+}
+
+test('a tool that fails does not fail the turn', () => {
+  const hooks = createTestPlugin({ host: 'my-agent' })
+  runMyAgent(hooks)
+  expect(hooks.tree({ attributes: ['hermes.tool.target'] })).toBe(
+    [
+      'agent OK',
+      '  llm.qwen3 OK',
+      '    api.qwen3 OK',
+      '      tool.read_file ERROR ENOENT [hermes.tool.target=TODO]',
+    ].join('\n'),
+  )
+})
+
+test('each turn counts its tokens once', async () => {
+  const hooks = createTestPlugin({ host: 'my-agent' })
+  runMyAgent(hooks)
+  const root = hooks.spans().find(span => span.parentSpanId === undefined)
+  expect(root?.attributes['hermes.turn.tokens.total']).toBe(129)
+  expect(await hooks.metrics()).toContainEqual({
+    name: 'hermes.tool.calls',
+    labels: { tool_name: 'read_file', outcome: 'error' },
+    value: 1,
+  })
+  expect(hooks.reported).toEqual([])
+})
