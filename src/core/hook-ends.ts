@@ -1,3 +1,4 @@
+import { INVALID_SPAN_CONTEXT } from '@opentelemetry/api'
 import type { HookResult, SessionEnd, SubagentStop } from '../contract/index.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { finalStatusOf } from '../spans/session.ts'
@@ -78,7 +79,8 @@ export class HookEnds {
     if (open !== undefined) return this.#end(open, incoming)
     const mark = this.#markOf(turn, definition, key, incoming)
     if (mark === undefined) return this.#withoutStart(definition, key, turn, incoming)
-    if (mark.ended.byHost || isOfEarlierAttempt(fired.payload, mark.ended)) return 'duplicate'
+    const isOfEarlierCall = incoming.isExplicit && fired.at < mark.ended.startAt
+    if (mark.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(fired.payload, mark.ended)) return 'duplicate'
     // We ended the span before its host did: what it says now can only be counted.
     this.#parts.tracker.countOnly(definition, fired, turn, true)
     mark.of.set(slot(definition, key), { ...mark.ended, byHost: true })
@@ -156,7 +158,7 @@ export class HookEnds {
     }
     if (turn === undefined && (isTool || definition.kind === 'llm')) return 'ignored'
     this.#parts.tracker.countOnly(definition, fired, turn, false)
-    if (turn !== undefined && key !== undefined) this.#mark(turn, definition, key, fired.at)
+    if (key !== undefined) this.#mark(turn, definition, key, incoming)
     return 'ok'
   }
 
@@ -195,10 +197,11 @@ export class HookEnds {
   }
 
   /** A repeat of an end that only counted must not count again. */
-  #mark(turn: Turn, definition: AnyDefinition, key: string, at: number): void {
-    const context = turn.root?.span.spanContext()
-    if (context !== undefined)
-      turn.ended.set(slot(definition, key), { context, startAt: at, endAt: at, attempt: 0, byHost: true })
+  #mark(turn: Turn | undefined, definition: AnyDefinition, key: string, { fired, ids, host }: Incoming): void {
+    const { registry, lifecycle } = this.#parts
+    const { ended } = turn ?? lifecycle.looseMemory(registry.session(host, ids))
+    const context = turn?.root?.span.spanContext() ?? INVALID_SPAN_CONTEXT
+    ended.set(slot(definition, key), { context, startAt: fired.at, endAt: fired.at, attempt: 0, byHost: true })
   }
 
   /** A tool that loaded a skill opens a window that lasts as long as the turn. */

@@ -34,7 +34,7 @@ export class HookStarts {
     const isLate = incoming.isExplicit && registry.findEnded(host, ids, fired.at, true) !== undefined
     if (isLate) return wasStarted ? 'duplicate' : 'ok'
     if (ids.turnId !== undefined) this.#interrupt(session.main, fired.at)
-    lifecycle.open(session, ids, ambiguousWithoutId(incoming), { isSide: false })
+    lifecycle.open(session, ids, ambiguousWithoutId(incoming), { isSide: false, isExplicit: incoming.isExplicit })
     return 'ok'
   }
 
@@ -48,16 +48,30 @@ export class HookStarts {
       const late = incoming.isExplicit ? this.#late(incoming, true) : undefined
       if (late !== undefined) return this.#open(late, definition, incoming)
     }
-    if (session.main !== known) this.#interrupt(session.main, fired.at)
-    const turn = known ?? this.#parts.lifecycle.open(session, ids, ambiguousWithoutId(incoming), { isSide: false })
-    if (turn.root !== undefined && turn.session === session) session.main = turn
+    // One that began before the turn that is open now comes late: it stands beside it and interrupts nothing.
+    const isBehind = session.main !== known && this.#isBehind(session.main, incoming)
+    if (session.main !== known && !isBehind) this.#interrupt(session.main, fired.at)
+    const turn =
+      known ??
+      this.#parts.lifecycle.open(session, ids, ambiguousWithoutId(incoming), {
+        isSide: isBehind,
+        isExplicit: incoming.isExplicit,
+      })
+    if (!isBehind && turn.root !== undefined && turn.session === session) session.main = turn
     this.#learn(turn, incoming)
     return this.#open(turn, definition, incoming)
   }
 
   /** Every other start. */
   span(definition: AnyDefinition, incoming: Incoming): HookResult {
+    if (definition.kind === 'subagent' && this.#isKnownDelegation(incoming)) return 'duplicate'
     return this.#open(this.turnFor(definition, incoming), definition, incoming)
+  }
+
+  /** A delegation outlives its turn, so a repeat of its start cannot be told by the turn. */
+  #isKnownDelegation({ fired, host, isExplicit }: Incoming): boolean {
+    const known = this.#parts.delegations.find(host, fired.payload as SubagentStart)
+    return known !== undefined && isExplicit && known.open.startIsExplicit && fired.at <= known.open.startAt
   }
 
   /** The turn that a record belongs to, opened where there is none. */
@@ -70,7 +84,11 @@ export class HookStarts {
     // A side call that names no turn, between the turns, is nobody's work: it must not look like a turn of its own.
     if (definition.kind === 'auxiliary' && ids.turnId === undefined)
       return lifecycle.openRootless(session, ids, fired, undefined)
-    const how = { isSide: session.main !== undefined, ...(startAt === undefined ? {} : { startAt }) }
+    const how = {
+      isSide: session.main !== undefined,
+      isExplicit: incoming.isExplicit,
+      ...(startAt === undefined ? {} : { startAt }),
+    }
     return lifecycle.open(session, ids, ambiguousWithoutId(incoming), how)
   }
 
@@ -80,7 +98,10 @@ export class HookStarts {
     const key = guard.call(fired.hook, definition.key, undefined, fired.payload, undefined, undefined)
     if (key === undefined) return 'ignored'
     const predecessor = isQueued(key) ? undefined : tracker.find(turn, definition, key)
-    if (this.#isRepeat(turn, slot(definition, key), predecessor, incoming)) return 'duplicate'
+    if (!isQueued(key) && this.#isRepeat(turn, slot(definition, key), predecessor, incoming)) {
+      lifecycle.closeWhenEmpty(turn)
+      return 'duplicate'
+    }
     lifecycle.touch(turn, fired.at)
     turn.taskId ??= ids.taskId
     if (predecessor !== undefined) this.#parts.abandon(predecessor, 'superseded', fired.at)
@@ -186,6 +207,10 @@ export class HookStarts {
     Object.assign(turn.identity, remembered)
     Object.assign(turn.session.remembered, remembered)
     if (turn.root !== undefined) this.#parts.tracker.setAttributes(turn.root, remembered)
+  }
+
+  #isBehind(main: Turn | undefined, { fired, isExplicit }: Incoming): boolean {
+    return isExplicit && main?.root !== undefined && main.root.startIsExplicit && fired.at < main.root.startAt
   }
 
   #interrupt(turn: Turn | undefined, at: number): void {

@@ -1,4 +1,4 @@
-import type { Context } from '@opentelemetry/api'
+import { type Context, isSpanContextValid } from '@opentelemetry/api'
 import type { Identity } from '../contract/index.ts'
 import { idOf, textOf } from '../spans/foreign.ts'
 import type { AnyDefinition } from '../spans/index.ts'
@@ -11,7 +11,7 @@ function requestOf(turn: Turn, payload: Identity): Context | undefined {
   const open = turn.open.get(`api ${request}`)
   if (open !== undefined) return contextOf(open)
   const ended = turn.ended.get(`api ${request}`)
-  return ended === undefined ? undefined : contextOfSpan(ended.context)
+  return ended === undefined || !isSpanContextValid(ended.context) ? undefined : contextOfSpan(ended.context)
 }
 
 function gatedTool(turn: Turn, payload: Identity): OpenSpan | undefined {

@@ -252,8 +252,7 @@ export class Core {
       spanSweep.forget(open)
       const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined
       tracker.abandon(open, reason, at)
-      if (delegation !== undefined && reason === 'orphaned') delegations.forget(delegation)
-      else if (delegation !== undefined) delegations.stop(delegation, at)
+      if (delegation !== undefined) delegations.forget(delegation)
     }
     const delegations = new DelegationRegistry(options.rootSpanTtlMillis, ({ open }) => {
       abandon(open, 'orphaned', open.activityAt)

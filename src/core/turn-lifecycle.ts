@@ -57,7 +57,12 @@ export class TurnLifecycle {
   }
 
   /** A turn with its root span. `startAt` differs from the record's time only for a span that is made up afterwards. */
-  open(session: Session, ids: RecordIds, fired: AnyFired, how: { isSide: boolean; startAt?: number }): Turn {
+  open(
+    session: Session,
+    ids: RecordIds,
+    fired: AnyFired,
+    how: { isSide: boolean; startAt?: number; isExplicit?: boolean },
+  ): Turn {
     const { options, registry, tracker, delegations } = this.#parts
     const payload = fired.payload as SessionStart
     const delegation = delegations.forChild(session.host, session.id, fired.at)
@@ -80,7 +85,7 @@ export class TurnLifecycle {
       key: 'root',
       parent: this.#rootParent(session, turn, payload),
       startAt,
-      isExplicit: true,
+      isExplicit: how.isExplicit ?? true,
       ...(links.length === 0 ? {} : { links }),
       attributes: this.#rootAttributes(session, turn, payload),
     })
@@ -106,7 +111,7 @@ export class TurnLifecycle {
       delegation: ended?.delegation,
       at: fired.at,
       seenAt: options.now(),
-      memory: ended?.memory ?? this.#looseMemory(session),
+      memory: ended?.memory ?? this.looseMemory(session),
       ...(ended === undefined ? {} : { anchor: ended.anchor }),
     })
     registry.add(turn)
@@ -167,7 +172,7 @@ export class TurnLifecycle {
         spanSweep.forget(open)
         const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined
         tracker.abandon(open, over.descendants, over.at)
-        if (delegation !== undefined) delegations.stop(delegation, over.at)
+        if (delegation !== undefined) delegations.forget(delegation)
       }
     }
   }
@@ -220,7 +225,8 @@ export class TurnLifecycle {
     delegations.childEnded(turn.delegation, turn)
   }
 
-  #looseMemory(session: Session): TurnMemory {
+  /** What is remembered of spans that belong to no turn. */
+  looseMemory(session: Session): TurnMemory {
     session.looseMemory ??= newMemory(session, 'loose', 0)
     return session.looseMemory
   }

@@ -103,7 +103,8 @@ export class TurnRegistry {
     const own = session && this.#findInSession(session, ids, true)
     if (own !== undefined || ids.turnId === undefined || begins) return own
     // A turn of its own that is over is what a late record means, however another session names its turns.
-    if (session !== undefined && this.#ended.has(this.#endedKey(session, ids.turnId))) return undefined
+    const ended = session && this.#ended.get(this.#endedKey(session, ids.turnId))
+    if (ended !== undefined) return this.#lateTurnOf(ended, host, ids.turnId)
     return this.#findRotated(host, ids)
   }
 
@@ -214,6 +215,11 @@ export class TurnRegistry {
       this.#activate(session)
     }
     return turn
+  }
+
+  #lateTurnOf({ memory }: EndedTurn, host: string, turnId: string): Turn | undefined {
+    for (const turn of this.#byTurnId.get(joint(host, turnId)) ?? []) if (turn.ended === memory.ended) return turn
+    return undefined
   }
 
   #findWithoutSession(host: string, ids: RecordIds, session: Session | undefined): Turn | undefined {
