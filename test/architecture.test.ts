@@ -9,7 +9,7 @@ const CLI_ROOMS = ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline',
 const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly string[] }> = {
   contract: { rooms: [], packages: [] },
   semconv: { rooms: [], packages: [] },
-  spans: { rooms: ['contract', 'semconv'], packages: ['@opentelemetry/api', 'safe-regex2', 'node'] },
+  spans: { rooms: ['contract', 'semconv'], packages: ['@opentelemetry/api'] },
   core: { rooms: ['contract', 'semconv', 'spans'], packages: ['@opentelemetry/api'] },
   config: { rooms: [], packages: ['yaml', 'node'] },
   pipeline: { rooms: ['semconv'], packages: ['@opentelemetry/*', 'node'] },
