@@ -47,12 +47,21 @@ export function createTestPlugin(options: Omit<PluginOptions, 'tracerProvider' |
   for (const { message } of problems) collect(message)
   const settings = pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent')
   const pipeline = createMemoryPipeline(settings)
-  const plugin = assemble(host ?? '', config, outletsOf(pipeline), { env: {}, home: '/nonexistent', isReplay: true }, report)
+  const plugin = assemble(
+    host ?? '',
+    config,
+    outletsOf(pipeline),
+    { env: {}, home: '/nonexistent', isReplay: true },
+    report,
+  )
   const spans = (): StoredSpan[] => pipeline.lines().flatMap(readExportLine)
   return {
     ...plugin,
     spans,
-    tree: how => buildForest(spans()).map(tree => outline(tree, how)).join('\n\n'),
+    tree: how =>
+      buildForest(spans())
+        .map(tree => outline(tree, how))
+        .join('\n\n'),
     metrics: () => pipeline.samples(),
     reported,
   }

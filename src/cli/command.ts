@@ -14,7 +14,7 @@ export interface CommandIo {
   readonly stderr: Output
   readonly stdin: Readable
   readonly env: Readonly<Record<string, string | undefined>>
-  /** The user's home directory, absolute. */
+  /** The user's home directory, absolute; empty where the system knows of none. */
   readonly home: string
   /** Epoch milliseconds. */
   now(): number

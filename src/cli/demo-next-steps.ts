@@ -1,16 +1,14 @@
-import { existsSync } from 'node:fs'
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import type { PluginStats } from '../wiring/plugin.ts'
 import type { TracePlace } from './trace-place.ts'
 
-/** In a checkout; the package has none. */
 const COMPOSE_FILE = fileURLToPath(new URL('../../docker-compose.yml', import.meta.url))
 
-/** Servers to look at traces in, where each takes them, and where its pages are. */
+/** Servers to look at traces in: profiles of the compose file, and types of backends. */
 const SERVERS = [
-  { name: 'Jaeger', type: 'jaeger', takesAt: '127.0.0.1:4318', shownAt: 'http://127.0.0.1:16686' },
-  { name: 'Phoenix', type: 'phoenix', takesAt: '127.0.0.1:6006', shownAt: 'http://127.0.0.1:6006' },
+  { name: 'Jaeger', type: 'jaeger', shownAt: 'http://127.0.0.1:16686' },
+  { name: 'Phoenix', type: 'phoenix', shownAt: 'http://127.0.0.1:6006' },
 ] as const
 
 interface Step {
@@ -39,12 +37,19 @@ function whereTheyAre({ backends, traceFile }: PluginStats, { whyNotKept }: Trac
   return `${stored}; ${others.length === 0 ? 'nothing has left this machine' : 'no backend took anything'}.`
 }
 
-function serverStep({ name, type, takesAt, shownAt }: (typeof SERVERS)[number]): Step {
-  const label = `see them in ${name}`
-  const demo = `npx hookspan demo --backend ${type}`
-  if (!existsSync(COMPOSE_FILE))
-    return { label, command: demo, outcome: `→ ${shownAt} (once it listens on ${takesAt})` }
+function serverStep({ name, type, shownAt }: (typeof SERVERS)[number]): Step {
+  const start = `docker compose ${composeFileOption()}--profile ${type} up -d`
+  return {
+    label: `see them in ${name}`,
+    command: `${start} && npx hookspan demo --backend ${type}`,
+    outcome: `→ ${shownAt}`,
+  }
+}
+
+/** Nothing in the directory where Docker finds the file by itself. */
+function composeFileOption(): string {
   const path = relative(process.cwd(), COMPOSE_FILE)
-  const file = path === 'docker-compose.yml' ? '' : `-f ${path} `
-  return { label, command: `docker compose ${file}--profile ${type} up -d && ${demo}`, outcome: `→ ${shownAt}` }
+  if (path === 'docker-compose.yml') return ''
+  const shown = path.startsWith('..') ? COMPOSE_FILE : path
+  return `-f ${/[^\w./-]/.test(shown) ? `'${shown}'` : shown} `
 }

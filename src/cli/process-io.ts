@@ -14,9 +14,18 @@ export function processIo(): CommandIo {
       return process.stdin
     },
     env: process.env,
-    home: homedir(),
+    home: homeDirectory(),
     now: Date.now,
     interrupted: () => Promise.race([hungUp, firstSignal()]),
+  }
+}
+
+/** Empty where the system knows of none: a container may run as a user that it has no entry for. */
+function homeDirectory(): string {
+  try {
+    return homedir()
+  } catch {
+    return ''
   }
 }
 

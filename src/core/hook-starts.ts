@@ -1,7 +1,8 @@
 import type { HookResult, SessionStart, SubagentStart } from '../contract/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
-import type { SpanAttributes } from '../spans/span-definition.ts'
+import type {} from '../spans/span-definition.ts'
 import { nextAttempt } from './api-attempts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
@@ -123,14 +124,11 @@ export class HookStarts {
   readonly #fold = (turn: Turn, fired: Incoming['fired']): void =>
     foldStart(turn.totals, fired, this.#parts.options.draw, isDrawn(turn))
 
-  #extra(turn: Turn, { ids }: Incoming, attempt: number | undefined): SpanAttributes | undefined {
+  #extra(turn: Turn, { ids }: Incoming, attempt: number | undefined): AttributeList | undefined {
     const { draw } = this.#parts.options
     const rotated = rotatedIdentity(draw, turn, ids.sessionId)
-    if (rotated === undefined && attempt === undefined) return undefined
-    return {
-      ...rotated,
-      ...(attempt === undefined ? {} : { [draw.names.own.apiAttempt]: attempt }),
-    }
+    if (attempt === undefined) return rotated
+    return new AttributeList().addAll(rotated).set(draw.names.own.apiAttempt, attempt)
   }
 
   /** The same start once more: redelivered, or late although its span has come and gone. */
@@ -190,12 +188,15 @@ export class HookStarts {
     if (turn.root === undefined) return 'ignored'
     const payload = fired.payload as SessionStart
     const { own } = options.draw.names
-    const supplied = sessionStartAttributes(payload, options.draw)
+    const said = sessionStartAttributes(payload, options.draw)
     const before = sessionStartAttributes((turn.root.start ?? {}) as SessionStart, options.draw)
-    for (const name of Object.keys(supplied)) {
-      const isDefaultKind = name === own.sessionKind && supplied[name] === 'session'
-      if ((before[name] !== undefined && name !== own.sessionKind) || isDefaultKind) delete supplied[name]
-    }
+    const supplied = new AttributeList()
+    said.names.forEach((name, at) => {
+      const value = said.values[at]
+      const isKind = name === own.sessionKind
+      const isMissing = isKind ? value !== 'session' : before.get(name) === undefined
+      if (isMissing) supplied.set(name, value)
+    })
     tracker.setAttributes(turn.root, supplied)
     this.#learn(turn, { fired })
     return 'ok'
@@ -203,9 +204,9 @@ export class HookStarts {
 
   #learn(turn: Turn, { fired }: Pick<Incoming, 'fired'>): void {
     const remembered = rememberedAttributes(fired.payload as SessionStart, this.#parts.options.draw)
-    if (Object.keys(remembered).length === 0) return
-    Object.assign(turn.identity, remembered)
-    Object.assign(turn.session.remembered, remembered)
+    if (remembered.size === 0) return
+    turn.identity.putAll(remembered)
+    turn.session.remembered.putAll(remembered)
     if (turn.root !== undefined) this.#parts.tracker.setAttributes(turn.root, remembered)
   }
 

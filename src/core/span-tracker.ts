@@ -1,9 +1,10 @@
-import { type Context, type Link, SpanStatusCode, type Tracer } from '@opentelemetry/api'
+import { type Context, type Link, type Span, SpanStatusCode, type Tracer } from '@opentelemetry/api'
 import type { IncompleteReason } from '../contract/index.ts'
-import { DISCARDED, LABEL } from '../semconv/index.ts'
+import { LABEL } from '../semconv/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
-import type { Draw, Fired, MetricPoint, SpanAttributes, SpanEnd } from '../spans/span-definition.ts'
+import type { Draw, Fired, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
 import { QUEUED_KEY_PREFIX } from '../spans/tool.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
@@ -29,7 +30,7 @@ export interface StartOptions {
   readonly isExplicit: boolean
   readonly attempt?: number | undefined
   readonly links?: Link[] | undefined
-  readonly attributes?: SpanAttributes | undefined
+  readonly attributes?: AttributeList | undefined
   /** The start was never seen: the record is the span's end. Computed from a duration, or without any. */
   readonly retroactive?: 'computed' | 'instant' | undefined
 }
@@ -116,7 +117,7 @@ export class SpanTracker {
     const at = Math.max(open.startAt, endAt)
     this.#detach(open, at, false)
     const { own } = this.#options.draw.names
-    open.span.setAttributes(this.#clean({ [own.spanIncomplete]: literal(reason) }))
+    if (own.spanIncomplete !== '') open.span.setAttribute(own.spanIncomplete, reason)
     open.span.end(at)
     this.#countIncomplete(reason)
   }
@@ -126,8 +127,8 @@ export class SpanTracker {
     return turn.open.get(slot(definition, key))
   }
 
-  setAttributes(open: OpenSpan, attributes: SpanAttributes): void {
-    if (open.span.isRecording()) open.span.setAttributes(this.#clean(attributes))
+  setAttributes(open: OpenSpan, attributes: AttributeList): void {
+    if (open.span.isRecording()) write(open.span, attributes)
   }
 
   /** An end that has no span of its own: it counts, and it tells the turn (when there is one) what it knows. */
@@ -141,36 +142,34 @@ export class SpanTracker {
 
   #drawStart(open: OpenSpan, fired: AnyFired, options: StartOptions): void {
     const { draw, guard } = this.#options
-    const attributes: SpanAttributes = guard.call(fired.hook, open.definition.start, {}, fired, draw, undefined)
+    const attributes = guard.call(fired.hook, open.definition.start, new AttributeList(), fired, draw, undefined)
     const { own } = draw.names
-    attributes[own.spanKind] = literal(open.kind)
-    if (options.retroactive === 'computed') attributes[own.spanRetroactive] = true
+    attributes.set(own.spanKind, literal(open.kind))
+    if (options.retroactive === 'computed') attributes.set(own.spanRetroactive, true)
     if (fired.correlation === 'inferred' || fired.correlation === 'ambiguous') {
-      attributes[own.correlation] = literal(fired.correlation)
+      attributes.set(own.correlation, literal(fired.correlation))
     }
-    open.span.setAttributes(this.#clean(open.turn.identity))
-    open.span.setAttributes(this.#clean(attributes))
-    if (options.attributes !== undefined) open.span.setAttributes(this.#clean(options.attributes))
+    write(open.span, open.turn.identity)
+    write(open.span, attributes)
+    if (options.attributes !== undefined) write(open.span, options.attributes)
   }
 
   #drawEnd(open: OpenSpan, fired: AnyFired, endAt: number, options: EndOptions): void {
     const { draw, guard, statusOk } = this.#options
     const { general, own } = draw.names
-    const drawn: SpanEnd = guard.call(fired.hook, open.definition.end, { attributes: {} }, fired, draw, open)
+    const nothing: SpanEnd = { attributes: new AttributeList() }
+    const drawn: SpanEnd = guard.call(fired.hook, open.definition.end, nothing, fired, draw, open)
     const { attributes, error } = drawn
-    if (options.incomplete !== undefined) attributes[own.spanIncomplete] = literal(options.incomplete)
-    if (error !== undefined && drawn.exception) attributes[general.errorType] = error.type
-    open.span.setAttributes(this.#clean(attributes))
+    if (options.incomplete !== undefined) attributes.set(own.spanIncomplete, literal(options.incomplete))
+    if (error !== undefined && drawn.exception) attributes.set(general.errorType, error.type)
+    write(open.span, attributes)
     if (error !== undefined && drawn.exception) {
-      open.span.addEvent(
-        'exception',
-        {
-          [general.exceptionType]: error.type,
-          [general.exceptionMessage]: error.message,
-          [general.exceptionEscaped]: true,
-        },
-        endAt,
-      )
+      const facts = {
+        [general.exceptionType]: error.type,
+        [general.exceptionMessage]: error.message,
+        [general.exceptionEscaped]: true,
+      }
+      open.span.addEvent('exception', facts, endAt)
     }
     if (options.status === 'unset') return
     if (error !== undefined) {
@@ -184,12 +183,6 @@ export class SpanTracker {
 
   #countIncomplete(reason: IncompleteReason): void {
     this.#options.instruments.add('spansIncomplete', 1, { [LABEL.reason]: reason })
-  }
-
-  /** Names of a convention that is switched off all map to one key, which goes out here. */
-  #clean(attributes: SpanAttributes): Record<string, string | number | boolean | string[] | undefined> {
-    if (this.#options.draw.names.hasDiscarded && DISCARDED in attributes) delete attributes[DISCARDED]
-    return attributes as Record<string, string | number | boolean | string[] | undefined>
   }
 
   #seed(turn: Turn, definition: AnyDefinition, { key }: StartOptions): void {
@@ -239,6 +232,10 @@ export class SpanTracker {
     }
     open.turn.ended.set(open.key, mark)
   }
+}
+
+function write(span: Span, { names, values }: AttributeList): void {
+  for (let at = 0; at < names.length; at++) span.setAttribute(names[at] as string, values[at] as string)
 }
 
 /** Tools without an id may be open several times under one key; everything else only once. */

@@ -1,43 +1,38 @@
 import type { SessionStart } from '../contract/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { textOf } from '../spans/foreign.ts'
-import type { Draw, SpanAttributes } from '../spans/span-definition.ts'
+import type { Draw } from '../spans/span-definition.ts'
 import type { Session, Turn } from './turn.ts'
 
-function sessionAttributes(draw: Draw, sessionId: unknown): SpanAttributes {
+function sessionAttributes(draw: Draw, sessionId: unknown): AttributeList {
   const { general, own, genAi } = draw.names
   const id = draw.capture.id(sessionId)
-  return { [general.sessionId]: id, [own.sessionId]: id, [genAi.conversationId]: id }
+  return new AttributeList().set(general.sessionId, id).set(own.sessionId, id).set(genAi.conversationId, id)
 }
 
 /** What every span of a turn carries, not only the root: backends group and filter by it. */
-export function turnIdentity(draw: Draw, session: Session, turnId: string | undefined): SpanAttributes {
-  return {
-    ...session.remembered,
-    ...sessionAttributes(draw, session.id),
-    [draw.names.own.turnId]: draw.capture.id(turnId),
-  }
+export function turnIdentity(draw: Draw, session: Session, turnId: string | undefined): AttributeList {
+  return sessionAttributes(draw, session.id)
+    .addAll(session.remembered)
+    .set(draw.names.own.turnId, draw.capture.id(turnId))
 }
 
 /** A record of a session that the turn's own has rotated into: its span says the new id. */
-export function rotatedIdentity(draw: Draw, turn: Turn, sessionId: string | undefined): SpanAttributes | undefined {
+export function rotatedIdentity(draw: Draw, turn: Turn, sessionId: string | undefined): AttributeList | undefined {
   return sessionId === undefined || sessionId === turn.session.id ? undefined : sessionAttributes(draw, sessionId)
 }
 
-function senderAttributes(payload: SessionStart, draw: Draw): SpanAttributes {
+function senderAttributes(payload: SessionStart, draw: Draw): AttributeList {
   const sender = draw.capture.senderId ? textOf(payload.sender_id) : undefined
-  if (sender === undefined) return {}
+  if (sender === undefined) return new AttributeList()
   const platform = textOf(payload.platform)
-  return {
-    [draw.names.own.senderId]: draw.capture.id(sender),
-    [draw.names.general.userId]: draw.capture.id(platform === undefined ? sender : `${platform}:${sender}`),
-  }
+  return new AttributeList()
+    .set(draw.names.own.senderId, draw.capture.id(sender))
+    .set(draw.names.general.userId, draw.capture.id(platform === undefined ? sender : `${platform}:${sender}`))
 }
 
 /** Said once at a session's or a turn's start and true from then on: the sender, the correlation id. */
-export function rememberedAttributes(payload: SessionStart, draw: Draw): SpanAttributes {
+export function rememberedAttributes(payload: SessionStart, draw: Draw): AttributeList {
   const correlation = draw.capture.id(payload.correlation_id)
-  return {
-    ...(correlation === undefined ? {} : { [draw.names.own.correlationId]: correlation }),
-    ...senderAttributes(payload, draw),
-  }
+  return senderAttributes(payload, draw).set(draw.names.own.correlationId, correlation)
 }

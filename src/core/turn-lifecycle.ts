@@ -1,8 +1,9 @@
 import { type Context, type Link, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api'
 import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart } from '../contract/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { idOf } from '../spans/foreign.ts'
 import { session as sessionDefinition, type TurnEnd } from '../spans/session.ts'
-import type { Fired, SpanAttributes } from '../spans/span-definition.ts'
+import type { Fired } from '../spans/span-definition.ts'
 import type { DelegationRegistry } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
 import type { OrphanSweep } from './orphan-sweep.ts'
@@ -66,7 +67,7 @@ export class TurnLifecycle {
     const { options, registry, tracker, delegations } = this.#parts
     const payload = fired.payload as SessionStart
     const delegation = delegations.forChild(session.host, session.id, fired.at)
-    Object.assign(session.remembered, rememberedAttributes(payload, options.draw))
+    session.remembered.putAll(rememberedAttributes(payload, options.draw))
     session.turnCount += 1
     const turn = newTurn({
       session,
@@ -122,9 +123,10 @@ export class TurnLifecycle {
   /** The turn was opened without an id and has got one: every span says it, the root too. */
   named(turn: Turn): void {
     const { tracker, options } = this.#parts
-    const name = { [options.draw.names.own.turnId]: options.draw.capture.id(turn.turnId) }
-    Object.assign(turn.identity, name)
-    if (turn.root !== undefined) tracker.setAttributes(turn.root, name)
+    const id = options.draw.capture.id(turn.turnId)
+    turn.identity.put(options.draw.names.own.turnId, id)
+    if (turn.root === undefined) return
+    tracker.setAttributes(turn.root, new AttributeList().set(options.draw.names.own.turnId, id))
   }
 
   /** A sign of life, for the turn and for everything that waits for it. */
@@ -186,7 +188,8 @@ export class TurnLifecycle {
       durationMillis: Math.max(0, over.at - root.startAt),
       agentName: turn.agentName,
     }
-    if (!turn.session.started) tracker.setAttributes(root, { [options.draw.names.own.sessionSynthesized]: true })
+    if (!turn.session.started)
+      tracker.setAttributes(root, new AttributeList().set(options.draw.names.own.sessionSynthesized, true))
     tracker.end(
       root,
       {
@@ -266,18 +269,17 @@ export class TurnLifecycle {
     return links
   }
 
-  #rootAttributes(session: Session, turn: Turn, payload: SessionStart): SpanAttributes {
+  #rootAttributes(session: Session, turn: Turn, payload: SessionStart): AttributeList {
     const { own } = this.#parts.options.draw.names
     const { id } = this.#parts.options.draw.capture
     const parentSession = turn.delegation?.parentSessionId ?? idOf(payload.parent_session_id)
-    return {
-      [own.turnNumber]: turn.number,
-      [own.host]: id(session.host),
-      [own.sessionPreviousId]: session.previous?.id,
-      [own.sessionIsSubagent]: parentSession === undefined && turn.delegation === undefined ? undefined : true,
-      [own.subagentRole]: id(turn.delegation?.role),
-      [own.subagentParentSessionId]: id(parentSession),
-    }
+    return new AttributeList()
+      .set(own.turnNumber, turn.number)
+      .set(own.host, id(session.host))
+      .set(own.sessionPreviousId, session.previous?.id)
+      .set(own.sessionIsSubagent, parentSession === undefined && turn.delegation === undefined ? undefined : true)
+      .set(own.subagentRole, id(turn.delegation?.role))
+      .set(own.subagentParentSessionId, id(parentSession))
   }
 
   #evict(newest: Turn, at: number): void {

@@ -1,8 +1,9 @@
 import { type Context, ROOT_CONTEXT, type Span, type SpanContext, trace } from '@opentelemetry/api'
 import type { SpanKindName } from '../contract/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import type { SafeText } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
-import type { SpanAttributes } from '../spans/span-definition.ts'
+import type {} from '../spans/span-definition.ts'
 import { emptyTotals, type TurnTotals } from '../spans/turn-totals.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Delegation } from './delegation.ts'
@@ -74,7 +75,7 @@ export interface Turn {
   /** Spans per seed, so that deterministic ids stay distinct. */
   readonly seeds: Map<string, number>
   /** Set on every span of the turn. */
-  readonly identity: SpanAttributes
+  readonly identity: AttributeList
   readonly agentName: SafeText | undefined
   /** The delegation that this turn is the child of. */
   readonly delegation: Delegation | undefined
@@ -99,7 +100,7 @@ export interface Session {
   main: Turn | undefined
   turnCount: number
   /** Said once, true for every later turn: correlation id, sender. */
-  readonly remembered: SpanAttributes
+  readonly remembered: AttributeList
   /** Only with `trace_scope: session`, where later turns go under it. */
   firstRoot: SpanContext | undefined
   lastRoot: SpanContext | undefined
@@ -140,7 +141,7 @@ export function newSession(key: string, host: string, id: string | undefined): S
     turns: new Set(),
     main: undefined,
     turnCount: 0,
-    remembered: {},
+    remembered: new AttributeList(),
     firstRoot: undefined,
     lastRoot: undefined,
     lastEndedKey: undefined,

@@ -1,16 +1,17 @@
 import type { ApiEnd, ApiStart } from '../contract/index.ts'
+import { AttributeList } from './attribute-list.ts'
 import { elementsOf, isArray, peek, textOf } from './foreign.ts'
 import { captureMessages, genAiMessages, indexedMessages, MESSAGES_LIMIT } from './messages.ts'
 import { requestBody } from './request-parameters.ts'
-import type { Draw, SpanAttributes } from './span-definition.ts'
+import type { Draw } from './span-definition.ts'
 
 /**
  * Whole requests and responses are written in `full` mode only: each request repeats the conversation so far, which
  * is the most private and the largest thing that an agent has.
  */
-export function requestContent(payload: ApiStart, draw: Draw): SpanAttributes {
+export function requestContent(payload: ApiStart, draw: Draw): AttributeList {
   const { capture, names } = draw
-  if (capture.mode !== 'full') return {}
+  if (capture.mode !== 'full') return new AttributeList()
   const body = requestBody(payload)
   const given = payload.request_messages ?? payload.messages ?? peek(body, 'messages') ?? peek(body, 'input')
   const messages = captureMessages(given, draw, 'llm_input')
@@ -20,30 +21,30 @@ export function requestContent(payload: ApiStart, draw: Draw): SpanAttributes {
   const last = messages.at(-1)
   const whole = isArray(given) ? elementsOf(given, MESSAGES_LIMIT, 'last') : given
   const input = isArray(whole) && whole.length === 0 ? undefined : capture.content(whole, 'llm_input')
-  return {
-    ...indexedMessages(names.inference.inputMessages, messages),
-    [names.genAi.inputMessages]: genAiMessages(messages, draw),
-    [names.genAi.systemInstructions]:
+  return new AttributeList()
+    .addAll(indexedMessages(names.inference.inputMessages, messages))
+    .set(names.genAi.inputMessages, genAiMessages(messages, draw))
+    .set(
+      names.genAi.systemInstructions,
       instructions === undefined ? undefined : capture.json([{ type: 'text', content: instructions }]),
-    [names.inference.inputValue]: input?.text ?? last?.content,
-    [names.inference.inputMimeType]: input?.mimeType,
-    [names.own.contentTruncated]: input?.truncated || undefined,
-  }
+    )
+    .set(names.inference.inputValue, input?.text ?? last?.content)
+    .set(names.inference.inputMimeType, input?.mimeType)
+    .set(names.own.contentTruncated, input?.truncated || undefined)
 }
 
-export function responseContent(payload: ApiEnd, draw: Draw): SpanAttributes {
+export function responseContent(payload: ApiEnd, draw: Draw): AttributeList {
   const { capture, names } = draw
-  if (capture.mode !== 'full') return {}
+  if (capture.mode !== 'full') return new AttributeList()
   const message = peek(payload.response, 'assistant_message') ?? peek(payload.response, 'message')
-  if (message === undefined) return {}
+  if (message === undefined) return new AttributeList()
   const messages = captureMessages([message], draw, 'llm_output')
   const text = textOf(peek(message, 'content'))
   const output = capture.content(text ?? peek(message, 'tool_calls'), 'llm_output')
-  return {
-    ...indexedMessages(names.inference.outputMessages, messages),
-    [names.genAi.outputMessages]: genAiMessages(messages, draw, capture.id(payload.finish_reason) ?? 'stop'),
-    [names.inference.outputValue]: output?.text,
-    [names.inference.outputMimeType]: output?.mimeType,
-    [names.own.contentTruncated]: output?.truncated || undefined,
-  }
+  return new AttributeList()
+    .addAll(indexedMessages(names.inference.outputMessages, messages))
+    .set(names.genAi.outputMessages, genAiMessages(messages, draw, capture.id(payload.finish_reason) ?? 'stop'))
+    .set(names.inference.outputValue, output?.text)
+    .set(names.inference.outputMimeType, output?.mimeType)
+    .set(names.own.contentTruncated, output?.truncated || undefined)
 }

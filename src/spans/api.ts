@@ -1,6 +1,7 @@
 import { SpanKind } from '@opentelemetry/api'
 import type { ApiEnd, ApiError, ApiStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { requestContent, responseContent } from './api-content.ts'
 import { apiErrorType, millis, timeToFirstChunk } from './api-facts.ts'
 import { apiErrorPoints, apiPoints } from './api-points.ts'
@@ -10,76 +11,74 @@ import { booleanOf, idOf, numberOf } from './foreign.ts'
 import { modelProvider } from './model-provider.ts'
 import { addRequestParameters, requestModel } from './request-parameters.ts'
 import { serverAddress } from './server-address.ts'
-import type { Draw, Fired, OpenedSpan, SpanAttributes, SpanDefinition, SpanEnd } from './span-definition.ts'
+import type { Draw, Fired, OpenedSpan, SpanDefinition, SpanEnd } from './span-definition.ts'
 import { usageOf } from './usage.ts'
 
 type End = ApiEnd & ApiError
 
-export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): SpanAttributes {
+export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): AttributeList {
   const { general, own, genAi, inference } = draw.names
   const { payload } = fired
   const { id } = draw.capture
   const model = id(requestModel(payload))
   const provider = id(modelProvider(payload.provider))
   const server = serverAddress(payload.base_url)
-  const attributes: SpanAttributes = {
-    [inference.spanKind]: literal(OPENINFERENCE_KIND.llm),
-    [genAi.operationName]: literal(OPERATION.chat),
-    [genAi.providerName]: provider,
-    [inference.provider]: provider,
-    [inference.system]: provider,
-    [genAi.requestModel]: model,
-    [inference.modelName]: model,
-    [general.serverAddress]: id(server.address),
-    [general.serverPort]: server.port,
-    [own.apiMode]: id(payload.api_mode),
-    [own.apiCallCount]: numberOf(payload.api_call_count),
-    [own.requestMessageCount]: numberOf(payload.message_count),
-    [own.requestToolCount]: numberOf(payload.tool_count),
-    [own.requestApproxInputTokens]: numberOf(payload.approx_input_tokens),
-    [own.requestCharCount]: numberOf(payload.request_char_count),
-  }
+  const attributes: AttributeList = new AttributeList()
+    .set(inference.spanKind, literal(OPENINFERENCE_KIND.llm))
+    .set(genAi.operationName, literal(OPERATION.chat))
+    .set(genAi.providerName, provider)
+    .set(inference.provider, provider)
+    .set(inference.system, provider)
+    .set(genAi.requestModel, model)
+    .set(inference.modelName, model)
+    .set(general.serverAddress, id(server.address))
+    .set(general.serverPort, server.port)
+    .set(own.apiMode, id(payload.api_mode))
+    .set(own.apiCallCount, numberOf(payload.api_call_count))
+    .set(own.requestMessageCount, numberOf(payload.message_count))
+    .set(own.requestToolCount, numberOf(payload.tool_count))
+    .set(own.requestApproxInputTokens, numberOf(payload.approx_input_tokens))
+    .set(own.requestCharCount, numberOf(payload.request_char_count))
   addRequestParameters(attributes, fired, draw)
-  return draw.capture.mode === 'full' ? Object.assign(attributes, requestContent(payload, draw)) : attributes
+  return draw.capture.mode === 'full' ? attributes.addAll(requestContent(payload, draw)) : attributes
 }
 
-function addUsage(attributes: SpanAttributes, fired: Fired<ApiEnd>, draw: Draw): void {
+function addUsage(attributes: AttributeList, fired: Fired<ApiEnd>, draw: Draw): void {
   const usage = usageOf(fired, draw)
   if (usage === undefined) return
   const { genAi, inference } = draw.names
-  attributes[genAi.usageInputTokens] = usage.promptTokens
-  attributes[genAi.usageOutputTokens] = usage.outputTokens
-  attributes[genAi.usageCacheRead] = usage.cacheReadTokens || undefined
-  attributes[genAi.usageCacheCreation] = usage.cacheWriteTokens || undefined
-  attributes[genAi.usageReasoning] = usage.reasoningTokens || undefined
-  attributes[inference.tokensPrompt] = usage.promptTokens
-  attributes[inference.tokensCompletion] = usage.outputTokens
-  attributes[inference.tokensTotal] = usage.totalTokens
-  attributes[inference.tokensCacheRead] = usage.cacheReadTokens || undefined
-  attributes[inference.tokensCacheWrite] = usage.cacheWriteTokens || undefined
-  attributes[inference.tokensReasoning] = usage.reasoningTokens || undefined
+  attributes.set(genAi.usageInputTokens, usage.promptTokens)
+  attributes.set(genAi.usageOutputTokens, usage.outputTokens)
+  attributes.set(genAi.usageCacheRead, usage.cacheReadTokens || undefined)
+  attributes.set(genAi.usageCacheCreation, usage.cacheWriteTokens || undefined)
+  attributes.set(genAi.usageReasoning, usage.reasoningTokens || undefined)
+  attributes.set(inference.tokensPrompt, usage.promptTokens)
+  attributes.set(inference.tokensCompletion, usage.outputTokens)
+  attributes.set(inference.tokensTotal, usage.totalTokens)
+  attributes.set(inference.tokensCacheRead, usage.cacheReadTokens || undefined)
+  attributes.set(inference.tokensCacheWrite, usage.cacheWriteTokens || undefined)
+  attributes.set(inference.tokensReasoning, usage.reasoningTokens || undefined)
 }
 
-export function responseAttributes(fired: Fired<End>, draw: Draw, opened: OpenedSpan<ApiStart>): SpanAttributes {
+export function responseAttributes(fired: Fired<End>, draw: Draw, opened: OpenedSpan<ApiStart>): AttributeList {
   const { own, genAi, inference } = draw.names
   const { payload } = fired
   const { id } = draw.capture
   const finishReason = id(payload.finish_reason)
   const duration = millis(payload.api_duration)
-  const attributes: SpanAttributes = {
-    [own.httpDurationMs]: duration,
-    [own.llmResponseDurationMs]: duration,
-    [genAi.responseId]: id(payload.response_id),
-    [genAi.responseModel]: id(payload.response_model),
-    [genAi.responseFinishReasons]: finishReason === undefined ? undefined : [finishReason],
-    [own.responseFinishReason]: finishReason,
-    [inference.finishReason]: finishReason,
-    [genAi.responseTimeToFirstChunk]: timeToFirstChunk(payload, opened),
-    [own.responseContentChars]: numberOf(payload.assistant_content_chars),
-    [own.responseToolCalls]: numberOf(payload.assistant_tool_call_count),
-  }
+  const attributes: AttributeList = new AttributeList()
+    .set(own.httpDurationMs, duration)
+    .set(own.llmResponseDurationMs, duration)
+    .set(genAi.responseId, id(payload.response_id))
+    .set(genAi.responseModel, id(payload.response_model))
+    .set(genAi.responseFinishReasons, finishReason === undefined ? undefined : [finishReason])
+    .set(own.responseFinishReason, finishReason)
+    .set(inference.finishReason, finishReason)
+    .set(genAi.responseTimeToFirstChunk, timeToFirstChunk(payload, opened))
+    .set(own.responseContentChars, numberOf(payload.assistant_content_chars))
+    .set(own.responseToolCalls, numberOf(payload.assistant_tool_call_count))
   addUsage(attributes, fired, draw)
-  return draw.capture.mode === 'full' ? Object.assign(attributes, responseContent(payload, draw)) : attributes
+  return draw.capture.mode === 'full' ? attributes.addAll(responseContent(payload, draw)) : attributes
 }
 
 function failed(fired: Fired<End>, draw: Draw): SpanEnd {
@@ -89,16 +88,15 @@ function failed(fired: Fired<End>, draw: Draw): SpanEnd {
   const status = numberOf(payload.status_code)
   const duration = millis(payload.api_duration)
   return {
-    attributes: {
-      [own.httpDurationMs]: duration,
-      [own.llmResponseDurationMs]: duration,
-      [general.httpStatusCode]: status,
-      [own.responseStatusCode]: status,
-      [own.retryCount]: numberOf(payload.retry_count),
-      [own.maxRetries]: numberOf(payload.max_retries),
-      [own.retryable]: booleanOf(payload.retryable),
-      [own.errorReason]: draw.capture.id(payload.reason),
-    },
+    attributes: new AttributeList()
+      .set(own.httpDurationMs, duration)
+      .set(own.llmResponseDurationMs, duration)
+      .set(general.httpStatusCode, status)
+      .set(own.responseStatusCode, status)
+      .set(own.retryCount, numberOf(payload.retry_count))
+      .set(own.maxRetries, numberOf(payload.max_retries))
+      .set(own.retryable, booleanOf(payload.retryable))
+      .set(own.errorReason, draw.capture.id(payload.reason)),
     error: {
       type,
       message: draw.capture.errorText(errorFacts(payload.error).message) ?? draw.capture.id(payload.reason) ?? type,

@@ -1,6 +1,7 @@
 import { SpanKind } from '@opentelemetry/api'
 import { type ApprovalRequest, type ApprovalResponse, GRANTING_CHOICES } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND } from '../semconv/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from './capture.ts'
 import { elementsOf, idOf, textOf } from './foreign.ts'
 import type { SpanDefinition } from './span-definition.ts'
@@ -30,27 +31,25 @@ export const approval: SpanDefinition<ApprovalRequest, ApprovalResponse> = {
     const patterns = elementsOf(payload.pattern_keys, PATTERNS_LIMIT)
       .map(id)
       .filter(key => key !== undefined)
-    return {
-      [inference.spanKind]: literal(OPENINFERENCE_KIND.chain),
-      [own.approvalPatternKey]: id(payload.pattern_key),
-      [own.approvalPatternKeys]: patterns.length === 0 ? undefined : patterns,
-      [own.approvalSurface]: id(payload.surface),
-      [own.approvalCommand]: snippet(payload.command),
-      [own.approvalDescription]: snippet(payload.description),
-      [genAi.toolCallId]: id(payload.tool_call_id),
-    }
+    return new AttributeList()
+      .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
+      .set(own.approvalPatternKey, id(payload.pattern_key))
+      .set(own.approvalPatternKeys, patterns.length === 0 ? undefined : patterns)
+      .set(own.approvalSurface, id(payload.surface))
+      .set(own.approvalCommand, snippet(payload.command))
+      .set(own.approvalDescription, snippet(payload.description))
+      .set(genAi.toolCallId, id(payload.tool_call_id))
   },
   end(fired, draw, opened) {
     const { own } = draw.names
     const choice = choiceOf(fired.payload)
     return {
-      attributes: {
-        [own.approvalChoice]: draw.capture.id(choice),
-        [own.approvalGranted]: GRANTING_CHOICES.has(choice ?? ''),
-        [own.approvalTimedOut]: choice === 'timeout',
-        [own.approvalDecidedBy]: draw.capture.id(fired.payload.decided_by),
-        [own.approvalDurationMs]: Math.max(0, fired.at - opened.startAt),
-      },
+      attributes: new AttributeList()
+        .set(own.approvalChoice, draw.capture.id(choice))
+        .set(own.approvalGranted, GRANTING_CHOICES.has(choice ?? ''))
+        .set(own.approvalTimedOut, choice === 'timeout')
+        .set(own.approvalDecidedBy, draw.capture.id(fired.payload.decided_by))
+        .set(own.approvalDurationMs, Math.max(0, fired.at - opened.startAt)),
     }
   },
   measure({ payload }, draw, ended) {

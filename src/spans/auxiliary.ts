@@ -24,7 +24,7 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
     return literal(`aux.${id(payload.aux_task) ?? 'unknown'}`)
   },
   start(fired, draw) {
-    return { ...requestAttributes(fired, draw), [draw.names.own.auxTask]: draw.capture.id(fired.payload.aux_task) }
+    return requestAttributes(fired, draw).set(draw.names.own.auxTask, draw.capture.id(fired.payload.aux_task))
   },
   end(fired, draw, opened) {
     const { payload } = fired
@@ -33,7 +33,7 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
     const { capture, names } = draw
     const type = capture.id(payload.error_type ?? errorFacts(payload.error).type) ?? literal(OTHER_ERROR)
     return {
-      attributes: { ...attributes, [names.general.errorType]: type },
+      attributes: attributes.set(names.general.errorType, type),
       error: { type, message: capture.errorText(errorFacts(payload.error).message) ?? type },
       exception: true,
     }

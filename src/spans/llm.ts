@@ -1,6 +1,7 @@
 import { SpanKind } from '@opentelemetry/api'
 import type { TurnAnswer, TurnStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../semconv/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from './capture.ts'
 import { isArray, numberOf, peek } from './foreign.ts'
 import { oneMessage } from './messages.ts'
@@ -31,31 +32,29 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
     const message = capture.content(payload.user_message, 'llm_input')
     const history = capture.history(payload.conversation_history)
     const input = history ?? message
-    return {
-      [inference.spanKind]: literal(OPENINFERENCE_KIND.chain),
-      [inference.modelName]: model,
-      [genAi.requestModel]: model,
-      [inference.provider]: provider,
-      [genAi.providerName]: provider,
-      [inference.inputValue]: input?.text,
-      [inference.inputMimeType]: input?.mimeType,
-      [genAi.inputMessages]: oneMessage('user', message),
-      [own.conversationMessageCount]: history === undefined ? undefined : messageCount(payload.conversation_history),
-      [own.contentTruncated]: input?.truncated || undefined,
-    }
+    return new AttributeList()
+      .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
+      .set(inference.modelName, model)
+      .set(genAi.requestModel, model)
+      .set(inference.provider, provider)
+      .set(genAi.providerName, provider)
+      .set(inference.inputValue, input?.text)
+      .set(inference.inputMimeType, input?.mimeType)
+      .set(genAi.inputMessages, oneMessage('user', message))
+      .set(own.conversationMessageCount, history === undefined ? undefined : messageCount(payload.conversation_history))
+      .set(own.contentTruncated, input?.truncated || undefined)
   },
   end({ payload }, draw) {
     const { own, genAi, inference } = draw.names
     const output = draw.capture.content(payload.assistant_response, 'llm_output')
     return {
-      attributes: {
-        [inference.outputValue]: output?.text,
-        [inference.outputMimeType]: output?.mimeType,
-        [genAi.outputMessages]: oneMessage('assistant', output),
-        [own.contentCompletion]: output?.text,
-        [genAi.responseModel]: draw.capture.id(payload.model),
-        [own.contentTruncated]: output?.truncated || undefined,
-      },
+      attributes: new AttributeList()
+        .set(inference.outputValue, output?.text)
+        .set(inference.outputMimeType, output?.mimeType)
+        .set(genAi.outputMessages, oneMessage('assistant', output))
+        .set(own.contentCompletion, output?.text)
+        .set(genAi.responseModel, draw.capture.id(payload.model))
+        .set(own.contentTruncated, output?.truncated || undefined),
     }
   },
   measure: () => [],

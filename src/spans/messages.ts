@@ -1,7 +1,8 @@
 import { MESSAGE } from '../semconv/index.ts'
+import { AttributeList } from './attribute-list.ts'
 import type { CapturedContent, ContentCategory, SafeText } from './capture.ts'
 import { elementsOf, isArray, peek, textOf } from './foreign.ts'
-import type { Draw, SpanAttributes } from './span-definition.ts'
+import type { Draw } from './span-definition.ts'
 
 /** A span has a limit of 1024 attributes, and each message takes several: of a longer conversation the end is kept. */
 export const MESSAGES_LIMIT = 100
@@ -53,20 +54,20 @@ export function captureMessages(messages: unknown, draw: Draw, category: Content
 }
 
 /** `llm.input_messages.0.message.role`, …: the indexed form that OpenInference reads. */
-export function indexedMessages(prefix: string, messages: readonly CapturedMessage[]): SpanAttributes {
-  const attributes: SpanAttributes = {}
+export function indexedMessages(prefix: string, messages: readonly CapturedMessage[]): AttributeList {
+  const attributes = new AttributeList()
   if (prefix === '') return attributes
   messages.forEach((message, index) => {
     const at = `${prefix}.${index}.`
-    attributes[`${at}${MESSAGE.role}`] = message.role
-    attributes[`${at}${MESSAGE.content}`] = message.content
-    attributes[`${at}${MESSAGE.name}`] = message.name
-    attributes[`${at}${MESSAGE.toolCallId}`] = message.toolCallId
+    attributes.set(`${at}${MESSAGE.role}`, message.role)
+    attributes.set(`${at}${MESSAGE.content}`, message.content)
+    attributes.set(`${at}${MESSAGE.name}`, message.name)
+    attributes.set(`${at}${MESSAGE.toolCallId}`, message.toolCallId)
     message.toolCalls.forEach((call, order) => {
       const below = `${at}${MESSAGE.toolCalls}.${order}.`
-      attributes[`${below}${MESSAGE.toolCallIdOfCall}`] = call.id
-      attributes[`${below}${MESSAGE.toolCallName}`] = call.name
-      attributes[`${below}${MESSAGE.toolCallArguments}`] = call.arguments
+      attributes.set(`${below}${MESSAGE.toolCallIdOfCall}`, call.id)
+      attributes.set(`${below}${MESSAGE.toolCallName}`, call.name)
+      attributes.set(`${below}${MESSAGE.toolCallArguments}`, call.arguments)
     })
   })
   return attributes

@@ -1,8 +1,9 @@
 import type { ApiStart } from '../contract/index.ts'
+import type { AttributeList } from './attribute-list.ts'
 import type { SafeText } from './capture.ts'
 import { booleanOf, elementsOf, numberOf, peek, positive, textOf } from './foreign.ts'
 import { captured } from './messages.ts'
-import type { Draw, Fired, SpanAttributes } from './span-definition.ts'
+import type { Draw, Fired } from './span-definition.ts'
 
 const STOP_LIMIT = 16
 const NO_PARAMETERS = '{}'
@@ -44,20 +45,20 @@ function readParameters(payload: ApiStart, body: unknown, draw: Draw) {
 }
 
 /** `gen_ai.request.*` and, as JSON of the same, `llm.invocation_parameters`. */
-export function addRequestParameters(attributes: SpanAttributes, { payload }: Fired<ApiStart>, draw: Draw): void {
+export function addRequestParameters(attributes: AttributeList, { payload }: Fired<ApiStart>, draw: Draw): void {
   const parameters = readParameters(payload, requestBody(payload), draw)
   const { own, genAi, inference } = draw.names
-  attributes[genAi.requestMaxTokens] = parameters.max_tokens
-  attributes[genAi.requestTemperature] = parameters.temperature
-  attributes[genAi.requestTopP] = parameters.top_p
-  attributes[genAi.requestTopK] = parameters.top_k
-  attributes[genAi.requestFrequencyPenalty] = parameters.frequency_penalty
-  attributes[genAi.requestPresencePenalty] = parameters.presence_penalty
-  attributes[genAi.requestStopSequences] = parameters.stop
-  attributes[genAi.requestChoiceCount] = parameters.n
-  attributes[genAi.requestStream] = parameters.stream
-  attributes[genAi.requestSeed] = parameters.seed
-  attributes[own.requestReasoningEffort] = parameters.reasoning_effort
+  attributes.set(genAi.requestMaxTokens, parameters.max_tokens)
+  attributes.set(genAi.requestTemperature, parameters.temperature)
+  attributes.set(genAi.requestTopP, parameters.top_p)
+  attributes.set(genAi.requestTopK, parameters.top_k)
+  attributes.set(genAi.requestFrequencyPenalty, parameters.frequency_penalty)
+  attributes.set(genAi.requestPresencePenalty, parameters.presence_penalty)
+  attributes.set(genAi.requestStopSequences, parameters.stop)
+  attributes.set(genAi.requestChoiceCount, parameters.n)
+  attributes.set(genAi.requestStream, parameters.stream)
+  attributes.set(genAi.requestSeed, parameters.seed)
+  attributes.set(own.requestReasoningEffort, parameters.reasoning_effort)
   const json = captured(parameters)
-  if (json !== NO_PARAMETERS) attributes[inference.invocationParameters] = json
+  if (json !== NO_PARAMETERS) attributes.set(inference.invocationParameters, json)
 }

@@ -1,10 +1,11 @@
 import { SpanKind } from '@opentelemetry/api'
 import type { FinalStatus, SessionEnd, SessionStart } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { literal, type SafeText } from './capture.ts'
 import { booleanOf, textOf } from './foreign.ts'
 import { oneMessage } from './messages.ts'
-import type { Draw, SpanAttributes, SpanDefinition, SpanError } from './span-definition.ts'
+import type { Draw, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, rootUsageAttributes } from './turn-summary-attributes.ts'
 import type { TurnTotals } from './turn-totals.ts'
 
@@ -56,19 +57,18 @@ function errorOf(end: TurnEnd, draw: Draw): SpanError | undefined {
 }
 
 /** Attributes of the start that a repeated `on_session_start` may still supply. */
-export function sessionStartAttributes(payload: SessionStart, draw: Draw): SpanAttributes {
+export function sessionStartAttributes(payload: SessionStart, draw: Draw): AttributeList {
   const { own, genAi, inference } = draw.names
   const { id } = draw.capture
   const model = id(payload.model)
-  return {
-    [own.sessionKind]: id(sessionKind(payload)),
-    [own.platform]: id(payload.platform),
-    [own.profile]: id(payload.profile),
-    [own.cronJobId]: id(payload.job_id) ?? id(payload.cron_job_id),
-    [genAi.agentName]: id(payload.agent_name) ?? draw.agentName,
-    [genAi.requestModel]: model,
-    [inference.modelName]: model,
-  }
+  return new AttributeList()
+    .set(own.sessionKind, id(sessionKind(payload)))
+    .set(own.platform, id(payload.platform))
+    .set(own.profile, id(payload.profile))
+    .set(own.cronJobId, id(payload.job_id) ?? id(payload.cron_job_id))
+    .set(genAi.agentName, id(payload.agent_name) ?? draw.agentName)
+    .set(genAi.requestModel, model)
+    .set(inference.modelName, model)
 }
 
 /** The root: one turn of the agent, in every way out of it. */
@@ -83,12 +83,11 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
     return literal(agent === undefined ? OPERATION.invokeAgent : `${OPERATION.invokeAgent} ${agent}`)
   },
   start({ payload }, draw) {
-    return {
-      [draw.names.inference.spanKind]: literal(OPENINFERENCE_KIND.agent),
-      [draw.names.inference.projectName]: draw.projectName,
-      [draw.names.genAi.operationName]: literal(OPERATION.invokeAgent),
-      ...sessionStartAttributes(payload, draw),
-    }
+    return new AttributeList()
+      .set(draw.names.inference.spanKind, literal(OPENINFERENCE_KIND.agent))
+      .set(draw.names.inference.projectName, draw.projectName)
+      .set(draw.names.genAi.operationName, literal(OPERATION.invokeAgent))
+      .addAll(sessionStartAttributes(payload, draw))
   },
   end({ payload }, draw) {
     const { general, own, genAi, inference } = draw.names
@@ -96,29 +95,28 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
     const { totals } = payload
     const model = id(payload.model)
     const error = errorOf(payload, draw)
-    const attributes: SpanAttributes = {
-      [genAi.requestModel]: model,
-      [inference.modelName]: model,
-      [genAi.providerName]: totals.modelProvider,
-      [inference.provider]: totals.modelProvider,
-      [genAi.responseModel]: totals.responseModel,
-      [own.sessionCompleted]: booleanOf(payload.completed),
-      [own.sessionInterrupted]: booleanOf(payload.interrupted),
-      [own.sessionFailed]: booleanOf(payload.failed),
-      [own.turnExitReason]: id(payload.turn_exit_reason),
-      [inference.inputValue]: totals.input?.text,
-      [inference.inputMimeType]: totals.input?.mimeType,
-      [inference.outputValue]: totals.output?.text,
-      [inference.outputMimeType]: totals.output?.mimeType,
-      [genAi.inputMessages]: oneMessage('user', totals.input),
-      [genAi.outputMessages]: oneMessage('assistant', totals.output),
-      [own.contentTruncated]: totals.input?.truncated || totals.output?.truncated || undefined,
-      [own.turnDurationMs]: payload.durationMillis || undefined,
-      [own.turnFinalStatus]: literal(payload.finalStatus),
-      [general.errorType]: error === undefined ? undefined : totals.lastErrorType,
-    }
+    const attributes: AttributeList = new AttributeList()
+      .set(genAi.requestModel, model)
+      .set(inference.modelName, model)
+      .set(genAi.providerName, totals.modelProvider)
+      .set(inference.provider, totals.modelProvider)
+      .set(genAi.responseModel, totals.responseModel)
+      .set(own.sessionCompleted, booleanOf(payload.completed))
+      .set(own.sessionInterrupted, booleanOf(payload.interrupted))
+      .set(own.sessionFailed, booleanOf(payload.failed))
+      .set(own.turnExitReason, id(payload.turn_exit_reason))
+      .set(inference.inputValue, totals.input?.text)
+      .set(inference.inputMimeType, totals.input?.mimeType)
+      .set(inference.outputValue, totals.output?.text)
+      .set(inference.outputMimeType, totals.output?.mimeType)
+      .set(genAi.inputMessages, oneMessage('user', totals.input))
+      .set(genAi.outputMessages, oneMessage('assistant', totals.output))
+      .set(own.contentTruncated, totals.input?.truncated || totals.output?.truncated || undefined)
+      .set(own.turnDurationMs, payload.durationMillis || undefined)
+      .set(own.turnFinalStatus, literal(payload.finalStatus))
+      .set(general.errorType, error === undefined ? undefined : totals.lastErrorType)
     addSummary(attributes, totals, draw)
-    if (draw.usageOnRoot) Object.assign(attributes, rootUsageAttributes(totals, draw))
+    if (draw.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, draw))
     return { attributes, error }
   },
   measure({ payload }, draw, { start, durationMillis }) {

@@ -1,6 +1,7 @@
 import { SpanKind } from '@opentelemetry/api'
 import type { FinalStatus } from '../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../semconv/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from './capture.ts'
 import type { SkillEvidence } from './skill-evidence.ts'
 import type { SpanDefinition } from './span-definition.ts'
@@ -21,15 +22,14 @@ export const skill: SpanDefinition<SkillEvidence, SkillWindowEnd> = {
   },
   start({ payload }, draw) {
     const { own, inference } = draw.names
-    return {
-      [inference.spanKind]: literal(OPENINFERENCE_KIND.chain),
-      [own.skillName]: draw.capture.id(payload.name),
-      [own.skillSource]: literal(payload.source),
-      [own.skillPath]: draw.capture.snippet(payload.path),
-    }
+    return new AttributeList()
+      .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
+      .set(own.skillName, draw.capture.id(payload.name))
+      .set(own.skillSource, literal(payload.source))
+      .set(own.skillPath, draw.capture.snippet(payload.path))
   },
   end({ payload }, draw) {
-    return { attributes: { [draw.names.own.skillResultStatus]: literal(payload.finalStatus) } }
+    return { attributes: new AttributeList().set(draw.names.own.skillResultStatus, literal(payload.finalStatus)) }
   },
   measure: () => [],
 }

@@ -1,6 +1,7 @@
 import type { SpanKind } from '@opentelemetry/api'
 import type { HookMeta, HookName, SpanKindName } from '../contract/index.ts'
 import type { MetricKey, Names } from '../semconv/index.ts'
+import type { AttributeList } from './attribute-list.ts'
 import type { Capture, SafeText } from './capture.ts'
 import type { RecordFacts } from './per-record.ts'
 
@@ -13,9 +14,6 @@ export interface Fired<Payload> {
   readonly facts: RecordFacts
 }
 
-/** Undefined values set no attribute, so a row needs no conditionals for absence. */
-export type SpanAttributes = Record<string, SafeText | number | boolean | readonly SafeText[] | undefined>
-
 export interface SpanError {
   /** Value of `error.type`. */
   readonly type: SafeText
@@ -24,7 +22,7 @@ export interface SpanError {
 }
 
 export interface SpanEnd {
-  readonly attributes: SpanAttributes
+  readonly attributes: AttributeList
   /** Present = status ERROR. */
   readonly error?: SpanError | undefined
   /** Also write the error as a span event `exception`. */
@@ -75,7 +73,7 @@ export interface SpanDefinition<Start = never, End = never> {
   /** Pairs an end with its start, inside the turn. From explicit ids only; undefined = this record draws nothing. */
   key(payload: Start | End): string | undefined
   name(payload: Start | End, draw: Draw): SafeText
-  start(fired: Fired<Start>, draw: Draw): SpanAttributes
+  start(fired: Fired<Start>, draw: Draw): AttributeList
   end(fired: Fired<End>, draw: Draw, opened: OpenedSpan<Start>): SpanEnd
   measure(fired: Fired<End>, draw: Draw, ended: EndedSpan<Start>): readonly MetricPoint[]
 }

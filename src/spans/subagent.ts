@@ -1,6 +1,7 @@
 import { SpanKind } from '@opentelemetry/api'
 import { FAILED_SUBAGENT_STATUSES, type SubagentStart, type SubagentStop } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from './capture.ts'
 import { idOf, numberOf, textOf } from './foreign.ts'
 import type { SpanDefinition } from './span-definition.ts'
@@ -31,21 +32,20 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
     const { id, content, snippet } = draw.capture
     const role = id(payload.child_role)
     const goal = content(payload.child_goal, 'llm_input')
-    return {
-      [inference.spanKind]: literal(OPENINFERENCE_KIND.agent),
-      [genAi.operationName]: literal(OPERATION.invokeAgent),
-      [genAi.agentName]: role,
-      [own.subagentRole]: role,
-      [own.subagentChildSessionId]: id(payload.child_session_id),
-      [own.subagentParentSessionId]: id(payload.parent_session_id),
-      [own.subagentParentTurnId]: id(payload.parent_turn_id),
-      [own.subagentChildId]: id(payload.child_subagent_id),
-      [own.subagentParentId]: id(payload.parent_subagent_id),
-      [own.subagentGoal]: snippet(payload.child_goal),
-      [inference.inputValue]: goal?.text,
-      [inference.inputMimeType]: goal?.mimeType,
-      [own.contentTruncated]: goal?.truncated || undefined,
-    }
+    return new AttributeList()
+      .set(inference.spanKind, literal(OPENINFERENCE_KIND.agent))
+      .set(genAi.operationName, literal(OPERATION.invokeAgent))
+      .set(genAi.agentName, role)
+      .set(own.subagentRole, role)
+      .set(own.subagentChildSessionId, id(payload.child_session_id))
+      .set(own.subagentParentSessionId, id(payload.parent_session_id))
+      .set(own.subagentParentTurnId, id(payload.parent_turn_id))
+      .set(own.subagentChildId, id(payload.child_subagent_id))
+      .set(own.subagentParentId, id(payload.parent_subagent_id))
+      .set(own.subagentGoal, snippet(payload.child_goal))
+      .set(inference.inputValue, goal?.text)
+      .set(inference.inputMimeType, goal?.mimeType)
+      .set(own.contentTruncated, goal?.truncated || undefined)
   },
   end({ payload }, draw) {
     const { own, inference } = draw.names
@@ -53,14 +53,13 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
     const status = id(statusOf(payload))
     const summary = content(payload.child_summary, 'llm_output')
     return {
-      attributes: {
-        [own.subagentStatus]: status,
-        [own.subagentDurationMs]: numberOf(payload.duration_ms),
-        [own.subagentSummary]: snippet(payload.child_summary),
-        [inference.outputValue]: summary?.text,
-        [inference.outputMimeType]: summary?.mimeType,
-        [own.contentTruncated]: summary?.truncated || undefined,
-      },
+      attributes: new AttributeList()
+        .set(own.subagentStatus, status)
+        .set(own.subagentDurationMs, numberOf(payload.duration_ms))
+        .set(own.subagentSummary, snippet(payload.child_summary))
+        .set(inference.outputValue, summary?.text)
+        .set(inference.outputMimeType, summary?.mimeType)
+        .set(own.contentTruncated, summary?.truncated || undefined),
       error:
         isFailure(payload) && status !== undefined
           ? { type: status, message: errorText(payload.child_summary) ?? status }

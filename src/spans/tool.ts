@@ -1,6 +1,7 @@
 import { SpanKind } from '@opentelemetry/api'
 import type { ToolEnd, ToolStart } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { literal, type SafeText } from './capture.ts'
 import { errorFacts } from './error-facts.ts'
 import { idOf, numberOf, peek, textOf } from './foreign.ts'
@@ -108,40 +109,38 @@ export const tool: SpanDefinition<ToolStart, ToolEnd> = {
     const callId = id(payload.tool_call_id)
     const input = content(payload.args, 'tool_input')
     const skill = skillOf(payload)
-    return {
-      [inference.spanKind]: literal(OPENINFERENCE_KIND.tool),
-      [inference.toolName]: name,
-      [inference.toolId]: callId,
-      [inference.inputValue]: input?.text,
-      [inference.inputMimeType]: input?.mimeType,
-      [inference.toolParameters]: input?.text,
-      [genAi.operationName]: literal(OPERATION.executeTool),
-      [genAi.toolName]: name,
-      [genAi.toolCallId]: callId,
-      [genAi.toolType]: literal(isMcp(name) ? 'extension' : 'function'),
-      [genAi.toolCallArguments]: input?.text,
-      [own.toolTarget]: toolTarget(fired, draw),
-      [own.toolCommand]: toolCommand(fired, draw),
-      [own.skillName]: id(skill?.name),
-      [own.skillSource]: id(skill?.source),
-      [own.contentTruncated]: input?.truncated || undefined,
-    }
+    return new AttributeList()
+      .set(inference.spanKind, literal(OPENINFERENCE_KIND.tool))
+      .set(inference.toolName, name)
+      .set(inference.toolId, callId)
+      .set(inference.inputValue, input?.text)
+      .set(inference.inputMimeType, input?.mimeType)
+      .set(inference.toolParameters, input?.text)
+      .set(genAi.operationName, literal(OPERATION.executeTool))
+      .set(genAi.toolName, name)
+      .set(genAi.toolCallId, callId)
+      .set(genAi.toolType, literal(isMcp(name) ? 'extension' : 'function'))
+      .set(genAi.toolCallArguments, input?.text)
+      .set(own.toolTarget, toolTarget(fired, draw))
+      .set(own.toolCommand, toolCommand(fired, draw))
+      .set(own.skillName, id(skill?.name))
+      .set(own.skillSource, id(skill?.source))
+      .set(own.contentTruncated, input?.truncated || undefined)
   },
   end(fired, draw, opened) {
     const { general, own, genAi, inference } = draw.names
     const output = draw.capture.content(fired.payload.result, 'tool_output')
     const error = errorOf(fired, draw)
     return {
-      attributes: {
-        [inference.outputValue]: output?.text,
-        [inference.outputMimeType]: output?.mimeType,
-        [genAi.toolCallResult]: output?.text,
-        [own.toolOutcome]: draw.capture.id(toolOutcomeOf(fired, draw).outcome),
-        [own.toolDurationMs]: ownDuration(fired, opened),
-        [general.errorType]: error?.type,
-        [own.errorMessage]: error?.message,
-        [own.contentTruncated]: output?.truncated || undefined,
-      },
+      attributes: new AttributeList()
+        .set(inference.outputValue, output?.text)
+        .set(inference.outputMimeType, output?.mimeType)
+        .set(genAi.toolCallResult, output?.text)
+        .set(own.toolOutcome, draw.capture.id(toolOutcomeOf(fired, draw).outcome))
+        .set(own.toolDurationMs, ownDuration(fired, opened))
+        .set(general.errorType, error?.type)
+        .set(own.errorMessage, error?.message)
+        .set(own.contentTruncated, output?.truncated || undefined),
       error,
     }
   },

@@ -1,5 +1,6 @@
+import { AttributeList } from './attribute-list.ts'
 import type { SafeText } from './capture.ts'
-import type { Draw, SpanAttributes } from './span-definition.ts'
+import type { Draw } from './span-definition.ts'
 import type { TurnTotals } from './turn-totals.ts'
 
 /** Joined strings are clipped to this, ellipsis included. */
@@ -23,47 +24,46 @@ const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
 const some = (value: number): number | undefined => value || undefined
 
 /** The turn summary of the root span. */
-export function addSummary(attributes: SpanAttributes, totals: TurnTotals, draw: Draw): void {
+export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: Draw): void {
   const { own } = draw.names
-  attributes[own.turnToolCount] = some(totals.tools.length)
-  attributes[own.turnTools] = joined(sorted(totals.tools), ',')
-  attributes[own.turnToolCallCount] = some(totals.toolCalls)
-  attributes[own.turnToolErrorCount] = some(totals.toolErrors)
-  attributes[own.turnToolTargets] = joined(totals.targets, '|')
-  attributes[own.turnToolCommands] = joined(totals.commands, '|')
-  attributes[own.turnToolOutcomes] = joined(sorted(totals.outcomes), ',')
-  attributes[own.turnSkillCount] = some(totals.skills.length)
-  attributes[own.turnSkills] = joined(sorted(totals.skills), ',')
-  attributes[own.turnApiCallCount] = some(totals.apiCalls)
-  attributes[own.turnApiErrorCount] = some(totals.apiErrors)
-  attributes[own.turnRetryCount] = some(totals.retries)
-  attributes[own.turnTokensInput] = some(totals.tokensInput)
-  attributes[own.turnTokensOutput] = some(totals.tokensOutput)
-  attributes[own.turnTokensTotal] = some(totals.tokensInput + totals.tokensOutput)
-  attributes[own.turnTokensCacheRead] = some(totals.tokensCacheRead)
-  attributes[own.turnTokensCacheWrite] = some(totals.tokensCacheWrite)
-  attributes[own.turnTokensReasoning] = some(totals.tokensReasoning)
-  attributes[own.turnSubagentCount] = some(totals.subagents)
-  attributes[own.turnSubagentTokensTotal] = some(totals.subagentTokens)
-  attributes[own.turnApprovalCount] = some(totals.approvals)
-  attributes[own.turnApprovalWaitMs] = some(totals.approvalWaitMillis)
+  attributes.set(own.turnToolCount, some(totals.tools.length))
+  attributes.set(own.turnTools, joined(sorted(totals.tools), ','))
+  attributes.set(own.turnToolCallCount, some(totals.toolCalls))
+  attributes.set(own.turnToolErrorCount, some(totals.toolErrors))
+  attributes.set(own.turnToolTargets, joined(totals.targets, '|'))
+  attributes.set(own.turnToolCommands, joined(totals.commands, '|'))
+  attributes.set(own.turnToolOutcomes, joined(sorted(totals.outcomes), ','))
+  attributes.set(own.turnSkillCount, some(totals.skills.length))
+  attributes.set(own.turnSkills, joined(sorted(totals.skills), ','))
+  attributes.set(own.turnApiCallCount, some(totals.apiCalls))
+  attributes.set(own.turnApiErrorCount, some(totals.apiErrors))
+  attributes.set(own.turnRetryCount, some(totals.retries))
+  attributes.set(own.turnTokensInput, some(totals.tokensInput))
+  attributes.set(own.turnTokensOutput, some(totals.tokensOutput))
+  attributes.set(own.turnTokensTotal, some(totals.tokensInput + totals.tokensOutput))
+  attributes.set(own.turnTokensCacheRead, some(totals.tokensCacheRead))
+  attributes.set(own.turnTokensCacheWrite, some(totals.tokensCacheWrite))
+  attributes.set(own.turnTokensReasoning, some(totals.tokensReasoning))
+  attributes.set(own.turnSubagentCount, some(totals.subagents))
+  attributes.set(own.turnSubagentTokensTotal, some(totals.subagentTokens))
+  attributes.set(own.turnApprovalCount, some(totals.approvals))
+  attributes.set(own.turnApprovalWaitMs, some(totals.approvalWaitMillis))
 }
 
 /** Usage on the root too, for backends that cannot sum; off by default, because others then count it twice. */
-export function rootUsageAttributes(totals: TurnTotals, draw: Draw): SpanAttributes {
-  if (totals.tokensInput + totals.tokensOutput === 0) return {}
+export function rootUsageAttributes(totals: TurnTotals, draw: Draw): AttributeList {
+  if (totals.tokensInput + totals.tokensOutput === 0) return new AttributeList()
   const { genAi, inference } = draw.names
-  return {
-    [genAi.usageInputTokens]: totals.tokensInput,
-    [genAi.usageOutputTokens]: totals.tokensOutput,
-    [genAi.usageCacheRead]: some(totals.tokensCacheRead),
-    [genAi.usageCacheCreation]: some(totals.tokensCacheWrite),
-    [genAi.usageReasoning]: some(totals.tokensReasoning),
-    [inference.tokensPrompt]: totals.tokensInput,
-    [inference.tokensCompletion]: totals.tokensOutput,
-    [inference.tokensTotal]: totals.tokensInput + totals.tokensOutput,
-    [inference.tokensCacheRead]: some(totals.tokensCacheRead),
-    [inference.tokensCacheWrite]: some(totals.tokensCacheWrite),
-    [inference.tokensReasoning]: some(totals.tokensReasoning),
-  }
+  return new AttributeList()
+    .set(genAi.usageInputTokens, totals.tokensInput)
+    .set(genAi.usageOutputTokens, totals.tokensOutput)
+    .set(genAi.usageCacheRead, some(totals.tokensCacheRead))
+    .set(genAi.usageCacheCreation, some(totals.tokensCacheWrite))
+    .set(genAi.usageReasoning, some(totals.tokensReasoning))
+    .set(inference.tokensPrompt, totals.tokensInput)
+    .set(inference.tokensCompletion, totals.tokensOutput)
+    .set(inference.tokensTotal, totals.tokensInput + totals.tokensOutput)
+    .set(inference.tokensCacheRead, some(totals.tokensCacheRead))
+    .set(inference.tokensCacheWrite, some(totals.tokensCacheWrite))
+    .set(inference.tokensReasoning, some(totals.tokensReasoning))
 }

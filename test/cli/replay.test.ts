@@ -151,7 +151,7 @@ describe('--out', () => {
     }
     expect(spansIn(scratch.path('0.jsonl'))).toHaveLength(2500)
     for (const other of written.slice(1)) expect(other === written[0]).toBe(true)
-  })
+  }, 60_000)
 
   test('is what the file holds, not what surrounds this process', async () => {
     const bare = await scratch.spansOf([TURN])

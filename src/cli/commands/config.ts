@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import { parseArgs } from 'node:util'
 import { loadConfigFile } from '../../config/load.ts'
 import { configFiles } from '../../config/paths.ts'
@@ -50,7 +51,9 @@ function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo)
 }
 
 function fileLine(file: string | undefined, { env, home }: CommandIo): string {
-  return `Configuration file: ${file ?? `none is in force; the usual place is ${configFiles(env, home)[0]}`}`
+  const [usual = ''] = configFiles(env, home)
+  const none = isAbsolute(usual) ? `the usual place is ${usual}` : 'there is no home directory to look in'
+  return `Configuration file: ${file ?? `none is in force; ${none}`}`
 }
 
 function table(shown: readonly ShownKey[]): string {

@@ -1,2 +1,0 @@
-/** Why the file system refused, in words for a person. */
-export declare function whyNot(error: unknown): string;

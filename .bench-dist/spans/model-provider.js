@@ -1,7 +1,0 @@
-import { WELL_KNOWN_PROVIDERS } from '../semconv/index.js';
-import { textOf } from './foreign.js';
-/** A host's name of a model provider → the well-known value where it is one, else what the host said. */
-export function modelProvider(provider) {
-    const said = textOf(provider)?.trim();
-    return said === undefined ? undefined : (WELL_KNOWN_PROVIDERS.get(said.toLowerCase()) ?? said);
-}

@@ -1,2 +1,0 @@
-import { type SecretFamily } from './secret-span.ts';
-export declare const ASSIGNMENTS: SecretFamily;

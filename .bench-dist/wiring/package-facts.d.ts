@@ -1,2 +1,0 @@
-export declare const PACKAGE_NAME: string;
-export declare const PACKAGE_VERSION: string;

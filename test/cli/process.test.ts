@@ -1,0 +1,212 @@
+import { existsSync, mkdirSync, readFileSync, statSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { stripVTControlCharacters } from 'node:util'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { displayWidth } from '../../src/viewer/display-width.ts'
+import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
+import { exportLine, SAMPLE_TURN } from '../viewer/sample-turn.ts'
+import { asLines, generatedRecords } from './generated-records.ts'
+import { type Child, ended, fixture, Program } from './program.ts'
+import { linesOf, spansIn } from './scratch-replay.ts'
+
+let program: Program
+beforeEach(() => {
+  program = new Program()
+})
+afterEach(() => program.remove())
+
+const TURN = fixture('hermes-turn.jsonl')
+
+function put(name: string, text: string): string {
+  const path = join(program.home, name)
+  mkdirSync(join(path, '..'), { recursive: true })
+  writeFileSync(path, text)
+  return path
+}
+
+const LOG = join('.local', 'state', 'hookspan', 'traces')
+
+/** A line of the trace log: a turn that has ended. */
+function storedTurn(name: string): string {
+  const attributes = { 'session.id': name, 'hermes.span.kind': 'session', 'hermes.turn.final_status': 'completed' }
+  return `${exportLine({ id: name, trace: name, name: 'agent', from: 1000, to: 1500, attributes })}\n`
+}
+
+describe('hookspan', () => {
+  test.each<[string[], number, RegExp, RegExp]>([
+    [['--version'], 0, new RegExp(`^${packageJson.version}\n$`), /^$/],
+    [['--help'], 0, / {2}demo {4}see traces without an agent/, /^$/],
+    [[], 2, /^$/, /Usage: hookspan COMMAND/],
+    [['demo', '--help'], 0, /^Usage: hookspan demo/, /^$/],
+    [['replay'], 2, /^$/, /^hookspan replay: expected a FILE[^\n]*\nUsage: hookspan replay [^\n]*\n$/],
+    [['config', '--check'], 0, /^The configuration is good\.\n$/, /^$/],
+  ])('%j', async (args, code, stdout, stderr) => {
+    const run = await program.run(args)
+    expect(run.code).toBe(code)
+    expect(run.stdout).toMatch(stdout)
+    expect(run.stderr).toMatch(stderr)
+  })
+})
+
+describe('demo', () => {
+  test('in an empty home directory', async () => {
+    const { code, stdout, stderr } = await program.run(['demo'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.match(/^● /gm)).toHaveLength(4)
+    const [, file = ''] = /^Stored in (.*); nothing has left this machine\.$/m.exec(stdout) ?? []
+    expect(file.startsWith(join(program.home, '.local/state/hookspan/traces/'))).toBe(true)
+    expect(statSync(file).mode & 0o777).toBe(0o600)
+    expect(statSync(join(file, '..')).mode & 0o777).toBe(0o700)
+    // From anywhere in the file system.
+    expect(stdout).toMatch(/docker compose -f \S+\/docker-compose\.yml --profile jaeger up -d && npx hookspan demo /)
+  })
+
+  test('tree draws it again', async () => {
+    await program.run(['demo'])
+    const { code, stdout } = await program.run(['tree'])
+    expect(code).toBe(0)
+    expect(stdout.match(/^● /gm)).toHaveLength(4)
+  })
+
+  test('follows COLUMNS and FORCE_COLOR where it writes into a pipe', async () => {
+    const { stdout } = await program.run(['demo'], { env: { COLUMNS: '60', FORCE_COLOR: '1' } })
+    expect(stdout).toContain('\x1b[')
+    const [drawn = ''] = stripVTControlCharacters(stdout).split('\nStored in')
+    expect(Math.max(...drawn.split('\n').map(displayWidth))).toBe(60)
+  })
+
+  test.each([
+    ['no home directory', ''],
+    ['a home directory that cannot be', '/dev/null/home'],
+  ])('with %s', async (_what, home) => {
+    const { code, stdout, stderr } = await program.run(['demo'], { env: { HOME: home } })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout.match(/^● /gm)).toHaveLength(4)
+    expect(stdout).toMatch(/^Not stored, because /m)
+    expect(existsSync(join(program.home, '.local'))).toBe(false)
+  })
+})
+
+describe('replay', () => {
+  test('writes the same bytes wherever it runs', async () => {
+    const text = asLines(generatedRecords(5000).records)
+    const file = put('in.jsonl', text)
+    const places = [
+      {},
+      { TZ: 'Asia/Kolkata', LANG: 'de_DE.UTF-8' },
+      { TZ: 'America/St_Johns', OTEL_TRACES_SAMPLER: 'always_off' },
+    ]
+    const written: string[] = []
+    for (const [index, env] of places.entries()) {
+      const out = join(program.home, `${index}.jsonl`)
+      const args = ['replay', index === 0 ? file : '-', '--out', out]
+      expect(await program.run(args, { env, input: text })).toMatchObject({ code: 0, stdout: '' })
+      written.push(readFileSync(out, 'utf8'))
+    }
+    for (const other of written.slice(1)) expect(other === written[0]).toBe(true)
+    expect(existsSync(join(program.home, '.local'))).toBe(false)
+  }, 60_000)
+
+  test('loses nothing of fifty thousand records, and does not hold them in memory', async () => {
+    const { records, spans } = generatedRecords(50_000)
+    const out = join(program.home, 'o.jsonl')
+    const args = ['replay', put('in.jsonl', asLines(records)), '--out', out]
+    const { code, stderr } = await program.run(args, { node: ['--max-old-space-size=64'] })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: `50 000 records → 25 000 spans; written to ${out}\n` })
+    const ids = new Set(linesOf(out).flatMap(line => line.match(/"spanId":"[0-9a-f]{16}","parent/g) ?? []))
+    const roots = linesOf(out).flatMap(line => line.match(/"name":"agent"/g) ?? [])
+    expect(ids.size + roots.length).toBe(spans)
+  }, 120_000)
+
+  test('a malformed line: its number and what is wrong, the rest is replayed, exit 1', async () => {
+    const [first = '', ...others] = readFileSync(TURN, 'utf8').trimEnd().split('\n')
+    const out = join(program.home, 'o.jsonl')
+    const input = [first, '{"hook": "pre_tool_call"', ...others].join('\r\n')
+    expect(await program.run(['replay', '-', '--out', out], { input })).toEqual({
+      code: 1,
+      stdout: '',
+      stderr: `hookspan replay: standard input line 2: not JSON: it ends too early; the line is skipped\n28 records → 13 spans; written to ${out}\n`,
+    })
+    expect(spansIn(out)).toHaveLength(13)
+  })
+
+  describe('to a backend that is not well ends with one line about it', () => {
+    const env = { HOOKSPAN_SPAN_BATCH_EXPORT_TIMEOUT_MS: '300' }
+
+    test.each<[string, SinkBehaviour | 'dead', RegExp]>([
+      ['401', { kind: 'status', status: 401 }, /answered 401/],
+      ['404', { kind: 'status', status: 404 }, /answered 404/],
+      ['415', { kind: 'status', status: 415 }, /answered 415/],
+      ['hanging', { kind: 'hanging' }, /did not answer/],
+      ['dead', 'dead', /nothing listens at/],
+    ])('%s', async (_what, behaviour, cause) => {
+      const sink = await OtlpSink.start(behaviour === 'dead' ? undefined : behaviour)
+      const { url } = sink
+      if (behaviour === 'dead') await sink.stop()
+      const { code, stdout, stderr } = await program.run(['replay', TURN, '--backend', `jaeger=${url}`], { env })
+      if (behaviour !== 'dead') await sink.stop()
+      expect(code).toBe(1)
+      expect(stdout.match(/^● /gm)).toHaveLength(1)
+      const [first, ...others] = stderr.trimEnd().split('\n')
+      expect(first).toMatch(cause)
+      expect(others).toEqual(['jaeger got 0 of 13 spans', expect.stringMatching(/^28 records → 13 spans; stored in /)])
+    })
+  })
+})
+
+/** Ends reading after the first piece, as `| head -1` does. */
+async function hangUpAfterFirst(child: Child): Promise<{ code: number | null; stderr: string }> {
+  const end = ended(child)
+  child.stdout.once('data', () => child.stdout.destroy())
+  const { code, stderr } = await end
+  return { code, stderr }
+}
+
+describe('a reader that has seen enough is no error', () => {
+  test.each([
+    ['demo', ['demo']],
+    ['config', ['config']],
+    ['replay', ['replay', TURN]],
+    ['tree', ['tree', 'many.jsonl', '--last', '1000']],
+  ])('%s', async (_name, args) => {
+    put('many.jsonl', Array.from({ length: 300 }, () => `${exportLine(...SAMPLE_TURN)}\n`).join(''))
+    const { code, stderr } = await hangUpAfterFirst(program.spawn(args))
+    expect(code).toBe(0)
+    expect(stderr).not.toMatch(/EPIPE|Error|\bat /)
+  })
+
+  test('tree --follow ends', async () => {
+    put(join(LOG, '1-1.jsonl'), storedTurn('first'))
+    const child = program.spawn(['tree', '--follow'])
+    child.stdout.once('data', () => put(join(LOG, '2-1.jsonl'), storedTurn('second')))
+    expect(await hangUpAfterFirst(child)).toEqual({ code: 0, stderr: '' })
+  })
+})
+
+describe('a signal', () => {
+  test.each(['SIGINT', 'SIGTERM'] as const)(
+    '%s ends tree --follow with exit 0 and nothing more to say',
+    async signal => {
+      put(join(LOG, '1-1.jsonl'), storedTurn('first'))
+      const child = program.spawn(['tree', '--follow'])
+      const end = ended(child)
+      child.stdout.once('data', () => child.kill(signal))
+      expect(await end).toMatchObject({ code: 0, stderr: '' })
+    },
+  )
+
+  test('SIGINT ends a replay at its own speed; what had ended by then was stored at once', async () => {
+    const replay = program.spawn(['replay', '-', '--speed', '1'])
+    const replayEnd = ended(replay)
+    replay.stdin.write(asLines(generatedRecords(10).records))
+    const follow = program.spawn(['tree', '--follow'])
+    const followEnd = ended(follow)
+    follow.stdout.once('data', () => {
+      replay.kill('SIGINT')
+      follow.kill('SIGINT')
+    })
+    expect((await followEnd).stdout).toMatch(/^● s0 · turn 1 /)
+    expect(await replayEnd).toEqual({ code: null, stdout: '', stderr: '' })
+  })
+})

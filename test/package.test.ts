@@ -1,0 +1,177 @@
+import { execFile } from 'node:child_process'
+import {
+  accessSync,
+  constants,
+  cpSync,
+  mkdirSync,
+  mkdtempSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { homedir, tmpdir } from 'node:os'
+import { dirname, join, resolve } from 'node:path'
+import { promisify } from 'node:util'
+import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import packageJson from '../package.json' with { type: 'json' }
+import lock from '../package-lock.json' with { type: 'json' }
+import { REPOSITORY } from './cli/program.ts'
+
+const run = promisify(execFile)
+
+interface Packed {
+  readonly files: readonly { readonly path: string }[]
+}
+
+/** Paths that would be published. No script of ours runs: it would build `dist` anew under the feet of other tests. */
+async function packedPaths(): Promise<string[]> {
+  const { stdout } = await run('npm', ['pack', '--dry-run', '--json', '--ignore-scripts'], { cwd: REPOSITORY })
+  const answer = JSON.parse(stdout) as Packed[] | Packed
+  return (Array.isArray(answer) ? answer : [answer]).flatMap(({ files }) => files.map(({ path }) => path))
+}
+
+let paths: readonly string[]
+/** A project that has the package installed, as it would be published, and nothing else of this repository. */
+let project = ''
+/** The package in it. */
+let root = ''
+
+beforeAll(async () => {
+  paths = await packedPaths()
+  const scratch = mkdtempSync(join(tmpdir(), 'hookspan-package-'))
+  project = join(scratch, 'project')
+  root = join(scratch, 'hookspan')
+  for (const path of paths) {
+    mkdirSync(dirname(join(root, path)), { recursive: true })
+    cpSync(join(REPOSITORY, path), join(root, path))
+  }
+  mkdirSync(join(root, 'node_modules', '@opentelemetry'), { recursive: true })
+  for (const name of Object.keys(packageJson.dependencies)) {
+    symlinkSync(join(REPOSITORY, 'node_modules', name), join(root, 'node_modules', name))
+  }
+  mkdirSync(project)
+  writeFileSync(join(project, 'package.json'), '{"name":"project","version":"1.0.0","private":true,"type":"module"}')
+  await run('npm', ['install', '--offline', '--ignore-scripts', '--no-audit', '--no-fund', root], { cwd: project })
+})
+
+afterAll(() => rmSync(dirname(project), { recursive: true, force: true }))
+
+/** Runs the body of a module in the project. */
+async function inProject(body: string): Promise<string> {
+  const script = join(project, 'script.js')
+  writeFileSync(script, body)
+  return (await run(process.execPath, [script], { cwd: project, env: { PATH: process.env['PATH'], HOME: project } }))
+    .stdout
+}
+
+const EXPECTED: readonly RegExp[] = [
+  /^dist\/.+\.(js|d\.ts)$/,
+  /^fixtures\/[\w.-]+\.jsonl$/,
+  /^docs\/.+\.(md|svg|png)$/,
+  /^observability\/.+\.(md|ya?ml|json)$/,
+  /^(package\.json|docker-compose\.yml|[A-Z]+(\.md)?)$/,
+]
+
+describe('what is published', () => {
+  test('is the program, its recordings and its documentation', () => {
+    expect(paths).toEqual(
+      expect.arrayContaining([
+        'package.json',
+        'dist/index.js',
+        'dist/index.d.ts',
+        'dist/testing.js',
+        'dist/testing.d.ts',
+        'dist/cli/main.js',
+        'fixtures/hermes-turn.jsonl',
+        'fixtures/demo-session.jsonl',
+        'docs/configuration.md',
+        'docs/backends.md',
+        'docs/privacy.md',
+        'docker-compose.yml',
+        'observability/prometheus.yml',
+      ]),
+    )
+    for (const entry of Object.values(packageJson.exports)) {
+      for (const file of typeof entry === 'string' ? [entry] : Object.values(entry))
+        expect(paths).toContain(file.slice(2))
+    }
+  })
+
+  test('is nothing else', () => {
+    expect(paths.filter(path => !EXPECTED.some(expected => expected.test(path)))).toEqual([])
+    expect(paths.filter(path => /(^|\/)(test|src|bench|scripts|node_modules)\/|\.test\.[jt]s$/.test(path))).toEqual([])
+  })
+
+  test('names no path of the machine that built it', () => {
+    const homes = [REPOSITORY, homedir()].filter(path => path.split('/').length > 2)
+    for (const path of paths) {
+      const text = readFileSync(join(root, path), 'utf8')
+      for (const home of homes) expect(text.includes(home), `${path} names ${home}`).toBe(false)
+    }
+  })
+})
+
+describe('installed in a project', () => {
+  const NAMES = Object.keys(packageJson.exports).map(name => `hookspan${name.slice(1)}`)
+
+  test.each(NAMES.filter(name => !name.endsWith('.json')))('%s can be imported', async name => {
+    const names = JSON.parse(
+      await inProject(`process.stdout.write(JSON.stringify(Object.keys(await import('${name}'))))`),
+    )
+    expect(names).not.toContain('default')
+    expect(names).toContain(name === 'hookspan' ? 'createPlugin' : 'createTestPlugin')
+  })
+
+  test('hookspan/package.json can be imported', async () => {
+    const body = `import { createRequire } from 'node:module'
+      process.stdout.write(createRequire(import.meta.url)('hookspan/package.json').version)`
+    expect(await inProject(body)).toBe(packageJson.version)
+  })
+
+  test('what is not exported cannot', async () => {
+    const body = `await import('hookspan/dist/core/plugin.js').catch(error => process.stdout.write(error.code))`
+    expect(await inProject(body)).toBe('ERR_PACKAGE_PATH_NOT_EXPORTED')
+  })
+
+  test('importing it loads of OpenTelemetry the API alone, and nothing else of others', async () => {
+    const body = `import { createRequire } from 'node:module'
+      await import('hookspan')
+      const paths = Object.keys(createRequire(import.meta.url).cache)
+      const names = paths.flatMap(path => /.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(path)?.[1] ?? [])
+      process.stdout.write(JSON.stringify([...new Set(names)]))`
+    expect(JSON.parse(await inProject(body))).toEqual(['@opentelemetry/api'])
+  })
+
+  test('its program can be run by its name, and has its recordings with it', async () => {
+    const bin = join(project, 'node_modules', '.bin', 'hookspan')
+    expect(readFileSync(bin, 'utf8')).toMatch(/^#!\/usr\/bin\/env node\n/)
+    accessSync(bin, constants.X_OK)
+    const env = { PATH: process.env['PATH'], HOME: project }
+    const { stdout } = await run(bin, ['demo'], { cwd: project, env })
+    expect(stdout.match(/^● /gm)).toHaveLength(4)
+    const [, compose = ''] = /docker compose -f (\S+) --profile jaeger up -d && npx hookspan demo/.exec(stdout) ?? []
+    expect(readFileSync(resolve(project, compose), 'utf8')).toContain('profiles: [jaeger]')
+  })
+})
+
+describe('what is depended on', () => {
+  test('is one version each, to the letter', () => {
+    for (const [name, version] of Object.entries({ ...packageJson.dependencies, ...packageJson.devDependencies })) {
+      expect(version, name).toMatch(/^\d+\.\d+\.\d+(-[\w.]+)?$/)
+    }
+  })
+
+  test('is locked without the address that it was loaded from', () => {
+    const packages = Object.entries(lock.packages as Record<string, { resolved?: string; integrity?: string }>)
+    expect(packages.length).toBeGreaterThan(Object.keys(packageJson.dependencies).length)
+    expect(packages.filter(([, { resolved }]) => resolved !== undefined)).toEqual([])
+    for (const [path, { integrity }] of packages) if (path !== '') expect(integrity, path).toMatch(/^sha512-/)
+  })
+
+  test('is locked as package.json says', () => {
+    const { '': own } = lock.packages
+    expect(own).toMatchObject({ version: packageJson.version, dependencies: packageJson.dependencies })
+    expect(own.devDependencies).toEqual(packageJson.devDependencies)
+  })
+})
