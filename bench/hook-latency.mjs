@@ -19,7 +19,12 @@ export function hookLatency() {
       if (turn >= WARM_UP) micros.push(Number(process.hrtime.bigint() - started) / 1000)
     }
   }
-  return { p50: quantile(micros, 0.5), p99: quantile(micros, 0.99), p999: quantile(micros, 0.999), max: Math.max(...micros.slice(-50_000)) }
+  return {
+    p50: quantile(micros, 0.5),
+    p99: quantile(micros, 0.99),
+    p999: quantile(micros, 0.999),
+    max: Math.max(...micros.slice(-50_000)),
+  }
 }
 
 /** Milliseconds of the hook that brings a tool result of 1 MB, as JSON text and as a value. */

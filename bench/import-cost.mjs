@@ -6,7 +6,12 @@ const OURS = new URL('../dist/index.js', import.meta.url).href
 
 function millisOf(code) {
   const script = `const started = performance.now(); ${code}; process.stdout.write(String(performance.now() - started))`
-  return Number(execFileSync(process.execPath, ['--input-type=module', '-e', script], { cwd: new URL('..', import.meta.url), encoding: 'utf8' }))
+  return Number(
+    execFileSync(process.execPath, ['--input-type=module', '-e', script], {
+      cwd: new URL('..', import.meta.url),
+      encoding: 'utf8',
+    }),
+  )
 }
 
 /** Fresh processes, in turn, so that the machine's moods meet both. */
@@ -24,8 +29,17 @@ export function importCost() {
   }
   const loaded = execFileSync(
     process.execPath,
-    ['--input-type=module', '-e', `await import('${OURS}'); const { createRequire } = await import('node:module'); process.stdout.write(Object.keys(createRequire('${OURS}').cache).filter(path => /exporter|sdk-/.test(path)).length + '')`],
+    [
+      '--input-type=module',
+      '-e',
+      `await import('${OURS}'); const { createRequire } = await import('node:module'); process.stdout.write(Object.keys(createRequire('${OURS}').cache).filter(path => /exporter|sdk-/.test(path)).length + '')`,
+    ],
     { encoding: 'utf8' },
   )
-  return { bareMillis: median(bare), oursMillis: median(ours), ratio: median(ours) / median(bare), exportersLoaded: Number(loaded) }
+  return {
+    bareMillis: median(bare),
+    oursMillis: median(ours),
+    ratio: median(ours) / median(bare),
+    exportersLoaded: Number(loaded),
+  }
 }

@@ -23,12 +23,17 @@ function openAndClose(target, round) {
     target.on('on_session_start', { ...ids, model: 'm' }, { at })
     target.on('pre_llm_call', { ...ids, model: 'm', user_message: 'hello' }, { at: at + 1 })
     target.on('pre_api_request', { ...ids, model: 'm', api_request_id: `r${round}-${n}` }, { at: at + 2 })
-    for (const call of ['a', 'b']) target.on('pre_tool_call', { ...ids, tool_name: 'x', tool_call_id: call, args: {} }, { at: at + 3 })
+    for (const call of ['a', 'b'])
+      target.on('pre_tool_call', { ...ids, tool_name: 'x', tool_call_id: call, args: {} }, { at: at + 3 })
   }
   const { spansOpen } = target.stats()
   const peak = process.memoryUsage().heapUsed
   for (let n = 0; n < OPEN_TURNS; n++) {
-    target.on('on_session_end', { session_id: `s${round}-${n}`, turn_id: `t${round}-${n}`, completed: true }, { at: at + 10 })
+    target.on(
+      'on_session_end',
+      { session_id: `s${round}-${n}`, turn_id: `t${round}-${n}`, completed: true },
+      { at: at + 10 },
+    )
   }
   // A later record sweeps what is remembered of turns that are over.
   target.on('on_session_finalize', { session_id: 'nobody' }, { at: at + 5 * TTL })

@@ -1,10 +1,10 @@
 import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
+import { resolveConfig } from '../dist/config/resolve.js'
 import { INSTRUMENTS } from '../dist/core/instrument-table.js'
 import { createPlugin } from '../dist/index.js'
 import { METRIC } from '../dist/semconv/metrics.js'
 import { HOOK_PLAN } from '../dist/spans/index.js'
 import { drawOf } from '../dist/wiring/settings.js'
-import { resolveConfig } from '../dist/config/resolve.js'
 import { median } from './figures.mjs'
 import { sdk } from './providers.mjs'
 import { turnRecords } from './turn.mjs'
@@ -23,7 +23,11 @@ function recordedTurn() {
   const draw = drawOf(resolveConfig({ env: {}, home: '/nonexistent' }).config, () => {})
   const ends = records.filter(({ hook }) => HOOK_PLAN[hook].phase === 'end' && hook !== 'on_session_end')
   const points = ends.flatMap(({ hook, payload, meta }) =>
-    HOOK_PLAN[hook].definition.measure({ hook, payload, at: meta.at, facts: {} }, draw, { startAt: meta.at - 100, start: payload, durationMillis: 100 }),
+    HOOK_PLAN[hook].definition.measure({ hook, payload, at: meta.at, facts: {} }, draw, {
+      startAt: meta.at - 100,
+      start: payload,
+      durationMillis: 100,
+    }),
   )
   points.push({ instrument: 'sessions', value: 1, labels: { kind: 'session', final_status: 'completed' } })
   points.push({ instrument: 'turnDuration', value: 14.6, labels: { kind: 'session', final_status: 'completed' } })
@@ -45,13 +49,22 @@ function bare({ spans, points }) {
     else if (row.kind === 'counter') instruments[key] = meter.createCounter(METRIC[key], options)
   }
   const plan = spans
-    .map(span => ({ span, startAt: timeOf(span.startTime), endAt: timeOf(span.endTime), status: span.status, parent: span.parentSpanContext?.spanId }))
+    .map(span => ({
+      span,
+      startAt: timeOf(span.startTime),
+      endAt: timeOf(span.endTime),
+      status: span.status,
+      parent: span.parentSpanContext?.spanId,
+    }))
     .sort((a, b) => a.startAt - b.startAt)
   return () => {
     const open = new Map()
     for (const { span, startAt, parent } of plan) {
       const context = parent === undefined ? ROOT_CONTEXT : trace.setSpan(ROOT_CONTEXT, open.get(parent))
-      open.set(span.spanContext().spanId, tracer.startSpan(span.name, { kind: span.kind, startTime: startAt, attributes: span.attributes }, context))
+      open.set(
+        span.spanContext().spanId,
+        tracer.startSpan(span.name, { kind: span.kind, startTime: startAt, attributes: span.attributes }, context),
+      )
     }
     for (const { span, endAt } of plan) {
       const started = open.get(span.spanContext().spanId)

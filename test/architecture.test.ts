@@ -14,13 +14,22 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
   config: { rooms: [], packages: ['yaml', 'node'] },
   pipeline: { rooms: ['semconv'], packages: ['@opentelemetry/*', 'node'] },
   viewer: { rooms: [], packages: ['node'] },
-  wiring: { rooms: ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline'], packages: ['@opentelemetry/api', 'node'] },
+  wiring: {
+    rooms: ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline'],
+    packages: ['@opentelemetry/api', 'node'],
+  },
   surface: { rooms: ['contract', 'config', 'pipeline', 'viewer', 'wiring'], packages: [] },
   cli: { rooms: CLI_ROOMS, packages: ['node'] },
 }
 
 /** The hot path catches in one place; besides it only where a foreign value is read, or an answer is a throw. */
-const MAY_CATCH = new Set(['core/guard.ts', 'spans/bounded-json.ts', 'spans/foreign.ts', 'spans/tool-outcome.ts', 'spans/redact-patterns.ts'])
+const MAY_CATCH = new Set([
+  'core/guard.ts',
+  'spans/bounded-json.ts',
+  'spans/foreign.ts',
+  'spans/tool-outcome.ts',
+  'spans/redact-patterns.ts',
+])
 const HOT_ROOMS = new Set(['contract', 'semconv', 'spans', 'core'])
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
@@ -31,7 +40,9 @@ function roomOf(path: string): string {
 }
 
 function importsOf(path: string): string[] {
-  const statements = code(path).matchAll(/(?:^|[};\n])\s*(?:import|export)[^'"`;]*?\sfrom '([^']+)'|\nimport '([^']+)'/g)
+  const statements = code(path).matchAll(
+    /(?:^|[};\n])\s*(?:import|export)[^'"`;]*?\sfrom '([^']+)'|\nimport '([^']+)'/g,
+  )
   const calls = code(path).matchAll(/\b(?:import|load|require|createRequire\(import\.meta\.url\))\(\s*'([^']+)'/g)
   return [...statements, ...calls].map(match => (match[1] ?? match[2]) as string)
 }

@@ -25,11 +25,14 @@ describe('what is made from the code is current (npm run docs)', () => {
 describe('docs/spans.md', () => {
   const page = read('docs/spans.md')
 
-  test.each(Object.entries({ OWN, GEN_AI, OPENINFERENCE, GENERAL: { ...GENERAL } }))('knows every name of %s', (_, names) => {
-    const resolved = Object.values<string>(names).map(name => name.replace('{ns}', 'hermes'))
-    const isKnown = (name: string): boolean => page.includes(`\`${name}\``) || page.includes(`\`${name}.N.`)
-    expect(resolved.filter(name => !isKnown(name))).toEqual([])
-  })
+  test.each(Object.entries({ OWN, GEN_AI, OPENINFERENCE, GENERAL: { ...GENERAL } }))(
+    'knows every name of %s',
+    (_, names) => {
+      const resolved = Object.values<string>(names).map(name => name.replace('{ns}', 'hermes'))
+      const isKnown = (name: string): boolean => page.includes(`\`${name}\``) || page.includes(`\`${name}.N.`)
+      expect(resolved.filter(name => !isKnown(name))).toEqual([])
+    },
+  )
 
   test('an attribute that is always there is not said to need content', () => {
     expect(page).toMatch(/^\| `hermes\.tool\.outcome` \| string \| end \| {2}\|/m)

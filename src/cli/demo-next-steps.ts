@@ -32,8 +32,9 @@ export function nextSteps(stats: PluginStats, place: TracePlace): string {
 function whereTheyAre({ backends, traceFile }: PluginStats, { whyNotKept }: TracePlace): string {
   const stored = whyNotKept === undefined ? `Stored in ${traceFile}` : `Not stored, because ${whyNotKept}`
   const others = backends.filter(({ name }) => name !== 'local_log')
-  const reached = others.filter(({ delivered }) => delivered > 0).map(({ name }) => name)
-  if (reached.length > 0) return `${stored}; sent to ${reached.join(', ')}.`
+  // One that is sent metrics only has no spans to count.
+  const reached = others.filter(each => each.delivered > 0 || (each.dropped === 0 && each.lastError === undefined))
+  if (reached.length > 0) return `${stored}; sent to ${reached.map(({ name }) => name).join(', ')}.`
   return `${stored}; ${others.length === 0 ? 'nothing has left this machine' : 'no backend took anything'}.`
 }
 

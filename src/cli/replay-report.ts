@@ -1,14 +1,11 @@
 import type { ResolvedConfig } from '../config/types.ts'
-import { traceLinks } from '../pipeline/index.ts'
+import { type BackendStats, traceLinks } from '../pipeline/index.ts'
 import { countOf, humanCount } from '../viewer/human-figures.ts'
 import { selectTraces } from '../viewer/trace-log.ts'
 import { renderTotals, renderTree } from '../viewer/tree-text.ts'
 import type { CommandIo } from './command.ts'
 import { lookOf } from './look.ts'
 import type { ReplayResult } from './replayer.ts'
-
-/** The traces there are drawn, and their place is named. */
-const LOCAL_LOG = 'local_log'
 
 /**
  * Draws what a replay has written; of very many traces the last ones.
@@ -36,20 +33,27 @@ export interface DeliveryContext {
  *
  * @returns whether everything arrived everywhere
  */
-export function reportDelivery({ stats, hasErrors }: ReplayResult, context: DeliveryContext, io: CommandIo): boolean {
-  for (const { name, delivered, dropped } of stats.backends) {
-    const all = delivered + dropped
-    const isOurs = name === LOCAL_LOG || !context.config.backends.some(backend => backend.name === name)
-    if (all === 0 || (isOurs && dropped === 0)) continue
-    const got = dropped === 0 ? countOf(all, 'span') : `${humanCount(delivered)} of ${countOf(all, 'span')}`
-    io.stderr.write(`${name} got ${got}${delivered === 0 ? '' : linkOf(name, context)}\n`)
+export function reportDelivery(result: ReplayResult, context: DeliveryContext, io: CommandIo): boolean {
+  const { stats, hasErrors } = result
+  for (const backend of stats.backends) {
+    const isOurs = !context.config.backends.some(({ name }) => name === backend.name)
+    if (result.spans === 0 || (isOurs && backend.dropped === 0)) continue
+    const got = whatItGot(backend)
+    if (got !== undefined) io.stderr.write(`${backend.name} got ${got}${linkOf(backend, context)}\n`)
   }
   return !hasErrors && stats.backends.every(({ dropped, lastError }) => dropped === 0 && lastError === undefined)
 }
 
-function linkOf(name: string, { config, traceId }: DeliveryContext): string {
+/** Undefined where there is nothing to say but the error. */
+function whatItGot({ delivered, dropped, lastError }: BackendStats): string | undefined {
+  if (dropped > 0) return `${humanCount(delivered)} of ${countOf(delivered + dropped, 'span')}`
+  if (delivered > 0) return countOf(delivered, 'span')
+  return lastError === undefined ? 'the metrics' : undefined
+}
+
+function linkOf({ name, delivered }: BackendStats, { config, traceId }: DeliveryContext): string {
   const backend = config.backends.find(each => each.name === name)
-  if (backend === undefined || traceId === undefined) return ''
+  if (backend === undefined || traceId === undefined || delivered === 0) return ''
   const { view } = traceLinks(backend, traceId, config.project_name)
   return view === undefined ? '' : `; the last trace: ${view}`
 }

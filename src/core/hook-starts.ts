@@ -211,7 +211,8 @@ export class HookStarts {
   }
 
   #isBehind(main: Turn | undefined, { fired, isExplicit }: Incoming): boolean {
-    return isExplicit && main?.root !== undefined && main.root.startIsExplicit && fired.at < main.root.startAt
+    const root = main?.root
+    return root !== undefined && isExplicit && root.startIsExplicit && fired.at < root.startAt
   }
 
   #interrupt(turn: Turn | undefined, at: number): void {

@@ -1,7 +1,7 @@
 import { CLOSED_LABELS } from '../semconv/index.ts'
 
 /** Value that stands in for those beyond the limit. */
-export const OTHER = 'other'
+const OTHER = 'other'
 
 /**
  * Keeps metrics low-cardinality whatever hosts send: each label keeps its first `limit` values, the rest become `other`.

@@ -1,6 +1,7 @@
 import { type Context, type Link, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api'
 import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
+import type { SafeText } from '../spans/capture.ts'
 import { idOf } from '../spans/foreign.ts'
 import { session as sessionDefinition, type TurnEnd } from '../spans/session.ts'
 import type { Fired } from '../spans/span-definition.ts'
@@ -75,7 +76,7 @@ export class TurnLifecycle {
       number: session.turnCount,
       isSide: how.isSide,
       identity: turnIdentity(options.draw, session, ids.turnId),
-      agentName: options.draw.capture.id(payload.agent_name) ?? options.draw.agentName,
+      agentName: this.#agentName(session.host, payload),
       delegation,
       at: fired.at,
       seenAt: options.now(),
@@ -228,6 +229,12 @@ export class TurnLifecycle {
     delegations.childEnded(turn.delegation, turn)
   }
 
+  /** Where one process serves several hosts, the agent name tells them apart. */
+  #agentName(host: string, payload: SessionStart): SafeText | undefined {
+    const { capture, agentName } = this.#parts.options.draw
+    return capture.id(payload.agent_name) ?? agentName ?? capture.id(host === 'hermes' ? 'hermes-agent' : host)
+  }
+
   /** What is remembered of spans that belong to no turn. */
   looseMemory(session: Session): TurnMemory {
     session.looseMemory ??= newMemory(session, 'loose', 0)
@@ -270,10 +277,11 @@ export class TurnLifecycle {
   }
 
   #rootAttributes(session: Session, turn: Turn, payload: SessionStart): AttributeList {
-    const { own } = this.#parts.options.draw.names
+    const { own, genAi } = this.#parts.options.draw.names
     const { id } = this.#parts.options.draw.capture
     const parentSession = turn.delegation?.parentSessionId ?? idOf(payload.parent_session_id)
     return new AttributeList()
+      .set(genAi.agentName, turn.agentName)
       .set(own.turnNumber, turn.number)
       .set(own.host, id(session.host))
       .set(own.sessionPreviousId, session.previous?.id)

@@ -94,7 +94,7 @@ function warnings(settings: BackendSettings, row: BackendRow): readonly string[]
 }
 
 /** Names in lower case; of two with the same name the later one wins. */
-export function mergeHeaders(...sets: readonly Readonly<Record<string, string | undefined>>[]): Record<string, string> {
+function mergeHeaders(...sets: readonly Readonly<Record<string, string | undefined>>[]): Record<string, string> {
   const merged: Record<string, string> = {}
   for (const set of sets) {
     for (const [name, value] of Object.entries(set)) {

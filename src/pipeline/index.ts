@@ -1,16 +1,6 @@
 /** The pipeline only delivers. Importing it loads no package of OpenTelemetry. */
-export { type ReadBackRequest, type TraceLinks, traceLinks } from './backend-links.ts'
-export type { BackendRow, OptionRow, Options, ReadBack } from './backend-row.ts'
-export { BACKENDS, backendRow } from './backends.ts'
-export { type BackendStats, createPipeline, type Pipeline, type PipelineStats } from './pipeline.ts'
-export type {
-  BackendSettings,
-  BatchSettings,
-  LocalLogSettings,
-  PipelineSettings,
-  PrometheusSettings,
-  Protocol,
-  Report,
-  SamplerSettings,
-  Temporality,
-} from './settings.ts'
+export { traceLinks } from './backend-links.ts'
+export type { OptionRow } from './backend-row.ts'
+export { BACKENDS } from './backends.ts'
+export { type BackendStats, createPipeline, type Pipeline } from './pipeline.ts'
+export type { BackendSettings, PipelineSettings, Report } from './settings.ts'

@@ -10,7 +10,7 @@ export function api(): typeof import('@opentelemetry/api') {
   return load('@opentelemetry/api')
 }
 
-export function core(): typeof import('@opentelemetry/core') {
+function core(): typeof import('@opentelemetry/core') {
   return load('@opentelemetry/core')
 }
 

@@ -13,7 +13,7 @@ export function newTraceFile(directory: string): string {
   return join(traceDirectory(directory), `${lastStartAt}-${process.pid}.jsonl`)
 }
 
-export function traceDirectory(directory: string): string {
+function traceDirectory(directory: string): string {
   return join(directory, 'traces')
 }
 

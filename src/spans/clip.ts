@@ -29,7 +29,7 @@ function isHighSurrogate(code: number): boolean {
 }
 
 /** The first `length` characters, one less where that would split a pair. */
-export function head(text: string, length: number): string {
+function head(text: string, length: number): string {
   if (text.length <= length) return text
   return text.slice(0, length > 0 && isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length)
 }

@@ -9,7 +9,8 @@ import { subagent } from './subagent.ts'
 import { tool } from './tool.ts'
 
 /** A row whose payload types are known only to itself: the tracker hands it the records of its own hooks. */
-export type AnyDefinition = SpanDefinition<any, any> // biome-ignore lint/suspicious/noExplicitAny: existential type
+// biome-ignore lint/suspicious/noExplicitAny: each row takes its own payloads, and the table holds them all
+export type AnyDefinition = SpanDefinition<any, any>
 
 /** What a hook does to its span. `event`: an event on a span that is open. `identity`: a session comes or goes. */
 export type Phase = 'start' | 'end' | 'event' | 'identity'

@@ -28,7 +28,7 @@ function isGiven(id: unknown): boolean {
 }
 
 /** What set the session off; low-cardinality, because it is a metric label too. */
-export function sessionKind(payload: SessionStart): string {
+function sessionKind(payload: SessionStart): string {
   const said = textOf(payload.session_type) ?? textOf(payload.origin) ?? textOf(payload.run_type)
   if (said !== undefined) return said
   const cron =

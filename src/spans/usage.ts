@@ -90,7 +90,7 @@ function promptTokens(usage: unknown, output: number, cacheWrite: number): numbe
 }
 
 /** Any spelling → canonical; undefined when nothing was reported or all of it is zero. */
-export function normaliseUsage(usage: unknown): Usage | undefined {
+function normaliseUsage(usage: unknown): Usage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined
   const output = count(usage, 'output') ?? 0
   const cacheWrite = count(usage, 'cacheWrite') ?? 0

@@ -1,7 +1,7 @@
 import { type Attributes, isRecord, readAttributes } from './attribute-value.ts'
 import { LineReader, type NumberedLine } from './line-reader.ts'
 
-export type { Attributes, AttributeValue } from './attribute-value.ts'
+export type { Attributes } from './attribute-value.ts'
 
 export type StoredSpanKind = 'unspecified' | 'internal' | 'server' | 'client' | 'producer' | 'consumer'
 export type StoredSpanStatus = 'unset' | 'ok' | 'error'

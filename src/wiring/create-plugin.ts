@@ -1,6 +1,5 @@
 import { homedir } from 'node:os'
 import { createNoopMeter, type MeterProvider, ProxyTracerProvider, type TracerProvider } from '@opentelemetry/api'
-import { stateDirectory } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig, UserConfig } from '../config/types.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
@@ -13,7 +12,7 @@ import { createDiagnostics, type Diagnostics } from './diagnostics.ts'
 import { shutdownAtExit } from './exit.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
-import { coreConfigOf, drawOf, type Environment, pipelineSettings } from './settings.ts'
+import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
 
 /** What a program of ours may set beside a user's options: where it runs, and that it replays. */
 export interface Surroundings {
@@ -31,6 +30,15 @@ export interface Outlets {
   readonly pipeline: Pipeline | undefined
 }
 
+/** Empty where the system knows none: then it throws, and that is no reason to fail in a host. */
+function homeDirectory(): string {
+  try {
+    return homedir()
+  } catch {
+    return ''
+  }
+}
+
 /**
  * A plugin that records hooks as traces and metrics. Configuration comes from defaults, file, environment and these
  * options, the later ones winning; a value that cannot be used is one line on stderr, never an exception.
@@ -40,7 +48,7 @@ export interface Outlets {
  * plugin.on('on_session_start', { session_id: 's1', model: 'qwen3' })
  */
 export function createPlugin(options: PluginOptions = {}): Plugin {
-  return createPluginIn(options, { env: process.env, home: homedir(), isReplay: false })
+  return createPluginIn(options, { env: process.env, home: homeDirectory(), isReplay: false })
 }
 
 export function createPluginIn(options: PluginOptions, surroundings: Surroundings): Plugin {
@@ -48,9 +56,14 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
   const { env, home } = surroundings
   const resolution = resolveConfig({ code: code as UserConfig, env, home, hostName: host })
   const { config } = resolution
-  const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateDirectory(env, home) : undefined)
+  const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined)
   for (const { message } of resolution.problems) report.warn(message)
   if (!config.enabled) return switchedOff()
+  if (config.local_log && stateHome(env, home) === undefined) {
+    report.warn(
+      'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
+    )
+  }
   const outlets = openOutlets({ tracerProvider, meterProvider }, config, surroundings, report)
   return assemble(host ?? '', config, outlets, surroundings, report)
 }

@@ -1,4 +1,4 @@
-import { HOOK_NAMES, type HookHandler, type HostContext } from '../contract/index.ts'
+import { HOOK_NAMES, type HookHandler, type HookName, type HostContext } from '../contract/index.ts'
 import { createPlugin } from './create-plugin.ts'
 import type { Plugin, PluginOptions } from './plugin.ts'
 
@@ -10,6 +10,26 @@ type Subscribe = (name: string, handler: HookHandler) => unknown
 function subscriber(context: HostContext): Subscribe | undefined {
   if (typeof context.registerHook === 'function') return context.registerHook.bind(context)
   return typeof context.register_hook === 'function' ? context.register_hook.bind(context) : undefined
+}
+
+/** False when the host does not know the hook: it will not fire, and the others must not be lost with it. */
+function _trySubscribe(subscribe: Subscribe, hook: HookName, plugin: Plugin): boolean {
+  try {
+    subscribe(hook, plugin.handlers[hook])
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** A host that does not know the hook throws: it will not fire there, and the others must not be lost with it. */
+function trySubscribe(subscribe: Subscribe, hook: HookName, plugin: Plugin): boolean {
+  try {
+    subscribe(hook, plugin.handlers[hook])
+    return true
+  } catch {
+    return false
+  }
 }
 
 /**
@@ -33,10 +53,6 @@ export function register(context: HostContext, options: PluginOptions = {}): Plu
     return plugin
   }
   registered.set(context, plugin)
-  for (const hook of HOOK_NAMES) {
-    try {
-      subscribe(hook, plugin.handlers[hook])
-    } catch {}
-  }
+  for (const hook of HOOK_NAMES) trySubscribe(subscribe, hook, plugin)
   return plugin
 }

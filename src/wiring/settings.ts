@@ -1,3 +1,4 @@
+import { isAbsolute } from 'node:path'
 import { stateDirectory } from '../config/paths.ts'
 import type { BackendConfig, ResolvedConfig } from '../config/types.ts'
 import { DELEGATING_TOOLS } from '../contract/index.ts'
@@ -96,7 +97,14 @@ function backendSettings({ exact_endpoint, timeout_ms, logs: _logs, ...backend }
   }
 }
 
+/** Where state is kept; undefined without a home directory: a path relative to an agent's project would be a leak. */
+export function stateHome(env: Environment, home: string): string | undefined {
+  const directory = stateDirectory(env, home)
+  return isAbsolute(directory) ? directory : undefined
+}
+
 export function pipelineSettings(config: ResolvedConfig, env: Environment, home: string): PipelineSettings {
+  const directory = config.local_log ? stateHome(env, home) : undefined
   const { project_name: projectName, prometheus, sample_rate: ratio } = config
   return {
     serviceName: config.service_name,
@@ -105,15 +113,9 @@ export function pipelineSettings(config: ResolvedConfig, env: Environment, home:
     globalTags: config.global_tags,
     version: PACKAGE_VERSION,
     backends: config.backends.map(backendSettings),
-    ...(config.local_log
-      ? {
-          localLog: {
-            directory: stateDirectory(env, home),
-            maxBytes: config.local_log_max_bytes,
-            maxAgeHours: config.local_log_max_age_hours,
-          },
-        }
-      : {}),
+    ...(directory !== undefined && {
+      localLog: { directory, maxBytes: config.local_log_max_bytes, maxAgeHours: config.local_log_max_age_hours },
+    }),
     sampler: ratio === undefined ? { type: 'always_on' } : { type: 'ratio', ratio },
     attributeCountLimit: ATTRIBUTE_COUNT_LIMIT,
     batch: {

@@ -161,6 +161,17 @@ describe('--backend', () => {
     await Promise.all([named.stop(), configured.stop()])
   })
 
+  test('that is sent metrics only says so', async () => {
+    const sink = await OtlpSink.start()
+    const env = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: `${sink.url}/v1/metrics` }
+    const { code, stdout, stderr } = await demo([], { env })
+    expect({ code, stderr }).toEqual({ code: 0, stderr: 'otlp got the metrics\n' })
+    expect(stdout).toContain('; sent to otlp.\n')
+    expect(sink.spanNames).toEqual([])
+    expect(sink.metricNames).toContain('hermes.tokens.input')
+    await sink.stop()
+  })
+
   test('that is not there is one line; the traces are drawn all the same', async () => {
     const sink = await OtlpSink.start()
     const { url } = sink

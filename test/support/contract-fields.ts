@@ -12,7 +12,9 @@ function source(file: string): string {
 
 function interfacesOf(text: string): Map<string, Interface> {
   const found = new Map<string, Interface>()
-  for (const [, name = '', parents = '', body = ''] of text.matchAll(/interface (\w+)(?: extends ([\w, ]+))? \{([^}]*)\}/g)) {
+  for (const [, name = '', parents = '', body = ''] of text.matchAll(
+    /interface (\w+)(?: extends ([\w, ]+))? \{([^}]*)\}/g,
+  )) {
     const fields = [...body.matchAll(/^\s*(?:readonly )?(\w+)\??:/gm)].map(([, field = '']) => field)
     found.set(name, { fields, parents: parents.split(', ').filter(parent => parent !== '') })
   }

@@ -103,7 +103,9 @@ const OBJECTS: readonly HostileValue[] = [
   entry('null', () => null),
   entry('an empty object', () => ({})),
   entry('an object without a prototype', () => Object.assign(Object.create(null), { command: 'ls', type: 'T' })),
-  entry('an object with __proto__', () => JSON.parse('{"__proto__": {"command": "ls"}, "constructor": 1, "path": "a"}')),
+  entry('an object with __proto__', () =>
+    JSON.parse('{"__proto__": {"command": "ls"}, "constructor": 1, "path": "a"}'),
+  ),
   entry('a frozen object', () => Object.freeze({ command: 'ls', list: Object.freeze([1]) })),
   entry('a circle', circle),
   entry('a symbol', () => Symbol('s')),
@@ -112,7 +114,14 @@ const OBJECTS: readonly HostileValue[] = [
   entry('an invalid date', () => new Date(Number.NaN)),
   entry('a date', () => new Date(0)),
   entry('a regular expression', () => /x/g),
-  entry('a map', () => new Map<unknown, unknown>([['a', 1], [{}, boom]])),
+  entry(
+    'a map',
+    () =>
+      new Map<unknown, unknown>([
+        ['a', 1],
+        [{}, boom],
+      ]),
+  ),
   entry('a set', () => new Set<unknown>([1, 'a', {}])),
   entry('a weak map', () => new WeakMap()),
   entry('bytes', () => new Uint8Array(1000)),
@@ -142,23 +151,50 @@ const OBJECTS: readonly HostileValue[] = [
 
 const THROWERS: readonly HostileValue[] = [
   entry('getters that throw', () =>
-    Object.defineProperties({ command: 'ls' }, { a: { get: boom, enumerable: true }, message: { get: boom, enumerable: true } }),
+    Object.defineProperties(
+      { command: 'ls' },
+      { a: { get: boom, enumerable: true }, message: { get: boom, enumerable: true } },
+    ),
   ),
   entry('every getter throws', () =>
     Object.defineProperties(
       {},
       Object.fromEntries(
-        ['command', 'cmd', 'path', 'status', 'error', 'type', 'name', 'message', 'body', 'model', 'content', 'length', 'toJSON'].map(
-          key => [key, { get: boom, enumerable: true }],
-        ),
+        [
+          'command',
+          'cmd',
+          'path',
+          'status',
+          'error',
+          'type',
+          'name',
+          'message',
+          'body',
+          'model',
+          'content',
+          'length',
+          'toJSON',
+        ].map(key => [key, { get: boom, enumerable: true }]),
       ),
     ),
   ),
   entry('a Proxy of which every trap throws', () => new Proxy({}, EVERY_TRAP)),
   entry('an array Proxy of which every trap throws', () => new Proxy([], EVERY_TRAP)),
   entry('a function Proxy of which every trap throws', () => new Proxy(boom, EVERY_TRAP)),
-  entry('a Proxy that throws what is no error', () =>
-    new Proxy({}, { get: () => { throw Symbol('no error') }, ownKeys: () => { throw null } }), // biome-ignore lint/style/useThrowOnlyError: hosts do
+  entry(
+    'a Proxy that throws what is no error',
+    () =>
+      new Proxy(
+        {},
+        {
+          get: () => {
+            throw Symbol('no error')
+          },
+          ownKeys: () => {
+            throw null
+          },
+        },
+      ), // biome-ignore lint/style/useThrowOnlyError: hosts do
   ),
   entry('a revoked Proxy', () => revoked({})),
   entry('a revoked array', () => revoked([])),
@@ -184,10 +220,14 @@ const THROWERS: readonly HostileValue[] = [
     }),
   ),
   entry('an iterator that throws', () => Object.assign([1, 2], { [Symbol.iterator]: boom })),
-  entry('array methods that throw', () => Object.assign(['a'], { slice: boom, map: boom, filter: boom, includes: boom })),
+  entry('array methods that throw', () =>
+    Object.assign(['a'], { slice: boom, map: boom, filter: boom, includes: boom }),
+  ),
   entry('an array whose species throws', () => Object.assign(['a'], { constructor: { [Symbol.species]: boom } })),
   entry('a set without end', () => Object.assign(new Set([1]), { [Symbol.iterator]: endless, values: endless })),
-  entry('a map whose entries throw', () => Object.assign(new Map([[1, 2]]), { [Symbol.iterator]: boom, entries: boom })),
+  entry('a map whose entries throw', () =>
+    Object.assign(new Map([[1, 2]]), { [Symbol.iterator]: boom, entries: boom }),
+  ),
   entry('a thenable that throws', () => Object.defineProperty({}, 'then', { get: boom })),
   entry('an object that is another each time', fickle),
 ]

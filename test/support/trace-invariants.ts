@@ -32,30 +32,43 @@ function identityOf(span: StoredSpan): string | undefined {
 }
 
 /** What holds for the spans of a plugin that was shut down, whatever it was told. */
-export function expectSoundSpans(spans: readonly StoredSpan[]): void {
+export function expectSoundTree(spans: readonly StoredSpan[]): void {
   const byId = new Map(spans.map(span => [span.spanId, span]))
   expect(byId.size, 'span ids are unique').toBe(spans.length)
   for (const span of spans) {
     expect(span.startAt, `${span.name} starts before it ends`).toBeLessThanOrEqual(span.endAt)
-    if (span.parentSpanId !== undefined) expectSoundParent(span, byId.get(span.parentSpanId))
     expectNoCircle(span, byId)
+    if (span.parentSpanId === undefined) continue
+    const parent = byId.get(span.parentSpanId)
+    expect(parent, `${span.name} has a parent that was ended`).toBeDefined()
+    expect(parent?.traceId, `${span.name} is in its parent's trace`).toBe(span.traceId)
+    if (kindOf(span) !== 'session') continue
+    expect(parent && kindOf(parent), 'only a delegation is the parent of a root').toBe('subagent')
+  }
+}
+
+/** And when ids are what they should be: nobody is among strangers, and nothing is there twice. */
+export function expectSoundSpans(spans: readonly StoredSpan[]): void {
+  expectSoundTree(spans)
+  const byId = new Map(spans.map(span => [span.spanId, span]))
+  for (const span of spans) {
+    const parent = byId.get(span.parentSpanId ?? '')
+    if (parent !== undefined) expectAmongItsOwn(span, parent)
   }
   expectNoTwice(spans)
 }
 
-function expectSoundParent(span: StoredSpan, parent: StoredSpan | undefined): void {
-  expect(parent, `${span.name} has a parent that was ended`).toBeDefined()
-  expect(parent?.traceId, `${span.name} is in its parent's trace`).toBe(span.traceId)
+function expectAmongItsOwn(span: StoredSpan, parent: StoredSpan): void {
+  const owner = conversationOf(span.attributes['session.id'])
+  const parentOwner = conversationOf(parent.attributes['session.id'])
   if (kindOf(span) === 'session') {
-    expect(parent && kindOf(parent), 'only a delegation is the parent of a root').toBe('subagent')
-    expect(parent?.attributes['hermes.subagent.child_session_id']).toBe(conversationOf(span.attributes['session.id']))
+    expect(parent.attributes['hermes.subagent.child_session_id']).toBe(owner)
     return
   }
-  const [owner, parentOwner] = [span, parent].map(each => conversationOf(each?.attributes['session.id']))
   // An approval may name its turn only; the turn is what the rest of it goes by then.
   if (owner !== '' && parentOwner !== '') expect(parentOwner, `${span.name} is in a foreign session`).toBe(owner)
   const { 'hermes.turn.id': turn } = span.attributes
-  const { 'hermes.turn.id': parentTurn } = parent?.attributes ?? {}
+  const { 'hermes.turn.id': parentTurn } = parent.attributes
   // A turn that was opened without an id may end before any record has brought one.
   if (turn !== undefined && parentTurn !== undefined) expect(parentTurn, `${span.name} is in a foreign turn`).toBe(turn)
 }
