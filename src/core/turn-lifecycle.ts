@@ -1,16 +1,13 @@
-import { type Context, type Link, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api'
 import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import type { SafeText } from '../spans/capture.ts'
-import { idOf } from '../spans/foreign.ts'
 import { session as sessionDefinition, type TurnEnd } from '../spans/session.ts'
 import type { Fired } from '../spans/span-definition.ts'
 import type { DelegationRegistry } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
 import type { OrphanSweep } from './orphan-sweep.ts'
 import type { RecordIds } from './record-ids.ts'
+import { agentNameOf, rootAttributes, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
-import { parseTraceparent } from './traceparent.ts'
 import {
   contextOfSpan,
   type EndedTurn,
@@ -76,20 +73,20 @@ export class TurnLifecycle {
       number: session.turnCount,
       isSide: how.isSide,
       identity: turnIdentity(options.draw, session, ids.turnId),
-      agentName: this.#agentName(session.host, payload),
+      agentName: agentNameOf(options, session.host, payload),
       delegation,
       at: fired.at,
       seenAt: options.now(),
     })
     const startAt = how.startAt ?? fired.at
-    const links = this.#links(session, turn, payload)
+    const links = rootLinks(options, registry, turn, payload)
     turn.root = tracker.start(turn, sessionDefinition, fired, {
       key: 'root',
-      parent: this.#rootParent(session, turn, payload),
+      parent: rootParent(options, turn, payload),
       startAt,
       isExplicit: how.isExplicit ?? true,
       ...(links.length === 0 ? {} : { links }),
-      attributes: this.#rootAttributes(session, turn, payload),
+      attributes: rootAttributes(options, turn, payload),
     })
     session.firstRoot ??= turn.root.span.spanContext()
     session.previous = undefined
@@ -229,65 +226,10 @@ export class TurnLifecycle {
     delegations.childEnded(turn.delegation, turn)
   }
 
-  /** Where one process serves several hosts, the agent name tells them apart. */
-  #agentName(host: string, payload: SessionStart): SafeText | undefined {
-    const { capture, agentName } = this.#parts.options.draw
-    return capture.id(payload.agent_name) ?? agentName ?? capture.id(host === 'hermes' ? 'hermes-agent' : host)
-  }
-
   /** What is remembered of spans that belong to no turn. */
   looseMemory(session: Session): TurnMemory {
     session.looseMemory ??= newMemory(session, 'loose', 0)
     return session.looseMemory
-  }
-
-  #rootParent(session: Session, turn: Turn, payload: SessionStart): Context {
-    const { options } = this.#parts
-    if (turn.delegation !== undefined) return contextOfSpan(turn.delegation.open.span.spanContext())
-    if (options.traceScope === 'session' && session.firstRoot !== undefined) return contextOfSpan(session.firstRoot)
-    const remote = options.delegation === 'nest' ? this.#remoteParent(payload) : undefined
-    return remote === undefined ? ROOT_CONTEXT : contextOfSpan(remote)
-  }
-
-  #remoteParent(payload: SessionStart): SpanContext | undefined {
-    return parseTraceparent(payload.traceparent) ?? this.#parts.options.remoteParent
-  }
-
-  #links(session: Session, turn: Turn, payload: SessionStart): Link[] {
-    const { options, registry } = this.#parts
-    const link = options.draw.names.own.link
-    const attributes = (value: string) => (link === '' ? {} : { [link]: value })
-    const links: Link[] = []
-    if (session.previous?.root !== undefined) {
-      links.push({ context: session.previous.root, attributes: attributes('previous_session') })
-    } else if (session.lastRoot !== undefined) {
-      links.push({ context: session.lastRoot, attributes: attributes('previous_turn') })
-    }
-    if (turn.delegation !== undefined) return links
-    const remote = this.#remoteParent(payload)
-    if (remote !== undefined && options.delegation === 'link') {
-      links.push({ context: remote, attributes: attributes('parent') })
-    }
-    const parentId = idOf(payload.parent_session_id)
-    const parent =
-      parentId === undefined ? undefined : registry.knownSession(session.host, { sessionId: parentId } as RecordIds)
-    const parentRoot = parent?.main?.root?.span.spanContext()
-    if (parentRoot !== undefined) links.push({ context: parentRoot, attributes: attributes('parent') })
-    return links
-  }
-
-  #rootAttributes(session: Session, turn: Turn, payload: SessionStart): AttributeList {
-    const { own, genAi } = this.#parts.options.draw.names
-    const { id } = this.#parts.options.draw.capture
-    const parentSession = turn.delegation?.parentSessionId ?? idOf(payload.parent_session_id)
-    return new AttributeList()
-      .set(genAi.agentName, turn.agentName)
-      .set(own.turnNumber, turn.number)
-      .set(own.host, id(session.host))
-      .set(own.sessionPreviousId, session.previous?.id)
-      .set(own.sessionIsSubagent, parentSession === undefined && turn.delegation === undefined ? undefined : true)
-      .set(own.subagentRole, id(turn.delegation?.role))
-      .set(own.subagentParentSessionId, id(parentSession))
   }
 
   #evict(newest: Turn, at: number): void {

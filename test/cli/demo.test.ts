@@ -106,7 +106,7 @@ describe('hookspan demo', () => {
     expect(stderr).toBe('')
     const heads = [...stdout.matchAll(/^● (.*) {2,}(.*) UTC$/gm)].map(([, title = '', at]) => `${title.trim()}, ${at}`)
     expect(heads).toEqual([
-      'hermes · 20261121_101500_7c41de · turn 1, 2026-11-21 09:58:21',
+      'hermes-agent · 20261121_101500_7c41de · turn 1, 2026-11-21 09:58:21',
       'demo · s-7f3a · turn 1, 2026-11-21 10:13:21',
       'demo · s-7f3a · turn 2, 2026-11-21 10:14:02',
       'demo · s-7f3a · turn 3, 2026-11-21 10:14:56',

@@ -1,0 +1,73 @@
+import { type Attributes, type Context, type Link, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api'
+import type { SessionStart } from '../contract/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
+import type { SafeText } from '../spans/capture.ts'
+import { idOf } from '../spans/foreign.ts'
+import type { CoreOptions } from './options.ts'
+import type { RecordIds } from './record-ids.ts'
+import { parseTraceparent } from './traceparent.ts'
+import { contextOfSpan, type Turn } from './turn.ts'
+import type { TurnRegistry } from './turn-registry.ts'
+
+/** The one host whose agent has a name of its own. */
+const HERMES = 'hermes'
+const HERMES_AGENT = 'hermes-agent'
+
+/** Where one process serves several hosts, the agent name tells them apart. */
+export function agentNameOf({ draw }: CoreOptions, host: string, payload: SessionStart): SafeText | undefined {
+  const { capture, agentName } = draw
+  return capture.id(payload.agent_name) ?? agentName ?? capture.id(host === HERMES ? HERMES_AGENT : host)
+}
+
+/** A parent in another process: of this session, or of this whole process. */
+function remoteParent(options: CoreOptions, payload: SessionStart): SpanContext | undefined {
+  return parseTraceparent(payload.traceparent) ?? options.remoteParent
+}
+
+/** A root has a parent only when it is somebody's child: a delegation's, or the session's first turn's. */
+export function rootParent(options: CoreOptions, { session, delegation }: Turn, payload: SessionStart): Context {
+  if (delegation !== undefined) return contextOfSpan(delegation.open.span.spanContext())
+  if (options.traceScope === 'session' && session.firstRoot !== undefined) return contextOfSpan(session.firstRoot)
+  const remote = options.delegation === 'nest' ? remoteParent(options, payload) : undefined
+  return remote === undefined ? ROOT_CONTEXT : contextOfSpan(remote)
+}
+
+/** What a root is connected with beyond its trace: the turn before it, a parent that is known by name only. */
+export function rootLinks(
+  options: CoreOptions,
+  registry: TurnRegistry,
+  { session, delegation }: Turn,
+  payload: SessionStart,
+): Link[] {
+  const name = options.draw.names.own.link
+  const links: Link[] = []
+  const link = (context: SpanContext | undefined, value: string): void => {
+    const attributes: Attributes = name === '' ? {} : { [name]: value }
+    if (context !== undefined) links.push({ context, attributes })
+  }
+  if (session.previous?.root !== undefined) link(session.previous.root, 'previous_session')
+  else link(session.lastRoot, 'previous_turn')
+  if (delegation !== undefined) return links
+  if (options.delegation === 'link') link(remoteParent(options, payload), 'parent')
+  const parentId = idOf(payload.parent_session_id)
+  if (parentId === undefined) return links
+  const parent = registry.knownSession(session.host, { sessionId: parentId } as RecordIds)
+  link(parent?.main?.root?.span.spanContext(), 'parent')
+  return links
+}
+
+/** What the core knows of a turn at its start, beside what the record says. */
+export function rootAttributes({ draw }: CoreOptions, turn: Turn, payload: SessionStart): AttributeList {
+  const { own, genAi } = draw.names
+  const { id } = draw.capture
+  const { session, delegation } = turn
+  const parentSession = delegation?.parentSessionId ?? idOf(payload.parent_session_id)
+  return new AttributeList()
+    .set(genAi.agentName, turn.agentName)
+    .set(own.turnNumber, turn.number)
+    .set(own.host, id(session.host))
+    .set(own.sessionPreviousId, session.previous?.id)
+    .set(own.sessionIsSubagent, parentSession === undefined && delegation === undefined ? undefined : true)
+    .set(own.subagentRole, id(delegation?.role))
+    .set(own.subagentParentSessionId, id(parentSession))
+}
