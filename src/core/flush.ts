@@ -5,7 +5,9 @@
 export class Flusher {
   readonly #flush: () => Promise<void>
   readonly #waitMillis: number
-  #running: Promise<void> | undefined
+  #isRunning = false
+  #running: Promise<void> = Promise.resolve()
+  /** What everybody gets who asks while a flush runs: one promise, however many turns end meanwhile. */
   #next: Promise<void> | undefined
 
   /** @param flush sends everything; must not reject */
@@ -16,21 +18,23 @@ export class Flusher {
 
   /** Resolves when all that was recorded before is flushed, at the latest after the wait. Never rejects. */
   request(): Promise<void> {
-    return this.#bounded(this.#enqueue())
+    if (!this.#isRunning) return this.#bounded(this.#run())
+    this.#next ??= this.#bounded(this.#running.then(() => this.#runNext()))
+    return this.#next
   }
 
-  #enqueue(): Promise<void> {
-    if (this.#running === undefined) {
-      this.#running = this.#flush().then(() => {
-        this.#running = undefined
-      })
-      return this.#running
+  #runNext(): Promise<void> {
+    this.#next = undefined
+    return this.#run()
+  }
+
+  #run(): Promise<void> {
+    this.#isRunning = true
+    const done = (): void => {
+      this.#isRunning = this.#next !== undefined
     }
-    this.#next ??= this.#running.then(() => {
-      this.#next = undefined
-      return this.#enqueue()
-    })
-    return this.#next
+    this.#running = this.#flush().then(done, done)
+    return this.#running
   }
 
   #bounded(work: Promise<void>): Promise<void> {

@@ -29,8 +29,8 @@ export interface CoreOptions {
   readonly remoteParent: SpanContext | undefined
   readonly flushOnSessionEnd: boolean
   readonly flushWaitMillis: number
-  /** Sends everything that is queued; never rejects. */
-  readonly flush: () => Promise<void>
+  /** Sends everything that is queued; never rejects. Undefined: nothing is sent by us. */
+  readonly flush: (() => Promise<void>) | undefined
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   /** Sweep idle turns by the clock too. Off in a replay, where only the records' time counts. */
   readonly sweepByClock: boolean

@@ -45,7 +45,7 @@ export class Core {
   readonly #starts: HookStarts
   readonly #ends: HookEnds
   readonly #changes: SessionChanges
-  readonly #flusher: Flusher
+  readonly #flusher: Flusher | undefined
   readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
   readonly #counts: Record<HookResult, number> = { ok: 0, ignored: 0, duplicate: 0, error: 0 }
   readonly #countsByHook = new Map<string, Record<HookResult, number>>()
@@ -61,7 +61,7 @@ export class Core {
     this.#starts = new HookStarts(this.#parts)
     this.#ends = new HookEnds(this.#parts, this.#starts)
     this.#changes = new SessionChanges(this.#parts)
-    this.#flusher = new Flusher(options.flush, options.flushWaitMillis)
+    this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis)
     if (options.sweepByClock) this.#startTimer()
   }
 
@@ -75,14 +75,14 @@ export class Core {
     const errorsBefore = this.#guard.count
     const result = this.#guard.call(hookLabel(hook), this.#taking, 'error' as HookResult, hook, payload, meta)
     this.#count(hook, this.#guard.count > errorsBefore ? 'error' : result)
-    if (!this.#turnEnded || !this.#options.flushOnSessionEnd) return undefined
+    if (!this.#turnEnded || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
     const flushed = this.#flusher.request()
     return hook === 'on_session_end' ? flushed : undefined
   }
 
   /** All that was recorded until now, sent; bounded, never rejects. */
   flush(): Promise<void> {
-    return this.#flusher.request()
+    return this.#flusher?.request() ?? Promise.resolve()
   }
 
   /** Ends everything that is open as `shutdown`. Idempotent; later records are not taken. */

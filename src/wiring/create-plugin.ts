@@ -118,7 +118,7 @@ export function assemble(
     draw: drawOf(config, line => report.warn(line)),
     report,
     host,
-    flush: () => pipeline?.flush() ?? Promise.resolve(),
+    flush: pipeline && (() => pipeline.flush()),
     seedIds: pipeline?.seedIds,
     sweepByClock: !isReplay,
     gauges: { exportSpans: exportGauge(pipeline) },

@@ -9,6 +9,7 @@ import {
   HOSTILE_HOOKS,
   HOSTILE_TIMES,
   HOSTILE_VALUES,
+  type HostileValue,
   LARGE_VALUES,
   PAYLOAD_TEXT,
 } from '../support/hostile-values.ts'
@@ -20,8 +21,20 @@ afterEach(() => void vi.useRealTimers())
 
 const EVERYTHING = { capture_sender_id: true, capture_conversation_history: true } as const
 
+type Told = readonly [HookName, Record<string, unknown>]
+
+/** What every turn has, and what goes with a hook: an end with its start, an approval with its tool. */
+const FRAME = /^on_session_start$|llm|^on_session_end$/
+const FAMILIES = [/api/, /tool|approval/, /subagent/, /auxiliary/, /reset|finalize/]
+
+/** A turn with the hook in it, and no more than it takes. */
+function sceneOf(hook: HookName, session: string): Told[] {
+  const family = FAMILIES.find(pattern => pattern.test(hook))
+  return scene(session).filter(([name]) => name === hook || FRAME.test(name) || family?.test(name))
+}
+
 /** A turn with every hook in it, in an order that makes sense. */
-function scene(session: string): [HookName, Record<string, unknown>][] {
+function scene(session: string): Told[] {
   const turn = { session_id: session, turn_id: `${session}.t` }
   const request = { ...turn, api_request_id: `${session}.r`, model: 'qwen3', provider: 'openai' }
   const call = { ...turn, tool_name: 'terminal', tool_call_id: `${session}.c`, args: { command: 'ls' } }
@@ -62,7 +75,7 @@ function tellSpoilt(
   spoilMeta: object = {},
 ): string[] {
   const noticed: string[] = []
-  for (const [index, [name, payload]] of scene(session).entries()) {
+  for (const [index, [name, payload]] of sceneOf(hook, session).entries()) {
     const isSpoilt = name === hook
     const meta = { at: START_AT + index, ...(isSpoilt ? spoilMeta : {}) } as HookMeta
     const before = counted(plugin)
@@ -82,6 +95,8 @@ function counted(plugin: TestPlugin): number {
   return ok + ignored + duplicate + error
 }
 
+/** No half of a character. */
+const WELL_FORMED = /^(?:[\ud800-\udbff][\udc00-\udfff]|[^\ud800-\udfff])*$/
 const WORDS_OF_NO_VALUE = /\bundefined\b|\[object \w+\]|\bNone\b|\bNaN\b/
 
 /** What is wrong with what was drawn. */
@@ -94,14 +109,14 @@ function oddities(span: StoredSpan): string[] {
   return named.flatMap(([name, attributes]) => {
     const wrong = Object.entries(attributes).filter(([, value]) => !isPlain(value))
     const nameless =
-      name === '' || !name.isWellFormed() || WORDS_OF_NO_VALUE.test(name) ? [`the name ${JSON.stringify(name)}`] : []
+      name === '' || !WELL_FORMED.test(name) || WORDS_OF_NO_VALUE.test(name) ? [`the name ${JSON.stringify(name)}`] : []
     return [...nameless, ...wrong.map(([key, value]) => `${name} ${key}=${JSON.stringify(value)?.slice(0, 100)}`)]
   })
 }
 
 function isPlain(value: unknown): boolean {
   if (Array.isArray(value)) return value.every(element => typeof element === 'string' && isPlain(element))
-  if (typeof value === 'string') return value !== '' && value.isWellFormed() && !WORDS_OF_NO_VALUE.test(value)
+  if (typeof value === 'string') return value !== '' && WELL_FORMED.test(value) && !WORDS_OF_NO_VALUE.test(value)
   return typeof value === 'boolean' || (typeof value === 'number' && Number.isFinite(value))
 }
 
@@ -123,10 +138,9 @@ async function expectAllWell(plugin: TestPlugin): Promise<void> {
   expectQuiet(plugin)
 }
 
-/** One line a cause, and none that says what was in a payload. */
+/** One short line a cause. */
 function expectQuiet({ reported }: TestPlugin): void {
   expect(new Set(reported).size).toBe(reported.length)
-  expect(reported.filter(line => line.includes(PAYLOAD_TEXT))).toEqual([])
   expect(reported.filter(line => line.includes('\n') || line.length > 500)).toEqual([])
 }
 
@@ -291,13 +305,13 @@ test('50 million characters are read as far as they are shown', async () => {
   expect(Math.max(...longest)).toBeLessThan(200_000)
 }, 60_000)
 
-test('an error that a host throws at us is told once, without its words', () => {
+test('an error that a host throws at us is told once, without what it says: that may be what an agent said', () => {
   const plugin = createTestPlugin({ host: 'agent' })
   const payload = Object.defineProperty({}, 'session_id', { get: boom })
   for (let round = 0; round < 10; round += 1) plugin.on('pre_llm_call', payload)
   expect(plugin.stats().hooks.error).toBe(10)
   expect(plugin.reported).toHaveLength(1)
-  expectQuiet(plugin)
+  expect(plugin.reported.join()).not.toContain(PAYLOAD_TEXT)
 })
 
 test('errors in ever new words do not flood', () => {

@@ -1,0 +1,57 @@
+import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
+import type { SpanKindName } from '../../src/contract/index.ts'
+import type { RecordIds } from '../../src/core/record-ids.ts'
+import { newTurn, type OpenSpan, type Session, type Turn } from '../../src/core/turn.ts'
+import { AttributeList } from '../../src/spans/attribute-list.ts'
+import { HOOK_PLAN } from '../../src/spans/index.ts'
+
+/** Parts of the core to try one of them alone; nothing of them is recorded. */
+export function ids(named: Partial<RecordIds> = {}): RecordIds {
+  return {
+    sessionId: undefined,
+    turnId: undefined,
+    taskId: undefined,
+    apiRequestId: undefined,
+    toolCallId: undefined,
+    ...named,
+  }
+}
+
+export function openSpan(kind: SpanKindName, turn: Turn, more: Partial<OpenSpan> = {}): OpenSpan {
+  return {
+    kind,
+    key: `${kind} 1`,
+    definition: HOOK_PLAN.pre_tool_call.definition,
+    span: trace.wrapSpanContext(INVALID_SPAN_CONTEXT),
+    turn,
+    startAt: 0,
+    startIsExplicit: true,
+    start: {},
+    attempt: 0,
+    next: undefined,
+    last: undefined,
+    context: undefined,
+    ended: false,
+    activityAt: 0,
+    seenAt: 0,
+    ...more,
+  }
+}
+
+/** A turn with a root, unless it is told to have none. */
+export function turnOf(session: Session, turnId?: string, more: { isSide?: boolean; hasRoot?: boolean } = {}): Turn {
+  session.turnCount += 1
+  const turn = newTurn({
+    session,
+    turnId,
+    number: session.turnCount,
+    isSide: more.isSide ?? false,
+    identity: new AttributeList(),
+    agentName: undefined,
+    delegation: undefined,
+    at: 0,
+    seenAt: 0,
+  })
+  if (more.hasRoot ?? true) turn.root = openSpan('session', turn)
+  return turn
+}
