@@ -1,5 +1,8 @@
 import type { Report } from './report.ts'
 
+/** The first frame of a stack, without the folders. */
+const PLACE = /\n\s+at (?:[\w.#<> ]{1,60} \()?[^\n()]*?([\w-]+\.[cm]?[jt]s:\d+)/
+
 /** Beyond this many distinct causes only the count goes on: a host that fails in ever new words must not flood stderr. */
 const CAUSES_LIMIT = 100
 
@@ -58,10 +61,12 @@ export class Guard {
     this.#report.warn(`${cause}; the hook is counted as an error, the agent is not affected`)
   }
 
-  /** Even an error's name and message can be getters that throw. */
+  /** What it was and where, not what it says: a host's error can quote its user. Even these can be getters that throw. */
   #describe(error: unknown): string {
     try {
-      return this.#clean(error instanceof Error ? `${error.name}: ${error.message}` : String(error))
+      if (!(error instanceof Error)) return 'something that is no error was thrown'
+      const place = PLACE.exec(error.stack ?? '')?.[1]
+      return this.#clean(place === undefined ? error.name : `${error.name} at ${place}`)
     } catch {
       return 'an error that cannot be read'
     }

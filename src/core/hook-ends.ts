@@ -1,7 +1,7 @@
 import { INVALID_SPAN_CONTEXT } from '@opentelemetry/api'
 import type { HookResult, SessionEnd, SubagentStop } from '../contract/index.ts'
 import type { AnyDefinition } from '../spans/index.ts'
-import { finalStatusOf } from '../spans/session.ts'
+import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
 import { skill } from '../spans/skill.ts'
 import { type SkillEvidence, skillOf } from '../spans/skill-evidence.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
@@ -38,7 +38,7 @@ export class HookEnds {
     if (turn === undefined) {
       return registry.findEnded(host, ids, isExplicit ? fired.at : LATER_THAN_NOTHING, false) ? 'duplicate' : 'ignored'
     }
-    const payload = fired.payload as SessionEnd
+    const payload = readSessionEnd(fired.payload)
     lifecycle.finish(turn, { at: fired.at, finalStatus: finalStatusOf(payload), payload, descendants: 'turn_ended' })
     onTurnEnd()
     return 'ok'

@@ -3,7 +3,7 @@ import { AttributeList } from '../spans/attribute-list.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
 import type {} from '../spans/span-definition.ts'
-import { nextAttempt } from './api-attempts.ts'
+import { nextAttempt, retryCount } from './api-attempts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
 import { isQueued, slot } from './span-tracker.ts'
@@ -136,7 +136,7 @@ export class HookStarts {
     if (!isExplicit) return false
     const ended = open === undefined ? turn.ended.get(slot) : undefined
     if (open === undefined && ended === undefined) return false
-    const retry = Number(fired.payload['retry_count'])
+    const retry = retryCount(fired.payload) ?? Number.NaN
     if (open !== undefined) {
       // One that began before what is open now comes late, and must not put an end to it.
       return open.startIsExplicit && fired.at <= open.startAt && !(retry > open.attempt)

@@ -202,7 +202,7 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   },
   turnsOpen: {
     kind: 'up_down_counter',
-    unit: '{span}',
+    unit: '{turn}',
     description: 'Turns that are open',
     labels: [],
     recorded: 'collection',

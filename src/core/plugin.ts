@@ -24,6 +24,8 @@ import type { OpenSpan, Turn } from './turn.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
 import { TurnRegistry } from './turn-registry.ts'
 
+type Asked = Readonly<Record<string, unknown>>
+
 const DELIVERIES_LIMIT = 10_000
 const UNKNOWN_HOOK = 'unknown'
 /** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
@@ -113,7 +115,13 @@ export class Core {
   }
 
   /** W3C `traceparent` of exactly the tool or turn that is named; undefined when it is not open. */
-  traceparent(ids: Readonly<Record<string, unknown>>, host: string): string | undefined {
+  traceparent(ids: unknown, host: string): string | undefined {
+    if (typeof ids !== 'object' || ids === null) return undefined
+    return this.#guard.call('traceparent', this.#traceparentOf, undefined, ids as Asked, host, undefined)
+  }
+
+  readonly #traceparentOf = (ids: Asked, pluginHost: string): string | undefined => {
+    const host = idOf(ids['host']) ?? pluginHost
     const named = idsOf('pre_tool_call', ids)
     const turn = this.#parts.registry.look(host, named)
     if (turn === undefined) return undefined

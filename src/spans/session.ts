@@ -3,7 +3,7 @@ import type { FinalStatus, SessionEnd, SessionStart } from '../contract/index.ts
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { literal, type SafeText } from './capture.ts'
-import { booleanOf, textOf } from './foreign.ts'
+import { booleanOf, peek, textOf } from './foreign.ts'
 import { oneMessage } from './messages.ts'
 import type { Draw, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, rootUsageAttributes } from './turn-summary-attributes.ts'
@@ -38,6 +38,29 @@ function sessionKind(payload: SessionStart): string {
     isGiven(payload.job_id) ||
     isGiven(payload.cron_job_id)
   return cron ? CRON : 'session'
+}
+
+/**
+ * The end of a turn, read once and field by field: should reading one of them fail, or give something else the second
+ * time, the turn must end all the same.
+ */
+export function readSessionEnd(payload: unknown): SessionEnd {
+  const flag = (key: string): object => {
+    const value = booleanOf(peek(payload, key))
+    return value === undefined ? {} : { [key]: value }
+  }
+  const text = (key: string): object => {
+    const value = textOf(peek(payload, key))
+    return value === undefined ? {} : { [key]: value }
+  }
+  return {
+    ...flag('completed'),
+    ...flag('interrupted'),
+    ...flag('failed'),
+    ...text('turn_exit_reason'),
+    ...text('reason'),
+    ...text('model'),
+  }
 }
 
 /** `failed` is stronger than `completed`, and so on: hosts set more than one. */

@@ -148,7 +148,7 @@ function facade(core: Core, pipeline: Pipeline | undefined, host: string, shutdo
     handlers: handlersOf(on),
     flush: () => core.flush(),
     shutdown,
-    traceparent: ids => core.traceparent(ids as Readonly<Record<string, unknown>>, ids.host ?? host),
+    traceparent: ids => core.traceparent(ids, host),
     stats: (): PluginStats => ({ ...core.stats(), ...(pipeline?.stats() ?? { backends: [] }) }),
   }
 }

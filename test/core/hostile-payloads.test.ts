@@ -247,6 +247,16 @@ describe('what comes beside a payload', () => {
     expect(tools).toHaveLength(delivered)
   })
 
+  test('the host of a numbered delivery may be anything', async () => {
+    const plugin = createTestPlugin({ host: 'agent' })
+    for (const [index, { make }] of HOSTILE_VALUES.entries()) {
+      const meta = { host: make(), delivery_id: `d${index}` }
+      expect(tellSpoilt(plugin, `s${index}`, 'pre_llm_call', payload => payload, meta)).toEqual([])
+    }
+    await expectAllWell(plugin)
+    expect(plugin.stats().hooks.error).toBe(0)
+  })
+
   test('all of it may be anything', async () => {
     const plugin = createTestPlugin({ host: 'agent' })
     for (const { make } of PAYLOADS) {
