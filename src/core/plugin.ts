@@ -176,7 +176,7 @@ export class Core {
   #isRedelivered(meta: HookMeta | undefined): boolean {
     const id = idOf(meta?.delivery_id)
     if (id === undefined) return false
-    const key = `${String(meta?.host ?? '')}\u0000${id}`
+    const key = `${idOf(meta?.host) ?? ''}\u0000${id}`
     if (this.#deliveries.has(key)) return true
     this.#deliveries.set(key, true)
     return false

@@ -48,11 +48,16 @@ function homeDirectory(): string {
  * plugin.on('on_session_start', { session_id: 's1', model: 'qwen3' })
  */
 export function createPlugin(options: PluginOptions = {}): Plugin {
-  return createPluginIn(options, { env: process.env, home: homeDirectory(), isReplay: false })
+  return createPluginIn(options, {
+    env: process.env,
+    home: homeDirectory(),
+    isReplay: false,
+  })
 }
 
 export function createPluginIn(options: PluginOptions, surroundings: Surroundings): Plugin {
-  const { host, tracerProvider, meterProvider, ...code } = options
+  const { host, tracerProvider, meterProvider, ...code } =
+    typeof options === 'object' && options !== null ? options : {}
   const { env, home } = surroundings
   const resolution = resolveConfig({ code: code as UserConfig, env, home, hostName: host })
   const { config } = resolution
@@ -81,13 +86,25 @@ function openOutlets(
   if (tracerProvider === undefined && meterProvider === undefined) {
     return outletsOf(createPipeline(pipelineSettings(config, env, home), report))
   }
+  for (const [name, provider, method] of [
+    ['tracerProvider', tracerProvider, 'getTracer'],
+    ['meterProvider', meterProvider, 'getMeter'],
+  ] as const) {
+    if (provider != null && !offers(provider, method))
+      report.warn(`${name}: expected a provider of OpenTelemetry; nothing is recorded there`)
+  }
   // What was not handed in is not recorded, because then nothing may be exported by us.
   const noMeter = { getMeter: createNoopMeter }
   return {
-    tracerProvider: tracerProvider ?? new ProxyTracerProvider(),
-    meterProvider: meterProvider ?? noMeter,
+    tracerProvider:
+      tracerProvider !== undefined && offers(tracerProvider, 'getTracer') ? tracerProvider : new ProxyTracerProvider(),
+    meterProvider: meterProvider !== undefined && offers(meterProvider, 'getMeter') ? meterProvider : noMeter,
     pipeline: undefined,
   }
+}
+
+function offers(provider: unknown, method: string): boolean {
+  return typeof (provider as Record<string, unknown> | null | undefined)?.[method] === 'function'
 }
 
 export function outletsOf(pipeline: Pipeline): Outlets {

@@ -2,8 +2,6 @@ type Shutdown = () => Promise<void>
 
 const waiting = new Set<Shutdown>()
 const signalled = new Set<Shutdown>()
-let isListening = false
-
 async function shutdownAll(shutdowns: ReadonlySet<Shutdown>): Promise<void> {
   await Promise.all([...shutdowns].map(shutdown => shutdown()))
 }
@@ -12,13 +10,8 @@ async function shutdownAll(shutdowns: ReadonlySet<Shutdown>): Promise<void> {
  * `beforeExit` fires again whenever something was still to be done in it, so it must be listened to once: a flush that
  * starts a flush would keep the process for ever. One listener serves all plugins of the process.
  */
-function listen(): void {
-  if (isListening) return
-  isListening = true
-  process.once('beforeExit', () => {
-    isListening = false
-    void shutdownAll(new Set(waiting))
-  })
+function onBeforeExit(): void {
+  void shutdownAll(new Set(waiting))
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
@@ -31,14 +24,14 @@ function onSignal(signal: NodeJS.Signals): void {
 
 /** Has a plugin shut down when its process ends. Returns what takes it back. */
 export function shutdownAtExit(shutdown: Shutdown, handleSignals: boolean): () => void {
+  if (waiting.size === 0) process.once('beforeExit', onBeforeExit)
   waiting.add(shutdown)
-  listen()
   if (handleSignals) {
     if (signalled.size === 0) for (const name of SIGNALS) process.on(name, onSignal)
     signalled.add(shutdown)
   }
   return () => {
-    waiting.delete(shutdown)
+    if (waiting.delete(shutdown) && waiting.size === 0) process.removeListener('beforeExit', onBeforeExit)
     if (signalled.delete(shutdown) && signalled.size === 0) {
       for (const name of SIGNALS) process.removeListener(name, onSignal)
     }

@@ -7,25 +7,22 @@ const registered = new WeakMap<object, Plugin>()
 
 type Subscribe = (name: string, handler: HookHandler) => unknown
 
+/** How the host wants to be asked; undefined when it offers neither way, or throws when it is looked at. */
 function subscriber(context: HostContext): Subscribe | undefined {
-  if (typeof context.registerHook === 'function') return context.registerHook.bind(context)
-  return typeof context.register_hook === 'function' ? context.register_hook.bind(context) : undefined
-}
-
-/** False when the host does not know the hook: it will not fire, and the others must not be lost with it. */
-function _trySubscribe(subscribe: Subscribe, hook: HookName, plugin: Plugin): boolean {
   try {
-    subscribe(hook, plugin.handlers[hook])
-    return true
+    if (typeof context.registerHook === 'function') return context.registerHook.bind(context)
+    return typeof context.register_hook === 'function' ? context.register_hook.bind(context) : undefined
   } catch {
-    return false
+    return undefined
   }
 }
 
 /** A host that does not know the hook throws: it will not fire there, and the others must not be lost with it. */
 function trySubscribe(subscribe: Subscribe, hook: HookName, plugin: Plugin): boolean {
   try {
-    subscribe(hook, plugin.handlers[hook])
+    const answer = subscribe(hook, plugin.handlers[hook])
+    // Or it refuses later: a promise that nobody listens to would end the host's process.
+    if (answer instanceof Promise) answer.catch(() => undefined)
     return true
   } catch {
     return false

@@ -22,9 +22,9 @@ test('gives what was computed', () => {
 
 test('gives the fallback for what throws, counts it, and tells of it once', () => {
   const { guard, lines } = guarded()
-  for (let round = 0; round < 3; round += 1)
-    expect(guard.run('pre_tool_call', failing(new TypeError('odd')), 7)).toBe(7)
-  expect(guard.call('pre_tool_call', failing(new TypeError('odd')), 7, 1, 2, 3)).toBe(7)
+  const fail = failing(new TypeError('odd'))
+  for (let round = 0; round < 3; round += 1) expect(guard.run('pre_tool_call', fail, 7)).toBe(7)
+  expect(guard.call('pre_tool_call', fail, 7, 1, 2, 3)).toBe(7)
   expect(guard.count).toBe(4)
   expect(lines).toHaveLength(1)
   expect(lines[0]).toContain('pre_tool_call')
@@ -45,6 +45,30 @@ test('a hundred causes are told, the rest is counted', () => {
   expect(lines).toHaveLength(100)
   expect(guard.count).toBe(300)
 })
+
+test('tells what it was and where, not what it says, nor what it pretends to be a place', () => {
+  const { guard, lines } = guarded()
+  const quoting = 'she wrote\n    at her (words-of-the-user.ts:7:1)'
+  guard.run('site', failing(new TypeError(quoting)), undefined)
+  expect(lines.join()).toContain('TypeError')
+  expect(lines.join()).not.toContain('words-of-the-user')
+})
+
+// Each takes minutes where a pattern looks for the place in what the error says.
+test.each([
+  ['line ends', `${'\n'.repeat(50_000)}x`],
+  ['line ends and blanks', `${'\n '.repeat(50_000)}x`],
+  ['a place without end', `\n    at ${'x'.repeat(100_000)}`],
+  ['many places', '\n    at x (y'.repeat(10_000)],
+])(
+  'an error may say as much as it likes: %s',
+  (_what, message) => {
+    const { guard, lines } = guarded()
+    expect(guard.run('site', failing(new Error(message)), 1)).toBe(1)
+    expect(lines.join().length).toBeLessThan(500)
+  },
+  5000,
+)
 
 const unreadable = Object.defineProperty(new Error('x'), 'message', { get: failing(new Error('even this')) })
 
