@@ -13,8 +13,8 @@ export interface InstrumentOptions {
   readonly labelLimit: number
 }
 
-/** Label sets per counter; the SDK's own limit per instrument is the same, but it would drop them without a word. */
-const SERIES_LIMIT = 2000
+/** Label sets per counter, just below the limit of the SDK (2000), which folds what is beyond it without a word. */
+const SERIES_LIMIT = 1900
 const OVERFLOW: Labels = { overflow: 'true' }
 
 interface Series {
