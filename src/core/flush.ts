@@ -33,7 +33,7 @@ export class Flusher {
     const done = (): void => {
       this.#isRunning = this.#next !== undefined
     }
-    this.#running = this.#flush().then(done, done)
+    this.#running = (async () => this.#flush())().then(done, done)
     return this.#running
   }
 

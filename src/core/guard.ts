@@ -1,7 +1,21 @@
 import type { Report } from './report.ts'
 
-/** The first frame of a stack, without the folders. */
-const PLACE = /\n\s+at (?:[\w.#<> ]{1,60} \()?[^\n()]*?([\w-]+\.[cm]?[jt]s:\d+)/
+/** What is looked at behind the message: the first frames, however long a host's paths are. */
+const FRAMES_LIMIT = 1000
+const FRAME = /^ {4}at .{0,300}?([\w-]{1,60}\.[cm]?[jt]s:\d{1,7})/
+
+/** File and line of the first frame. The message comes first in a stack and is skipped: it could imitate a frame. */
+function placeOf({ stack, message }: Error): string | undefined {
+  if (typeof stack !== 'string' || typeof message !== 'string') return undefined
+  const header = stack.indexOf(message)
+  if (header < 0) return undefined
+  const frames = stack.slice(header + message.length, header + message.length + FRAMES_LIMIT).split('\n')
+  for (const frame of frames) {
+    const place = FRAME.exec(frame)?.[1]
+    if (place !== undefined) return place
+  }
+  return undefined
+}
 
 /** Beyond this many distinct causes only the count goes on: a host that fails in ever new words must not flood stderr. */
 const CAUSES_LIMIT = 100
@@ -65,7 +79,7 @@ export class Guard {
   #describe(error: unknown): string {
     try {
       if (!(error instanceof Error)) return 'something that is no error was thrown'
-      const place = PLACE.exec(error.stack ?? '')?.[1]
+      const place = placeOf(error)
       return this.#clean(place === undefined ? error.name : `${error.name} at ${place}`)
     } catch {
       return 'an error that cannot be read'

@@ -1,5 +1,5 @@
 import { INVALID_SPAN_CONTEXT } from '@opentelemetry/api'
-import type { HookResult, SessionEnd, SubagentStop } from '../contract/index.ts'
+import type { HookResult, SubagentStop } from '../contract/index.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
 import { skill } from '../spans/skill.ts'

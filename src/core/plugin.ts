@@ -53,6 +53,8 @@ export class Core {
   readonly #countsByHook = new Map<string, Record<HookResult, number>>()
   #timer: NodeJS.Timeout | undefined
   #turnEnded = false
+  /** In a replay a record without a time is as old as the one before it. */
+  #lastAt = 0
   #over = false
 
   constructor(options: CoreOptions) {
@@ -146,12 +148,13 @@ export class Core {
     const fields = typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
     const fired: Fired<Readonly<Record<string, unknown>>> = {
       hook,
-      at: isExplicit ? said : now,
+      at: isExplicit ? said : this.#options.sweepByClock ? now : this.#lastAt || now,
       payload: fields,
       facts: {},
       correlation: meta?.correlation,
     }
     const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
+    this.#lastAt = fired.at
     return { fired, host, ids: idsOf(hook, fields), isExplicit }
   }
 

@@ -1,7 +1,7 @@
 import { isSpanContextValid, type SpanContext } from '@opentelemetry/api'
 
 /** W3C trace context, version 00 and what later versions must keep. */
-const TRACEPARENT = /^[0-9a-f]{2}-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
+const TRACEPARENT = /^(?!ff)(?:00(?=.{53}$)|(?!00)[0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
 
 /** A W3C `traceparent` as a remote span context; undefined when it is none. */
 export function parseTraceparent(value: unknown): SpanContext | undefined {
