@@ -29,8 +29,8 @@ export function nextSteps(stats: PluginStats, place: TracePlace): string {
   return `\n${[whereTheyAre(stats, place), '', ...lines].join('\n')}\n`
 }
 
-function whereTheyAre({ backends, traceFile }: PluginStats, { whyNotKept }: TracePlace): string {
-  const stored = whyNotKept === undefined ? `Stored in ${traceFile}` : `Not stored, because ${whyNotKept}`
+function whereTheyAre({ backends, traceFiles }: PluginStats, { whyNotKept }: TracePlace): string {
+  const stored = whyNotKept === undefined ? `Stored in ${traceFiles.at(-1)}` : `Not stored, because ${whyNotKept}`
   const others = backends.filter(({ name }) => name !== 'local_log')
   // One that is sent metrics only has no spans to count.
   const reached = others.filter(each => each.delivered > 0 || (each.dropped === 0 && each.lastError === undefined))

@@ -12,8 +12,8 @@ import type { ReplayResult } from './replayer.ts'
  *
  * @returns the id of the last trace, where there is one
  */
-export async function drawTraces(file: string, last: number, io: CommandIo): Promise<string | undefined> {
-  const { trees, traceCount } = await selectTraces([file], { last })
+export async function drawTraces(files: readonly string[], last: number, io: CommandIo): Promise<string | undefined> {
+  const { trees, traceCount } = await selectTraces(files, { last })
   for (const tree of trees) io.stdout.write(`${renderTree(tree, lookOf(io))}\n\n`)
   if (trees.length > 1) io.stdout.write(`${renderTotals(trees, lookOf(io))}\n`)
   if (traceCount > trees.length) io.stdout.write(`  the last ${trees.length} of ${countOf(traceCount, 'trace')}\n`)
@@ -25,6 +25,8 @@ export interface DeliveryContext {
   readonly config: Pick<ResolvedConfig, 'backends' | 'project_name'>
   /** The trace that a person is sent to look at. */
   readonly traceId: string | undefined
+  /** What a backend has not got is in the local trace log, and that stays. */
+  readonly isKept: boolean
 }
 
 /**
@@ -37,16 +39,24 @@ export function reportDelivery(result: ReplayResult, context: DeliveryContext, i
   const { stats, hasErrors } = result
   for (const backend of stats.backends) {
     const isOurs = !context.config.backends.some(({ name }) => name === backend.name)
-    if (result.spans === 0 || (isOurs && backend.dropped === 0)) continue
-    const got = whatItGot(backend)
+    if (result.spans === 0 || (isOurs && missingIn(backend) === 0)) continue
+    const got = whatItGot(backend, context.isKept)
     if (got !== undefined) io.stderr.write(`${backend.name} got ${got}${linkOf(backend, context)}\n`)
   }
-  return !hasErrors && stats.backends.every(({ dropped, lastError }) => dropped === 0 && lastError === undefined)
+  return !hasErrors && stats.backends.every(each => missingIn(each) === 0 && each.lastError === undefined)
+}
+
+/** What it has not got, or not yet. */
+function missingIn({ dropped, spooled }: BackendStats): number {
+  return dropped + spooled
 }
 
 /** Undefined where there is nothing to say but the error. */
-function whatItGot({ delivered, dropped, lastError }: BackendStats): string | undefined {
-  if (dropped > 0) return `${humanCount(delivered)} of ${countOf(delivered + dropped, 'span')}`
+function whatItGot(backend: BackendStats, isKept: boolean): string | undefined {
+  const { delivered, spooled, lastError } = backend
+  const missing = missingIn(backend)
+  const kept = spooled > 0 && isKept ? `; ${humanCount(spooled)} are kept for it` : ''
+  if (missing > 0) return `${humanCount(delivered)} of ${countOf(delivered + missing, 'span')}${kept}`
   if (delivered > 0) return countOf(delivered, 'span')
   return lastError === undefined ? 'the metrics' : undefined
 }

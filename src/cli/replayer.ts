@@ -57,7 +57,8 @@ export class Replayer {
 
   /** Spans that have ended so far. */
   get spans(): number {
-    return Math.max(0, ...this.#plugin.stats().backends.map(each => each.delivered + each.dropped + each.queued))
+    const { backends } = this.#plugin.stats()
+    return Math.max(0, ...backends.map(each => each.delivered + each.dropped + each.queued + each.spooled))
   }
 
   async feed({ hook, payload, meta }: ReadRecord): Promise<void> {

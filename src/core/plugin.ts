@@ -79,6 +79,7 @@ export class Core {
     const errorsBefore = this.#guard.count
     const result = this.#guard.call(hookLabel(hook), this.#taking, 'error' as HookResult, hook, payload, meta)
     this.#count(hook, this.#guard.count > errorsBefore ? 'error' : result)
+    if (this.#options.settle !== undefined) this.#guard.run('settle', this.#options.settle, undefined)
     if (!this.#turnEnded || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
     const flushed = this.#flusher.request()
     return hook === 'on_session_end' ? flushed : undefined
@@ -109,6 +110,11 @@ export class Core {
       spanSweep.forget(open)
       tracker.abandon(open, 'shutdown', open.activityAt)
     }
+  }
+
+  /** Spans that another process left open when it was killed, and that have been ended for it. */
+  countCrashed(spans: number): void {
+    this.#instruments.add('spansIncomplete', spans, { [LABEL.reason]: 'crashed' })
   }
 
   stats(): CoreStats {

@@ -28,15 +28,22 @@ export class DeliveryReport {
     this.#report = report
   }
 
+  get name(): string {
+    return this.#facts.name
+  }
+
   /** `lost`: how many spans did not arrive, where that can be said. */
   failed(signal: Signal, failure: DeliveryFailure, lost: number): void {
     const line = describeFailure(this.#facts, signal, failure)
+    this.lastError = line
+    this.#report.debug(`${line} [${lost} lost]`)
+    const isSaid = this.#sayOnce(failureClass(failure), line)
+    // Single spans that are not taken while others are: the backend is well.
+    if (failure.kind === 'rejected' || failure.kind === 'refused') return
     const streak = this.#streaks.get(signal) ?? { lost: 0, isSaid: false }
     this.#streaks.set(signal, streak)
     streak.lost += lost
-    this.lastError = line
-    this.#report.debug(`${line} [${lost} lost]`)
-    if (this.#sayOnce(failureClass(failure), line)) streak.isSaid = true
+    streak.isSaid ||= isSaid
   }
 
   delivered(signal: Signal): void {
@@ -45,8 +52,13 @@ export class DeliveryReport {
     this.#streaks.delete(signal)
     if (this.#streaks.size === 0) this.#said.clear()
     if (!streak.isSaid) return
-    const cost = signal === 'traces' ? `; ${count(streak.lost, 'span was', 'spans were')} lost` : ''
-    this.#report.warn(`backend ${this.#facts.name}: ${signal} arrive again${cost}`)
+    this.#report.warn(`backend ${this.#facts.name}: ${signal} arrive again${this.#cost(signal, streak.lost)}`)
+  }
+
+  #cost(signal: Signal, lost: number): string {
+    if (signal !== 'traces') return ''
+    if (lost > 0) return `; ${count(lost, 'span was', 'spans were')} lost`
+    return this.#facts.isKept ? '; what was kept for it is sent now' : ''
   }
 
   overflowed(maxQueueSize: number): void {

@@ -11,6 +11,8 @@ export type DeliveryFailure =
   | { readonly kind: 'file'; readonly code: string; readonly path: string }
   /** Taken by the backend, except for some of it. */
   | { readonly kind: 'rejected' }
+  /** A single span that the backend does not take, although it takes others. */
+  | { readonly kind: 'refused'; readonly status: number }
   /** Not sent: a header holds something that no header may. */
   | { readonly kind: 'header'; readonly code: string }
   /** Of our own making. */
@@ -18,7 +20,12 @@ export type DeliveryFailure =
 
 export type Delivery =
   | { readonly ok: true; readonly answer?: Uint8Array }
-  | { readonly ok: false; readonly failure: DeliveryFailure }
+  | {
+      readonly ok: false
+      readonly failure: DeliveryFailure
+      /** What the server asked for: not to be asked again before. */
+      readonly retryAfterMillis?: number
+    }
 
 /** Takes serialised telemetry somewhere: over HTTP or into a file. */
 export interface Carrier {
@@ -32,6 +39,7 @@ export interface SpanDelivery {
   /** Spans that did not arrive. */
   readonly lost: number
   readonly failure?: DeliveryFailure
+  readonly retryAfterMillis?: number
 }
 
 /** Where the spans of one backend go. */

@@ -2,6 +2,7 @@ import type { OpenBackend } from './open-backend.ts'
 import type { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
 import type { SpanQueue } from './span-queue.ts'
+import type { Store } from './trace-log/store.ts'
 
 /** After the deadline, for what is cut off to be counted and said. */
 const LAST_WORDS_MILLIS = 200
@@ -11,6 +12,7 @@ export interface DepartureParts {
   readonly meters: OwnMeterProvider
   readonly prometheus: PrometheusEndpoint | undefined
   readonly waitMillis: number
+  readonly store: Store | undefined
 }
 
 interface Leaving {
@@ -32,6 +34,8 @@ export class Departure {
   async flush(): Promise<void> {
     if (this.#closed) return this.#closed
     const hold = new Hold(this.#parts.waitMillis)
+    // First: it hands over to the backends what it has written.
+    await this.#parts.store?.log.forceFlush()
     await Promise.allSettled([...this.#queues(queue => queue.forceFlush()), this.#parts.meters.forceFlush()])
     hold.end()
   }
@@ -43,13 +47,24 @@ export class Departure {
 
   async #close(): Promise<void> {
     const measured = this.#parts.meters.shutdown().catch(() => undefined)
+    await this.#closeStore()
     await Promise.all(
       this.#parts.backends.flatMap(({ queue, outbox }) => [
         ...(queue ? [this.#leave(queue, queue.shutdown())] : []),
         ...(outbox ? [this.#leave(outbox, measured)] : []),
       ]),
     )
+    this.#parts.store?.release()
     this.#parts.prometheus?.close()
+  }
+
+  /** A disk may hang as a backend may. */
+  async #closeStore(): Promise<void> {
+    const { store, waitMillis } = this.#parts
+    if (store === undefined) return
+    const hold = new Hold(waitMillis)
+    await Promise.race([store.shutdown(), hold.over])
+    hold.end()
   }
 
   /** What a flush has waited for in vain already is not waited for again. */

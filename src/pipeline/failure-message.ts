@@ -9,6 +9,8 @@ export interface BackendFacts {
   readonly urls: Readonly<Partial<Record<Signal, string>>>
   /** The person gave the URLs as they are. */
   readonly isExact?: boolean
+  /** What it does not take stays in the trace log until it does. */
+  readonly isKept?: boolean
   readonly protocol: Protocol
   /** The keys that hold its credentials, as a person would write them. */
   readonly credentials: string
@@ -48,13 +50,15 @@ function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure)
     case 'page':
       return `${url} answered with a web page, not as an OTLP endpoint; ${correctEndpoint(facts)}`
     case 'network':
-      return networkSentence(facts, url, failure.code)
+      return networkSentence(facts, signal, url, failure.code)
     case 'timeout':
-      return `${url} did not answer within ${failure.afterMillis} ms; its ${signal} are dropped until it does. Check the backend, or raise timeout_ms`
+      return `${url} did not answer within ${failure.afterMillis} ms. Check the backend, or raise timeout_ms; until it answers, its ${signal} are ${fate(facts, signal)}`
     case 'file':
-      return fileSentence(failure.path, failure.code)
+      return fileSentence(facts, failure.path, failure.code)
     case 'rejected':
       return `${url} took a request but rejected some of its ${signal}; its own log says why`
+    case 'refused':
+      return `${url} answered ${failure.status} to single spans, which are left out; the others arrive. Its own log says why`
     case 'header':
       return `its ${signal} cannot be sent (${failure.code}): look for line breaks in its headers and keys`
     case 'internal':
@@ -79,8 +83,9 @@ function statusSentence(
     return `${answered}: it does not take ${facts.protocol}. Set protocol: ${otherProtocol(facts.protocol)}`
   if (status === 400) return `${answered}: it cannot read the ${signal}. Try protocol: ${otherProtocol(facts.protocol)}`
   if (status === 429)
-    return `${answered}: it takes no more for now (rate limit or quota); what it does not take is dropped`
-  if (status >= 500) return `${answered}: the server has a problem of its own; what it does not take is dropped`
+    return `${answered}: it takes no more for now (rate limit or quota); what it does not take is ${fate(facts, signal)}`
+  if (status >= 500)
+    return `${answered}: the server has a problem of its own; what it does not take is ${fate(facts, signal)}`
   if (status >= 300 && status < 400)
     return `${answered}: it redirects${target(location)}. Set endpoint to the final URL`
   return `${answered}, which is not a success; ${correctEndpoint(facts)}`
@@ -105,9 +110,9 @@ function otherProtocol(protocol: Protocol): Protocol {
   return protocol === 'http/json' ? 'http/protobuf' : 'http/json'
 }
 
-const NETWORK: Readonly<Record<string, (facts: BackendFacts, url: string) => string>> = {
-  ECONNREFUSED: (facts, url) =>
-    `nothing listens at ${url}. Start it, or ${correctEndpoint(facts)}; until then what is recorded for it is dropped`,
+const NETWORK: Readonly<Record<string, (facts: BackendFacts, url: string, fate: string) => string>> = {
+  ECONNREFUSED: (facts, url, fate) =>
+    `nothing listens at ${url}. Start it, or ${correctEndpoint(facts)}; until then what is recorded for it is ${fate}`,
   ENOTFOUND: (facts, url) => `the host of ${url} is not known. ${capital(correctEndpoint(facts))}`,
   EAI_AGAIN: (_facts, url) => `the host of ${url} could not be looked up. Check the network and the name server`,
   ECONNRESET: (_facts, url) =>
@@ -123,9 +128,9 @@ const SAME_AS: Readonly<Record<string, string>> = {
   ERR_SSL_WRONG_VERSION_NUMBER: 'EPROTO',
 }
 
-function networkSentence(facts: BackendFacts, url: string, code: string): string {
+function networkSentence(facts: BackendFacts, signal: Signal, url: string, code: string): string {
   const known = NETWORK[SAME_AS[code] ?? code]
-  if (known) return `${known(facts, url)} (${code})`
+  if (known) return `${known(facts, url, fate(facts, signal))} (${code})`
   // The parser of node:http: what answered is not HTTP/1.1.
   if (code.startsWith('HPE_'))
     return `${url} answers, but not in HTTP (${code}): 4317 is the port of OTLP/gRPC, 4318 the one of OTLP/HTTP`
@@ -142,10 +147,20 @@ const FILE: Readonly<Record<string, string>> = {
   EPERM: 'it may not be written',
   ENOENT: 'the directory is missing and cannot be made',
   ENOTDIR: 'a part of the path is not a directory',
+  ETIMEDOUT: 'the disk does not answer',
 }
 
-function fileSentence(path: string, code: string): string {
-  return `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). Make it writable or choose another path; until then its spans are dropped, other backends go on`
+function fileSentence({ type, isKept }: BackendFacts, path: string, code: string): string {
+  const problem = `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). Make it writable`
+  if (type === 'local_log')
+    return `${problem}; until then traces are delivered from memory, and not stored on this machine`
+  const fate = isKept ? 'kept in the trace log' : 'dropped'
+  return `${problem} or choose another path; until then its spans are ${fate}, other backends go on`
+}
+
+/** What becomes of what a backend does not take. */
+function fate({ isKept }: BackendFacts, signal: Signal): string {
+  return isKept && signal === 'traces' ? 'kept in the trace log, and sent later' : 'dropped'
 }
 
 function capital(text: string): string {

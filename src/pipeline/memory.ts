@@ -52,7 +52,11 @@ export function createMemoryPipeline(settings: PipelineSettings): MemoryPipeline
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     flush: () => Promise.resolve(),
     shutdown: () => Promise.resolve(),
-    stats: () => ({ backends: [] }),
+    saveNow: () => undefined,
+    endNow: () => undefined,
+    recover: () => undefined,
+    deliverBacklog: () => Promise.resolve(),
+    stats: () => ({ backends: [], traceFiles: [] }),
     lines: () =>
       exporter.getFinishedSpans().map(span => decode(transformer().JsonTraceSerializer.serializeRequest([span]))),
     async samples() {

@@ -12,20 +12,32 @@ import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
 import { OtlpTraceExporterSink } from './otlp-trace-exporter.ts'
 import type { PipelineSettings, Protocol, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
+import { SpanTally } from './span-tally.ts'
+import type { LossLog } from './trace-log/losses.ts'
+import { Owed, type ReadTrouble } from './trace-log/owed.ts'
 
 /** One place that telemetry goes to: a backend, or the local trace log. */
 export interface OpenBackend {
   readonly name: string
   readonly type: string
   readonly report: DeliveryReport
+  /** What it does not take stays in the trace log until it does. */
+  readonly isKept: boolean
   readonly queue?: SpanQueue
   readonly reader?: MetricReader
   readonly outbox?: MetricOutbox
 }
 
-export function openBackend(plan: BackendPlan, settings: PipelineSettings, report: Report): OpenBackend {
+export function openBackend(
+  plan: BackendPlan,
+  settings: PipelineSettings,
+  report: Report,
+  losses: LossLog | undefined,
+): OpenBackend {
   const { name, type } = plan.settings
-  const deliveries = new DeliveryReport(plan.facts, report)
+  // What a terminal shows is of the moment.
+  const isKept = settings.localLog !== undefined && plan.row.transport !== 'console'
+  const deliveries = new DeliveryReport({ ...plan.facts, isKept }, report)
   const certificate = readCertificate(plan, report)
   const spans = plan.traces ? spanSink(plan, settings, certificate) : undefined
   const metrics = plan.metrics ? metricSink(plan, settings, certificate) : undefined
@@ -34,8 +46,32 @@ export function openBackend(plan: BackendPlan, settings: PipelineSettings, repor
     name,
     type,
     report: deliveries,
-    ...(spans ? { queue: new SpanQueue(spans, settings.batch, deliveries) } : {}),
+    isKept: isKept && spans !== undefined,
+    ...(spans
+      ? {
+          queue: new SpanQueue({
+            sink: spans,
+            batch: settings.batch,
+            report: deliveries,
+            tally: new SpanTally((lost, reason) => losses?.note(name, lost, reason)),
+            ...(isKept
+              ? { log: { own: new Owed(name, trouble(report)), adopted: new Owed(name, trouble(report)) } }
+              : {}),
+          }),
+        }
+      : {}),
     ...(outbox ? { outbox, reader: createMetricReader(outbox, settings.metricsIntervalMillis) } : {}),
+  }
+}
+
+function trouble(report: Report): ReadTrouble {
+  return {
+    damaged: (segment, lines) =>
+      report.warn(`trace log: ${lines} damaged ${lines === 1 ? 'line' : 'lines'} of ${segment.path} passed over`),
+    unreadable: (segment, error) => {
+      const { code } = error as NodeJS.ErrnoException
+      report.warn(`trace log: ${segment.path} cannot be read (${code ?? 'unknown'}); what it holds is not delivered`)
+    },
   }
 }
 

@@ -45,7 +45,10 @@ export function spanDelivery(
   spans: number,
   serializer: Pick<TraceSerializer, 'deserializeResponse'>,
 ): SpanDelivery {
-  if (!delivery.ok) return { lost: spans, failure: delivery.failure }
+  if (!delivery.ok) {
+    const { ok: _not, ...why } = delivery
+    return { lost: spans, ...why }
+  }
   const rejected = readAnswer(delivery, answer => serializer.deserializeResponse(answer).partialSuccess?.rejectedSpans)
   const lost = Math.min(rejected, spans)
   return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
@@ -83,7 +86,10 @@ export class OtlpMetricSink {
   }
 }
 
-export const UNSERIALISABLE: DeliveryFailure = { kind: 'internal', reason: 'they cannot be serialised' }
+export const UNSERIALISABLE: DeliveryFailure & { readonly kind: 'internal' } = {
+  kind: 'internal',
+  reason: 'they cannot be serialised',
+}
 
 type Payload =
   | { readonly ok: true; readonly bytes: Uint8Array }

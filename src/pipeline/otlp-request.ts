@@ -24,8 +24,6 @@ export interface OtlpRequest extends Limits {
 /** What one request came to, and whether the next may go better. */
 export interface Attempt {
   readonly delivery: Delivery
-  /** From the `Retry-After` of the answer. */
-  readonly retryAfterMillis?: number
 }
 
 /** One request, for whoever makes it. */
@@ -114,10 +112,8 @@ function judge(status: number, headers: IncomingMessage['headers'], answer: Buff
   }
   const retryAfterMillis = retryAfter(headers['retry-after'])
   const { location } = headers
-  return {
-    delivery: failed({ kind: 'status', status, ...(location === undefined ? {} : { location }) }),
-    ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }),
-  }
+  const failure: DeliveryFailure = { kind: 'status', status, ...(location === undefined ? {} : { location }) }
+  return { delivery: { ok: false, failure, ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }) } }
 }
 
 function retryAfter(header: string | undefined): number | undefined {

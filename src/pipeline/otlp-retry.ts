@@ -44,10 +44,10 @@ function withReason(last: Delivery, earlier: Delivery | undefined): Delivery {
  */
 function pauseBeforeRetry(attempt: Attempt, attempts: number): number | undefined {
   if (attempt.delivery.ok) return undefined
-  const { failure } = attempt.delivery
+  const { failure, retryAfterMillis } = attempt.delivery
   if (failure.kind === 'network') return CONNECTION_LOST.has(failure.code) && attempts === 1 ? 0 : undefined
   if (failure.kind !== 'status' || !RETRYABLE.has(failure.status)) return undefined
-  return Math.max(attempt.retryAfterMillis ?? backoff(attempts), MIN_PAUSE_MILLIS * attempts)
+  return Math.max(retryAfterMillis ?? backoff(attempts), MIN_PAUSE_MILLIS * attempts)
 }
 
 function backoff(attempts: number): number {

@@ -1,22 +1,26 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
+import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { DeliveryReport } from './delivery-report.ts'
 import { Departure } from './departure.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
-import { type LocalLog, openLocalLog } from './file-exporter.ts'
+import { Handover } from './handover.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
 import { openPrometheus } from './prometheus.ts'
 import { createMeterProvider, createTracerProvider } from './providers.ts'
 import { createResource } from './resource.ts'
-import type { PipelineSettings, Report } from './settings.ts'
-import { type SpanCounts, SpanQueue } from './span-queue.ts'
-
-/** Longest time that something recorded stays in memory only, where there is a local log. */
-const LOCAL_LOG_DELAY_MILLIS = 100
+import type { LocalLogSettings, PipelineSettings, Report } from './settings.ts'
+import { type SpanCounts, SpanTally } from './span-tally.ts'
+import { LossLog } from './trace-log/losses.ts'
+import { Store } from './trace-log/store.ts'
 
 export interface BackendStats extends SpanCounts {
   readonly name: string
   readonly type: string
+  /** What it does not take stays in the trace log until it does. */
+  readonly isKept: boolean
+  /** What this process has still to deliver from the trace log. */
+  readonly spoolBytes: number
   /** In words, for a person. */
   readonly lastError?: string
 }
@@ -24,8 +28,8 @@ export interface BackendStats extends SpanCounts {
 export interface PipelineStats {
   /** The local trace log is one of them, as `local_log`. */
   readonly backends: readonly BackendStats[]
-  /** Where the local trace log of this process is, or will be once a span has ended. */
-  readonly traceFile?: string
+  /** The files of the local trace log that this process has written, oldest first. */
+  readonly traceFiles: readonly string[]
 }
 
 export interface Pipeline {
@@ -34,15 +38,26 @@ export interface Pipeline {
   /** Seeds the ids of the next span that is started; undefined unless ids are deterministic. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   /**
-   * Resolves when everything that is queued or in flight now has been delivered or has failed, on every backend, traces
-   * and metrics. Never rejects, and has no bound; it keeps the process alive for `flushWaitMillis` at most.
+   * Resolves when everything that is queued or in flight now is in the trace log and has been delivered or has failed, on
+   * every backend, traces and metrics. Never rejects, and has no bound; it keeps the process alive for `flushWaitMillis` at most.
    */
   flush(): Promise<void>
   /**
-   * Delivers what there is, then closes. What is not delivered within `flushWaitMillis` is given up and counted.
-   * Idempotent; never rejects.
+   * Delivers what there is, then closes. What is not delivered within `flushWaitMillis` stays in the trace log for the next
+   * process, or, without one, is given up and counted. Idempotent; never rejects.
    */
   shutdown(): Promise<void>
+  /** Writes everything recorded to the trace log before it returns. */
+  saveNow(): void
+  /** For a process that ends this moment: everything recorded is in the trace log, and nothing is delivered any more. */
+  endNow(): void
+  /**
+   * Takes over what other processes left in the trace log: ends what was open when they were killed, and delivers what they
+   * could not. In the background, from now on. `onCrashed` is told how many spans were open.
+   */
+  recover(onCrashed: (spans: number) => void): void
+  /** As `recover`, once; resolves when each backend has got it, or does not take it for now. */
+  deliverBacklog(): Promise<void>
   stats(): PipelineStats
 }
 
@@ -57,25 +72,36 @@ export interface Pipeline {
  */
 export function createPipeline(settings: PipelineSettings, report: Report): Pipeline {
   const plans = planned(settings, report)
-  const local = settings.localLog && openLocalLog(settings.localLog)
-  const backends = [
-    ...(local ? [localBackend(local, settings, report)] : []),
-    ...plans.map(plan => openBackend(plan, settings, report)),
-  ]
+  const { localLog } = settings
+  const losses = localLog && new LossLog(localLog.directory)
+  const backends = plans.map(plan => openBackend(plan, settings, report, losses))
+  const queues = backends.flatMap(({ queue }) => queue ?? [])
+  const local = localLog && losses && openLocalLog(localLog, losses, backends, settings, report)
   const prometheus = settings.prometheus && openPrometheus(settings.prometheus, report)
   const resource = createResource(settings, Object.assign({}, ...plans.map(plan => plan.resource)) as Attributes)
   const ids = settings.deterministicIds ? new DeterministicIds() : undefined
-  const queues = backends.flatMap(backend => backend.queue ?? [])
   const readers = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
   const meters = createMeterProvider(resource, readers)
-  const departure = new Departure({ backends, meters, prometheus, waitMillis: settings.flushWaitMillis })
+  const store = local?.store
+  const departure = new Departure({ backends, meters, prometheus, waitMillis: settings.flushWaitMillis, store })
+  const spanProcessors: SpanProcessor[] = store ? [store.log] : queues.length > 0 ? [new Handover(queues)] : []
   return {
-    tracerProvider: createTracerProvider({ settings, resource, spanProcessors: queues, idGenerator: ids }),
+    tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     flush: () => departure.flush(),
     shutdown: () => departure.shutdown(),
-    stats: () => ({ backends: backends.map(statsOf), ...(local ? { traceFile: local.path } : {}) }),
+    saveNow: () => store?.log.saveNow(),
+    endNow: () => store?.endNow(),
+    recover: onCrashed => void store?.recover(onCrashed),
+    async deliverBacklog() {
+      await store?.recover(() => undefined)
+      await Promise.all(queues.map(queue => queue.drainAdopted()))
+    },
+    stats: () => ({
+      backends: [...(local ? [local.stats()] : []), ...backends.map(backend => statsOf(backend, store))],
+      traceFiles: store?.paths ?? [],
+    }),
   }
 }
 
@@ -91,22 +117,40 @@ function planned(settings: PipelineSettings, report: Report): BackendPlan[] {
   })
 }
 
-function localBackend(local: LocalLog, settings: PipelineSettings, report: Report): OpenBackend {
-  const facts = {
-    name: 'local_log',
-    type: 'local_log',
-    urls: {},
-    protocol: 'http/json',
-    credentials: '',
-    defaultEndpoint: undefined,
-  } as const
-  const deliveries = new DeliveryReport(facts, report)
-  const scheduleDelayMillis = Math.min(settings.batch.scheduleDelayMillis, LOCAL_LOG_DELAY_MILLIS)
-  const queue = new SpanQueue(local.sink, { ...settings.batch, scheduleDelayMillis }, deliveries)
-  return { name: facts.name, type: facts.type, report: deliveries, queue }
+const LOCAL_LOG = {
+  name: 'local_log',
+  type: 'local_log',
+  urls: {},
+  protocol: 'http/json',
+  credentials: '',
+  defaultEndpoint: undefined,
+} as const
+
+interface LocalLog {
+  readonly store: Store
+  stats(): BackendStats
 }
 
-function statsOf({ name, type, queue, report }: OpenBackend): BackendStats {
-  const counts = queue?.counts() ?? { delivered: 0, dropped: 0, queued: 0 }
-  return { name, type, ...counts, ...(report.lastError === undefined ? {} : { lastError: report.lastError }) }
+function openLocalLog(
+  localLog: LocalLogSettings,
+  losses: LossLog,
+  backends: readonly OpenBackend[],
+  { batch, marks }: PipelineSettings,
+  report: Report,
+): LocalLog {
+  const deliveries = new DeliveryReport(LOCAL_LOG, report)
+  const takers = backends.flatMap(({ queue }) => queue ?? [])
+  const adopters = new Map(backends.flatMap(({ name, queue, isKept }) => (queue && isKept ? [[name, queue]] : [])))
+  const store = new Store({ settings: localLog, batch, marks, takers, adopters, deliveries, report, losses })
+  const { name, type } = LOCAL_LOG
+  const error = (): object => (deliveries.lastError === undefined ? {} : { lastError: deliveries.lastError })
+  return { store, stats: () => ({ name, type, ...store.counts(), isKept: false, spoolBytes: 0, ...error() }) }
+}
+
+const NO_SPANS = new SpanTally()
+
+function statsOf({ name, type, queue, report, isKept }: OpenBackend, store: Store | undefined): BackendStats {
+  const counts = (queue ?? NO_SPANS).counts()
+  const error = report.lastError === undefined ? {} : { lastError: report.lastError }
+  return { name, type, ...counts, isKept, spoolBytes: store?.bytesOwed(name) ?? 0, ...error }
 }

@@ -31,6 +31,8 @@ export interface LocalLogSettings {
   readonly directory: string
   readonly maxBytes: number
   readonly maxAgeHours: number
+  /** Longest time that something recorded stays in memory only. */
+  readonly flushMillis: number
 }
 
 export interface SamplerSettings {
@@ -62,6 +64,8 @@ export interface PipelineSettings {
   /** Of this package. */
   readonly version: string
   readonly backends: readonly BackendSettings[]
+  /** Names of the attributes that mark spans of a process that was killed; empty where they are switched off. */
+  readonly marks: { readonly incomplete: string; readonly finalStatus: string; readonly spanKind: string }
   /** Absent = off. */
   readonly localLog?: LocalLogSettings
   /** Always parent-based. */

@@ -1,171 +1,244 @@
-import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import type { SpanDelivery, SpanSink } from './delivery.ts'
+import { BackOff } from './back-off.ts'
+import { BoundedSink } from './bounded-sink.ts'
+import type { DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
 import type { DeliveryReport } from './delivery-report.ts'
+import { failureClass } from './failure-message.ts'
+import { FlushWaiters } from './flush-waiters.ts'
+import { Outgoing, type OwedLogs } from './outgoing.ts'
 import type { BatchSettings } from './settings.ts'
+import { type SpanCounts, SpanTally } from './span-tally.ts'
+import type { Parcel, ParcelTaker } from './trace-log/parcel.ts'
+import type { Adopter } from './trace-log/recovery.ts'
+import type { Segment } from './trace-log/segment.ts'
+import { judge } from './verdict.ts'
+import type { Work } from './work.ts'
 
-const SAMPLED = 1
-/** How long a sink may take to say what happened, once it has been told to stop. */
-const LAST_WORD_MILLIS = 50
+const TOO_LARGE = 413
+/** Some servers refuse empty requests, too: so often, with long pauses, a span that is refused is offered again. */
+const PATIENT_TRIES = 3
+const TOO_LATE = 'the process ended'
 
-export interface SpanCounts {
-  readonly delivered: number
-  readonly dropped: number
-  /** Waiting or in flight. */
-  readonly queued: number
-}
-
-interface Waiter {
-  readonly until: number
-  readonly resolve: () => void
+export interface SpanQueueParts {
+  readonly sink: SpanSink
+  readonly batch: BatchSettings
+  readonly report: DeliveryReport
+  /** Absent = what fails is dropped. */
+  readonly log?: OwedLogs
+  readonly tally?: SpanTally
+  readonly backOff?: BackOff
 }
 
 /**
  * The spans of one backend on their way out: bounded, one export in flight, never blocking whoever ends a span or
- * another backend. What cannot be kept or delivered is counted.
+ * another backend. What is in the log and cannot be delivered now is read from there later, in order; of the rest, what
+ * cannot be kept or delivered is counted.
  */
-export class SpanQueue implements SpanProcessor {
-  readonly #sink: SpanSink
-  readonly #batch: BatchSettings
-  readonly #report: DeliveryReport
-  readonly #waiting: ReadableSpan[] = []
-  #waiters: Waiter[] = []
-  #inFlight: AbortController | undefined
-  #inFlightAt = 0
+export class SpanQueue implements ParcelTaker, Adopter {
+  readonly #parts: SpanQueueParts
+  readonly #sink: BoundedSink
+  readonly #outgoing: Outgoing
+  readonly #waiters = new FlushWaiters()
+  readonly #backOff: BackOff
+  readonly #tally: SpanTally
+  #work: Work | undefined
   #timer: NodeJS.Timeout | undefined
   #isPumping = false
   #isClosed = false
-  /** Spans taken into the queue, ever; spans that left it, ever; and up to where somebody wants it emptied. */
-  #accepted = 0
-  #settled = 0
-  #wanted = 0
-  #delivered = 0
-  #dropped = 0
+  #isAbandoned = false
+  #hasTaken = false
 
-  constructor(sink: SpanSink, batch: BatchSettings, report: DeliveryReport) {
-    this.#sink = sink
-    this.#batch = batch
-    this.#report = report
+  constructor(parts: SpanQueueParts) {
+    this.#parts = parts
+    this.#sink = new BoundedSink(parts.sink, parts.batch.exportTimeoutMillis)
+    this.#backOff = parts.backOff ?? new BackOff()
+    this.#tally = parts.tally ?? new SpanTally()
+    const { batch, log, report } = parts
+    this.#outgoing = new Outgoing({ backend: report.name, batch, log, tally: this.#tally })
   }
 
-  onStart(): void {
-    // Only ended spans are delivered.
-  }
-
-  onEnd(span: ReadableSpan): void {
-    if ((span.spanContext().traceFlags & SAMPLED) === 0) return
-    if (this.#isClosed) {
-      this.#dropped++
-      return
+  take(parcel: Parcel): void {
+    const { log, batch, report } = this.#parts
+    const { length } = parcel.spans
+    this.#tally.accepted += length
+    if (this.#isClosed && !(log && parcel.place)) this.#tally.dropped(length, TOO_LATE)
+    else if (!this.#outgoing.take(parcel)) {
+      this.#tally.dropped(length, 'the queue was full')
+      report.overflowed(batch.maxQueueSize)
     }
-    if (this.#waiting.length >= this.#batch.maxQueueSize) {
-      this.#dropped++
-      this.#report.overflowed(this.#batch.maxQueueSize)
-      return
-    }
-    this.#waiting.push(span)
-    this.#accepted++
-    if (this.#waiting.length >= this.#batch.maxExportBatchSize) void this.#pump()
+    if (this.#outgoing.waiting >= batch.maxExportBatchSize) void this.#pump()
     else this.#arm()
   }
 
-  /** Waits for the batch in flight and for everything that is queued now. Never rejects, and has no bound of its own. */
+  /** Takes care of what a process that has died owed to this backend. */
+  adopt(segment: Segment): void {
+    this.#outgoing.adopt(segment)
+    this.#arm()
+  }
+
+  lose(spans: number, isOwn: boolean, reason: string): void {
+    // What is in memory as well is delivered from there.
+    const lost = isOwn ? Math.min(spans, this.#tally.counts().spooled) : spans
+    this.#tally.dropped(lost, reason, isOwn ? 'own' : 'adopted')
+  }
+
+  /** Resolves when this backend has got what was adopted, or does not take it for now. */
+  async drainAdopted(): Promise<void> {
+    while (this.#outgoing.hasAdopted && !this.#backOff.isActive && !this.#isClosed) {
+      const waiter = this.#waiters.add(Number.POSITIVE_INFINITY)
+      void this.#pump()
+      await waiter
+    }
+  }
+
+  /**
+   * Waits for the batch in flight and for everything that was recorded until now; not for a backend that is left alone for
+   * a while because it failed. Never rejects, and has no bound of its own.
+   */
   forceFlush(): Promise<void> {
-    const until = this.#accepted
-    if (this.#settled >= until) return Promise.resolve()
-    this.#wanted = until
+    const until = this.#tally.accepted
+    if (this.#tally.settled >= until || (this.#backOff.isActive && !this.#isPumping)) return Promise.resolve()
+    this.#outgoing.want()
+    const flushed = this.#waiters.add(until)
     void this.#pump()
-    return new Promise(resolve => this.#waiters.push({ until, resolve }))
+    return flushed
   }
 
   /** Takes nothing more, and delivers what it has. */
   async shutdown(): Promise<void> {
     this.#isClosed = true
+    this.#backOff.tryOnceMore()
     await this.forceFlush()
+    // What is in flight is waited for, whosever it is: cut off, it would be sent again by the next process.
+    if (this.#isPumping) await this.#waiters.add(Number.POSITIVE_INFINITY)
     await this.#sink.close()
   }
 
-  /** Gives up what is left: it is counted as dropped, and whoever waits is let go. Resolves within moments. */
-  abandon(): Promise<void> {
+  /** Gives up what is left: it stays in the log, or counts as dropped, and whoever waits is let go. Resolves within moments. */
+  async abandon(): Promise<void> {
     this.#isClosed = true
-    this.#settle(this.#waiting.splice(0).length, 0)
-    this.#inFlight?.abort()
-    return this.forceFlush()
+    this.#isAbandoned = true
+    clearTimeout(this.#timer)
+    this.#tally.dropped(this.#outgoing.giveUp(), TOO_LATE)
+    this.#sink.abort()
+    if (this.#isPumping) await this.#waiters.add(Number.POSITIVE_INFINITY)
+    this.#giveUpWork()
+    await this.#outgoing.close()
+  }
+
+  counts(): SpanCounts {
+    return this.#tally.counts()
   }
 
   /** How long the export that is in flight has been. */
   waitedMillis(): number {
-    return this.#inFlight ? performance.now() - this.#inFlightAt : 0
-  }
-
-  counts(): SpanCounts {
-    return { delivered: this.#delivered, dropped: this.#dropped, queued: this.#accepted - this.#settled }
+    return this.#sink.waitedMillis()
   }
 
   #arm(): void {
-    if (this.#timer || this.#isPumping || this.#waiting.length === 0) return
+    const { batch } = this.#parts
+    const hasMore = this.#work !== undefined || this.#outgoing.hasAny
+    if (this.#timer || this.#isPumping || this.#isAbandoned || !hasMore) return
+    // Timers cut fractions off, and would come too early.
+    const millis = this.#backOff.isActive ? Math.ceil(this.#backOff.remainingMillis()) : batch.scheduleDelayMillis
     this.#timer = setTimeout(() => {
       this.#timer = undefined
-      this.#wanted = this.#accepted
+      this.#outgoing.want()
       void this.#pump()
-    }, this.#batch.scheduleDelayMillis).unref()
+    }, millis).unref()
   }
 
   async #pump(): Promise<void> {
     if (this.#isPumping) return
+    if (this.#backOff.isActive) return this.#arm()
     this.#isPumping = true
     clearTimeout(this.#timer)
     this.#timer = undefined
     // Serialising a batch takes milliseconds, which are not the hook's that ended the last span of it.
     await new Promise(setImmediate)
-    while (this.#isDue()) await this.#exportBatch()
+    while (!this.#isAbandoned && !this.#backOff.isActive && (await this.#step())) {
+      // On with what comes next.
+    }
     this.#isPumping = false
-    this.#arm()
+    this.#rest()
   }
 
-  #isDue(): boolean {
-    const waiting = this.#waiting.length
-    return waiting >= this.#batch.maxExportBatchSize || (waiting > 0 && this.#settled < this.#wanted)
+  /** One request. Resolves to whether there may be more to do; never rejects, because nobody could do anything about it. */
+  async #step(): Promise<boolean> {
+    try {
+      this.#work ??= await this.#outgoing.next(() => !this.#isClosed)
+      if (this.#work === undefined || this.#isAbandoned) return false
+      await this.#attempt(this.#work)
+    } catch {
+      if (this.#work === undefined) return false
+      this.#giveUp(this.#work, { kind: 'internal', reason: 'delivering them broke' })
+    }
+    if (this.#work?.isDone) this.#work = undefined
+    return true
   }
 
-  async #exportBatch(): Promise<void> {
-    const spans = this.#waiting.splice(0, this.#batch.maxExportBatchSize)
-    const inFlight = new AbortController()
-    this.#inFlight = inFlight
-    this.#inFlightAt = performance.now()
-    const { lost, failure } = await this.#guarded(spans, inFlight)
-    this.#inFlight = undefined
-    this.#settle(lost, spans.length - lost)
-    if (failure) this.#report.failed('traces', failure, lost)
-    else this.#report.delivered('traces')
-    if (this.#waiting.length === 0) this.#report.drained()
+  /** What came up while the last look for work was under way is not left lying. */
+  #rest(): void {
+    const isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#outgoing.isDue
+    this.#waiters.settled(isDue ? this.#tally.settled : Number.POSITIVE_INFINITY)
+    if (isDue) void this.#pump()
+    else this.#arm()
   }
 
-  /** A sink that never answers must not hold the queue for ever. */
-  async #guarded(spans: readonly ReadableSpan[], inFlight: AbortController): Promise<SpanDelivery> {
-    const { exportTimeoutMillis } = this.#batch
-    const exported = this.#sink.export(spans, inFlight.signal).catch(() => broken(spans))
-    const lastWord = new Promise<SpanDelivery>(resolve => {
-      const giveUp = (): void =>
-        resolve({ lost: spans.length, failure: { kind: 'timeout', afterMillis: exportTimeoutMillis } })
-      inFlight.signal.addEventListener('abort', () => setTimeout(giveUp, LAST_WORD_MILLIS).unref(), { once: true })
-    })
-    const guard = setTimeout(() => inFlight.abort(), exportTimeoutMillis).unref()
-    const delivery = await Promise.race([exported, lastWord])
-    clearTimeout(guard)
-    return delivery
+  async #attempt(work: Work): Promise<void> {
+    const spans = work.next
+    if (work.tries > 0) this.#tally.retried += spans.length
+    const delivery = await this.#sink.export(spans)
+    if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#taken(work, delivery)
+    else await this.#notTaken(work, delivery.failure, delivery.retryAfterMillis)
+    this.#waiters.settled(this.#tally.settled)
   }
 
-  #settle(lost: number, delivered: number): void {
-    this.#dropped += lost
-    this.#delivered += delivered
-    this.#settled += lost + delivered
-    const [due, later] = [[] as Waiter[], [] as Waiter[]]
-    for (const waiter of this.#waiters) (waiter.until <= this.#settled ? due : later).push(waiter)
-    this.#waiters = later
-    for (const waiter of due) waiter.resolve()
+  #taken(work: Work, { lost, failure }: SpanDelivery): void {
+    const { report } = this.#parts
+    this.#hasTaken = true
+    work.isServerProven = true
+    this.#backOff.succeeded()
+    this.#tally.delivered(work.next.length - lost, work.origin)
+    this.#tally.dropped(lost, 'rejected by the backend', work.origin)
+    work.pass()
+    if (failure) report.failed('traces', failure, lost)
+    else report.delivered('traces')
+    if (this.#outgoing.waiting === 0) report.drained()
   }
-}
 
-function broken(spans: readonly ReadableSpan[]): SpanDelivery {
-  return { lost: spans.length, failure: { kind: 'internal', reason: 'the exporter broke' } }
+  async #notTaken(work: Work, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
+    const verdict = judge(failure, work.tries)
+    const isRefused = verdict.kind === 'refused'
+    if (isRefused && work.next.length > 1 && !this.#isAbandoned) return work.split()
+    if (!work.isKept || (isRefused && (await this.#isSpanAtFault(work, failure)))) return this.#giveUp(work, failure)
+    work.tries++
+    this.#parts.report.failed('traces', failure, 0)
+    this.#backOff.failed(isRefused ? 'misconfigured' : verdict.reason, retryAfterMillis)
+    this.#outgoing.fallBehind()
+  }
+
+  /** One span was refused: is it at fault, or would the server refuse any? Who takes an empty request can read ours. */
+  async #isSpanAtFault(work: Work, failure: DeliveryFailure): Promise<boolean> {
+    if (failure.kind !== 'status' || failure.status === TOO_LARGE || work.isServerProven) return true
+    const { failure: refusal } = await this.#sink.export([])
+    work.isServerProven = refusal === undefined
+    return work.isServerProven || (this.#hasTaken && work.tries >= PATIENT_TRIES)
+  }
+
+  #giveUp(work: Work, failure: DeliveryFailure): void {
+    const lost = work.next.length
+    const isOne = work.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
+    this.#tally.dropped(lost, failureClass(failure), work.origin)
+    this.#parts.report.failed('traces', isOne ? { kind: 'refused', status: failure.status } : failure, lost)
+    work.pass()
+  }
+
+  /** Nobody waits for it any more. */
+  #giveUpWork(): void {
+    const work = this.#work
+    this.#work = undefined
+    if (work === undefined || work.origin !== 'live') return
+    if (work.isKept) this.#tally.spooled(work.size)
+    else this.#tally.dropped(work.size, TOO_LATE)
+  }
 }

@@ -9,7 +9,7 @@ import { Core } from '../core/plugin.ts'
 import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
 import { createDiagnostics, type Diagnostics } from './diagnostics.ts'
-import { shutdownAtExit } from './exit.ts'
+import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
@@ -113,9 +113,19 @@ export function outletsOf(pipeline: Pipeline): Outlets {
 
 function exportGauge(pipeline: Pipeline | undefined): Gauge {
   return result => {
-    for (const { name, delivered, dropped } of pipeline?.stats().backends ?? []) {
-      result.observe(delivered, { [LABEL.backend]: name, [LABEL.result]: 'delivered' })
-      result.observe(dropped, { [LABEL.backend]: name, [LABEL.result]: 'dropped' })
+    for (const { name, delivered, recovered, retried, spooledEver, dropped } of pipeline?.stats().backends ?? []) {
+      const became = { delivered: delivered + recovered, retried, spooled: spooledEver, dropped }
+      for (const [what, spans] of Object.entries(became)) {
+        result.observe(spans, { [LABEL.backend]: name, [LABEL.result]: what })
+      }
+    }
+  }
+}
+
+function spoolGauge(pipeline: Pipeline | undefined): Gauge {
+  return result => {
+    for (const { name, isKept, spoolBytes } of pipeline?.stats().backends ?? []) {
+      if (isKept) result.observe(spoolBytes, { [LABEL.backend]: name })
     }
   }
 }
@@ -138,23 +148,35 @@ export function assemble(
     flush: pipeline && (() => pipeline.flush()),
     seedIds: pipeline?.seedIds,
     sweepByClock: !isReplay,
-    gauges: { exportSpans: exportGauge(pipeline) },
+    gauges: { exportSpans: exportGauge(pipeline), spoolBytes: spoolGauge(pipeline) },
+    settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.saveNow() : undefined,
     now: Date.now,
   }
   const core = new Core(coreOptions)
   let ending: Promise<void> | undefined
   const shutdown = (): Promise<void> => {
-    ending ??= endAll(core, pipeline, forgetExit)
+    ending ??= endAll(core, pipeline, { forgetExit, forgetSaving })
     return ending
   }
   const forgetExit = isReplay ? () => undefined : shutdownAtExit(shutdown, config.handle_signals)
+  const forgetSaving = saveAtExit(() => {
+    core.endAll()
+    pipeline?.endNow()
+  })
+  if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
   return facade(core, pipeline, host, shutdown)
 }
 
-async function endAll(core: Core, pipeline: Pipeline | undefined, forgetExit: () => void): Promise<void> {
+async function endAll(
+  core: Core,
+  pipeline: Pipeline | undefined,
+  { forgetExit, forgetSaving }: { readonly forgetExit: () => void; readonly forgetSaving: () => void },
+): Promise<void> {
   core.endAll()
   forgetExit()
   await pipeline?.shutdown()
+  // Not before: the host may end the process while we are at it.
+  forgetSaving()
 }
 
 function facade(core: Core, pipeline: Pipeline | undefined, host: string, shutdown: () => Promise<void>): Plugin {
@@ -166,7 +188,7 @@ function facade(core: Core, pipeline: Pipeline | undefined, host: string, shutdo
     flush: () => core.flush(),
     shutdown,
     traceparent: ids => core.traceparent(ids, host),
-    stats: (): PluginStats => ({ ...core.stats(), ...(pipeline?.stats() ?? { backends: [] }) }),
+    stats: (): PluginStats => ({ ...core.stats(), ...(pipeline?.stats() ?? { backends: [], traceFiles: [] }) }),
   }
 }
 
@@ -189,6 +211,7 @@ function switchedOff(): Plugin {
       spansOpen: 0,
       turnsOpen: 0,
       backends: [],
+      traceFiles: [],
     }),
   }
 }

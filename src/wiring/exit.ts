@@ -1,6 +1,7 @@
 type Shutdown = () => Promise<void>
 
 const waiting = new Set<Shutdown>()
+const saving = new Set<() => void>()
 const signalled = new Set<Shutdown>()
 async function shutdownAll(shutdowns: ReadonlySet<Shutdown>): Promise<void> {
   await Promise.all([...shutdowns].map(shutdown => shutdown()))
@@ -12,6 +13,20 @@ async function shutdownAll(shutdowns: ReadonlySet<Shutdown>): Promise<void> {
  */
 function onBeforeExit(): void {
   void shutdownAll(new Set(waiting))
+}
+
+/** `process.exit()` right after the answer, or an error that nobody caught: nothing is waited for any more. */
+function onExit(): void {
+  for (const save of [...saving]) save()
+}
+
+/** Has a plugin save what it holds when its process ends without asking anybody. Returns what takes it back. */
+export function saveAtExit(save: () => void): () => void {
+  if (saving.size === 0) process.once('exit', onExit)
+  saving.add(save)
+  return () => {
+    if (saving.delete(save) && saving.size === 0) process.removeListener('exit', onExit)
+  }
 }
 
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const

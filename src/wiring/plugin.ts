@@ -17,10 +17,10 @@ export interface PluginStats {
   readonly hooks: Readonly<Record<HookResult, number>>
   readonly spansOpen: number
   readonly turnsOpen: number
-  /** Per backend: spans delivered, dropped, queued. The local trace file is one of them. */
+  /** Per backend: spans delivered, dropped, queued, kept for later. The local trace log is one of them. */
   readonly backends: readonly BackendStats[]
-  /** Where the traces of this process are, when the local log is on. */
-  readonly traceFile?: string
+  /** Where the traces of this process are, oldest first, when the local log is on and something was recorded. */
+  readonly traceFiles: readonly string[]
 }
 
 /** Ids of the turn or tool whose context is wanted, as the hooks spell them. */

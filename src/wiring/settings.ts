@@ -106,15 +106,22 @@ export function stateHome(env: Environment, home: string): string | undefined {
 export function pipelineSettings(config: ResolvedConfig, env: Environment, home: string): PipelineSettings {
   const directory = config.local_log ? stateHome(env, home) : undefined
   const { project_name: projectName, prometheus, sample_rate: ratio } = config
+  const { own } = resolveNames(config.namespace, config.conventions)
   return {
     serviceName: config.service_name,
     ...(projectName === undefined ? {} : { projectName }),
     resourceAttributes: config.resource_attributes,
     globalTags: config.global_tags,
     version: PACKAGE_VERSION,
+    marks: { incomplete: own.spanIncomplete, finalStatus: own.turnFinalStatus, spanKind: own.spanKind },
     backends: config.backends.map(backendSettings),
     ...(directory !== undefined && {
-      localLog: { directory, maxBytes: config.local_log_max_bytes, maxAgeHours: config.local_log_max_age_hours },
+      localLog: {
+        directory,
+        maxBytes: config.local_log_max_bytes,
+        maxAgeHours: config.local_log_max_age_hours,
+        flushMillis: config.log_flush_ms,
+      },
     }),
     sampler: ratio === undefined ? { type: 'always_on' } : { type: 'ratio', ratio },
     attributeCountLimit: ATTRIBUTE_COUNT_LIMIT,

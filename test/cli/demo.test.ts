@@ -182,7 +182,7 @@ describe('--backend', () => {
     expect(stdout).toContain('; no backend took anything.\n')
     const [cause, count, ...others] = stderr.trimEnd().split('\n')
     expect(cause).toMatch(/^hookspan: backend jaeger: nothing listens at /)
-    expect([count, ...others]).toEqual(['jaeger got 0 of 41 spans'])
+    expect([count, ...others]).toEqual(['jaeger got 0 of 41 spans; 41 are kept for it'])
   })
 
   test.each<[string[], string]>([

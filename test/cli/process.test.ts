@@ -150,7 +150,10 @@ describe('replay', () => {
       expect(stdout.match(/^● /gm)).toHaveLength(1)
       const [first, ...others] = stderr.trimEnd().split('\n')
       expect(first).toMatch(cause)
-      expect(others).toEqual(['jaeger got 0 of 13 spans', expect.stringMatching(/^28 records → 13 spans; stored in /)])
+      expect(others).toEqual([
+        'jaeger got 0 of 13 spans; 13 are kept for it',
+        expect.stringMatching(/^28 records → 13 spans; stored in /),
+      ])
     })
   })
 })

@@ -58,7 +58,7 @@ test('the configured ones get them when none is named', async () => {
   expect(sink.spanNames).toHaveLength(13)
 })
 
-const NO_SPAN = ['jaeger got 0 of 13 spans', '28 records → 13 spans; stored in …']
+const NO_SPAN = ['jaeger got 0 of 13 spans; 13 are kept for it', '28 records → 13 spans; stored in …']
 
 describe('a backend that is not well is one line, and the exit code', () => {
   test.each<[string, SinkBehaviour, RegExp]>([
@@ -70,7 +70,7 @@ describe('a backend that is not well is one line, and the exit code', () => {
       /answered 415: it does not take http\/json\. Set protocol: http\/protobuf$/,
     ],
     ['503', { kind: 'status', status: 503 }, /answered 503: the server has a problem of its own/],
-    ['hanging', { kind: 'hanging' }, /did not answer within \d+ ms; /],
+    ['hanging', { kind: 'hanging' }, /did not answer within \d+ ms\. /],
     ['closing the connection', { kind: 'reset' }, /closed the connection without an answer/],
     ['a web page', { kind: 'ok', contentType: 'text/html', body: '<html>' }, /answered with a web page/],
   ])('%s', async (_what, behaviour, cause) => {
@@ -125,5 +125,5 @@ test('a backend that fails half-way is told with what it got', async () => {
     })
   const { code, stderr } = await replayTo(`jaeger=${sink.url}`, env)
   expect(code).toBe(1)
-  expect(told(stderr)[1]).toMatch(/^jaeger got 5 of 13 spans; the last trace: /)
+  expect(told(stderr)[1]).toMatch(/^jaeger got 5 of 13 spans; 8 are kept for it; the last trace: /)
 })

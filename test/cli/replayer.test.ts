@@ -67,6 +67,12 @@ describe('a replay that is faster than a backend', () => {
     delivered: 0,
     dropped: 0,
     queued: 0,
+    spooled: 0,
+    spooledEver: 0,
+    retried: 0,
+    recovered: 0,
+    isKept: false,
+    spoolBytes: 0,
     ...counts,
   })
 

@@ -98,6 +98,6 @@ describe.each(PROTOCOLS)('over %s, backends do not feel each other', protocol =>
     await pipeline.flush()
     await pipeline.shutdown()
     expect(lines.said).toEqual([])
-    expect(pipeline.stats()).toEqual({ backends: [] })
+    expect(pipeline.stats()).toEqual({ backends: [], traceFiles: [] })
   })
 })

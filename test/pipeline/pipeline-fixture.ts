@@ -39,12 +39,19 @@ export class Lines implements Report {
   }
 }
 
+export const MARKS = {
+  incomplete: 'hermes.span.incomplete',
+  finalStatus: 'hermes.turn.final_status',
+  spanKind: 'hermes.span.kind',
+}
+
 export function pipelineSettings(overrides: Partial<PipelineSettings> = {}): PipelineSettings {
   return {
     serviceName: 'test-agent',
     resourceAttributes: {},
     globalTags: {},
     version: '1.2.3',
+    marks: MARKS,
     backends: [],
     sampler: { type: 'always_on' },
     attributeCountLimit: 1024,

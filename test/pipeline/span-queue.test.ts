@@ -2,7 +2,9 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { expect, test } from 'vitest'
 import type { SpanDelivery, SpanSink } from '../../src/pipeline/delivery.ts'
 import { DeliveryReport } from '../../src/pipeline/delivery-report.ts'
+import { Handover } from '../../src/pipeline/handover.ts'
 import { SpanQueue } from '../../src/pipeline/span-queue.ts'
+import type { Parcel } from '../../src/pipeline/trace-log/parcel.ts'
 import { Lines } from './pipeline-fixture.ts'
 
 const facts = {
@@ -17,11 +19,12 @@ const facts = {
 function queueOf(sink: Partial<SpanSink>, lines: Lines): SpanQueue {
   const whole = { export: async () => ({ lost: 0 }), close: async () => undefined, ...sink }
   const batch = { maxQueueSize: 100, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis: 20 }
-  return new SpanQueue(whole, batch, new DeliveryReport(facts, lines))
+  return new SpanQueue({ sink: whole, batch, report: new DeliveryReport(facts, lines) })
 }
 
 function span(traceFlags = 1): ReadableSpan {
-  return { spanContext: () => ({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags }) } as ReadableSpan
+  const spanContext = () => ({ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags })
+  return { spanContext, name: 'one', status: { code: 0 }, events: [], links: [], attributes: {} } as never
 }
 
 test('an exporter that never answers cannot hold the queue', async () => {
@@ -31,11 +34,11 @@ test('an exporter that never answers cannot hold the queue', async () => {
     { export: () => (exports++ === 0 ? new Promise(() => undefined) : Promise.resolve({ lost: 0 })) },
     lines,
   )
-  queue.onEnd(span())
+  queue.take({ spans: [span()] })
   await queue.forceFlush()
-  queue.onEnd(span())
+  queue.take({ spans: [span()] })
   await queue.forceFlush()
-  expect(queue.counts()).toEqual({ delivered: 1, dropped: 1, queued: 0 })
+  expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
   expect(lines.said[0]).toContain('did not answer within 20 ms')
 })
 
@@ -51,7 +54,7 @@ test('an exporter that is told to stop may still say what happened', async () =>
     },
     lines,
   )
-  queue.onEnd(span())
+  queue.take({ spans: [span()] })
   await queue.forceFlush()
   expect(lines.said).toEqual([expect.stringContaining('answered 429')])
 })
@@ -63,11 +66,11 @@ test('an exporter that breaks its promise loses its batch only', async () => {
     { export: () => (exports++ === 0 ? Promise.reject(new Error('no')) : Promise.resolve({ lost: 0 })) },
     lines,
   )
-  queue.onEnd(span())
+  queue.take({ spans: [span()] })
   await queue.forceFlush()
-  queue.onEnd(span())
+  queue.take({ spans: [span()] })
   await queue.forceFlush()
-  expect(queue.counts()).toEqual({ delivered: 1, dropped: 1, queued: 0 })
+  expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
 })
 
 test('one export at a time, however many flushes', async () => {
@@ -85,24 +88,27 @@ test('one export at a time, however many flushes', async () => {
   )
   const flushes: Promise<void>[] = []
   for (let ended = 0; ended < 55; ended++) {
-    queue.onEnd(span())
+    queue.take({ spans: [span()] })
     flushes.push(queue.forceFlush())
   }
   await Promise.all(flushes)
   expect(most).toBe(1)
-  expect(queue.counts()).toEqual({ delivered: 55, dropped: 0, queued: 0 })
+  expect(queue.counts()).toMatchObject({ delivered: 55, dropped: 0, queued: 0 })
 })
 
 test('ending a span never runs the exporter in the same breath', () => {
   let exports = 0
   const queue = queueOf({ export: async () => ({ lost: exports++ }) }, new Lines())
-  for (let ended = 0; ended < 50; ended++) queue.onEnd(span())
+  for (let ended = 0; ended < 50; ended++) queue.take({ spans: [span()] })
   void queue.forceFlush()
   expect(exports).toBe(0)
 })
 
-test('spans without the sampled flag are not queued', () => {
-  const queue = queueOf({}, new Lines())
-  queue.onEnd(span(0))
-  expect(queue.counts()).toEqual({ delivered: 0, dropped: 0, queued: 0 })
+test('spans without the sampled flag are not handed over', () => {
+  const taken: Parcel[] = []
+  const handover = new Handover([{ take: parcel => taken.push(parcel) }])
+  handover.onEnd(span(0))
+  expect(taken).toEqual([])
+  handover.onEnd(span())
+  expect(taken).toHaveLength(1)
 })

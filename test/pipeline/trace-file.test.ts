@@ -1,18 +1,21 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { pruneTraceFiles } from '../../src/pipeline/trace-directory.ts'
+import { Ledger } from '../../src/pipeline/trace-log/ledger.ts'
+import { pruneSegments } from '../../src/pipeline/trace-log/prune.ts'
+import { Spool } from '../../src/pipeline/trace-log/spool.ts'
 import {
   backend,
   countPoint,
   Lines,
+  MARKS,
   openPipeline,
   recordSpans,
   scratchDirectory,
   startSink,
 } from './pipeline-fixture.ts'
 
-const FOREVER = { maxBytes: 1 << 30, maxAgeHours: 1e6 }
+const FOREVER = { maxBytes: 1 << 30, maxAgeHours: 1e6, flushMillis: 100 }
 const MODE_BITS = 0o777
 const ABSENT_PID = 2 ** 22 + 1
 
@@ -26,9 +29,17 @@ async function lines(path: string): Promise<unknown[]> {
 }
 
 function spanNames(requests: unknown[]): string[] {
-  return (requests as { resourceSpans: { scopeSpans: { spans: { name: string }[] }[] }[] }[]).flatMap(request =>
-    request.resourceSpans.flatMap(group => group.scopeSpans.flatMap(scope => scope.spans.map(span => span.name))),
+  return (requests as { resourceSpans?: { scopeSpans: { spans: { name: string }[] }[] }[] }[]).flatMap(request =>
+    (request.resourceSpans ?? []).flatMap(group =>
+      group.scopeSpans.flatMap(scope => scope.spans.map(span => span.name)),
+    ),
   )
+}
+
+function requestLine(...names: string[]): string {
+  const ids = { traceId: 'a'.repeat(32), startTimeUnixNano: '1', endTimeUnixNano: '2', kind: 1, status: { code: 0 } }
+  const spans = names.map((name, index) => ({ ...ids, spanId: `${index}`.repeat(16).replaceAll('0', 'f'), name }))
+  return `${JSON.stringify({ resourceSpans: [{ resource: { attributes: [] }, scopeSpans: [{ scope: { name: 's' }, spans }] }] })}\n`
 }
 
 describe('the local trace log', () => {
@@ -42,15 +53,16 @@ describe('the local trace log', () => {
     const names = await readdir(join(directory, 'traces'))
     expect(names).toEqual([expect.stringMatching(new RegExp(`^\\d{13}-${process.pid}\\.jsonl$`))])
     const path = join(directory, 'traces', String(names[0]))
-    expect(pipeline.stats().traceFile).toBe(path)
+    expect(pipeline.stats().traceFiles).toEqual([path])
     expect((await stat(path)).mode & MODE_BITS).toBe(0o600)
     expect((await stat(join(directory, 'traces'))).mode & MODE_BITS).toBe(0o700)
     expect((await stat(directory)).mode & MODE_BITS).toBe(0o700)
-    const requests = await lines(path)
+    const [header, ...requests] = await lines(path)
+    expect(header).toEqual({ 'hookspan.segment': { version: 1, marks: MARKS } })
     expect(requests).toHaveLength(2)
     expect(spanNames(requests)).toEqual(['one', 'two', 'three'])
     expect(pipeline.stats().backends).toEqual([
-      { name: 'local_log', type: 'local_log', delivered: 3, dropped: 0, queued: 0 },
+      expect.objectContaining({ name: 'local_log', type: 'local_log', delivered: 3, dropped: 0, queued: 0 }),
     ])
   })
 
@@ -83,9 +95,7 @@ describe('the local trace log', () => {
       await pipeline.flush()
     }
     expect(report.said).toEqual([
-      expect.stringMatching(
-        /^backend local_log: cannot write .*\.jsonl: a part of the path is not a directory \(ENOTDIR\)/,
-      ),
+      expect.stringMatching(/^backend local_log: cannot write .*: a part of the path is not a directory \(ENOTDIR\)/),
     ])
     expect(sink.spanNames).toEqual(['one', 'two'])
     expect(pipeline.stats().backends).toMatchObject([
@@ -104,7 +114,7 @@ describe('the local trace log', () => {
     await rm(directory)
     recordSpans(pipeline, 'kept')
     await pipeline.flush()
-    expect(spanNames(await lines(String(pipeline.stats().traceFile)))).toEqual(['kept'])
+    expect(spanNames(await lines(String(pipeline.stats().traceFiles[0])))).toEqual(['kept'])
     expect(report.said.at(-1)).toBe('backend local_log: traces arrive again; 1 span was lost')
   })
 
@@ -116,7 +126,7 @@ describe('the local trace log', () => {
     await rm(join(directory, 'traces'), { recursive: true })
     recordSpans(pipeline, 'two')
     await pipeline.flush()
-    expect(spanNames(await lines(String(pipeline.stats().traceFile)))).toEqual(['two'])
+    expect(spanNames(await lines(String(pipeline.stats().traceFiles[0])))).toEqual(['two'])
   })
 })
 
@@ -137,9 +147,18 @@ describe('pruning', () => {
 
   const left = async (directory: string): Promise<string[]> => (await readdir(join(directory, 'traces'))).sort()
 
+  const prune = async (directory: string, limits: Partial<typeof FOREVER>): Promise<[string, number][]> => {
+    const settings = { directory, ...FOREVER, ...limits }
+    const pruned: [string, number][] = []
+    await pruneSegments(settings, new Spool({ settings, backends: [], onBegun: () => undefined }), (backend, spans) =>
+      pruned.push([backend, spans]),
+    )
+    return pruned
+  }
+
   test('removes what is too old', async () => {
     const directory = await filled([`1000-${ABSENT_PID}.jsonl`, 5, 10], [`2000-${ABSENT_PID}.jsonl`, 5, 1])
-    await pruneTraceFiles({ directory, maxBytes: 100, maxAgeHours: 5 })
+    await prune(directory, { maxBytes: 100, maxAgeHours: 5 })
     expect(await left(directory)).toEqual([`2000-${ABSENT_PID}.jsonl`])
   })
 
@@ -149,24 +168,42 @@ describe('pruning', () => {
       [`1000-${ABSENT_PID}.jsonl`, 40, 3],
       [`2000-${ABSENT_PID}.jsonl`, 40, 2],
     )
-    await pruneTraceFiles({ directory, maxBytes: 90, maxAgeHours: 5 })
+    await prune(directory, { maxBytes: 90, maxAgeHours: 5 })
     expect(await left(directory)).toEqual([`2000-${ABSENT_PID}.jsonl`, `3000-${ABSENT_PID}.jsonl`])
   })
 
-  test('leaves what is not ours, and what a living process writes', async () => {
+  test('leaves what is not ours, and what another process still needs', async () => {
     const names = ['notes.txt', `1000-${process.pid}.jsonl`, 'other.jsonl']
     const directory = await filled(...names.map(name => [name, 50, 1000] as const))
-    await pruneTraceFiles({ directory, maxBytes: 1, maxAgeHours: 1 })
+    Ledger.create(directory, `1000-${process.pid}`, ['jaeger'])
+    expect(await prune(directory, { maxBytes: 1, maxAgeHours: 1 })).toEqual([])
     expect(await left(directory)).toEqual([...names].sort())
+  })
+
+  test('counts what backends had still to get, and removes what was kept for them', async () => {
+    const directory = await filled([`1000-${ABSENT_PID}.jsonl`, 0, 10])
+    const line = requestLine('one', 'two')
+    await writeFile(join(directory, 'traces', `1000-${ABSENT_PID}.jsonl`), line + requestLine('three'))
+    const ledger = Ledger.create(directory, `1000-${ABSENT_PID}`, ['jaeger', 'phoenix', 'tempo'])
+    ledger.advance('phoenix', line.length)
+    ledger.advance('tempo', 1e6)
+    ledger.release()
+    expect(await prune(directory, { maxBytes: 1 })).toEqual([
+      ['jaeger', 3],
+      ['phoenix', 1],
+    ])
+    expect(await left(directory)).toEqual([])
+    expect(await readdir(join(directory, 'spool'))).toEqual([])
   })
 
   test('happens when a file is opened, and never stands in the way', async () => {
     const directory = await filled([`1000-${ABSENT_PID}.jsonl`, 5, 10])
-    const pipeline = openPipeline({ localLog: { directory, maxBytes: 1 << 20, maxAgeHours: 5 } })
+    const pipeline = openPipeline({ localLog: { directory, maxBytes: 1 << 20, maxAgeHours: 5, flushMillis: 100 } })
     recordSpans(pipeline, 'one')
     await pipeline.flush()
-    expect(await left(directory)).toEqual([basename(String(pipeline.stats().traceFile))])
-    await expect(pruneTraceFiles({ directory: join(directory, 'missing'), ...FOREVER })).resolves.toBeUndefined()
+    await pipeline.shutdown()
+    expect(await left(directory)).toEqual([basename(String(pipeline.stats().traceFiles[0]))])
+    await expect(prune(join(directory, 'missing'), {})).resolves.toEqual([])
   })
 })
 

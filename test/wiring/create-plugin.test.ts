@@ -77,7 +77,7 @@ describe('providers that are handed in', () => {
     expect(spans.names()).toEqual(TURN)
     expect(await points.names()).toContain('hermes.tool.calls')
     expect(plugin.stats()).toMatchObject({ backends: [] })
-    expect(plugin.stats()).not.toHaveProperty('traceFile')
+    expect(plugin.stats().traceFiles).toEqual([])
     await plugin.shutdown()
     expect(filesBelow(home)).toEqual([])
   })
@@ -217,7 +217,7 @@ test('two plugins in one home do not disturb each other', async () => {
   const [one, other] = [scratchPlugin({}, home).plugin, scratchPlugin({}, home).plugin]
   await Promise.all([tellTurn(one), tellTurn(other)])
   await Promise.all([one.shutdown(), other.shutdown()])
-  const files = [one.stats().traceFile, other.stats().traceFile]
+  const files = [one.stats().traceFiles[0], other.stats().traceFiles[0]]
   expect(new Set(files).size).toBe(2)
   expect(filesBelow(home)).toHaveLength(2)
 })

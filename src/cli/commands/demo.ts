@@ -49,10 +49,8 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
   const place = await openTracePlace(config, io)
   try {
     const result = await play(code, config, place, io)
-    const { traceFile } = result.stats
-    const isDrawn = traceFile !== undefined && existsSync(traceFile)
-    const traceId = isDrawn ? await drawTraces(traceFile, DRAWN_TRACES, io) : undefined
-    const isDelivered = reportDelivery(result, { config, traceId }, io)
+    const traceId = await drawTraces(result.stats.traceFiles.filter(existsSync), DRAWN_TRACES, io)
+    const isDelivered = reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
     io.stdout.write(nextSteps(result.stats, place))
     return isDelivered ? EXIT.ok : EXIT.failed
   } finally {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { UserBackend } from '../../config/types.ts'
 import { countOf, humanCount } from '../../viewer/human-figures.ts'
-import type { PluginOptions } from '../../wiring/plugin.ts'
+import type { PluginOptions, PluginStats } from '../../wiring/plugin.ts'
 import { type Command, type CommandIo, EXIT, runCommand } from '../command.ts'
 import { Progress } from '../progress.ts'
 import { RecordFeed } from '../record-feed.ts'
@@ -52,7 +52,11 @@ async function replayInto(out: string, options: ReplayArguments, io: CommandIo):
   const { config } = resolveConfig({ env: io.env, home: io.home })
   const { span_batch_max_export_batch_size: batchSpans } = config
   const { isClean, result } = await play(code, { batchSpans, env: io.env }, options, io)
-  const isDelivered = reportDelivery(result, { config: { ...config, backends: [] }, traceId: undefined }, io)
+  const isDelivered = reportDelivery(
+    result,
+    { config: { ...config, backends: [] }, traceId: undefined, isKept: false },
+    io,
+  )
   io.stderr.write(`${summary(result)}; written to ${out}\n`)
   return isClean && isDelivered ? EXIT.ok : EXIT.failed
 }
@@ -65,11 +69,9 @@ async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<n
     const plugin = { ...code, local_log: true }
     const { span_batch_max_export_batch_size: batchSpans } = config
     const { isClean, result } = await play(plugin, { batchSpans, env: place.env }, options, io)
-    const { traceFile } = result.stats
-    const isDrawn = traceFile !== undefined && existsSync(traceFile)
-    const traceId = isDrawn ? await drawTraces(traceFile, DRAWN_TRACES, io) : undefined
-    const isDelivered = reportDelivery(result, { config, traceId }, io)
-    io.stderr.write(`${summary(result)}; ${whereTheyAre(place, isDrawn ? traceFile : undefined)}\n`)
+    const traceId = await drawTraces(result.stats.traceFiles.filter(existsSync), DRAWN_TRACES, io)
+    const isDelivered = reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
+    io.stderr.write(`${summary(result)}; ${whereTheyAre(place, result.stats)}\n`)
     const isKept = place.whyNotKept === undefined || !config.local_log
     return isClean && isDelivered && isKept ? EXIT.ok : EXIT.failed
   } finally {
@@ -104,7 +106,11 @@ function summary({ records, spans, stats: { hooks } }: ReplayResult): string {
   return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`
 }
 
-function whereTheyAre({ whyNotKept }: TracePlace, traceFile: string | undefined): string {
+function whereTheyAre({ whyNotKept }: TracePlace, { traceFiles, backends }: PluginStats): string {
   if (whyNotKept !== undefined) return `not stored, because ${whyNotKept}`
-  return traceFile === undefined ? 'nothing is stored' : `stored in ${traceFile}`
+  const log = backends.find(({ type }) => type === 'local_log')
+  const last = traceFiles.at(-1)
+  if (last === undefined || log === undefined || log.delivered === 0) return 'nothing is stored'
+  const others = traceFiles.length > 1 ? ` and ${countOf(traceFiles.length - 1, 'file')} before it` : ''
+  return `${log.dropped > 0 ? `${humanCount(log.delivered)} of them ` : ''}stored in ${last}${others}`
 }

@@ -1,0 +1,54 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import type { SpanDelivery, SpanSink } from './delivery.ts'
+
+/** How long a sink may take to say what happened, once it has been told to stop. */
+const LAST_WORD_MILLIS = 50
+
+/** A sink that never answers must not hold its queue for ever. One export at a time. */
+export class BoundedSink {
+  readonly #sink: SpanSink
+  readonly #timeoutMillis: number
+  #inFlight: AbortController | undefined
+  #inFlightAt = 0
+
+  constructor(sink: SpanSink, timeoutMillis: number) {
+    this.#sink = sink
+    this.#timeoutMillis = timeoutMillis
+  }
+
+  /** Never rejects. */
+  async export(spans: readonly ReadableSpan[]): Promise<SpanDelivery> {
+    const inFlight = new AbortController()
+    this.#inFlight = inFlight
+    this.#inFlightAt = performance.now()
+    const exported = this.#sink.export(spans, inFlight.signal).catch(() => broken(spans))
+    const lastWord = new Promise<SpanDelivery>(resolve => {
+      const giveUp = (): void =>
+        resolve({ lost: spans.length, failure: { kind: 'timeout', afterMillis: this.#timeoutMillis } })
+      inFlight.signal.addEventListener('abort', () => setTimeout(giveUp, LAST_WORD_MILLIS).unref(), { once: true })
+    })
+    const guard = setTimeout(() => inFlight.abort(), this.#timeoutMillis).unref()
+    const delivery = await Promise.race([exported, lastWord])
+    clearTimeout(guard)
+    this.#inFlight = undefined
+    return delivery
+  }
+
+  /** Cuts off what is in flight. */
+  abort(): void {
+    this.#inFlight?.abort()
+  }
+
+  /** How long the export that is in flight has been. */
+  waitedMillis(): number {
+    return this.#inFlight ? performance.now() - this.#inFlightAt : 0
+  }
+
+  close(): Promise<void> {
+    return this.#sink.close()
+  }
+}
+
+function broken(spans: readonly ReadableSpan[]): SpanDelivery {
+  return { lost: spans.length, failure: { kind: 'internal', reason: 'the exporter broke' } }
+}

@@ -1,0 +1,31 @@
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { ParcelTaker } from './trace-log/parcel.ts'
+
+const SAMPLED = 1
+
+/** Hands spans that have ended straight to the backends, where there is no trace log. */
+export class Handover implements SpanProcessor {
+  readonly #takers: readonly ParcelTaker[]
+
+  constructor(takers: readonly ParcelTaker[]) {
+    this.#takers = takers
+  }
+
+  onStart(): void {
+    // Only ended spans are delivered.
+  }
+
+  onEnd(span: ReadableSpan): void {
+    if ((span.spanContext().traceFlags & SAMPLED) === 0) return
+    for (const taker of this.#takers) taker.take({ spans: [span] })
+  }
+
+  /** The queues are flushed and closed by the pipeline. */
+  forceFlush(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  shutdown(): Promise<void> {
+    return Promise.resolve()
+  }
+}

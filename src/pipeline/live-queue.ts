@@ -1,0 +1,47 @@
+import type { Parcel } from './trace-log/parcel.ts'
+
+/** Spans in memory that wait for one backend, in order. */
+export class LiveQueue {
+  #parcels: Parcel[] = []
+  #size = 0
+
+  /** Spans. */
+  get size(): number {
+    return this.#size
+  }
+
+  push(parcel: Parcel): void {
+    this.#parcels.push(parcel)
+    this.#size += parcel.spans.length
+  }
+
+  /** The first ones: at most so many spans, or one parcel; all of them in the log, or none of them. */
+  take(most: number): Parcel[] {
+    const [first] = this.#parcels
+    let [count, size] = [0, 0]
+    for (const parcel of this.#parcels) {
+      if ((parcel.place === undefined) !== (first?.place === undefined)) break
+      if (count > 0 && size + parcel.spans.length > most) break
+      count++
+      size += parcel.spans.length
+    }
+    this.#size -= size
+    return this.#parcels.splice(0, count)
+  }
+
+  /** Lets go of those that are in the log. Returns how many spans that were. */
+  dropKept(): number {
+    const before = this.#size
+    this.#parcels = this.#parcels.filter(({ place }) => place === undefined)
+    this.#size = this.#parcels.reduce((sum, { spans }) => sum + spans.length, 0)
+    return before - this.#size
+  }
+
+  /** Lets go of everything. Returns how many spans that were. */
+  clear(): number {
+    const size = this.#size
+    this.#parcels = []
+    this.#size = 0
+    return size
+  }
+}

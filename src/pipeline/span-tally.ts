@@ -1,0 +1,73 @@
+import type { WorkOrigin } from './work.ts'
+
+export interface SpanCounts {
+  /** Spans of this process that arrived. */
+  readonly delivered: number
+  /** Spans that are lost. */
+  readonly dropped: number
+  /** Waiting in memory, or in flight. */
+  readonly queued: number
+  /** Not delivered yet, but in the trace log, from where they will be. */
+  readonly spooled: number
+  /** Spans that were kept in the trace log for later, ever. */
+  readonly spooledEver: number
+  /** Spans that were sent again, each time. */
+  readonly retried: number
+  /** Spans of other processes, which left them in the trace log, that arrived. */
+  readonly recovered: number
+}
+
+/** What became of the spans of one backend. */
+export class SpanTally {
+  /** Told of each loss, in words. */
+  readonly #onLoss: (spans: number, reason: string) => void
+  accepted = 0
+  retried = 0
+  #delivered = 0
+  #dropped = 0
+  #recovered = 0
+  #othersDropped = 0
+  #spooled = 0
+  #spooledEver = 0
+
+  constructor(onLoss: (spans: number, reason: string) => void = () => undefined) {
+    this.#onLoss = onLoss
+  }
+
+  /** Spans of this process that are dealt with for good. */
+  get settled(): number {
+    return this.#delivered + this.#dropped
+  }
+
+  delivered(spans: number, origin: WorkOrigin): void {
+    if (origin === 'adopted') this.#recovered += spans
+    else this.#delivered += spans
+    if (origin === 'own') this.#spooled -= spans
+  }
+
+  dropped(spans: number, reason: string, origin: WorkOrigin = 'live'): void {
+    if (spans === 0) return
+    if (origin === 'adopted') this.#othersDropped += spans
+    else this.#dropped += spans
+    if (origin === 'own') this.#spooled -= spans
+    this.#onLoss(spans, reason)
+  }
+
+  /** They stay in the log for now. */
+  spooled(spans: number): void {
+    this.#spooled += spans
+    this.#spooledEver += spans
+  }
+
+  counts(): SpanCounts {
+    return {
+      delivered: this.#delivered,
+      dropped: this.#dropped + this.#othersDropped,
+      queued: this.accepted - this.settled - this.#spooled,
+      spooled: this.#spooled,
+      spooledEver: this.#spooledEver,
+      retried: this.retried,
+      recovered: this.#recovered,
+    }
+  }
+}

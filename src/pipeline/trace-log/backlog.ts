@@ -1,0 +1,56 @@
+import { stat } from 'node:fs/promises'
+import { segmentPath } from './ledger-file.ts'
+import { type LedgerEntry, listLedgers, readLedger, segmentStartAt } from './ledger-list.ts'
+import { isAlive } from './owner.ts'
+
+/** What the trace log still holds for one backend. */
+export interface BacklogEntry {
+  readonly backend: string
+  readonly segments: number
+  readonly bytes: number
+  /** Start of the oldest segment, epoch milliseconds. */
+  readonly oldestAt: number
+  /** Held by living processes, which are about to deliver it. What nobody holds is in a row of its own. */
+  readonly isLive: boolean
+}
+
+/** Of every backend that is owed something, by name. Never rejects; nothing where there is no directory. */
+export async function readBacklog(stateDirectory: string): Promise<readonly BacklogEntry[]> {
+  const rows = new Map<string, BacklogEntry>()
+  // One after the other: a long outage leaves more files than a process may have open.
+  for (const entry of await listLedgers(stateDirectory)) {
+    for (const part of await owedOf(stateDirectory, entry)) {
+      const key = JSON.stringify([part.backend, part.isLive])
+      rows.set(key, sum(rows.get(key), part))
+    }
+  }
+  return [...rows.values()].sort(byName)
+}
+
+async function owedOf(stateDirectory: string, entry: LedgerEntry): Promise<BacklogEntry[]> {
+  const [state, stats] = await Promise.all([
+    readLedger(entry),
+    stat(segmentPath(stateDirectory, entry.segment)).catch(() => undefined),
+  ])
+  const size = stats?.size ?? 0
+  const oldestAt = segmentStartAt(entry)
+  const isLive = entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())
+  return Object.entries(state?.delivered ?? {})
+    .filter(([, offset]) => offset < size)
+    .map(([backend, offset]) => ({ backend, segments: 1, bytes: size - offset, oldestAt, isLive }))
+}
+
+function sum(before: BacklogEntry | undefined, part: BacklogEntry): BacklogEntry {
+  if (before === undefined) return part
+  return {
+    ...part,
+    segments: before.segments + part.segments,
+    bytes: before.bytes + part.bytes,
+    oldestAt: Math.min(before.oldestAt, part.oldestAt),
+  }
+}
+
+function byName(one: BacklogEntry, other: BacklogEntry): number {
+  if (one.backend !== other.backend) return one.backend < other.backend ? -1 : 1
+  return Number(one.isLive) - Number(other.isLive)
+}

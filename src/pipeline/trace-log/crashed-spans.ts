@@ -1,0 +1,102 @@
+import { stat } from 'node:fs/promises'
+import type { Attributes, HrTime } from '@opentelemetry/api'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { SegmentFile } from './segment-file.ts'
+import { SegmentReader } from './segment-reader.ts'
+import { requestJson, spanJson } from './span-json.ts'
+import { endedSpan, type SegmentMarks, type StoredLine } from './stored-line.ts'
+
+const SPANS_PER_LINE = 128
+/** What the segments of a turn's root say its kind is. */
+const ROOT_KIND = 'session'
+const CRASHED = 'crashed'
+
+const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
+
+/**
+ * Ends, in the segment itself, what was open in it when its process was killed: with its true start, and the last time that
+ * the process is known to have lived.
+ *
+ * @param laterPaths segments that the same process began later: what ended there, or is noted there as open, is not ours
+ * @returns how many spans that were
+ * @throws the error of the file system
+ */
+export async function endCrashedSpans(path: string, laterPaths: readonly string[]): Promise<number> {
+  const scan = await openSpansIn(path, laterPaths)
+  if (scan.open.size === 0) return 0
+  const { mtimeMs } = await stat(path)
+  // A record may carry a time to come; the file was certainly written while its process lived.
+  const lastAt = Math.min(scan.lastAt, mtimeMs)
+  const spans = [...scan.open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
+  await append(
+    path,
+    spans.map(span => endedSpan(span, Math.max(millis(span.startTime), lastAt), marksOf(span, scan.marks))),
+  )
+  return spans.length
+}
+
+interface Scan {
+  readonly open: Map<string, ReadableSpan>
+  readonly marks: SegmentMarks
+  readonly lastAt: number
+}
+
+async function openSpansIn(path: string, laterPaths: readonly string[]): Promise<Scan> {
+  const open = new Map<string, ReadableSpan>()
+  let [marks, lastAt] = [NO_MARKS, 0]
+  await eachLine(path, line => {
+    if (line.kind === 'header') marks = line.marks
+    if (line.kind !== 'open' && line.kind !== 'spans') return
+    for (const span of line.spans) {
+      lastAt = Math.max(lastAt, millis(span.startTime), millis(span.endTime))
+      if (line.kind === 'open') open.set(keyOf(span), span)
+      else open.delete(keyOf(span))
+    }
+  })
+  for (const later of open.size === 0 ? [] : laterPaths) {
+    await eachLine(later, line => {
+      if (line.kind === 'open' || line.kind === 'spans') for (const span of line.spans) open.delete(keyOf(span))
+    })
+  }
+  return { open, marks, lastAt }
+}
+
+async function eachLine(path: string, visit: (line: StoredLine) => void): Promise<void> {
+  const reader = new SegmentReader(path)
+  try {
+    for await (const { line } of reader.lines(0, (await stat(path)).size)) visit(line)
+  } finally {
+    await reader.close()
+  }
+}
+
+function marksOf(span: ReadableSpan, { incomplete, finalStatus, spanKind }: SegmentMarks): Attributes {
+  const isRoot = spanKind === '' ? span.parentSpanContext === undefined : span.attributes[spanKind] === ROOT_KIND
+  return {
+    ...(incomplete === '' ? {} : { [incomplete]: CRASHED }),
+    ...(isRoot && finalStatus !== '' ? { [finalStatus]: CRASHED } : {}),
+  }
+}
+
+async function append(path: string, spans: readonly ReadableSpan[]): Promise<void> {
+  const file = SegmentFile.open(path)
+  try {
+    // The process may have died in the middle of a line, which must not swallow the next one.
+    if (file.bytes > 0 && !file.endsWithLineEnd()) await file.append(Buffer.from('\n'))
+    for (let at = 0; at < spans.length; at += SPANS_PER_LINE) {
+      const entries = spans.slice(at, at + SPANS_PER_LINE).map(span => ({ span, json: spanJson(span) }))
+      await file.append(Buffer.from(`${requestJson(entries)}\n`))
+    }
+  } finally {
+    file.close()
+  }
+}
+
+function keyOf(span: ReadableSpan): string {
+  const { traceId, spanId } = span.spanContext()
+  return `${traceId}${spanId}`
+}
+
+function millis([seconds, nanos]: HrTime): number {
+  return seconds * 1000 + nanos / 1e6
+}

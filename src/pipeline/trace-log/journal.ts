@@ -1,0 +1,59 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+
+/**
+ * Which spans are open, and which of them the segment does not say so of yet. A span that ends before its start was written
+ * down is never noted.
+ */
+export class Journal {
+  readonly #fresh = new Set<ReadableSpan>()
+  readonly #noted = new Set<ReadableSpan>()
+  #hasMissed = false
+
+  started(span: ReadableSpan): void {
+    this.#fresh.add(span)
+  }
+
+  ended(span: ReadableSpan): void {
+    if (!this.#fresh.delete(span)) this.#noted.delete(span)
+  }
+
+  /** Whether no span is open. */
+  get isEmpty(): boolean {
+    return this.#fresh.size === 0 && this.#noted.size === 0
+  }
+
+  /** Whether there are spans to be noted. */
+  get hasNotes(): boolean {
+    return this.#fresh.size > 0
+  }
+
+  /** The next spans to be noted. */
+  takeNotes(most: number): ReadableSpan[] {
+    const notes: ReadableSpan[] = []
+    for (const span of this.#fresh) {
+      if (notes.length >= most) break
+      notes.push(span)
+    }
+    for (const span of notes) {
+      this.#fresh.delete(span)
+      this.#noted.add(span)
+    }
+    return notes
+  }
+
+  /** A new segment has to say of everything that is open that it is. */
+  repeatAll(): void {
+    for (const span of this.#noted) this.#fresh.add(span)
+    this.#noted.clear()
+    this.#hasMissed = false
+  }
+
+  /** Notes could not be written. They are not tried again at once: a full disk stays full for a while. */
+  missedSome(): void {
+    this.#hasMissed = true
+  }
+
+  repeatMissing(): void {
+    if (this.#hasMissed) this.repeatAll()
+  }
+}

@@ -1,0 +1,219 @@
+import { existsSync, readdirSync, readFileSync, renameSync, statSync, unlinkSync, utimesSync } from 'node:fs'
+import { basename } from 'node:path'
+import {
+  codeOf,
+  createLedgerFile,
+  FREE,
+  isOffset,
+  type LedgerContent,
+  ledgerDirectory,
+  ledgerPath,
+  ledgerText,
+  parseLedger,
+  parseLedgerName,
+  segmentPath,
+  writeLedgerFile,
+} from './ledger-file.ts'
+import type { LedgerEntry } from './ledger-list.ts'
+import { isAlive, ownerToken, thisOwner } from './owner.ts'
+
+export { type LedgerEntry, listLedgers, readLedger } from './ledger-list.ts'
+
+/** `taken`: somebody took us for dead. From every custody but `ours` nothing is written any more. */
+type Custody = 'ours' | 'taken' | 'free' | 'removed'
+
+/**
+ * What has become of one segment: whether spans are open in it, and up to where each backend has it. Every change is
+ * saved at once. What could not be saved is kept in memory and saved with the next change or heartbeat; a process that
+ * ends before that has some of it sent twice, never lost.
+ */
+export class Ledger {
+  readonly segment: string
+  readonly segmentPath: string
+  /** What a dead process left could not be read: it counts as open, and as owed to nobody. */
+  readonly isDamaged: boolean
+  readonly #stateDirectory: string
+  readonly #path: string
+  readonly #delivered: Map<string, number>
+  #open: boolean
+  #custody: Custody = 'ours'
+  #isSaved = true
+
+  /** Of a file that is there already, under the name of this process: see `create` and `adoptLedger`. */
+  constructor(stateDirectory: string, segment: string, content: LedgerContent) {
+    this.segment = segment
+    this.segmentPath = segmentPath(stateDirectory, segment)
+    this.isDamaged = content.isDamaged
+    this.#stateDirectory = stateDirectory
+    this.#path = ownPath(stateDirectory, segment)
+    this.#delivered = new Map(content.delivered)
+    this.#open = content.open
+  }
+
+  /** For a new segment, open and owed to `backends` from its start. @throws the error of the file system */
+  static create(stateDirectory: string, segment: string, backends: readonly string[]): Ledger {
+    const delivered = new Map(backends.map(backend => [backend, 0]))
+    createLedgerFile(ownPath(stateDirectory, segment), ledgerText(true, delivered))
+    return new Ledger(stateDirectory, segment, { open: true, delivered, isDamaged: false })
+  }
+
+  /** Spans may be open in the segment that nobody has ended. */
+  get open(): boolean {
+    return this.#open
+  }
+
+  /** To whom the segment is owed. */
+  get backends(): readonly string[] {
+    return [...this.#delivered.keys()]
+  }
+
+  /** Bytes that the backend has acknowledged; undefined when it is owed nothing. */
+  offsetOf(backend: string): number | undefined {
+    return this.#delivered.get(backend)
+  }
+
+  /** Never moves back. Returns whether everything is saved. */
+  advance(backend: string, offset: number): boolean {
+    const before = this.#delivered.get(backend)
+    if (before === undefined || !isOffset(offset) || offset <= before) return this.#saved()
+    this.#delivered.set(backend, offset)
+    return this.#save()
+  }
+
+  /** No span is open any more. Returns whether everything is saved. */
+  close(): boolean {
+    if (!this.#open) return this.#saved()
+    this.#open = false
+    return this.#save()
+  }
+
+  /** The backend is owed nothing more of this segment: it gave up, or the segment was pruned. */
+  forgive(backend: string): void {
+    if (this.#delivered.delete(backend)) this.#save()
+  }
+
+  /** Removes the file if the ledger is closed and every backend has `bytes`. Returns whether it is gone. */
+  settle(bytes: number): boolean {
+    const isOwed = this.#open || [...this.#delivered.values()].some(offset => offset < bytes)
+    if (this.#custody === 'ours' && !isOwed) this.remove()
+    return this.#custody === 'removed'
+  }
+
+  /** Lets another process go on with it; this one is done with it. */
+  release(): void {
+    this.#saved()
+    if (this.#custody !== 'ours') return
+    this.#custody = 'free'
+    try {
+      renameSync(this.#path, ledgerPath(this.#stateDirectory, this.segment, FREE))
+    } catch {
+      // It stays under our name, and is adopted after our end.
+    }
+  }
+
+  /** Says that we live. False when the ledger is not ours any more: released, removed, or somebody took us for dead. */
+  touch(): boolean {
+    this.#saved()
+    if (this.#custody !== 'ours') return false
+    try {
+      beat(this.#path)
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') this.#save()
+    }
+    return this.#custody === 'ours'
+  }
+
+  /** Whatever it is still owed. Nothing happens when it is not ours any more. */
+  remove(): void {
+    if (this.#custody !== 'ours') return
+    try {
+      unlinkSync(this.#path)
+      this.#custody = 'removed'
+    } catch (error) {
+      if (codeOf(error) === 'ENOENT') this.#custody = 'removed'
+    }
+  }
+
+  #saved(): boolean {
+    return this.#isSaved || this.#save()
+  }
+
+  #save(): boolean {
+    this.#isSaved = this.#custody === 'ours' && this.#write(ledgerText(this.#open, this.#delivered))
+    return this.#isSaved
+  }
+
+  #write(text: string): boolean {
+    try {
+      writeLedgerFile(this.#path, text)
+      return true
+    } catch (error) {
+      return codeOf(error) === 'ENOENT' && this.#writeAnew(text)
+    }
+  }
+
+  /** A file that was deleted is made again. If it was taken, that would be a second ledger of the segment. */
+  #writeAnew(text: string): boolean {
+    if (this.#isTaken()) {
+      this.#custody = 'taken'
+      return false
+    }
+    try {
+      createLedgerFile(this.#path, text)
+      return true
+    } catch {
+      return false
+    }
+  }
+
+  #isTaken(): boolean {
+    try {
+      const others = readdirSync(ledgerDirectory(this.#stateDirectory)).filter(name => name !== basename(this.#path))
+      return others.map(parseLedgerName).some(name => name?.segment === this.segment && !name.isTemporary)
+    } catch {
+      return false
+    }
+  }
+}
+
+/**
+ * Takes over what a dead process left, or what is free. Undefined when its owner lives, when somebody else was first, or
+ * when it cannot be read now. A damaged one is taken: see `Ledger.isDamaged`.
+ */
+export function adoptLedger(stateDirectory: string, entry: LedgerEntry): Ledger | undefined {
+  const path = ownPath(stateDirectory, entry.segment)
+  try {
+    // Another ledger of this segment can only be one that we hold; its file must not be written over.
+    if (isHeld(entry) || existsSync(path)) return undefined
+    // Before the renaming: under our name with the old heartbeat, a process of another machine would take us for dead.
+    beat(entry.path)
+    renameSync(entry.path, path)
+  } catch {
+    return undefined
+  }
+  return openAdopted(stateDirectory, entry.segment, path)
+}
+
+function openAdopted(stateDirectory: string, segment: string, path: string): Ledger | undefined {
+  try {
+    return new Ledger(stateDirectory, segment, parseLedger(readFileSync(path, 'utf8')))
+  } catch {
+    // For want of descriptors, say: what it holds is not known to be damaged, so it is put back.
+    new Ledger(stateDirectory, segment, { open: true, delivered: new Map(), isDamaged: true }).release()
+    return undefined
+  }
+}
+
+/** The heartbeat may be younger than the list. */
+function isHeld({ owner, path }: LedgerEntry): boolean {
+  return owner !== undefined && isAlive(owner, statSync(path).mtimeMs, Date.now())
+}
+
+function beat(path: string): void {
+  const now = new Date()
+  utimesSync(path, now, now)
+}
+
+function ownPath(stateDirectory: string, segment: string): string {
+  return ledgerPath(stateDirectory, segment, ownerToken(thisOwner()))
+}

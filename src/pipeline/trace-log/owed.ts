@@ -1,0 +1,75 @@
+import type { PlacedParcel } from './parcel.ts'
+import type { Segment } from './segment.ts'
+import { SegmentReader } from './segment-reader.ts'
+
+/** Told about what could not be read. */
+export interface ReadTrouble {
+  damaged(segment: Segment, lines: number): void
+  unreadable(segment: Segment, error: unknown): void
+}
+
+/** Segments, in order, and how far one backend has got in them. */
+export class Owed {
+  readonly #backend: string
+  readonly #trouble: ReadTrouble
+  readonly #segments: Segment[] = []
+  #reader: { readonly segment: Segment; readonly reader: SegmentReader } | undefined
+
+  constructor(backend: string, trouble: ReadTrouble) {
+    this.#backend = backend
+    this.#trouble = trouble
+  }
+
+  add(segment: Segment): void {
+    if (this.#segments.at(-1) === segment) return
+    this.#passOver()
+    this.#segments.push(segment)
+  }
+
+  get isCaughtUp(): boolean {
+    return this.#segments.every(segment => segment.owedTo(this.#backend) === 0)
+  }
+
+  /** The next spans; undefined when it has caught up. Never rejects. */
+  async next(maxSpans: number): Promise<PlacedParcel | undefined> {
+    for (let segment = this.#first(); segment !== undefined; segment = this.#first()) {
+      const from = segment.ledger.offsetOf(this.#backend) ?? segment.bytes
+      try {
+        const { spans, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
+        if (damaged > 0) this.#trouble.damaged(segment, damaged)
+        if (spans.length > 0) return { spans, place: { segment, end } }
+        // It is shorter than it was: somebody has cut it.
+        segment.delivered(this.#backend, end > from ? end : segment.bytes)
+      } catch (error) {
+        segment.ledger.forgive(this.#backend)
+        segment.settle()
+        this.#trouble.unreadable(segment, error)
+      }
+    }
+    await this.close()
+    return undefined
+  }
+
+  async close(): Promise<void> {
+    const open = this.#reader
+    this.#reader = undefined
+    await open?.reader.close()
+  }
+
+  #first(): Segment | undefined {
+    return this.#segments.find(segment => segment.owedTo(this.#backend) > 0)
+  }
+
+  #readerOf(segment: Segment): SegmentReader {
+    if (this.#reader?.segment !== segment) {
+      void this.#reader?.reader.close()
+      this.#reader = { segment, reader: new SegmentReader(segment.path) }
+    }
+    return this.#reader.reader
+  }
+
+  /** Forgets the segments that are done. The last one may get more. */
+  #passOver(): void {
+    while (this.#segments[0] !== undefined && this.#segments[0].owedTo(this.#backend) === 0) this.#segments.shift()
+  }
+}

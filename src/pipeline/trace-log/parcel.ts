@@ -1,0 +1,24 @@
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import type { Segment } from './segment.ts'
+
+/** Where in the trace log something ends. */
+export interface Place {
+  readonly segment: Segment
+  readonly end: number
+}
+
+/** Spans that ended together, on their way to the backends. */
+export interface Parcel {
+  readonly spans: readonly ReadableSpan[]
+  /** Absent = they are in memory only, because there is no log or it could not be written. */
+  readonly place?: Place
+}
+
+export interface PlacedParcel extends Parcel {
+  readonly place: Place
+}
+
+/** Takes the spans that have ended. Never throws, and never waits. */
+export interface ParcelTaker {
+  take(parcel: Parcel): void
+}

@@ -1,0 +1,116 @@
+import { readdir, stat } from 'node:fs/promises'
+import { basename, dirname, join } from 'node:path'
+import type { Report } from '../settings.ts'
+import { endCrashedSpans } from './crashed-spans.ts'
+import { adoptLedger, type Ledger, type LedgerEntry, listLedgers, readLedger } from './ledger.ts'
+import { isAlive } from './owner.ts'
+import type { Segment } from './segment.ts'
+import { segmentIdentity } from './segment-name.ts'
+import type { Spool } from './spool.ts'
+
+/** Who delivers what was left behind to one backend. */
+export interface Adopter {
+  adopt(segment: Segment): void
+  /** Spans in the log, of this process or of others, that it will never get. */
+  lose(spans: number, isOwn: boolean, reason: string): void
+}
+
+export interface RecoveryParts {
+  readonly stateDirectory: string
+  readonly spool: Spool
+  readonly adopters: ReadonlyMap<string, Adopter>
+  readonly report: Report
+  /** Spans that a process that was killed had left open. */
+  readonly onCrashed: (spans: number) => void
+}
+
+/** Takes care of what processes that have died left behind: ends what was open, and delivers what is owed. */
+export class Recovery {
+  readonly #parts: RecoveryParts
+  #running: Promise<void> | undefined
+  #isStopped = false
+
+  constructor(parts: RecoveryParts) {
+    this.#parts = parts
+  }
+
+  /** Resolves when everything that can be is adopted; not when it is delivered. Never rejects. */
+  run(): Promise<void> {
+    this.#running ??= this.#adoptAll().finally(() => {
+      this.#running = undefined
+    })
+    return this.#running
+  }
+
+  /** Takes no more; resolves when what is being taken has been. */
+  async stop(): Promise<void> {
+    this.#isStopped = true
+    await this.#running
+  }
+
+  async #adoptAll(): Promise<void> {
+    for (const entry of await listLedgers(this.#parts.stateDirectory)) {
+      if (this.#isStopped) return
+      if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) continue
+      try {
+        await this.#adopt(entry)
+      } catch (error) {
+        const { code } = error as NodeJS.ErrnoException
+        this.#parts.report.debug(`trace log: ${entry.segment} is left for later (${code ?? String(error)})`)
+      }
+    }
+  }
+
+  async #adopt(entry: LedgerEntry): Promise<void> {
+    const { stateDirectory, spool, adopters } = this.#parts
+    const state = await readLedger(entry)
+    if (state === undefined) return
+    const owed = Object.keys(state.delivered)
+    const isMine = owed.length === 0 || owed.some(backend => adopters.has(backend))
+    if (!state.open && !isMine) return
+    const ledger = adoptLedger(stateDirectory, entry)
+    if (ledger === undefined) return
+    if (!(await exists(ledger.segmentPath))) {
+      ledger.remove()
+      return
+    }
+    if (ledger.isDamaged) {
+      this.#parts.report.warn(
+        `trace log: what backends had not got of ${ledger.segmentPath} is not known any more, and is not sent; it can be read there`,
+      )
+    }
+    if (ledger.open) await this.#endCrashed(ledger)
+    const segment = spool.adopt(ledger, (await stat(ledger.segmentPath)).size)
+    for (const backend of ledger.backends) adopters.get(backend)?.adopt(segment)
+    segment.settle()
+  }
+
+  async #endCrashed(ledger: Ledger): Promise<void> {
+    try {
+      const spans = await endCrashedSpans(ledger.segmentPath, await laterSegments(ledger.segmentPath))
+      ledger.close()
+      if (spans > 0) this.#parts.onCrashed(spans)
+    } catch (error) {
+      // On a full disk, say. What has ended is delivered all the same; the rest is for the next process.
+      const { code } = error as NodeJS.ErrnoException
+      this.#parts.report.debug(`trace log: what was open in ${ledger.segment} cannot be ended now (${code})`)
+    }
+  }
+}
+
+async function exists(path: string): Promise<boolean> {
+  return stat(path).then(
+    () => true,
+    () => false,
+  )
+}
+
+/** Those that the same process began later. */
+async function laterSegments(path: string): Promise<string[]> {
+  const own = segmentIdentity(basename(path))
+  const names = await readdir(dirname(path))
+  return names
+    .map(segmentIdentity)
+    .filter(other => other !== undefined && other.pid === own?.pid && other.startAt > own.startAt)
+    .map(other => join(dirname(path), `${other?.name}.jsonl`))
+}

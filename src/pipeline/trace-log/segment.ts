@@ -1,0 +1,57 @@
+import type { Ledger } from './ledger.ts'
+
+/**
+ * A file of the trace log that is in this process' custody: the one that it writes, those that it has written, and those
+ * that it has taken over from processes that have died.
+ */
+export class Segment {
+  readonly ledger: Ledger
+  readonly isAdopted: boolean
+  /** Up to here its lines are whole. */
+  bytes: number
+  isWritten: boolean
+  /** Removed, to make room or by somebody else: nothing can be read from it any more. */
+  isGone = false
+  /** Backends that this process delivers to. */
+  readonly #backends: readonly string[]
+  readonly #onSettled: (segment: Segment) => void
+
+  constructor(
+    ledger: Ledger,
+    state: { readonly bytes: number; readonly isAdopted: boolean; readonly backends: readonly string[] },
+    onSettled: (segment: Segment) => void,
+  ) {
+    this.ledger = ledger
+    this.bytes = state.bytes
+    this.isAdopted = state.isAdopted
+    this.isWritten = !state.isAdopted
+    this.#backends = state.backends
+    this.#onSettled = onSettled
+  }
+
+  get path(): string {
+    return this.ledger.segmentPath
+  }
+
+  /** Bytes that a backend has still to get. */
+  owedTo(backend: string): number {
+    const offset = this.ledger.offsetOf(backend)
+    return offset === undefined || this.isGone ? 0 : Math.max(0, this.bytes - offset)
+  }
+
+  /** A backend has everything up to here. */
+  delivered(backend: string, end: number): void {
+    this.ledger.advance(backend, end)
+    this.settle()
+  }
+
+  /** Lets go of the segment if nobody writes to it and this process can do nothing more for it. */
+  settle(): void {
+    if (this.isWritten) return
+    const isDone = this.ledger.settle(this.bytes)
+    if (!isDone && this.#backends.some(backend => this.owedTo(backend) > 0)) return
+    // Another process may know the backend that is still owed something.
+    if (!isDone) this.ledger.release()
+    this.#onSettled(this)
+  }
+}

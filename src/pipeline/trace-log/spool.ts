@@ -1,0 +1,189 @@
+import type { DeliveryFailure } from '../delivery.ts'
+import type { LocalLogSettings } from '../settings.ts'
+import { Ledger } from './ledger.ts'
+import { Segment } from './segment.ts'
+import { fileFailure, SegmentFile } from './segment-file.ts'
+import { newSegmentName } from './segment-name.ts'
+
+const HOUR_MILLIS = 3_600_000
+const SEGMENT_AGE_MILLIS = 24 * HOUR_MILLIS
+const MOST_SEGMENT_BYTES = 16_777_216
+const LEAST_SEGMENT_BYTES = 65_536
+/** Of the whole log: what falls off its end falls off in such pieces. */
+const SEGMENT_SHARE = 16
+/** Others take a process for dead whose ledgers are older than ten minutes, where they cannot look. */
+const HEARTBEAT_MILLIS = 60_000
+const NAME_TRIES = 10
+
+export type Opened =
+  | { readonly ok: true; readonly segment: Segment; readonly file: SegmentFile }
+  | { readonly ok: false; readonly failure: DeliveryFailure }
+
+interface Current {
+  readonly segment: Segment
+  readonly file: SegmentFile
+  readonly openedAt: number
+  /** Not before everything that is open has been noted in it: then the one before it is no longer needed for that. */
+  isNoted: boolean
+  fullAt: number
+}
+
+export interface SpoolOptions {
+  readonly settings: LocalLogSettings
+  /** Backends that what is written from now on is owed to. */
+  readonly backends: readonly string[]
+  /** A new segment was begun: the time to see what the log has become. */
+  readonly onBegun: () => void
+}
+
+/** The segments in this process' custody. */
+export class Spool {
+  readonly #options: SpoolOptions
+  readonly #held = new Set<Segment>()
+  /** Written to no more, but not closed: what is open in them is not noted in the current one yet. */
+  #retiring: { readonly segment: Segment; readonly file: SegmentFile }[] = []
+  #current: Current | undefined
+  #paths: string[] = []
+  #heartbeat: NodeJS.Timeout | undefined
+
+  constructor(options: SpoolOptions) {
+    this.#options = options
+  }
+
+  /** Of the segments that this process has written and that are still there, oldest first. */
+  get paths(): readonly string[] {
+    return this.#paths
+  }
+
+  get held(): ReadonlySet<Segment> {
+    return this.#held
+  }
+
+  /** The segment to write to; `onNew` is called when it is a new one. */
+  current(onNew: () => void): Opened {
+    const before = this.#current
+    if (before !== undefined && !isFull(before) && !before.file.isDeleted()) return { ok: true, ...before }
+    try {
+      const next = this.#begin()
+      if (before !== undefined) this.#retire(before)
+      this.#current = next
+      onNew()
+      this.#options.onBegun()
+      return { ok: true, ...next }
+    } catch (error) {
+      return { ok: false, failure: fileFailure(pathOf(error, this.#options.settings.directory), error) }
+    }
+  }
+
+  /** Everything that is open is noted in the current segment. */
+  noted(): void {
+    const current = this.#current
+    if (current === undefined || current.isNoted) return
+    current.isNoted = true
+    // Very many open spans fill a segment by themselves; it must not be full before it has taken anything else.
+    current.fullAt = Math.max(segmentBytes(this.#options.settings), current.file.bytes * 2)
+    for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file)
+  }
+
+  adopt(ledger: Ledger, bytes: number): Segment {
+    return this.#hold(ledger, bytes, true)
+  }
+
+  /** Nothing can be read from it any more. */
+  forget(segment: Segment): void {
+    segment.isGone = true
+    segment.ledger.remove()
+    this.#held.delete(segment)
+    this.#paths = this.#paths.filter(path => path !== segment.path)
+  }
+
+  /** What a backend has still to get of the segments in our custody. */
+  bytesOwed(backend: string): number {
+    let bytes = 0
+    for (const segment of this.#held) bytes += segment.owedTo(backend)
+    return bytes
+  }
+
+  /** Nothing is written any more. What nobody has ended (`isEmpty` is false) is left for who comes next. */
+  end(isEmpty: boolean): void {
+    clearInterval(this.#heartbeat)
+    const current = this.#current
+    this.#current = undefined
+    for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file)
+    if (current === undefined) return
+    if (isEmpty) closeSegment(current.segment, current.file)
+    else current.file.close()
+  }
+
+  /** What is still owed is left for who comes next. */
+  release(): void {
+    for (const segment of this.#held) segment.ledger.release()
+    this.#held.clear()
+  }
+
+  #begin(): Current {
+    const { settings, backends } = this.#options
+    for (let tries = 1; ; tries++) {
+      const ledger = Ledger.create(settings.directory, newSegmentName(), backends)
+      try {
+        const file = SegmentFile.create(ledger.segmentPath)
+        const segment = this.#hold(ledger, 0, false)
+        this.#paths.push(segment.path)
+        return { segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
+      } catch (error) {
+        ledger.remove()
+        // The same process number in another container, in the same millisecond.
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries >= NAME_TRIES) throw error
+      }
+    }
+  }
+
+  #retire({ segment, file }: Current): void {
+    if (file.isDeleted()) {
+      file.close()
+      this.forget(segment)
+    } else this.#retiring.push({ segment, file })
+  }
+
+  #hold(ledger: Ledger, bytes: number, isAdopted: boolean): Segment {
+    const { backends } = this.#options
+    const segment = new Segment(ledger, { bytes, isAdopted, backends }, settled => this.#held.delete(settled))
+    this.#held.add(segment)
+    this.#heartbeat ??= setInterval(() => this.#touchAll(), HEARTBEAT_MILLIS).unref()
+    return segment
+  }
+
+  #touchAll(): void {
+    for (const segment of this.#held) {
+      if (segment.ledger.touch()) continue
+      // Somebody took us for dead, as can happen after a long sleep: the segment is theirs now.
+      segment.isGone = true
+      this.#held.delete(segment)
+      if (this.#current?.segment === segment) {
+        this.#current.file.close()
+        this.#current = undefined
+      }
+    }
+  }
+}
+
+function isFull({ file, fullAt, openedAt, isNoted }: Current): boolean {
+  const age = Date.now() - openedAt
+  return file.bytes >= fullAt || (isNoted && (age > SEGMENT_AGE_MILLIS || age < -SEGMENT_AGE_MILLIS))
+}
+
+function segmentBytes({ maxBytes }: LocalLogSettings): number {
+  return Math.min(MOST_SEGMENT_BYTES, Math.max(LEAST_SEGMENT_BYTES, maxBytes / SEGMENT_SHARE))
+}
+
+function closeSegment(segment: Segment, file: SegmentFile): void {
+  file.close()
+  segment.isWritten = false
+  segment.ledger.close()
+  segment.settle()
+}
+
+function pathOf(error: unknown, otherwise: string): string {
+  const { path } = (error ?? {}) as { path?: unknown }
+  return typeof path === 'string' ? path : otherwise
+}

@@ -1,0 +1,105 @@
+import type { DeliveryReport } from '../delivery-report.ts'
+import type { BatchSettings, LocalLogSettings, Report } from '../settings.ts'
+import type { SpanCounts } from '../span-tally.ts'
+import type { LossLog } from './losses.ts'
+import type { ParcelTaker } from './parcel.ts'
+import { pruneSegments } from './prune.ts'
+import { type Adopter, Recovery } from './recovery.ts'
+import { Spool } from './spool.ts'
+import type { SegmentMarks } from './stored-line.ts'
+import { TraceLog } from './trace-log.ts'
+
+/** Processes die at any time, and others leave what they could not deliver. */
+const LOOK_AGAIN_MILLIS = 300_000
+const PRUNED = 'the trace log was full'
+
+export interface StoreParts {
+  readonly settings: LocalLogSettings
+  readonly batch: BatchSettings
+  readonly marks: SegmentMarks
+  /** Everybody who gets spans, in order. */
+  readonly takers: readonly ParcelTaker[]
+  /** Those, by name, who get later what they could not take at once. */
+  readonly adopters: ReadonlyMap<string, Adopter>
+  readonly deliveries: DeliveryReport
+  readonly report: Report
+  readonly losses: LossLog
+}
+
+/** The trace log of this process: what it writes, what it has still to deliver, and what others have left to it. */
+export class Store {
+  readonly log: TraceLog
+  readonly #parts: StoreParts
+  readonly #spool: Spool
+  #recovery: Recovery | undefined
+  #lookAgain: NodeJS.Timeout | undefined
+  #pruning: Promise<void> = Promise.resolve()
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+    const { settings, batch, marks, takers, deliveries } = parts
+    this.#spool = new Spool({ settings, backends: [...parts.adopters.keys()], onBegun: () => this.#prune() })
+    this.log = new TraceLog({ settings, batch, marks, takers, spool: this.#spool, report: deliveries })
+  }
+
+  /** The segments that this process has written and that are still there, oldest first. */
+  get paths(): readonly string[] {
+    return this.#spool.paths
+  }
+
+  bytesOwed(backend: string): number {
+    return this.#spool.bytesOwed(backend)
+  }
+
+  counts(): SpanCounts {
+    const { stored, dropped, waiting } = this.log.counts()
+    return { delivered: stored, dropped, queued: waiting, spooled: 0, spooledEver: 0, retried: 0, recovered: 0 }
+  }
+
+  /** Takes over what processes that have died left, now and from time to time. Resolves when that is done for now. */
+  recover(onCrashed: (spans: number) => void): Promise<void> {
+    const { settings, adopters, report } = this.#parts
+    this.#recovery ??= new Recovery({
+      stateDirectory: settings.directory,
+      spool: this.#spool,
+      adopters,
+      report,
+      onCrashed,
+    })
+    const recovery = this.#recovery
+    this.#lookAgain ??= setInterval(() => void recovery.run(), LOOK_AGAIN_MILLIS).unref()
+    return recovery.run()
+  }
+
+  /** Nothing is recorded any more. Resolves when everything is written, or could not be. */
+  async shutdown(): Promise<void> {
+    clearInterval(this.#lookAgain)
+    await Promise.all([this.log.shutdown(), this.#recovery?.stop(), this.#pruning])
+  }
+
+  /** As `shutdown` and `release`, before it returns. */
+  endNow(): void {
+    clearInterval(this.#lookAgain)
+    this.log.endNow()
+    this.release()
+  }
+
+  /** Nothing is delivered any more: what is owed is left for who comes next. */
+  release(): void {
+    this.#spool.release()
+    this.#parts.losses.save()
+  }
+
+  #prune(): void {
+    const { settings, adopters, losses, report } = this.#parts
+    const onPruned = (backend: string, spans: number, isOwn: boolean): void => {
+      const adopter = adopters.get(backend)
+      if (adopter) adopter.lose(spans, isOwn, PRUNED)
+      else losses.note(backend, spans, PRUNED)
+      report.warn(
+        `trace log: ${spans} spans that backend ${backend} had not got are removed with the oldest part of the log; raise local_log_max_bytes or local_log_max_age_hours if that must not happen`,
+      )
+    }
+    this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#spool, onPruned)).catch(() => undefined)
+  }
+}

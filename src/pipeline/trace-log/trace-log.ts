@@ -1,0 +1,264 @@
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { DeliveryFailure } from '../delivery.ts'
+import type { DeliveryReport } from '../delivery-report.ts'
+import { UNSERIALISABLE } from '../otlp-exporters.ts'
+import type { BatchSettings, LocalLogSettings } from '../settings.ts'
+import { Journal } from './journal.ts'
+import type { ParcelTaker } from './parcel.ts'
+import type { Segment } from './segment.ts'
+import { fileFailure, type SegmentFile } from './segment-file.ts'
+import { openNoteJson, requestJson, spanJson } from './span-json.ts'
+import type { Spool } from './spool.ts'
+import { headerJson, type SegmentMarks } from './stored-line.ts'
+
+const SAMPLED = 1
+/** Of one line, roughly: writing more at a time would hold the event loop for too long. */
+const LINE_CHARS = 262_144
+/** A disk that takes longer for one write is not waited for when there is no room left in memory. */
+const STALLED_MILLIS = 2000
+
+export interface TraceLogParts {
+  readonly settings: LocalLogSettings
+  readonly batch: BatchSettings
+  readonly marks: SegmentMarks
+  readonly spool: Spool
+  readonly takers: readonly ParcelTaker[]
+  readonly report: DeliveryReport
+}
+
+/** What is written at once. */
+interface Slice {
+  readonly spans: readonly ReadableSpan[]
+  readonly bytes: Uint8Array
+  readonly segment: Segment
+  readonly file: SegmentFile
+  readonly startedAt: number
+  isSettled: boolean
+}
+
+export interface LogCounts {
+  readonly stored: number
+  readonly dropped: number
+  readonly waiting: number
+}
+
+/**
+ * Writes down which spans are open and which have ended, and hands those that have ended to the backends, with the place
+ * where they are: what cannot be delivered now can be read again there.
+ */
+export class TraceLog implements SpanProcessor {
+  readonly #parts: TraceLogParts
+  readonly #journal = new Journal()
+  readonly #pending: ReadableSpan[] = []
+  #slice: Slice | undefined
+  #draining: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+  #stored = 0
+  #dropped = 0
+
+  constructor(parts: TraceLogParts) {
+    this.#parts = parts
+  }
+
+  onStart(span: unknown): void {
+    if (this.#isClosed || !isSampled(span as ReadableSpan)) return
+    this.#journal.started(span as ReadableSpan)
+    this.#arm()
+  }
+
+  onEnd(span: ReadableSpan): void {
+    if (!isSampled(span)) return
+    this.#journal.ended(span)
+    if (this.#isClosed) {
+      this.#dropped++
+      this.#hand({ spans: [span] })
+      return
+    }
+    this.#pending.push(span)
+    // Whoever ends so many spans in one go pays for writing them, instead of losing them.
+    if (this.#pending.length >= this.#parts.batch.maxQueueSize) this.#makeRoom()
+    else this.#arm()
+  }
+
+  /** Resolves when everything that was recorded until now is in the log, or could not be written. Never rejects. */
+  forceFlush(): Promise<void> {
+    return this.#hasWork() || this.#slice ? this.#drain() : (this.#draining ?? Promise.resolve())
+  }
+
+  /** Writes everything at once, before it returns: for a process that ends. */
+  saveNow(): void {
+    this.#finishSlice()
+    while (this.#hasWork()) this.#writeSliceNow()
+  }
+
+  async shutdown(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.forceFlush()
+    this.#parts.spool.end(this.#journal.isEmpty)
+  }
+
+  /** As `shutdown`, before it returns. */
+  endNow(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.saveNow()
+    this.#parts.spool.end(this.#journal.isEmpty)
+  }
+
+  counts(): LogCounts {
+    const inFlight = this.#slice?.spans.length ?? 0
+    return { stored: this.#stored, dropped: this.#dropped, waiting: this.#pending.length + inFlight }
+  }
+
+  #hasWork(): boolean {
+    return this.#pending.length > 0 || this.#journal.hasNotes
+  }
+
+  #arm(): void {
+    if (this.#timer || this.#draining) return
+    this.#timer = setTimeout(() => void this.#drain(), this.#parts.settings.flushMillis).unref()
+  }
+
+  #drain(): Promise<void> {
+    this.#draining ??= this.#drainAll()
+    return this.#draining
+  }
+
+  async #drainAll(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#journal.repeatMissing()
+    // Making lines of spans takes milliseconds, which are not the hook's that ended the last one.
+    await new Promise(setImmediate)
+    while (this.#hasWork()) await this.#writeSlice()
+    this.#draining = undefined
+  }
+
+  async #writeSlice(): Promise<void> {
+    const slice = this.#takeSlice()
+    if (slice === undefined) return
+    this.#slice = slice
+    const failure = await slice.file.append(slice.bytes).then(() => undefined, failureAt(slice.file))
+    this.#settle(slice, failure)
+  }
+
+  #writeSliceNow(): void {
+    const slice = this.#takeSlice()
+    if (slice === undefined) return
+    this.#settle(
+      slice,
+      attempt(slice.file, () => slice.file.appendNow(slice.bytes)),
+    )
+  }
+
+  #makeRoom(): void {
+    if (this.#slice && performance.now() - this.#slice.startedAt > STALLED_MILLIS) {
+      const { path } = this.#slice.file
+      this.#failed(this.#takeEnded().spans, { kind: 'file', code: 'ETIMEDOUT', path })
+      return
+    }
+    this.#finishSlice()
+    this.#writeSliceNow()
+  }
+
+  /** Makes the write that is under way in another thread now, so that what comes after it is handed over after it. */
+  #finishSlice(): void {
+    const slice = this.#slice
+    if (slice === undefined) return
+    this.#settle(
+      slice,
+      attempt(slice.file, () => slice.file.finishAppend()),
+    )
+  }
+
+  /** Undefined when there is no segment to write to: then what should have been written is dealt with. */
+  #takeSlice(): Slice | undefined {
+    const opened = this.#parts.spool.current(() => this.#journal.repeatAll())
+    if (!opened.ok) {
+      this.#journal.takeNotes(Number.POSITIVE_INFINITY)
+      this.#journal.missedSome()
+      this.#failed(this.#takeEnded().spans, opened.failure)
+      return undefined
+    }
+    const { segment, file } = opened
+    const notes = this.#journal.takeNotes(this.#parts.batch.maxExportBatchSize)
+    const { spans, line } = this.#takeEnded()
+    const header = file.bytes === 0 ? `${headerJson(this.#parts.marks)}\n` : ''
+    const note = notes.length === 0 ? '' : `${openNoteJson(notes)}\n`
+    const bytes = Buffer.from(`${header}${note}${line}`)
+    return { spans, bytes, segment, file, startedAt: performance.now(), isSettled: false }
+  }
+
+  /** The spans of the next line. */
+  #takeEnded(): { readonly spans: readonly ReadableSpan[]; readonly line: string } {
+    const entries: { span: ReadableSpan; json: string }[] = []
+    const most = Math.min(this.#pending.length, this.#parts.batch.maxExportBatchSize)
+    let [taken, chars] = [0, 0]
+    for (; taken < most && chars < LINE_CHARS; taken++) {
+      const span = this.#pending[taken] as ReadableSpan
+      const json = jsonOf(span)
+      if (json === undefined) this.#failed([span], UNSERIALISABLE)
+      else entries.push({ span, json })
+      chars += json?.length ?? 0
+    }
+    this.#pending.splice(0, taken)
+    if (entries.length === 0) return { spans: [], line: '' }
+    return { spans: entries.map(({ span }) => span), line: `${requestJson(entries)}\n` }
+  }
+
+  #settle(slice: Slice, failure: DeliveryFailure | undefined): void {
+    if (slice.isSettled) return
+    slice.isSettled = true
+    if (this.#slice === slice) this.#slice = undefined
+    const { spans, segment, file } = slice
+    if (failure !== undefined) {
+      this.#journal.missedSome()
+      this.#failed(spans, failure)
+      return
+    }
+    segment.bytes = file.bytes
+    this.#stored += spans.length
+    this.#parts.report.delivered('traces')
+    if (!this.#journal.hasNotes) this.#parts.spool.noted()
+    this.#hand({ spans, place: { segment, end: file.bytes } })
+  }
+
+  #failed(spans: readonly ReadableSpan[], failure: DeliveryFailure): void {
+    this.#dropped += spans.length
+    this.#parts.report.failed('traces', failure, spans.length)
+    this.#hand({ spans })
+  }
+
+  #hand(parcel: Parameters<ParcelTaker['take']>[0]): void {
+    if (parcel.spans.length === 0) return
+    for (const taker of this.#parts.takers) taker.take(parcel)
+  }
+}
+
+/** A value that nobody has foreseen costs its span, not the log. */
+function jsonOf(span: ReadableSpan): string | undefined {
+  try {
+    return spanJson(span)
+  } catch {
+    return undefined
+  }
+}
+
+function isSampled(span: ReadableSpan): boolean {
+  return (span.spanContext().traceFlags & SAMPLED) !== 0
+}
+
+function attempt(file: SegmentFile, run: () => void): DeliveryFailure | undefined {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    return failureAt(file)(error)
+  }
+}
+
+function failureAt(file: SegmentFile): (error: unknown) => DeliveryFailure {
+  return error => fileFailure(file.path, error)
+}

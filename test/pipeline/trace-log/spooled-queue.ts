@@ -1,0 +1,143 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { onTestFinished } from 'vitest'
+import { BackOff } from '../../../src/pipeline/back-off.ts'
+import type { SpanDelivery, SpanSink } from '../../../src/pipeline/delivery.ts'
+import { DeliveryReport } from '../../../src/pipeline/delivery-report.ts'
+import type { BatchSettings } from '../../../src/pipeline/settings.ts'
+import { SpanQueue } from '../../../src/pipeline/span-queue.ts'
+import { LossLog } from '../../../src/pipeline/trace-log/losses.ts'
+import { Owed } from '../../../src/pipeline/trace-log/owed.ts'
+import { Store } from '../../../src/pipeline/trace-log/store.ts'
+import { Lines, MARKS } from '../pipeline-fixture.ts'
+
+export type Answer = (spans: readonly string[]) => SpanDelivery
+
+export const TAKEN: Answer = () => ({ lost: 0 })
+export const status =
+  (code: number, retryAfterMillis?: number): Answer =>
+  spans => ({
+    lost: spans.length,
+    failure: { kind: 'status', status: code },
+    ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }),
+  })
+
+/** A server that answers as a test wants it to, and remembers. */
+export class FakeServer implements SpanSink {
+  answer: Answer
+  /** Names of the spans of each request, taken or not. */
+  readonly requests: string[][] = []
+  readonly taken: string[] = []
+
+  constructor(answer: Answer = TAKEN) {
+    this.answer = answer
+  }
+
+  async export(spans: readonly ReadableSpan[]): Promise<SpanDelivery> {
+    await new Promise(setImmediate)
+    const names = spans.map(span => span.name)
+    const delivery = this.answer(names)
+    this.requests.push(names)
+    if (delivery.failure === undefined) this.taken.push(...names)
+    return delivery
+  }
+
+  close(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+const FACTS = { type: 'otlp', urls: {}, protocol: 'http/json', credentials: '', defaultEndpoint: undefined } as const
+
+/** Everything from a span to its servers, with a trace log in a scratch directory and short pauses. */
+export interface Scene {
+  readonly directory: string
+  readonly store: Store
+  readonly queues: readonly SpanQueue[]
+  readonly lines: Lines
+  record(...names: string[]): void
+  start(name: string): { end(): void }
+  flush(): Promise<void>
+  close(): Promise<void>
+  /** Ledgers that are left. */
+  spool(): string[]
+}
+
+export interface SceneOptions {
+  readonly directory?: string
+  readonly batch?: Partial<BatchSettings>
+  readonly maxBytes?: number
+  readonly pauseScale?: number
+}
+
+export function scratch(): string {
+  const directory = mkdtempSync(join(tmpdir(), 'hookspan-log-'))
+  onTestFinished(() => rmSync(directory, { recursive: true, force: true }))
+  return directory
+}
+
+/** `servers` by the names of their backends. */
+export function openScene(servers: Readonly<Record<string, SpanSink>>, options: SceneOptions = {}): Scene {
+  const { directory = scratch(), pauseScale = 0.005, maxBytes = 1 << 28 } = options
+  const lines = new Lines()
+  const batch = {
+    maxQueueSize: 2048,
+    scheduleDelayMillis: 5,
+    maxExportBatchSize: 128,
+    exportTimeoutMillis: 1000,
+    ...options.batch,
+  }
+  const trouble = { damaged: () => lines.warn('damaged'), unreadable: () => lines.warn('unreadable') }
+  const byName = new Map(
+    Object.entries(servers).map(([name, sink]) => {
+      const log = { own: new Owed(name, trouble), adopted: new Owed(name, trouble) }
+      const report = new DeliveryReport({ ...FACTS, name, isKept: true }, lines)
+      return [name, new SpanQueue({ sink, batch, report, log, backOff: new BackOff(pauseScale) })]
+    }),
+  )
+  const queues = [...byName.values()]
+  const store = new Store({
+    settings: { directory, maxBytes, maxAgeHours: 1000, flushMillis: 5 },
+    batch,
+    marks: MARKS,
+    takers: queues,
+    adopters: byName,
+    deliveries: new DeliveryReport({ ...FACTS, name: 'local_log', type: 'local_log' }, lines),
+    report: lines,
+    losses: new LossLog(directory),
+  })
+  const tracer = new BasicTracerProvider({ spanProcessors: [store.log] }).getTracer('test')
+  const flush = async (): Promise<void> => {
+    await store.log.forceFlush()
+    await Promise.all(queues.map(queue => queue.forceFlush()))
+  }
+  return {
+    directory,
+    store,
+    queues,
+    lines,
+    flush,
+    record: (...names) => {
+      for (const name of names) tracer.startSpan(name).end()
+    },
+    start: name => tracer.startSpan(name),
+    async close() {
+      await store.shutdown()
+      await Promise.all(queues.map(queue => queue.shutdown()))
+      await Promise.all(queues.map(queue => queue.abandon()))
+      store.release()
+    },
+    spool: () => readdirSync(join(directory, 'spool')),
+  }
+}
+
+export function names(count: number, prefix = 'span'): string[] {
+  return Array.from({ length: count }, (_, index) => `${prefix} ${index}`)
+}
+
+/** Resolves once it holds, which is asked in every turn of the event loop. */
+export async function until(holds: () => boolean): Promise<void> {
+  while (!holds()) await new Promise(resolve => setTimeout(resolve, 1))
+}
