@@ -28,4 +28,14 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'the configuration in force, and where it comes from',
     load: async () => (await import('./commands/config.ts')).config,
   },
+  {
+    name: 'doctor',
+    summary: 'prove that traces arrive, and say what to do where they do not',
+    load: async () => (await import('./commands/doctor.ts')).doctor,
+  },
+  {
+    name: 'send',
+    summary: 'deliver what the local trace log still holds for a backend',
+    load: async () => (await import('./commands/send.ts')).send,
+  },
 ]

@@ -18,6 +18,8 @@ export interface DepartureParts {
 interface Leaving {
   /** How long the export that is in flight has been. */
   waitedMillis(): number
+  /** Begins nothing more; resolves when what is in flight is over. */
+  stop(): Promise<void>
   /** Gives up what is left; without effect on what is delivered. */
   abandon(): Promise<void>
 }
@@ -47,24 +49,34 @@ export class Departure {
 
   async #close(): Promise<void> {
     const measured = this.#parts.meters.shutdown().catch(() => undefined)
-    await this.#closeStore()
+    await this.#closeLog()
+    const adopted = this.#parts.store?.recovered() ?? Promise.resolve()
     await Promise.all(
       this.#parts.backends.flatMap(({ queue, outbox }) => [
-        ...(queue ? [this.#leave(queue, queue.shutdown())] : []),
+        ...(queue ? [this.#leave(queue, queue.shutdown(adopted))] : []),
         ...(outbox ? [this.#leave(outbox, measured)] : []),
       ]),
     )
-    this.#parts.store?.release()
+    await this.#closeStore()
     this.#parts.prometheus?.close()
   }
 
   /** A disk may hang as a backend may. */
-  async #closeStore(): Promise<void> {
+  async #closeLog(): Promise<void> {
     const { store, waitMillis } = this.#parts
     if (store === undefined) return
     const hold = new Hold(waitMillis)
-    await Promise.race([store.shutdown(), hold.over])
+    await Promise.race([store.log.shutdown(), hold.over])
     hold.end()
+  }
+
+  async #closeStore(): Promise<void> {
+    const { store } = this.#parts
+    if (store === undefined) return
+    const lastWords = new Hold(LAST_WORDS_MILLIS)
+    await Promise.race([store.stop(), lastWords.over])
+    lastWords.end()
+    store.release()
   }
 
   /** What a flush has waited for in vain already is not waited for again. */
@@ -73,6 +85,7 @@ export class Departure {
     await Promise.race([delivered, hold.over])
     hold.end()
     const lastWords = new Hold(LAST_WORDS_MILLIS)
+    await Promise.race([leaving.stop(), lastWords.over])
     await Promise.race([leaving.abandon(), lastWords.over])
     lastWords.end()
   }

@@ -37,6 +37,29 @@ const STATUS_CLASS: Readonly<Record<number, string>> = {
   405: 'path',
 }
 
+/** Why spans were lost, in a few words, for a list of losses. */
+export function lossReason(failure: DeliveryFailure): string {
+  switch (failure.kind) {
+    case 'status':
+    case 'refused':
+      return `it answered ${failure.status}`
+    case 'network':
+      return `it could not be reached (${failure.code})`
+    case 'timeout':
+      return 'it did not answer'
+    case 'page':
+      return 'it answered with a web page'
+    case 'rejected':
+      return 'it rejected them'
+    case 'file':
+      return `the file could not be written (${failure.code})`
+    case 'header':
+      return `a header cannot be sent (${failure.code})`
+    case 'internal':
+      return failure.reason
+  }
+}
+
 /** One line: what went wrong, where, and what to do about it. */
 export function describeFailure(facts: BackendFacts, signal: Signal, failure: DeliveryFailure): string {
   return `backend ${facts.name}: ${sentence(facts, signal, failure)}`
@@ -147,6 +170,7 @@ const FILE: Readonly<Record<string, string>> = {
   EPERM: 'it may not be written',
   ENOENT: 'the directory is missing and cannot be made',
   ENOTDIR: 'a part of the path is not a directory',
+  EEXIST: 'a part of the path is not a directory',
   ETIMEDOUT: 'the disk does not answer',
 }
 

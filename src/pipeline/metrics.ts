@@ -56,6 +56,10 @@ export class MetricOutbox implements PushMetricExporter {
     return this.#sending ? performance.now() - this.#sentAt : 0
   }
 
+  stop(): Promise<void> {
+    return this.forceFlush()
+  }
+
   /** Gives up what is left. Resolves within moments. */
   abandon(): Promise<void> {
     this.#waiting.length = 0

@@ -2,7 +2,7 @@ import { BackOff } from './back-off.ts'
 import { BoundedSink } from './bounded-sink.ts'
 import type { DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
 import type { DeliveryReport } from './delivery-report.ts'
-import { failureClass } from './failure-message.ts'
+import { lossReason } from './failure-message.ts'
 import { FlushWaiters } from './flush-waiters.ts'
 import { Outgoing, type OwedLogs } from './outgoing.ts'
 import type { BatchSettings } from './settings.ts'
@@ -16,6 +16,7 @@ import type { Work } from './work.ts'
 const TOO_LARGE = 413
 /** Some servers refuse empty requests, too: so often, with long pauses, a span that is refused is offered again. */
 const PATIENT_TRIES = 3
+const REJECTED = lossReason({ kind: 'rejected' })
 const TOO_LATE = 'the process ended'
 
 export interface SpanQueueParts {
@@ -44,6 +45,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
   #timer: NodeJS.Timeout | undefined
   #isPumping = false
   #isClosed = false
+  #isStopping = false
   #isAbandoned = false
   #hasTaken = false
 
@@ -83,7 +85,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
 
   /** Resolves when this backend has got what was adopted, or does not take it for now. */
   async drainAdopted(): Promise<void> {
-    while (this.#outgoing.hasAdopted && !this.#backOff.isActive && !this.#isClosed) {
+    while (this.#outgoing.hasAdopted && !this.#backOff.isActive && !this.#isStopping) {
       const waiter = this.#waiters.add(Number.POSITIVE_INFINITY)
       void this.#pump()
       await waiter
@@ -103,19 +105,28 @@ export class SpanQueue implements ParcelTaker, Adopter {
     return flushed
   }
 
-  /** Takes nothing more, and delivers what it has. */
-  async shutdown(): Promise<void> {
+  /** Takes nothing more, and delivers what it has, and what is `adopted` by then. */
+  async shutdown(adopted: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosed = true
     this.#backOff.tryOnceMore()
     await this.forceFlush()
-    // What is in flight is waited for, whosever it is: cut off, it would be sent again by the next process.
-    if (this.#isPumping) await this.#waiters.add(Number.POSITIVE_INFINITY)
+    await adopted
+    await this.drainAdopted()
+    await this.stop()
     await this.#sink.close()
+  }
+
+  /** Sends nothing more that others have left; resolves when what is in flight has arrived, or failed. */
+  async stop(): Promise<void> {
+    this.#isStopping = true
+    // Cut off, it would be sent again by the next process.
+    if (this.#isPumping) await this.#waiters.add(Number.POSITIVE_INFINITY)
   }
 
   /** Gives up what is left: it stays in the log, or counts as dropped, and whoever waits is let go. Resolves within moments. */
   async abandon(): Promise<void> {
     this.#isClosed = true
+    this.#isStopping = true
     this.#isAbandoned = true
     clearTimeout(this.#timer)
     this.#tally.dropped(this.#outgoing.giveUp(), TOO_LATE)
@@ -165,7 +176,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
   /** One request. Resolves to whether there may be more to do; never rejects, because nobody could do anything about it. */
   async #step(): Promise<boolean> {
     try {
-      this.#work ??= await this.#outgoing.next(() => !this.#isClosed)
+      this.#work ??= await this.#outgoing.next(() => !this.#isStopping)
       if (this.#work === undefined || this.#isAbandoned) return false
       await this.#attempt(this.#work)
     } catch {
@@ -199,7 +210,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
     work.isServerProven = true
     this.#backOff.succeeded()
     this.#tally.delivered(work.next.length - lost, work.origin)
-    this.#tally.dropped(lost, 'rejected by the backend', work.origin)
+    this.#tally.dropped(lost, REJECTED, work.origin)
     work.pass()
     if (failure) report.failed('traces', failure, lost)
     else report.delivered('traces')
@@ -228,7 +239,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
   #giveUp(work: Work, failure: DeliveryFailure): void {
     const lost = work.next.length
     const isOne = work.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
-    this.#tally.dropped(lost, failureClass(failure), work.origin)
+    this.#tally.dropped(lost, lossReason(failure), work.origin)
     this.#parts.report.failed('traces', isOne ? { kind: 'refused', status: failure.status } : failure, lost)
     work.pass()
   }

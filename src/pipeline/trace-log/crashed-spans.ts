@@ -7,6 +7,7 @@ import { requestJson, spanJson } from './span-json.ts'
 import { endedSpan, type SegmentMarks, type StoredLine } from './stored-line.ts'
 
 const SPANS_PER_LINE = 128
+const LIVE_WITHIN_MILLIS = 60_000
 /** What the segments of a turn's root say its kind is. */
 const ROOT_KIND = 'session'
 const CRASHED = 'crashed'
@@ -17,22 +18,34 @@ const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
  * Ends, in the segment itself, what was open in it when its process was killed: with its true start, and the last time that
  * the process is known to have lived.
  *
+ * @param heartbeatAt when the process said last that it lived, epoch milliseconds
  * @param laterPaths segments that the same process began later: what ended there, or is noted there as open, is not ours
  * @returns how many spans that were
  * @throws the error of the file system
  */
-export async function endCrashedSpans(path: string, laterPaths: readonly string[]): Promise<number> {
+export async function endCrashedSpans(
+  path: string,
+  laterPaths: readonly string[],
+  heartbeatAt: number,
+): Promise<number> {
   const scan = await openSpansIn(path, laterPaths)
   if (scan.open.size === 0) return 0
-  const { mtimeMs } = await stat(path)
-  // A record may carry a time to come; the file was certainly written while its process lived.
-  const lastAt = Math.min(scan.lastAt, mtimeMs)
+  const lastAt = lastKnownAt(scan.lastAt, (await stat(path)).mtimeMs, heartbeatAt)
   const spans = [...scan.open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
   await append(
     path,
     spans.map(span => endedSpan(span, Math.max(millis(span.startTime), lastAt), marksOf(span, scan.marks))),
   )
   return spans.length
+}
+
+/**
+ * Until when the process is known to have lived. The clock knows it better than the records, if they were made as things
+ * happened: in a replay of old ones, their own time is all that counts. A record may carry a time to come.
+ */
+function lastKnownAt(recordedAt: number, writtenAt: number, heartbeatAt: number): number {
+  const isLive = recordedAt > writtenAt - LIVE_WITHIN_MILLIS
+  return isLive ? Math.max(writtenAt, heartbeatAt) : recordedAt
 }
 
 interface Scan {

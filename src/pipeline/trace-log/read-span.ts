@@ -23,7 +23,7 @@ const MAX_STATUS = 2
 const NANOS_PER_SECOND = 1_000_000_000
 
 type TimedEvent = ReadableSpan['events'][number]
-export type Origin = Pick<ReadableSpan, 'resource' | 'instrumentationScope'>
+type Origin = Pick<ReadableSpan, 'resource' | 'instrumentationScope'>
 
 /** A span as the serializers want it, from its OTLP/JSON. @throws {DamagedLine} */
 export function readSpan(value: unknown, origin: Origin, ended: boolean): ReadableSpan {

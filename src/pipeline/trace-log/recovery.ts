@@ -42,6 +42,10 @@ export class Recovery {
     return this.#running
   }
 
+  async idle(): Promise<void> {
+    await this.#running
+  }
+
   /** Takes no more; resolves when what is being taken has been. */
   async stop(): Promise<void> {
     this.#isStopped = true
@@ -79,15 +83,16 @@ export class Recovery {
         `trace log: what backends had not got of ${ledger.segmentPath} is not known any more, and is not sent; it can be read there`,
       )
     }
-    if (ledger.open) await this.#endCrashed(ledger)
+    if (ledger.open) await this.#endCrashed(ledger, writersHeartbeat(entry))
     const segment = spool.adopt(ledger, (await stat(ledger.segmentPath)).size)
     for (const backend of ledger.backends) adopters.get(backend)?.adopt(segment)
     segment.settle()
   }
 
-  async #endCrashed(ledger: Ledger): Promise<void> {
+  async #endCrashed(ledger: Ledger, heartbeatAt: number): Promise<void> {
     try {
-      const spans = await endCrashedSpans(ledger.segmentPath, await laterSegments(ledger.segmentPath))
+      const later = await laterSegments(ledger.segmentPath)
+      const spans = await endCrashedSpans(ledger.segmentPath, later, heartbeatAt)
       ledger.close()
       if (spans > 0) this.#parts.onCrashed(spans)
     } catch (error) {
@@ -96,6 +101,11 @@ export class Recovery {
       this.#parts.report.debug(`trace log: what was open in ${ledger.segment} cannot be ended now (${code})`)
     }
   }
+}
+
+/** Not that of a process that had taken it over, and died itself. */
+function writersHeartbeat({ segment, owner, heartbeatAt }: LedgerEntry): number {
+  return owner !== undefined && owner.pid === segmentIdentity(`${segment}.jsonl`)?.pid ? heartbeatAt : 0
 }
 
 async function exists(path: string): Promise<boolean> {

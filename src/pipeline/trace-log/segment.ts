@@ -7,7 +7,7 @@ import type { Ledger } from './ledger.ts'
 export class Segment {
   readonly ledger: Ledger
   readonly isAdopted: boolean
-  /** Up to here its lines are whole. */
+  /** Up to here there are spans, in whole lines. */
   bytes: number
   isWritten: boolean
   /** Removed, to make room or by somebody else: nothing can be read from it any more. */

@@ -11,8 +11,11 @@ const MOST_SEGMENT_BYTES = 16_777_216
 const LEAST_SEGMENT_BYTES = 65_536
 /** Of the whole log: what falls off its end falls off in such pieces. */
 const SEGMENT_SHARE = 16
-/** Others take a process for dead whose ledgers are older than ten minutes, where they cannot look. */
-const HEARTBEAT_MILLIS = 60_000
+/**
+ * Others take a process for dead whose ledgers are older than ten minutes, where they cannot look; and when it was killed,
+ * this tells until when it lived.
+ */
+const HEARTBEAT_MILLIS = 10_000
 const NAME_TRIES = 10
 
 export type Opened =

@@ -71,13 +71,18 @@ export class Store {
     return recovery.run()
   }
 
-  /** Nothing is recorded any more. Resolves when everything is written, or could not be. */
-  async shutdown(): Promise<void> {
-    clearInterval(this.#lookAgain)
-    await Promise.all([this.log.shutdown(), this.#recovery?.stop(), this.#pruning])
+  /** Resolves when what other processes have left is taken over, if that was begun. */
+  recovered(): Promise<void> {
+    return this.#recovery?.idle() ?? Promise.resolve()
   }
 
-  /** As `shutdown` and `release`, before it returns. */
+  /** Takes nothing more over; resolves when what is being done is done. */
+  async stop(): Promise<void> {
+    clearInterval(this.#lookAgain)
+    await Promise.all([this.#recovery?.stop(), this.#pruning])
+  }
+
+  /** For a process that ends this moment: everything is written, and what is owed is left for who comes next. */
   endNow(): void {
     clearInterval(this.#lookAgain)
     this.log.endNow()

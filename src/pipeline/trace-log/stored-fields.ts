@@ -13,7 +13,7 @@ export class DamagedLine extends Error {
   override readonly name = 'DamagedLine'
 }
 
-export function isRecord(value: unknown): value is Fields {
+function isRecord(value: unknown): value is Fields {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 

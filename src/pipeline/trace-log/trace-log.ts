@@ -218,7 +218,8 @@ export class TraceLog implements SpanProcessor {
       this.#failed(spans, failure)
       return
     }
-    segment.bytes = file.bytes
+    // What holds no spans behind them is owed to nobody.
+    if (spans.length > 0) segment.bytes = file.bytes
     this.#stored += spans.length
     this.#parts.report.delivered('traces')
     if (!this.#journal.hasNotes) this.#parts.spool.noted()

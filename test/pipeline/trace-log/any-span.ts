@@ -48,11 +48,7 @@ export const anyText: fc.Arbitrary<string> = fc.oneof(
 
 /** Numbers of which OpenTelemetry's JSON serializer writes valid OTLP. */
 const plainNumber = fc.oneof(fc.integer(), fc.double({ min: -1e15, max: 1e15, noNaN: true }), fc.maxSafeInteger())
-export const anyNumber: fc.Arbitrary<number> = fc.oneof(
-  plainNumber,
-  fc.double(),
-  fc.constantFrom(2 ** 63, -(2 ** 63), 1e21),
-)
+const anyNumber: fc.Arbitrary<number> = fc.oneof(plainNumber, fc.double(), fc.constantFrom(2 ** 63, -(2 ** 63), 1e21))
 
 function attributesOf(text: fc.Arbitrary<string>, number: fc.Arbitrary<number>): fc.Arbitrary<Attributes> {
   const nothing = fc.constantFrom(null, undefined)

@@ -124,9 +124,10 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
     },
     start: name => tracer.startSpan(name),
     async close() {
-      await store.shutdown()
+      await store.log.shutdown()
       await Promise.all(queues.map(queue => queue.shutdown()))
       await Promise.all(queues.map(queue => queue.abandon()))
+      await store.stop()
       store.release()
     },
     spool: () => readdirSync(join(directory, 'spool')),

@@ -1,4 +1,5 @@
 import type { HrTime } from '@opentelemetry/api'
+import { resourceFromAttributes } from '@opentelemetry/resources'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
@@ -79,11 +80,27 @@ describe('spans that are read back', () => {
   test('keep apart what differs in its schema only', () => {
     const parser = new LineParser()
     const schemas = [undefined, 'https://schemas.test/1', 'https://schemas.test/2']
-    const spans = schemas.map(schemaUrl => {
-      const instrumentationScope = { name: 'same', ...(schemaUrl === undefined ? {} : { schemaUrl }) }
-      return reread([spanWith({ instrumentationScope })], parser)[0] as ReadableSpan
+    const read = schemas.map(schemaUrl => {
+      const schema = schemaUrl === undefined ? {} : { schemaUrl }
+      const span = spanWith({
+        instrumentationScope: { name: 'same', ...schema },
+        resource: resourceFromAttributes({ same: true }, schema),
+      })
+      return reread([span], parser)[0]
     })
-    expect(spans.map(span => span.instrumentationScope.schemaUrl)).toEqual(schemas)
+    expect(read.map(span => span?.instrumentationScope.schemaUrl)).toEqual(schemas)
+    expect(read.map(span => span?.resource.schemaUrl)).toEqual(schemas)
+  })
+
+  test('keep the flags of their trace', () => {
+    const context = spanWith().spanContext()
+    const [read] = reread([spanWith({ spanContext: () => ({ ...context, traceFlags: 3 }) })])
+    expect(read?.spanContext().traceFlags).toBe(3)
+  })
+
+  test('last no time where they end before they start', () => {
+    const [read] = reread([spanWith({ startTime: [1_795_256_100, 5], endTime: [1_795_256_100, 4] })])
+    expect(read).toMatchObject({ duration: [0, 0], endTime: [1_795_256_100, 4] })
   })
 
   test('do not share without bound', () => {

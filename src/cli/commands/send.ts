@@ -1,0 +1,129 @@
+import { parseArgs } from 'node:util'
+import { resolveConfig } from '../../config/resolve.ts'
+import type { ResolvedConfig } from '../../config/types.ts'
+import { type BacklogEntry, createPipeline, type Pipeline, readBacklog } from '../../pipeline/index.ts'
+import { countOf } from '../../viewer/human-figures.ts'
+import { pipelineSettings, stateHome } from '../../wiring/settings.ts'
+import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { humanBytes } from '../doctor/human-bytes.ts'
+import { Progress } from '../progress.ts'
+
+const USAGE = `Usage: hookspan send [--backend NAME]
+
+Delivers now what the local trace log still holds for a backend: traces that it did not take when they were recorded. The
+next agent that runs with hookspan does the same by itself. Traces of agents that are running are left to them.
+
+  --backend NAME  only for this backend, as it is named in the configuration; may be given more than once
+
+Exits with 1 when something is left.
+`
+
+/** So often the line that says how far it is is drawn anew. */
+const SHOW_MILLIS = 200
+
+export const send: Command = {
+  name: 'send',
+  summary: 'deliver what the local trace log still holds for a backend',
+  usage: USAGE,
+  run,
+}
+
+/** Resolves to the exit code: 1 when a backend has not got everything. */
+export function run(args: string[], io: CommandIo): Promise<number> {
+  return runCommand(send, args, io, async () => {
+    const { config } = resolveConfig({ env: io.env, home: io.home })
+    const names = readNames(args, config)
+    const directory = stateHome(io.env, io.home)
+    if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
+    return deliver(directory, names, config, io)
+  })
+}
+
+function readNames(args: string[], config: ResolvedConfig): readonly string[] {
+  const { values, positionals } = parseArgs({
+    args,
+    allowPositionals: true,
+    options: { backend: { type: 'string', multiple: true, default: [] } },
+  })
+  if (positionals.length > 0) throw new WrongUse(`expected no argument, got ${JSON.stringify(positionals[0])}`)
+  const known = config.backends.map(({ name }) => name)
+  for (const name of values.backend) {
+    if (known.includes(name)) continue
+    const configured = known.length === 0 ? 'none is configured' : `configured: ${known.join(', ')}`
+    throw new WrongUse(`there is no backend ${JSON.stringify(name)}; ${configured}`)
+  }
+  return values.backend.length === 0 ? known : values.backend
+}
+
+async function deliver(
+  directory: string,
+  names: readonly string[],
+  config: ResolvedConfig,
+  io: CommandIo,
+): Promise<number> {
+  const pipeline = openPipeline(names, config, io)
+  const before = await readBacklog(directory)
+  await withProgress(pipeline, before, io, () => pipeline.deliverBacklog())
+  await pipeline.shutdown()
+  const after = (await readBacklog(directory)).filter(isLeft)
+  for (const line of outcomes(pipeline, names, before, after)) io.stdout.write(`${line}\n`)
+  return after.some(({ backend }) => names.includes(backend)) ? EXIT.failed : EXIT.ok
+}
+
+function openPipeline(names: readonly string[], config: ResolvedConfig, io: CommandIo): Pipeline {
+  const settings = pipelineSettings({ ...config, local_log: true }, io.env, io.home)
+  const { prometheus: _none, ...rest } = settings
+  const backends = settings.backends
+    .filter(({ name, type }) => names.includes(name) && type !== 'console')
+    .map(backend => ({ ...backend, metrics: false }))
+  const say = (line: string): void => io.stderr.write(`hookspan: ${line}\n`)
+  return createPipeline({ ...rest, backends }, { warn: say, error: say, debug: () => undefined })
+}
+
+async function withProgress(
+  pipeline: Pipeline,
+  before: readonly BacklogEntry[],
+  io: CommandIo,
+  run: () => Promise<void>,
+): Promise<void> {
+  const total = before.filter(isLeft).reduce((sum, { bytes }) => sum + bytes, 0)
+  const progress = new Progress(() => recovered(pipeline), io)
+  const shown = setInterval(() => {
+    const left = pipeline.stats().backends.reduce((sum, { spoolBytes }) => sum + spoolBytes, 0)
+    progress.say(`${countOf(recovered(pipeline), 'span')} · ${humanBytes(left)} of ${humanBytes(total)} to go`)
+  }, SHOW_MILLIS)
+  await run().finally(() => clearInterval(shown))
+  progress.end()
+}
+
+function recovered(pipeline: Pipeline): number {
+  return pipeline.stats().backends.reduce((sum, backend) => sum + backend.recovered, 0)
+}
+
+/** One line for each backend, and for what is left for others. */
+function outcomes(
+  pipeline: Pipeline,
+  names: readonly string[],
+  before: readonly BacklogEntry[],
+  after: readonly BacklogEntry[],
+): string[] {
+  const lines = names.map(name => {
+    const spans = pipeline.stats().backends.find(backend => backend.name === name)?.recovered ?? 0
+    const left = after.find(({ backend }) => backend === name)
+    const rest = left === undefined ? 'nothing is left for it' : `${humanBytes(left.bytes)} are left for it`
+    return `${name} got ${countOf(spans, 'span')}; ${rest}`
+  })
+  const others = after.filter(({ backend }) => !names.includes(backend))
+  for (const { backend, bytes } of others) {
+    lines.push(`${humanBytes(bytes)} are kept for ${backend}, which is not asked for or not configured`)
+  }
+  const running = before.filter(({ isLive }) => isLive)
+  for (const { backend, bytes } of running) {
+    lines.push(`${humanBytes(bytes)} for ${backend} belong to agents that are running; they deliver them`)
+  }
+  return lines.length === 0 ? ['no backend is configured, and nothing is kept for any'] : lines
+}
+
+function isLeft({ isLive }: BacklogEntry): boolean {
+  return !isLive
+}

@@ -1,0 +1,71 @@
+import { isAbsolute } from 'node:path'
+import { loadConfigFile } from '../../config/load.ts'
+import { configFiles } from '../../config/paths.ts'
+import { Problems } from '../../config/problems.ts'
+import { type ShownKey, showConfig } from '../../config/show.ts'
+import type { ConfigProblem, KeyName, Resolution } from '../../config/types.ts'
+import type { CommandIo } from '../command.ts'
+import { type Finding, finding } from './finding.ts'
+
+/** The configuration in force, as far as somebody has set it. */
+export interface ConfigFacts {
+  readonly file: string | undefined
+  /** Keys that do not have their default; secrets as `<set>`. */
+  readonly values: readonly ShownKey[]
+  readonly problems: readonly ConfigProblem[]
+}
+
+export function readConfigFacts(resolution: Resolution, { env, home }: CommandIo): ConfigFacts {
+  // Read once more, because a resolution knows its lines and not its path. What is wrong with it has been said.
+  const file = loadConfigFile(env, home, new Problems())?.path
+  const values = showConfig(resolution).filter(({ source }) => !/^default\b/.test(source))
+  return { file, values: values.map(fromCommandLine), problems: resolution.problems }
+}
+
+/** Only one option of this command goes into the configuration. */
+function fromCommandLine(shown: ShownKey): ShownKey {
+  return shown.source === 'code' ? { ...shown, source: '--backend' } : shown
+}
+
+export function checkConfig(facts: ConfigFacts, resolution: Resolution, io: CommandIo): readonly Finding[] {
+  return [fileFinding(facts.file, io), ...facts.problems.map(problemFinding), ...intentions(resolution)]
+}
+
+function fileFinding(file: string | undefined, { env, home }: CommandIo): Finding {
+  if (file !== undefined) return finding('ok', 'Configuration', `${file} is in force`)
+  const [usual = ''] = configFiles(env, home)
+  const place = isAbsolute(usual) ? `the usual place is ${usual}` : 'there is no home directory to look in'
+  return finding('ok', 'Configuration', `no file is in force; ${place}`)
+}
+
+function problemFinding({ level, message }: ConfigProblem): Finding {
+  const what = message.replace(/^config: /, '')
+  const advises = /did you mean|chmod/.test(what)
+  const remedy = advises ? undefined : 'correct it; "hookspan config" shows what is in force'
+  return finding(level === 'error' ? 'fail' : 'warn', 'Configuration', what, remedy)
+}
+
+/** What is configured rightly and makes that little or nothing is seen. */
+function intentions({ config, sources }: Resolution): Finding[] {
+  const found: Finding[] = []
+  const say = (level: 'note' | 'warn', key: KeyName, what: string, remedy: string): void => {
+    found.push(finding(level, 'Configuration', `${what} (${sources.get(key)?.detail ?? 'default'})`, remedy))
+  }
+  if (!config.enabled) say('warn', 'enabled', 'nothing is recorded: hookspan is switched off', 'set enabled to true')
+  const share = config.sample_rate ?? 1
+  if (share === 0) say('warn', 'sample_rate', 'no trace is recorded: sample_rate is 0', 'raise sample_rate')
+  else if (share < 1)
+    say('note', 'sample_rate', `of 100 traces, about ${percent(share)} are recorded`, 'raise sample_rate for more')
+  if (config.local_log) return found
+  const goesNowhere = config.backends.length === 0
+  const fate = goesNowhere
+    ? 'what is recorded goes nowhere: there is no backend, and'
+    : 'what a backend does not take is lost:'
+  say(goesNowhere ? 'warn' : 'note', 'local_log', `${fate} local_log is off`, 'set local_log to true')
+  return found
+}
+
+function percent(share: number): string {
+  const figure = share * 100
+  return figure < 1 ? figure.toPrecision(1) : String(Math.round(figure))
+}

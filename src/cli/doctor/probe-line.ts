@@ -1,0 +1,21 @@
+/** A line of the pipeline, cut into what is wrong and what to do about it. */
+export interface ProbeProblem {
+  /** All of it, on one line. */
+  readonly line: string
+  readonly what: string
+  readonly remedy?: string
+}
+
+/** A sentence about what is recorded while it goes on. It is not true of a probe, which no trace log keeps. */
+const MEANWHILE = /;[^;.(]*\b(?:is|are) (?:dropped|kept)\b[^.(]*?(?=\s*\(|\.\s|$)/g
+
+/** Advice starts a sentence, or stands behind a semicolon. */
+const ADVICE = /\. (?=[A-Z])|; (?=correct |look for |its own log )/
+
+/** `backend NAME: problem. Remedy`, as the pipeline says it. */
+export function probeProblem(said: string): ProbeProblem {
+  const line = said.replace(MEANWHILE, '')
+  const at = ADVICE.exec(line)
+  const what = (at === null ? line : line.slice(0, at.index)).replace(/^backend /, '')
+  return { line, what, ...(at === null ? {} : { remedy: line.slice(at.index + 2) }) }
+}

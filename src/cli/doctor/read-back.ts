@@ -1,0 +1,102 @@
+import { open } from 'node:fs/promises'
+import { get as getHttp, type IncomingMessage } from 'node:http'
+import { get as getHttps } from 'node:https'
+import { setTimeout as pause } from 'node:timers/promises'
+import { createAgent } from '../../pipeline/agent.ts'
+import type { ReadBackRequest } from '../../pipeline/backend-links.ts'
+
+const POLL_MILLIS = 250
+/** The trace has one span; what is longer than this is something else. */
+const MAX_ANSWER_BYTES = 1_048_576
+
+/** What came of asking for the trace. */
+export type ReadBackOutcome =
+  | { readonly kind: 'found' }
+  /** It is not there, or not yet; `status`: of the last answer. */
+  | { readonly kind: 'missing'; readonly status?: number }
+  | { readonly kind: 'refused'; readonly status: number }
+  | { readonly kind: 'unreachable'; readonly code: string }
+  /** A user interface answers there. */
+  | { readonly kind: 'page' }
+
+export interface ReadBackTarget {
+  readonly request: ReadBackRequest
+  readonly traceId: string
+  readonly certificate: Buffer | undefined
+}
+
+/** Asks until the server shows the trace, until it is no use, or until the time is over. Never rejects. */
+export async function readBack(target: ReadBackTarget, waitMillis: number): Promise<ReadBackOutcome> {
+  const agent = createAgent(target.request.url, target.certificate)
+  const deadlineAt = performance.now() + waitMillis
+  try {
+    for (;;) {
+      const left = deadlineAt - performance.now()
+      const outcome = await ask(target, agent, Math.max(left, POLL_MILLIS))
+      if (outcome.kind !== 'missing' || performance.now() + POLL_MILLIS > deadlineAt) return outcome
+      await pause(POLL_MILLIS)
+    }
+  } finally {
+    agent.destroy()
+  }
+}
+
+function ask(
+  { request, traceId }: ReadBackTarget,
+  agent: ReturnType<typeof createAgent>,
+  timeoutMillis: number,
+): Promise<ReadBackOutcome> {
+  const get = request.url.startsWith('https:') ? getHttps : getHttp
+  return new Promise(resolve => {
+    const giveUp = setTimeout(() => settle({ kind: 'missing' }), timeoutMillis)
+    const settle = (outcome: ReadBackOutcome): void => {
+      clearTimeout(giveUp)
+      made.destroy()
+      resolve(outcome)
+    }
+    const made = get(request.url, { headers: request.headers, agent })
+    made.on('error', (error: NodeJS.ErrnoException) => settle({ kind: 'unreachable', code: error.code ?? 'unknown' }))
+    made.on('response', response => {
+      void bodyOf(response).then(body => settle(judge(response, body, request, traceId)))
+    })
+  })
+}
+
+function judge(response: IncomingMessage, body: string, { found }: ReadBackRequest, traceId: string): ReadBackOutcome {
+  const { statusCode: status = 0, headers } = response
+  if (status === 401 || status === 403) return { kind: 'refused', status }
+  if (status !== 200) return { kind: 'missing', status }
+  // The server of a user interface answers every address, and with 200.
+  if (headers['content-type']?.startsWith('text/html')) return { kind: 'page' }
+  return found === 'status' || body.includes(traceId) ? { kind: 'found' } : { kind: 'missing', status }
+}
+
+/** What came of it, also where the connection broke. */
+async function bodyOf(response: IncomingMessage): Promise<string> {
+  let body = ''
+  try {
+    for await (const chunk of response.setEncoding('utf8')) {
+      body += chunk
+      if (body.length > MAX_ANSWER_BYTES) break
+    }
+  } catch {
+    // The status counts.
+  }
+  return body
+}
+
+/** Looks at the end of a file for the trace. Never rejects. */
+export async function readBackFile(path: string, traceId: string): Promise<ReadBackOutcome> {
+  const handle = await open(path, 'r').catch(() => undefined)
+  if (handle === undefined) return { kind: 'missing' }
+  try {
+    const { size } = await handle.stat()
+    const end = Buffer.alloc(Math.min(size, MAX_ANSWER_BYTES))
+    await handle.read(end, 0, end.length, size - end.length)
+    return end.includes(traceId) ? { kind: 'found' } : { kind: 'missing' }
+  } catch {
+    return { kind: 'missing' }
+  } finally {
+    await handle.close()
+  }
+}

@@ -1,0 +1,194 @@
+import { describe, expect, test } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { checkBacklog } from '../../src/cli/doctor/check-backlog.ts'
+import { checkLosses } from '../../src/cli/doctor/check-losses.ts'
+import { checkNode } from '../../src/cli/doctor/check-node.ts'
+import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-proxies.ts'
+import type { Finding } from '../../src/cli/doctor/finding.ts'
+import { humanBytes } from '../../src/cli/doctor/human-bytes.ts'
+import { probeProblem } from '../../src/cli/doctor/probe-line.ts'
+
+function levelAndText(findings: readonly Finding[]): string[] {
+  return findings.map(({ level, what, remedy }) => `${level}: ${what}${remedy === undefined ? '' : ` → ${remedy}`}`)
+}
+
+describe('Node', () => {
+  const needed = packageJson.engines.node.replace('>=', '')
+  const [major = 0, minor = 0] = needed.split('.').map(Number)
+
+  test.each([process.versions.node, `${needed}.0`, `${major}.${minor + 1}.0`, `${major + 1}.0.0`])(
+    '%s will do',
+    version => {
+      expect(checkNode(version)).toEqual({ level: 'ok', area: 'Node', what: `v${version}` })
+    },
+  )
+
+  test.each([`${major}.${minor - 1}.9`, `${major - 1}.99.0`])('%s is too old', version => {
+    expect(checkNode(version)).toMatchObject({
+      level: 'fail',
+      what: `v${version} is too old: hookspan needs ${needed} or later`,
+      remedy: expect.stringContaining('update Node'),
+    })
+  })
+})
+
+describe('proxies', () => {
+  const PROXY = 'http://user:hunter2@proxy.example:3128'
+  const REMOTE: ProxiedBackend = { name: 'honeycomb', url: 'https://api.honeycomb.io/v1/traces', delivered: true }
+
+  function check(env: Record<string, string>, backends: readonly ProxiedBackend[] = []): string[] {
+    const lines = levelAndText(checkProxies(env, backends))
+    expect(lines.join()).not.toMatch(/hunter2|proxy\.example/)
+    return lines
+  }
+
+  test('none', () => {
+    expect(check({}, [REMOTE])).toEqual(['ok: no proxy variables are set'])
+  })
+
+  test.each(['HTTP_PROXY', 'http_proxy', 'ALL_PROXY', 'all_proxy'])('%s captures loopback', name => {
+    expect(check({ [name]: PROXY })).toEqual([
+      `warn: ${name} captures what other programs (curl, agents in Python) send to localhost and 127.0.0.1; hookspan itself uses no proxy → set NO_PROXY=localhost,127.0.0.1,::1`,
+    ])
+  })
+
+  test.each([{ NODE_USE_ENV_PROXY: '1' }, { NODE_OPTIONS: '--enable-source-maps --use-env-proxy' }])(
+    'and so does Node where it is told to: %j',
+    env => {
+      expect(check({ HTTP_PROXY: PROXY, ...env })[0]).toContain(
+        '(curl, agents in Python, agents in Node, which is told to use it) ',
+      )
+      expect(check({ HTTP_PROXY: PROXY })[0]).not.toContain('Node')
+    },
+  )
+
+  test.each<[string, string[]]>([
+    ['localhost,127.0.0.1', []],
+    ['LOCALHOST 127.0.0.0/8', []],
+    ['*', []],
+    ['localhost', ['127.0.0.1']],
+    ['127.0.0.1:4318,.localhost', ['127.0.0.1']],
+    ['example.com, ::1', ['localhost', '127.0.0.1']],
+  ])('NO_PROXY=%s leaves %j captured', (exceptions, captured) => {
+    const [line = ''] = check({ HTTP_PROXY: PROXY, NO_PROXY: exceptions })
+    if (captured.length === 0)
+      expect(line).toBe('ok: HTTP_PROXY set; hookspan itself uses no proxy, and NO_PROXY spares this machine')
+    else expect(line).toContain(`send to ${captured.join(' and ')};`)
+    if (captured.length > 0) expect(line).toMatch(/ → add to NO_PROXY: localhost,127\.0\.0\.1,::1$/)
+  })
+
+  test('for https only, loopback is not captured', () => {
+    expect(check({ HTTPS_PROXY: PROXY })).toEqual(['ok: HTTPS_PROXY set; hookspan itself uses no proxy'])
+  })
+
+  test.each<[boolean | null, string]>([
+    [true, 'ok: honeycomb (api.honeycomb.io) is reached directly, not by way of https_proxy, and that works'],
+    [false, 'warn: honeycomb (api.honeycomb.io) is reached directly, not by way of https_proxy → if this network lets'],
+    [null, 'note: honeycomb (api.honeycomb.io) is reached directly, not by way of https_proxy → if this network lets'],
+  ])('a backend elsewhere, delivered: %j', (delivered, expected) => {
+    const env = { https_proxy: PROXY, no_proxy: 'localhost,127.0.0.1' }
+    expect(check(env, [{ ...REMOTE, delivered }])[1]).toMatch(new RegExp(`^${expected.replace(/[().]/g, '\\$&')}`))
+    expect(check({ ...env, no_proxy: '.honeycomb.io' }, [{ ...REMOTE, delivered }])).toHaveLength(1)
+  })
+
+  test.each(['http://127.0.0.1:4318/', 'http://[::1]:4318/', 'http://localhost/', undefined])(
+    'a backend here: %s',
+    url => {
+      const backend = { name: 'otlp', delivered: false, ...(url === undefined ? {} : { url }) }
+      expect(check({ HTTP_PROXY: PROXY, NO_PROXY: 'localhost,127.0.0.1' }, [backend])).toHaveLength(1)
+    },
+  )
+})
+
+describe('backlog', () => {
+  const now = 1_795_256_100_000
+  const context = { configured: new Set(['jaeger']), maxAgeHours: 168, now }
+  const entry = { segments: 2, bytes: 1_300_000, oldestAt: now - 7_800_000 }
+
+  test.each([
+    ['none', [], ['ok: nothing']],
+    [
+      'that nobody delivers',
+      [{ ...entry, backend: 'jaeger', isLive: false }],
+      [
+        'warn: 1.2 MB for jaeger in 2 files, the oldest begun 2 h 10 m ago; no agent that is running delivers it → hookspan send --backend jaeger, or start an agent',
+      ],
+    ],
+    [
+      'that an agent delivers',
+      [{ ...entry, backend: 'jaeger', isLive: true }],
+      ['note: 1.2 MB for jaeger in 2 files, the oldest begun 2 h 10 m ago; an agent that is running delivers it'],
+    ],
+    [
+      'of a backend that is gone',
+      [{ ...entry, backend: 'phoenix', segments: 1, isLive: true }],
+      [
+        'warn: 1.2 MB for phoenix in 1 file, the oldest begun 2 h 10 m ago; no backend has that name any more → configure phoenix again, or let it go when it is 168 h old',
+      ],
+    ],
+  ])('%s', (_what, entries, expected) => {
+    expect(levelAndText(checkBacklog(entries, context))).toEqual(expected)
+  })
+})
+
+describe('losses', () => {
+  const now = 1_795_256_100_000
+  const loss = { at: now - 3_600_000 * 50, backend: 'jaeger', spans: 4120 }
+
+  test('none', () => {
+    expect(levelAndText(checkLosses([], now))).toEqual(['ok: nothing in the last 7 days'])
+  })
+
+  test.each([
+    ['the trace log was full', 'raise local_log_max_bytes'],
+    ['the queue was full', 'see that the trace log can be written'],
+    ['rejected by the backend', "that backend's own log says why"],
+    ['status 400', "that backend's own log says why"],
+    ['timeout', 'see that backend above'],
+  ])('%s', (reason, remedy) => {
+    const [line = ''] = levelAndText(checkLosses([{ ...loss, reason }], now))
+    expect(line.startsWith(`warn: 4 120 spans for jaeger, the last 2 d 02 h ago: ${reason} → ${remedy}`)).toBe(true)
+  })
+})
+
+describe('a line of the pipeline', () => {
+  test.each([
+    [
+      'backend a: nothing listens at http://h:1/v1/traces. Start it, or correct endpoint; until then what is recorded for it is dropped (ECONNREFUSED)',
+      'a: nothing listens at http://h:1/v1/traces',
+      'Start it, or correct endpoint (ECONNREFUSED)',
+    ],
+    [
+      'backend a: http://h/ did not answer within 10 ms; its traces are kept in the trace log, and sent later until it does. Check the backend, or raise timeout_ms',
+      'a: http://h/ did not answer within 10 ms',
+      'Check the backend, or raise timeout_ms',
+    ],
+    [
+      'backend a: http://h/ answered 429: it takes no more for now (rate limit or quota); what it does not take is kept in the trace log, and sent later',
+      'a: http://h/ answered 429: it takes no more for now (rate limit or quota)',
+      undefined,
+    ],
+    [
+      'backend a: cannot write /x: the disk is full (ENOSPC). Make it writable or choose another path; until then its spans are dropped, other backends go on',
+      'a: cannot write /x: the disk is full (ENOSPC)',
+      'Make it writable or choose another path',
+    ],
+    ['something else that is kept as it is', 'something else that is kept as it is', undefined],
+  ])('%s', (said, what, remedy) => {
+    const problem = probeProblem(said)
+    expect([problem.what, problem.remedy]).toEqual([what, remedy])
+    expect(problem.line).not.toMatch(/[\r\n]/)
+  })
+})
+
+test.each([
+  [0, '0 B'],
+  [-5, '0 B'],
+  [999, '999 B'],
+  [1000, '1.0 KB'],
+  [10 * 1024, '10 KB'],
+  [268_435_456, '256 MB'],
+  [Number.MAX_SAFE_INTEGER, '8.0 PB'],
+])('%d bytes are %s', (bytes, shown) => {
+  expect(humanBytes(bytes)).toBe(shown)
+})

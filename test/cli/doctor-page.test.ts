@@ -1,0 +1,49 @@
+import { chmodSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { blocks, read } from '../support/pages.ts'
+import { DoctorScene } from './doctor-scene.ts'
+import type { TraceServer } from './doctor-server.ts'
+
+let scene: DoctorScene
+let server: TraceServer
+beforeEach(async () => {
+  scene = new DoctorScene()
+  server = await scene.traceServer()
+})
+afterEach(() => scene.remove())
+
+describe('docs/doctor.md', () => {
+  const page = read('docs/doctor.md')
+
+  /** The words without what differs from one machine and run to the next. */
+  function shape(text: string): string {
+    return text
+      .split('\n')
+      .map(line => line.trimEnd().replace(/ {2,}(?=\S)/g, '  '))
+      .join('\n')
+      .replace(/\/\S*\/(config\.yaml|hookspan)\b/g, 'PATH/$1')
+      .replace(/127\.0\.0\.1:\d+/g, 'HOST')
+      .replace(/\d+(\.\d+)?/g, 'N')
+      .replace(/N(?: [KMGT]?B\b| m?s\b| [hm] N [ms]\b)/g, 'N UNIT')
+  }
+
+  test('its sample is what comes out', async () => {
+    const dead = await scene.deadUrl()
+    scene.put('.local/state/hookspan/traces/1-2.jsonl', 'x'.repeat(1_200_000))
+    for (const directory of [scene.state, `${scene.state}/traces`]) chmodSync(directory, 0o700)
+    scene.configure(
+      `backends:\n  - type: phoenix\n    endpoint: ${server.url}\n  - type: otlp\n    endpoint: ${dead}\n`,
+    )
+    const { stdout } = await scene.doctor()
+    const [sample = ''] = blocks(page, 'text')
+    expect(shape(stdout)).toBe(shape(sample))
+  })
+
+  test('has every option and every field', async () => {
+    const { stdout: usage } = await scene.doctor(['--help'])
+    for (const option of usage.match(/--[a-z]+/g) ?? []) expect(page).toContain(option)
+    const report = JSON.parse((await scene.doctor(['--json', '--backend', `phoenix=${server.url}`])).stdout)
+    const fields = [...Object.keys(report), ...Object.keys(report.backends[0]), ...Object.keys(report.config)]
+    for (const field of fields) expect(page, field).toContain(`\`${field}\``)
+  })
+})

@@ -1,0 +1,74 @@
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { run } from '../../src/cli/commands/doctor.ts'
+import { put } from '../config/scratch-home.ts'
+import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
+import { TraceServer } from './doctor-server.ts'
+import { type FakeProcess, fakeIo } from './fake-io.ts'
+
+export interface Diagnosis {
+  readonly code: number
+  readonly stdout: string
+  readonly stderr: string
+}
+
+/** `hookspan doctor` within this process, in a home directory of its own, and servers that go when it goes. */
+export class DoctorScene {
+  readonly home: string = mkdtempSync(join(tmpdir(), 'hookspan-doctor-'))
+  readonly state: string = join(this.home, '.local', 'state', 'hookspan')
+  readonly #running: { stop(): Promise<void> }[] = []
+
+  async doctor(args: string[] = [], given: FakeProcess = {}): Promise<Diagnosis> {
+    const io = fakeIo({ home: this.home, ...given })
+    return { code: await run(args, io), ...io.written }
+  }
+
+  /** Configured, as a person would. */
+  configure(yaml: string): void {
+    put(this.home, '.config/hookspan/config.yaml', yaml)
+  }
+
+  put(path: string, text: string, mode?: number): string {
+    return put(this.home, path, text, mode)
+  }
+
+  async traceServer(...where: Parameters<typeof TraceServer.start>): Promise<TraceServer> {
+    return this.uses(await TraceServer.start(...where))
+  }
+
+  async otlpSink(behaviour?: SinkBehaviour): Promise<OtlpSink> {
+    return this.uses(await OtlpSink.start(behaviour))
+  }
+
+  /** Where nothing listens. */
+  async deadUrl(): Promise<string> {
+    const sink = await OtlpSink.start()
+    const { url } = sink
+    await sink.stop()
+    return url
+  }
+
+  uses<Running extends { stop(): Promise<void> }>(server: Running): Running {
+    this.#running.push(server)
+    return server
+  }
+
+  async remove(): Promise<void> {
+    rmSync(this.home, { recursive: true, force: true })
+    await Promise.all(this.#running.splice(0).map(server => server.stop()))
+  }
+}
+
+/** The lines of one level, without their mark. */
+export function linesOf({ stdout }: Pick<Diagnosis, 'stdout'>, level: 'ok' | 'note' | 'warn' | 'fail'): string[] {
+  const mark = `  ${level.padEnd(6)}`
+  return stdout.split('\n').flatMap(line => (line.startsWith(mark) ? [line.slice(mark.length)] : []))
+}
+
+/** The lines under one heading. */
+export function section({ stdout }: Pick<Diagnosis, 'stdout'>, heading: string): string[] {
+  const lines = stdout.split('\n')
+  const from = lines.indexOf(heading) + 1
+  return lines.slice(from, lines.indexOf('', from))
+}

@@ -1,0 +1,245 @@
+import { existsSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { DoctorScene, linesOf, section } from './doctor-scene.ts'
+import type { ServerBehaviour } from './doctor-server.ts'
+
+let scene: DoctorScene
+beforeEach(() => {
+  scene = new DoctorScene()
+})
+afterEach(() => scene.remove())
+
+const MILLIS = String.raw`\d+(\.\d+)? m?s`
+
+test('without a backend, nothing leaves this machine, and all is well', async () => {
+  const diagnosis = await scene.doctor()
+  expect(diagnosis).toMatchObject({ code: 0, stderr: '' })
+  expect(section(diagnosis, 'Backends')).toEqual(['  ok    none is configured: nothing leaves this machine'])
+  expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('All is well.')
+  expect(existsSync(scene.state)).toBe(false)
+})
+
+describe('a backend with an API', () => {
+  interface Row {
+    readonly yaml: (url: string) => string
+    readonly asked: RegExp
+    readonly authorization?: string
+    /** Its API has a port of its own. */
+    readonly port?: number
+  }
+  const basic = `Basic ${Buffer.from('pk-lf-1:sk-lf-2').toString('base64')}`
+  const rows: [string, Row][] = [
+    [
+      'phoenix',
+      {
+        yaml: url => `{ type: phoenix, endpoint: "${url}", api_key: px-key }`,
+        asked: /^\/v1\/projects\/default\/spans\?trace_id=[0-9a-f]{32}$/,
+        authorization: 'Bearer px-key',
+      },
+    ],
+    [
+      'langfuse',
+      {
+        yaml: url => `{ type: langfuse, base_url: "${url}", public_key: pk-lf-1, secret_key: sk-lf-2 }`,
+        asked: /^\/api\/public\/traces\/[0-9a-f]{32}$/,
+        authorization: basic,
+      },
+    ],
+    [
+      'mlflow',
+      {
+        yaml: url => `{ type: mlflow, endpoint: "${url}", experiment_id: 7 }`,
+        asked: /^\/api\/3\.0\/mlflow\/traces\/tr-[0-9a-f]{32}$/,
+      },
+    ],
+  ]
+  // Elsewhere 127.0.0.1 is the only loopback address, and somebody may need those ports of it.
+  if (process.platform === 'linux') {
+    const otlp = (type: string) => (url: string) => `{ type: ${type}, endpoint: "${url}" }`
+    const path = /^\/api\/traces\/[0-9a-f]{32}$/
+    const proxied = /^\/api\/datasources\/proxy\/uid\/tempo\/api\/traces\/[0-9a-f]{32}$/
+    rows.push(['jaeger', { yaml: otlp('jaeger'), asked: path, port: 16686 }])
+    rows.push(['tempo', { yaml: otlp('tempo'), asked: path, port: 3200 }])
+    rows.push(['lgtm', { yaml: otlp('lgtm'), asked: proxied, port: 3000 }])
+  }
+
+  test.each(rows)('%s: delivered and read back', async (type, { yaml, asked, authorization, port }) => {
+    const own = `127.${(process.pid >> 8) & 255}.${process.pid & 255}.77`
+    const server = await (port === undefined ? scene.traceServer() : scene.traceServer(own, [0, port]))
+    scene.configure(`backends:\n  - ${yaml(server.url)}\n`)
+    const diagnosis = await scene.doctor()
+    expect(diagnosis).toMatchObject({ code: 0, stderr: '' })
+    const [line = '', ...others] = section(diagnosis, 'Backends')
+    expect(others).toEqual([])
+    expect(line).toMatch(
+      new RegExp(
+        `^  ok    ${type} ${server.url}\\S*/v1/traces: delivered and read back in ${MILLIS}(, and so was a metric)?$`,
+      ),
+    )
+    expect(server.spanNames).toEqual(['hookspan.doctor'])
+    expect(server.asked.map(({ path }) => path)).toEqual([expect.stringMatching(asked)])
+    expect(server.asked[0]?.authorization).toBe(authorization)
+  })
+
+  async function phoenix(args: string[], behaviour: Partial<ServerBehaviour>) {
+    const server = await scene.traceServer()
+    Object.assign(server.behaviour, behaviour)
+    const diagnosis = await scene.doctor([...args, '--backend', `phoenix=${server.url}`])
+    const [line = '', ...others] = section(diagnosis, 'Backends')
+    expect(others).toEqual([])
+    return { line, code: diagnosis.code, server, diagnosis }
+  }
+
+  test('that takes its time is asked again', async () => {
+    const { line, server } = await phoenix([], { hiddenFor: 2 })
+    expect(line).toMatch(/^ {2}ok .*: delivered and read back in /)
+    expect(server.asked).toHaveLength(3)
+  })
+
+  test('that never shows it is a warning', async () => {
+    const { line, code, diagnosis } = await phoenix(['--wait', '300'], { hiddenFor: Number.POSITIVE_INFINITY })
+    expect(code).toBe(0)
+    expect(line).toMatch(
+      new RegExp(
+        `^  warn  phoenix http\\S+: delivered in ${MILLIS}, but http\\S+ has not shown it within 300 ms \\(it answers 200\\) → .*--wait 30000`,
+      ),
+    )
+    expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('Nothing is wrong; 1 warning.')
+  })
+
+  test.each<[string, Partial<ServerBehaviour>, RegExp]>([
+    ['hangs', { isApiHanging: true }, /^ {2}warn .* has not shown it within 300 ms → /],
+    ['fails', { apiStatus: 503 }, /^ {2}warn .* \(it answers 503\) → /],
+    ['refuses the key', { apiStatus: 403 }, /^ {2}warn .* answers 403 .* → .*key may read/],
+    [
+      'is a web page',
+      { apiHeaders: { 'content-type': 'text/html; charset=utf-8' } },
+      /^ {2}note .*is a web page and no API of phoenix → look for the span hookspan\.doctor/,
+    ],
+  ])('that %s', async (_what, behaviour, expected) => {
+    const { line, code } = await phoenix(['--wait', '300'], behaviour)
+    expect(line).toMatch(expected)
+    expect(code).toBe(0)
+  })
+
+  test('that cannot be reached: the span was delivered all the same', async () => {
+    const server = await scene.traceServer()
+    const api = await scene.deadUrl()
+    const secret = 'public_key: pk-lf-1, secret_key: sk-lf-2'
+    scene.configure(`backends: [{ type: langfuse, endpoint: "${server.url}", base_url: "${api}", ${secret} }]\n`)
+    const diagnosis = await scene.doctor()
+    expect(diagnosis.code).toBe(0)
+    expect(section(diagnosis, 'Backends')).toEqual([
+      expect.stringMatching(
+        `^  note  langfuse ${server.url}/v1/traces: delivered in .*; not read back: ${api} cannot be asked \\(ECONNREFUSED\\) → look for`,
+      ),
+    ])
+  })
+})
+
+describe('a backend without an API', () => {
+  test('takes the span, and a metric', async () => {
+    const sink = await scene.otlpSink()
+    const diagnosis = await scene.doctor(['--backend', `otlp=${sink.url}`])
+    expect(diagnosis.code).toBe(0)
+    expect(section(diagnosis, 'Backends')).toEqual([
+      expect.stringMatching(
+        `^  ok    otlp ${sink.url}/v1/traces: delivered in ${MILLIS}, and so was a metric; otlp has no API that it could be read back by$`,
+      ),
+    ])
+    expect(sink.spanNames).toEqual(['hookspan.doctor'])
+    expect(new Set(sink.metricNames)).toEqual(new Set(['hookspan.doctor.probes']))
+  })
+
+  test('that takes traces and no metrics', async () => {
+    const server = await scene.traceServer()
+    const metrics = await scene.otlpSink({ kind: 'status', status: 404 })
+    scene.configure(
+      `backends: [{ type: otlp, name: both, endpoint: "${server.url}", traces: true, metrics: false }, { type: otlp, name: numbers, endpoint: "${metrics.url}", traces: false }]\n`,
+    )
+    const diagnosis = await scene.doctor()
+    expect(diagnosis.code).toBe(1)
+    expect(section(diagnosis, 'Backends')).toEqual([
+      expect.stringMatching(/^ {2}ok {4}both .*: delivered in /),
+      expect.stringMatching(
+        /^ {2}fail {2}numbers: .*\/v1\/metrics answered 404: .* → .*metrics: false if it takes none$/,
+      ),
+    ])
+  })
+
+  test('that is sent metrics only', async () => {
+    const sink = await scene.otlpSink()
+    scene.configure(`backends: [{ type: otlp, endpoint: "${sink.url}", traces: false }]\n`)
+    expect(section(await scene.doctor(), 'Backends')).toEqual([
+      `  ok    otlp ${sink.url}/v1/metrics: a metric was delivered; it is sent no traces`,
+    ])
+    expect(sink.spanNames).toEqual([])
+  })
+
+  test('a file is written and read', async () => {
+    const path = `${scene.home}/spans.jsonl`
+    const diagnosis = await scene.doctor(['--backend', `file=${path}`])
+    expect(section(diagnosis, 'Backends')).toEqual([
+      expect.stringMatching(`^  ok    file ${path}: delivered and read back in ${MILLIS}$`),
+    ])
+  })
+
+  test('the terminal is left alone', async () => {
+    const diagnosis = await scene.doctor(['--json', '--backend', 'console'])
+    expect(JSON.parse(diagnosis.stdout).backends).toMatchObject([{ type: 'console', delivered: null, problem: null }])
+  })
+})
+
+test('a setting that is ignored is a warning', async () => {
+  const server = await scene.traceServer()
+  scene.configure(`backends: [{ type: phoenix, endpoint: "${server.url}", protocol: http/json }]\n`)
+  const diagnosis = await scene.doctor()
+  expect(diagnosis.code).toBe(0)
+  expect(linesOf(diagnosis, 'warn')).toEqual([
+    'phoenix: phoenix takes http/protobuf only; protocol: http/json is ignored',
+  ])
+})
+
+test('what the configuration keeps back does not keep back the probe', async () => {
+  const server = await scene.traceServer()
+  const env = { HOOKSPAN_SAMPLE_RATE: '0', HOOKSPAN_ENABLED: 'false' }
+  const diagnosis = await scene.doctor(['--backend', `phoenix=${server.url}`], { env })
+  expect(section(diagnosis, 'Backends')).toEqual([expect.stringContaining('delivered and read back')])
+  expect(linesOf(diagnosis, 'warn')).toEqual([
+    'nothing is recorded: hookspan is switched off (HOOKSPAN_ENABLED) → set enabled to true',
+    'no trace is recorded: sample_rate is 0 (HOOKSPAN_SAMPLE_RATE) → raise sample_rate',
+  ])
+})
+
+describe('clocks', () => {
+  test.each([
+    ['ahead', 600_000, 'ahead of', 'past'],
+    ['behind', -7_200_000, 'behind', 'future'],
+  ])('of a server that is %s', async (_what, aheadMillis, side, place) => {
+    const server = await scene.traceServer()
+    server.behaviour.aheadMillis = aheadMillis
+    const diagnosis = await scene.doctor(['--backend', `phoenix=${server.url}`])
+    expect(diagnosis.code).toBe(0)
+    expect(section(diagnosis, 'Clocks')).toEqual([
+      expect.stringMatching(
+        `^  warn  the clock of ${server.url.slice(7)} is \\S+ \\S+ \\S+ \\S+ ${side} this machine's: spans show up in its ${place}, or not at all → set the one that is wrong`,
+      ),
+    ])
+  })
+
+  test('are known from the answer to the span alone', async () => {
+    const sink = await scene.otlpSink({
+      kind: 'status',
+      status: 401,
+      headers: { date: 'Mon, 05 Jan 2026 00:00:00 GMT' },
+    })
+    const diagnosis = await scene.doctor(['--backend', `jaeger=${sink.url}`])
+    expect(section(diagnosis, 'Clocks')).toEqual([expect.stringContaining("behind this machine's")])
+  })
+
+  test('of servers that are right', async () => {
+    const server = await scene.traceServer()
+    const diagnosis = await scene.doctor(['--backend', `phoenix=${server.url}`])
+    expect(section(diagnosis, 'Clocks')).toEqual([`  ok    ${server.url.slice(7)}: within 30 s of this machine`])
+  })
+})

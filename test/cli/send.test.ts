@@ -1,0 +1,94 @@
+import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { run } from '../../src/cli/commands/send.ts'
+import { createPluginIn } from '../../src/wiring/create-plugin.ts'
+import { OtlpSink } from '../support/otlp-sink.ts'
+import { fakeIo } from './fake-io.ts'
+
+let home: string
+let sink: OtlpSink
+let dead: string
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'hookspan-send-'))
+  sink = await OtlpSink.start()
+  const gone = await OtlpSink.start()
+  dead = gone.url
+  await gone.stop()
+})
+
+afterEach(async () => {
+  rmSync(home, { recursive: true, force: true })
+  await sink.stop()
+})
+
+/** A turn of two spans that these backends are owed. */
+async function recordTurn(backends: string): Promise<void> {
+  const diagnostics = { warn: () => undefined, error: () => undefined, debug: () => undefined }
+  const env = { HOOKSPAN_BACKENDS: backends, HOOKSPAN_FORCE_FLUSH_WAIT_MS: '100' }
+  const plugin = createPluginIn({ host: 'agent' }, { env, home, isReplay: true, diagnostics })
+  const ids = { session_id: 's', turn_id: 't' }
+  plugin.on('pre_llm_call', { ...ids, model: 'm' })
+  plugin.on('on_session_end', { ...ids, completed: true })
+  await plugin.shutdown()
+}
+
+async function send(args: string[], backends?: string) {
+  const io = fakeIo({ home, env: backends === undefined ? {} : { HOOKSPAN_BACKENDS: backends } })
+  const code = await run(args, io)
+  return { code, ...io.written }
+}
+
+const spool = (): string[] => readdirSync(join(home, '.local', 'state', 'hookspan', 'spool'))
+
+describe('hookspan send', () => {
+  test('delivers what is kept, and nothing is left', async () => {
+    await recordTurn(`jaeger=${dead}`)
+    expect(spool()).toHaveLength(1)
+    const sent = await send([], `jaeger=${sink.url}`)
+    expect(sent).toEqual({ code: 0, stdout: 'jaeger got 2 spans; nothing is left for it\n', stderr: '' })
+    expect(sink.spanNames.sort()).toEqual(['agent', 'llm.m'])
+    expect(spool()).toEqual([])
+    expect((await send([], `jaeger=${sink.url}`)).stdout).toBe('jaeger got 0 spans; nothing is left for it\n')
+    expect(sink.spanNames).toHaveLength(2)
+  })
+
+  test('fails when a backend still does not take it, and says why', async () => {
+    await recordTurn(`jaeger=${dead}`)
+    const { code, stdout, stderr } = await send([], `jaeger=${dead}`)
+    expect(code).toBe(1)
+    expect(stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are left for it\n$/)
+    expect(stderr).toMatch(/^hookspan: backend jaeger: nothing listens at .*\n$/)
+    expect(spool()).toHaveLength(1)
+  })
+
+  test('one of several, the others keep what they have', async () => {
+    await recordTurn(`jaeger=${dead},phoenix=${dead}`)
+    const { code, stdout } = await send(['--backend', 'jaeger'], `jaeger=${sink.url},phoenix=${sink.url}`)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(
+      /^jaeger got 2 spans; .*\n.*KB are kept for phoenix, which is not asked for or not configured\n$/,
+    )
+    expect(sink.spanNames).toHaveLength(2)
+    expect((await send([], `jaeger=${sink.url},phoenix=${sink.url}`)).stdout).toMatch(/phoenix got 2 spans/)
+    expect(spool()).toEqual([])
+  })
+
+  test('says so when there is nothing to do', async () => {
+    const nothing = 'no backend is configured, and nothing is kept for any\n'
+    expect(await send([])).toEqual({ code: 0, stdout: nothing, stderr: '' })
+  })
+
+  test.each([
+    [['--backend', 'tempo'], /there is no backend "tempo"; configured: jaeger/],
+    [['here'], /expected no argument, got "here"/],
+    [['--all'], /Unknown option '--all'/],
+  ])('%j is wrong use', async (args, message) => {
+    const { code, stderr } = await send(args, `jaeger=${sink.url}`)
+    expect(code).toBe(2)
+    expect(stderr).toMatch(message)
+    expect(stderr).toMatch(/Usage: hookspan send/)
+  })
+})
