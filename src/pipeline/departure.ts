@@ -18,7 +18,7 @@ export interface DepartureParts {
 interface Leaving {
   /** How long the export that is in flight has been. */
   waitedMillis(): number
-  /** Begins nothing more; resolves when what is in flight is over. */
+  /** Takes up nothing more for others; resolves when what is in flight for them is over. */
   stop(): Promise<void>
   /** Gives up what is left; without effect on what is delivered. */
   abandon(): Promise<void>
@@ -65,34 +65,32 @@ export class Departure {
   async #closeLog(): Promise<void> {
     const { store, waitMillis } = this.#parts
     if (store === undefined) return
-    const hold = new Hold(waitMillis)
-    await Promise.race([store.log.shutdown(), hold.over])
-    hold.end()
+    await within(waitMillis, store.log.shutdown())
   }
 
   async #closeStore(): Promise<void> {
     const { store } = this.#parts
     if (store === undefined) return
-    const lastWords = new Hold(LAST_WORDS_MILLIS)
-    await Promise.race([store.stop(), lastWords.over])
-    lastWords.end()
+    await within(LAST_WORDS_MILLIS, store.stop())
     store.release()
   }
 
   /** What a flush has waited for in vain already is not waited for again. */
   async #leave(leaving: Leaving, delivered: Promise<unknown>): Promise<void> {
-    const hold = new Hold(Math.max(0, this.#parts.waitMillis - leaving.waitedMillis()))
-    await Promise.race([delivered, hold.over])
-    hold.end()
-    const lastWords = new Hold(LAST_WORDS_MILLIS)
-    await Promise.race([leaving.stop(), lastWords.over])
-    await Promise.race([leaving.abandon(), lastWords.over])
-    lastWords.end()
+    await within(Math.max(0, this.#parts.waitMillis - leaving.waitedMillis()), delivered)
+    await within(LAST_WORDS_MILLIS, leaving.stop())
+    await within(LAST_WORDS_MILLIS, leaving.abandon())
   }
 
   #queues<Result>(run: (queue: SpanQueue) => Result): Result[] {
     return this.#parts.backends.flatMap(({ queue }) => (queue ? [run(queue)] : []))
   }
+}
+
+async function within(millis: number, done: Promise<unknown>): Promise<void> {
+  const hold = new Hold(millis)
+  await Promise.race([done, hold.over])
+  hold.end()
 }
 
 /**

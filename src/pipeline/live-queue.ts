@@ -10,6 +10,10 @@ export class LiveQueue {
     return this.#size
   }
 
+  get parcels(): readonly Parcel[] {
+    return this.#parcels
+  }
+
   push(parcel: Parcel): void {
     this.#parcels.push(parcel)
     this.#size += parcel.spans.length

@@ -10,6 +10,7 @@ import { createMetricReader, MetricOutbox } from './metrics.ts'
 import { OtlpMetricSink, OtlpSpanSink } from './otlp-exporters.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
 import { OtlpTraceExporterSink } from './otlp-trace-exporter.ts'
+import type { OwedLogs } from './outgoing.ts'
 import type { PipelineSettings, Protocol, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
@@ -42,37 +43,31 @@ export function openBackend(
   const spans = plan.traces ? spanSink(plan, settings, certificate) : undefined
   const metrics = plan.metrics ? metricSink(plan, settings, certificate) : undefined
   const outbox = metrics && new MetricOutbox(metrics, plan.temporality, deliveries)
+  const tally = new SpanTally((lost, reason) => losses?.note(name, lost, reason))
+  const log = isKept ? owedLogs(name, report, () => queue) : undefined
+  const { batch } = settings
+  const queue: SpanQueue | undefined =
+    spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...(log ? { log } : {}) })
   return {
     name,
     type,
     report: deliveries,
     isKept: isKept && spans !== undefined,
-    ...(spans
-      ? {
-          queue: new SpanQueue({
-            sink: spans,
-            batch: settings.batch,
-            report: deliveries,
-            tally: new SpanTally((lost, reason) => losses?.note(name, lost, reason)),
-            ...(isKept
-              ? { log: { own: new Owed(name, trouble(report)), adopted: new Owed(name, trouble(report)) } }
-              : {}),
-          }),
-        }
-      : {}),
+    ...(queue ? { queue } : {}),
     ...(outbox ? { outbox, reader: createMetricReader(outbox, settings.metricsIntervalMillis) } : {}),
   }
 }
 
-function trouble(report: Report): ReadTrouble {
-  return {
-    damaged: (segment, lines) =>
-      report.warn(`trace log: ${lines} damaged ${lines === 1 ? 'line' : 'lines'} of ${segment.path} passed over`),
-    unreadable: (segment, error) => {
-      const { code } = error as NodeJS.ErrnoException
-      report.warn(`trace log: ${segment.path} cannot be read (${code ?? 'unknown'}); what it holds is not delivered`)
+/** What the log holds for the backend, read by its queue. */
+function owedLogs(name: string, report: Report, queue: () => SpanQueue | undefined): OwedLogs {
+  const trouble: ReadTrouble = {
+    damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are passed over`),
+    gone: segment => {
+      report.warn(`trace log: ${segment.path} has been removed; what it held for backend ${name} is lost`)
+      queue()?.gone(segment, 'the trace log was removed')(segment.spansOwedTo(name))
     },
   }
+  return { own: new Owed(name, trouble), adopted: new Owed(name, trouble) }
 }
 
 function spanSink(plan: BackendPlan, settings: PipelineSettings, certificate: Buffer | undefined): SpanSink {

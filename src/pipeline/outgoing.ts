@@ -31,6 +31,8 @@ export interface OutgoingParts {
 export class Outgoing {
   readonly #parts: OutgoingParts
   readonly #live = new LiveQueue()
+  /** What is being sent. */
+  #working: readonly Parcel[] = []
   #isBehind = false
   /** Up to where somebody wants everything sent, whether it fills a request or not. */
   #wanted = 0
@@ -66,6 +68,11 @@ export class Outgoing {
 
   get hasAdopted(): boolean {
     return this.#parts.log?.adopted.isCaughtUp === false
+  }
+
+  /** Spans of a segment that are in memory, and will be sent even if the segment goes. */
+  inMemoryOf(segment: Segment): number {
+    return spansOf([...this.#working, ...this.#live.parcels], segment)
   }
 
   /** From now on the log is read instead of memory; `more` spans that are in it come with it. */
@@ -125,8 +132,14 @@ export class Outgoing {
     const spans = parcels.flatMap(parcel => parcel.spans)
     const groups = grouped(spans, { spans: batch.maxExportBatchSize, bytes: REQUEST_BYTES }, estimatedBytes)
     const isKept = parcels.some(({ place }) => place !== undefined)
+    this.#working = parcels
     return new Work(groups, { origin, isKept }, () => {
-      for (const { place } of parcels) place?.segment.delivered(backend, place.end)
+      for (const parcel of parcels) parcel.place?.segment.passed(backend, parcel.place.end, parcel.spans.length)
+      this.#working = []
     })
   }
+}
+
+function spansOf(parcels: readonly Parcel[], segment: Segment): number {
+  return parcels.reduce((sum, { spans, place }) => sum + (place?.segment === segment ? spans.length : 0), 0)
 }

@@ -92,7 +92,11 @@ export function createPipeline(settings: PipelineSettings, report: Report): Pipe
     flush: () => departure.flush(),
     shutdown: () => departure.shutdown(),
     saveNow: () => store?.log.saveNow(),
-    endNow: () => store?.endNow(),
+    endNow() {
+      store?.log.endNow()
+      for (const queue of queues) queue.endNow()
+      store?.release()
+    },
     recover: onCrashed => void store?.recover(onCrashed),
     async deliverBacklog() {
       await store?.recover(() => undefined)

@@ -14,8 +14,6 @@ import { judge } from './verdict.ts'
 import type { Work } from './work.ts'
 
 const TOO_LARGE = 413
-/** Some servers refuse empty requests, too: so often, with long pauses, a span that is refused is offered again. */
-const PATIENT_TRIES = 3
 const REJECTED = lossReason({ kind: 'rejected' })
 const TOO_LATE = 'the process ended'
 
@@ -47,7 +45,6 @@ export class SpanQueue implements ParcelTaker, Adopter {
   #isClosed = false
   #isStopping = false
   #isAbandoned = false
-  #hasTaken = false
 
   constructor(parts: SpanQueueParts) {
     this.#parts = parts
@@ -62,7 +59,9 @@ export class SpanQueue implements ParcelTaker, Adopter {
     const { log, batch, report } = this.#parts
     const { length } = parcel.spans
     this.#tally.accepted += length
-    if (this.#isClosed && !(log && parcel.place)) this.#tally.dropped(length, TOO_LATE)
+    const isKept = log !== undefined && parcel.place !== undefined
+    if (this.#isAbandoned && isKept) this.#tally.spooled(length)
+    else if (this.#isClosed && !isKept) this.#tally.dropped(length, TOO_LATE)
     else if (!this.#outgoing.take(parcel)) {
       this.#tally.dropped(length, 'the queue was full')
       report.overflowed(batch.maxQueueSize)
@@ -77,10 +76,9 @@ export class SpanQueue implements ParcelTaker, Adopter {
     this.#arm()
   }
 
-  lose(spans: number, isOwn: boolean, reason: string): void {
-    // What is in memory as well is delivered from there.
-    const lost = isOwn ? Math.min(spans, this.#tally.counts().spooled) : spans
-    this.#tally.dropped(lost, reason, isOwn ? 'own' : 'adopted')
+  gone(segment: Segment, reason: string): (owed: number) => void {
+    const inMemory = this.#outgoing.inMemoryOf(segment)
+    return owed => this.#tally.dropped(owed - inMemory, reason, segment.isAdopted ? 'adopted' : 'own')
   }
 
   /** Resolves when this backend has got what was adopted, or does not take it for now. */
@@ -116,11 +114,11 @@ export class SpanQueue implements ParcelTaker, Adopter {
     await this.#sink.close()
   }
 
-  /** Sends nothing more that others have left; resolves when what is in flight has arrived, or failed. */
+  /** Sends nothing more that others have left; resolves when what is in flight of that has arrived, or failed. */
   async stop(): Promise<void> {
     this.#isStopping = true
-    // Cut off, it would be sent again by the next process.
-    if (this.#isPumping) await this.#waiters.add(Number.POSITIVE_INFINITY)
+    // There is always more of it, so something is always in flight: cut off, it would be sent again by the next process.
+    if (this.#isPumping && this.#work?.origin === 'adopted') await this.#waiters.add(Number.POSITIVE_INFINITY)
   }
 
   /** Gives up what is left: it stays in the log, or counts as dropped, and whoever waits is let go. Resolves within moments. */
@@ -134,6 +132,15 @@ export class SpanQueue implements ParcelTaker, Adopter {
     if (this.#isPumping) await this.#waiters.add(Number.POSITIVE_INFINITY)
     this.#giveUpWork()
     await this.#outgoing.close()
+  }
+
+  /** For a process that ends this moment: what is in memory only is lost, and is counted. */
+  endNow(): void {
+    this.#isClosed = true
+    this.#isStopping = true
+    this.#isAbandoned = true
+    this.#tally.dropped(this.#outgoing.giveUp(), TOO_LATE)
+    this.#giveUpWork()
   }
 
   counts(): SpanCounts {
@@ -180,7 +187,11 @@ export class SpanQueue implements ParcelTaker, Adopter {
       if (this.#work === undefined || this.#isAbandoned) return false
       await this.#attempt(this.#work)
     } catch {
-      if (this.#work === undefined) return false
+      if (this.#work === undefined) {
+        // The log cannot be read for now.
+        this.#backOff.failed('unwell')
+        return false
+      }
       this.#giveUp(this.#work, { kind: 'internal', reason: 'delivering them broke' })
     }
     if (this.#work?.isDone) this.#work = undefined
@@ -206,7 +217,6 @@ export class SpanQueue implements ParcelTaker, Adopter {
 
   #taken(work: Work, { lost, failure }: SpanDelivery): void {
     const { report } = this.#parts
-    this.#hasTaken = true
     work.isServerProven = true
     this.#backOff.succeeded()
     this.#tally.delivered(work.next.length - lost, work.origin)
@@ -220,8 +230,11 @@ export class SpanQueue implements ParcelTaker, Adopter {
   async #notTaken(work: Work, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
     const verdict = judge(failure, work.tries)
     const isRefused = verdict.kind === 'refused'
+    // What comes after the deadline is no reason to begin with halves.
+    if (this.#isAbandoned && work.isKept) return this.#parts.report.failed('traces', failure, 0)
     if (isRefused && work.next.length > 1 && !this.#isAbandoned) return work.split()
     if (!work.isKept || (isRefused && (await this.#isSpanAtFault(work, failure)))) return this.#giveUp(work, failure)
+    if (isRefused && work.defer()) return
     work.tries++
     this.#parts.report.failed('traces', failure, 0)
     this.#backOff.failed(isRefused ? 'misconfigured' : verdict.reason, retryAfterMillis)
@@ -233,7 +246,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
     if (failure.kind !== 'status' || failure.status === TOO_LARGE || work.isServerProven) return true
     const { failure: refusal } = await this.#sink.export([])
     work.isServerProven = refusal === undefined
-    return work.isServerProven || (this.#hasTaken && work.tries >= PATIENT_TRIES)
+    return work.isServerProven
   }
 
   #giveUp(work: Work, failure: DeliveryFailure): void {

@@ -3,6 +3,8 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 /** Where the spans of a request come from: straight from memory, or from the log, of this process or of one that has died. */
 export type WorkOrigin = 'live' | 'own' | 'adopted'
 
+const MOST_DEFERRED = 3
+
 /** Spans that are being delivered, in requests of their own where a server does not take them together. */
 export class Work {
   readonly origin: WorkOrigin
@@ -12,6 +14,7 @@ export class Work {
   tries = 0
   /** The server has been seen to read what we send: a span that it refuses is at fault itself. */
   isServerProven = false
+  #deferred = 0
   readonly #groups: (readonly ReadableSpan[])[]
   readonly #onDone: () => void
 
@@ -45,6 +48,24 @@ export class Work {
     this.#groups.shift()
     this.tries = 0
     if (this.isDone) this.#onDone()
+  }
+
+  /**
+   * Others are tried first. Returns false when enough have been: a server that takes none of several spans takes none at
+   * all, and is not to be asked about each.
+   */
+  defer(): boolean {
+    if (this.#groups.length <= this.#deferred + 1 || this.#deferred >= MOST_DEFERRED) {
+      // In order again, for later.
+      const deferred = this.#groups.splice(this.#groups.length - this.#deferred, this.#deferred)
+      this.#groups.unshift(...deferred)
+      this.#deferred = 0
+      return false
+    }
+    this.#deferred++
+    const [group = []] = this.#groups.splice(0, 1)
+    this.#groups.push(group)
+    return true
   }
 
   /** The first group goes in two halves. It must have more than one span. */

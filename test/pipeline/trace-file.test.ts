@@ -150,9 +150,12 @@ describe('pruning', () => {
   const prune = async (directory: string, limits: Partial<typeof FOREVER>): Promise<[string, number][]> => {
     const settings = { directory, ...FOREVER, ...limits }
     const pruned: [string, number][] = []
-    await pruneSegments(settings, new Spool({ settings, backends: [], onBegun: () => undefined }), (backend, spans) =>
-      pruned.push([backend, spans]),
-    )
+    const nothing = (): void => undefined
+    const spool = new Spool({ settings, backends: [], onBegun: nothing, onGone: nothing })
+    await pruneSegments(settings, spool, {
+      goes: () => () => undefined,
+      gone: (backend, spans) => pruned.push([backend, spans]),
+    })
     return pruned
   }
 

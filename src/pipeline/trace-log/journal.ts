@@ -27,6 +27,11 @@ export class Journal {
     return this.#fresh.size > 0
   }
 
+  /** Whether the segment says of everything that is open that it is. */
+  get isComplete(): boolean {
+    return !this.hasNotes && !this.#hasMissed
+  }
+
   /** The next spans to be noted. */
   takeNotes(most: number): ReadableSpan[] {
     const notes: ReadableSpan[] = []

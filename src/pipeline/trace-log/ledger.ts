@@ -80,6 +80,13 @@ export class Ledger {
     return this.#save()
   }
 
+  /** The file has only so many bytes: a machine that went down may have lost the end of it. */
+  cutTo(bytes: number): void {
+    const beyond = [...this.#delivered].filter(([, offset]) => offset > bytes)
+    for (const [backend] of beyond) this.#delivered.set(backend, bytes)
+    if (beyond.length > 0) this.#save()
+  }
+
   /** No span is open any more. Returns whether everything is saved. */
   close(): boolean {
     if (!this.#open) return this.#saved()

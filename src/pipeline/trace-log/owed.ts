@@ -2,10 +2,12 @@ import type { PlacedParcel } from './parcel.ts'
 import type { Segment } from './segment.ts'
 import { SegmentReader } from './segment-reader.ts'
 
-/** Told about what could not be read. */
+/** Told about what cannot be read. */
 export interface ReadTrouble {
-  damaged(segment: Segment, lines: number): void
-  unreadable(segment: Segment, error: unknown): void
+  /** Lines of it, which are passed over. Said once for each segment. */
+  damaged(segment: Segment): void
+  /** All of it: the file is not there any more. */
+  gone(segment: Segment): void
 }
 
 /** Segments, in order, and how far one backend has got in them. */
@@ -30,21 +32,14 @@ export class Owed {
     return this.#segments.every(segment => segment.owedTo(this.#backend) === 0)
   }
 
-  /** The next spans; undefined when it has caught up. Never rejects. */
+  /**
+   * The next spans; undefined when it has caught up. Rejects with the error of the file system when they cannot be read for
+   * now, as when the process has too many files open.
+   */
   async next(maxSpans: number): Promise<PlacedParcel | undefined> {
     for (let segment = this.#first(); segment !== undefined; segment = this.#first()) {
-      const from = segment.ledger.offsetOf(this.#backend) ?? segment.bytes
-      try {
-        const { spans, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
-        if (damaged > 0) this.#trouble.damaged(segment, damaged)
-        if (spans.length > 0) return { spans, place: { segment, end } }
-        // It is shorter than it was: somebody has cut it.
-        segment.delivered(this.#backend, end > from ? end : segment.bytes)
-      } catch (error) {
-        segment.ledger.forgive(this.#backend)
-        segment.settle()
-        this.#trouble.unreadable(segment, error)
-      }
+      const parcel = await this.#read(segment, maxSpans)
+      if (parcel) return parcel
     }
     await this.close()
     return undefined
@@ -54,6 +49,29 @@ export class Owed {
     const open = this.#reader
     this.#reader = undefined
     await open?.reader.close()
+  }
+
+  async #read(segment: Segment, maxSpans: number): Promise<PlacedParcel | undefined> {
+    const from = segment.ledger.offsetOf(this.#backend) ?? segment.bytes
+    try {
+      const { spans, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
+      if (damaged > 0 && !segment.isDamageSaid) {
+        segment.isDamageSaid = true
+        this.#trouble.damaged(segment)
+      }
+      // Pruned in the meantime, and counted as lost.
+      if (segment.isGone) return undefined
+      if (spans.length > 0) return { spans, place: { segment, end } }
+      // It is shorter than it was: somebody has cut it.
+      segment.passed(this.#backend, end > from ? end : segment.bytes, 0)
+    } catch (error) {
+      await this.close()
+      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+      this.#trouble.gone(segment)
+      segment.ledger.forgive(this.#backend)
+      segment.settle()
+    }
+    return undefined
   }
 
   #first(): Segment | undefined {

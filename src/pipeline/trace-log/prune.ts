@@ -18,14 +18,19 @@ interface TraceFile {
   readonly bytes: number
 }
 
-/** Told what a backend will never get; `isOwn`: of what this process has recorded. */
-export type OnPruned = (backend: string, spans: number, isOwn: boolean) => void
+/** What is done about spans that a backend will never get. */
+export interface PruneListener {
+  /** A segment in our custody goes; returns who is to be told how many spans a backend was owed of it. */
+  goes(segment: Segment): (backend: string, owed: number) => void
+  /** One that nobody had in custody has gone. */
+  gone(backend: string, owed: number): void
+}
 
 /**
  * Removes what is too old, then the oldest of what is too much. Never what is being written, nor what another process that
  * lives still has to deliver. Never rejects.
  */
-export async function pruneSegments(settings: LocalLogSettings, spool: Spool, onPruned: OnPruned): Promise<void> {
+export async function pruneSegments(settings: LocalLogSettings, spool: Spool, listener: PruneListener): Promise<void> {
   const tooOldAt = Date.now() - settings.maxAgeHours * HOUR_MILLIS
   const files = await traceFiles(join(settings.directory, 'traces'))
   // Read after the files: a segment has its ledger before it is there itself.
@@ -35,7 +40,7 @@ export async function pruneSegments(settings: LocalLogSettings, spool: Spool, on
   for (const file of files) {
     if (file.changedAt >= tooOldAt && bytes <= settings.maxBytes) continue
     const owner = { segment: held.get(file.name), entry: ledgers.get(file.name) }
-    if (await removeSegment(settings.directory, file, owner, spool, onPruned)) bytes -= file.bytes
+    if (await removeSegment(settings.directory, file, owner, spool, listener)) bytes -= file.bytes
   }
 }
 
@@ -44,29 +49,42 @@ async function removeSegment(
   file: TraceFile,
   { segment, entry }: { readonly segment: Segment | undefined; readonly entry: LedgerEntry | undefined },
   spool: Spool,
-  onPruned: OnPruned,
+  listener: PruneListener,
 ): Promise<boolean> {
   if (segment?.isWritten) return false
   if (segment) {
-    const owed = await owedSpans(segment.ledger, file)
+    segment.isGone = true
+    const tell = listener.goes(segment)
+    for (const [backend, owed] of await owedOf(segment, file)) tell(backend, owed)
     spool.forget(segment)
-    for (const [backend, spans] of owed) onPruned(backend, spans, !segment.isAdopted)
   } else if (entry) {
     if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
     const ledger = adoptLedger(directory, entry)
     if (ledger === undefined) return false
-    for (const [backend, spans] of await owedSpans(ledger, file)) onPruned(backend, spans, false)
+    for (const [backend, owed] of await owedSpans(ledger, file)) listener.gone(backend, owed)
     ledger.remove()
-  }
+  } else if (await hasLedger(directory, file.name)) return false
   await rm(file.path, { force: true }).catch(() => undefined)
   return true
+}
+
+/** Or it has changed hands while we looked at others. */
+async function hasLedger(directory: string, segment: string): Promise<boolean> {
+  const names = await readdir(join(directory, 'spool')).catch(() => [])
+  return names.some(name => name.startsWith(`${segment}.`))
+}
+
+async function owedOf(segment: Segment, file: TraceFile): Promise<Map<string, number>> {
+  if (segment.isAdopted) return owedSpans(segment.ledger, file)
+  return new Map(segment.ledger.backends.map(backend => [backend, segment.spansOwedTo(backend)]))
 }
 
 /** Spans that each backend has not got of a segment. */
 async function owedSpans(ledger: Ledger, { path, bytes }: TraceFile): Promise<Map<string, number>> {
   const owed = new Map<string, number>()
-  for (const backend of ledger.backends) {
-    const spans = await countSpans(path, ledger.offsetOf(backend) ?? bytes, bytes).catch(() => 0)
+  const offsets = ledger.backends.map(backend => [backend, ledger.offsetOf(backend) ?? bytes] as const)
+  for (const [backend, offset] of offsets) {
+    const spans = await countSpans(path, offset, bytes).catch(() => 0)
     if (spans > 0) owed.set(backend, spans)
   }
   return owed

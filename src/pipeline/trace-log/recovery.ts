@@ -11,8 +11,11 @@ import type { Spool } from './spool.ts'
 /** Who delivers what was left behind to one backend. */
 export interface Adopter {
   adopt(segment: Segment): void
-  /** Spans in the log, of this process or of others, that it will never get. */
-  lose(spans: number, isOwn: boolean, reason: string): void
+  /**
+   * A segment goes. Returns who is to be told how many spans it held for this backend at this moment: what is in memory of
+   * them is still sent, the rest is lost.
+   */
+  gone(segment: Segment, reason: string): (owed: number) => void
 }
 
 export interface RecoveryParts {
@@ -83,6 +86,7 @@ export class Recovery {
         `trace log: what backends had not got of ${ledger.segmentPath} is not known any more, and is not sent; it can be read there`,
       )
     }
+    ledger.cutTo((await stat(ledger.segmentPath)).size)
     if (ledger.open) await this.#endCrashed(ledger, writersHeartbeat(entry))
     const segment = spool.adopt(ledger, (await stat(ledger.segmentPath)).size)
     for (const backend of ledger.backends) adopters.get(backend)?.adopt(segment)

@@ -34,6 +34,8 @@ export class SegmentFile {
   /** Writes that another thread has not come back from. */
   #outstanding = 0
   #isClosing = false
+  /** A write that was given up may still happen, wherever it was to go. */
+  #isSpoilt = false
 
   private constructor(path: string, descriptor: number, bytes: number) {
     this.path = path
@@ -60,7 +62,12 @@ export class SegmentFile {
 
   /** What is appended to a deleted file succeeds and is gone. */
   isDeleted(): boolean {
-    return fstatSync(this.#descriptor).nlink === 0
+    return this.#links() === 0
+  }
+
+  /** Whether there is any use in appending to it. */
+  isUsable(): boolean {
+    return !this.#isSpoilt && (this.#links() ?? 0) > 0
   }
 
   /** Of a file that is not empty. */
@@ -94,7 +101,9 @@ export class SegmentFile {
     if (inFlight === undefined) return
     this.#inFlight = undefined
     this.#bytes = inFlight.at
+    this.#isSpoilt = true
     this.appendNow(inFlight.bytes)
+    this.#isSpoilt = false
   }
 
   /** @throws the error of the file system; then nothing was appended */
@@ -118,6 +127,15 @@ export class SegmentFile {
       closeSync(this.#descriptor)
     } catch {
       // There is nothing that could be done about it, and what was written is written.
+    }
+  }
+
+  /** Undefined when the file system does not say. */
+  #links(): number | undefined {
+    try {
+      return fstatSync(this.#descriptor).nlink
+    } catch {
+      return undefined
     }
   }
 

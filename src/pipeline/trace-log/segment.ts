@@ -9,9 +9,14 @@ export class Segment {
   readonly isAdopted: boolean
   /** Up to here there are spans, in whole lines. */
   bytes: number
+  /** Spans that this process has written to it. */
+  spans = 0
   isWritten: boolean
   /** Removed, to make room or by somebody else: nothing can be read from it any more. */
   isGone = false
+  isDamageSaid = false
+  /** Of those spans, how many each backend is done with. */
+  readonly #passed = new Map<string, number>()
   /** Backends that this process delivers to. */
   readonly #backends: readonly string[]
   readonly #onSettled: (segment: Segment) => void
@@ -39,8 +44,14 @@ export class Segment {
     return offset === undefined || this.isGone ? 0 : Math.max(0, this.bytes - offset)
   }
 
-  /** A backend has everything up to here. */
-  delivered(backend: string, end: number): void {
+  /** Spans of this process that a backend has still to get, in memory or not. */
+  spansOwedTo(backend: string): number {
+    return this.spans - (this.#passed.get(backend) ?? 0)
+  }
+
+  /** A backend is done with everything up to here, which is so many spans more. */
+  passed(backend: string, end: number, spans: number): void {
+    this.#passed.set(backend, (this.#passed.get(backend) ?? 0) + spans)
     this.ledger.advance(backend, end)
     this.settle()
   }

@@ -37,6 +37,8 @@ export interface SpoolOptions {
   readonly backends: readonly string[]
   /** A new segment was begun: the time to see what the log has become. */
   readonly onBegun: () => void
+  /** Somebody has removed a segment of ours. */
+  readonly onGone: (segment: Segment) => void
 }
 
 /** The segments in this process' custody. */
@@ -65,7 +67,7 @@ export class Spool {
   /** The segment to write to; `onNew` is called when it is a new one. */
   current(onNew: () => void): Opened {
     const before = this.#current
-    if (before !== undefined && !isFull(before) && !before.file.isDeleted()) return { ok: true, ...before }
+    if (before !== undefined && !isFull(before) && before.file.isUsable()) return { ok: true, ...before }
     try {
       const next = this.#begin()
       if (before !== undefined) this.#retire(before)
@@ -127,15 +129,16 @@ export class Spool {
   #begin(): Current {
     const { settings, backends } = this.#options
     for (let tries = 1; ; tries++) {
-      const ledger = Ledger.create(settings.directory, newSegmentName(), backends)
+      let ledger: Ledger | undefined
       try {
+        ledger = Ledger.create(settings.directory, newSegmentName(), backends)
         const file = SegmentFile.create(ledger.segmentPath)
         const segment = this.#hold(ledger, 0, false)
         this.#paths.push(segment.path)
         return { segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
       } catch (error) {
-        ledger.remove()
-        // The same process number in another container, in the same millisecond.
+        ledger?.remove()
+        // The same process number in another container or thread, in the same millisecond.
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries >= NAME_TRIES) throw error
       }
     }
@@ -144,6 +147,7 @@ export class Spool {
   #retire({ segment, file }: Current): void {
     if (file.isDeleted()) {
       file.close()
+      this.#options.onGone(segment)
       this.forget(segment)
     } else this.#retiring.push({ segment, file })
   }

@@ -5,6 +5,7 @@ import type { LossLog } from './losses.ts'
 import type { ParcelTaker } from './parcel.ts'
 import { pruneSegments } from './prune.ts'
 import { type Adopter, Recovery } from './recovery.ts'
+import type { Segment } from './segment.ts'
 import { Spool } from './spool.ts'
 import type { SegmentMarks } from './stored-line.ts'
 import { TraceLog } from './trace-log.ts'
@@ -12,6 +13,7 @@ import { TraceLog } from './trace-log.ts'
 /** Processes die at any time, and others leave what they could not deliver. */
 const LOOK_AGAIN_MILLIS = 300_000
 const PRUNED = 'the trace log was full'
+const REMOVED = 'the trace log was removed'
 
 export interface StoreParts {
   readonly settings: LocalLogSettings
@@ -38,7 +40,12 @@ export class Store {
   constructor(parts: StoreParts) {
     this.#parts = parts
     const { settings, batch, marks, takers, deliveries } = parts
-    this.#spool = new Spool({ settings, backends: [...parts.adopters.keys()], onBegun: () => this.#prune() })
+    this.#spool = new Spool({
+      settings,
+      backends: [...parts.adopters.keys()],
+      onBegun: () => this.#prune(),
+      onGone: segment => this.#gone(segment),
+    })
     this.log = new TraceLog({ settings, batch, marks, takers, spool: this.#spool, report: deliveries })
   }
 
@@ -82,29 +89,41 @@ export class Store {
     await Promise.all([this.#recovery?.stop(), this.#pruning])
   }
 
-  /** For a process that ends this moment: everything is written, and what is owed is left for who comes next. */
-  endNow(): void {
-    clearInterval(this.#lookAgain)
-    this.log.endNow()
-    this.release()
-  }
-
   /** Nothing is delivered any more: what is owed is left for who comes next. */
   release(): void {
+    clearInterval(this.#lookAgain)
     this.#spool.release()
     this.#parts.losses.save()
   }
 
   #prune(): void {
-    const { settings, adopters, losses, report } = this.#parts
-    const onPruned = (backend: string, spans: number, isOwn: boolean): void => {
-      const adopter = adopters.get(backend)
-      if (adopter) adopter.lose(spans, isOwn, PRUNED)
-      else losses.note(backend, spans, PRUNED)
-      report.warn(
-        `trace log: ${spans} spans that backend ${backend} had not got are removed with the oldest part of the log; raise local_log_max_bytes or local_log_max_age_hours if that must not happen`,
-      )
+    const { settings, adopters, losses } = this.#parts
+    const listener = {
+      goes: (segment: Segment) => {
+        const tells = new Map([...adopters].map(([backend, adopter]) => [backend, adopter.gone(segment, PRUNED)]))
+        return (backend: string, owed: number): void => {
+          if (owed > 0) this.#sayPruned(backend, owed)
+          tells.get(backend)?.(owed)
+        }
+      },
+      gone: (backend: string, owed: number) => {
+        this.#sayPruned(backend, owed)
+        losses.note(backend, owed, PRUNED)
+      },
     }
-    this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#spool, onPruned)).catch(() => undefined)
+    this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#spool, listener)).catch(() => undefined)
+  }
+
+  #sayPruned(backend: string, spans: number): void {
+    this.#parts.report.warn(
+      `trace log: ${spans} spans that backend ${backend} had not got are removed with the oldest part of the log; raise local_log_max_bytes or local_log_max_age_hours if that must not happen`,
+    )
+  }
+
+  /** Somebody has removed a segment of ours. */
+  #gone(segment: Segment): void {
+    for (const [backend, adopter] of this.#parts.adopters) {
+      adopter.gone(segment, REMOVED)(segment.spansOwedTo(backend))
+    }
   }
 }

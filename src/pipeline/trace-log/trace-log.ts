@@ -186,7 +186,7 @@ export class TraceLog implements SpanProcessor {
     const notes = this.#journal.takeNotes(this.#parts.batch.maxExportBatchSize)
     const { spans, line } = this.#takeEnded()
     const header = file.bytes === 0 ? `${headerJson(this.#parts.marks)}\n` : ''
-    const note = notes.length === 0 ? '' : `${openNoteJson(notes)}\n`
+    const note = noteLine(notes)
     const bytes = Buffer.from(`${header}${note}${line}`)
     return { spans, bytes, segment, file, startedAt: performance.now(), isSettled: false }
   }
@@ -220,9 +220,10 @@ export class TraceLog implements SpanProcessor {
     }
     // What holds no spans behind them is owed to nobody.
     if (spans.length > 0) segment.bytes = file.bytes
+    segment.spans += spans.length
     this.#stored += spans.length
     this.#parts.report.delivered('traces')
-    if (!this.#journal.hasNotes) this.#parts.spool.noted()
+    if (this.#journal.isComplete) this.#parts.spool.noted()
     this.#hand({ spans, place: { segment, end: file.bytes } })
   }
 
@@ -244,6 +245,15 @@ function jsonOf(span: ReadableSpan): string | undefined {
     return spanJson(span)
   } catch {
     return undefined
+  }
+}
+
+function noteLine(notes: readonly ReadableSpan[]): string {
+  if (notes.length === 0) return ''
+  try {
+    return `${openNoteJson(notes)}\n`
+  } catch {
+    return noteLine(notes.filter(span => jsonOf(span) !== undefined))
   }
 }
 

@@ -10,6 +10,7 @@ import type { BatchSettings } from '../../../src/pipeline/settings.ts'
 import { SpanQueue } from '../../../src/pipeline/span-queue.ts'
 import { LossLog } from '../../../src/pipeline/trace-log/losses.ts'
 import { Owed } from '../../../src/pipeline/trace-log/owed.ts'
+import type { Segment } from '../../../src/pipeline/trace-log/segment.ts'
 import { Store } from '../../../src/pipeline/trace-log/store.ts'
 import { Lines, MARKS } from '../pipeline-fixture.ts'
 
@@ -89,14 +90,16 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
     exportTimeoutMillis: 1000,
     ...options.batch,
   }
-  const trouble = { damaged: () => lines.warn('damaged'), unreadable: () => lines.warn('unreadable') }
-  const byName = new Map(
-    Object.entries(servers).map(([name, sink]) => {
-      const log = { own: new Owed(name, trouble), adopted: new Owed(name, trouble) }
-      const report = new DeliveryReport({ ...FACTS, name, isKept: true }, lines)
-      return [name, new SpanQueue({ sink, batch, report, log, backOff: new BackOff(pauseScale) })]
-    }),
-  )
+  const byName = new Map<string, SpanQueue>()
+  for (const [name, sink] of Object.entries(servers)) {
+    const trouble = {
+      damaged: () => lines.warn('damaged'),
+      gone: (segment: Segment) => byName.get(name)?.gone(segment, 'removed')(segment.spansOwedTo(name)),
+    }
+    const log = { own: new Owed(name, trouble), adopted: new Owed(name, trouble) }
+    const report = new DeliveryReport({ ...FACTS, name, isKept: true }, lines)
+    byName.set(name, new SpanQueue({ sink, batch, report, log, backOff: new BackOff(pauseScale) }))
+  }
   const queues = [...byName.values()]
   const store = new Store({
     settings: { directory, maxBytes, maxAgeHours: 1000, flushMillis: 5 },
