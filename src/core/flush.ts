@@ -5,20 +5,26 @@
 export class Flusher {
   readonly #flush: () => Promise<void>
   readonly #waitMillis: number
+  readonly #hurry: () => void
   #isRunning = false
   #running: Promise<void> = Promise.resolve()
   /** What everybody gets who asks while a flush runs: one promise, however many turns end meanwhile. */
   #next: Promise<void> | undefined
 
-  /** @param flush sends everything; must not reject */
-  constructor(flush: () => Promise<void>, waitMillis: number) {
+  /**
+   * @param flush sends everything; must not reject
+   * @param hurry begins to send what came after the flush that runs
+   */
+  constructor(flush: () => Promise<void>, waitMillis: number, hurry: () => void = () => undefined) {
     this.#flush = flush
     this.#waitMillis = waitMillis
+    this.#hurry = hurry
   }
 
   /** Resolves when all that was recorded before is flushed, at the latest after the wait. Never rejects. */
   request(): Promise<void> {
     if (!this.#isRunning) return this.#bounded(this.#run())
+    this.#hurry()
     this.#next ??= this.#bounded(this.#running.then(() => this.#runNext()))
     return this.#next
   }

@@ -31,6 +31,8 @@ export interface CoreOptions {
   readonly flushWaitMillis: number
   /** Sends everything that is queued; never rejects. Undefined: nothing is sent by us. */
   readonly flush: (() => Promise<void>) | undefined
+  /** Begins to, and waits for nothing. */
+  readonly hurry?: (() => void) | undefined
   /** Called at the end of each hook: what it recorded is to be safe before the host goes on. */
   readonly settle: (() => void) | undefined
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined

@@ -65,7 +65,7 @@ export class Core {
     this.#starts = new HookStarts(this.#parts)
     this.#ends = new HookEnds(this.#parts, this.#starts)
     this.#changes = new SessionChanges(this.#parts)
-    this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis)
+    this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options.hurry)
     if (options.sweepByClock) this.#startTimer()
   }
 

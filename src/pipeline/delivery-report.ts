@@ -52,13 +52,16 @@ export class DeliveryReport {
     this.#streaks.delete(signal)
     if (this.#streaks.size === 0) this.#said.clear()
     if (!streak.isSaid) return
-    this.#report.warn(`backend ${this.#facts.name}: ${signal} arrive again${this.#cost(signal, streak.lost)}`)
+    this.#report.warn(this.#over(signal, streak.lost))
   }
 
-  #cost(signal: Signal, lost: number): string {
-    if (signal !== 'traces') return ''
-    if (lost > 0) return `; ${count(lost, 'span was', 'spans were')} lost`
-    return this.#facts.isKept ? '; what was kept for it is sent now' : ''
+  #over(signal: Signal, lost: number): string {
+    const { name, type, isKept } = this.#facts
+    if (type === 'local_log') return `trace log: it is written again; ${count(lost, 'span is', 'spans are')} not in it`
+    const again = `backend ${name}: ${signal} arrive again`
+    if (signal !== 'traces') return again
+    if (lost > 0) return `${again}; ${count(lost, 'span was', 'spans were')} lost`
+    return isKept ? `${again}; what was kept for it is sent now` : again
   }
 
   overflowed(maxQueueSize: number): void {

@@ -28,6 +28,7 @@ interface Leaving {
 export class Departure {
   readonly #parts: DepartureParts
   #closed: Promise<void> | undefined
+  #isHurrying = false
 
   constructor(parts: DepartureParts) {
     this.#parts = parts
@@ -40,6 +41,19 @@ export class Departure {
     await this.#parts.store?.log.forceFlush()
     await Promise.allSettled([...this.#queues(queue => queue.forceFlush()), this.#parts.meters.forceFlush()])
     hold.end()
+  }
+
+  /**
+   * As `flush`, for those who do not wait: a flush waits for all backends, and one that hangs must not keep the others from
+   * what has come since.
+   */
+  hurry(): void {
+    if (this.#closed || this.#isHurrying) return
+    this.#isHurrying = true
+    void (this.#parts.store?.log.forceFlush() ?? Promise.resolve()).then(() => {
+      this.#isHurrying = false
+      this.#queues(queue => queue.hurry())
+    })
   }
 
   shutdown(): Promise<void> {

@@ -62,7 +62,8 @@ export function lossReason(failure: DeliveryFailure): string {
 
 /** One line: what went wrong, where, and what to do about it. */
 export function describeFailure(facts: BackendFacts, signal: Signal, failure: DeliveryFailure): string {
-  return `backend ${facts.name}: ${sentence(facts, signal, failure)}`
+  const who = facts.type === 'local_log' ? 'trace log' : `backend ${facts.name}`
+  return `${who}: ${sentence(facts, signal, failure)}`
 }
 
 function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure): string {

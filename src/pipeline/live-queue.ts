@@ -1,4 +1,4 @@
-import type { Parcel } from './trace-log/parcel.ts'
+import { isInLog, type Parcel } from './trace-log/parcel.ts'
 
 /** Spans in memory that wait for one backend, in order. */
 export class LiveQueue {
@@ -24,7 +24,7 @@ export class LiveQueue {
     const [first] = this.#parcels
     let [count, size] = [0, 0]
     for (const parcel of this.#parcels) {
-      if ((parcel.place === undefined) !== (first?.place === undefined)) break
+      if (first && isInLog(parcel) !== isInLog(first)) break
       if (count > 0 && size + parcel.spans.length > most) break
       count++
       size += parcel.spans.length
@@ -36,7 +36,7 @@ export class LiveQueue {
   /** Lets go of those that are in the log. Returns how many spans that were. */
   dropKept(): number {
     const before = this.#size
-    this.#parcels = this.#parcels.filter(({ place }) => place === undefined)
+    this.#parcels = this.#parcels.filter(parcel => !isInLog(parcel))
     this.#size = this.#parcels.reduce((sum, { spans }) => sum + spans.length, 0)
     return before - this.#size
   }

@@ -51,6 +51,7 @@ export function createMemoryPipeline(settings: PipelineSettings): MemoryPipeline
     meterProvider,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     flush: () => Promise.resolve(),
+    hurry: () => undefined,
     shutdown: () => Promise.resolve(),
     saveNow: () => undefined,
     endNow: () => undefined,

@@ -2,7 +2,7 @@ import { LiveQueue } from './live-queue.ts'
 import type { BatchSettings } from './settings.ts'
 import type { SpanTally } from './span-tally.ts'
 import type { Owed } from './trace-log/owed.ts'
-import type { Parcel } from './trace-log/parcel.ts'
+import { isInLog, type Parcel } from './trace-log/parcel.ts'
 import type { Segment } from './trace-log/segment.ts'
 import { estimatedBytes } from './trace-log/span-json.ts'
 import { grouped, Work } from './work.ts'
@@ -122,6 +122,11 @@ export class Outgoing {
     return this.#live.clear()
   }
 
+  /** What was being sent is not being sent any more. */
+  letGo(): void {
+    this.#working = []
+  }
+
   async close(): Promise<void> {
     const { log } = this.#parts
     await Promise.all([log?.own.close(), log?.adopted.close()])
@@ -131,12 +136,13 @@ export class Outgoing {
     const { batch, backend } = this.#parts
     const spans = parcels.flatMap(parcel => parcel.spans)
     const groups = grouped(spans, { spans: batch.maxExportBatchSize, bytes: REQUEST_BYTES }, estimatedBytes)
-    const isKept = parcels.some(({ place }) => place !== undefined)
     this.#working = parcels
-    return new Work(groups, { origin, isKept }, () => {
+    const isKept = (): boolean => parcels.every(isInLog)
+    const onDone = (): void => {
       for (const parcel of parcels) parcel.place?.segment.passed(backend, parcel.place.end, parcel.spans.length)
       this.#working = []
-    })
+    }
+    return new Work(groups, { origin, isKept, onDone })
   }
 }
 

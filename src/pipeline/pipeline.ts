@@ -42,6 +42,8 @@ export interface Pipeline {
    * every backend, traces and metrics. Never rejects, and has no bound; it keeps the process alive for `flushWaitMillis` at most.
    */
   flush(): Promise<void>
+  /** Begins to send what is queued, on every backend. For a turn that ends while a flush waits for one that hangs. */
+  hurry(): void
   /**
    * Delivers what there is, then closes. What is not delivered within `flushWaitMillis` stays in the trace log for the next
    * process, or, without one, is given up and counted. Idempotent; never rejects.
@@ -90,6 +92,7 @@ export function createPipeline(settings: PipelineSettings, report: Report): Pipe
     meterProvider: meters.meterProvider,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     flush: () => departure.flush(),
+    hurry: () => departure.hurry(),
     shutdown: () => departure.shutdown(),
     saveNow: () => store?.log.saveNow(),
     endNow() {

@@ -81,6 +81,10 @@ export class SpanQueue implements ParcelTaker, Adopter {
     return owed => this.#tally.dropped(owed - inMemory, reason, segment.isAdopted ? 'adopted' : 'own')
   }
 
+  lose(spans: number, reason: string): void {
+    this.#tally.dropped(spans, reason, 'adopted')
+  }
+
   /** Resolves when this backend has got what was adopted, or does not take it for now. */
   async drainAdopted(): Promise<void> {
     while (this.#outgoing.hasAdopted && !this.#backOff.isActive && !this.#isStopping) {
@@ -101,6 +105,12 @@ export class SpanQueue implements ParcelTaker, Adopter {
     const flushed = this.#waiters.add(until)
     void this.#pump()
     return flushed
+  }
+
+  /** As `forceFlush`, for those who do not wait. */
+  hurry(): void {
+    this.#outgoing.want()
+    void this.#pump()
   }
 
   /** Takes nothing more, and delivers what it has, and what is `adopted` by then. */
@@ -261,8 +271,9 @@ export class SpanQueue implements ParcelTaker, Adopter {
   #giveUpWork(): void {
     const work = this.#work
     this.#work = undefined
-    if (work === undefined || work.origin !== 'live') return
-    if (work.isKept) this.#tally.spooled(work.size)
-    else this.#tally.dropped(work.size, TOO_LATE)
+    this.#outgoing.letGo()
+    if (work === undefined) return
+    if (!work.isKept) this.#tally.dropped(work.size, TOO_LATE, work.origin)
+    else if (work.origin === 'live') this.#tally.spooled(work.size)
   }
 }

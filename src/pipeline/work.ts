@@ -8,25 +8,28 @@ const MOST_DEFERRED = 3
 /** Spans that are being delivered, in requests of their own where a server does not take them together. */
 export class Work {
   readonly origin: WorkOrigin
-  /** They are in the log, too, and stay there until they are delivered. */
-  readonly isKept: boolean
   /** How often the first group has been sent in vain. */
   tries = 0
   /** The server has been seen to read what we send: a span that it refuses is at fault itself. */
   isServerProven = false
   #deferred = 0
   readonly #groups: (readonly ReadableSpan[])[]
+  readonly #isKept: () => boolean
   readonly #onDone: () => void
 
   constructor(
     groups: readonly (readonly ReadableSpan[])[],
-    { origin, isKept }: { readonly origin: WorkOrigin; readonly isKept: boolean },
-    onDone: () => void,
+    { origin, isKept, onDone }: { origin: WorkOrigin; isKept: () => boolean; onDone: () => void },
   ) {
     this.#groups = [...groups]
     this.origin = origin
-    this.isKept = isKept
+    this.#isKept = isKept
     this.#onDone = onDone
+  }
+
+  /** They are in the log, too, and stay there until they are delivered; if the log is not pruned. */
+  get isKept(): boolean {
+    return this.#isKept()
   }
 
   /** Spans that are not dealt with. */

@@ -146,6 +146,7 @@ export function assemble(
     report,
     host,
     flush: pipeline && (() => pipeline.flush()),
+    hurry: pipeline && (() => pipeline.hurry()),
     seedIds: pipeline?.seedIds,
     sweepByClock: !isReplay,
     gauges: { exportSpans: exportGauge(pipeline), spoolBytes: spoolGauge(pipeline) },

@@ -95,7 +95,7 @@ describe('the local trace log', () => {
       await pipeline.flush()
     }
     expect(report.said).toEqual([
-      expect.stringMatching(/^backend local_log: cannot write .*: a part of the path is not a directory \(ENOTDIR\)/),
+      expect.stringMatching(/^trace log: cannot write .*: a part of the path is not a directory \(ENOTDIR\)/),
     ])
     expect(sink.spanNames).toEqual(['one', 'two'])
     expect(pipeline.stats().backends).toMatchObject([
@@ -115,7 +115,7 @@ describe('the local trace log', () => {
     recordSpans(pipeline, 'kept')
     await pipeline.flush()
     expect(spanNames(await lines(String(pipeline.stats().traceFiles[0])))).toEqual(['kept'])
-    expect(report.said.at(-1)).toBe('backend local_log: traces arrive again; 1 span was lost')
+    expect(report.said.at(-1)).toBe('trace log: it is written again; 1 span is not in it')
   })
 
   test('a file that somebody removed is made again', async () => {

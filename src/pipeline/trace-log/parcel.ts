@@ -18,6 +18,11 @@ export interface PlacedParcel extends Parcel {
   readonly place: Place
 }
 
+/** Whether its spans can be read from the log again. */
+export function isInLog({ place }: Parcel): boolean {
+  return place !== undefined && !place.segment.isGone
+}
+
 /** Takes the spans that have ended. Never throws, and never waits. */
 export interface ParcelTaker {
   take(parcel: Parcel): void

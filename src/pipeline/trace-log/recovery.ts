@@ -16,6 +16,8 @@ export interface Adopter {
    * them is still sent, the rest is lost.
    */
   gone(segment: Segment, reason: string): (owed: number) => void
+  /** Spans that another process had left, and that are lost. */
+  lose(spans: number, reason: string): void
 }
 
 export interface RecoveryParts {

@@ -108,7 +108,9 @@ export class Store {
       },
       gone: (backend: string, owed: number) => {
         this.#sayPruned(backend, owed)
-        losses.note(backend, owed, PRUNED)
+        const adopter = adopters.get(backend)
+        if (adopter) adopter.lose(owed, PRUNED)
+        else losses.note(backend, owed, PRUNED)
       },
     }
     this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#spool, listener)).catch(() => undefined)

@@ -41,7 +41,10 @@ export class LineParser {
   /** One line, without its end. Never throws: one bad span makes the line damaged. */
   read(text: string): StoredLine {
     try {
-      return this.#read(withoutHole(text))
+      const line = withoutHole(text)
+      // A line that has been written over, by the file system or by somebody.
+      if (line === '' && text !== '') return { kind: 'damaged', problem: 'it is empty' }
+      return this.#read(line)
     } catch (error) {
       return { kind: 'damaged', problem: error instanceof DamagedLine ? error.message : 'it cannot be read' }
     }
