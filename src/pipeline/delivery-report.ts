@@ -85,9 +85,9 @@ export class DeliveryReport {
 
   #sayOnce(cause: string, line: string): boolean {
     if (this.#said.has(cause)) return false
-    if (Date.now() - (this.#saidAt.get(cause) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MILLIS) return false
+    if (performance.now() - (this.#saidAt.get(cause) ?? Number.NEGATIVE_INFINITY) < REPEAT_AFTER_MILLIS) return false
     this.#said.add(cause)
-    this.#saidAt.set(cause, Date.now())
+    this.#saidAt.set(cause, performance.now())
     this.#report.warn(line)
     return true
   }

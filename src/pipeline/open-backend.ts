@@ -62,9 +62,13 @@ export function openBackend(
 function owedLogs(name: string, report: Report, queue: () => SpanQueue | undefined): OwedLogs {
   const trouble: ReadTrouble = {
     damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are passed over`),
-    gone: segment => {
-      report.warn(`trace log: ${segment.path} has been removed; what it held for backend ${name} is lost`)
-      queue()?.gone(segment, 'the trace log was removed')(segment.spansOwedTo(name))
+    unreadable: ({ path }, error) => {
+      const { code } = error as NodeJS.ErrnoException
+      report.warn(`trace log: ${path}, which holds spans for backend ${name}, cannot be read (${code ?? 'unknown'})`)
+    },
+    missing: ({ path, isAdopted }, spans) => {
+      report.warn(`trace log: spans are not in ${path} any more; what it held for backend ${name} is lost`)
+      queue()?.missing(spans, isAdopted)
     },
   }
   return { own: new Owed(name, trouble), adopted: new Owed(name, trouble) }

@@ -10,10 +10,12 @@ import { type SpanCounts, SpanTally } from './span-tally.ts'
 import type { Parcel, ParcelTaker } from './trace-log/parcel.ts'
 import type { Adopter } from './trace-log/recovery.ts'
 import type { Segment } from './trace-log/segment.ts'
-import { judge } from './verdict.ts'
+import { judge, reasonOf } from './verdict.ts'
 import type { Work } from './work.ts'
 
 const TOO_LARGE = 413
+/** So often, with long pauses, a span is offered again that a server refuses which has taken others before. */
+const PATIENT_TRIES = 3
 const REJECTED = lossReason({ kind: 'rejected' })
 const TOO_LATE = 'the process ended'
 
@@ -45,6 +47,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
   #isClosed = false
   #isStopping = false
   #isAbandoned = false
+  #hasTaken = false
 
   constructor(parts: SpanQueueParts) {
     this.#parts = parts
@@ -79,6 +82,11 @@ export class SpanQueue implements ParcelTaker, Adopter {
   gone(segment: Segment, reason: string): (owed: number) => void {
     const inMemory = this.#outgoing.inMemoryOf(segment)
     return owed => this.#tally.dropped(owed - inMemory, reason, segment.isAdopted ? 'adopted' : 'own')
+  }
+
+  /** Spans that are not in the log any more, although nobody of us has removed them. */
+  missing(spans: number, isAdopted: boolean): void {
+    this.#tally.dropped(spans, 'they are not in the trace log any more', isAdopted ? 'adopted' : 'own')
   }
 
   lose(spans: number, reason: string): void {
@@ -227,6 +235,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
 
   #taken(work: Work, { lost, failure }: SpanDelivery): void {
     const { report } = this.#parts
+    this.#hasTaken = true
     work.isServerProven = true
     this.#backOff.succeeded()
     this.#tally.delivered(work.next.length - lost, work.origin)
@@ -247,7 +256,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
     if (isRefused && work.defer()) return
     work.tries++
     this.#parts.report.failed('traces', failure, 0)
-    this.#backOff.failed(isRefused ? 'misconfigured' : verdict.reason, retryAfterMillis)
+    this.#backOff.failed(reasonOf(verdict, failure), retryAfterMillis)
     this.#outgoing.fallBehind()
   }
 
@@ -256,7 +265,8 @@ export class SpanQueue implements ParcelTaker, Adopter {
     if (failure.kind !== 'status' || failure.status === TOO_LARGE || work.isServerProven) return true
     const { failure: refusal } = await this.#sink.export([])
     work.isServerProven = refusal === undefined
-    return work.isServerProven
+    // Some refuse empty requests, too. Theirs is the word on a span in the end, or it would hold up all others.
+    return work.isServerProven || (this.#hasTaken && failure.status < 500 && work.tries >= PATIENT_TRIES)
   }
 
   #giveUp(work: Work, failure: DeliveryFailure): void {

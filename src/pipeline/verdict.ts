@@ -37,6 +37,12 @@ export function judge(failure: DeliveryFailure, tries: number): Verdict {
   }
 }
 
+/** How long to leave a backend alone after it. */
+export function reasonOf(verdict: Verdict, failure: DeliveryFailure): BackOffReason {
+  if (verdict.kind === 'later') return verdict.reason
+  return failure.kind === 'status' && failure.status >= 500 ? 'unwell' : 'misconfigured'
+}
+
 function judgeStatus(status: number, tries: number): Verdict {
   if (PASSING.has(status)) return { kind: 'later', reason: 'unwell' }
   if (MISCONFIGURED.has(status) || status < 400) return { kind: 'later', reason: 'misconfigured' }

@@ -17,7 +17,13 @@ function onBeforeExit(): void {
 
 /** `process.exit()` right after the answer, or an error that nobody caught: nothing is waited for any more. */
 function onExit(): void {
-  for (const save of [...saving]) save()
+  for (const save of [...saving]) {
+    try {
+      save()
+    } catch {
+      // An exception here would change the exit code of the host, and keep the others from saving.
+    }
+  }
 }
 
 /** Has a plugin save what it holds when its process ends without asking anybody. Returns what takes it back. */

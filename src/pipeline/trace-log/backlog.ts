@@ -2,6 +2,10 @@ import { stat } from 'node:fs/promises'
 import { segmentPath } from './ledger-file.ts'
 import { type LedgerEntry, listLedgers, readLedger, segmentStartAt } from './ledger-list.ts'
 import { isAlive } from './owner.ts'
+import { SegmentReader } from './segment-reader.ts'
+
+/** So many bytes are certainly not notes alone. */
+const NOTES_BYTES = 262_144
 
 /** What the trace log still holds for one backend. */
 export interface BacklogEntry {
@@ -35,9 +39,26 @@ async function owedOf(stateDirectory: string, entry: LedgerEntry): Promise<Backl
   const size = stats?.size ?? 0
   const oldestAt = segmentStartAt(entry)
   const isLive = entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())
-  return Object.entries(state?.delivered ?? {})
-    .filter(([, offset]) => offset < size)
-    .map(([backend, offset]) => ({ backend, segments: 1, bytes: size - offset, oldestAt, isLive }))
+  const rows: BacklogEntry[] = []
+  for (const [backend, offset] of Object.entries(state?.delivered ?? {})) {
+    if (offset >= size || !(await hasSpans(segmentPath(stateDirectory, entry.segment), offset, size))) continue
+    rows.push({ backend, segments: 1, bytes: size - offset, oldestAt, isLive })
+  }
+  return rows
+}
+
+/** Behind the last spans there may be notes of what is open, which nobody is owed. */
+async function hasSpans(path: string, from: number, until: number): Promise<boolean> {
+  if (until - from > NOTES_BYTES) return true
+  const reader = new SegmentReader(path)
+  try {
+    const { spans, damaged } = await reader.spans(from, until, 1)
+    return spans.length > 0 || damaged > 0
+  } catch {
+    return true
+  } finally {
+    await reader.close()
+  }
 }
 
 function sum(before: BacklogEntry | undefined, part: BacklogEntry): BacklogEntry {

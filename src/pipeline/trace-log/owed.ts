@@ -2,12 +2,17 @@ import type { PlacedParcel } from './parcel.ts'
 import type { Segment } from './segment.ts'
 import { SegmentReader } from './segment-reader.ts'
 
+/** So often a segment that cannot be read for the moment is tried again. */
+const MOST_FAILURES = 3
+
 /** Told about what cannot be read. */
 export interface ReadTrouble {
   /** Lines of it, which are passed over. Said once for each segment. */
   damaged(segment: Segment): void
-  /** All of it: the file is not there any more. */
-  gone(segment: Segment): void
+  /** It is there, but cannot be read; what others have left is left to another process, again. */
+  unreadable(segment: Segment, error: unknown): void
+  /** Spans that it should hold are not there any more. */
+  missing(segment: Segment, spans: number): void
 }
 
 /** Segments, in order, and how far one backend has got in them. */
@@ -15,6 +20,7 @@ export class Owed {
   readonly #backend: string
   readonly #trouble: ReadTrouble
   readonly #segments: Segment[] = []
+  readonly #failures = new Map<Segment, number>()
   #reader: { readonly segment: Segment; readonly reader: SegmentReader } | undefined
 
   constructor(backend: string, trouble: ReadTrouble) {
@@ -41,6 +47,7 @@ export class Owed {
       const parcel = await this.#read(segment, maxSpans)
       if (parcel) return parcel
     }
+    this.#countMissing()
     await this.close()
     return undefined
   }
@@ -66,12 +73,37 @@ export class Owed {
       segment.passed(this.#backend, end > from ? end : segment.bytes, 0)
     } catch (error) {
       await this.close()
-      if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
-      this.#trouble.gone(segment)
-      segment.ledger.forgive(this.#backend)
-      segment.settle()
+      this.#failed(segment, error as NodeJS.ErrnoException)
     }
     return undefined
+  }
+
+  #failed(segment: Segment, error: NodeJS.ErrnoException): void {
+    if (error.code === 'ENOENT') {
+      this.#missing(segment)
+      segment.ledger.forgive(this.#backend)
+      segment.settle()
+      return
+    }
+    const failures = (this.#failures.get(segment) ?? 0) + 1
+    this.#failures.set(segment, failures)
+    // What others have left can wait for another process; what is our own is tried again, with a pause.
+    if (!segment.isAdopted && failures < MOST_FAILURES) throw error
+    this.#trouble.unreadable(segment, error)
+    if (segment.isAdopted) this.#segments.splice(this.#segments.indexOf(segment), 1)
+    else this.#missing(segment)
+  }
+
+  /** Of our own segments we know how many spans there should have been. */
+  #countMissing(): void {
+    for (const segment of this.#segments) if (!segment.isAdopted && !segment.isGone) this.#missing(segment)
+  }
+
+  #missing(segment: Segment): void {
+    const spans = segment.isAdopted ? 0 : segment.spansOwedTo(this.#backend)
+    if (spans === 0 && !segment.isAdopted) return
+    segment.passed(this.#backend, segment.bytes, spans)
+    this.#trouble.missing(segment, spans)
   }
 
   #first(): Segment | undefined {

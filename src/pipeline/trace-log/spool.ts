@@ -49,6 +49,7 @@ export class Spool {
   #retiring: { readonly segment: Segment; readonly file: SegmentFile }[] = []
   #current: Current | undefined
   #paths: string[] = []
+  #isReleased = false
   #heartbeat: NodeJS.Timeout | undefined
 
   constructor(options: SpoolOptions) {
@@ -66,6 +67,7 @@ export class Spool {
 
   /** The segment to write to; `onNew` is called when it is a new one. */
   current(onNew: () => void): Opened {
+    if (this.#current && !this.#current.segment.ledger.touch()) this.#taken(this.#current.segment)
     const before = this.#current
     if (before !== undefined && !isFull(before) && before.file.isUsable()) return { ok: true, ...before }
     try {
@@ -91,7 +93,9 @@ export class Spool {
   }
 
   adopt(ledger: Ledger, bytes: number): Segment {
-    return this.#hold(ledger, bytes, true)
+    const segment = this.#hold(ledger, bytes, true)
+    if (this.#isReleased) this.release()
+    return segment
   }
 
   /** Nothing can be read from it any more. */
@@ -111,7 +115,6 @@ export class Spool {
 
   /** Nothing is written any more. What nobody has ended (`isEmpty` is false) is left for who comes next. */
   end(isEmpty: boolean): void {
-    clearInterval(this.#heartbeat)
     const current = this.#current
     this.#current = undefined
     for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file)
@@ -122,6 +125,8 @@ export class Spool {
 
   /** What is still owed is left for who comes next. */
   release(): void {
+    this.#isReleased = true
+    clearInterval(this.#heartbeat)
     for (const segment of this.#held) segment.ledger.release()
     this.#held.clear()
   }
@@ -161,16 +166,16 @@ export class Spool {
   }
 
   #touchAll(): void {
-    for (const segment of this.#held) {
-      if (segment.ledger.touch()) continue
-      // Somebody took us for dead, as can happen after a long sleep: the segment is theirs now.
-      segment.isGone = true
-      this.#held.delete(segment)
-      if (this.#current?.segment === segment) {
-        this.#current.file.close()
-        this.#current = undefined
-      }
-    }
+    for (const segment of this.#held) if (!segment.ledger.touch()) this.#taken(segment)
+  }
+
+  /** Somebody took us for dead, as can happen after a long sleep: the segment is theirs now. */
+  #taken(segment: Segment): void {
+    segment.isGone = true
+    this.#held.delete(segment)
+    if (this.#current?.segment !== segment) return
+    this.#current.file.close()
+    this.#current = undefined
   }
 }
 

@@ -67,6 +67,7 @@ type Step =
   | { readonly do: 'mood'; readonly server: 0 | 1; readonly mood: Mood; readonly turns: number }
   | { readonly do: 'disk'; readonly isFull: boolean }
   | { readonly do: 'unreadable'; readonly times: number }
+  | { readonly do: 'race'; readonly counts: readonly number[] }
 
 const only = <Name extends string>(...names: Name[]) => fc.constantFrom(...names).map(name => ({ do: name }))
 const record = fc.record({
@@ -88,6 +89,17 @@ const calm: readonly fc.Arbitrary<Step>[] = [
   }),
   only('hold', 'letGo'),
   only('restart'),
+  fc.record({
+    do: fc.constant('race' as const),
+    counts: fc.array(fc.integer({ min: 1, max: 4 }), { minLength: 1, maxLength: 3 }),
+  }),
+  // Fills segments.
+  fc.record({
+    do: fc.constant('record' as const),
+    count: fc.constant(12),
+    size: fc.constant(40_000),
+    isOdd: fc.constant(false),
+  }),
 ]
 const disk: fc.Arbitrary<Step> = fc.record({ do: fc.constant('disk' as const), isFull: fc.boolean() })
 const unreadable: fc.Arbitrary<Step> = fc.record({
@@ -159,6 +171,8 @@ class World {
         return
       case 'letGo':
         return this.#letGo()
+      case 'race':
+        return this.#race(step.counts)
       case 'restart':
         return this.#restart()
       case 'exit':
@@ -203,6 +217,18 @@ class World {
   #ended(...names: string[]): void {
     this.ended.push(...names)
     this.endedIn.at(-1)?.push(...names)
+  }
+
+  /** Writes at once while a write is under way in another thread, which comes back later. */
+  async #race(counts: readonly number[]): Promise<void> {
+    faults.held ??= []
+    this.#record({ do: 'record', count: 1, size: 0, isOdd: false })
+    await new Promise(resolve => setTimeout(resolve, 8))
+    for (const count of counts) {
+      this.scene.store.log.saveNow()
+      this.#record({ do: 'record', count, size: 0, isOdd: false })
+    }
+    this.#letGo()
   }
 
   #endOne(): void {
@@ -322,7 +348,7 @@ function namesIn(directory: string): string[] {
   }
 }
 
-async function lived(plan: readonly Step[], maxBytes = 1 << 26): Promise<World> {
+async function lived(plan: readonly Step[], maxBytes = 1 << 24): Promise<World> {
   Object.assign(faults, noFaults())
   const world = new World(maxBytes)
   for (const step of plan) await world.run(step)
@@ -354,7 +380,7 @@ function expectAll(world: World, server: 0 | 1, names: Iterable<string>): void {
   expect([...names].filter(name => !arrived.has(name) && !name.includes('!'))).toEqual([])
 }
 
-const RUNS = { numRuns: Number(process.env['RUNS'] ?? 60) }
+const RUNS = { numRuns: Number(process.env['RUNS'] ?? 100) }
 
 test('every span arrives once, in order, or is counted', async () => {
   await fc.assert(

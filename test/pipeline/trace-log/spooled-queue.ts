@@ -94,7 +94,8 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
   for (const [name, sink] of Object.entries(servers)) {
     const trouble = {
       damaged: () => lines.warn('damaged'),
-      gone: (segment: Segment) => byName.get(name)?.gone(segment, 'removed')(segment.spansOwedTo(name)),
+      unreadable: () => lines.warn('unreadable'),
+      missing: (segment: Segment, spans: number) => byName.get(name)?.missing(spans, segment.isAdopted),
     }
     const log = { own: new Owed(name, trouble), adopted: new Owed(name, trouble) }
     const report = new DeliveryReport({ ...FACTS, name, isKept: true }, lines)

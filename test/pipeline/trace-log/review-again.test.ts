@@ -1,0 +1,305 @@
+import { mkdirSync, readdirSync, renameSync, rmSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { BackOff } from '../../../src/pipeline/back-off.ts'
+import { DeliveryReport } from '../../../src/pipeline/delivery-report.ts'
+import { readBacklog } from '../../../src/pipeline/trace-log/backlog.ts'
+import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
+import { headerJson } from '../../../src/pipeline/trace-log/stored-line.ts'
+import { saveAtExit } from '../../../src/wiring/exit.ts'
+import { Lines, MARKS } from '../pipeline-fixture.ts'
+import { lineOf, spanWith } from './any-span.ts'
+import { type Faults, failure, mend, noFaults } from './broken-disk.ts'
+import { leave } from './ledger-fixture.ts'
+import { FakeServer, names, openScene, scratch, status, TAKEN, until } from './spooled-queue.ts'
+
+const faults = vi.hoisted(() => ({}) as Faults)
+vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
+vi.mock('node:fs/promises', async load => (await import('./broken-disk.ts')).brokenAsync(faults, await load()))
+
+const down = status(503)
+
+beforeEach(() => {
+  Object.assign(faults, noFaults())
+})
+afterEach(() => mend(faults))
+
+function sceneOf(server: FakeServer, options?: Parameters<typeof openScene>[1]) {
+  const scene = openScene({ jaeger: server }, options)
+  const queue = scene.queues[0] as (typeof scene.queues)[number]
+  return { ...scene, queue }
+}
+
+/** Resolves once it holds, or after so long that it never will. */
+async function soon(holds: () => boolean): Promise<void> {
+  const endAt = performance.now() + 800
+  while (!holds() && performance.now() < endAt) await new Promise(resolve => setTimeout(resolve, 1))
+}
+
+/** Two spans are in the log only. */
+async function behind(server = new FakeServer(down)) {
+  const scene = sceneOf(server, { pauseScale: 0.000_5 })
+  scene.record('one')
+  await scene.flush()
+  scene.record('two', 'three')
+  await scene.flush()
+  const [name = ''] = readdirSync(join(scene.directory, 'traces'))
+  const path = join(scene.directory, 'traces', name)
+  const wellAgain = async (): Promise<void> => {
+    server.answer = TAKEN
+    await until(() => server.taken.includes('one'))
+    await scene.flush()
+  }
+  return { ...scene, server, path, wellAgain }
+}
+
+describe('what was kept and is not there any more is lost, and counts once', () => {
+  test('when its file is removed: read first, missed by the writer then', async () => {
+    const scene = await behind()
+    rmSync(join(scene.directory, 'traces'), { recursive: true })
+    await scene.wellAgain()
+    scene.record('four')
+    await scene.flush()
+    await scene.close()
+    expect(scene.server.taken).toEqual(['one', 'four'])
+    expect(scene.queue.counts()).toMatchObject({ delivered: 2, dropped: 2, queued: 0, spooled: 0 })
+  })
+
+  test('when its file is cut', async () => {
+    const scene = await behind()
+    truncateSync(scene.path)
+    await scene.wellAgain()
+    await scene.close()
+    expect(scene.queue.counts()).toMatchObject({ delivered: 1, dropped: 2, queued: 0, spooled: 0 })
+  })
+
+  test('when its line is damaged', async () => {
+    const scene = await behind()
+    const size = statSync(scene.path).size
+    truncateSync(scene.path, size - 20)
+    truncateSync(scene.path, size)
+    await scene.wellAgain()
+    await scene.close()
+    expect(scene.queue.counts()).toMatchObject({ delivered: 1, dropped: 2, queued: 0, spooled: 0 })
+  })
+
+  test('when its file is removed while it waits in memory, and the server goes down then', async () => {
+    const server = new FakeServer()
+    const scene = sceneOf(server)
+    let answered = (): void => undefined
+    const answering = new Promise<void>(resolve => {
+      answered = resolve
+    })
+    vi.spyOn(server, 'export').mockImplementationOnce(async spans => {
+      await answering
+      return down(spans.map(span => span.name))
+    })
+    scene.record('one')
+    void scene.flush()
+    await soon(() => scene.queue.waitedMillis() > 0)
+    scene.record('two')
+    await scene.store.log.forceFlush()
+    rmSync(join(scene.directory, 'traces'), { recursive: true })
+    scene.record('three')
+    await scene.store.log.forceFlush()
+    answered()
+    await soon(() => server.taken.includes('three'))
+    await scene.close()
+    const { delivered, dropped, queued, spooled } = scene.queue.counts()
+    expect({ all: delivered + dropped, queued, spooled }).toEqual({ all: 3, queued: 0, spooled: 0 })
+  })
+})
+
+describe('a lack of descriptors that lasts', () => {
+  test('costs nothing of what this process has kept', async () => {
+    const scene = await behind()
+    let left = 8
+    faults.onOpen = () => {
+      if (left-- > 0) throw failure('EMFILE')
+    }
+    await scene.wellAgain()
+    await soon(() => scene.server.taken.length === 3)
+    await scene.close()
+    const next = sceneOf(scene.server, { directory: scene.directory })
+    await next.store.recover(() => undefined)
+    await next.queue.drainAdopted()
+    await next.close()
+    expect(scene.queue.counts().dropped).toBe(0)
+    expect(scene.server.taken).toEqual(['one', 'two', 'three'])
+  })
+
+  test('delays what was adopted, but not until the end of this process', async () => {
+    const first = await behind()
+    await first.close()
+    let left = 2
+    faults.onOpen = () => {
+      if (left-- > 0) throw failure('EMFILE')
+    }
+    const server = new FakeServer()
+    const scene = sceneOf(server, { directory: first.directory, pauseScale: 0.000_5 })
+    await scene.store.recover(() => undefined)
+    await soon(() => left < 0)
+    await soon(() => server.taken.length === 3)
+    // As it looks again every few minutes.
+    await scene.store.recover(() => undefined)
+    await soon(() => server.taken.length === 3)
+    expect(server.taken).toEqual(['one', 'two', 'three'])
+    await scene.close()
+  })
+})
+
+describe('a segment that can never be read (a bad disk)', () => {
+  test('of another process does not hold up the others, and is told of', async () => {
+    const directory = scratch()
+    mkdirSync(join(directory, 'traces'))
+    for (const segment of ['1000-7', '2000-7']) {
+      writeFileSync(join(directory, 'traces', `${segment}.jsonl`), `${lineOf([spanWith({ name: segment })])}\n`)
+      leave(directory, { segment, text: '{"open":false,"delivered":{"jaeger":0}}' })
+    }
+    faults.onOpen = path => {
+      if (path.includes('1000-7')) throw failure('EIO')
+    }
+    const server = new FakeServer()
+    const scene = sceneOf(server, { directory, pauseScale: 0.000_5 })
+    await scene.store.recover(() => undefined)
+    await soon(() => server.taken.length === 1)
+    await scene.close()
+    expect(server.taken).toEqual(['2000-7'])
+    expect(scene.lines.said.length).toBeGreaterThan(0)
+  })
+
+  test('of this process does not hold up what comes later', async () => {
+    const scene = await behind()
+    faults.onOpen = path => {
+      if (path === scene.path) throw failure('EIO')
+    }
+    await scene.wellAgain()
+    // Whatever becomes of those two, a backend that is well gets what is recorded from now on.
+    scene.record('later')
+    await soon(() => scene.server.taken.includes('later'))
+    await scene.close()
+    expect(scene.server.taken).toContain('later')
+  })
+})
+
+test('a span that is refused by a server that refuses empty requests, too, does not hold up the others for ever', async () => {
+  const server = new FakeServer()
+  const scene = sceneOf(server, { pauseScale: 0.000_01 })
+  scene.record('first')
+  await scene.flush()
+  server.answer = spans => (spans.length === 0 || spans.includes('poison') ? status(400)(spans) : { lost: 0 })
+  scene.record('poison')
+  await scene.flush()
+  scene.record('later')
+  await soon(() => server.taken.includes('later'))
+  await scene.close()
+  expect(server.taken).toEqual(['first', 'later'])
+})
+
+test('a segment that somebody has taken over is not written to any more', async () => {
+  const server = new FakeServer(down)
+  const scene = sceneOf(server)
+  scene.record('one')
+  await scene.flush()
+  const [ledger = ''] = scene.spool()
+  const spool = join(scene.directory, 'spool')
+  // After a long sleep, say. The other one delivers what it has found, and is done with it.
+  const theirs = join(spool, ledger.replace(/\.[^.]+\.json$/, '.aaaaaaaa_bbbbbbbb_cccccccc-17-4242.json'))
+  renameSync(join(spool, ledger), theirs)
+  scene.record('two', 'three')
+  await scene.flush()
+  await scene.close()
+  unlinkSync(theirs)
+  server.answer = TAKEN
+  const next = sceneOf(server, { directory: scene.directory })
+  await next.store.recover(() => undefined)
+  await next.queue.drainAdopted()
+  await next.close()
+  expect(server.taken).toEqual(expect.arrayContaining(['two', 'three']))
+})
+
+test('what is taken over in the moment of the end is let go again', async () => {
+  const directory = scratch()
+  mkdirSync(join(directory, 'traces'))
+  const segment = '1000-7'
+  const note = openNoteJson([spanWith({ name: 'open', endTime: [0, 0] })])
+  writeFileSync(join(directory, 'traces', `${segment}.jsonl`), `${headerJson(MARKS)}\n${note}\n`)
+  leave(directory, { segment, text: '{"open":true,"delivered":{"jaeger":0}}' })
+  const scene = sceneOf(new FakeServer(), { directory })
+  let isReleased = false
+  faults.onOpen = () => {
+    if (!isReleased) scene.store.release()
+    isReleased = true
+  }
+  await scene.store.recover(() => undefined)
+  expect(isReleased).toBe(true)
+  expect(scene.spool()).toEqual([`${segment}.free.json`])
+  await scene.close()
+})
+
+test('a clock that goes back does not silence what is wrong', () => {
+  const facts = {
+    name: 'jaeger',
+    type: 'otlp',
+    urls: {},
+    protocol: 'http/json',
+    credentials: '',
+    defaultEndpoint: undefined,
+  }
+  const lines = new Lines()
+  const report = new DeliveryReport(facts as ConstructorParameters<typeof DeliveryReport>[0], lines)
+  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.UTC(2030, 0, 1) })
+  try {
+    report.failed('traces', { kind: 'status', status: 503 }, 1)
+    report.delivered('traces')
+    vi.setSystemTime(Date.UTC(2026, 0, 1))
+    vi.advanceTimersByTime(120_000)
+    report.failed('traces', { kind: 'status', status: 503 }, 1)
+  } finally {
+    vi.useRealTimers()
+  }
+  expect(lines.said.filter(line => line.includes('503'))).toHaveLength(2)
+})
+
+test('an open span that is noted is no backlog', async () => {
+  const scene = sceneOf(new FakeServer())
+  scene.record('one')
+  await scene.flush()
+  const open = scene.start('open')
+  await scene.store.log.forceFlush()
+  expect(await readBacklog(scene.directory)).toEqual([])
+  open.end()
+  await scene.close()
+})
+
+test('an outage is looked at again within a minute, whatever it was answered with', async () => {
+  const failed = vi.spyOn(BackOff.prototype, 'failed')
+  const server = new FakeServer(status(500))
+  const scene = sceneOf(server, { pauseScale: 0.000_01 })
+  scene.record(...names(2))
+  await soon(() => server.requests.length > 60)
+  const reasons = new Set(failed.mock.calls.map(([reason]) => reason))
+  await scene.close()
+  failed.mockRestore()
+  expect([...reasons]).toEqual(['unwell'])
+})
+
+test('one plugin that fails to save at the exit keeps no other from it, and does not fail the process', () => {
+  const before = process.listeners('exit')
+  let isSaved = false
+  const forget = [
+    saveAtExit(() => {
+      throw new Error('odd')
+    }),
+    saveAtExit(() => {
+      isSaved = true
+    }),
+  ]
+  const [added] = process.listeners('exit').filter(listener => !before.includes(listener))
+  try {
+    expect(() => added?.(0)).not.toThrow()
+    expect(isSaved).toBe(true)
+  } finally {
+    for (const take of forget) take()
+  }
+})

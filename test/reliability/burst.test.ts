@@ -1,0 +1,49 @@
+import { describe, expect, test, vi } from 'vitest'
+import { inScene } from './scene.ts'
+
+vi.setConfig({ testTimeout: 40_000 })
+
+const TOOLS = 9998
+/** With the root and the loop: ten thousand, five times what the queue of a backend holds. */
+const SPANS = TOOLS + 2
+
+describe.each(['http/json', 'http/protobuf'] as const)('10 000 spans in one tick over %s', protocol => {
+  test(
+    'none is lost',
+    inScene(async scene => {
+      const sink = await scene.sink()
+      scene.configure([{ name: 'only', endpoint: sink.url, protocol }], { force_flush_wait_ms: 10_000 })
+      const end = await scene.start({ work: 'burst', tools: TOOLS, end: 'natural' }).ended
+      expect(end).toMatchObject({ code: 0, stderr: [] })
+      expect(scene.check(sink)).toMatchObject({ problems: [], told: SPANS, excusedRepeats: 0 })
+      expect(scene.files('spool')).toEqual([])
+    }),
+  )
+
+  test(
+    'none is lost while nothing listens; the next process delivers them',
+    inScene(async scene => {
+      const sink = await scene.sink({ kind: 'down' })
+      scene.configure([{ name: 'only', endpoint: sink.url, protocol }])
+      const end = await scene.start({ work: 'burst', tools: TOOLS, end: 'natural' }).ended
+      expect(end.code).toBe(0)
+      expect(end.stderr, 'one line says what is wrong').toHaveLength(1)
+      await sink.comeBack()
+      await scene.successor([sink], { millis: 20_000 })
+      expect(scene.check(sink)).toMatchObject({ problems: [], told: expect.any(Number), excusedRepeats: 0 })
+      expect(scene.files('spool')).toEqual([])
+    }),
+  )
+})
+
+test(
+  'none is lost when the process exits in the same tick',
+  inScene(async scene => {
+    const sink = await scene.sink()
+    scene.configure([{ name: 'only', endpoint: sink.url, protocol: 'http/protobuf' }])
+    const end = await scene.start({ work: 'burst', tools: TOOLS, end: 'exit' }).ended
+    expect(end).toMatchObject({ code: 0, stderr: [] })
+    await scene.successor([sink], { millis: 20_000 })
+    expect(scene.check(sink).problems).toEqual([])
+  }),
+)

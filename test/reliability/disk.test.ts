@@ -1,0 +1,164 @@
+import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, test, vi } from 'vitest'
+import type { ChaosSink } from '../support/chaos-sink.mjs'
+import { DAMAGES } from './damage.ts'
+import type { Host, HostEnd, HostOptions } from './host.ts'
+import { inScene, type Scene } from './scene.ts'
+import { FULL_DISKS, READ_ONLY_DISKS } from './small-disk.ts'
+import { droppedBy } from './work-through.ts'
+
+vi.setConfig({ maxConcurrency: 3, testTimeout: 40_000 })
+
+/** More than the small disks hold: about 1 MB of log. */
+const MUCH: HostOptions = { forMillis: 2000, hooksPerSecond: 400, sessions: 8, contentChars: 1000 }
+
+async function sinkOf(scene: Scene): Promise<ChaosSink> {
+  const sink = await scene.sink()
+  scene.configure([{ name: 'only', endpoint: sink.url, protocol: 'http/json' }], { force_flush_wait_ms: 5000 })
+  return sink
+}
+
+/** And, when it is over, perhaps another one that says so. */
+function expectOneLine({ stderr }: HostEnd, what: RegExp): void {
+  expect(stderr.filter(line => !/written again/.test(line))).toEqual([expect.stringMatching(what)])
+}
+
+/** What did not arrive is what the process says that it has lost. */
+function expectCounted(scene: Scene, sink: ChaosSink, host: Host): void {
+  const told = scene.check(sink).told
+  const dropped = droppedBy(host)
+  expect({ arrived: sink.deliveries.size, dropped }).toEqual({ arrived: told - (dropped ?? Number.NaN), dropped })
+  expect(scene.check(sink).problems.filter(problem => /^(twice|wrong|never)/.test(problem))).toEqual([])
+}
+
+describe.concurrent.each(FULL_DISKS.map(disk => [disk.how, disk] as const))(
+  'a disk that is full (%s)',
+  (_how, disk) => {
+    test('delivery goes on from memory, and one line says why', () =>
+      inScene(async scene => {
+        const sink = await sinkOf(scene)
+        mkdirSync(scene.stateHome)
+        const end = await scene.start(MUCH, disk.under(scene.stateHome)).ended
+        expect(end.code).toBe(0)
+        expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+        expectOneLine(end, /^hookspan: .*(ENOSPC|EFBIG)/)
+      })())
+
+    test('what can neither be delivered nor kept is counted', () =>
+      inScene(async scene => {
+        const sink = await sinkOf(scene)
+        mkdirSync(scene.stateHome)
+        sink.behaviour = { kind: 'down' }
+        const host = scene.start({ ...MUCH, end: 'stdin' }, disk.under(scene.stateHome))
+        await host.ready()
+        await pause(1500)
+        await sink.comeBack()
+        await scene.settled([sink], { millis: 6000 })
+        expect((await host.finish()).code).toBe(0)
+        expectCounted(scene, sink, host)
+      })())
+  },
+)
+
+describe.concurrent('a directory that cannot be written', () => {
+  test('because a part of its path is a file', () =>
+    inScene(async scene => {
+      const sink = await sinkOf(scene)
+      scene.stateHome = join(scene.put('file', ''), 'state')
+      const end = await scene.start({ ...MUCH, forMillis: 1000 }).ended
+      expect(end.code).toBe(0)
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      expectOneLine(end, /^hookspan: .*(ENOTDIR|EEXIST)/)
+    })())
+
+  test.for(READ_ONLY_DISKS.map(disk => [disk.how, disk] as const))(
+    'because its disk is read-only (%s)',
+    ([_how, disk]) =>
+      inScene(async scene => {
+        const sink = await sinkOf(scene)
+        mkdirSync(scene.stateHome)
+        const end = await scene.start({ ...MUCH, forMillis: 1000 }, disk.under(scene.stateHome)).ended
+        expect(end.code).toBe(0)
+        expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+        expectOneLine(end, /^hookspan: .*(EROFS|ENOENT)/)
+      })(),
+  )
+})
+
+describe.concurrent('the state directory is deleted under a running process', () => {
+  test('delivery goes on', () =>
+    inScene(async scene => {
+      const sink = await sinkOf(scene)
+      const host = scene.start(MUCH)
+      await host.ready()
+      await pause(700)
+      rmSync(scene.stateDirectory, { recursive: true })
+      const end = await host.ended
+      expect(end.code).toBe(0)
+      expect(end.stderr.length).toBeLessThanOrEqual(1)
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+    })())
+
+  test('what was only there is counted as lost', () =>
+    inScene(async scene => {
+      const sink = await sinkOf(scene)
+      sink.behaviour = { kind: 'down' }
+      const host = scene.start({ ...MUCH, end: 'stdin' })
+      await host.ready()
+      await pause(700)
+      rmSync(scene.stateDirectory, { recursive: true })
+      await pause(700)
+      await sink.comeBack()
+      await scene.settled([sink], { millis: 6000 })
+      await host.finish()
+      expectCounted(scene, sink, host)
+    })())
+})
+
+/** A process that is killed while nothing can be delivered: all that it told is in its segment. */
+async function segmentOfTheDead(scene: Scene): Promise<{ sink: ChaosSink; path: string }> {
+  const sink = await sinkOf(scene)
+  sink.behaviour = { kind: 'down' }
+  const host = scene.start({ hooksPerSecond: 400, sessions: 4 })
+  await host.ready()
+  await pause(1200)
+  await host.kill()
+  await sink.comeBack()
+  const path = scene.files('traces').find(file => file.endsWith(`-${host.pid}.jsonl`))
+  if (path === undefined) throw new Error('it has left no segment')
+  return { sink, path }
+}
+
+describe.concurrent('a segment of a dead process', () => {
+  test.for(DAMAGES.map(damage => [damage.what, damage] as const))('%s', ([_what, { inflict, isLoss }]) =>
+    inScene(async scene => {
+      const { sink, path } = await segmentOfTheDead(scene)
+      const mayMiss = inflict(path)
+      expect(mayMiss.size > 0).toBe(isLoss)
+      const options = mayMiss.size > 0 ? { mayMiss } : {}
+      const end = await scene.successor([sink], options)
+      expect(end.code).toBe(0)
+      expect(scene.check(sink, options)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      if (isLoss) expectOneLine(end, /^hookspan: .*(line|damaged)/)
+      else expect(end.stderr.length).toBeLessThanOrEqual(1)
+      expect(scene.files('spool')).toEqual([])
+    })(),
+  )
+})
+
+test(
+  'files of somebody else in the directory are left alone',
+  inScene(async scene => {
+    const foreign = ['traces/notes.txt', 'traces/x.jsonl', 'traces/1-1.jsonl.bak', 'spool/foo', 'spool/bar.json']
+    const contents = new Map(foreign.map(name => [join(scene.stateDirectory, name), `${name} \0 {`]))
+    for (const folder of ['traces/1795256100000-1.jsonl', 'spool/1795256100000-2.free.json', 'traces/folder'])
+      mkdirSync(join(scene.stateDirectory, folder), { recursive: true, mode: 0o700 })
+    for (const [path, content] of contents) writeFileSync(path, content)
+    const { sink } = await segmentOfTheDead(scene)
+    await scene.successor([sink])
+    expect(scene.check(sink).problems).toEqual([])
+    for (const [path, content] of contents) expect(readFileSync(path, 'utf8')).toBe(content)
+  }),
+)

@@ -1,0 +1,86 @@
+import { describe, expect, test, vi } from 'vitest'
+import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
+import type { HostOptions } from './host.ts'
+import { inScene, type Scene } from './scene.ts'
+
+vi.setConfig({ maxConcurrency: 4, testTimeout: 40_000 })
+
+const FLUSH_WAIT_MILLIS = 500
+/** The bound, and what a busy machine adds to it. Without a bound it would be ten seconds. */
+const LONGEST_END_MILLIS = FLUSH_WAIT_MILLIS + 2500
+
+const COLLECTORS: [string, ChaosBehaviour][] = [
+  ['down', { kind: 'down' }],
+  ['slow', { kind: 'slow', millis: 4000 }],
+  ['hanging', { kind: 'hanging' }],
+  ['unwell', { kind: 'status', status: 503 }],
+  ['up', { kind: 'ok' }],
+]
+
+/** What a host tells before it ends: a few turns, the last of which is just over. */
+const FEW_TURNS: HostOptions = { turns: 4, sessions: 3, hooksPerSecond: 1000, contentChars: 500 }
+
+async function sinkOf(scene: Scene, behaviour: ChaosBehaviour) {
+  const sink = await scene.sink(behaviour)
+  scene.configure([{ name: 'only', endpoint: sink.url, protocol: 'http/json' }], {
+    force_flush_wait_ms: FLUSH_WAIT_MILLIS,
+  })
+  return sink
+}
+
+/** Plays an end under a collector's behaviour; when that is over, the next process has to deliver what is missing. */
+async function endAndStartAgain(scene: Scene, behaviour: ChaosBehaviour, options: HostOptions) {
+  const sink = await sinkOf(scene, behaviour)
+  const host = scene.start({ ...FEW_TURNS, ...options })
+  const end = await host.ended
+  const lastAt = host.account().witness.at(-1)?.at ?? 0
+  sink.behaviour = { kind: 'ok' }
+  await sink.comeBack()
+  await scene.successor([sink])
+  return { end, tookMillis: end.endedAt - lastAt, check: scene.check(sink), spool: scene.files('spool') }
+}
+
+const NOTHING_LOST = { check: { problems: [] }, spool: [] }
+
+const ENDS = [
+  ['process.exit right after the answer', 'exit', 0],
+  ['process.exit inside a hook', 'exit in hook', 7],
+  ['an uncaught exception', 'throw', 1],
+  ['nothing left to do', 'natural', 0],
+  ['a shutdown', 'shutdown', 0],
+] as const
+
+/** An exit does not wait for a collector, so it cannot tell these apart. */
+const ONLY_WAITED_FOR = ['hanging', 'unwell']
+
+describe.concurrent.each(COLLECTORS)('with a collector that is %s, nothing is lost after the next start', (how, it) => {
+  const ends = ONLY_WAITED_FOR.includes(how) ? ENDS.slice(-2) : ENDS
+  test.for(ends)('%s', ([_way, end, code]) =>
+    inScene(async scene => {
+      const played = await endAndStartAgain(scene, it, { end })
+      expect(played).toMatchObject({ ...NOTHING_LOST, end: { code, signal: null } })
+      expect(played.tookMillis).toBeLessThan(LONGEST_END_MILLIS)
+    })(),
+  )
+})
+
+test(
+  'what a host breaks of is said as ever',
+  inScene(async scene => {
+    const { end } = await endAndStartAgain(scene, { kind: 'ok' }, { end: 'throw' })
+    expect(end.stderr.join('\n')).toMatch(/Error: the host broke\n +at /)
+    expect(end.stderr.filter(line => line.startsWith('hookspan:'))).toEqual([])
+  }),
+)
+
+test(
+  'a process that lives for two seconds delivers what another one left, without being asked',
+  inScene(async scene => {
+    const sink = await sinkOf(scene, { kind: 'down' })
+    await scene.start({ ...FEW_TURNS, end: 'exit' }).ended
+    await sink.comeBack()
+    const next = await scene.start({ forMillis: 2000, hooksPerSecond: 20, end: 'natural' }).ended
+    expect(next).toMatchObject({ code: 0, stderr: [] })
+    expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+  }),
+)

@@ -1,0 +1,149 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, test, vi } from 'vitest'
+import { type ChaosBehaviour, chaosSchedule } from '../support/chaos-sink.mjs'
+import { inScene } from './scene.ts'
+import { configure, OK, sinkOf, WORK, workThrough } from './work-through.ts'
+
+vi.setConfig({ maxConcurrency: 5, testTimeout: 60_000 })
+
+/** Until everything is loaded that an outage needs: the first second. */
+const WARM_UP_REPORTS = 4
+
+/** So that nothing is asked of a collector too early: clocks of two processes, rounded. */
+const CLOCK_MILLIS = 25
+
+describe('a collector that is down for a while', () => {
+  test(
+    'gets everything once when it is back, and meanwhile memory does not grow',
+    inScene(async scene => {
+      const sink = await scene.sink({ kind: 'down' })
+      configure(scene, sink, {}, { content_capture: 'full' })
+      const load = { forMillis: 3500, hooksPerSecond: 1500, sessions: 120, contentChars: 20_000, reportMillis: 250 }
+      const host = scene.start({ ...load, end: 'stdin' })
+      await host.ready()
+      await pause(load.forMillis)
+      const outage = host.reports.slice(WARM_UP_REPORTS).map(({ memory }) => memory.heapUsed + memory.external)
+      await sink.comeBack()
+      await scene.settled([sink], { millis: 20_000 })
+      const end = await host.finish()
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      const ends = sink.accepted.map(({ endTimeUnixNano }) => BigInt(endTimeUnixNano))
+      expect(
+        ends.findIndex((end, index) => end < (ends[index - 1] ?? 0n)),
+        'the first that is out of order',
+      ).toBe(-1)
+      const told = sink.accepted.filter(({ name }) => name.startsWith('tool.')).length * load.contentChars
+      expect(told, 'bytes told').toBeGreaterThan(10e6)
+      // The least of several: between two collections of garbage there is always a batch in the making.
+      const [early, late] = [Math.min(...outage.slice(0, 4)), Math.min(...outage.slice(-4))]
+      expect(late - early, 'bytes grown').toBeLessThan(told / 4)
+      expect(end.stderr.filter(line => /nothing listens/.test(line))).toHaveLength(1)
+      expect(end.stderr.length, 'one line at its onset, one at its end').toBeLessThanOrEqual(2)
+    }),
+  )
+})
+
+describe.concurrent('a collector', () => {
+  test.for([1, 2])('that has all sorts of troubles, one after the other, gets everything once (seed %i)', seed =>
+    inScene(async scene => {
+      const sink = await sinkOf(scene, OK)
+      sink.play(chaosSchedule(seed, 4000))
+      await workThrough(scene, [sink], { ...WORK, seed, forMillis: 4500 })
+      expect(scene.check(sink).problems).toEqual([])
+    })(),
+  )
+})
+
+const TROUBLES: [string, ChaosBehaviour][] = [
+  ['503', { kind: 'status', status: 503 }],
+  ['502', { kind: 'status', status: 502 }],
+  ['500', { kind: 'status', status: 500 }],
+  ['a connection that is closed before the request is read', { kind: 'reset', when: 'before' }],
+  ['a connection that is closed without an answer', { kind: 'reset', when: 'after' }],
+]
+
+describe.concurrent('a trouble that passes', () => {
+  test.for(TROUBLES)('%s', ([_what, trouble]) =>
+    inScene(async scene => {
+      const sink = await sinkOf(scene, { kind: 'sequence', of: [trouble, trouble, OK] })
+      await workThrough(scene, [sink])
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      expect(sink.requests.filter(({ answer }) => answer !== 200)).toHaveLength(2)
+    })(),
+  )
+
+  test('an answer that does not come', () =>
+    inScene(async scene => {
+      const sink = await scene.sink({ kind: 'sequence', of: [{ kind: 'hanging' }, OK] })
+      configure(scene, sink, { timeout_ms: 400 })
+      await workThrough(scene, [sink])
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+    })())
+
+  test.for([1, 2])('by chance, again and again (seed %i)', seed =>
+    inScene(async scene => {
+      const mix = [
+        { share: 6, behaviour: OK },
+        { share: 1, behaviour: { kind: 'slow', millis: 150 } },
+        { share: 1, behaviour: { kind: 'status', status: 503 } },
+        { share: 1, behaviour: { kind: 'reset', when: 'after' } },
+        { share: 1, behaviour: { kind: 'status', status: 429, retryAfter: { seconds: 1 } } },
+      ] as const
+      const sink = await sinkOf(scene, { kind: 'flapping', seed, mix })
+      const host = scene.start({ ...WORK, seed, forMillis: 3000 })
+      await host.ready()
+      await pause(3000)
+      sink.behaviour = OK
+      await scene.settled([sink], { millis: 20_000 })
+      await host.finish()
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+    })(),
+  )
+
+  test.for([
+    ['in seconds', { seconds: 2 }, 429],
+    ['as a date', { dateInMillis: 3000 }, 429],
+    ['in seconds, with 503', { seconds: 2 }, 503],
+  ] as const)('a pause that is asked for %s is kept', ([_how, retryAfter, status]) =>
+    inScene(async scene => {
+      const busy: ChaosBehaviour = { kind: 'status', status, retryAfter }
+      const sink = await sinkOf(scene, { kind: 'sequence', of: [OK, busy, OK] })
+      await workThrough(scene, [sink], { ...WORK, forMillis: 2000 })
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      const asked = sink.requests.findIndex(({ retryAt }) => retryAt !== undefined)
+      const [before, after] = [sink.requests[asked], sink.requests[asked + 1]]
+      expect(after?.at).toBeGreaterThanOrEqual((before?.retryAt ?? Number.NaN) - CLOCK_MILLIS)
+    })(),
+  )
+})
+
+describe.concurrent('two backends, one of them unwell', () => {
+  /** How many requests the backend gets that is well. */
+  async function requestsBeside(other: ChaosBehaviour | undefined): Promise<number> {
+    let requests = 0
+    await inScene(async scene => {
+      const sink = await scene.sink()
+      const beside = other && (await scene.sink(other))
+      const backends = [
+        { name: 'only', endpoint: sink.url },
+        ...(beside ? [{ name: 'beside', endpoint: beside.url }] : []),
+      ]
+      // So long that nearly all requests are those of turns that have ended: that is when a span arrives early or late.
+      scene.configure(backends, { span_batch_schedule_delay_ms: 1000 })
+      await workThrough(scene, [sink], { ...WORK, forMillis: 3000 })
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      requests = sink.requests.length
+    })()
+    return requests
+  }
+
+  test.for<[string, ChaosBehaviour]>([
+    ['down', { kind: 'down' }],
+    ['hanging', { kind: 'hanging' }],
+    ['slow', { kind: 'slow', millis: 3000 }],
+  ])('%s: the other one gets everything, each turn as soon as it has ended', async ([_how, behaviour]) => {
+    // At the same time, so that both meet the same load.
+    const [alone, beside] = await Promise.all([requestsBeside(undefined), requestsBeside(behaviour)])
+    expect(beside).toBeGreaterThan(alone / 2)
+  })
+})

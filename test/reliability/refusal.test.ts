@@ -1,0 +1,97 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, test, vi } from 'vitest'
+import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
+import { inScene } from './scene.ts'
+import { configure, droppedBy, OK, sinkOf, WORK, workThrough } from './work-through.ts'
+
+vi.setConfig({ maxConcurrency: 5, testTimeout: 60_000 })
+
+describe.concurrent('a collector that does not take everything', () => {
+  const LARGE_BATCHES = { span_batch_schedule_delay_ms: 700, force_flush_on_session_end: false }
+
+  test('a partial success: the rejected spans are counted, said, and not sent again', () =>
+    inScene(async scene => {
+      const sink = await sinkOf(scene, { kind: 'sequence', of: [{ kind: 'partial', rejected: 3 }, OK] })
+      const host = scene.start(WORK)
+      await host.ready()
+      await pause(2500)
+      const end = await host.finish()
+      const sent = sink.requests.flatMap(({ spanIds }) => spanIds)
+      expect(new Set(sent).size, 'sent once').toBe(sent.length)
+      expect(sent.length, 'sent').toBe(scene.check(sink).told)
+      expect(droppedBy(host)).toBe(sent.length - sink.deliveries.size)
+      expect(droppedBy(host)).toBeGreaterThan(0)
+      expect(end.stderr.filter(line => /reject/.test(line))).toHaveLength(1)
+    })())
+
+  test('a span that makes it refuse its whole batch is found: only that one is lost', () =>
+    inScene(async scene => {
+      // The first request of the first turn.
+      const model = 'h0.s0.t0.r1.a0'
+      const sink = await scene.sink({ kind: 'poison', name: `api.${model}` })
+      configure(scene, sink, {}, LARGE_BATCHES)
+      const options = { mayMiss: new Set([`api ${model}`]) }
+      const { host } = await workThrough(scene, [sink], WORK, options)
+      const { problems, told } = scene.check(sink, options)
+      expect({ problems, arrived: sink.deliveries.size, dropped: droppedBy(host) }).toEqual({
+        problems: [],
+        arrived: told - 1,
+        dropped: 1,
+      })
+    })())
+
+  test('requests above its limit are split', () =>
+    inScene(async scene => {
+      const sink = await scene.sink({ kind: 'limit', bytes: 10_000 })
+      configure(scene, sink, {}, LARGE_BATCHES)
+      const { host } = await workThrough(scene, [sink])
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      expect(sink.requests.filter(({ answer }) => answer === 413).length).toBeGreaterThan(0)
+      expect(droppedBy(host)).toBe(0)
+    })())
+
+  test('spans above its limit are lost and counted, and hold up nothing', () =>
+    inScene(async scene => {
+      const sink = await scene.sink({ kind: 'limit', bytes: 10_000 })
+      configure(scene, sink, {}, { content_capture: 'full' })
+      const host = scene.start({ ...WORK, contentChars: 12_000 })
+      await host.ready()
+      const large = (): Set<string> => {
+        const results = host.account().witness.filter(({ hook }) => hook === 'post_tool_call')
+        return new Set(results.map(({ key }) => key))
+      }
+      await pause(1500)
+      await sink.until(() => scene.check(sink, { mayMiss: large() }).problems.length === 0, 'the rest')
+      await host.finish()
+      expect(large().size).toBeGreaterThan(0)
+      expect(droppedBy(host)).toBe(large().size)
+      expect(scene.check(sink, { mayMiss: large() }).problems).toEqual([])
+    })())
+})
+
+describe.concurrent('a collector that refuses everything until a person has mended something', () => {
+  const TOKEN: ChaosBehaviour = { kind: 'token', header: 'authorization', value: 'Bearer right' }
+
+  test.for<[string, ChaosBehaviour, object, ChaosBehaviour]>([
+    ['401: the token is wrong', TOKEN, { headers: { authorization: 'Bearer right' } }, TOKEN],
+    ['403', { kind: 'status', status: 403 }, {}, OK],
+    ['404: the path is wrong', { kind: 'path', path: '/elsewhere/v1/traces' }, {}, OK],
+    ['415: it wants protobuf', { kind: 'protobuf only' }, { protocol: 'http/protobuf' }, { kind: 'protobuf only' }],
+  ])('%s: it is left alone, and nothing is lost', ([_what, behaviour, mended, after]) =>
+    inScene(async scene => {
+      const sink = await sinkOf(scene, behaviour)
+      const host = scene.start({ ...WORK, forMillis: 2500 })
+      await host.ready()
+      await pause(2500)
+      const end = await host.finish()
+      expect(sink.requests.length, 'requests in vain').toBeLessThanOrEqual(2)
+      expect(end.stderr).toHaveLength(1)
+      expect(droppedBy(host)).toBe(0)
+      sink.behaviour = after
+      configure(scene, sink, mended)
+      await scene.successor([sink])
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      expect(scene.files('spool')).toEqual([])
+    })(),
+  )
+})

@@ -1,0 +1,80 @@
+import { setTimeout as pause } from 'node:timers/promises'
+import { describe, expect, test, vi } from 'vitest'
+import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
+import { inScene, type Scene } from './scene.ts'
+
+vi.setConfig({ testTimeout: 40_000 })
+
+const LIFE_MILLIS = 1500
+
+/** Three processes that share a state directory, all killed. */
+async function threeVictims(scene: Scene): Promise<void> {
+  const hosts = [1, 2, 3].map(seed => scene.start({ seed, hooksPerSecond: 300, sessions: 3 }))
+  await Promise.all(hosts.map(host => host.ready()))
+  await pause(LIFE_MILLIS)
+  await Promise.all(hosts.map(host => host.kill()))
+}
+
+async function sceneWith(scene: Scene, behaviour: ChaosBehaviour) {
+  const sink = await scene.sink(behaviour)
+  scene.configure([{ name: 'only', endpoint: sink.url, protocol: 'http/json' }])
+  await threeVictims(scene)
+  return sink
+}
+
+describe('three processes are killed', () => {
+  test(
+    'while nothing could be delivered: one adopts everything, exactly once',
+    inScene(async scene => {
+      const sink = await sceneWith(scene, { kind: 'down' })
+      expect(sink.requests).toEqual([])
+      await sink.comeBack()
+      await scene.successor([sink])
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      expect(scene.files('spool')).toEqual([])
+    }),
+  )
+
+  test(
+    'while they delivered: one adopts the rest',
+    inScene(async scene => {
+      const sink = await sceneWith(scene, { kind: 'ok' })
+      await scene.successor([sink])
+      expect(scene.check(sink).problems).toEqual([])
+      expect(scene.files('spool')).toEqual([])
+    }),
+  )
+
+  test(
+    'four that start at once share what they left, exactly once',
+    inScene(async scene => {
+      const sink = await sceneWith(scene, { kind: 'down' })
+      await sink.comeBack()
+      const heirs = [1, 2, 3, 4].map(() => scene.start({ turns: 1, sessions: 1, hooksPerSecond: 2000, end: 'stdin' }))
+      await Promise.all(heirs.map(heir => heir.ready()))
+      await scene.settled([sink])
+      const ends = await Promise.all(heirs.map(heir => heir.finish()))
+      expect(ends.map(({ code, stderr }) => [code, ...stderr])).toEqual([[0], [0], [0], [0]])
+      expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+      expect(scene.files('spool')).toEqual([])
+    }),
+  )
+})
+
+test(
+  'what a living process has not delivered yet is its own: nobody takes it',
+  inScene(async scene => {
+    const sink = await scene.sink({ kind: 'down' })
+    scene.configure([{ name: 'only', endpoint: sink.url, protocol: 'http/json' }])
+    const busy = scene.start({ turns: 3, sessions: 2, hooksPerSecond: 1000, end: 'stdin' })
+    await busy.ready()
+    await pause(LIFE_MILLIS)
+    await sink.comeBack()
+    const passers = [1, 2].map(() => scene.start({ turns: 1, sessions: 1, hooksPerSecond: 2000 }))
+    await Promise.all(passers.map(passer => passer.ended))
+    await scene.settled([sink])
+    await busy.finish()
+    expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+    expect(scene.files('spool')).toEqual([])
+  }),
+)
