@@ -50,7 +50,8 @@ export class Departure {
   hurry(): void {
     if (this.#closed || this.#isHurrying) return
     this.#isHurrying = true
-    void (this.#parts.store?.log.forceFlush() ?? Promise.resolve()).then(() => {
+    const written = this.#parts.store?.log.forceFlush() ?? Promise.resolve()
+    void written.finally(() => {
       this.#isHurrying = false
       this.#queues(queue => queue.hurry())
     })

@@ -161,8 +161,11 @@ export function assemble(
   }
   const forgetExit = isReplay ? () => undefined : shutdownAtExit(shutdown, config.handle_signals)
   const forgetSaving = saveAtExit(() => {
-    core.endAll()
-    pipeline?.endNow()
+    try {
+      core.endAll()
+    } finally {
+      pipeline?.endNow()
+    }
   })
   if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
   return facade(core, pipeline, host, shutdown)

@@ -40,7 +40,8 @@ const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 function onSignal(signal: NodeJS.Signals): void {
   for (const name of SIGNALS) process.removeListener(name, onSignal)
   // The host decides what a signal does: after our flush it is raised again, with us no longer listening.
-  void shutdownAll(new Set(signalled)).then(() => process.kill(process.pid, signal))
+  const raise = (): boolean => process.kill(process.pid, signal)
+  void shutdownAll(new Set(signalled)).then(raise, raise)
 }
 
 /** Has a plugin shut down when its process ends. Returns what takes it back. */

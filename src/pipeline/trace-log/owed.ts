@@ -35,7 +35,7 @@ export class Owed {
   }
 
   get isCaughtUp(): boolean {
-    return this.#segments.every(segment => segment.owedTo(this.#backend) === 0)
+    return this.#first() === undefined
   }
 
   /**
@@ -87,27 +87,30 @@ export class Owed {
     }
     const failures = (this.#failures.get(segment) ?? 0) + 1
     this.#failures.set(segment, failures)
-    // What others have left can wait for another process; what is our own is tried again, with a pause.
-    if (!segment.isAdopted && failures < MOST_FAILURES) throw error
+    // Others of their kind come first; our own go in order.
+    if (segment.isAdopted) this.#segments.push(...this.#segments.splice(this.#segments.indexOf(segment), 1))
+    // It is tried again, after a pause.
+    if (failures < MOST_FAILURES) throw error
+    this.#failures.delete(segment)
     this.#trouble.unreadable(segment, error)
-    if (segment.isAdopted) this.#segments.splice(this.#segments.indexOf(segment), 1)
-    else this.#missing(segment)
+    if (segment.isAdopted) segment.giveBack()
+    else segment.stick(this.#backend)
   }
 
   /** Of our own segments we know how many spans there should have been. */
   #countMissing(): void {
-    for (const segment of this.#segments) if (!segment.isAdopted && !segment.isGone) this.#missing(segment)
+    for (const segment of this.#segments) this.#missing(segment)
   }
 
   #missing(segment: Segment): void {
-    const spans = segment.isAdopted ? 0 : segment.spansOwedTo(this.#backend)
-    if (spans === 0 && !segment.isAdopted) return
+    const spans = segment.spansOwedTo(this.#backend)
+    if (spans === 0 || segment.isGone || segment.isStuck(this.#backend)) return
     segment.passed(this.#backend, segment.bytes, spans)
     this.#trouble.missing(segment, spans)
   }
 
   #first(): Segment | undefined {
-    return this.#segments.find(segment => segment.owedTo(this.#backend) > 0)
+    return this.#segments.find(segment => segment.owedTo(this.#backend) > 0 && !segment.isStuck(this.#backend))
   }
 
   #readerOf(segment: Segment): SegmentReader {
@@ -120,6 +123,8 @@ export class Owed {
 
   /** Forgets the segments that are done. The last one may get more. */
   #passOver(): void {
-    while (this.#segments[0] !== undefined && this.#segments[0].owedTo(this.#backend) === 0) this.#segments.shift()
+    for (let [first] = this.#segments; first && first.owedTo(this.#backend) === 0; [first] = this.#segments) {
+      this.#segments.shift()
+    }
   }
 }

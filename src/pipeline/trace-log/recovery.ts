@@ -71,7 +71,7 @@ export class Recovery {
   }
 
   async #adopt(entry: LedgerEntry): Promise<void> {
-    const { stateDirectory, spool, adopters } = this.#parts
+    const { stateDirectory, adopters } = this.#parts
     const state = await readLedger(entry)
     if (state === undefined) return
     const owed = Object.keys(state.delivered)
@@ -79,6 +79,16 @@ export class Recovery {
     if (!state.open && !isMine) return
     const ledger = adoptLedger(stateDirectory, entry)
     if (ledger === undefined) return
+    try {
+      await this.#takeOver(ledger, entry)
+    } catch (error) {
+      ledger.release()
+      throw error
+    }
+  }
+
+  async #takeOver(ledger: Ledger, entry: LedgerEntry): Promise<void> {
+    const { spool, adopters } = this.#parts
     if (!(await exists(ledger.segmentPath))) {
       ledger.remove()
       return
@@ -114,11 +124,15 @@ function writersHeartbeat({ segment, owner, heartbeatAt }: LedgerEntry): number 
   return owner !== undefined && owner.pid === segmentIdentity(`${segment}.jsonl`)?.pid ? heartbeatAt : 0
 }
 
+/** @throws the error of the file system when it cannot be said */
 async function exists(path: string): Promise<boolean> {
-  return stat(path).then(
-    () => true,
-    () => false,
-  )
+  try {
+    await stat(path)
+    return true
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    throw error
+  }
 }
 
 /** Those that the same process began later. */

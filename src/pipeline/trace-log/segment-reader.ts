@@ -84,10 +84,19 @@ export class SegmentReader {
     for (let size = CHUNK_BYTES; ; size *= 4) {
       const wanted = Math.min(size, until - at)
       const buffer = Buffer.allocUnsafe(wanted)
-      const { bytesRead } = await this.#handle.read(buffer, 0, wanted, at)
+      const bytesRead = await readWhole(this.#handle, buffer, at)
       const chunk = buffer.subarray(0, bytesRead)
       if (bytesRead < wanted || wanted === until - at || size >= MAX_LINE_BYTES || chunk.includes(LINE_END))
         return chunk
     }
+  }
+}
+
+/** A file system may give less than was asked for although there is more. Resolves to how much there is. */
+async function readWhole(handle: FileHandle, buffer: Buffer, at: number): Promise<number> {
+  for (let done = 0; ; ) {
+    const { bytesRead } = await handle.read(buffer, done, buffer.length - done, at + done)
+    done += bytesRead
+    if (bytesRead === 0 || done === buffer.length) return done
   }
 }

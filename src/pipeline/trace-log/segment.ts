@@ -17,6 +17,7 @@ export class Segment {
   isDamageSaid = false
   /** Of those spans, how many each backend is done with. */
   readonly #passed = new Map<string, number>()
+  readonly #stuck = new Set<string>()
   /** Backends that this process delivers to. */
   readonly #backends: readonly string[]
   readonly #onSettled: (segment: Segment) => void
@@ -49,10 +50,29 @@ export class Segment {
     return this.spans - (this.#passed.get(backend) ?? 0)
   }
 
+  /**
+   * This process cannot read on for this backend. What comes may still reach it from memory, but its cursor stays where it
+   * is, for the next process.
+   */
+  stick(backend: string): void {
+    this.#stuck.add(backend)
+  }
+
+  isStuck(backend: string): boolean {
+    return this.#stuck.has(backend)
+  }
+
+  /** Another process may have better luck with it, or this one later. */
+  giveBack(): void {
+    this.isGone = true
+    this.ledger.release()
+    this.#onSettled(this)
+  }
+
   /** A backend is done with everything up to here, which is so many spans more. */
   passed(backend: string, end: number, spans: number): void {
     this.#passed.set(backend, (this.#passed.get(backend) ?? 0) + spans)
-    this.ledger.advance(backend, end)
+    if (!this.#stuck.has(backend)) this.ledger.advance(backend, end)
     this.settle()
   }
 

@@ -117,10 +117,9 @@ export class Spool {
   end(isEmpty: boolean): void {
     const current = this.#current
     this.#current = undefined
-    for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file)
-    if (current === undefined) return
-    if (isEmpty) closeSegment(current.segment, current.file)
-    else current.file.close()
+    const isNoted = isEmpty || current?.isNoted === true
+    for (const { segment, file } of this.#retiring.splice(0)) endSegment(segment, file, isNoted)
+    if (current !== undefined) endSegment(current.segment, current.file, isEmpty)
   }
 
   /** What is still owed is left for who comes next. */
@@ -186,6 +185,12 @@ function isFull({ file, fullAt, openedAt, isNoted }: Current): boolean {
 
 function segmentBytes({ maxBytes }: LocalLogSettings): number {
   return Math.min(MOST_SEGMENT_BYTES, Math.max(LEAST_SEGMENT_BYTES, maxBytes / SEGMENT_SHARE))
+}
+
+/** `isClosed`: it is not needed to know what is open. */
+function endSegment(segment: Segment, file: SegmentFile, isClosed: boolean): void {
+  if (isClosed) closeSegment(segment, file)
+  else file.close()
 }
 
 function closeSegment(segment: Segment, file: SegmentFile): void {

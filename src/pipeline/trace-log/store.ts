@@ -36,6 +36,7 @@ export class Store {
   #recovery: Recovery | undefined
   #lookAgain: NodeJS.Timeout | undefined
   #pruning: Promise<void> = Promise.resolve()
+  readonly #saidPruned = new Set<string>()
 
   constructor(parts: StoreParts) {
     this.#parts = parts
@@ -116,10 +117,12 @@ export class Store {
     this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#spool, listener)).catch(() => undefined)
   }
 
+  /** Once: a long outage prunes the log again and again, and how much was lost is counted. */
   #sayPruned(backend: string, spans: number): void {
-    this.#parts.report.warn(
-      `trace log: ${spans} spans that backend ${backend} had not got are removed with the oldest part of the log; raise local_log_max_bytes or local_log_max_age_hours if that must not happen`,
-    )
+    const line = `trace log: ${spans} spans that backend ${backend} had not got are removed with the oldest part of the log, and more may follow; raise local_log_max_bytes or local_log_max_age_hours if that must not happen`
+    if (this.#saidPruned.has(backend)) this.#parts.report.debug(line)
+    else this.#parts.report.warn(line)
+    this.#saidPruned.add(backend)
   }
 
   /** Somebody has removed a segment of ours. */

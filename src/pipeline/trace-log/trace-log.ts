@@ -4,6 +4,7 @@ import type { DeliveryReport } from '../delivery-report.ts'
 import { UNSERIALISABLE } from '../otlp-exporters.ts'
 import type { BatchSettings, LocalLogSettings } from '../settings.ts'
 import { Journal } from './journal.ts'
+import { LineEncoder } from './line-encoder.ts'
 import type { ParcelTaker } from './parcel.ts'
 import type { Segment } from './segment.ts'
 import { fileFailure, type SegmentFile } from './segment-file.ts'
@@ -49,6 +50,7 @@ export interface LogCounts {
 export class TraceLog implements SpanProcessor {
   readonly #parts: TraceLogParts
   readonly #journal = new Journal()
+  readonly #encoder = new LineEncoder()
   readonly #pending: ReadableSpan[] = []
   #slice: Slice | undefined
   #draining: Promise<void> | undefined
@@ -132,7 +134,7 @@ export class TraceLog implements SpanProcessor {
     this.#journal.repeatMissing()
     // Making lines of spans takes milliseconds, which are not the hook's that ended the last one.
     await new Promise(setImmediate)
-    while (this.#hasWork()) await this.#writeSlice()
+    while (this.#hasWork()) await this.#writeSlice().catch(() => this.#broke())
     this.#draining = undefined
   }
 
@@ -145,12 +147,23 @@ export class TraceLog implements SpanProcessor {
   }
 
   #writeSliceNow(): void {
-    const slice = this.#takeSlice()
-    if (slice === undefined) return
-    this.#settle(
-      slice,
-      attempt(slice.file, () => slice.file.appendNow(slice.bytes)),
-    )
+    try {
+      const slice = this.#takeSlice()
+      if (slice === undefined) return
+      this.#settle(
+        slice,
+        attempt(slice.file, () => slice.file.appendNow(slice.bytes)),
+      )
+    } catch {
+      this.#broke()
+    }
+  }
+
+  /** Nothing is known to get here. What waits is given up, because the next try would end in the same way. */
+  #broke(): void {
+    this.#slice = undefined
+    this.#journal.takeNotes(Number.POSITIVE_INFINITY)
+    this.#failed(this.#pending.splice(0), UNSERIALISABLE)
   }
 
   #makeRoom(): void {
@@ -167,6 +180,8 @@ export class TraceLog implements SpanProcessor {
   #finishSlice(): void {
     const slice = this.#slice
     if (slice === undefined) return
+    // The other thread may be at it still.
+    this.#encoder.letGo()
     this.#settle(
       slice,
       attempt(slice.file, () => slice.file.finishAppend()),
@@ -187,7 +202,7 @@ export class TraceLog implements SpanProcessor {
     const { spans, line } = this.#takeEnded()
     const header = file.bytes === 0 ? `${headerJson(this.#parts.marks)}\n` : ''
     const note = noteLine(notes)
-    const bytes = Buffer.from(`${header}${note}${line}`)
+    const bytes = this.#encoder.encode(`${header}${note}${line}`)
     return { spans, bytes, segment, file, startedAt: performance.now(), isSettled: false }
   }
 
@@ -253,7 +268,8 @@ function noteLine(notes: readonly ReadableSpan[]): string {
   try {
     return `${openNoteJson(notes)}\n`
   } catch {
-    return noteLine(notes.filter(span => jsonOf(span) !== undefined))
+    const writable = notes.filter(span => jsonOf(span) !== undefined)
+    return writable.length < notes.length ? noteLine(writable) : ''
   }
 }
 

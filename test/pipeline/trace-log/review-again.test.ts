@@ -1,17 +1,13 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { BackOff } from '../../../src/pipeline/back-off.ts'
-import { DeliveryReport } from '../../../src/pipeline/delivery-report.ts'
-import { readBacklog } from '../../../src/pipeline/trace-log/backlog.ts'
 import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
 import { headerJson } from '../../../src/pipeline/trace-log/stored-line.ts'
-import { saveAtExit } from '../../../src/wiring/exit.ts'
-import { Lines, MARKS } from '../pipeline-fixture.ts'
+import { MARKS } from '../pipeline-fixture.ts'
 import { lineOf, spanWith } from './any-span.ts'
 import { type Faults, failure, mend, noFaults } from './broken-disk.ts'
 import { leave } from './ledger-fixture.ts'
-import { FakeServer, names, openScene, scratch, status, TAKEN, until } from './spooled-queue.ts'
+import { FakeServer, openScene, scratch, status, TAKEN, until } from './spooled-queue.ts'
 
 const faults = vi.hoisted(() => ({}) as Faults)
 vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
@@ -113,7 +109,7 @@ describe('what was kept and is not there any more is lost, and counts once', () 
 describe('a lack of descriptors that lasts', () => {
   test('costs nothing of what this process has kept', async () => {
     const scene = await behind()
-    let left = 8
+    let left = 3
     faults.onOpen = () => {
       if (left-- > 0) throw failure('EMFILE')
     }
@@ -235,71 +231,4 @@ test('what is taken over in the moment of the end is let go again', async () => 
   expect(isReleased).toBe(true)
   expect(scene.spool()).toEqual([`${segment}.free.json`])
   await scene.close()
-})
-
-test('a clock that goes back does not silence what is wrong', () => {
-  const facts = {
-    name: 'jaeger',
-    type: 'otlp',
-    urls: {},
-    protocol: 'http/json',
-    credentials: '',
-    defaultEndpoint: undefined,
-  }
-  const lines = new Lines()
-  const report = new DeliveryReport(facts as ConstructorParameters<typeof DeliveryReport>[0], lines)
-  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.UTC(2030, 0, 1) })
-  try {
-    report.failed('traces', { kind: 'status', status: 503 }, 1)
-    report.delivered('traces')
-    vi.setSystemTime(Date.UTC(2026, 0, 1))
-    vi.advanceTimersByTime(120_000)
-    report.failed('traces', { kind: 'status', status: 503 }, 1)
-  } finally {
-    vi.useRealTimers()
-  }
-  expect(lines.said.filter(line => line.includes('503'))).toHaveLength(2)
-})
-
-test('an open span that is noted is no backlog', async () => {
-  const scene = sceneOf(new FakeServer())
-  scene.record('one')
-  await scene.flush()
-  const open = scene.start('open')
-  await scene.store.log.forceFlush()
-  expect(await readBacklog(scene.directory)).toEqual([])
-  open.end()
-  await scene.close()
-})
-
-test('an outage is looked at again within a minute, whatever it was answered with', async () => {
-  const failed = vi.spyOn(BackOff.prototype, 'failed')
-  const server = new FakeServer(status(500))
-  const scene = sceneOf(server, { pauseScale: 0.000_01 })
-  scene.record(...names(2))
-  await soon(() => server.requests.length > 60)
-  const reasons = new Set(failed.mock.calls.map(([reason]) => reason))
-  await scene.close()
-  failed.mockRestore()
-  expect([...reasons]).toEqual(['unwell'])
-})
-
-test('one plugin that fails to save at the exit keeps no other from it, and does not fail the process', () => {
-  const before = process.listeners('exit')
-  let isSaved = false
-  const forget = [
-    saveAtExit(() => {
-      throw new Error('odd')
-    }),
-    saveAtExit(() => {
-      isSaved = true
-    }),
-  ]
-  const [added] = process.listeners('exit').filter(listener => !before.includes(listener))
-  try {
-    expect(() => added?.(0)).not.toThrow()
-    expect(isSaved).toBe(true)
-  } finally {
-    for (const take of forget) take()
-  }
 })

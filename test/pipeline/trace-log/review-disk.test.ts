@@ -3,7 +3,6 @@ import { join } from 'node:path'
 import { createTraceState, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { Ledger } from '../../../src/pipeline/trace-log/ledger.ts'
 import { readLosses } from '../../../src/pipeline/trace-log/losses.ts'
 import { ownerToken } from '../../../src/pipeline/trace-log/owner.ts'
 import { pruneSegments } from '../../../src/pipeline/trace-log/prune.ts'
@@ -142,11 +141,11 @@ test('what was kept in a file that somebody has removed counts as lost', async (
   await scene.flush()
   scene.record('two', 'three')
   await scene.flush()
+  server.answer = TAKEN
   rmSync(join(scene.directory, 'traces'), { recursive: true })
   // It is noticed with the next line.
   scene.record('four')
   await scene.flush()
-  server.answer = TAKEN
   await until(() => server.taken.includes('four'))
   await scene.close()
   expect(server.taken).toEqual(['one', 'four'])
@@ -282,20 +281,6 @@ test('a ledger that changes hands while the log is pruned keeps its segment', as
   const spool = new Spool({ settings, backends: ['jaeger'], onBegun: () => undefined, onGone: () => undefined })
   await pruneSegments(settings, spool, { goes: () => () => undefined, gone: () => undefined })
   expect(readdirSync(join(state, 'traces'))).toEqual([`${segment}.jsonl`])
-})
-
-test('a ledger of the same name, of another thread of this process, is gone out of the way of', () => {
-  const state = scratch()
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
-  try {
-    Ledger.create(state, `${Date.now()}-${process.pid}`, [])
-    const settings = { directory: state, maxBytes: 1 << 28, maxAgeHours: 1, flushMillis: 5 }
-    const spool = new Spool({ settings, backends: [], onBegun: () => undefined, onGone: () => undefined })
-    expect(spool.current(() => undefined)).toMatchObject({ ok: true })
-    spool.end(true)
-  } finally {
-    vi.useRealTimers()
-  }
 })
 
 test('spans that are in memory only when the process ends at once count as lost', async () => {

@@ -1,11 +1,8 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import type { SpanDelivery, SpanSink } from '../../../src/pipeline/delivery.ts'
-import { always, type Faults, failure, mend, noFaults } from './broken-disk.ts'
-import { type Answer, openScene, type Scene, scratch, status, TAKEN } from './spooled-queue.ts'
+import { type Faults, mend, noFaults } from './broken-disk.ts'
+import { ANSWERS, type Mood, namesIn, type Step, World } from './log-world.ts'
 
 const faults = vi.hoisted(() => ({}) as Faults)
 vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
@@ -23,51 +20,6 @@ afterEach(() => {
   mend(faults)
   process.removeListener('unhandledRejection', onRejection)
 })
-
-/** How a server answers. A name with `!` in it is a span that it cannot bear. */
-const ANSWERS = {
-  well: TAKEN,
-  down: status(503),
-  unreachable: spans => ({ lost: spans.length, failure: { kind: 'network', code: 'ECONNREFUSED' } }),
-  silent: spans => ({ lost: spans.length, failure: { kind: 'timeout', afterMillis: 1 } }),
-  small: spans => (spans.length > 3 ? status(413)(spans) : { lost: 0 }),
-  picky: spans => (spans.some(name => name.includes('!')) ? status(400)(spans) : { lost: 0 }),
-  wrongKey: status(401),
-} satisfies Record<string, Answer>
-type Mood = keyof typeof ANSWERS
-
-/** Lives longer than the processes that send to it. */
-class Server {
-  mood: Mood = 'well'
-  turns = 1
-  readonly taken: string[] = []
-
-  /** As one process reaches it, until that process is killed. */
-  link(): SpanSink & { isCut: boolean } {
-    const link = {
-      isCut: false,
-      export: async (spans: readonly ReadableSpan[]): Promise<SpanDelivery> => {
-        const names = spans.map(span => span.name.trimEnd())
-        for (let turn = 0; turn < this.turns; turn++) await new Promise(setImmediate)
-        if (link.isCut) return { lost: spans.length, failure: { kind: 'network', code: 'ECONNRESET' } }
-        const delivery = ANSWERS[this.mood](names)
-        if (delivery.failure === undefined) this.taken.push(...names)
-        return delivery
-      },
-      close: () => Promise.resolve(),
-    }
-    return link
-  }
-}
-
-type Step =
-  | { readonly do: 'record'; readonly count: number; readonly size: number; readonly isOdd: boolean }
-  | { readonly do: 'start' | 'end' | 'save' | 'flush' | 'hold' | 'letGo' | 'restart' | 'exit' | 'kill' }
-  | { readonly do: 'wait'; readonly millis: number }
-  | { readonly do: 'mood'; readonly server: 0 | 1; readonly mood: Mood; readonly turns: number }
-  | { readonly do: 'disk'; readonly isFull: boolean }
-  | { readonly do: 'unreadable'; readonly times: number }
-  | { readonly do: 'race'; readonly counts: readonly number[] }
 
 const only = <Name extends string>(...names: Name[]) => fc.constantFrom(...names).map(name => ({ do: name }))
 const record = fc.record({
@@ -114,243 +66,9 @@ const flood: fc.Arbitrary<Step> = fc.record({
 })
 const steps = (...kinds: fc.Arbitrary<Step>[]) => fc.array(fc.oneof(...kinds), { minLength: 5, maxLength: 40 })
 
-const BATCH = { maxQueueSize: 24, maxExportBatchSize: 8, scheduleDelayMillis: 1 }
-
-class World {
-  readonly servers = [new Server(), new Server()] as const
-  readonly ended: string[] = []
-  /** Of each process. */
-  readonly endedIn: string[][] = []
-  /** Ended or noted as open, and written since. */
-  readonly safe = new Set<string>()
-  crashed = 0
-  #directory = scratch()
-  readonly #maxBytes: number
-  #links = this.servers.map(server => server.link())
-  #open = new Map<string, { end(): void }>()
-  #count = 0
-  #dropped = [0, 0]
-  #arrived = [0, 0]
-  scene: Scene
-
-  constructor(maxBytes: number) {
-    this.#maxBytes = maxBytes
-    this.scene = this.#begin()
-  }
-
-  async run(step: Step): Promise<void> {
-    switch (step.do) {
-      case 'record':
-        return this.#record(step)
-      case 'start': {
-        const name = `open ${this.#count++}`
-        this.#open.set(name, this.scene.start(name))
-        return
-      }
-      case 'end':
-        return this.#endOne()
-      case 'save':
-        this.scene.store.log.saveNow()
-        return this.#isSafe()
-      case 'flush':
-        this.#letGo()
-        await this.scene.flush()
-        return this.#isSafe()
-      case 'wait':
-        await new Promise(resolve => setTimeout(resolve, step.millis))
-        return
-      case 'mood':
-        Object.assign(this.servers[step.server], { mood: step.mood, turns: step.turns })
-        return
-      case 'disk':
-        return this.#disk(step.isFull)
-      case 'unreadable':
-        return this.#makeUnreadable(step.times)
-      case 'hold':
-        faults.held ??= []
-        return
-      case 'letGo':
-        return this.#letGo()
-      case 'race':
-        return this.#race(step.counts)
-      case 'restart':
-        return this.#restart()
-      case 'exit':
-        return this.#exit()
-      case 'kill':
-        return this.#kill()
-    }
-  }
-
-  /** Everything becomes well. Resolves when nothing is owed any more. */
-  async finish(): Promise<void> {
-    for (const server of this.servers) Object.assign(server, { mood: 'well', turns: 1 })
-    this.#letGo()
-    this.#disk(false)
-    faults.onOpen = () => undefined
-    for (let tries = 0; tries < 3; tries++) {
-      await this.#restart()
-      await this.scene.store.recover(spans => {
-        this.crashed += spans
-      })
-      await Promise.all(this.scene.queues.map(queue => queue.drainAdopted()))
-    }
-    for (const name of this.#open.keys()) this.#end(name)
-    await this.scene.flush()
-    await this.#close()
-  }
-
-  dropped(server: 0 | 1): number {
-    return this.#dropped[server] as number
-  }
-
-  arrived(server: 0 | 1): number {
-    return this.#arrived[server] as number
-  }
-
-  #record({ count, size, isOdd }: Step & { do: 'record' }): void {
-    const names = Array.from({ length: count }, (_, index) => `${this.#count++}${isOdd && index === 1 ? '!' : ''}`)
-    this.scene.record(...names.map(name => name.padEnd(size)))
-    this.#ended(...names)
-  }
-
-  #ended(...names: string[]): void {
-    this.ended.push(...names)
-    this.endedIn.at(-1)?.push(...names)
-  }
-
-  /** Writes at once while a write is under way in another thread, which comes back later. */
-  async #race(counts: readonly number[]): Promise<void> {
-    faults.held ??= []
-    this.#record({ do: 'record', count: 1, size: 0, isOdd: false })
-    await new Promise(resolve => setTimeout(resolve, 8))
-    for (const count of counts) {
-      this.scene.store.log.saveNow()
-      this.#record({ do: 'record', count, size: 0, isOdd: false })
-    }
-    this.#letGo()
-  }
-
-  #endOne(): void {
-    const [name] = this.#open.keys()
-    if (name !== undefined) this.#end(name)
-  }
-
-  #end(name: string): void {
-    this.#open.get(name)?.end()
-    this.#open.delete(name)
-    this.#ended(name)
-  }
-
-  #disk(isFull: boolean): void {
-    const fails = isFull ? always('ENOSPC') : () => undefined
-    Object.assign(faults, { onWrite: fails, onWriteNow: fails, onSave: fails })
-  }
-
-  #makeUnreadable(times: number): void {
-    let left = times
-    faults.onOpen = path => {
-      if (path.endsWith('.jsonl') && left-- > 0) throw failure('EMFILE')
-    }
-  }
-
-  #letGo(): void {
-    const held = faults.held ?? []
-    faults.held = undefined
-    for (const write of held) write()
-  }
-
-  #begin(): Scene {
-    const [one, two] = this.#links
-    const scene = openScene(
-      { one: one as SpanSink, two: two as SpanSink },
-      { directory: this.#directory, batch: BATCH, maxBytes: this.#maxBytes, pauseScale: 0.000_02 },
-    )
-    this.endedIn.push([])
-    void scene.store.recover(spans => {
-      this.crashed += spans
-    })
-    return scene
-  }
-
-  async #restart(): Promise<void> {
-    this.#letGo()
-    for (const name of [...this.#open.keys()]) this.#end(name)
-    await this.#close()
-    this.scene = this.#begin()
-  }
-
-  #isSafe(): void {
-    for (const name of [...(this.endedIn.at(-1) ?? []), ...this.#open.keys()]) this.safe.add(name)
-  }
-
-  async #close(): Promise<void> {
-    await this.scene.close()
-    this.#isSafe()
-    this.#account()
-  }
-
-  #account(): void {
-    this.scene.queues.forEach((queue, index) => {
-      const { delivered, recovered, dropped, queued, spooled } = queue.counts()
-      expect(Math.min(delivered, recovered, dropped, queued, spooled)).toBeGreaterThanOrEqual(0)
-      expect(queued).toBe(0)
-      this.#dropped[index] = (this.#dropped[index] as number) + dropped
-      this.#arrived[index] = (this.#arrived[index] as number) + delivered + recovered
-    })
-  }
-
-  /** `process.exit()`. */
-  async #exit(): Promise<void> {
-    for (const name of [...this.#open.keys()]) this.#end(name)
-    this.scene.store.log.endNow()
-    for (const queue of this.scene.queues) queue.endNow()
-    this.scene.store.release()
-    for (const link of this.#links) link.isCut = true
-    this.#letGo()
-    const over = this.scene
-    await Promise.all(over.queues.map(queue => queue.abandon()))
-    await over.store.stop()
-    over.store.release()
-    this.#account()
-    this.#links = this.servers.map(server => server.link())
-    this.scene = this.#begin()
-  }
-
-  /** SIGKILL: what lies on the disk in this moment is all there is. */
-  async #kill(): Promise<void> {
-    for (const link of this.#links) link.isCut = true
-    const state = scratch()
-    for (const room of ['traces', 'spool']) {
-      mkdirSync(join(state, room))
-      for (const name of namesIn(join(this.#directory, room))) {
-        const left = name.replace(/\.[^.]+\.json$/, '.free.json')
-        writeFileSync(join(state, room, left), readFileSync(join(this.#directory, room, name)))
-      }
-    }
-    const over = this.scene
-    // What was not written by now never was.
-    for (const span of this.#open.values()) span.end()
-    this.#open.clear()
-    this.#letGo()
-    await over.close()
-    this.#directory = state
-    this.#links = this.servers.map(server => server.link())
-    this.scene = this.#begin()
-  }
-}
-
-function namesIn(directory: string): string[] {
-  try {
-    return readdirSync(directory)
-  } catch {
-    return []
-  }
-}
-
 async function lived(plan: readonly Step[], maxBytes = 1 << 24): Promise<World> {
   Object.assign(faults, noFaults())
-  const world = new World(maxBytes)
+  const world = new World(faults, maxBytes)
   for (const step of plan) await world.run(step)
   await world.finish()
   return world
@@ -380,7 +98,7 @@ function expectAll(world: World, server: 0 | 1, names: Iterable<string>): void {
   expect([...names].filter(name => !arrived.has(name) && !name.includes('!'))).toEqual([])
 }
 
-const RUNS = { numRuns: Number(process.env['RUNS'] ?? 100) }
+const RUNS = { numRuns: Number(process.env['RUNS'] ?? 35) }
 
 test('every span arrives once, in order, or is counted', async () => {
   await fc.assert(
@@ -398,7 +116,7 @@ test('every span arrives once, in order, or is counted', async () => {
     }),
     RUNS,
   )
-}, 600_000)
+}, 20_000)
 
 test('on a disk that fails now and then every span arrives once, or is counted', async () => {
   await fc.assert(
@@ -409,7 +127,7 @@ test('on a disk that fails now and then every span arrives once, or is counted',
     }),
     RUNS,
   )
-}, 600_000)
+}, 20_000)
 
 test('a log that cannot be read now and then delays, and costs nothing', async () => {
   await fc.assert(
@@ -423,7 +141,7 @@ test('a log that cannot be read now and then delays, and costs nothing', async (
     }),
     RUNS,
   )
-}, 600_000)
+}, 20_000)
 
 test('of a log that overflows every span arrives once, or is counted', async () => {
   await fc.assert(
@@ -434,7 +152,7 @@ test('of a log that overflows every span arrives once, or is counted', async () 
     }),
     RUNS,
   )
-}, 600_000)
+}, 20_000)
 
 test('a process that exits at any moment leaves everything to the next one', async () => {
   await fc.assert(
@@ -445,7 +163,7 @@ test('a process that exits at any moment leaves everything to the next one', asy
     }),
     RUNS,
   )
-}, 600_000)
+}, 20_000)
 
 test('a process that is killed at any moment leaves what it has written, and what was open', async () => {
   await fc.assert(
@@ -456,4 +174,4 @@ test('a process that is killed at any moment leaves what it has written, and wha
     }),
     RUNS,
   )
-}, 600_000)
+}, 20_000)
