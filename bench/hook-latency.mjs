@@ -1,8 +1,9 @@
-import { createPlugin } from '../dist/index.js'
+import { load } from './build.mjs'
 import { quantile } from './figures.mjs'
 import { sdk } from './providers.mjs'
 import { turnRecords } from './turn.mjs'
 
+const { createPlugin } = await load('index.js')
 const WARM_UP = 2000
 const TURNS = 4000
 const AT = 1_795_256_100_000

@@ -1,8 +1,9 @@
 import { execFileSync } from 'node:child_process'
+import { BUILD } from './build.mjs'
 import { median } from './figures.mjs'
 
 const RUNS = 15
-const OURS = new URL('../dist/index.js', import.meta.url).href
+const OURS = new URL('index.js', BUILD).href
 
 function millisOf(code) {
   const script = `const started = performance.now(); ${code}; process.stdout.write(String(performance.now() - started))`

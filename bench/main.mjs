@@ -2,9 +2,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
+import { BUILD } from './build.mjs'
 import { oneDecimal, twoDecimals } from './figures.mjs'
 
-if (!existsSync(new URL('../dist/index.js', import.meta.url))) {
+if (!existsSync(new URL('index.js', BUILD))) {
   console.error('bench: there is no build; run "npm run build" first')
   process.exit(1)
 }
@@ -20,6 +21,7 @@ const { turnCost } = await import('./turn-cost.mjs')
 const { hookLatency, largeResult } = await import('./hook-latency.mjs')
 const { importCost } = await import('./import-cost.mjs')
 const { openTurns, millionHooks } = await import('./memory.mjs')
+const { logCost, loopDelay, logRecovery } = await import('./trace-log.mjs')
 
 const mebi = bytes => `${oneDecimal(bytes / 1048576)} MiB`
 const row = (what, measured, target) => `| ${what} | ${measured} | ${target} |`
@@ -66,6 +68,39 @@ add(
   million.heaps.slice(1).map(mebi).join(', '),
   'no growth',
 )
+const log = await logCost()
+const added = ({ share, onMicros, offMicros }) =>
+  `${oneDecimal(share * 100)} % (${oneDecimal(onMicros)} µs against ${oneDecimal(offMicros)} µs)`
+add(
+  "the trace log's share of a turn, until it is in the file: CPU time of all threads, busy host",
+  `${added(log.busy.cpu)}; main thread ${oneDecimal(log.busy.main.share * 100)} %`,
+  '≤ 20 %',
+)
+add(
+  'the same when each turn is waited for before the next one',
+  `${added(log.alone.cpu)}; main thread ${oneDecimal(log.alone.main.share * 100)} %`,
+  '–',
+)
+for (const [spansPerSecond, target] of [
+  [500, '–'],
+  [2000, 'p99.9 ≤ 10 ms'],
+]) {
+  const { idle, told, delivered, cores, behindBytes } = await loopDelay(spansPerSecond)
+  add(
+    `event loop held while ${spansPerSecond} spans a second of 4 KB each are logged and delivered to two backends`,
+    `p99 ${oneDecimal(delivered.p99)} ms, p99.9 ${oneDecimal(delivered.p999)} ms (hooks alone ${oneDecimal(told.p999)} ms, nothing at all ${oneDecimal(idle.p999)} ms); ${twoDecimals(cores)} of a core, ${mebi(behindBytes)} behind`,
+    target,
+  )
+}
+const left = await logRecovery()
+for (const protocol of ['http/json', 'http/protobuf']) {
+  const { millis, moreBytes, peakBytes, p999 } = left[protocol]
+  add(
+    `a log of ${mebi(left.bytes)} (${left.spans} spans) that a killed process has left, delivered over ${protocol}`,
+    `${oneDecimal(millis / 1000)} s, ${mebi(moreBytes)} more than with nothing to do (${mebi(peakBytes)} in all), event loop held p99.9 ${oneDecimal(p999)} ms`,
+    '≤ 15 s, ≤ 150 MB',
+  )
+}
 
 if (process.argv.includes('--write')) {
   const path = new URL('../docs/performance.md', import.meta.url)

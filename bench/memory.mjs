@@ -1,7 +1,8 @@
-import { createPlugin } from '../dist/index.js'
+import { load } from './build.mjs'
 import { sdk } from './providers.mjs'
 import { turnRecords } from './turn.mjs'
 
+const { createPlugin } = await load('index.js')
 const AT = 1_795_256_100_000
 const OPEN_TURNS = 10_000
 const TTL = 600_000

@@ -1,14 +1,15 @@
 import { ROOT_CONTEXT, SpanStatusCode, trace } from '@opentelemetry/api'
-import { resolveConfig } from '../dist/config/resolve.js'
-import { INSTRUMENTS } from '../dist/core/instrument-table.js'
-import { createPlugin } from '../dist/index.js'
-import { METRIC } from '../dist/semconv/metrics.js'
-import { HOOK_PLAN } from '../dist/spans/index.js'
-import { drawOf } from '../dist/wiring/settings.js'
+import { load } from './build.mjs'
 import { median } from './figures.mjs'
 import { sdk } from './providers.mjs'
 import { turnRecords } from './turn.mjs'
 
+const { resolveConfig } = await load('config/resolve.js')
+const { INSTRUMENTS } = await load('core/instrument-table.js')
+const { createPlugin } = await load('index.js')
+const { METRIC } = await load('semconv/metrics.js')
+const { HOOK_PLAN } = await load('spans/index.js')
+const { drawOf } = await load('wiring/settings.js')
 const TURNS = 1500
 const ROUNDS = 11
 const AT = 1_795_256_100_000
