@@ -66,6 +66,7 @@ test('killed at any moment', async () => {
   const kills = [...Array(tally.runs).keys()].reduce((sum, seed) => sum + (seed % DOUBLE_EVERY === 0 ? 2 : 1), 0)
   const isWhole = tally.runs === RUNS ? '' : `, of ${RUNS}: there was no time for more`
   tally.end(
+    1,
     'killed with `kill -9` at any moment, two backends, one of them well, the other one well, down, slow or unwell; the next process delivers',
     `${kills} kills${isWhole}`,
   )

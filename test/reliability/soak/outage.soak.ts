@@ -17,7 +17,7 @@ const STREAM_MILLIS = 50_000
 const OUTAGE_MILLIS = 45_000
 const CATCH_UP_MILLIS = 90_000
 const LIFE_MILLIS = STREAM_MILLIS + CATCH_UP_MILLIS + 30_000
-const LOOK_MILLIS = 500
+const LOOK_MILLIS = 1000
 /** Until everything is loaded and warm that an outage needs. */
 const WARM_UP_REPORTS = 8
 const MOST_GROWTH_BYTES = 8_388_608
@@ -47,28 +47,38 @@ async function sitOut(scene: Scene, sink: ChaosSinkProcess, tally: Tally): Promi
   const backAt = performance.now()
   const toldNow = () => toldSpans(host.account().witness).size
   await pause(STREAM_MILLIS - OUTAGE_MILLIS)
-  await untilDelivered(sink, toldNow)
+  await untilDelivered(sink, () => 0.98 * toldNow())
   const caughtUpMillis = performance.now() - backAt
   await host.finish()
   const told = toldNow()
+  const heirs = (await sink.counts()).spans < told ? await inherited(scene, sink, told) : 0
   const deliveries = await sink.deliveries()
-  const lost = told - deliveries.size
-  tally.addSums(told, deliveries, { lost, counted: 0, unsaved: 0, crashed: 0 })
+  const lost = told + heirs - deliveries.size
+  tally.addSums(told + heirs, deliveries, { lost, counted: 0, unsaved: 0, crashed: 0 })
   if (growth.late - growth.early > MOST_GROWTH_BYTES) tally.problems.push('memory has grown')
   const memory = `heap and buffers ${mebi(growth.early)} early, ${mebi(growth.late)} late, ${mebi(growth.rss)} RSS at the most`
   return `${mebi(logBytes)} in the log; ${memory}; all there ${(caughtUpMillis / 1000).toFixed(0)} s after its end`
 }
 
-/** But what is open and waits for its end. */
-async function untilDelivered(sink: ChaosSinkProcess, toldNow: () => number): Promise<void> {
+/** Until so many have come, and no more come: what is open waits for its end. */
+async function untilDelivered(sink: ChaosSinkProcess, spans: () => number): Promise<void> {
   const deadlineAt = performance.now() + CATCH_UP_MILLIS
   let before = -1
   while (performance.now() < deadlineAt) {
-    const { spans } = await sink.counts()
-    if (spans === before && spans > 0.95 * toldNow()) return
-    before = spans
-    await pause(LOOK_MILLIS * 4)
+    const counts = await sink.counts()
+    if (counts.spans === before && counts.spans >= spans()) return
+    before = counts.spans
+    await pause(LOOK_MILLIS)
   }
+}
+
+/** On a machine that is too busy, the next process delivers the rest. Returns how many spans that one has told. */
+async function inherited(scene: Scene, sink: ChaosSinkProcess, told: number): Promise<number> {
+  const heir = scene.start({ turns: 1, sessions: 1, hooksPerSecond: 2000, end: 'stdin', lifeMillis: LIFE_MILLIS })
+  const all = (): number => told + toldSpans(heir.account().witness).size
+  await untilDelivered(sink, all)
+  await heir.finish()
+  return all() - told
 }
 
 test('a long outage', async () => {
@@ -85,5 +95,5 @@ test('a long outage', async () => {
       }
     }),
   )
-  tally.end(`a collector is down for as many spans as 200 a second are in ten minutes`, figures)
+  tally.end(2, `a collector is down for as many spans as 200 a second are in ten minutes`, figures)
 })

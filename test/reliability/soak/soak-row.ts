@@ -1,8 +1,10 @@
 import { appendFileSync } from 'node:fs'
 import { expect } from 'vitest'
 import type { ChaosSink } from '../../support/chaos-sink.mjs'
-import type { CheckOptions, DeliveryCheck } from '../../support/delivery-check.ts'
+import { spanKey, toldSpans } from '../../support/witness.ts'
+import type { Host } from '../host.ts'
 import type { Scene } from '../scene.ts'
+import { droppedBy } from '../work-through.ts'
 
 /** Sums over runs and backends: a span that two backends are to get counts twice. */
 export interface SoakSums {
@@ -22,33 +24,44 @@ export interface SoakSums {
 
 /** One row of the table, as `soak.mjs` reads it. */
 export interface SoakRow extends SoakSums {
+  /** Rows come as they are done. */
+  readonly place: number
   readonly what: string
   readonly runs: number
   readonly figures: string
   readonly problems: readonly string[]
 }
 
-const CRASHED = 'hermes.span.incomplete'
+const INCOMPLETE = 'hermes.span.incomplete'
 
 export class Tally {
   readonly problems: string[] = []
   runs = 0
   #sums: SoakSums = { told: 0, once: 0, repeated: 0, counted: 0, unsaved: 0, lost: 0, crashed: 0 }
 
-  /** What came of a run at one backend. `counted`: spans that the process says it has lost, or the collector refused. */
-  add(scene: Scene, sink: ChaosSink, options: CheckOptions & { readonly counted?: number } = {}): DeliveryCheck {
-    const check = scene.check(sink, options)
-    this.addCheck(check, sink, options.counted)
-    return check
+  /** What came of a run at one backend; `excused` problems are none. */
+  add(scene: Scene, sink: ChaosSink, excused: RegExp = /^$/): void {
+    const { told, problems } = scene.check(sink)
+    const lost = lostIn(problems)
+    this.addSums(told, sink.deliveries, {
+      lost,
+      counted: 0,
+      unsaved: told - sink.deliveries.size - lost,
+      crashed: crashedAt(sink),
+    })
+    this.problems.push(...problems.filter(problem => !excused.test(problem)))
   }
 
-  addCheck({ told, problems }: DeliveryCheck, { accepted, deliveries }: ChaosSink, counted = 0): void {
-    const missing = told - deliveries.size
-    const lost = Math.max(0, lostIn(problems) - counted)
-    const crashed = new Set(accepted.filter(span => span.attributes[CRASHED] === 'crashed').map(span => span.spanId))
-    this.addSums(told, deliveries, { lost, counted, unsaved: missing - lost - counted, crashed: crashed.size })
-    const isExpected = counted > 0 ? /^lost/ : /^$/
-    this.problems.push(...problems.filter(problem => !isExpected.test(problem)))
+  /** The same of one where something must be missing, and the host must have counted just that as lost, for `only`. */
+  addCounted(scene: Scene, host: Host, sink: ChaosSink): void {
+    const arrived = new Set(sink.accepted.map(spanKey))
+    const mayMiss = new Set([...toldSpans(host.account().witness).keys()].filter(key => !arrived.has(key)))
+    const { told, problems } = scene.check(sink, { mayMiss })
+    const counted = droppedBy(host) ?? 0
+    const lost = Math.max(0, mayMiss.size - counted)
+    this.addSums(told, sink.deliveries, { lost, counted, unsaved: 0, crashed: 0 })
+    this.problems.push(...problems)
+    if (mayMiss.size !== counted) this.problems.push(`${mayMiss.size} are missing, ${counted} are counted as lost`)
   }
 
   addSums(
@@ -75,12 +88,16 @@ export class Tally {
   }
 
   /** Puts the row where `soak.mjs` finds it, and fails when something is wrong. */
-  end(what: string, figures: string): void {
-    const row: SoakRow = { what, runs: this.runs, ...this.#sums, figures, problems: this.problems }
+  end(place: number, what: string, figures: string): void {
+    const row: SoakRow = { place, what, runs: this.runs, ...this.#sums, figures, problems: this.problems }
     const path = process.env['HOOKSPAN_SOAK_ROWS']
     if (path !== undefined) appendFileSync(path, `${JSON.stringify(row)}\n`)
     expect({ problems: this.problems.slice(0, 20), lost: row.lost }).toEqual({ problems: [], lost: 0 })
   }
+}
+
+function crashedAt({ accepted }: ChaosSink): number {
+  return new Set(accepted.filter(span => span.attributes[INCOMPLETE] === 'crashed').map(({ spanId }) => spanId)).size
 }
 
 /** The checker says a few by name, and how many more there are. */
@@ -91,7 +108,11 @@ function lostIn(problems: readonly string[]): number {
 }
 
 /** All of them, so many at a time. */
-export async function inParallel<Item>(items: readonly Item[], most: number, run: (item: Item) => Promise<void>) {
+export async function inParallel<Item>(
+  items: readonly Item[],
+  most: number,
+  run: (item: Item) => Promise<void>,
+): Promise<void> {
   const left = [...items]
   const worker = async (): Promise<void> => {
     for (let item = left.shift(); item !== undefined; item = left.shift()) await run(item)

@@ -1,0 +1,3 @@
+import { everyFieldMayBeAnything } from './hostile-fields.ts'
+
+everyFieldMayBeAnything('preview')
