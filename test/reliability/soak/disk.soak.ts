@@ -11,7 +11,7 @@ const PATIENCE_MILLIS = 30_000
 /** Many times what the small disk holds. */
 const MUCH: HostOptions = { forMillis: 5000, hooksPerSecond: 800, sessions: 12, contentChars: 1000 }
 /** More than a queue in memory holds, besides. */
-const TOO_MUCH: HostOptions = { ...MUCH, hooksPerSecond: 3000 }
+const TOO_MUCH: HostOptions = { ...MUCH, hooksPerSecond: 2500 }
 /** One that exists everywhere is the last resort. */
 const [DISK = { how: 'none', under: () => [] }] = FULL_DISKS
 

@@ -7,13 +7,13 @@ import { inScene, type Scene } from '../scene.ts'
 import { inParallel, Tally } from './soak-row.ts'
 
 const RUNS = 200
-const AT_ONCE = 5
+const AT_ONCE = 4
 /** Each so many: the process that was to deliver what the first one left is killed, too. */
 const DOUBLE_EVERY = 5
 const LONGEST_LIFE_MILLIS = 1500
 const PATIENCE_MILLIS = 30_000
 /** A machine that is too slow for all of them does as many as it can. */
-const LAST_START_MILLIS = 270_000
+const LAST_START_MILLIS = 230_000
 
 const ILLS: readonly ChaosBehaviour[] = [
   { kind: 'ok' },

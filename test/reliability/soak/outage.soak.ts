@@ -55,7 +55,8 @@ async function sitOut(scene: Scene, sink: ChaosSinkProcess, tally: Tally): Promi
   const deliveries = await sink.deliveries()
   const lost = told + heirs - deliveries.size
   tally.addSums(told + heirs, deliveries, { lost, counted: 0, unsaved: 0, crashed: 0 })
-  if (growth.late - growth.early > MOST_GROWTH_BYTES) tally.problems.push('memory has grown')
+  if (lost > 0) tally.problems.push(`${lost} are lost: ${scene.stderrOfHosts()}`)
+  if (!(growth.late - growth.early <= MOST_GROWTH_BYTES)) tally.problems.push('memory has grown')
   const memory = `heap and buffers ${mebi(growth.early)} early, ${mebi(growth.late)} late, ${mebi(growth.rss)} RSS at the most`
   return `${mebi(logBytes)} in the log; ${memory}; all there ${(caughtUpMillis / 1000).toFixed(0)} s after its end`
 }
