@@ -33,8 +33,8 @@ interface Slice {
   readonly bytes: Uint8Array
   readonly segment: Segment
   readonly file: SegmentFile
-  readonly startedAt: number
   isSettled: boolean
+  isStalled: boolean
 }
 
 export interface LogCounts {
@@ -142,7 +142,11 @@ export class TraceLog implements SpanProcessor {
     const slice = this.#takeSlice()
     if (slice === undefined) return
     this.#slice = slice
+    // A host that is busy for long does not hear that the disk is done: only what is open after the loop has turned is late.
+    const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(slice, { isStalled: true }))
+    const watch = setTimeout(late, STALLED_MILLIS).unref()
     const failure = await slice.file.append(slice.bytes).then(() => undefined, failureAt(slice.file))
+    clearTimeout(watch)
     this.#settle(slice, failure)
   }
 
@@ -167,7 +171,7 @@ export class TraceLog implements SpanProcessor {
   }
 
   #makeRoom(): void {
-    if (this.#slice && performance.now() - this.#slice.startedAt > STALLED_MILLIS) {
+    if (this.#slice?.isStalled) {
       const { path } = this.#slice.file
       this.#failed(this.#takeEnded().spans, { kind: 'file', code: 'ETIMEDOUT', path })
       return
@@ -203,7 +207,7 @@ export class TraceLog implements SpanProcessor {
     const header = file.bytes === 0 ? `${headerJson(this.#parts.marks)}\n` : ''
     const note = noteLine(notes)
     const bytes = this.#encoder.encode(`${header}${note}${line}`)
-    return { spans, bytes, segment, file, startedAt: performance.now(), isSettled: false }
+    return { spans, bytes, segment, file, isSettled: false, isStalled: false }
   }
 
   /** The spans of the next line. */

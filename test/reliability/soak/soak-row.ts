@@ -49,7 +49,8 @@ export class Tally {
       unsaved: told - sink.deliveries.size - lost,
       crashed: crashedAt(sink),
     })
-    this.problems.push(...problems.filter(problem => !excused.test(problem)))
+    const real = problems.filter(problem => !excused.test(problem))
+    this.problems.push(...real, ...(real.length > 0 ? [scene.stderrOfHosts()] : []))
   }
 
   /** The same of one where something must be missing, and the host must have counted just that as lost, for `only`. */
