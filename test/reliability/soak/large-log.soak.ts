@@ -44,7 +44,7 @@ async function replay(scene: Scene, protocol: (typeof PROTOCOLS)[number], tally:
   const quiet = await quietPeak(protocol)
   const sink = await scene.sink({ kind: 'down' })
   scene.configure([{ name: 'only', endpoint: sink.url, protocol }], { content_capture: 'full' })
-  const writer = scene.start({ hooksPerSecond: 2000, sessions: 60, contentChars: 16_000, end: 'stdin' })
+  const writer = scene.start({ hooksPerSecond: 800, sessions: 60, contentChars: 16_000, end: 'stdin' })
   await writer.ready()
   while (logBytes(scene) < LOG_BYTES) await pause(LOOK_MILLIS)
   await writer.kill()
