@@ -252,21 +252,29 @@ export class SpanQueue implements ParcelTaker, Adopter {
     // What comes after the deadline is no reason to begin with halves.
     if (this.#isAbandoned && work.isKept) return this.#parts.report.failed('traces', failure, 0)
     if (isRefused && work.next.length > 1 && !this.#isAbandoned) return work.split()
-    if (!work.isKept || (isRefused && (await this.#isSpanAtFault(work, failure)))) return this.#giveUp(work, failure)
+    if (!work.isKept || (isRefused && this.#isSpanAtFault(work, failure))) return this.#giveUp(work, failure)
+    // A server that has come to its senses between the two requests is offered the span once more.
+    if (isRefused && (await this.#provesItself(work))) return
     if (isRefused && work.defer()) return
     work.tries++
+    work.isServerProven = false
     this.#parts.report.failed('traces', failure, 0)
     this.#backOff.failed(reasonOf(verdict, failure), retryAfterMillis)
     this.#outgoing.fallBehind()
   }
 
-  /** One span was refused: is it at fault, or would the server refuse any? Who takes an empty request can read ours. */
-  async #isSpanAtFault(work: Work, failure: DeliveryFailure): Promise<boolean> {
+  /** One span was refused: is it at fault, or would the server refuse any? */
+  #isSpanAtFault(work: Work, failure: DeliveryFailure): boolean {
     if (failure.kind !== 'status' || failure.status === TOO_LARGE || work.isServerProven) return true
-    const { failure: refusal } = await this.#sink.export([])
-    work.isServerProven = refusal === undefined
     // Some refuse empty requests, too. Theirs is the word on a span in the end, or it would hold up all others.
-    return work.isServerProven || (this.#hasTaken && failure.status < 500 && work.tries >= PATIENT_TRIES)
+    return this.#hasTaken && failure.status < 500 && work.tries >= PATIENT_TRIES
+  }
+
+  /** Who takes an empty request can read ours. */
+  async #provesItself(work: Work): Promise<boolean> {
+    const { failure } = await this.#sink.export([])
+    work.isServerProven = failure === undefined
+    return work.isServerProven
   }
 
   #giveUp(work: Work, failure: DeliveryFailure): void {

@@ -10,7 +10,7 @@ export class Work {
   readonly origin: WorkOrigin
   /** How often the first group has been sent in vain. */
   tries = 0
-  /** The server has been seen to read what we send: a span that it refuses is at fault itself. */
+  /** The server has been seen to read what we send, and has not failed since: a span that it refuses is at fault itself. */
   isServerProven = false
   #deferred = 0
   readonly #groups: (readonly ReadableSpan[])[]

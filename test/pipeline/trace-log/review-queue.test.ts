@@ -117,6 +117,35 @@ test('a server that worked and then answers 500 to everything, empty requests as
   expect(server.taken).toEqual(['first', ...names(4)])
 })
 
+test('a server that comes to its senses between a span and the empty request costs no span', async () => {
+  const server = new FakeServer()
+  const scene = sceneOf(server, { pauseScale: 0.000_01 })
+  let isWell = false
+  server.answer = spans => {
+    isWell ||= spans.length === 0
+    return isWell ? TAKEN(spans) : status(400)(spans)
+  }
+  scene.record('alone')
+  await until(() => scene.queue.counts().delivered + scene.queue.counts().dropped === 1)
+  await scene.close()
+  expect(server.taken).toEqual(['alone'])
+})
+
+test('a server that takes one half and then answers 500 to everything costs no span', async () => {
+  const server = new FakeServer()
+  const scene = sceneOf(server, { pauseScale: 0.000_01 })
+  server.answer = spans => {
+    if (spans.length > 1) return status(413)(spans)
+    return server.taken.length === 0 ? TAKEN(spans) : status(500)(spans)
+  }
+  scene.record(...names(4))
+  await until(() => server.requests.length > 60 || scene.queue.counts().dropped > 0)
+  server.answer = TAKEN
+  await until(() => scene.queue.counts().delivered + scene.queue.counts().dropped === 4)
+  await scene.close()
+  expect(server.taken.toSorted()).toEqual(names(4))
+})
+
 test('a segment with many damaged lines is complained of once', async () => {
   const directory = scratch()
   mkdirSync(join(directory, 'traces'))
