@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { setTimeout as pause } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { judge, player } from './chaos-behaviour.mjs'
 import { spansOfRequest } from './otlp-spans.mjs'
@@ -7,6 +9,13 @@ export { chaosSchedule } from './chaos-behaviour.mjs'
 
 const TRACES = '/v1/traces'
 const WAIT_MILLIS = 15_000
+const LISTEN_TRIES = 200
+/** Below those that the system gives to connections: while a sink is down nobody else must be given its port. */
+const [FIRST_PORT, PORTS] = [15_000, 15_000]
+
+function somePort() {
+  return FIRST_PORT + Math.floor(Math.random() * PORTS)
+}
 
 export class ChaosSink {
   requests = []
@@ -69,15 +78,21 @@ export class ChaosSink {
       this.#behaviour = { kind: 'ok' }
       this.#next = player(this.#behaviour)
     }
-    if (this.#server.listening) return Promise.resolve()
-    return new Promise((resolve, reject) => {
-      this.#server.once('error', reject)
-      this.#server.listen(this.#port, '127.0.0.1', () => {
-        this.#server.off('error', reject)
-        this.#port = this.#server.address().port
-        resolve()
-      })
-    })
+    return this.#listen(LISTEN_TRIES)
+  }
+
+  async #listen(tries) {
+    if (this.#server.listening) return
+    const port = this.#port || somePort()
+    try {
+      this.#server.listen(port, '127.0.0.1')
+      await once(this.#server, 'listening')
+      this.#port = port
+    } catch (error) {
+      if (error.code !== 'EADDRINUSE' || tries === 0) throw error
+      await pause(20)
+      await this.#listen(tries - 1)
+    }
   }
 
   play(steps) {
