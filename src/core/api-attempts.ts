@@ -1,5 +1,5 @@
+import { numberOf, peek } from '../contract/foreign.ts'
 import type { ApiStart } from '../contract/index.ts'
-import { numberOf, peek } from '../spans/foreign.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 
 /** Distinct requests of one turn whose attempts are numbered; a turn with more starts to number anew. */

@@ -1,5 +1,5 @@
+import { idOf } from '../contract/foreign.ts'
 import type { SubagentStart, SubagentStop } from '../contract/index.ts'
-import { idOf } from '../spans/foreign.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 

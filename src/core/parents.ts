@@ -1,6 +1,6 @@
 import { type Context, isSpanContextValid } from '@opentelemetry/api'
+import { idOf, textOf } from '../contract/foreign.ts'
 import type { Identity } from '../contract/index.ts'
-import { idOf, textOf } from '../spans/foreign.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { contextOf, contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
 

@@ -1,5 +1,5 @@
+import { idOf } from '../contract/foreign.ts'
 import type { HookName } from '../contract/index.ts'
-import { idOf } from '../spans/foreign.ts'
 
 /** The ids of a record that can name its turn; undefined where absent, blank or no id at all. */
 export interface RecordIds {

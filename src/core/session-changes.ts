@@ -1,3 +1,4 @@
+import { idOf, peek } from '../contract/foreign.ts'
 import type {
   FinalStatus,
   HookResult,
@@ -5,7 +6,6 @@ import type {
   TransformLlmOutput,
   TransformToolResult,
 } from '../contract/index.ts'
-import { idOf, peek } from '../spans/foreign.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { CoreParts, Incoming } from './parts.ts'
 import type { RecordIds } from './record-ids.ts'

@@ -1,6 +1,6 @@
+import { numberOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { millis } from '../spans/api-facts.ts'
-import { numberOf } from '../spans/foreign.ts'
 import type { Fired } from '../spans/span-definition.ts'
 
 /** 1973 to 2100: what is outside is no epoch in milliseconds (seconds by mistake, garbage). */

@@ -1,6 +1,6 @@
+import { textOf } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { textOf } from '../spans/foreign.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Session, Turn } from './turn.ts'
 

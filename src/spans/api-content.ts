@@ -1,6 +1,6 @@
+import { elementsOf, isArray, peek, textOf } from '../contract/foreign.ts'
 import type { ApiEnd, ApiStart } from '../contract/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import { elementsOf, isArray, peek, textOf } from './foreign.ts'
 import { captureMessages, genAiMessages, indexedMessages, MESSAGES_LIMIT } from './messages.ts'
 import { requestBody } from './request-parameters.ts'
 import type { Draw } from './span-definition.ts'

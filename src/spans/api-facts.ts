@@ -1,7 +1,7 @@
+import { positive, textOf } from '../contract/foreign.ts'
 import type { ApiEnd, ApiError } from '../contract/index.ts'
 import { literal, type SafeText } from './capture.ts'
 import { errorFacts, OTHER_ERROR } from './error-facts.ts'
-import { positive, textOf } from './foreign.ts'
 import type { Draw, OpenedSpan } from './span-definition.ts'
 
 /** Epoch seconds of the host → milliseconds. */

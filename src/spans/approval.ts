@@ -1,9 +1,9 @@
 import { SpanKind } from '@opentelemetry/api'
+import { elementsOf, idOf, textOf } from '../contract/foreign.ts'
 import { type ApprovalRequest, type ApprovalResponse, GRANTING_CHOICES } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from './capture.ts'
-import { elementsOf, idOf, textOf } from './foreign.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
 const PATTERNS_LIMIT = 16

@@ -1,10 +1,10 @@
 import { SpanKind } from '@opentelemetry/api'
+import { textOf } from '../contract/foreign.ts'
 import type { AuxiliaryEnd, AuxiliaryStart } from '../contract/index.ts'
 import { api, requestAttributes, responseAttributes } from './api.ts'
 import { apiErrorPoints, apiPoints } from './api-points.ts'
 import { literal } from './capture.ts'
 import { errorFacts, OTHER_ERROR } from './error-facts.ts'
-import { textOf } from './foreign.ts'
 import { requestModel } from './request-parameters.ts'
 import type { SpanDefinition } from './span-definition.ts'
 

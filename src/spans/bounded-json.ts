@@ -7,7 +7,7 @@ export { closeJson } from './json-text.ts'
 
 /**
  * JSON of a value that belongs to somebody else. Its getters, Proxy traps and `toJSON` can throw at any step, and one
- * of them must not cost the rest of the value: besides `core/guard.ts` and `foreign.ts`, this is the place on the hot
+ * of them must not cost the rest of the value: besides `core/guard.ts` and `contract/foreign.ts`, this is the place on the hot
  * path that may catch.
  */
 

@@ -1,3 +1,4 @@
+import { peek, textOf } from '../contract/foreign.ts'
 import { bigintText, boundedJson } from './bounded-json.ts'
 import {
   type Capture,
@@ -8,7 +9,6 @@ import {
   type SafeText,
 } from './capture.ts'
 import { type Clipped, clip, keepAll, redactWithin, WINDOW_MARGIN, windowOf } from './clip.ts'
-import { peek, textOf } from './foreign.ts'
 import { rewriteJson } from './json-text.ts'
 import { oneLine, withoutControls } from './one-line.ts'
 import { isSecretKey } from './secret-keys.ts'

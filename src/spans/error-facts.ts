@@ -1,5 +1,5 @@
+import { numberOf, peek, textOf } from '../contract/foreign.ts'
 import type { StatusClass } from '../contract/index.ts'
-import { numberOf, peek, textOf } from './foreign.ts'
 
 /** Fallback of `error.type` that the conventions give. */
 export const OTHER_ERROR = '_OTHER'

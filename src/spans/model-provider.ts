@@ -1,5 +1,5 @@
+import { textOf } from '../contract/foreign.ts'
 import { WELL_KNOWN_PROVIDERS } from '../semconv/index.ts'
-import { textOf } from './foreign.ts'
 
 /** A host's name of a model provider → the well-known value where it is one, else what the host said. */
 export function modelProvider(provider: unknown): string | undefined {

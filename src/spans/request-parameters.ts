@@ -1,7 +1,7 @@
+import { booleanOf, elementsOf, numberOf, peek, positive, textOf } from '../contract/foreign.ts'
 import type { ApiStart } from '../contract/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 import type { SafeText } from './capture.ts'
-import { booleanOf, elementsOf, numberOf, peek, positive, textOf } from './foreign.ts'
 import { captured } from './messages.ts'
 import type { Draw, Fired } from './span-definition.ts'
 

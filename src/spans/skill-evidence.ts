@@ -1,5 +1,5 @@
+import { peek, textOf } from '../contract/foreign.ts'
 import type { ToolStart } from '../contract/index.ts'
-import { peek, textOf } from './foreign.ts'
 
 /** That a tool call loaded a skill, and how we know. */
 export interface SkillEvidence {

@@ -1,4 +1,4 @@
-import { numberOf, peek } from './foreign.ts'
+import { numberOf, peek } from '../contract/foreign.ts'
 import { perRecord } from './per-record.ts'
 import type { Draw, Fired } from './span-definition.ts'
 
