@@ -161,6 +161,12 @@ const KEYS = {
     default: 'link',
     about: 'A child agent whose parent is known only as a remote context is linked to it, or nested under it',
   },
+  propagate_context: {
+    type: 'bool',
+    default: true,
+    about:
+      'Hand the trace context (`traceparent`) to model requests and to the processes of tools, where the host lets us',
+  },
   force_flush_on_session_end: { type: 'bool', default: true, about: 'Flush all backends when a turn ends' },
   force_flush_wait_ms: {
     type: 'millis',

@@ -168,7 +168,8 @@ export function assemble(
     }
   })
   if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
-  return facade(core, pipeline, host, shutdown)
+  const traceparent: Plugin['traceparent'] = ids => (config.propagate_context ? core.traceparent(ids, host) : undefined)
+  return facade({ core, pipeline, traceparent, shutdown })
 }
 
 async function endAll(
@@ -183,7 +184,12 @@ async function endAll(
   forgetSaving()
 }
 
-function facade(core: Core, pipeline: Pipeline | undefined, host: string, shutdown: () => Promise<void>): Plugin {
+interface FacadeParts extends Pick<Plugin, 'traceparent' | 'shutdown'> {
+  readonly core: Core
+  readonly pipeline: Pipeline | undefined
+}
+
+function facade({ core, pipeline, traceparent, shutdown }: FacadeParts): Plugin {
   const on = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
     core.on(hook, payload, meta)
   return {
@@ -191,7 +197,7 @@ function facade(core: Core, pipeline: Pipeline | undefined, host: string, shutdo
     handlers: handlersOf(on),
     flush: () => core.flush(),
     shutdown,
-    traceparent: ids => core.traceparent(ids, host),
+    traceparent,
     stats: (): PluginStats => ({ ...core.stats(), ...(pipeline?.stats() ?? { backends: [], traceFiles: [] }) }),
   }
 }

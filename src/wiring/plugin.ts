@@ -50,7 +50,7 @@ export interface Plugin {
   shutdown(): Promise<void>
   /**
    * W3C `traceparent` of exactly the turn or tool that is named, to hand to a child process or a tool server; undefined
-   * when it is not open.
+   * when it is not open, or `propagate_context` is off.
    */
   traceparent(ids: TraceparentIds): string | undefined
   stats(): PluginStats

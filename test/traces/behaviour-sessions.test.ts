@@ -247,6 +247,10 @@ describe('a traceparent', () => {
     expect(told(began()).traceparent({ ...TURN, turn_id: 't9' })).toBeUndefined()
   })
 
+  test('is not handed out when the user does not want it', () => {
+    expect(told(began(), { propagate_context: false }).traceparent(TURN)).toBeUndefined()
+  })
+
   test('makes the child of another process part of the trace', () => {
     const parent = told([...began(), delegated(100)])
     const traceparent = parent.traceparent(TURN)
