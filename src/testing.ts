@@ -36,7 +36,9 @@ export interface TestPlugin extends Plugin {
  * A plugin whose configuration is its options alone: no file and no variable is read, nothing is written or sent. Time is
  * the records' own (`at`), so a test says when things happen.
  */
-export function createTestPlugin(options: Omit<PluginOptions, 'tracerProvider' | 'meterProvider'> = {}): TestPlugin {
+export function createTestPlugin(
+  options: Omit<PluginOptions, 'tracerProvider' | 'meterProvider' | 'report'> = {},
+): TestPlugin {
   const { host, ...code } = options
   const reported: string[] = []
   const report = { ...createDiagnostics(undefined), warn: collect, error: collect }

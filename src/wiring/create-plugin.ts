@@ -8,7 +8,7 @@ import type { CoreOptions } from '../core/options.ts'
 import { Core } from '../core/plugin.ts'
 import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
-import { createDiagnostics, type Diagnostics } from './diagnostics.ts'
+import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
@@ -56,12 +56,18 @@ export function createPlugin(options: PluginOptions = {}): Plugin {
 }
 
 export function createPluginIn(options: PluginOptions, surroundings: Surroundings): Plugin {
-  const { host, tracerProvider, meterProvider, ...code } =
-    typeof options === 'object' && options !== null ? options : {}
+  const {
+    host,
+    tracerProvider,
+    meterProvider,
+    report: sink,
+    ...code
+  } = typeof options === 'object' && options !== null ? options : {}
   const { env, home } = surroundings
   const resolution = resolveConfig({ code: code as UserConfig, env, home, hostName: host })
   const { config } = resolution
-  const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined)
+  const report =
+    surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, sinkOf(sink))
   for (const { message } of resolution.problems) report.warn(message)
   if (!config.enabled) return switchedOff()
   if (config.local_log && stateHome(env, home) === undefined) {
@@ -71,6 +77,10 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
   }
   const outlets = openOutlets({ tracerProvider, meterProvider }, config, surroundings, report)
   return assemble(host ?? '', config, outlets, surroundings, report)
+}
+
+function sinkOf(sink: unknown): LineSink | undefined {
+  return typeof sink === 'function' ? (sink as LineSink) : undefined
 }
 
 type HandedIn = Partial<Record<'tracerProvider', TracerProvider | undefined>> &

@@ -8,6 +8,13 @@ export interface Diagnostics {
   debug(line: string): void
 }
 
+/** Takes one line for the person. */
+export type LineSink = (line: string) => void
+
+function toStderr(line: string): void {
+  process.stderr.write(`hookspan: ${line}\n`)
+}
+
 /** The debug log stops here: nobody reads more, and a disk must not fill because debugging was forgotten. */
 const DEBUG_FILE_LIMIT_BYTES = 10 * 1024 * 1024
 
@@ -39,15 +46,19 @@ class DebugFile {
 }
 
 /**
- * `warn` and `error` are lines on stderr that start with `hookspan:`; `debug` goes to a file in the state directory, and
- * only for those who asked.
+ * `warn` and `error` are lines on stderr that start with `hookspan:`, or go to `sink` as they are; `debug` goes to a file in
+ * the state directory, and only for those who asked.
  */
-export function createDiagnostics(debugDirectory: string | undefined): Diagnostics {
+export function createDiagnostics(debugDirectory: string | undefined, sink: LineSink = toStderr): Diagnostics {
   const file = debugDirectory === undefined ? undefined : new DebugFile(debugDirectory)
   const say = (line: string): void => {
     const text = oneLine(line)
-    process.stderr.write(`hookspan: ${text}\n`)
     file?.write(text)
+    try {
+      sink(text)
+    } catch {
+      // A host whose screen is gone must not lose a span to it.
+    }
   }
   return { warn: say, error: say, debug: line => file?.write(oneLine(line)) }
 }

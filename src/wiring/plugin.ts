@@ -10,6 +10,11 @@ export interface PluginOptions extends UserConfig {
   /** Record through a provider of yours. Then nothing of ours is exported by us. */
   readonly tracerProvider?: TracerProvider
   readonly meterProvider?: MeterProvider
+  /**
+   * Takes the lines for the person: a wrong setting, a backend that does not answer. Default: stderr. For hosts that draw on
+   * the terminal, where a line on stderr would spoil the screen.
+   */
+  readonly report?: (line: string) => void
 }
 
 export interface PluginStats {
