@@ -2,7 +2,6 @@ import type { HookResult, SessionStart, SubagentStart } from '../contract/index.
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
-import type {} from '../spans/span-definition.ts'
 import { nextAttempt, retryCount } from './api-attempts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
