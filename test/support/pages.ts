@@ -12,6 +12,7 @@ export function read(path: string): string {
 export const PAGES: readonly string[] = [
   ...readdirSync(ROOT).filter(name => name.endsWith('.md')),
   ...readdirSync(join(ROOT, 'docs')).flatMap(name => (name.endsWith('.md') ? [`docs/${name}`] : [])),
+  ...readdirSync(join(ROOT, 'docs/hosts')).map(name => `docs/hosts/${name}`),
   'observability/README.md',
 ]
 

@@ -1,0 +1,49 @@
+const ZOD = 'zod@4.4.3'
+const PLATFORM = `${process.platform}-${process.arch}`
+
+/** Node for the hosts that do not run on 20. */
+export const NODE_VERSION = '24.21.0'
+
+/**
+ * The hosts of the live tests: the one table of versions. The captures in `test/fixtures` name them in their first lines.
+ *
+ * - `name`, `version`: the npm package; `also`: what is installed beside it.
+ * - `node`: the Node that it needs. Absent = the one that runs this.
+ * - `script` for that Node, or `program`: what a user starts, in the folder. Absent = a library.
+ * - `prints`: what it answers to `--version`, where that is not `version`.
+ */
+export const LIVE_HOSTS = {
+  pi: {
+    name: '@earendil-works/pi-coding-agent',
+    version: '0.87.1',
+    node: NODE_VERSION,
+    script: 'node_modules/@earendil-works/pi-coding-agent/dist/bundle/cli.js',
+  },
+  opencode: {
+    name: 'opencode-ai',
+    version: '1.18.33',
+    // The program itself, for Bun. Those for other processors would come along as optional dependencies.
+    also: [`opencode-${PLATFORM}@1.18.33`],
+    omitsOptional: true,
+    program: `node_modules/opencode-${PLATFORM}/bin/opencode`,
+  },
+  'claude-agent-sdk': {
+    name: '@anthropic-ai/claude-agent-sdk',
+    version: '0.3.330',
+    also: [ZOD],
+    // What the library starts has a version of its own.
+    program: `node_modules/@anthropic-ai/claude-agent-sdk-${PLATFORM}/claude`,
+    prints: '2.1.330',
+  },
+  'openai-agents': {
+    name: '@openai/agents',
+    version: '0.20.0',
+    also: [ZOD],
+  },
+  openclaw: {
+    name: 'openclaw',
+    version: '2026.9.6',
+    node: NODE_VERSION,
+    script: 'node_modules/openclaw/openclaw.mjs',
+  },
+}

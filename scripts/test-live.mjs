@@ -1,0 +1,80 @@
+/**
+ * Runs the adapters with the real hosts, against a model server of our own on loopback:
+ *
+ *     npm run test:live -- pi                   one host; several names, or none for all five
+ *     npm run test:live -- pi -t 'parallel'     what is no host goes to vitest
+ *     npm run test:live -- pi --no-build        with the `dist` that is there, not with the package built and installed anew
+ *     npm run test:live -- pi --unchecked       built in spite of the compiler's errors, while others are at work
+ *     npm run test:live -- --install            only installs the hosts
+ *
+ * The hosts are installed once, in the versions of `live-hosts.mjs`, into `$XDG_CACHE_HOME/hookspan-live` (default
+ * `~/.cache/hookspan-live`): 1.7 GB for all. A folder may be deleted at any time.
+ *
+ * To record fixtures:
+ *
+ *     HOOKSPAN_UPDATE_FIXTURES=1 npm run test:live -- pi -t 'parallel'
+ *     npx vitest run test/hosts/fixtures.test.ts -t pi -u
+ *
+ * The first writes `test/fixtures/pi/*.jsonl` for the tests that call `capture`, without the paths of this machine; the
+ * second writes the tree beside each. Read both before you check them in. With HOOKSPAN_LIVE_KEEP=1 the homes of the
+ * hosts, with their logs and traces, are left in the folder for temporary files.
+ */
+import { spawnSync } from 'node:child_process'
+import { mkdtempSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { LIVE_HOSTS } from './live-hosts.mjs'
+import { CACHE, installHost } from './live-install.mjs'
+import { installPackage } from './live-package.mjs'
+
+const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
+const OWN_OPTIONS = ['--no-build', '--unchecked', '--install']
+
+const words = process.argv.slice(2)
+const isHost = word => Object.hasOwn(LIVE_HOSTS, word)
+const chosen = words.filter(isHost)
+const vitestArgs = words.filter(word => !isHost(word) && !OWN_OPTIONS.includes(word))
+const hosts = chosen.length === 0 ? Object.keys(LIVE_HOSTS) : chosen
+
+process.exitCode = main()
+
+function main() {
+  // Such a word would only be a filter that nothing passes.
+  const unknown = vitestArgs[0]
+  if (unknown !== undefined && !unknown.startsWith('-')) {
+    console.error(`no host is called ${unknown}: ${Object.keys(LIVE_HOSTS).join(', ')}`)
+    return 2
+  }
+  const installed = hosts.map(host => ({ host, ...installHost(host) }))
+  if (words.includes('--install')) {
+    console.log(`${hosts.join(', ')}: in ${CACHE}`)
+    return 0
+  }
+  const scratch = mkdtempSync(join(tmpdir(), 'hookspan-live-'))
+  try {
+    const isChecked = !words.includes('--unchecked')
+    const hookspan = words.includes('--no-build') ? REPOSITORY : installPackage(REPOSITORY, scratch, isChecked)
+    const failed = installed.filter(each => !passes(each, hookspan)).map(({ host }) => host)
+    if (failed.length > 0) console.error(`failed: ${failed.join(', ')}`)
+    return failed.length === 0 ? 0 : 1
+  } finally {
+    rmSync(scratch, { recursive: true, force: true })
+  }
+}
+
+function passes({ host, folder, node, command }, hookspan) {
+  const { name, version } = LIVE_HOSTS[host]
+  console.log(`\n== ${name}@${version}`)
+  const env = {
+    ...process.env,
+    HOOKSPAN_LIVE_DIR: folder,
+    HOOKSPAN_LIVE_NODE: node,
+    HOOKSPAN_LIVE_COMMAND: JSON.stringify(command),
+    HOOKSPAN_LIVE_PACKAGE: `${name}@${version}`,
+    HOOKSPAN_LIVE_HOOKSPAN: hookspan,
+  }
+  const vitest = join(REPOSITORY, 'node_modules', 'vitest', 'vitest.mjs')
+  const args = [vitest, 'run', '--config', 'test/live/vitest.config.ts', `test/live/${host}/`, ...vitestArgs]
+  return spawnSync(process.execPath, args, { cwd: REPOSITORY, env, stdio: 'inherit' }).status === 0
+}

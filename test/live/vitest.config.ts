@@ -1,0 +1,17 @@
+import { fileURLToPath } from 'node:url'
+import { defineConfig, type ViteUserConfig } from 'vitest/config'
+
+/** For `scripts/test-live.mjs`, which has built the package and installed the host. */
+const config: ViteUserConfig = defineConfig({
+  root: fileURLToPath(new URL('../..', import.meta.url)),
+  test: {
+    include: ['test/live/**/*.live.ts'],
+    // Each test runs programs that want a whole machine.
+    maxWorkers: 1,
+    fileParallelism: false,
+    testTimeout: 120_000,
+    hookTimeout: 120_000,
+  },
+})
+
+export default config
