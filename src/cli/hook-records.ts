@@ -1,7 +1,9 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import type { HookMeta } from '../contract/index.ts'
+import type { HostEvent } from '../hosts/host-event.ts'
 import { LineSplitter, type NumberedLine } from '../viewer/line-splitter.ts'
+import { hostsWithAdapter, isRawEvent, RawEvents } from './raw-events.ts'
 import { parseRecordJson } from './record-json.ts'
 
 /** A record as it stands in a file: what the contract says, or anything else that the core will judge. */
@@ -29,7 +31,7 @@ function problemOf(value: unknown): string | undefined {
   const { hook } = value as { hook?: unknown }
   if (typeof hook === 'string') return hook.trim() === '' ? 'its "hook" is empty' : undefined
   if (hook !== undefined) return `its "hook" is ${kindOf(hook)}, not a name`
-  return 'event' in value ? 'a raw event of a host, not a hook record: it has no "hook"' : 'it has no "hook"'
+  return 'it has no "hook"'
 }
 
 interface HeadLine {
@@ -37,14 +39,16 @@ interface HeadLine {
 }
 
 /**
- * Reads hook records, one a line. A line `{"fixture": {…}}` describes what follows, and its host is the host of those
- * records that name none; usually it is the first one, but files that were put together have several.
+ * Reads hook records, one a line, or raw events of a host, which its adapter makes records of. A line `{"fixture": {…}}`
+ * describes what follows, and its host is the host of those records that name none; usually it is the first one, but
+ * files that were put together have several.
  */
 export class RecordReader {
   readonly #given: string | undefined
   #headHost: string | undefined
+  #run: RawEvents | undefined
 
-  /** @param host of records that name none, whatever a head line says */
+  /** @param host of records and events that name none, whatever a head line says */
   constructor(host: string | undefined) {
     this.#given = host
   }
@@ -56,27 +60,50 @@ export class RecordReader {
     }
     const last = splitter.finish()
     if (last !== undefined) yield* this.#entries(last)
+    yield* this.#endRun()
   }
 
   *#entries(line: NumberedLine): Generator<RecordEntry, void> {
-    const entry = 'problem' in line ? line : this.#entry(line.line, line.text)
-    if (entry !== undefined) yield entry
+    if ('problem' in line) yield line
+    else yield* this.#read(line.line, line.text)
   }
 
-  #entry(line: number, text: string): RecordEntry | undefined {
+  *#read(line: number, text: string): Generator<RecordEntry, void> {
     const parsed = parseRecordJson(text)
-    if ('problem' in parsed) return { line, problem: parsed.problem }
-    const { value } = parsed
-    if (isHead(value)) {
-      this.#headHost = typeof value.fixture.host === 'string' ? value.fixture.host : undefined
-      return undefined
-    }
+    if ('problem' in parsed) yield { line, problem: parsed.problem }
+    else if (isHead(parsed.value)) {
+      yield* this.#endRun()
+      const { host } = parsed.value.fixture
+      this.#headHost = typeof host === 'string' ? host : undefined
+    } else if (isRawEvent(parsed.value) && !('hook' in parsed.value)) yield* this.#ofEvent(line, parsed.value)
+    else yield this.#record(line, parsed.value)
+  }
+
+  #record(line: number, value: unknown): RecordEntry {
     const problem = problemOf(value)
     if (problem !== undefined) return { line, problem }
     const { hook, payload, at, host, delivery_id, correlation } = value as ReadRecord & HookMeta
     const meta = { at, host: host ?? this.#given ?? this.#headHost, delivery_id, correlation }
     return { record: { hook, payload, meta: dropUndefined(meta) } }
   }
+
+  *#ofEvent(line: number, event: HostEvent): Generator<RecordEntry, void> {
+    const host = this.#given ?? this.#headHost
+    this.#run ??= host === undefined ? undefined : RawEvents.of(host)
+    if (this.#run === undefined) yield { line, problem: noAdapter(host) }
+    for (const record of this.#run?.read(event) ?? []) yield { record }
+  }
+
+  /** What the adapter has kept back, in case more came. */
+  *#endRun(): Generator<RecordEntry, void> {
+    for (const record of this.#run?.end() ?? []) yield { record }
+    this.#run = undefined
+  }
+}
+
+function noAdapter(host: string | undefined): string {
+  if (host === undefined) return `a raw event of a host; say which with --host (${hostsWithAdapter()})`
+  return `a raw event of ${JSON.stringify(host)}, whose events cannot be read; those of ${hostsWithAdapter()} can`
 }
 
 function isHead(value: unknown): value is HeadLine {

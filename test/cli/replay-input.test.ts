@@ -81,7 +81,10 @@ describe('a line that is no record', () => {
     ['{"payload": {}}', 'it has no "hook"'],
     ['{"hook": 7}', 'its "hook" is a number, not a name'],
     ['{"hook": " "}', 'its "hook" is empty'],
-    ['{"event": "PreToolUse", "tool_name": "x"}', 'a raw event of a host, not a hook record: it has no "hook"'],
+    [
+      '{"event": "PreToolUse", "tool_name": "x"}',
+      'a raw event of a host; say which with --host (pi, openclaw, opencode, claude-agent-sdk, openai-agents)',
+    ],
     ['{"fixture": "hermes"}', 'it has no "hook"'],
   ]
 

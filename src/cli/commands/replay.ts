@@ -13,14 +13,14 @@ import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
 const USAGE = `Usage: hookspan replay FILE… [--out FILE] [--metrics-out FILE] [--backend TYPE[=URL]] [--host H] [--speed N]
 
-Turns files of hook records (one JSON object a line; - reads standard input) into traces, and draws them. The same
-records give the same trace and span ids each time. Without --out and --backend they go where the configuration says:
+Turns files of hook records, or of raw events of a host (one JSON object a line; - reads standard input), into traces, and
+draws them. The same records give the same trace and span ids each time. Without --out and --backend they go where the configuration says:
 by default into the local trace log only. A malformed line is reported and skipped.
 
   --out FILE            write OTLP/JSON lines to FILE (replaced), and send nothing anywhere
   --metrics-out FILE    with --out: the metrics, too
   --backend TYPE[=URL]  send to this backend instead of the configured ones; may be given more than once
-  --host H              the host of records that name none
+  --host H              the host of records and events that name none: pi, openclaw, opencode, claude-agent-sdk, …
   --speed N             keep the recording's own time, N times as fast
 
 Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.

@@ -1,0 +1,164 @@
+import type { HookRecord } from '../contract/index.ts'
+import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
+import type { HostEvent, HostMachine } from './host-event.ts'
+
+/** Where all copies of us in a process find what is running: hosts load a plugin several times, from several places. */
+const RUNNING = Symbol.for('hookspan.hosts')
+/** A function (host, event) that is shown every raw event: how a run is captured. Set by nobody but a developer. */
+const TAP = Symbol.for('hookspan.tap')
+/** Scopes whose newest attachment is remembered. */
+const SCOPES_LIMIT = 2000
+
+type Tap = (host: string, event: HostEvent) => void
+
+type LineSink = (line: string) => void
+
+/** Lines for the person, kept until it is known where this host shows them. */
+class Lines {
+  #sink: LineSink | undefined
+  #held: string[] = []
+
+  readonly say: LineSink = line => {
+    if (this.#sink === undefined) this.#held.push(line)
+    else this.#sink(line)
+  }
+
+  sendTo(sink: LineSink): void {
+    this.#sink = sink
+    for (const line of this.#held.splice(0)) sink(line)
+  }
+
+  /** Nobody has said where to. */
+  release(): void {
+    if (this.#sink === undefined) this.sendTo(line => process.stderr.write(`hookspan: ${line}\n`))
+  }
+}
+
+interface Shared {
+  [RUNNING]?: Map<string, RunningHost>
+  [TAP]?: Tap
+}
+
+/** One attachment of a host to us. Nothing in here throws, and nothing is waited for. */
+export interface Attachment {
+  readonly plugin: Plugin
+  /**
+   * Takes one event of the host.
+   *
+   * @param scope what the event is about, usually its session. A host that has loaded us twice tells everything about it
+   * twice; then the newest attachment is listened to, and the others are not.
+   */
+  take(event: HostEvent, scope?: string): void
+  /**
+   * Where the lines for the person go from now on, those that were said before the first event among them: a host that draws
+   * on the terminal has a better place than stderr.
+   */
+  reportTo(report: LineSink): void
+  /** Runs one of our callbacks in a host in which an exception would cost a tool or the run. */
+  guard<Result>(run: () => Result): Result | undefined
+}
+
+class RunningHost {
+  readonly plugin: Plugin
+  readonly #host: string
+  readonly #machine: HostMachine
+  readonly #newest = new Map<string, number>()
+  readonly #told = new Set<string>()
+  readonly #lines = new Lines()
+  #attachments = 0
+  #isOver = false
+
+  constructor(host: string, machine: HostMachine, options: PluginOptions) {
+    this.#host = host
+    this.#machine = machine
+    this.plugin = createPlugin({ host, report: this.#lines.say, ...options })
+    const finish = (): void => this.#finish()
+    // Before the plugin's own listeners, after which it takes nothing more.
+    process.prependOnceListener('beforeExit', finish)
+    process.prependOnceListener('exit', finish)
+  }
+
+  attach(): Attachment {
+    const number = ++this.#attachments
+    return {
+      plugin: this.plugin,
+      take: (event, scope = '') => {
+        this.#guarded(event.event, () => {
+          if (this.#isNewest(number, scope)) this.#take(event)
+        })
+      },
+      reportTo: report => {
+        this.#guarded('its place for messages', () => this.#lines.sendTo(report))
+      },
+      guard: run => this.#guarded('a callback', run),
+    }
+  }
+
+  #take(event: HostEvent): void {
+    this.#lines.release()
+    ;(globalThis as Shared)[TAP]?.(this.#host, event)
+    const records = this.#machine.accept(event)
+    // The core counts a name that it does not know as ignored.
+    if (records === undefined) this.plugin.on(`${this.#host}:${event.event}`)
+    else this.#tellAll(records)
+  }
+
+  /** The process ends: what the machine has kept back, in case more came. */
+  #finish(): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#guarded('the end', () => this.#tellAll(this.#machine.end(Date.now())))
+  }
+
+  #tellAll(records: readonly HookRecord[]): void {
+    for (const { hook, payload, ...meta } of records) this.plugin.on(hook, payload, meta)
+  }
+
+  #isNewest(number: number, scope: string): boolean {
+    const newest = this.#newest.get(scope) ?? 0
+    if (newest > number) return false
+    if (newest < number) this.#remember(scope, number)
+    return true
+  }
+
+  #remember(scope: string, number: number): void {
+    this.#newest.delete(scope)
+    this.#newest.set(scope, number)
+    const [oldest] = this.#newest.keys()
+    if (this.#newest.size > SCOPES_LIMIT && oldest !== undefined) this.#newest.delete(oldest)
+  }
+
+  #guarded<Result>(what: string, run: () => Result): Result | undefined {
+    try {
+      return run()
+    } catch (error) {
+      this.plugin.on(`${this.#host}:unreadable`)
+      this.#tell(what, error)
+      return undefined
+    }
+  }
+
+  /** Once for each kind of event: the thousandth time it is no news. The message itself could quote a user. */
+  #tell(what: string, error: unknown): void {
+    if (this.#told.has(what) || this.#told.size >= 100) return
+    this.#told.add(what)
+    const kind = error instanceof Error ? error.name : typeof error
+    this.#lines.say(`${this.#host}: ${what} could not be read (${kind}); the trace lacks it`)
+  }
+}
+
+/**
+ * Attaches us to a host. The first call in a process starts the plugin; later ones, also of other copies of this package,
+ * share it, and their options are not looked at.
+ */
+export function attachHost(host: string, createMachine: () => HostMachine, options: PluginOptions = {}): Attachment {
+  const shared = globalThis as Shared
+  shared[RUNNING] ??= new Map()
+  const running = shared[RUNNING]
+  let found = running.get(host)
+  if (found === undefined) {
+    found = new RunningHost(host, createMachine(), options)
+    running.set(host, found)
+  }
+  return found.attach()
+}

@@ -1,0 +1,46 @@
+/**
+ * Traces of the Claude Agent SDK (`@anthropic-ai/claude-agent-sdk`).
+ *
+ * @example
+ * import { query as plainQuery } from '@anthropic-ai/claude-agent-sdk'
+ * import { traceQuery } from 'hookspan/claude-agent-sdk'
+ * const query = traceQuery(plainQuery)
+ */
+import { idOf, peek } from '../../contract/foreign.ts'
+import type { PluginOptions } from '../../index.ts'
+import { attachHost } from '../attach.ts'
+import { createClaudeAgentSdkMachine } from './events.ts'
+import { observedQuery } from './observed-query.ts'
+import { tracedParameters } from './query-options.ts'
+import type { QueryFunction, Tell } from './types.ts'
+
+export type { PluginOptions } from '../../index.ts'
+
+/**
+ * `query()` with every run of it traced. What it takes, returns and throws is the SDK's: hooks of ours are added behind
+ * the user's own, `canUseTool` is observed where there is one, messages are observed as they are read.
+ *
+ * @param query of the SDK
+ * @param options of hookspan; those of the first call in a process count
+ */
+export function traceQuery<Query extends QueryFunction>(query: Query, options: PluginOptions = {}): Query {
+  const attachment = attachHost('claude-agent-sdk', createClaudeAgentSdkMachine, options)
+  const traced = (...[parameters, ...rest]: unknown[]): object => {
+    const id = globalThis.crypto.randomUUID()
+    const tell: Tell = (event, data, toolUseId) => {
+      const toolUse = toolUseId === undefined ? {} : { tool_use_id: toolUseId }
+      // A query that is wrapped twice is told of twice: its session and its tools are the same in both.
+      const scope = idOf(peek(data, 'session_id')) ?? idOf(peek(data, 'toolUseID')) ?? id
+      attachment.take({ event, at: Date.now(), data, context: { query: id }, ...toolUse }, scope)
+    }
+    const seen = attachment.guard(() => tracedParameters(parameters, tell)) ?? parameters
+    const running = Reflect.apply(query, undefined, [seen, ...rest] as never[])
+    return attachment.guard(() => observedQuery(running, tell, () => isAborted(parameters))) ?? running
+  }
+  return traced as unknown as Query
+}
+
+/** Whether the application has stopped the query by its signal. */
+function isAborted(parameters: unknown): boolean {
+  return peek(peek(peek(peek(parameters, 'options'), 'abortController'), 'signal'), 'aborted') === true
+}

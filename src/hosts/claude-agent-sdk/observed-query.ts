@@ -1,0 +1,101 @@
+import { peek, textOf } from '../../contract/foreign.ts'
+import type { Tell } from './types.ts'
+
+type Method = (...parameters: unknown[]) => unknown
+
+/**
+ * The running query with every message observed as the application reads it. It is the same object to whoever holds it:
+ * all methods and properties are the query's own, called on the query itself, because it has private fields.
+ *
+ * @param isAborted whether the application has asked it to stop
+ */
+export function observedQuery<Query extends object>(query: Query, tell: Tell, isAborted: () => boolean): Query {
+  return new Observer(tell, isAborted).observed(query)
+}
+
+class Observer {
+  readonly #tell: Tell
+  readonly #isAborted: () => boolean
+  /** The query iterates over an object of its own, and a loop may ask for it more than once. */
+  readonly #observed = new WeakMap<object, object>()
+  #isOver = false
+
+  constructor(tell: Tell, isAborted: () => boolean) {
+    this.#tell = tell
+    this.#isAborted = isAborted
+  }
+
+  observed<Target extends object>(target: Target): Target {
+    const known = this.#observed.get(target)
+    if (known !== undefined) return known as Target
+    const methods = new Map<PropertyKey, { readonly own: unknown; readonly bound: Method }>()
+    const proxy = new Proxy(target, {
+      get: (_, key) => {
+        const own = Reflect.get(target, key, target) as unknown
+        if (typeof own !== 'function' || key === 'constructor' || isFixed(target, key)) return own
+        const method = methods.get(key)
+        if (method?.own === own) return method.bound
+        const bound = this.#bind(target, key, own as Method)
+        methods.set(key, { own, bound })
+        return bound
+      },
+      set: (_, key, value) => Reflect.set(target, key, value, target),
+    })
+    this.#observed.set(target, proxy)
+    return proxy
+  }
+
+  #bind(target: object, key: PropertyKey, method: Method): Method {
+    const call: Method = (...parameters) => Reflect.apply(method, target, parameters) as unknown
+    if (key === 'next' || key === 'throw') return (...parameters) => this.#observe(call(...parameters))
+    if (key === Symbol.asyncIterator) return (...parameters) => this.#iterator(call(...parameters))
+    if (key !== 'return' && key !== 'close' && key !== Symbol.asyncDispose) return call
+    return (...parameters) => {
+      this.#end('iterator.return')
+      return call(...parameters)
+    }
+  }
+
+  #iterator(iterator: unknown): unknown {
+    return typeof iterator === 'object' && iterator !== null ? this.observed(iterator) : iterator
+  }
+
+  /** The promise itself is handed on, so the message is neither delayed nor changed, and an error stays the host's. */
+  #observe(step: unknown): unknown {
+    if (step instanceof Promise) step.then(this.#stepped, this.#failed)
+    return step
+  }
+
+  readonly #stepped = (step: unknown): void => {
+    if (peek(step, 'done') === true) this.#end('iterator.end')
+    else this.#message(peek(step, 'value'))
+  }
+
+  readonly #failed = (error: unknown): void => {
+    this.#end('iterator.error', { name: textOf(peek(error, 'name')), aborted: this.#isAborted() })
+  }
+
+  #message(message: unknown): void {
+    const type = textOf(peek(message, 'type'))
+    if (type === undefined || isPiece(type, message)) return
+    const subtype = textOf(peek(message, 'subtype'))
+    this.#tell(subtype === undefined ? `msg.${type}` : `msg.${type}.${subtype}`, message)
+  }
+
+  #end(event: string, data: unknown = {}): void {
+    if (this.#isOver) return
+    this.#isOver = true
+    this.#tell(event, data)
+  }
+}
+
+/** A proxy may show only the value itself. */
+function isFixed(target: object, key: PropertyKey): boolean {
+  const property = Reflect.getOwnPropertyDescriptor(target, key)
+  return property !== undefined && property.configurable === false && property.writable === false
+}
+
+/** The pieces of a streamed answer: very many, and the whole follows. */
+function isPiece(type: string, message: unknown): boolean {
+  return type === 'stream_event' && (textOf(peek(peek(message, 'event'), 'type'))?.startsWith('content_block') ?? false)
+}

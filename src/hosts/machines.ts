@@ -1,0 +1,15 @@
+import { createClaudeAgentSdkMachine } from './claude-agent-sdk/events.ts'
+import type { HostMachine } from './host-event.ts'
+import { createOpenAiAgentsMachine } from './openai-agents/events.ts'
+import { createOpenClawMachine } from './openclaw/events.ts'
+import { createOpencodeMachine } from './opencode/events.ts'
+import { createPiMachine } from './pi/events.ts'
+
+/** Hosts whose raw events we can read, by the name that their hook records carry. */
+export const MACHINES: Readonly<Record<string, () => HostMachine>> = {
+  pi: createPiMachine,
+  openclaw: createOpenClawMachine,
+  opencode: createOpencodeMachine,
+  'claude-agent-sdk': createClaudeAgentSdkMachine,
+  'openai-agents': createOpenAiAgentsMachine,
+}

@@ -1,0 +1,71 @@
+import { peek, textOf } from '../../contract/foreign.ts'
+
+/** What a span of the host says of its error. */
+export interface Failure {
+  /** Class of the exception, where the host says or implies it. */
+  readonly type: string | undefined
+  readonly message: string
+  readonly statusCode: number | undefined
+}
+
+const CLASS_NAME_LIMIT = 80
+
+/** The OpenAI client's classes by HTTP status: the host tells the message only, which begins with the status. */
+const CLASS_OF_STATUS: ReadonlyMap<number, string> = new Map([
+  [400, 'BadRequestError'],
+  [401, 'AuthenticationError'],
+  [403, 'PermissionDeniedError'],
+  [404, 'NotFoundError'],
+  [409, 'ConflictError'],
+  [422, 'UnprocessableEntityError'],
+  [429, 'RateLimitError'],
+])
+
+/** The OpenAI client's messages where there was no HTTP answer. */
+const CLASS_OF_MESSAGE: ReadonlyMap<string, string> = new Map([
+  ['Connection error.', 'APIConnectionError'],
+  ['Request timed out.', 'APIConnectionTimeoutError'],
+  ['Request was aborted.', 'APIUserAbortError'],
+])
+
+/** `TypeError: x` → `TypeError` and `x`; a text that names no class is all message. */
+function split(text: string): { type: string | undefined; message: string } {
+  const colon = text.indexOf(': ')
+  const name = colon > 0 && colon <= CLASS_NAME_LIMIT ? text.slice(0, colon) : ''
+  const isClass = name !== '' && !name.includes(' ')
+  return isClass ? { type: name, message: text.slice(colon + 2) } : { type: undefined, message: text }
+}
+
+function leadingStatus(message: string): number | undefined {
+  if (message.length > 3 && message[3] !== ' ') return undefined
+  const status = Number(message.slice(0, 3))
+  return Number.isInteger(status) && status >= 400 && status <= 599 ? status : undefined
+}
+
+function classOfStatus(status: number | undefined): string | undefined {
+  if (status === undefined) return undefined
+  return CLASS_OF_STATUS.get(status) ?? (status >= 500 ? 'InternalServerError' : undefined)
+}
+
+/** The message of the span is often a mere heading; then what was thrown stands in its data. */
+export function failureOf(error: unknown): Failure | undefined {
+  if (error === undefined || error === null) return undefined
+  const heading = textOf(peek(error, 'message')) ?? textOf(error) ?? 'failed'
+  const { type, message } = split(textOf(peek(peek(error, 'data'), 'error')) ?? heading)
+  const statusCode = leadingStatus(message)
+  const known = CLASS_OF_MESSAGE.get(message) ?? classOfStatus(statusCode)
+  return { type: type === undefined || type === 'Error' ? (known ?? type) : type, message, statusCode }
+}
+
+const GUARDRAIL = 'GuardrailTripwireTriggered'
+
+/** How a run that ended with an error ended: somebody stopped it, or it failed. */
+export function exitOf(failure: Failure, modelFailed: boolean): { isStopped: boolean; reason: string } {
+  const { type = '' } = failure
+  if (type.endsWith(GUARDRAIL)) return { isStopped: true, reason: 'guardrail' }
+  if (type === 'AbortError' || type === 'APIUserAbortError') return { isStopped: true, reason: 'aborted' }
+  if (type === 'MaxTurnsExceededError') return { isStopped: false, reason: 'max_turns' }
+  if (modelFailed) return { isStopped: false, reason: 'model_error' }
+  if (type === 'ToolCallError') return { isStopped: false, reason: 'tool_error' }
+  return { isStopped: false, reason: type === '' || type === 'Error' ? 'error' : type }
+}

@@ -1,0 +1,152 @@
+import { idOf, peek } from '../../contract/foreign.ts'
+import type { PluginOptions } from '../../index.ts'
+import { type Attachment, attachHost } from '../attach.ts'
+import type { HostEvent } from '../host-event.ts'
+import { createOpenAiAgentsMachine } from './events.ts'
+import {
+  agentEndEvent,
+  agentStartEvent,
+  interruptedEvent,
+  resumedEvent,
+  spanEvent,
+  stateOf,
+  toolStartEvent,
+  traceEvent,
+} from './live-events.ts'
+import type { HostSpan, HostTrace, TraceProcessor } from './types.ts'
+
+export type { HostRunner, HostSpan, HostTrace, TraceProcessor } from './types.ts'
+
+const HOST = 'openai-agents'
+/** On a runner that is traced already, by whichever copy of us. */
+const TRACED = Symbol.for('hookspan.openai-agents.traced')
+const DONE: Promise<void> = Promise.resolve()
+
+type Run = (this: unknown, ...args: unknown[]) => unknown
+type MakeEvent = () => HostEvent | undefined
+
+function attach(options: PluginOptions | undefined): Attachment {
+  return attachHost(HOST, createOpenAiAgentsMachine, options)
+}
+
+/**
+ * The host writes into a span right after it has announced it (a tool's input, a request's model). So we read it in the
+ * next microtask; every event of ours waits for the same, which keeps them in order.
+ */
+function soon(attachment: Attachment, scope: () => string, make: MakeEvent): void {
+  queueMicrotask(() =>
+    attachment.guard(() => {
+      const event = make()
+      if (event !== undefined) attachment.take(event, scope())
+    }),
+  )
+}
+
+/**
+ * A trace processor for the OpenAI Agents SDK.
+ *
+ * @example
+ * import { addTraceProcessor } from '@openai/agents'
+ * import { createTraceProcessor } from 'hookspan/openai-agents'
+ * addTraceProcessor(createTraceProcessor())
+ */
+export function createTraceProcessor(options?: PluginOptions): TraceProcessor {
+  const attachment = attach(options)
+  const take = (id: unknown, make: MakeEvent): Promise<void> => {
+    soon(attachment, () => idOf(id) ?? '', make)
+    return DONE
+  }
+  const ofTrace = (event: string, trace: HostTrace): Promise<void> => {
+    const told = traceEvent(event, trace)
+    return take(peek(trace, 'traceId'), () => told)
+  }
+  const ofSpan = (event: string, span: HostSpan, isEnd: boolean): Promise<void> => {
+    const at = Date.now()
+    return take(peek(span, 'traceId'), () => spanEvent(event, span, isEnd, at))
+  }
+  // What was told until now is read first.
+  const flush = (): Promise<void> => DONE.then(() => attachment.plugin.flush())
+  return {
+    start: () => undefined,
+    onTraceStart: trace => ofTrace('trace_start', trace),
+    onTraceEnd: trace => ofTrace('trace_end', trace),
+    onSpanStart: span => ofSpan('span_start', span, false),
+    onSpanEnd: span => ofSpan('span_end', span, true),
+    shutdown: flush,
+    forceFlush: flush,
+  }
+}
+
+/**
+ * Shows more of what a runner does: which calls waited for an approval and what was decided, also in another process,
+ * and the user's message as soon as a run begins. Returns the same runner. Twice is as good as once.
+ *
+ * @example
+ * const runner = traceRunner(new Runner())
+ */
+export function traceRunner<Runner extends object>(runner: Runner, options?: PluginOptions): Runner {
+  const attachment = attach(options)
+  attachment.guard(() => {
+    if (Object.hasOwn(runner, TRACED)) return
+    Object.defineProperty(runner, TRACED, { value: true })
+    listen(attachment, runner)
+    wrapRun(attachment, runner)
+  })
+  return runner
+}
+
+/** An exception in a listener would break the run, so each is guarded as a whole. */
+function listen(attachment: Attachment, runner: object): void {
+  const on = peek(runner, 'on')
+  if (typeof on !== 'function') return
+  const heard = (event: string, make: (runner: unknown, args: readonly unknown[]) => HostEvent): void => {
+    const listener = (...args: unknown[]): void => {
+      attachment.guard(() => tell(attachment, make(runner, args)))
+    }
+    ;(on as Run).call(runner, event, listener)
+  }
+  heard('agent_start', agentStartEvent)
+  heard('agent_end', agentEndEvent)
+  heard('agent_tool_start', toolStartEvent)
+}
+
+function tell(attachment: Attachment, event: HostEvent | undefined): void {
+  // In a scope of its own: who hears the runner need not be the one who is told of the spans.
+  const scope = `runner ${idOf(peek(event?.data, 'trace_id')) ?? ''}`
+  soon(
+    attachment,
+    () => scope,
+    () => event,
+  )
+}
+
+function wrapRun(attachment: Attachment, runner: object): void {
+  const run = peek(runner, 'run')
+  if (typeof run !== 'function') return
+  const ended = (result: unknown): void => {
+    attachment.guard(() => tell(attachment, interruptedEvent(runner, result)))
+  }
+  const wrapped = function (this: unknown, ...args: unknown[]): unknown {
+    attachment.guard(() => {
+      const state = stateOf(args[1])
+      if (state !== undefined) tell(attachment, resumedEvent(runner, state))
+    })
+    return whenRun((run as Run).apply(this, args), ended)
+  }
+  Object.defineProperty(runner, 'run', { value: wrapped, writable: true, configurable: true })
+}
+
+/** A run that is streamed is over with its stream. A rejection stays the caller's to handle, and is not handled here. */
+function whenRun(running: unknown, ended: (result: unknown) => void): unknown {
+  if (!(running instanceof Promise)) return running
+  return running.then(result => {
+    const completed = peek(result, 'completed')
+    if (completed instanceof Promise)
+      completed.then(
+        () => ended(result),
+        () => undefined,
+      )
+    else ended(result)
+    return result
+  })
+}

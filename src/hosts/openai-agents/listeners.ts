@@ -1,0 +1,101 @@
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { HostEvent } from '../host-event.ts'
+import { historyOf, promptOf } from './messages.ts'
+import type { AskedCall } from './model-spans.ts'
+import type { Choice, Memory, Trace, Turn } from './state.ts'
+import type { Turns } from './turns.ts'
+
+const CALLS_LIMIT = 100
+const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny'])
+
+/** What `traceRunner` hears: the runner's own events, and what its runs ended with and went on with. */
+export class Listeners {
+  readonly #memory: Memory
+  readonly #turns: Turns
+
+  constructor(memory: Memory, turns: Turns) {
+    this.#memory = memory
+    this.#turns = turns
+  }
+
+  agentStarted(event: HostEvent): void {
+    this.#hear(event)
+    const turn = this.#turnOf(event)
+    if (turn === undefined) return
+    const input = peek(event.data, 'turnInput')
+    turn.prompt ??= promptOf(input)
+    turn.history ??= historyOf(input)
+    turn.model ??= textOf(peek(event.data, 'model'))
+    if (turn.prompt !== undefined) this.#turns.openLoop(turn)
+  }
+
+  agentEnded(event: HostEvent): void {
+    const turn = this.#turnOf(event)
+    const output = textOf(peek(event.data, 'output'))
+    if (turn !== undefined && output !== undefined) turn.answer = output
+  }
+
+  toolStarted({ data }: HostEvent): void {
+    this.#turns.tools.called(idOf(peek(data, 'span_id')), peek(peek(data, 'details'), 'toolCall'))
+  }
+
+  /** A run ended because somebody has to decide. */
+  interrupted(event: HostEvent): void {
+    const trace = this.#traceOf(event)
+    if (trace === undefined) return
+    for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
+      const call = callOf(said)
+      const turn = trace.lastTurn
+      if (call === undefined || turn === undefined) continue
+      if (!turn.isOver) {
+        // It was told before the end of its run: the calls that are left over then are the ones.
+        trace.isHeard = false
+        return
+      }
+      const waiting = trace.waiting.get(call.id) ?? this.#turns.approvals.wait(turn, [call])[0]
+      if (waiting !== undefined) this.#turns.approvals.ask(waiting, event.at ?? 0)
+    }
+  }
+
+  /** A run goes on: what was decided. */
+  resumed(event: HostEvent): void {
+    const trace = this.#traceOf(event)
+    if (trace === undefined) return
+    trace.isHeard = true
+    trace.groupId ??= idOf(peek(event.data, 'group_id'))
+    trace.resumed = { prompt: promptOf(peek(event.data, 'input')), model: textOf(peek(event.data, 'model')) }
+    for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
+      const call = callOf(said)
+      const choice = peek(said, 'choice')
+      if (call === undefined || !CHOICES.has(choice)) continue
+      const waiting = trace.waiting.get(call.id)
+      if (waiting?.isAsked) this.#turns.approvals.answer(waiting, event.at ?? 0, choice as Choice)
+      else trace.decided = [...trace.decided, { call, choice: choice as Choice }].slice(-CALLS_LIMIT)
+    }
+  }
+
+  #hear(event: HostEvent): void {
+    const trace = this.#traceOf(event)
+    if (trace === undefined) this.#memory.hears = true
+    else trace.isHeard = true
+  }
+
+  #traceOf({ data }: HostEvent): Trace | undefined {
+    const id = idOf(peek(data, 'trace_id'))
+    return id === undefined ? undefined : this.#memory.traces.get(id)
+  }
+
+  /** By the span that it was heard in; where it does not say, and only one turn is open, it is that one. */
+  #turnOf({ data }: HostEvent): Turn | undefined {
+    const span = idOf(peek(data, 'span_id'))
+    if (span !== undefined) return this.#memory.nodes.get(span)?.turn
+    const [only, ...others] = this.#memory.openTurns.values()
+    return others.length === 0 ? only : undefined
+  }
+}
+
+function callOf(said: unknown): AskedCall | undefined {
+  const id = idOf(peek(said, 'call_id'))
+  const name = textOf(peek(said, 'name'))
+  return id === undefined || name === undefined ? undefined : { id, name, args: textOf(peek(said, 'arguments')) }
+}

@@ -1,0 +1,154 @@
+import { elementsOf, peek, textOf } from '../../contract/foreign.ts'
+import type { HostEvent } from '../host-event.ts'
+
+/** Where every copy of the SDK in a process keeps the trace and the span that code runs in. */
+const CONTEXT = Symbol.for('openai.agents.core.asyncLocalStorage')
+const INTERRUPTIONS_LIMIT = 100
+/** An id that no call has: what is said of it is said of every call of the tool. */
+const NO_CALL = 'hookspan: any call'
+
+type Method = (this: unknown, ...args: unknown[]) => unknown
+
+/** Calls a method of the host. It may throw, and is guarded where it is used. */
+function call(target: unknown, name: string, ...args: unknown[]): unknown {
+  const method = peek(target, name)
+  return typeof method === 'function' ? (method as Method).call(target, ...args) : undefined
+}
+
+export function traceEvent(event: string, trace: unknown): HostEvent {
+  return {
+    event,
+    at: Date.now(),
+    data: {
+      object: 'trace',
+      id: peek(trace, 'traceId'),
+      workflow_name: peek(trace, 'name'),
+      group_id: peek(trace, 'groupId'),
+      metadata: peek(trace, 'metadata'),
+    },
+  }
+}
+
+/** @param isEnd the host goes on with the object: what it says of the end is none of the start's business */
+export function spanEvent(event: string, span: unknown, isEnd: boolean, at: number): HostEvent {
+  return {
+    event,
+    at,
+    data: {
+      object: 'trace.span',
+      id: peek(span, 'spanId'),
+      trace_id: peek(span, 'traceId'),
+      parent_id: peek(span, 'parentId'),
+      started_at: peek(span, 'startedAt'),
+      ended_at: isEnd ? peek(span, 'endedAt') : null,
+      span_data: peek(span, 'spanData'),
+      error: isEnd ? peek(span, 'error') : null,
+    },
+  }
+}
+
+interface Here {
+  readonly trace: unknown
+  readonly span: unknown
+  readonly ids: { readonly trace_id: unknown; readonly span_id: unknown }
+}
+
+/** The trace and the span that a listener is called in. */
+function here(): Here {
+  const store = call((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
+  const trace = peek(store, 'trace')
+  const span = peek(store, 'span')
+  return { trace, span, ids: { trace_id: peek(trace, 'traceId'), span_id: peek(span, 'spanId') } }
+}
+
+/** A runner that may not trace content keeps it from us, too. */
+function tracesContent(runner: unknown): boolean {
+  return peek(peek(runner, 'config'), 'traceIncludeSensitiveData') !== false
+}
+
+export function agentStartEvent(runner: unknown, [, agent, turnInput]: readonly unknown[]): HostEvent {
+  const model = textOf(peek(peek(runner, 'config'), 'model')) ?? textOf(peek(agent, 'model'))
+  const content = tracesContent(runner) ? { turnInput } : {}
+  return runnerEvent('runner.agent_start', { agent: peek(agent, 'name'), model, ...content, ...here().ids })
+}
+
+export function agentEndEvent(runner: unknown, [, agent, output]: readonly unknown[]): HostEvent {
+  const content = tracesContent(runner) ? { output } : {}
+  return runnerEvent('runner.agent_end', { agent: peek(agent, 'name'), ...content, ...here().ids })
+}
+
+export function toolStartEvent(runner: unknown, [, agent, tool, details]: readonly unknown[]): HostEvent {
+  const toolCall = peek(details, 'toolCall')
+  const content = tracesContent(runner) ? { arguments: peek(toolCall, 'arguments') } : {}
+  return runnerEvent('runner.agent_tool_start', {
+    agent: peek(agent, 'name'),
+    tool: peek(tool, 'name'),
+    details: { toolCall: { ...callIds(toolCall), name: peek(toolCall, 'name'), ...content } },
+    ...here().ids,
+  })
+}
+
+function callIds(toolCall: unknown): object {
+  return { id: peek(toolCall, 'id'), callId: peek(toolCall, 'callId') }
+}
+
+function runnerEvent(event: string, data: object): HostEvent {
+  return { event, at: Date.now(), data }
+}
+
+/** The state that `run` is called again with; undefined for a first run. */
+export function stateOf(input: unknown): unknown {
+  return typeof peek(input, 'getInterruptions') === 'function' ? input : undefined
+}
+
+/** Calls that a run ended without having made. Undefined when there is none. */
+export function interruptedEvent(runner: unknown, result: unknown): HostEvent | undefined {
+  return callsEvent('runner.interrupted', runner, peek(result, 'state'), () => ({}))
+}
+
+/** What was decided of them, as the run is called again, and what it is about. */
+export function resumedEvent(runner: unknown, state: unknown): HostEvent | undefined {
+  const event = callsEvent('runner.resumed', runner, state, item => ({ choice: choiceOf(state, item) }))
+  if (event === undefined) return undefined
+  const model = textOf(peek(peek(runner, 'config'), 'model'))
+  const content = tracesContent(runner) ? { input: peek(state, '_originalInput') } : {}
+  return { ...event, data: { ...(event.data as object), model, ...content } }
+}
+
+function callsEvent(
+  event: string,
+  runner: unknown,
+  state: unknown,
+  more: (item: unknown) => object,
+): HostEvent | undefined {
+  const items = elementsOf(call(state, 'getInterruptions'), INTERRUPTIONS_LIMIT)
+  if (items.length === 0) return undefined
+  const trace = peek(state, '_trace')
+  const calls = items.map(item => ({ ...describe(runner, item), ...more(item) }))
+  return runnerEvent(event, { trace_id: peek(trace, 'traceId'), group_id: peek(trace, 'groupId'), calls })
+}
+
+function describe(runner: unknown, item: unknown): object {
+  const raw = peek(item, 'rawItem')
+  const content = tracesContent(runner) ? { arguments: peek(raw, 'arguments') } : {}
+  return { call_id: callIdOf(raw), name: nameOf(item), agent: peek(peek(item, 'agent'), 'name'), ...content }
+}
+
+function callIdOf(raw: unknown): unknown {
+  return peek(raw, 'callId') ?? peek(raw, 'id')
+}
+
+function nameOf(item: unknown): unknown {
+  return peek(item, 'toolName') ?? peek(item, 'name') ?? peek(peek(item, 'rawItem'), 'name')
+}
+
+/** The host keeps yes and no for each call, and for a tool as a whole. */
+function choiceOf(state: unknown, item: unknown): string | undefined {
+  const context = peek(state, '_context')
+  const isApproved = (callId: unknown): unknown =>
+    call(context, 'isToolApproved', { toolName: nameOf(item), callId, agent: peek(item, 'agent') })
+  const answer = isApproved(callIdOf(peek(item, 'rawItem')))
+  if (answer === false) return 'deny'
+  if (answer !== true) return undefined
+  return isApproved(NO_CALL) === true ? 'always' : 'once'
+}

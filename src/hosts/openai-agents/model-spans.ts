@@ -1,0 +1,154 @@
+import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { textOrParts } from './messages.ts'
+import { type Tokens, tokensOf } from './usage.ts'
+
+/** A tool call that an answer of the model asks for. */
+export interface AskedCall {
+  readonly id: string
+  readonly name: string
+  /** JSON text, as the model wrote it. */
+  readonly args: string | undefined
+}
+
+/** What a model span says of its request. Flat, because it is on the path of every request, and spreading is slow. */
+export interface AskedRequest {
+  readonly model: string | undefined
+  readonly input: unknown
+  readonly provider: string
+  readonly apiMode: string | undefined
+  readonly baseUrl: unknown
+  readonly toolCount: number | undefined
+  /** Where parameters of the request stand: `temperature` and the like. */
+  readonly parameters: unknown
+  readonly maxTokens: unknown
+  readonly reasoningEffort: unknown
+  readonly instructions: unknown
+}
+
+export interface Answer {
+  readonly calls: readonly AskedCall[]
+  /** Text, or content parts with a text each; undefined where the answer has none. */
+  readonly text: unknown
+  readonly tokens: Tokens | undefined
+  readonly finishReason: unknown
+  readonly model: unknown
+  readonly id: unknown
+}
+
+const OPENAI = 'openai'
+const ITEMS_LIMIT = 200
+
+/** A `generation` span is of chat completions, or of a foreign model that the SDK's adapters run. */
+export function isModelSpan(type: string): boolean {
+  return type === 'response' || type === 'generation'
+}
+
+/** Whether the host has said yet which model it asks. */
+export function isModelKnown(type: string, data: unknown): boolean {
+  return textOf(peek(type === 'response' ? peek(data, '_response') : data, 'model')) !== undefined
+}
+
+export function requestOf(type: string, data: unknown): AskedRequest {
+  return type === 'response' ? responsesRequest(data) : chatRequest(data)
+}
+
+export function answerOf(type: string, data: unknown): Answer {
+  return type === 'response' ? responsesAnswer(data) : chatAnswer(data)
+}
+
+/** The parameters of a request are in its answer: the Responses API echoes them. */
+function responsesRequest(data: unknown): AskedRequest {
+  const response = peek(data, '_response')
+  return {
+    model: textOf(peek(response, 'model')),
+    input: peek(data, '_input') ?? undefined,
+    provider: OPENAI,
+    apiMode: 'responses',
+    baseUrl: undefined,
+    // Servers that only look like OpenAI's echo none.
+    toolCount: countOf(peek(response, 'tools')) || undefined,
+    parameters: response,
+    maxTokens: peek(response, 'max_output_tokens') ?? undefined,
+    reasoningEffort: peek(peek(response, 'reasoning'), 'effort') ?? undefined,
+    instructions: peek(response, 'instructions') ?? undefined,
+  }
+}
+
+function chatRequest(data: unknown): AskedRequest {
+  const config = peek(data, 'model_config')
+  const said = textOf(peek(config, 'provider'))
+  const named = textOf(peek(data, 'model'))
+  const prefix = said === undefined ? '' : `${said}:`
+  return {
+    model: prefix !== '' && named?.startsWith(prefix) ? named.slice(prefix.length) : named,
+    input: peek(data, 'input') ?? undefined,
+    // `anthropic.messages` is the provider and its API.
+    provider: said?.split('.', 1)[0] ?? OPENAI,
+    apiMode: said === undefined ? 'chat_completions' : undefined,
+    baseUrl: peek(config, 'base_url') ?? undefined,
+    toolCount: undefined,
+    parameters: config,
+    maxTokens: undefined,
+    reasoningEffort: peek(config, 'reasoning_effort') ?? undefined,
+    instructions: undefined,
+  }
+}
+
+function responsesAnswer(data: unknown): Answer {
+  const response = peek(data, '_response')
+  const calls: AskedCall[] = []
+  const parts: unknown[] = []
+  for (const item of elementsOf(peek(response, 'output'), ITEMS_LIMIT)) {
+    const type = peek(item, 'type')
+    if (type === 'function_call') addCall(calls, item, 'call_id')
+    else if (type === 'message') parts.push(...elementsOf(peek(item, 'content'), ITEMS_LIMIT))
+  }
+  const reason = textOf(peek(peek(response, 'incomplete_details'), 'reason'))
+  const done = calls.length > 0 ? 'tool_calls' : 'stop'
+  return {
+    calls,
+    text: textOf(peek(response, 'output_text')) ?? (parts.length === 0 ? undefined : textOrParts(parts)),
+    tokens: tokensOf(peek(response, 'usage')),
+    finishReason: reason ?? (peek(response, 'status') === 'completed' ? done : undefined),
+    model: peek(response, 'model'),
+    id: peek(response, 'id') ?? peek(data, 'response_id'),
+  }
+}
+
+function chatAnswer(data: unknown): Answer {
+  const completion = elementsOf(peek(data, 'output'), 1)[0]
+  const choice = elementsOf(peek(completion, 'choices'), 1)[0]
+  const message = peek(choice, 'message')
+  const calls: AskedCall[] = []
+  for (const call of elementsOf(peek(message, 'tool_calls'), ITEMS_LIMIT)) addCall(calls, call, 'id')
+  return {
+    calls,
+    text: textOf(peek(message, 'content')),
+    tokens: tokensOf(peek(data, 'usage') ?? peek(completion, 'usage')),
+    finishReason: peek(choice, 'finish_reason') ?? undefined,
+    model: peek(completion, 'model'),
+    id: peek(completion, 'id'),
+  }
+}
+
+/** The answer as a message of the conversation. */
+export function messageOf({ calls, text }: Answer): object | undefined {
+  if (text === undefined && calls.length === 0) return undefined
+  return { role: 'assistant', content: text, tool_calls: calls.map(asMessageCall) }
+}
+
+function asMessageCall({ id, name, args }: AskedCall): object {
+  return { id, name, arguments: args }
+}
+
+function addCall(calls: AskedCall[], call: unknown, idKey: string): void {
+  const described = peek(call, 'function') ?? call
+  const id = textOf(peek(call, idKey))
+  const name = textOf(peek(described, 'name'))
+  if (id !== undefined && name !== undefined) calls.push({ id, name, args: textOf(peek(described, 'arguments')) })
+}
+
+export function countOf(list: unknown): number | undefined {
+  if (typeof list === 'string') return 1
+  return isArray(list) ? numberOf(peek(list, 'length')) : undefined
+}

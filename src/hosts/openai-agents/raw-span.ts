@@ -1,0 +1,71 @@
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { HostEvent } from '../host-event.ts'
+
+/** One span of the host, at its start or at its end. */
+export interface RawSpan {
+  readonly id: string
+  readonly traceId: string
+  readonly parentId: string | undefined
+  /** `task`, `agent`, `turn`, `response`, `generation`, `function`, `handoff`, `guardrail`, `custom`, … */
+  readonly type: string
+  /** The fields of its type. The host's own object: it goes on writing into it until the span ends. */
+  readonly data: unknown
+  /** Epoch milliseconds. */
+  readonly startAt: number
+  readonly endAt: number
+  readonly error: unknown
+}
+
+/** Spans of the SDK's own run loop are `task` and `turn` on the live object, and `custom` in its JSON. */
+function ownTypeOf(data: unknown): { type: string; data: unknown } {
+  const type = textOf(peek(data, 'type')) ?? 'unknown'
+  const inner = type === 'custom' ? peek(data, 'data') : undefined
+  const own = textOf(peek(inner, 'sdk_span_type'))
+  return own === undefined ? { type, data } : { type: own, data: inner }
+}
+
+function epochMillis(iso: unknown): number | undefined {
+  const millis = typeof iso === 'string' ? Date.parse(iso) : Number.NaN
+  return Number.isNaN(millis) ? undefined : millis
+}
+
+/** Reads of the event only what is asked: a time costs as much as all the rest, and an end needs only one of two. */
+class EventSpan implements RawSpan {
+  readonly id: string
+  readonly traceId: string
+  readonly type: string
+  readonly data: unknown
+  readonly #event: HostEvent
+
+  constructor(id: string, traceId: string, event: HostEvent) {
+    const { type, data } = ownTypeOf(peek(event.data, 'span_data'))
+    this.id = id
+    this.traceId = traceId
+    this.type = type
+    this.data = data
+    this.#event = event
+  }
+
+  get parentId(): string | undefined {
+    return idOf(peek(this.#event.data, 'parent_id'))
+  }
+
+  get startAt(): number {
+    return epochMillis(peek(this.#event.data, 'started_at')) ?? this.#event.at ?? 0
+  }
+
+  get endAt(): number {
+    return epochMillis(peek(this.#event.data, 'ended_at')) ?? this.#event.at ?? 0
+  }
+
+  get error(): unknown {
+    return peek(this.#event.data, 'error') ?? undefined
+  }
+}
+
+/** Undefined for what is no span: without an id nothing can be told of it. */
+export function readSpan(event: HostEvent): RawSpan | undefined {
+  const id = idOf(peek(event.data, 'id'))
+  const traceId = idOf(peek(event.data, 'trace_id'))
+  return id === undefined || traceId === undefined ? undefined : new EventSpan(id, traceId, event)
+}

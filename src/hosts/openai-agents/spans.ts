@@ -1,0 +1,153 @@
+import { peek, textOf } from '../../contract/foreign.ts'
+import { isModelSpan } from './model-spans.ts'
+import type { RawSpan } from './raw-span.ts'
+import type { Memory, SpanNode, Trace, Turn } from './state.ts'
+import { isRejected } from './tools.ts'
+import type { Turns } from './turns.ts'
+import { sum, tokensOf, without } from './usage.ts'
+
+/** Spans of the host, in whatever order they come: what they are and where they belong. */
+export class Spans {
+  readonly #memory: Memory
+  readonly #turns: Turns
+
+  constructor(memory: Memory, turns: Turns) {
+    this.#memory = memory
+    this.#turns = turns
+  }
+
+  start(span: RawSpan): void {
+    const known = this.#memory.nodes.get(span.id)
+    const isRepeat = known === undefined ? this.#memory.hasEnded(span.id) : known.kind !== 'unknown'
+    if (!isRepeat) this.#place(span)
+  }
+
+  end(span: RawSpan): void {
+    const known = this.#memory.nodes.get(span.id)
+    if (known === undefined && this.#memory.hasEnded(span.id)) return
+    // The start was missed; the end repeats all that it said.
+    const node = known === undefined || known.kind === 'unknown' ? this.#place(span) : known
+    this.#end(node, span)
+    this.#memory.ended(span.id, node.turn)
+  }
+
+  #place(span: RawSpan): SpanNode {
+    const trace = this.#traceOf(span)
+    const node = this.#memory.node(span.id)
+    const parent = this.#parentOf(span)
+    node.kind = span.type
+    node.turn ??= parent?.turn ?? (span.parentId === undefined ? undefined : this.#memory.endedTurn(span.parentId))
+    node.tool = parent?.tool
+    this.#begin(node, span, trace, parent)
+    if (node.turn !== undefined) node.turn.lastAt = span.startAt
+    return node
+  }
+
+  /** The one that was silent for longest is forgotten first; that its runs begin is sign of life enough. */
+  #traceOf({ traceId, type }: RawSpan): Trace {
+    const known = type === 'task' || type === 'agent' ? undefined : this.#memory.traces.look(traceId)
+    return known ?? this.#memory.traces.get(traceId)
+  }
+
+  /** A parent whose start was not seen is remembered by its name, in case it is still to come. */
+  #parentOf({ parentId }: RawSpan): SpanNode | undefined {
+    if (parentId === undefined) return undefined
+    const known = this.#memory.nodes.get(parentId)
+    if (known !== undefined || this.#memory.hasEnded(parentId)) return known
+    return this.#memory.node(parentId)
+  }
+
+  #begin(node: SpanNode, span: RawSpan, trace: Trace, parent: SpanNode | undefined): void {
+    if (span.type === 'task') this.#beginTask(node, span, trace)
+    else if (span.type === 'agent') this.#beginAgent(node, span, trace, parent)
+    else if (isModelSpan(span.type)) this.#turns.requests.start(this.#turnOf(node, span, trace, parent), node, span)
+    else if (span.type === 'function') {
+      const turn = this.#turnOf(node, span, trace, parent)
+      this.#turns.tools.start(turn, node, span, trace.isHeard || this.#memory.hears)
+    } else if (span.type === 'handoff' && node.turn !== undefined) {
+      node.turn.handoffAt = span.startAt
+      // The calls that hand over are answered by this, and no tool runs for them.
+      node.turn.asked = []
+    }
+  }
+
+  /** One run: a user's turn, or the work of an agent inside of another's turn. */
+  #beginTask(node: SpanNode, span: RawSpan, trace: Trace): void {
+    const { stray } = trace
+    if (node.turn !== undefined && !node.turn.isOver && node.turn !== stray) this.#beginChild(node, span, trace)
+    else if (stray !== undefined && stray.owner === undefined) {
+      stray.owner = node
+      node.turn = stray
+    } else node.turn = this.#turns.begin(trace, node, span.startAt)
+  }
+
+  #beginChild(node: SpanNode, span: RawSpan, trace: Trace): void {
+    const parent = node.turn === undefined ? undefined : { turn: node.turn, tool: node.tool }
+    node.turn = this.#turns.begin(trace, node, span.startAt, parent)
+    node.tool = undefined
+  }
+
+  #beginAgent(node: SpanNode, span: RawSpan, trace: Trace, parent: SpanNode | undefined): void {
+    const name = textOf(peek(span.data, 'name'))
+    const isOfTask = parent === undefined || parent.kind === 'task' || parent.kind === 'unknown'
+    if (node.turn !== undefined && !isOfTask) this.#beginChild(node, span, trace)
+    node.turn ??= handedOver(trace) ?? trace.stray ?? this.#turns.begin(trace, node, span.startAt)
+    const { turn } = node
+    if (turn.agentName === undefined) {
+      turn.agentName = name
+      this.#turns.open(turn)
+    } else this.#turns.handOver(turn, node.id, name, span.startAt)
+  }
+
+  /** The turn that a span belongs to; a new one, where the host goes on below the agent of a turn that is over. */
+  #turnOf(node: SpanNode, span: RawSpan, trace: Trace, parent: SpanNode | undefined): Turn {
+    const known = node.turn
+    const goesOn = known?.isOver === true && parent !== undefined && known.owner === parent
+    if (known !== undefined && !goesOn) return known
+    if (known === undefined) trace.stray ??= this.#turns.begin(trace, undefined, span.startAt)
+    const turn = goesOn ? this.#turns.begin(trace, parent, span.startAt) : (trace.stray as Turn)
+    if (goesOn) turn.agentName = known.agentName
+    node.turn = turn
+    if (parent !== undefined) parent.turn = turn
+    return turn
+  }
+
+  #end(node: SpanNode, span: RawSpan): void {
+    const { turn, request, tool } = node
+    if (turn === undefined) return
+    if (node.kind === 'task') this.#turns.end(turn, { at: span.endAt, error: span.error })
+    else if (node.kind === 'agent') this.#endAgent(node, turn, span)
+    else if (request !== undefined) this.#turns.requests.end(request, span, this.#parentOf(span))
+    else if (tool !== undefined && node.isTool) this.#endTool(node, span)
+    else if (node.kind === 'turn')
+      this.#turns.requests.settle(turn, without(tokensOf(peek(span.data, 'usage')), node.nestedTokens))
+    else if (node.kind === 'guardrail' && peek(span.data, 'triggered') === true)
+      turn.guardrail = textOf(peek(span.data, 'name')) ?? 'guardrail'
+  }
+
+  /** Without spans for the run itself, the turn is over with its agent, unless that has handed over to another. */
+  #endAgent(node: SpanNode, turn: Turn, span: RawSpan): void {
+    const isDelegate = turn.delegate?.id === node.id
+    if (isDelegate) this.#turns.endDelegation(turn, span.endAt, span.error)
+    const isRun = turn.owner?.kind === 'agent' && (turn.owner === node || isDelegate)
+    if (isRun && (turn.handoffAt === undefined || span.error !== undefined))
+      this.#turns.end(turn, { at: span.endAt, error: span.error })
+  }
+
+  #endTool(node: SpanNode, span: RawSpan): void {
+    const { tool } = node
+    if (tool === undefined) return
+    const { turn } = tool
+    const { approvals, tools } = this.#turns
+    approvals.settle(turn.trace, tool.callId, turn.startAt, isRejected(span.error) ? 'deny' : 'once')
+    tools.end(tool, span)
+    turn.tokens = sum(turn.tokens, tool.tokens)
+    const loop = this.#parentOf(span)
+    if (loop !== undefined) loop.nestedTokens = sum(loop.nestedTokens, tool.tokens)
+    if (tool.isInterrupted) approvals.again(turn, { id: tool.callId, name: tool.name, args: textOf(tool.args) })
+  }
+}
+
+function handedOver({ lastTurn }: Trace): Turn | undefined {
+  return lastTurn !== undefined && !lastTurn.isOver && lastTurn.handoffAt !== undefined ? lastTurn : undefined
+}

@@ -1,0 +1,164 @@
+import { elementsOf, isArray, peek } from '../../contract/foreign.ts'
+import type { PluginOptions } from '../../index.ts'
+import { type Attachment, attachHost } from '../attach.ts'
+import type { HostEvent } from '../host-event.ts'
+import { STREAMS } from './agent-events.ts'
+import { createOpenClawMachine } from './events.ts'
+import { AGENT_EVENT } from './facts.ts'
+import type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin } from './types.ts'
+
+export type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin, OpenClawRuntime } from './types.ts'
+
+/** Told to every plugin. They say nothing of the conversation but what a message holds that is about to be kept. */
+const HOOKS = [
+  'model_call_started',
+  'model_call_ended',
+  'before_message_write',
+  'after_tool_call',
+  'before_compaction',
+  'after_compaction',
+  'subagent_spawned',
+  'subagent_ended',
+  'session_start',
+]
+/** Told only with `plugins.entries.hookspan.hooks.allowConversationAccess`. */
+const CONVERSATION_HOOKS = ['before_model_resolve', 'llm_input', 'llm_output', 'agent_end']
+/** After these the process may end, and the host waits for a moment. */
+const LAST_HOOKS = ['session_end', 'gateway_stop']
+/** What agent events tell too, and better: the first blocks the tool when it fails. */
+const HOOKS_WITHOUT_AGENT_EVENTS = ['before_tool_call']
+const CONVERSATION_HOOKS_WITHOUT_AGENT_EVENTS = ['before_agent_finalize']
+
+/** Loads in which nothing runs: whatever of the API is asked for throws. */
+const LIFELESS_MODES: ReadonlySet<unknown> = new Set(['setup-only', 'cli-metadata'])
+
+const TOOLS_LIMIT = 1000
+
+/** The host loads a plugin several times into a process, also as several copies of this module. */
+const SHARED = Symbol.for('hookspan.openclaw')
+
+interface Shared {
+  /** Events that were taken, by the hook they came with: each copy that listens is told all of them. */
+  readonly taken: WeakMap<object, string>
+  attachment?: Attachment
+}
+
+function shared(): Shared {
+  const place = globalThis as { [SHARED]?: Shared }
+  place[SHARED] ??= { taken: new WeakMap() }
+  return place[SHARED]
+}
+
+/** One load of the plugin. Nothing is started before the first event: most loads only look what the plugin offers. */
+class Registration {
+  readonly #api: OpenClawApi
+  readonly #shared = shared()
+
+  constructor(api: OpenClawApi) {
+    this.#api = api
+  }
+
+  listen(): void {
+    const hasAgentEvents = this.#subscribe()
+    for (const hook of this.#hooks(hasAgentEvents)) this.#api.on(hook, this.#handler(hook))
+    for (const hook of LAST_HOOKS) this.#api.on(hook, this.#handler(hook, true))
+  }
+
+  #hooks(hasAgentEvents: boolean): string[] {
+    const seesConversation = mayReadConversation(this.#api)
+    return [
+      ...HOOKS,
+      ...(seesConversation ? CONVERSATION_HOOKS : []),
+      ...(hasAgentEvents ? [] : HOOKS_WITHOUT_AGENT_EVENTS),
+      ...(hasAgentEvents || !seesConversation ? [] : CONVERSATION_HOOKS_WITHOUT_AGENT_EVENTS),
+    ]
+  }
+
+  #subscribe(): boolean {
+    const events = this.#api.runtime?.events
+    const unsubscribe = events?.onAgentEvent?.(event => this.#agentEvent(event))
+    if (typeof unsubscribe === 'function') this.#api.lifecycle?.onDispose?.(() => void unsubscribe())
+    return events?.onAgentEvent !== undefined
+  }
+
+  #handler(hook: string, isLast = false): OpenClawHandler {
+    return (event, context) => {
+      const data = hook === 'llm_input' ? withToolNames(event) : event
+      this.#take({ event: hook, at: Date.now(), data, context }, event)
+      return isLast ? this.#shared.attachment?.guard(() => this.#shared.attachment?.plugin.flush()) : undefined
+    }
+  }
+
+  #agentEvent(event: OpenClawAgentEvent): void {
+    const stream = peek(event, 'stream')
+    if (!STREAMS.includes(stream as string)) return
+    // Partial results of tools: as many as a command has lines.
+    if (peek(peek(event, 'data'), 'phase') === 'update') return
+    const data = {
+      stream,
+      runId: peek(event, 'runId'),
+      data: peek(event, 'data'),
+      sessionKey: peek(event, 'sessionKey'),
+      sessionId: peek(event, 'sessionId'),
+      agentId: peek(event, 'agentId'),
+    }
+    this.#take({ event: AGENT_EVENT, at: Date.now(), data }, event)
+  }
+
+  #take(event: HostEvent, identity: unknown): void {
+    if (typeof identity === 'object' && identity !== null) {
+      if (this.#shared.taken.get(identity) === event.event) return
+      this.#shared.taken.set(identity, event.event)
+    }
+    this.#shared.attachment ??= attachHost('openclaw', createOpenClawMachine, optionsOf(this.#api.pluginConfig))
+    this.#shared.attachment.take(event)
+  }
+}
+
+/** The tools come with all of their instructions, which are most of the event. Their names tell enough. */
+function withToolNames(event: unknown): unknown {
+  if (!isArray(peek(event, 'tools'))) return event
+  return {
+    runId: peek(event, 'runId'),
+    sessionId: peek(event, 'sessionId'),
+    provider: peek(event, 'provider'),
+    model: peek(event, 'model'),
+    systemPrompt: peek(event, 'systemPrompt'),
+    prompt: peek(event, 'prompt'),
+    historyMessages: peek(event, 'historyMessages'),
+    tools: elementsOf(peek(event, 'tools'), TOOLS_LIMIT).map(tool => peek(tool, 'name')),
+  }
+}
+
+function optionsOf(config: unknown): PluginOptions {
+  return typeof config === 'object' && config !== null && !isArray(config) ? config : {}
+}
+
+/** Asking for a hook that is not allowed makes the host complain at each load. */
+function mayReadConversation({ id = PLUGIN_ID, config }: OpenClawApi): boolean {
+  if (config === undefined) return true
+  const entry = peek(peek(peek(config, 'plugins'), 'entries'), id)
+  return peek(peek(entry, 'hooks'), 'allowConversationAccess') === true
+}
+
+const PLUGIN_ID = 'hookspan'
+
+/**
+ * The plugin of OpenClaw that records its runs.
+ *
+ * @example
+ * // ~/.openclaw/openclaw.json; `hookspan init openclaw` writes it
+ * { "plugins": { "load": { "paths": ["/path/to/node_modules/hookspan"] },
+ *   "entries": { "hookspan": { "enabled": true, "hooks": { "allowConversationAccess": true } } } } }
+ */
+const plugin: OpenClawPlugin = {
+  id: PLUGIN_ID,
+  name: 'hookspan',
+  description: 'OpenTelemetry traces and metrics of every run: model calls, tools, sub-agents',
+  register(api) {
+    if (!LIFELESS_MODES.has(api.registrationMode)) new Registration(api).listen()
+  },
+}
+
+// biome-ignore lint/style/noDefaultExport: OpenClaw loads the default export of a plugin.
+export default plugin

@@ -1,0 +1,27 @@
+import { numberOf, peek, textOf } from '../../contract/foreign.ts'
+
+/** `error` of a message or of `session.error`: `{name, data: {message, statusCode?, isRetryable?}}`. */
+export interface Failure {
+  readonly type: string
+  readonly message: string | undefined
+  readonly statusCode: number | undefined
+  /** The person stopped the run: nobody's error. */
+  readonly isAbort: boolean
+}
+
+const ABORTED = 'MessageAbortedError'
+const UNNAMED = 'UnknownError'
+
+/** Undefined where there is no error. */
+export function failureOf(error: unknown): Failure | undefined {
+  if (error === undefined || error === null) return undefined
+  const name = textOf(peek(error, 'name')) ?? UNNAMED
+  const data = peek(error, 'data')
+  const isAbort = name === ABORTED
+  return {
+    type: isAbort ? 'aborted' : name,
+    message: textOf(peek(data, 'message')) ?? textOf(peek(error, 'message')) ?? textOf(error),
+    statusCode: numberOf(peek(data, 'statusCode')),
+    isAbort,
+  }
+}

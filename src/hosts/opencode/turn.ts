@@ -1,0 +1,198 @@
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { HookRecord } from '../../contract/index.ts'
+import { hookRecord } from '../host-event.ts'
+import { Approvals, choiceOf } from './approvals.ts'
+import { type Failure, failureOf } from './failure.ts'
+import type { Moment, TurnIds } from './moment.ts'
+import { joined } from './prompts.ts'
+import { Requests } from './requests.ts'
+import { type ToolCall, ToolCalls } from './tools.ts'
+
+/** Finish reason of a step that wants its tools' results: the turn goes on after it. */
+const WANTS_TOOLS = 'tool-calls'
+
+export interface TurnOutcome {
+  readonly status: 'completed' | 'failed' | 'interrupted'
+  readonly reason: string | undefined
+  readonly answer: string | undefined
+}
+
+/** One turn: a user's message, and every step that answers it. A step is an assistant message. */
+export class Turn {
+  readonly ids: TurnIds
+  readonly requests: Requests
+  readonly calls: ToolCalls
+  readonly approvals: Approvals
+  readonly #messages = new Set<string>()
+  /** Message of the last step, and whether it is still being written. */
+  #current: string | undefined
+  #isWriting = false
+  readonly #texts = new Map<string, string>()
+  #answer: string | undefined
+  #finish: string | undefined
+  #failure: Failure | undefined
+  #isRefused = false
+  /** Call of the tool that asks, by the question's id. */
+  readonly #questions = new Map<string, string | undefined>()
+  /** The session was told to be idle, epoch milliseconds; after an error that comes before the last step is closed. */
+  idleAt: number | undefined
+
+  constructor(ids: TurnIds) {
+    this.ids = ids
+    this.requests = new Requests(ids)
+    this.calls = new ToolCalls(ids)
+    this.approvals = new Approvals(ids)
+  }
+
+  get isWriting(): boolean {
+    return this.#isWriting
+  }
+
+  /** Whether the person has stopped the run. */
+  get isStopped(): boolean {
+    return this.#failure?.isAbort === true
+  }
+
+  /** `chat.params` of the loop, or of a compaction within it. */
+  request(moment: Moment): HookRecord[] {
+    const records = this.requests.start(moment, this.#current)
+    if (records.length === 0) return records
+    // What a failed attempt has said is no part of the answer, and an error that was tried again is none of the turn.
+    this.#texts.clear()
+    this.#failure = undefined
+    this.idleAt = undefined
+    return records
+  }
+
+  /** `message.updated` of an assistant: told at its beginning, with its finish reason and when it is complete. */
+  message(at: number, info: unknown): HookRecord[] {
+    const id = idOf(peek(info, 'id'))
+    if (id === undefined) return []
+    const isComplete = peek(peek(info, 'time'), 'completed') !== undefined
+    const records = this.#messages.has(id) ? [] : this.#began(at, id, !isComplete)
+    if (id !== this.#current) return records
+    const failure = failureOf(peek(info, 'error'))
+    if (failure !== undefined) records.push(...this.#failed(at, failure))
+    const finish = textOf(peek(info, 'finish'))
+    if (finish !== undefined || isComplete) records.push(...this.#stepEnded(at, id, finish, peek(info, 'tokens')))
+    if (isComplete) this.#isWriting = false
+    return records
+  }
+
+  #began(at: number, id: string, isWriting: boolean): HookRecord[] {
+    const records = this.requests.isOf(id) ? [] : this.requests.untoldEnd(at)
+    this.#messages.add(id)
+    this.#current = id
+    this.#isWriting = isWriting
+    this.#texts.clear()
+    return records
+  }
+
+  /** A part of a step, but for tools. */
+  part(at: number, part: unknown): HookRecord[] {
+    const messageId = idOf(peek(part, 'messageID'))
+    if (messageId === undefined || messageId !== this.#current) return []
+    const type = peek(part, 'type')
+    if (type === 'step-finish') return this.#stepEnded(at, messageId, peek(part, 'reason'), peek(part, 'tokens'))
+    if (type !== 'text' && type !== 'reasoning') return []
+    this.requests.sign(at, messageId)
+    const id = idOf(peek(part, 'id'))
+    const text = peek(part, 'text')
+    if (type === 'text' && id !== undefined && typeof text === 'string') this.#texts.set(id, text)
+    return []
+  }
+
+  /** A call of a step of this turn; undefined for one that is not, or that is not told enough of. */
+  call(at: number, part: unknown, status: unknown): ToolCall | undefined {
+    const known = this.calls.known(part)
+    const messageId = idOf(peek(part, 'messageID'))
+    if (known !== undefined) return known
+    // A call of an earlier turn may still say something, or be told again when its result is pruned.
+    const isOurs = messageId === undefined || this.#messages.has(messageId)
+    const isMissed = this.#messages.size === 0 && (status === 'pending' || status === 'running')
+    if (!isOurs && !isMissed) return undefined
+    return this.calls.add(part, at, this.requests.idFor(messageId))
+  }
+
+  retry(at: number, status: unknown): HookRecord[] {
+    const message = textOf(peek(status, 'message'))
+    return this.requests.fail(at, { type: 'provider_error', message, statusCode: undefined, isAbort: false }, true)
+  }
+
+  /** `session.error`. */
+  error(at: number, error: unknown): HookRecord[] {
+    const failure = failureOf(error)
+    return failure === undefined ? [] : this.#failed(at, failure)
+  }
+
+  #failed(at: number, failure: Failure): HookRecord[] {
+    this.#failure = failure
+    // Stopped while its tools ran: the model had answered by then, only that was never told.
+    if (failure.isAbort && this.calls.haveBegun(this.#current)) return this.requests.untoldEnd(at)
+    return this.requests.fail(at, failure, false)
+  }
+
+  answered(at: number, data: unknown): HookRecord[] {
+    const approval = this.approvals.open(data)
+    if (approval === undefined) return []
+    const choice = choiceOf(data)
+    const call = this.calls.find(approval.callId)
+    if (choice === 'deny') {
+      this.#isRefused = true
+      if (call !== undefined) call.isRefused = true
+    }
+    return this.approvals.answer(approval, at, choice)
+  }
+
+  /** A question of the model to the person: the call of the tool that asks is the waiting, and needs no approval. */
+  questioned(data: unknown): void {
+    const id = idOf(peek(data, 'id'))
+    if (id !== undefined) this.#questions.set(id, idOf(peek(peek(data, 'tool'), 'callID')))
+  }
+
+  /** The person would not answer it. */
+  dismissed(data: unknown): void {
+    const id = idOf(peek(data, 'requestID'))
+    if (id === undefined || !this.#questions.has(id)) return
+    const call = this.calls.find(this.#questions.get(id))
+    if (call !== undefined) call.isDismissed = true
+    this.#isRefused = true
+  }
+
+  #stepEnded(at: number, messageId: string, reason: unknown, tokens: unknown): HookRecord[] {
+    const text = joined([...this.#texts.values()])
+    if (this.requests.isMain) {
+      this.#answer = text
+      this.#finish = textOf(reason)
+    }
+    return this.requests.end(at, messageId, reason, tokens, { text, toolCalls: this.calls.calledIn(messageId) })
+  }
+
+  /** @param isTakenOver whether the session goes on with the next prompt */
+  outcome(isTakenOver: boolean): TurnOutcome {
+    const failure = this.#failure
+    const answer = this.#answer
+    if (failure !== undefined) {
+      return { status: failure.isAbort ? 'interrupted' : 'failed', reason: failure.type, answer }
+    }
+    if (this.requests.hasFailed) return { status: 'failed', reason: undefined, answer }
+    // Nobody answers what was refused, unless the configuration says that the model goes on.
+    if (this.#isRefused && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'refused', answer }
+    if (isTakenOver && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'next_prompt', answer }
+    return { status: 'completed', reason: this.#finish, answer }
+  }
+
+  end(at: number, { status, reason, answer }: TurnOutcome): HookRecord[] {
+    const assistant_response = status === 'completed' ? answer : undefined
+    const flags = {
+      completed: status === 'completed',
+      failed: status === 'failed',
+      interrupted: status === 'interrupted',
+    }
+    return [
+      ...this.approvals.cancel(at),
+      hookRecord('post_llm_call', at, { ...this.ids, assistant_response }),
+      hookRecord('on_session_end', at, { ...this.ids, ...flags, turn_exit_reason: reason }),
+    ]
+  }
+}

@@ -1,0 +1,141 @@
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { PluginOptions } from '../../index.ts'
+import { type Attachment, attachHost } from '../attach.ts'
+import { createPiMachine } from './events.ts'
+import { ToolEnvironment } from './tool-environment.ts'
+import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
+
+export type { PiContext, PiExtension, PiExtensionApi, PiModel } from './types.ts'
+
+/** Only what is read: Pi waits for every handler, and copies whole conversations for some. */
+const EVENTS = [
+  'session_start',
+  'session_switch',
+  'session_fork',
+  'session_shutdown',
+  'before_agent_start',
+  'agent_start',
+  'agent_end',
+  'agent_settled',
+  'turn_start',
+  'cache_warming_decision',
+  'before_provider_headers',
+  'before_provider_request',
+  'message_start',
+  'message_update',
+  'message_end',
+  'tool_execution_start',
+  'tool_call',
+  'tool_result',
+  'tool_execution_end',
+  'ui_prompt_start',
+  'ui_prompt_end',
+  'session_before_compact',
+  'session_compact',
+  'session_compact_failed',
+] as const
+
+/** After these Pi ends, or lets go of us. */
+const LAST_REASONS: ReadonlySet<unknown> = new Set(['quit', 'reload', undefined])
+const TRACEPARENT = 'traceparent'
+
+/**
+ * An extension of Pi that records its sessions.
+ *
+ * @example
+ * // ~/.pi/agent/extensions/hookspan.ts
+ * import { createPiExtension } from 'hookspan/pi'
+ * export default createPiExtension({ content_capture: 'full' })
+ */
+export function createPiExtension(options: PluginOptions = {}): PiExtension {
+  return pi => new PiListener(attachHost('pi', createPiMachine, options)).listenTo(pi)
+}
+
+/** The extension itself, configured by file and environment. */
+// biome-ignore lint/style/noDefaultExport: Pi calls the default export of a module.
+export default function hookspan(pi: PiExtensionApi): void {
+  createPiExtension()(pi)
+}
+
+/** One of these for each time that Pi loads us: at the start, for a new session, after a reload. */
+class PiListener {
+  readonly #attachment: Attachment
+  readonly #environment: ToolEnvironment
+
+  constructor(attachment: Attachment) {
+    this.#attachment = attachment
+    this.#environment = new ToolEnvironment(ids => attachment.plugin.traceparent(ids))
+  }
+
+  /** Every handler gives nothing back, and nothing of ours may throw: in `tool_call` that would cost a tool. */
+  listenTo(pi: PiExtensionApi): void {
+    for (const name of EVENTS) {
+      pi.on(name, (event, context) => this.#attachment.guard(() => this.#heard(name, event, context)))
+    }
+  }
+
+  #heard(name: string, data: unknown, context: PiContext): Promise<void> | undefined {
+    if (name === 'message_update' && isMoreOfTheSame(data)) return undefined
+    if (name === 'session_start') this.#reportIn(context)
+    const sessionId = context.sessionManager?.getSessionId?.()
+    const seen = { event: name, at: Date.now(), data, context: placeOf(sessionId, context) }
+    this.#attachment.take(seen, sessionId)
+    const session = idOf(sessionId)
+    return session === undefined ? undefined : this.#handOn(name, data, session)
+  }
+
+  /** The trace context goes along; and at the end the last turn must be out before the process is gone. */
+  #handOn(name: string, data: unknown, session: string): Promise<void> | undefined {
+    const tool = idOf(peek(data, 'toolCallId'))
+    if (name === 'before_provider_headers') this.#addHeader(peek(data, 'headers'), session)
+    else if (name === 'tool_execution_start' && tool !== undefined) this.#environment.started(session, tool)
+    else if (name === 'tool_execution_end' && tool !== undefined) this.#environment.ended(session, tool)
+    else if (name === 'agent_end') this.#environment.cleared(session)
+    else if (name === 'session_shutdown') return this.#left(data, session)
+    return undefined
+  }
+
+  /** Pi draws on the terminal, and what goes past it spoils the picture. */
+  #reportIn({ hasUI, ui }: PiContext): void {
+    if (hasUI !== true || typeof ui?.notify !== 'function') return
+    this.#attachment.reportTo(line => {
+      try {
+        ui.notify?.(`hookspan: ${line}`, 'warning')
+      } catch {
+        // The session that it belonged to is gone.
+        process.stderr.write(`hookspan: ${line}\n`)
+      }
+    })
+  }
+
+  #left(data: unknown, session: string): Promise<void> | undefined {
+    this.#environment.cleared(session)
+    return LAST_REASONS.has(peek(data, 'reason')) ? this.#attachment.plugin.flush() : undefined
+  }
+
+  #addHeader(headers: unknown, session: string): void {
+    if (typeof headers !== 'object' || headers === null) return
+    if (Object.keys(headers).some(name => name.toLowerCase() === TRACEPARENT)) return
+    const traceparent = this.#attachment.plugin.traceparent({ session_id: session })
+    if (traceparent !== undefined) (headers as Record<string, string>)[TRACEPARENT] = traceparent
+  }
+}
+
+/** An answer grows piece by piece; only where a part of it begins is of interest. */
+function isMoreOfTheSame(data: unknown): boolean {
+  const kind = textOf(peek(peek(data, 'assistantMessageEvent'), 'type')) ?? ''
+  return kind.endsWith('_delta') || kind.endsWith('_end')
+}
+
+/** What we keep of the context: plain data, which is still there when Pi has let go of the session. */
+function placeOf(sessionId: unknown, context: PiContext): Readonly<Record<string, unknown>> {
+  const { model, hasUI, mode } = context
+  const { provider, id, api, baseUrl } = model ?? {}
+  return {
+    sessionId,
+    model: model == null ? undefined : { provider, id, api, baseUrl },
+    hasUI,
+    mode,
+    ...(context.signal?.aborted === true ? { aborted: true } : {}),
+  }
+}

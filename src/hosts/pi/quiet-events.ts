@@ -1,0 +1,23 @@
+/** Events of Pi 0.58 to 1.5 that say nothing which is not known from others. They are known, so they are not counted. */
+export const QUIET_EVENTS: ReadonlySet<string> = new Set([
+  'project_trust',
+  'resources_discover',
+  'session_directory',
+  'session_info_changed',
+  'session_before_switch',
+  'session_before_fork',
+  'session_before_tree',
+  'session_tree',
+  'input',
+  'turn_end',
+  'context',
+  'context_with_system',
+  'after_provider_response',
+  'provider_stream_event',
+  'tool_execution_update',
+  'agent_before_settle',
+  'model_select',
+  'thinking_level_select',
+  'user_bash',
+  'mcp_servers_change',
+])
