@@ -14,6 +14,11 @@ export const COMMANDS: readonly CommandRow[] = [
     load: async () => (await import('./commands/demo.ts')).demo,
   },
   {
+    name: 'init',
+    summary: 'make an agent load hookspan, or stop it from doing so',
+    load: async () => (await import('./commands/init.ts')).init,
+  },
+  {
     name: 'replay',
     summary: 'turn files of hook records into traces',
     load: async () => (await import('./commands/replay.ts')).replay,

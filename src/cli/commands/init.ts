@@ -1,0 +1,153 @@
+import { relative } from 'node:path'
+import { parseArgs } from 'node:util'
+import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { makeChange } from '../init/config-file.ts'
+import { lineDiff } from '../init/line-diff.ts'
+import { openclaw } from '../init/openclaw.ts'
+import { opencode } from '../init/opencode.ts'
+import { packageFolder, whyNotLasting } from '../init/package-folder.ts'
+import { pi } from '../init/pi.ts'
+import type { ByHand, Change, HostSetup, Nothing, Plan } from '../init/plan.ts'
+import { SDK_CODE } from '../init/sdk-code.ts'
+import { lookOf } from '../look.ts'
+
+const USAGE = `Usage: hookspan init HOST [--print] [--undo] [--json]
+
+Makes an agent load hookspan: writes what its own configuration needs, after showing what changes. What was there before
+is kept beside it (FILE.hookspan-backup). A second run finds nothing to do.
+
+  pi, openclaw, opencode           writes the host's configuration
+  claude-agent-sdk, openai-agents  shows the lines for your program: these have no configuration
+
+  --print  write nothing: print the configuration; with --undo, what would be taken out
+  --undo   take our part out again, and nothing else
+  --json   one JSON object: {"host", "file", "changed", "backup"}, with --print "content", too,
+           and "todo" when the file is left to you
+
+Exits with 1 when the configuration could not be changed, or is left for you to change by hand.
+`
+
+const HOSTS: ReadonlyMap<string, HostSetup> = new Map([
+  ['pi', pi],
+  ['openclaw', openclaw],
+  ['opencode', opencode],
+])
+const INSTALL = 'install it first: npm install -g hookspan (or npm install hookspan in your project)'
+
+export const init: Command = {
+  name: 'init',
+  summary: 'make an agent load hookspan, or stop it from doing so',
+  usage: USAGE,
+  run,
+}
+
+interface InitOptions {
+  readonly host: string
+  readonly isPrinted: boolean
+  readonly isUndone: boolean
+  readonly isJson: boolean
+}
+
+/** Resolves to the exit code: 1 when the configuration is not what it should be. */
+export function run(args: string[], io: CommandIo): Promise<number> {
+  const folder = packageFolder()
+  return runIn(folder, whyNotLasting(folder), args, io)
+}
+
+/** As {@link run}, for a hookspan that is installed in `folder`; `trouble` says why no host should be told of it. */
+export function runIn(folder: string, trouble: string | undefined, args: string[], io: CommandIo): Promise<number> {
+  return runCommand(init, args, io, async () => {
+    const options = readOptions(args)
+    const setup = HOSTS.get(options.host)
+    if (setup === undefined) return showCode(options, io)
+    if (trouble !== undefined && !options.isUndone) throw new Error(`${trouble} (${folder}); ${INSTALL}`)
+    const surroundings = { env: io.env, home: io.home, folder }
+    if (options.isPrinted && !options.isUndone) return print(setup.print(surroundings), options, io)
+    const plan = await (options.isUndone ? setup.undo(surroundings) : setup.enable(surroundings))
+    return carryOut(plan, setup, options, io)
+  })
+}
+
+function readOptions(args: string[]): InitOptions {
+  const flag = { type: 'boolean', default: false } as const
+  const options = { print: flag, undo: flag, json: flag }
+  const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
+  const [host, second] = positionals
+  const hosts = [...HOSTS.keys(), ...SDK_CODE.keys()]
+  if (host === undefined) throw new WrongUse(`expected a host: ${hosts.join(', ')}`)
+  if (second !== undefined) throw new WrongUse(`expected one host, got ${JSON.stringify(second)}, too`)
+  if (!hosts.includes(host)) throw new WrongUse(`there is no host ${JSON.stringify(host)}; hosts: ${hosts.join(', ')}`)
+  return { host, isPrinted: values.print, isUndone: values.undo, isJson: values.json }
+}
+
+function showCode({ host, isUndone, isJson }: InitOptions, io: CommandIo): number {
+  const { title, lines } = SDK_CODE.get(host) ?? { title: host, lines: [] }
+  if (isJson) return json({ host, file: null, changed: false, backup: null, content: `${lines.join('\n')}\n` }, io)
+  const what = isUndone ? 'take these lines out of your program' : 'add these lines to your program'
+  io.stderr.write(`There is nothing to configure for ${title}; ${what} (docs/hosts/${host}.md says more):\n`)
+  io.stdout.write(`${lines.join('\n')}\n`)
+  return EXIT.ok
+}
+
+function print(
+  { file, content, note }: ReturnType<HostSetup['print']>,
+  { host, isJson }: InitOptions,
+  io: CommandIo,
+): number {
+  if (isJson) return json({ host, file, changed: false, backup: null, content }, io)
+  io.stderr.write(`${file}: ${note}\n`)
+  io.stdout.write(content)
+  return EXIT.ok
+}
+
+async function carryOut(plan: Plan, setup: HostSetup, options: InitOptions, io: CommandIo): Promise<number> {
+  if (plan.kind === 'by-hand') return leaveToUser(plan, options, io)
+  const result = { host: options.host, file: plan.file, changed: false, backup: null }
+  if (plan.kind === 'nothing') return options.isJson ? json(result, io) : sayNothing(plan, io)
+  if (!options.isJson) io.stdout.write(shown(plan, lookOf(io).color))
+  if (options.isPrinted) return options.isJson ? json(result, io) : EXIT.ok
+  const { backup, newFolder } = await makeChange(plan)
+  if (options.isJson) return json({ ...result, changed: true, backup: backup ?? null }, io)
+  for (const line of report(plan, { backup, newFolder }, setup, options)) io.stdout.write(`${line}\n`)
+  return EXIT.ok
+}
+
+function json(result: object, io: CommandIo): number {
+  io.stdout.write(`${JSON.stringify(result)}\n`)
+  return EXIT.ok
+}
+
+function sayNothing({ file, why, notes = [] }: Nothing, io: CommandIo): number {
+  io.stdout.write([`Nothing to do: ${why} (${file}).`, ...notes].map(line => `${line}\n`).join(''))
+  return EXIT.ok
+}
+
+function leaveToUser({ file, why, lines }: ByHand, { host, isJson }: InitOptions, io: CommandIo): number {
+  io.stderr.write(`hookspan init: ${file} stays as it is: ${why}; please change it by hand\n`)
+  if (isJson) json({ host, file, changed: false, backup: null, todo: lines }, io)
+  else io.stdout.write(`${lines.join('\n')}\n`)
+  return EXIT.failed
+}
+
+function shown({ file, before, after }: Change, color: boolean): string {
+  const what = before === undefined ? ' (new)' : after === undefined ? ' (goes)' : ''
+  return `${file}${what}\n${lineDiff(before ?? '', after ?? '', color)}`
+}
+
+function report(
+  { after, hostFolder, restored, notes }: Change,
+  { backup, newFolder }: { backup: string | undefined; newFolder: string | undefined },
+  { title }: HostSetup,
+  { host, isUndone }: InitOptions,
+): string[] {
+  const done = isUndone ? `Done: ${title} does not load hookspan any more.` : `Done: ${title} will load hookspan.`
+  const lines = [done]
+  if (newFolder !== undefined && after !== undefined && !relative(newFolder, hostFolder).startsWith('..')) {
+    lines.push(`${hostFolder} did not exist before. Is ${title} installed, for this user?`)
+  }
+  if (backup !== undefined) lines.push(`What it was is kept in ${backup}`)
+  if (restored !== undefined) lines.push('The file is again, byte by byte, what it was before.')
+  lines.push(...notes)
+  if (!isUndone) lines.push(`To take it out again: hookspan init ${host} --undo`)
+  return lines
+}

@@ -1,0 +1,57 @@
+/** What `init` would do for one host, worked out before anything is touched. */
+export type Plan = Change | Nothing | ByHand
+
+export interface Change {
+  readonly kind: 'change'
+  /** Absolute. */
+  readonly file: string
+  /** Undefined where there is no such file. */
+  readonly before: string | undefined
+  /** Undefined when the file goes. */
+  readonly after: string | undefined
+  /** Whether it holds what the user wrote, that the change might spoil: then what it was is kept beside it. */
+  readonly isUsers: boolean
+  /** The host's own folder, which is there when the host has run. */
+  readonly hostFolder: string
+  /** Folders that go, too, when nothing is left in them; the innermost first. */
+  readonly folders?: readonly string[]
+  /** A backup that the change makes superfluous. */
+  readonly restored?: string
+  readonly notes: readonly string[]
+}
+
+export interface Nothing {
+  readonly kind: 'nothing'
+  readonly file: string
+  readonly why: string
+  readonly notes?: readonly string[]
+}
+
+/** A file that we cannot edit without spoiling it. */
+export interface ByHand {
+  readonly kind: 'by-hand'
+  readonly file: string
+  readonly why: string
+  /** What the user has to do, as lines to print. */
+  readonly lines: readonly string[]
+}
+
+/** What a plan is made of. */
+export interface Surroundings {
+  readonly env: Readonly<Record<string, string | undefined>>
+  /** Absolute; empty where the system knows of none. */
+  readonly home: string
+  /** Where hookspan is installed. */
+  readonly folder: string
+}
+
+export interface HostSetup {
+  /** As the host calls itself. */
+  readonly title: string
+  /** @throws Error in one line */
+  enable(surroundings: Surroundings): Promise<Plan>
+  /** @throws Error in one line */
+  undo(surroundings: Surroundings): Promise<Plan>
+  /** The configuration as text, and where it belongs. @throws Error in one line */
+  print(surroundings: Surroundings): { readonly file: string; readonly content: string; readonly note: string }
+}
