@@ -19,6 +19,7 @@ if (globalThis.gc === undefined) {
 
 const { turnCost } = await import('./turn-cost.mjs')
 const { hookLatency, largeResult } = await import('./hook-latency.mjs')
+const { adapterCost } = await import('./adapter-cost.mjs')
 const { importCost } = await import('./import-cost.mjs')
 const { openTurns, millionHooks } = await import('./memory.mjs')
 const { logCost, loopDelay, logRecovery } = await import('./trace-log.mjs')
@@ -50,6 +51,13 @@ add(
   ['text', 'json', 'value'].map(kind => `${twoDecimals(large[kind].median)} ms`).join(', '),
   '≤ 2 ms',
 )
+for (const { host, share, microsPerEvent, eventsPerRecord } of adapterCost()) {
+  add(
+    `reading the events of ${host}, against the core's work on the hook records that come of them`,
+    `${oneDecimal(share * 100)} % (${twoDecimals(microsPerEvent)} µs an event, ${oneDecimal(eventsPerRecord)} events a record)`,
+    '≤ 25 %',
+  )
+}
 const imported = importCost()
 add(
   'importing the package against importing the trace and metrics SDK',
