@@ -70,7 +70,7 @@ const EXPECTED: readonly RegExp[] = [
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^docs\/.+\.(md|svg|png)$/,
   /^observability\/.+\.(md|ya?ml|json)$/,
-  /^(package\.json|docker-compose\.yml|[A-Z]+(\.md)?)$/,
+  /^(package\.json|openclaw\.plugin\.json|docker-compose\.yml|[A-Z]+(\.md)?)$/,
 ]
 
 describe('what is published', () => {
@@ -90,6 +90,7 @@ describe('what is published', () => {
         'docs/privacy.md',
         'docker-compose.yml',
         'observability/prometheus.yml',
+        'openclaw.plugin.json',
       ]),
     )
     for (const entry of Object.values(packageJson.exports)) {
@@ -113,14 +114,27 @@ describe('what is published', () => {
 })
 
 describe('installed in a project', () => {
-  const NAMES = Object.keys(packageJson.exports).map(name => `hookspan${name.slice(1)}`)
+  /** What each entry gives. Agents load some of them by what they export, so nothing else may be there. */
+  const ENTRIES: Readonly<Record<string, readonly string[]>> = {
+    hookspan: ['HOOKS', 'HOOK_NAMES', 'createPlugin', 'isHookName', 'register'],
+    'hookspan/testing': ['createTestPlugin'],
+    'hookspan/pi': ['createPiExtension', 'default'],
+    'hookspan/openclaw': ['default'],
+    'hookspan/opencode': ['HookspanPlugin'],
+    // Where opencode looks when its configuration names the package.
+    'hookspan/server': ['HookspanPlugin'],
+    'hookspan/claude-agent-sdk': ['traceQuery'],
+    'hookspan/openai-agents': ['createTraceProcessor', 'traceRunner'],
+  }
 
-  test.each(NAMES.filter(name => !name.endsWith('.json')))('%s can be imported', async name => {
-    const names = JSON.parse(
-      await inProject(`process.stdout.write(JSON.stringify(Object.keys(await import('${name}'))))`),
-    )
-    expect(names).not.toContain('default')
-    expect(names).toContain(name === 'hookspan' ? 'createPlugin' : 'createTestPlugin')
+  test('has these entries', () => {
+    const names = Object.keys(packageJson.exports).map(name => `hookspan${name.slice(1)}`)
+    expect(names.toSorted()).toEqual([...Object.keys(ENTRIES), 'hookspan/package.json'].toSorted())
+  })
+
+  test.each(Object.entries(ENTRIES))('%s can be imported', async (name, expected) => {
+    const body = `process.stdout.write(JSON.stringify(Object.keys(await import('${name}'))))`
+    expect((JSON.parse(await inProject(body)) as string[]).toSorted()).toEqual(expected.toSorted())
   })
 
   test('hookspan/package.json can be imported', async () => {
