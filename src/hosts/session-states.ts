@@ -6,6 +6,7 @@ export class SessionStates<State> {
   readonly #states = new Map<string, State>()
   readonly #create: (id: string) => State
   readonly #limit: number
+  #newest: { readonly id: string; readonly state: State } | undefined
 
   constructor(create: (id: string) => State, limit: number = SESSIONS_LIMIT) {
     this.#create = create
@@ -18,7 +19,10 @@ export class SessionStates<State> {
 
   /** The state of this session; a new one for a session that was not heard of before. */
   get(id: string): State {
+    // Event after event is of the same session.
+    if (this.#newest?.id === id) return this.#newest.state
     const state = this.#states.get(id) ?? this.#create(id)
+    this.#newest = { id, state }
     this.#states.delete(id)
     this.#states.set(id, state)
     if (this.#states.size > this.#limit) this.#forgetOldest()
@@ -30,6 +34,7 @@ export class SessionStates<State> {
   }
 
   delete(id: string): void {
+    if (this.#newest?.id === id) this.#newest = undefined
     this.#states.delete(id)
   }
 
