@@ -2,8 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { HookRecord } from '../../../src/contract/index.ts'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
-import type { TestPlugin } from '../../../src/testing.ts'
-import { expectSoundTree } from '../../support/trace-invariants.ts'
+import { expectSound } from '../expect-sound.ts'
 import { type Call, played, recordsOf, Scene, START_AT } from './scene.ts'
 
 const RUNS = { numRuns: 20 }
@@ -48,18 +47,6 @@ function story(session: string, deeds: readonly (readonly string[])[], at = STAR
 }
 
 const stories = turns.map(deeds => story('s1', deeds))
-
-/** Nothing is left open, nothing broke, and what was drawn holds together. */
-function expectSound(plugin: TestPlugin): void {
-  const { hooks, spansOpen, turnsOpen } = plugin.stats()
-  expect({ error: hooks.error, spansOpen, turnsOpen, reported: plugin.reported }).toEqual({
-    error: 0,
-    spansOpen: 0,
-    turnsOpen: 0,
-    reported: [],
-  })
-  expectSoundTree(plugin.spans())
-}
 
 const treeOf = (events: readonly HostEvent[]): string =>
   played(events).tree({ attributes: ['hermes.turn.number', 'hermes.turn.final_status', 'hermes.tool.outcome'] })
