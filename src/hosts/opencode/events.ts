@@ -191,13 +191,15 @@ class OpencodeMachine implements HostMachine {
   /** The session is at work: on what was said last. */
   #opened(at: number, session: Session): HookRecord[] {
     const { last } = session.prompts
-    if (session.turn !== undefined || last === undefined) return []
-    return this.#open(session, last.id, at, undefined, undefined)[1]
+    const records =
+      session.turn === undefined && last !== undefined ? this.#open(session, last.id, at, undefined, undefined)[1] : []
+    if (session.turn !== undefined) session.turn.isOnBus = true
+    return records
   }
 
   #idle(at: number, session: Session): HookRecord[] {
     const { turn } = session
-    if (turn === undefined) return []
+    if (turn === undefined || !turn.isOnBus) return []
     // After an error it comes twice, and before the tools and the message of the last step are closed.
     if (!turn.isWriting) return this.#endTurn(session, at)
     turn.idleAt ??= at

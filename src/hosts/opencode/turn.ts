@@ -36,6 +36,8 @@ export class Turn {
   readonly #questions = new Map<string, string | undefined>()
   /** The session was told to be idle, epoch milliseconds; after an error that comes before the last step is closed. */
   idleAt: number | undefined
+  /** Whether the bus has told of it. Hooks overtake the bus: until then what it says is of the turn before. */
+  isOnBus = false
 
   constructor(ids: TurnIds) {
     this.ids = ids
@@ -81,6 +83,7 @@ export class Turn {
 
   #began(at: number, id: string, isWriting: boolean): HookRecord[] {
     const records = this.requests.isOf(id) ? [] : this.requests.untoldEnd(at)
+    this.isOnBus = true
     this.#messages.add(id)
     this.#current = id
     this.#isWriting = isWriting

@@ -302,6 +302,23 @@ describe('model requests', () => {
     `)
   })
 
+  test('the hooks of the next prompt overtake what the bus still has to say of the one before', async () => {
+    const scene = new Scene().prompt('s', 'u1', 'one').answers('s', 'u1', 'a1', 'First.')
+    scene.tell('chat.message', { sessionID: 's' }, { message: { id: 'u2', role: 'user', sessionID: 's' }, parts: [] })
+    scene.params('s', 'u2').idle('s').busy('s').assistant('s', 'u2', 'a2').text('s', 'a2', 'Second.')
+    expect(await treeOf(scene.finished('s', 'u2', 'a2').idle('s'))).toMatchInlineSnapshot(`
+      "
+      agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=137, hermes.turn.exit_reason=stop]
+        llm.fake-1 OK
+          api.fake-1 OK [gen_ai.response.finish_reason=stop]
+
+      agent OK [hermes.turn.number=2, hermes.turn.final_status=completed, hermes.turn.tokens.total=137, hermes.turn.exit_reason=stop]
+        llm.fake-1 OK
+          api.fake-1 OK [gen_ai.response.finish_reason=stop]
+      "
+    `)
+  })
+
   test('that fail until opencode gives up: idle comes twice, and before the message is closed', async () => {
     const scene = new Scene().prompt('s', 'u1', 'try').step('s', 'u1', 'a1').bus('session.status', retry(1))
     scene.busy('s').params('s', 'u1').bus('session.error', { sessionID: 's', error: failure }).idle('s')
