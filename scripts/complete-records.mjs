@@ -60,6 +60,7 @@ const RESPONSE = {
   response: { assistant_message: { role: 'assistant', content: 'I look first.', tool_calls: [CALL] } },
   assistant_content_chars: 13,
   assistant_tool_call_count: 1,
+  cost: { total: 0.0183 },
 }
 
 const SESSION = {

@@ -126,7 +126,10 @@ function children({ subagentCount, subagentDuration }) {
 }
 
 function itself({ hooks, spansIncomplete, spansOpen, turnsOpen, exportSpans, spoolBytes }) {
+  const became = 'What was retried or spooled is delivered or dropped in the end: do not add them up.'
   return [
+    stat('Spans lost', 'short', [[exportSpans.inRange('result="dropped"'), 'lost']], 'hookspan doctor says why.'),
+    stat('Waiting now', 'bytes', [[spoolBytes.now(), 'waiting']], 'Not acknowledged yet, of all backends.'),
     bars('Records by hook', 'short', perMinute(hooks, 'hook')),
     bars('Records by result', 'short', perMinute(hooks, 'result'), 'ignored: a hook that hookspan does not know.'),
     bars('Spans that hookspan had to end', 'short', perMinute(spansIncomplete, 'reason')),
@@ -134,7 +137,7 @@ function itself({ hooks, spansIncomplete, spansOpen, turnsOpen, exportSpans, spo
       [spansOpen.now(), 'spans'],
       [turnsOpen.now(), 'turns'],
     ]),
-    bars('Spans by what became of them', 'short', perMinute(exportSpans, 'backend', 'result')),
+    lines('Spans a minute by what became of them', 'short', perMinute(exportSpans, 'backend', 'result'), became),
     lines('Waiting in the trace log', 'bytes', now(spoolBytes, 'backend')),
   ]
 }

@@ -86,7 +86,7 @@ describe('what is published', () => {
         'fixtures/hermes-turn.jsonl',
         'fixtures/demo-session.jsonl',
         'docs/configuration.md',
-        'docs/backends.md',
+        'docs/backends/README.md',
         'docs/privacy.md',
         'docker-compose.yml',
         'observability/prometheus.yml',

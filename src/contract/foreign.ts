@@ -36,6 +36,12 @@ export function numberOf(value: unknown): number | undefined {
   return Number.isFinite(parsed) ? parsed : undefined
 }
 
+/** A finite number without its fraction: what is a count by its convention may not become a number with a point. */
+export function wholeOf(value: unknown): number | undefined {
+  const number = numberOf(value)
+  return number === undefined ? undefined : Math.trunc(number)
+}
+
 /** A finite number that is above zero. */
 export function positive(value: unknown): number | undefined {
   const number = numberOf(value)

@@ -119,6 +119,8 @@ export interface ApiEnd extends Identity {
   readonly response?: unknown
   readonly assistant_content_chars?: number
   readonly assistant_tool_call_count?: number
+  /** US dollars, as the host counts them: a number, or `{total}`. */
+  readonly cost?: unknown
 }
 
 export interface ApiError extends Identity {

@@ -205,7 +205,6 @@ export const BACKENDS: Readonly<Record<string, BackendRow>> = {
     ...OTLP,
     about: 'MLflow tracking server, 3.6 or later',
     endpoint: () => 'http://127.0.0.1:5000',
-    onlyProtocol: true,
     traces: true,
     metrics: false,
     options: {
@@ -215,11 +214,13 @@ export const BACKENDS: Readonly<Record<string, BackendRow>> = {
     headers: o => ({ 'x-mlflow-experiment-id': o['experiment_id'], authorization: prefixed('Bearer', o['token']) }),
     traceView: '{base}/#/experiments/{experiment_id}/traces',
     readBack: { url: '{base}/api/3.0/mlflow/traces/tr-{trace_id}', found: 'status', authenticated: true },
+    note: 'Early versions take protobuf only, and answer JSON with 400',
   },
   elastic: {
     ...OTLP,
     about: 'Elastic, its managed OTLP endpoint or an APM server',
     endpoint: () => undefined,
+    onlyProtocol: true,
     traces: true,
     metrics: true,
     temporality: 'delta',

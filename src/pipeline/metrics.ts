@@ -6,6 +6,7 @@ import type {
   ResourceMetrics,
 } from '@opentelemetry/sdk-metrics'
 import type { DeliveryReport } from './delivery-report.ts'
+import { SeriesStarts } from './metric-start.ts'
 import type { OtlpMetricSink } from './otlp-exporters.ts'
 import { metricsSdk } from './sdk.ts'
 import type { Temporality } from './settings.ts'
@@ -26,6 +27,7 @@ export class MetricOutbox implements PushMetricExporter {
   readonly #temporality: Temporality
   readonly #waiting: Uint8Array[] = []
   readonly #inFlight = new AbortController()
+  readonly #starts = new SeriesStarts()
   #sending: Promise<void> | undefined
   #sentAt = 0
 
@@ -36,7 +38,7 @@ export class MetricOutbox implements PushMetricExporter {
   }
 
   export(metrics: ResourceMetrics, done: ExportCallback): void {
-    const payload = this.#sink.serialize(metrics)
+    const payload = this.#sink.serialize(this.#starts.apply(metrics))
     if (!(payload instanceof Uint8Array)) this.#report.failed('metrics', payload, 0)
     else this.#take(payload)
     done(DONE)

@@ -1,6 +1,7 @@
+import { EventEmitter } from 'node:events'
 import type { IncomingMessage, Server, ServerResponse } from 'node:http'
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
-import { http, prometheusExporter } from './sdk.ts'
+import { http, prometheusExporter, untraced } from './sdk.ts'
 import type { PrometheusSettings, Report } from './settings.ts'
 
 export interface PrometheusEndpoint {
@@ -18,9 +19,11 @@ export function openPrometheus(settings: PrometheusSettings, report: Report): Pr
     if (isScrape(request)) exporter.getMetricsRequestHandler(request, response)
     else refuse(response)
   })
+  // Of what watches the requests that a process serves, most waits at `emit` of the prototype: a scrape is none of the host's.
+  Object.assign(server, { emit: EventEmitter.prototype.emit })
   server.on('connection', socket => socket.unref())
   server.on('error', error => report.warn(describe(settings, error)))
-  server.listen(settings.port, settings.host).unref()
+  untraced(() => server.listen(settings.port, settings.host).unref())
   return { reader: exporter, close: () => closeServer(server) }
 }
 

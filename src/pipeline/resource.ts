@@ -6,6 +6,15 @@ import { OPENINFERENCE } from '../semconv/index.ts'
 import { conventions, resources } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 
+/** Node's word → that of the conventions, where they differ. */
+const ARCHITECTURES: Readonly<Record<string, string>> = {
+  arm: 'arm32',
+  ia32: 'x86',
+  ppc: 'ppc32',
+  x64: 'amd64',
+}
+const SYSTEMS: Readonly<Record<string, string>> = { sunos: 'solaris', win32: 'windows' }
+
 /** The process that recorded. Left out with deterministic ids, where the same input must give the same output anywhere. */
 function thisProcess(): Attributes {
   return {
@@ -14,8 +23,8 @@ function thisProcess(): Attributes {
     'process.runtime.name': 'nodejs',
     'process.runtime.version': process.versions.node,
     'host.name': hostname(),
-    'host.arch': arch(),
-    'os.type': platform(),
+    'host.arch': ARCHITECTURES[arch()] ?? arch(),
+    'os.type': SYSTEMS[platform()] ?? platform(),
   }
 }
 

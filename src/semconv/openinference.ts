@@ -19,6 +19,7 @@ export const OPENINFERENCE = {
   tokensCacheRead: 'llm.token_count.prompt_details.cache_read',
   tokensCacheWrite: 'llm.token_count.prompt_details.cache_write',
   tokensReasoning: 'llm.token_count.completion_details.reasoning',
+  costTotal: 'llm.cost.total',
   toolName: 'tool.name',
   toolId: 'tool.id',
   toolParameters: 'tool.parameters',

@@ -1,5 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
-import { booleanOf, idOf, numberOf } from '../contract/foreign.ts'
+import { booleanOf, idOf, numberOf, peek, wholeOf } from '../contract/foreign.ts'
 import type { ApiEnd, ApiError, ApiStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
@@ -34,11 +34,11 @@ export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): Attribute
     .set(general.serverAddress, id(server.address))
     .set(general.serverPort, server.port)
     .set(own.apiMode, id(payload.api_mode))
-    .set(own.apiCallCount, numberOf(payload.api_call_count))
-    .set(own.requestMessageCount, numberOf(payload.message_count))
-    .set(own.requestToolCount, numberOf(payload.tool_count))
-    .set(own.requestApproxInputTokens, numberOf(payload.approx_input_tokens))
-    .set(own.requestCharCount, numberOf(payload.request_char_count))
+    .set(own.apiCallCount, wholeOf(payload.api_call_count))
+    .set(own.requestMessageCount, wholeOf(payload.message_count))
+    .set(own.requestToolCount, wholeOf(payload.tool_count))
+    .set(own.requestApproxInputTokens, wholeOf(payload.approx_input_tokens))
+    .set(own.requestCharCount, wholeOf(payload.request_char_count))
   addRequestParameters(attributes, fired, draw)
   return draw.capture.mode === 'full' ? attributes.addAll(requestContent(payload, draw)) : attributes
 }
@@ -60,6 +60,12 @@ function addUsage(attributes: AttributeList, fired: Fired<ApiEnd>, draw: Draw): 
   attributes.set(inference.tokensReasoning, usage.reasoningTokens || undefined)
 }
 
+/** US dollars. Hosts say zero of a model whose price they do not know: a zero would look like a fact. */
+function costOf(cost: unknown): number | undefined {
+  const total = numberOf(cost) ?? numberOf(peek(cost, 'total'))
+  return total !== undefined && total > 0 ? total : undefined
+}
+
 export function responseAttributes(fired: Fired<End>, draw: Draw, opened: OpenedSpan<ApiStart>): AttributeList {
   const { own, genAi, inference } = draw.names
   const { payload } = fired
@@ -75,8 +81,9 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, opened: Opened
     .set(own.responseFinishReason, finishReason)
     .set(inference.finishReason, finishReason)
     .set(genAi.responseTimeToFirstChunk, timeToFirstChunk(payload, opened))
-    .set(own.responseContentChars, numberOf(payload.assistant_content_chars))
-    .set(own.responseToolCalls, numberOf(payload.assistant_tool_call_count))
+    .set(own.responseContentChars, wholeOf(payload.assistant_content_chars))
+    .set(own.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
+    .set(inference.costTotal, costOf(payload.cost))
   addUsage(attributes, fired, draw)
   return draw.capture.mode === 'full' ? attributes.addAll(responseContent(payload, draw)) : attributes
 }
@@ -85,7 +92,7 @@ function failed(fired: Fired<End>, draw: Draw): SpanEnd {
   const { general, own } = draw.names
   const { payload } = fired
   const type = apiErrorType(payload, draw)
-  const status = numberOf(payload.status_code)
+  const status = wholeOf(payload.status_code)
   const duration = millis(payload.api_duration)
   return {
     attributes: new AttributeList()
@@ -93,8 +100,8 @@ function failed(fired: Fired<End>, draw: Draw): SpanEnd {
       .set(own.llmResponseDurationMs, duration)
       .set(general.httpStatusCode, status)
       .set(own.responseStatusCode, status)
-      .set(own.retryCount, numberOf(payload.retry_count))
-      .set(own.maxRetries, numberOf(payload.max_retries))
+      .set(own.retryCount, wholeOf(payload.retry_count))
+      .set(own.maxRetries, wholeOf(payload.max_retries))
       .set(own.retryable, booleanOf(payload.retryable))
       .set(own.errorReason, draw.capture.id(payload.reason)),
     error: {
@@ -113,7 +120,7 @@ export const api: SpanDefinition<ApiStart, End> = {
   key(payload) {
     const request = idOf(payload.api_request_id)
     if (request !== undefined) return request
-    const call = numberOf(payload.api_call_count)
+    const call = wholeOf(payload.api_call_count)
     return call === undefined ? `task ${idOf(payload.task_id) ?? ''}` : `call ${call}`
   },
   name(payload, draw) {

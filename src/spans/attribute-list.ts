@@ -5,7 +5,8 @@ export type AttributeValue = SafeText | number | boolean | readonly SafeText[]
 
 /**
  * The attributes that a row writes, in order. Absent values and names of a convention that is switched off are left
- * out, so rows need no conditionals for either; numbers that are not finite are left out, too.
+ * out, so rows need no conditionals for either; numbers that are not finite are left out, too, and those that JSON would
+ * spell as integers which no reader can hold: a collector refuses the whole request for one of them.
  *
  * Two arrays and not an object: an object with computed keys costs V8 more than ten times as much to build, and again
  * to walk, which was most of what a hook cost.
@@ -20,7 +21,7 @@ export class AttributeList {
 
   set(name: string, value: AttributeValue | undefined): this {
     if (value === undefined || name === DISCARDED) return this
-    if (typeof value === 'number' && !Number.isFinite(value)) return this
+    if (typeof value === 'number' && !(Math.abs(value) <= Number.MAX_SAFE_INTEGER)) return this
     this.names.push(name)
     this.values.push(value)
     return this

@@ -27,7 +27,7 @@ export interface CaptureSettings {
   readonly redact: (text: string) => string
 }
 
-const JSON_TYPE: SafeText = literal('application/json')
+export const JSON_TYPE: SafeText = literal('application/json')
 const TEXT_TYPE: SafeText = literal('text/plain')
 const ID_CAP = 200
 const SNIPPET_CAP = 500

@@ -1,4 +1,4 @@
-import { booleanOf, elementsOf, numberOf, peek, positive, textOf } from '../contract/foreign.ts'
+import { booleanOf, elementsOf, numberOf, peek, positive, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart } from '../contract/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 import type { SafeText } from './capture.ts'
@@ -28,9 +28,11 @@ function stopSequences(value: unknown, draw: Draw): readonly SafeText[] | undefi
 function readParameters(payload: ApiStart, body: unknown, draw: Draw) {
   const given = (key: keyof ApiStart & string): unknown =>
     payload[key] ?? (body === undefined ? undefined : peek(body, key))
-  const choices = numberOf(given('n'))
+  const choices = wholeOf(given('n'))
   return {
-    max_tokens: positive(given('max_tokens') ?? peek(body, 'max_completion_tokens') ?? peek(body, 'max_output_tokens')),
+    max_tokens: wholeOf(
+      positive(given('max_tokens') ?? peek(body, 'max_completion_tokens') ?? peek(body, 'max_output_tokens')),
+    ),
     temperature: numberOf(given('temperature')),
     top_p: numberOf(given('top_p')),
     top_k: numberOf(given('top_k')),
@@ -39,7 +41,7 @@ function readParameters(payload: ApiStart, body: unknown, draw: Draw) {
     stop: stopSequences(given('stop') ?? peek(body, 'stop_sequences'), draw),
     n: choices === 1 ? undefined : choices,
     stream: booleanOf(given('stream')),
-    seed: numberOf(given('seed')),
+    seed: wholeOf(given('seed')),
     reasoning_effort: draw.capture.id(given('reasoning_effort')),
   }
 }

@@ -4,6 +4,7 @@ import type { ToolEnd, ToolStart } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { literal, type SafeText } from './capture.ts'
+import { JSON_TYPE } from './content.ts'
 import { errorFacts } from './error-facts.ts'
 import { perRecord } from './per-record.ts'
 import { skillOf } from './skill-evidence.ts'
@@ -109,23 +110,26 @@ export const tool: SpanDefinition<ToolStart, ToolEnd> = {
     const callId = id(payload.tool_call_id)
     const input = content(payload.args, 'tool_input')
     const skill = skillOf(payload)
-    return new AttributeList()
-      .set(inference.spanKind, literal(OPENINFERENCE_KIND.tool))
-      .set(inference.toolName, name)
-      .set(inference.toolId, callId)
-      .set(inference.inputValue, input?.text)
-      .set(inference.inputMimeType, input?.mimeType)
-      .set(inference.toolParameters, input?.text)
-      .set(genAi.operationName, literal(OPERATION.executeTool))
-      .set(genAi.toolName, name)
-      .set(genAi.toolCallId, callId)
-      .set(genAi.toolType, literal(isMcp(name) ? 'extension' : 'function'))
-      .set(genAi.toolCallArguments, input?.text)
-      .set(own.toolTarget, toolTarget(fired, draw))
-      .set(own.toolCommand, toolCommand(fired, draw))
-      .set(own.skillName, id(skill?.name))
-      .set(own.skillSource, id(skill?.source))
-      .set(own.contentTruncated, input?.truncated || undefined)
+    return (
+      new AttributeList()
+        .set(inference.spanKind, literal(OPENINFERENCE_KIND.tool))
+        .set(inference.toolName, name)
+        .set(inference.toolId, callId)
+        .set(inference.inputValue, input?.text)
+        .set(inference.inputMimeType, input?.mimeType)
+        // JSON by its convention: what a tool without parameters is given as text has none.
+        .set(inference.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
+        .set(genAi.operationName, literal(OPERATION.executeTool))
+        .set(genAi.toolName, name)
+        .set(genAi.toolCallId, callId)
+        .set(genAi.toolType, literal(isMcp(name) ? 'extension' : 'function'))
+        .set(genAi.toolCallArguments, input?.text)
+        .set(own.toolTarget, toolTarget(fired, draw))
+        .set(own.toolCommand, toolCommand(fired, draw))
+        .set(own.skillName, id(skill?.name))
+        .set(own.skillSource, id(skill?.source))
+        .set(own.contentTruncated, input?.truncated || undefined)
+    )
   },
   end(fired, draw, opened) {
     const { general, own, genAi, inference } = draw.names

@@ -1,5 +1,4 @@
 import { homedir } from 'node:os'
-import { createNoopMeter, type MeterProvider, ProxyTracerProvider, type TracerProvider } from '@opentelemetry/api'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig, UserConfig } from '../config/types.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
@@ -10,6 +9,7 @@ import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
 import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
+import { type HandedIn, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
@@ -21,13 +21,6 @@ export interface Surroundings {
   /** Only the records' own time counts, and exit is the program's own business. */
   readonly isReplay: boolean
   readonly diagnostics?: Diagnostics
-}
-
-/** Where spans and points go: a pipeline of ours, or providers that were handed in. */
-export interface Outlets {
-  readonly tracerProvider: TracerProvider
-  readonly meterProvider: MeterProvider
-  readonly pipeline: Pipeline | undefined
 }
 
 /** Empty where the system knows none: then it throws, and that is no reason to fail in a host. */
@@ -83,42 +76,16 @@ function sinkOf(sink: unknown): LineSink | undefined {
   return typeof sink === 'function' ? (sink as LineSink) : undefined
 }
 
-type HandedIn = Partial<Record<'tracerProvider', TracerProvider | undefined>> &
-  Partial<Record<'meterProvider', MeterProvider | undefined>>
-
 function openOutlets(
   handedIn: HandedIn,
   config: ResolvedConfig,
   { env, home }: Surroundings,
   report: Diagnostics,
 ): Outlets {
-  const { tracerProvider, meterProvider } = handedIn
-  if (tracerProvider === undefined && meterProvider === undefined) {
-    return outletsOf(createPipeline(pipelineSettings(config, env, home), report))
+  if (handedIn.tracerProvider !== undefined || handedIn.meterProvider !== undefined) {
+    return outletsHandedIn(handedIn, report)
   }
-  for (const [name, provider, method] of [
-    ['tracerProvider', tracerProvider, 'getTracer'],
-    ['meterProvider', meterProvider, 'getMeter'],
-  ] as const) {
-    if (provider != null && !offers(provider, method))
-      report.warn(`${name}: expected a provider of OpenTelemetry; nothing is recorded there`)
-  }
-  // What was not handed in is not recorded, because then nothing may be exported by us.
-  const noMeter = { getMeter: createNoopMeter }
-  return {
-    tracerProvider:
-      tracerProvider !== undefined && offers(tracerProvider, 'getTracer') ? tracerProvider : new ProxyTracerProvider(),
-    meterProvider: meterProvider !== undefined && offers(meterProvider, 'getMeter') ? meterProvider : noMeter,
-    pipeline: undefined,
-  }
-}
-
-function offers(provider: unknown, method: string): boolean {
-  return typeof (provider as Record<string, unknown> | null | undefined)?.[method] === 'function'
-}
-
-export function outletsOf(pipeline: Pipeline): Outlets {
-  return { tracerProvider: pipeline.tracerProvider, meterProvider: pipeline.meterProvider, pipeline }
+  return outletsOf(createPipeline(pipelineSettings(config, env, home), report))
 }
 
 function exportGauge(pipeline: Pipeline | undefined): Gauge {
@@ -144,7 +111,7 @@ function spoolGauge(pipeline: Pipeline | undefined): Gauge {
 export function assemble(
   host: string,
   config: ResolvedConfig,
-  { tracerProvider, meterProvider, pipeline }: Outlets,
+  { tracerProvider, meterProvider, pipeline, flush }: Outlets,
   { env, isReplay }: Surroundings,
   report: Diagnostics,
 ): Plugin {
@@ -155,7 +122,7 @@ export function assemble(
     draw: drawOf(config, line => report.warn(line)),
     report,
     host,
-    flush: pipeline && (() => pipeline.flush()),
+    flush,
     hurry: pipeline && (() => pipeline.hurry()),
     seedIds: pipeline?.seedIds,
     sweepByClock: !isReplay,
@@ -189,7 +156,8 @@ async function endAll(
 ): Promise<void> {
   core.endAll()
   forgetExit()
-  await pipeline?.shutdown()
+  // A provider that was handed in goes on when we do not.
+  await (pipeline ? pipeline.shutdown() : core.flush())
   // Not before: the host may end the process while we are at it.
   forgetSaving()
 }

@@ -7,7 +7,7 @@ import type { BackendStats } from '../pipeline/index.ts'
 export interface PluginOptions extends UserConfig {
   /** The agent product: `hermes`, `pi`, … Names the service, and is the host of records that name none. */
   readonly host?: string
-  /** Record through a provider of yours. Then nothing of ours is exported by us. */
+  /** Record through a provider of yours. Then nothing of ours is exported by us: yours is flushed, and never shut down. */
   readonly tracerProvider?: TracerProvider
   readonly meterProvider?: MeterProvider
   /**

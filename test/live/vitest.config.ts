@@ -9,6 +9,8 @@ const config: ViteUserConfig = defineConfig({
     // Each test runs programs that want a whole machine.
     maxWorkers: 1,
     fileParallelism: false,
+    // Hosts have races of their own, which a busy machine brings out: the report says what was tried again.
+    retry: 1,
     testTimeout: 120_000,
     hookTimeout: 120_000,
   },

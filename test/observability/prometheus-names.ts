@@ -12,7 +12,7 @@ export interface Series {
 }
 
 /** How the name comes about: `pull` the JS exporter on 9464, `push` the translation of OTLP. */
-type Path = 'pull' | 'push'
+export type Path = 'pull' | 'push'
 
 const UNIT_WORDS: Readonly<Record<string, string>> = { s: 'seconds', ms: 'milliseconds', By: 'bytes' }
 const ON_EVERY_SERIES = ['job', 'instance']
@@ -25,7 +25,8 @@ function base(key: MetricKey, path: Path): string {
   return path === 'push' && word && !name.endsWith(`_${word}`) ? `${name}_${word}` : name
 }
 
-function ofInstrument(key: MetricKey, path: Path): Series[] {
+/** The metric names of one instrument, by one path. */
+export function ofInstrument(key: MetricKey, path: Path): Series[] {
   const row: InstrumentRow = INSTRUMENTS[key]
   const labels = [...row.labels.map(label => label.replaceAll('.', '_')), ...ON_EVERY_SERIES]
   const name = base(key, path)

@@ -52,3 +52,60 @@ test('collections that a backend does not keep up with are dropped, which is sai
     expect.stringMatching(/did not answer within \d+ ms\. .*; until it answers, its metrics are dropped/),
   ])
 })
+
+interface Point {
+  readonly startTimeUnixNano: string
+  readonly timeUnixNano: string
+}
+
+function points(json: unknown): readonly Point[] {
+  const metrics = (json as MetricsRequest).resourceMetrics[0]?.scopeMetrics[0]?.metrics ?? []
+  return metrics.flatMap(({ sum }) => sum.dataPoints as unknown as readonly Point[])
+}
+
+test('what is counted up to the first collection has been counted since the start', async () => {
+  const sink = await startSink()
+  const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol: 'http/json' })] })
+  const openedAt = Date.now()
+  const counter = pipeline.meterProvider.getMeter('test').createObservableCounter('points')
+  counter.addCallback(result => result.observe(3))
+  await new Promise(resolve => setTimeout(resolve, 5))
+  await pipeline.flush()
+  await pipeline.flush()
+  const [first, second] = sink.requests.flatMap(request => points(request.json))
+  expect(Number(first?.startTimeUnixNano) / 1e6).toBeLessThanOrEqual(openedAt)
+  expect(Number(first?.startTimeUnixNano)).toBeLessThan(Number(first?.timeUnixNano))
+  // Another start would be a counter that has begun anew.
+  expect(second?.startTimeUnixNano).toBe(first?.startTimeUnixNano)
+})
+
+test('a series that comes later has counted since the collection before it, in which it was not', async () => {
+  const sink = await startSink()
+  const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { protocol: 'http/json' })] })
+  const seen = ['early']
+  const counter = pipeline.meterProvider.getMeter('test').createObservableCounter('points')
+  counter.addCallback(result => {
+    for (const which of seen) result.observe(1, { which })
+  })
+  await pipeline.flush()
+  seen.push('late')
+  await new Promise(resolve => setTimeout(resolve, 5))
+  await pipeline.flush()
+  const [[first] = [], [early, late] = []] = sink.requests.map(request => points(request.json))
+  expect(early?.startTimeUnixNano).toBe(first?.startTimeUnixNano)
+  expect(Number(late?.startTimeUnixNano)).toBeGreaterThanOrEqual(Number(first?.timeUnixNano))
+  expect(Number(late?.startTimeUnixNano)).toBeLessThan(Number(late?.timeUnixNano))
+})
+
+test('differences begin where the last ones ended', async () => {
+  const sink = await startSink()
+  const settings = { protocol: 'http/json', temporality: 'delta' } as const
+  const pipeline = openPipeline({ backends: [backend('otlp', sink.url, settings)] })
+  countPoint(pipeline, 'points')
+  await pipeline.flush()
+  await new Promise(resolve => setTimeout(resolve, 5))
+  countPoint(pipeline, 'points')
+  await pipeline.flush()
+  const [first, second] = sink.requests.flatMap(request => points(request.json))
+  expect(Number(second?.startTimeUnixNano)).toBeGreaterThanOrEqual(Number(first?.timeUnixNano))
+})

@@ -1,4 +1,5 @@
-import { expect, test } from 'vitest'
+import { Server } from 'node:http'
+import { expect, test, vi } from 'vitest'
 import { countPoint, deadUrl, Lines, openPipeline, startSink } from './pipeline-fixture.ts'
 
 async function freePort(): Promise<number> {
@@ -49,4 +50,20 @@ test('a port that is in use is said in one line', async () => {
       /^prometheus: nothing is served at http:\/\/127\.0\.0\.1:\d+\/metrics: the port is in use.*\(EADDRINUSE\)/,
     ),
   ])
+})
+
+test('a scrape is no request of the host: what watches those that it serves is not told of it', async () => {
+  const { emit } = Server.prototype
+  const told: string[] = []
+  const watching = vi.spyOn(Server.prototype, 'emit').mockImplementation(function (this: Server, ...said: unknown[]) {
+    told.push(String(said[0]))
+    return Reflect.apply(emit, this, said)
+  })
+  const port = await freePort()
+  const pipeline = openPipeline({ prometheus: { host: '127.0.0.1', port } })
+  countPoint(pipeline, 'hermes.sessions')
+  expect((await scraped(`http://127.0.0.1:${port}/metrics`)).status).toBe(200)
+  expect(told).not.toContain('request')
+  await pipeline.shutdown()
+  watching.mockRestore()
 })

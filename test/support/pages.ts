@@ -11,8 +11,9 @@ export function read(path: string): string {
 /** Every page of the repository, by its path from the top. */
 export const PAGES: readonly string[] = [
   ...readdirSync(ROOT).filter(name => name.endsWith('.md')),
-  ...readdirSync(join(ROOT, 'docs')).flatMap(name => (name.endsWith('.md') ? [`docs/${name}`] : [])),
-  ...readdirSync(join(ROOT, 'docs/hosts')).map(name => `docs/hosts/${name}`),
+  ...['docs', 'docs/backends', 'docs/hosts'].flatMap(folder =>
+    readdirSync(join(ROOT, folder)).flatMap(name => (name.endsWith('.md') ? [`${folder}/${name}`] : [])),
+  ),
   'observability/README.md',
 ]
 

@@ -11,6 +11,27 @@ interface Canonical {
   readonly reasoning?: number
 }
 
+describe('cost', () => {
+  const costOf = (cost: unknown): unknown =>
+    attributes(told([...began(), ...asked(100, {}, { cost }), ...answered(300)]), 'api.qwen3')['llm.cost.total']
+
+  test.each<[string, unknown, number | undefined]>([
+    ['a number of dollars', 0.0183, 0.0183],
+    ['parts and their total', { input: 0.01, output: 0.008, total: 0.018 }, 0.018],
+    ['zero, which hosts say of a price that they do not know', 0, undefined],
+    ['a zero total', { total: 0 }, undefined],
+    ['less than nothing', -1, undefined],
+    ['text that is a number', '0.01', 0.01],
+    ['other text', 'cheap', undefined],
+    ['nothing', undefined, undefined],
+  ])('%s', (_name, told, drawn) => expect(costOf(told)).toBe(drawn))
+
+  test('stands on the request alone, so that a sum over the spans has it once', () => {
+    const plugin = told([...began(), ...asked(100, {}, { cost: 0.5 }), ...answered(300)])
+    expect(plugin.spans().filter(span => 'llm.cost.total' in span.attributes)).toHaveLength(1)
+  })
+})
+
 describe('usage', () => {
   test.each<[string, object, Canonical]>([
     [

@@ -4,6 +4,7 @@ import type { BackendStats } from '../../src/pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from '../../src/pipeline/memory.ts'
 import { assemble } from '../../src/wiring/create-plugin.ts'
 import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
+import { outletsOf } from '../../src/wiring/outlets.ts'
 import { pipelineSettings } from '../../src/wiring/settings.ts'
 
 const JAEGER: BackendStats = {
@@ -32,10 +33,8 @@ function pluginWith(backends: readonly BackendStats[]) {
       onCrashed = listener
     },
   }
-  const { tracerProvider, meterProvider } = memory
   const surroundings = { env: {}, home: '/nonexistent', isReplay: false }
-  const outlets = { tracerProvider, meterProvider, pipeline }
-  const plugin = assemble('agent', config, outlets, surroundings, createDiagnostics(undefined))
+  const plugin = assemble('agent', config, outletsOf(pipeline), surroundings, createDiagnostics(undefined))
   return { plugin, crashed: (spans: number) => onCrashed(spans), samples: () => memory.samples() }
 }
 

@@ -4,6 +4,7 @@ import { get as getHttps } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
 import { createAgent } from '../../pipeline/agent.ts'
 import type { ReadBackRequest } from '../../pipeline/backend-links.ts'
+import { untraced } from '../../pipeline/sdk.ts'
 
 const POLL_MILLIS = 250
 /** The trace has one span; what is longer than this is something else. */
@@ -54,7 +55,7 @@ function ask(
       made.destroy()
       resolve(outcome)
     }
-    const made = get(request.url, { headers: request.headers, agent })
+    const made = untraced(() => get(request.url, { headers: request.headers, agent }))
     made.on('error', (error: NodeJS.ErrnoException) => settle({ kind: 'unreachable', code: error.code ?? 'unknown' }))
     made.on('response', response => {
       void bodyOf(response).then(body => settle(judge(response, body, request, traceId)))

@@ -173,6 +173,7 @@ function successOf(run: Run, call: Call, { runUsage }: Aftermath): HookRecord {
     response_id: peek(message, 'responseId'),
     response_model: peek(message, 'responseModel'),
     usage,
+    cost: peek(peek(message, 'usage'), 'cost'),
     assistant_tool_call_count: reply && (reply.tool_calls?.length ?? 0),
     response: run.seesConversation && reply !== undefined ? { message: reply } : undefined,
   }

@@ -82,7 +82,7 @@ export class Requests {
   }
 
   /** The step is over. Its tools have run by then, so the request ended with the last thing that the model said. */
-  end(at: number, messageId: string | undefined, reason: unknown, tokens: unknown, answer: Answer): HookRecord[] {
+  end(at: number, messageId: string | undefined, reason: unknown, step: unknown, answer: Answer): HookRecord[] {
     const open = this.#open
     if (open === undefined || (open.messageId ?? messageId) !== messageId) return []
     this.#open = undefined
@@ -92,7 +92,8 @@ export class Requests {
       ended_at: (open.lastAt ?? at) / 1000,
       first_chunk_at: open.firstAt === undefined ? undefined : open.firstAt / 1000,
       finish_reason: textOf(reason),
-      usage: usageOf(tokens),
+      usage: usageOf(peek(step, 'tokens')),
+      cost: peek(step, 'cost'),
       response: { message: { role: 'assistant', content: text, tool_calls: toolCalls } },
       assistant_content_chars: text?.length,
       assistant_tool_call_count: toolCalls.length,

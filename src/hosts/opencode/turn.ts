@@ -76,7 +76,7 @@ export class Turn {
     const failure = failureOf(peek(info, 'error'))
     if (failure !== undefined) records.push(...this.#failed(at, failure))
     const finish = textOf(peek(info, 'finish'))
-    if (finish !== undefined || isComplete) records.push(...this.#stepEnded(at, id, finish, peek(info, 'tokens')))
+    if (finish !== undefined || isComplete) records.push(...this.#stepEnded(at, id, finish, info))
     if (isComplete) this.#isWriting = false
     return records
   }
@@ -96,7 +96,7 @@ export class Turn {
     const messageId = idOf(peek(part, 'messageID'))
     if (messageId === undefined || messageId !== this.#current) return []
     const type = peek(part, 'type')
-    if (type === 'step-finish') return this.#stepEnded(at, messageId, peek(part, 'reason'), peek(part, 'tokens'))
+    if (type === 'step-finish') return this.#stepEnded(at, messageId, peek(part, 'reason'), part)
     if (type !== 'text' && type !== 'reasoning') return []
     this.requests.sign(at, messageId)
     const id = idOf(peek(part, 'id'))
@@ -162,13 +162,14 @@ export class Turn {
     this.#isRefused = true
   }
 
-  #stepEnded(at: number, messageId: string, reason: unknown, tokens: unknown): HookRecord[] {
+  /** @param step what has its `tokens` and its `cost` */
+  #stepEnded(at: number, messageId: string, reason: unknown, step: unknown): HookRecord[] {
     const text = joined([...this.#texts.values()])
     if (this.requests.isMain) {
       this.#answer = text
       this.#finish = textOf(reason)
     }
-    return this.requests.end(at, messageId, reason, tokens, { text, toolCalls: this.calls.calledIn(messageId) })
+    return this.requests.end(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
   }
 
   /** @param isTakenOver whether the session goes on with the next prompt */

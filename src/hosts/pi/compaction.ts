@@ -58,6 +58,7 @@ export class PiCompaction {
           ...this.#identity(),
           ...modelOf(context),
           usage: usageOf(peek(entry, 'usage')),
+          cost: peek(peek(entry, 'usage'), 'cost'),
           ...(summary === undefined ? {} : { response: { message: { role: 'assistant', content: summary } } }),
         },
         'inferred',

@@ -114,6 +114,7 @@ export class PiRequests {
       response_model: peek(message, 'responseModel'),
       response_id: peek(message, 'responseId'),
       usage: usageOf(peek(message, 'usage')),
+      cost: peek(peek(message, 'usage'), 'cost'),
       response: {
         assistant_message: {
           role: 'assistant',

@@ -1,0 +1,43 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { run } from './run.mjs'
+
+const REQUIREMENTS = fileURLToPath(new URL('phoenix-requirements.txt', import.meta.url))
+/** What the pinned wheels of numpy and pandas ask for. */
+const LEAST_PYTHON = [3, 11]
+
+/** Phoenix in a virtual environment, from wheels in exactly the versions of phoenix-requirements.txt. */
+export async function install({ folder, version, log }) {
+  const pin = `arize-phoenix==${version}`
+  if (!readFileSync(REQUIREMENTS, 'utf8').split('\n').includes(pin)) {
+    throw new Error(`phoenix-requirements.txt should say ${pin}`)
+  }
+  await checkPython()
+  const home = join(folder, 'venv')
+  await run('python3', ['-m', 'venv', home])
+  const python = join(home, 'bin', 'python')
+  log('fetching some 150 packages, which takes minutes the first time')
+  // Nothing is resolved, nothing is built, and nothing is compiled that is never loaded.
+  const options = ['--no-deps', '--only-binary', ':all:', '--no-compile', '--disable-pip-version-check', '--quiet']
+  await run(python, ['-m', 'pip', 'install', ...options, '--requirement', REQUIREMENTS])
+  // Compiles what a server loads: without it, each start takes half a minute of one core.
+  await run(python, ['-c', 'import phoenix.server.app, phoenix.server.main'], {
+    env: {
+      PYTHONDONTWRITEBYTECODE: '',
+      PHOENIX_WORKING_DIR: join(folder, 'scratch'),
+      PHOENIX_TELEMETRY_ENABLED: 'false',
+    },
+  })
+  const found = (await run(python, ['-c', 'import importlib.metadata as m; print(m.version("arize-phoenix"))'])).trim()
+  if (found !== version) throw new Error(`it should be ${version}, but is ${found}`)
+  return { program: join(home, 'bin', 'phoenix'), python }
+}
+
+async function checkPython() {
+  const said = await run('python3', ['-c', 'import sys; print(*sys.version_info[:2])'])
+  const [major = 0, minor = 0] = said.trim().split(' ').map(Number)
+  const [leastMajor, leastMinor] = LEAST_PYTHON
+  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return
+  throw new Error(`it takes Python ${LEAST_PYTHON.join('.')} or later, and python3 is ${major}.${minor}`)
+}

@@ -1,0 +1,55 @@
+import { spawnSync } from 'node:child_process'
+import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { delimiter, dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { installedPath } from '../support/installed.ts'
+
+const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
+const PROGRAMS = fileURLToPath(new URL('programs', import.meta.url))
+const NPM_MILLIS = 170_000
+
+/** The lines of OpenTelemetry that an application may have. */
+export const LINES = ['otel-2', 'otel-3'] as const
+export type Line = (typeof LINES)[number]
+
+/** An application as its developer has it: with packages of OpenTelemetry, and hookspan as npm installs it beside them. */
+export interface ApplicationFolder {
+  readonly path: string
+  readonly node: string
+  remove(): void
+}
+
+export function installApplication(line: Line): ApplicationFolder {
+  const scratch = mkdtempSync(join(tmpdir(), `hookspan-${line}-`))
+  const remove = (): void => rmSync(scratch, { recursive: true, force: true })
+  try {
+    const path = join(scratch, 'application')
+    cpSync(installedPath(line, 'application'), path, { recursive: true, verbatimSymlinks: true })
+    cpSync(PROGRAMS, path, { recursive: true })
+    const node = installedPath(line, 'node')
+    npm(['pack', '--ignore-scripts', '--pack-destination', scratch], REPOSITORY, process.execPath)
+    const archive = readdirSync(scratch).find(name => name.endsWith('.tgz')) ?? ''
+    npm(
+      ['install', '--ignore-scripts', '--prefer-offline', '--no-audit', '--no-fund', join(scratch, archive)],
+      path,
+      node,
+    )
+    return { path, node, remove }
+  } catch (error) {
+    remove()
+    throw error
+  }
+}
+
+/** With the Node that the application runs on: npm chooses by it. */
+function npm(args: readonly string[], cwd: string, node: string): void {
+  const env = { ...process.env, PATH: `${dirname(node)}${delimiter}${process.env['PATH'] ?? ''}` }
+  const { status, stderr } = spawnSync('npm', ['--loglevel=error', ...args], {
+    cwd,
+    env,
+    encoding: 'utf8',
+    timeout: NPM_MILLIS,
+  })
+  if (status !== 0) throw new Error(`npm ${args[0]} ended with ${status}: ${stderr.slice(-2000)}`)
+}

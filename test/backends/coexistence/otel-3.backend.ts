@@ -1,0 +1,14 @@
+import { describe } from 'vitest'
+import { testCommand } from './command.ts'
+import { testEnvironment } from './environment.ts'
+import { testHandedIn } from './handed-in.ts'
+import { setScene } from './scene.ts'
+import { testSideBySide } from './side-by-side.ts'
+
+describe('an application with OpenTelemetry 3', () => {
+  const scene = setScene('otel-3')
+  testSideBySide(scene)
+  testHandedIn(scene)
+  testEnvironment(scene)
+  testCommand(scene)
+})

@@ -1,0 +1,100 @@
+import { readFileSync } from 'node:fs'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { PluginOptions } from '../../../src/index.ts'
+import { createPluginIn } from '../../../src/wiring/create-plugin.ts'
+import { eventually } from './query.ts'
+import { Scene } from './scene.ts'
+
+let scene: Scene
+
+beforeEach(async () => {
+  scene = await Scene.start()
+})
+
+afterEach(() => scene?.stop())
+
+function post(path: string, contentType: string, body: string): Promise<Response> {
+  const url = scene.jaeger.otlpUrl + path
+  return fetch(url, { method: 'POST', headers: { 'content-type': contentType }, body })
+}
+
+/** A turn with so many tools, recorded by a plugin that sends to `endpoint`. */
+async function recordTurn(endpoint: string, tools: number, options: PluginOptions = {}) {
+  const warnings: string[] = []
+  const diagnostics = { warn: say, error: say, debug: () => undefined }
+  function say(line: string): void {
+    warnings.push(line)
+  }
+  const config = { host: 'agent', backends: [{ type: 'jaeger', endpoint, ...(options as object) }] } as PluginOptions
+  const plugin = createPluginIn(config, { env: {}, home: scene.home, isReplay: true, diagnostics })
+  const at = Date.now() - 60_000
+  const ids = { session_id: 's', turn_id: 't' }
+  plugin.on('on_session_start', { ...ids, model: 'm' }, { at })
+  for (let tool = 0; tool < tools; tool += 1) {
+    const call = { ...ids, tool_name: 'terminal', tool_call_id: `c${tool}` }
+    plugin.on('pre_tool_call', { ...call, args: { command: 'true' } }, { at: at + 1 + tool })
+    plugin.on('post_tool_call', { ...call, result: 'done' }, { at: at + 2 + tool })
+  }
+  plugin.on('on_session_end', { ...ids, completed: true }, { at: at + 10 + tools })
+  await plugin.shutdown()
+  const { backends, traceFiles } = plugin.stats()
+  return { warnings, sent: backends.find(({ name }) => name === 'jaeger'), log: traceFiles.map(readLog).join('') }
+}
+
+const readLog = (path: string): string => readFileSync(path, 'utf8')
+const linesWithSpans = (log: string): string[] => log.split('\n').filter(line => line.includes('"resourceSpans"'))
+
+test('a trace of a thousand spans is shown whole', async () => {
+  const { log, sent, warnings } = await recordTurn(scene.jaeger.otlpUrl, 999)
+  expect(warnings).toEqual([])
+  expect(sent).toMatchObject({ delivered: 1000, dropped: 0, retried: 0 })
+  const [traceId = ''] = /(?<="traceId":")[0-9a-f]{32}/.exec(log) ?? []
+  const spans = await eventually(
+    () => scene.query.trace(traceId),
+    answer => answer.length >= 1000,
+  )
+  expect(new Set(spans.map(({ spanId }) => spanId)).size).toBe(1000)
+  const [root, ...others] = spans.filter(({ parentSpanId }) => parentSpanId === undefined)
+  expect(others).toEqual([])
+  expect(spans.filter(({ parentSpanId }) => parentSpanId === root?.spanId)).toHaveLength(999)
+})
+
+test('the same log sent again lies there twice, and is shown once', async () => {
+  const { log } = await recordTurn(scene.jaeger.otlpUrl, 3)
+  const [traceId = ''] = /(?<="traceId":")[0-9a-f]{32}/.exec(log) ?? []
+  await eventually(
+    () => scene.query.trace(traceId, { raw: true }),
+    spans => spans.length >= 4,
+  )
+  for (const line of linesWithSpans(log)) expect((await post('/v1/traces', 'application/json', line)).status).toBe(200)
+  const stored = await eventually(
+    () => scene.query.trace(traceId, { raw: true }),
+    spans => spans.length >= 8,
+  )
+  expect(stored).toHaveLength(8)
+  expect(await scene.query.trace(traceId)).toHaveLength(4)
+  expect((await scene.query.pageTrace(traceId)).spans).toHaveLength(4)
+})
+
+describe('what Jaeger does not take', () => {
+  const line = JSON.stringify({ resourceSpans: [] })
+
+  test('another path, another method, another content type, a body that is none', async () => {
+    expect((await post('/v1/trace', 'application/json', line)).status).toBe(404)
+    expect((await post('/v1/metrics', 'application/json', '{"resourceMetrics":[]}')).status).toBe(404)
+    expect((await fetch(`${scene.jaeger.otlpUrl}/v1/traces`)).status).toBe(405)
+    expect((await post('/v1/traces', 'text/plain', line)).status).toBe(415)
+    expect((await post('/v1/traces', 'application/x-protobuf', line)).status).toBe(400)
+    expect((await post('/v1/traces', 'application/json', '{')).status).toBe(400)
+  })
+
+  test('a wrong path is one line that names it, and the trace stays in the log', async () => {
+    const endpoint = `${scene.jaeger.otlpUrl}/v1/nowhere`
+    const { warnings, sent, log } = await recordTurn(endpoint, 1, { exact_endpoint: true } as PluginOptions)
+    expect(sent).toMatchObject({ delivered: 0 })
+    expect(warnings).toHaveLength(1)
+    expect(warnings[0]).toContain(`${endpoint}`)
+    expect(warnings[0]).toContain('404')
+    expect(linesWithSpans(log).length).toBeGreaterThan(0)
+  })
+})

@@ -1,0 +1,37 @@
+import { createReadStream, readdirSync } from 'node:fs'
+import { join } from 'node:path'
+import { RecordReader } from '../../../src/cli/hook-records.ts'
+import type { Scenario, WorkloadRecord } from './workload-record.ts'
+
+const CAPTURES = new URL('../../fixtures/', import.meta.url).pathname
+const RECORDINGS = new URL('../../../fixtures/', import.meta.url).pathname
+
+/** Every capture of a real host and every bundled recording, read as `hookspan replay` reads them. */
+export async function recordedScenarios(isWanted: (name: string) => boolean): Promise<Scenario[]> {
+  const folders = readdirSync(CAPTURES).toSorted()
+  const files = [
+    ...folders.flatMap(folder => jsonlOf(join(CAPTURES, folder), folder)),
+    ...jsonlOf(RECORDINGS, 'recordings'),
+  ]
+  const wanted = files.filter(({ name }) => isWanted(name))
+  return Promise.all(wanted.map(async ({ name, path }) => ({ name, records: await recordsOf(path) })))
+}
+
+function jsonlOf(folder: string, prefix: string): { readonly name: string; readonly path: string }[] {
+  const files = readdirSync(folder).filter(file => file.endsWith('.jsonl'))
+  return files
+    .toSorted()
+    .map(file => ({ name: `${prefix}/${file.slice(0, -'.jsonl'.length)}`, path: join(folder, file) }))
+}
+
+async function recordsOf(path: string): Promise<WorkloadRecord[]> {
+  const records: WorkloadRecord[] = []
+  for await (const entry of new RecordReader(undefined).read(createReadStream(path))) {
+    if (!('record' in entry)) throw new Error(`${path} line ${entry.line}: ${entry.problem}`)
+    const { hook, payload, meta } = entry.record
+    const { at, host } = meta
+    if (at === undefined || host === undefined) throw new Error(`${path}: a ${hook} without a time or a host`)
+    records.push({ hook, payload: payload as WorkloadRecord['payload'], meta: { ...meta, at, host } })
+  }
+  return records
+}

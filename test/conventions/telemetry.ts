@@ -1,0 +1,121 @@
+import { JsonMetricsSerializer } from '@opentelemetry/otlp-transformer'
+import { MeterProvider, MetricReader } from '@opentelemetry/sdk-metrics'
+import { resolveConfig } from '../../src/config/resolve.ts'
+import type { Plugin, PluginOptions } from '../../src/index.ts'
+import { createMemoryPipeline } from '../../src/pipeline/memory.ts'
+import { assemble } from '../../src/wiring/create-plugin.ts'
+import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
+import { outletsOf } from '../../src/wiring/outlets.ts'
+import { pipelineSettings } from '../../src/wiring/settings.ts'
+
+/** A value as OTLP/JSON has it: the key says its type. */
+export type OtlpValue = Readonly<Record<string, unknown>>
+export interface OtlpAttribute {
+  readonly key: string
+  readonly value: OtlpValue
+}
+
+export interface OtlpSpan {
+  readonly name: string
+  readonly kind: number
+  readonly attributes: readonly OtlpAttribute[]
+  readonly events?: readonly { readonly name: string; readonly attributes?: readonly OtlpAttribute[] }[]
+  readonly links?: readonly { readonly attributes?: readonly OtlpAttribute[] }[]
+}
+
+export interface OtlpPoint {
+  readonly attributes?: readonly OtlpAttribute[]
+  readonly explicitBounds?: readonly number[]
+}
+interface Points {
+  readonly dataPoints: readonly OtlpPoint[]
+}
+export interface OtlpMetric {
+  readonly name: string
+  readonly unit: string
+  readonly sum?: Points & { readonly isMonotonic: boolean }
+  readonly gauge?: Points
+  readonly histogram?: Points
+}
+
+/** What a run has sent, as it would go over the wire. */
+export interface Telemetry {
+  readonly spans: readonly OtlpSpan[]
+  readonly resources: readonly (readonly OtlpAttribute[])[]
+  readonly metrics: readonly OtlpMetric[]
+}
+
+class ManualReader extends MetricReader {
+  protected onForceFlush(): Promise<void> {
+    return Promise.resolve()
+  }
+  protected onShutdown(): Promise<void> {
+    return Promise.resolve()
+  }
+}
+
+const BACKEND = {
+  name: 'jaeger',
+  type: 'jaeger',
+  delivered: 4,
+  recovered: 1,
+  retried: 1,
+  spooled: 1,
+  spooledEver: 1,
+  dropped: 1,
+  queued: 0,
+  isKept: true,
+  spoolBytes: 99,
+}
+
+/** Runs a plugin with the real SDK under it, and has everything that comes out serialised. */
+export async function record(options: PluginOptions, tell: (plugin: Plugin) => void): Promise<Telemetry> {
+  const { host, ...code } = options
+  const { config } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
+  const settings = pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent')
+  const memory = createMemoryPipeline(settings)
+  const reader = new ManualReader()
+  const pipeline = {
+    ...memory,
+    meterProvider: new MeterProvider({ readers: [reader] }),
+    stats: () => ({ backends: [BACKEND], traceFiles: [] }),
+  }
+  const surroundings = { env: {}, home: '/nonexistent', isReplay: true }
+  const plugin = assemble(
+    host ?? '',
+    config,
+    outletsOf(pipeline),
+    surroundings,
+    createDiagnostics(undefined, () => undefined),
+  )
+  tell(plugin)
+  const { resourceMetrics } = await reader.collect()
+  await plugin.shutdown()
+  const serialised = new TextDecoder().decode(JsonMetricsSerializer.serializeRequest(resourceMetrics))
+  return { ...spansOf(memory.lines()), metrics: metricsOf(JSON.parse(serialised)) }
+}
+
+interface TraceRequest {
+  readonly resourceSpans: readonly {
+    readonly resource: { readonly attributes: readonly OtlpAttribute[] }
+    readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[]
+  }[]
+}
+
+function spansOf(lines: readonly string[]): Pick<Telemetry, 'spans' | 'resources'> {
+  const groups = lines.flatMap(line => (JSON.parse(line) as TraceRequest).resourceSpans)
+  return {
+    spans: groups.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
+    resources: groups.slice(0, 1).map(({ resource }) => resource.attributes),
+  }
+}
+
+interface MetricsRequest {
+  readonly resourceMetrics: readonly {
+    readonly scopeMetrics: readonly { readonly metrics: readonly OtlpMetric[] }[]
+  }[]
+}
+
+function metricsOf({ resourceMetrics }: MetricsRequest): OtlpMetric[] {
+  return resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(({ metrics }) => metrics))
+}

@@ -1,0 +1,39 @@
+import { expect, test } from 'vitest'
+import { compose, yaml } from './stack-files.ts'
+
+type Components = Readonly<Record<string, Readonly<Record<string, string>>>>
+
+interface Table {
+  readonly BACKEND_SERVERS: {
+    readonly prometheus: { readonly version: string; readonly moduleVersion: string }
+    readonly collector: { readonly version: string; readonly components: Components }
+  }
+}
+
+const SCRIPT = new URL('../../scripts/backend-servers.mjs', import.meta.url).href
+const { BACKEND_SERVERS }: Table = await import(/* @vite-ignore */ SCRIPT)
+
+function pinned(service: string): string | undefined {
+  return compose.services[service]?.image.split(':')[1]?.replace(/^v/, '')
+}
+
+test.each(['prometheus', 'collector'] as const)('the %s of the backend tests is that of the compose file', name => {
+  expect(BACKEND_SERVERS[name].version).toBe(pinned(name))
+})
+
+test('the module of Prometheus is numbered as its version', () => {
+  const { version, moduleVersion } = BACKEND_SERVERS.prometheus
+  const [major = 0, minor = 0, patch = 0] = version.split('.').map(Number)
+  expect(moduleVersion).toBe(`v0.${major * 100 + minor}.${patch}`)
+})
+
+test('the collector is built with what its configuration names, and with nothing else', () => {
+  const configuration = yaml<Readonly<Record<string, object>>>('observability/collector.yaml')
+  const { components } = BACKEND_SERVERS.collector
+  expect(Object.keys(components)).toEqual(Object.keys(configuration).filter(section => section !== 'service'))
+  for (const [section, parts] of Object.entries(components)) {
+    // `otlp_http/jaeger`: the type and a name.
+    const types = Object.keys(configuration[section] ?? {}).map(id => id.split('/')[0] ?? '')
+    expect(Object.keys(parts)).toEqual([...new Set(types)])
+  }
+})
