@@ -1,18 +1,36 @@
 import { textOf } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
+import type { SafeText } from '../spans/capture.ts'
 import type { Draw } from '../spans/span-definition.ts'
+import type { Delegation } from './delegation.ts'
 import type { Session, Turn } from './turn.ts'
 
 function sessionAttributes(draw: Draw, sessionId: unknown): AttributeList {
-  const { general, own, genAi } = draw.names
+  const { own, genAi } = draw.names
   const id = draw.capture.id(sessionId)
-  return new AttributeList().set(general.sessionId, id).set(own.sessionId, id).set(genAi.conversationId, id)
+  return new AttributeList().set(own.sessionId, id).set(genAi.conversationId, id)
+}
+
+/**
+ * The session that the trace belongs to, which is that of its outermost turn. Backends file a whole trace under the
+ * `session.id` of whichever of its spans arrives first, and that of a child ends, and arrives, before its parent's.
+ */
+function traceSession(draw: Draw, session: Session, delegation: Delegation | undefined): SafeText | undefined {
+  const outer = delegation?.open.turn.identity.get(draw.names.general.sessionId)
+  return (outer as SafeText | undefined) ?? draw.capture.id(session.id)
 }
 
 /** What every span of a turn carries, not only the root: backends group and filter by it. */
-export function turnIdentity(draw: Draw, session: Session, turnId: string | undefined): AttributeList {
-  return sessionAttributes(draw, session.id)
+export function turnIdentity(
+  draw: Draw,
+  session: Session,
+  turnId: string | undefined,
+  delegation?: Delegation,
+): AttributeList {
+  return new AttributeList()
+    .set(draw.names.general.sessionId, traceSession(draw, session, delegation))
+    .addAll(sessionAttributes(draw, session.id))
     .addAll(session.remembered)
     .set(draw.names.own.turnId, draw.capture.id(turnId))
 }

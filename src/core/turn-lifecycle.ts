@@ -72,7 +72,7 @@ export class TurnLifecycle {
       turnId: ids.turnId,
       number: session.turnCount,
       isSide: how.isSide,
-      identity: turnIdentity(options.draw, session, ids.turnId),
+      identity: turnIdentity(options.draw, session, ids.turnId, delegation),
       agentName: agentNameOf(options, session.host, payload),
       delegation,
       at: fired.at,

@@ -34,7 +34,7 @@ const SUMS = {
 function factsOf({ attributes, status }: StoredSpan): ExpectedSpan['facts'] {
   const facts: ExpectedSpan['facts'] = {
     status: status.toUpperCase(),
-    session: conversationOf(attributes['session.id']),
+    session: conversationOf(attributes['hermes.session.id']),
     turn: String(attributes['hermes.turn.id']),
   }
   const copy = (fact: string, name: string): void => {

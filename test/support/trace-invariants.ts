@@ -59,8 +59,10 @@ export function expectSoundSpans(spans: readonly StoredSpan[]): void {
 }
 
 function expectAmongItsOwn(span: StoredSpan, parent: StoredSpan): void {
-  const owner = conversationOf(span.attributes['session.id'])
-  const parentOwner = conversationOf(parent.attributes['session.id'])
+  const [session, parentSession] = [span.attributes['session.id'], parent.attributes['session.id']]
+  expect(session, `${span.name}: a trace belongs to one session`).toBe(parentSession)
+  const owner = conversationOf(span.attributes['hermes.session.id'])
+  const parentOwner = conversationOf(parent.attributes['hermes.session.id'])
   if (kindOf(span) === 'session') {
     expect(parent.attributes['hermes.subagent.child_session_id']).toBe(owner)
     return

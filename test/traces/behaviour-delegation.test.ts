@@ -25,10 +25,20 @@ function stopped(at: number, extra: object = {}): Step {
 }
 
 function rootOf(plugin: ReturnType<typeof told>, session: string) {
-  return all(plugin, 'agent').find(span => span.attributes['session.id'] === session)
+  return all(plugin, 'agent').find(span => span.attributes['hermes.session.id'] === session)
 }
 
 describe('one connected trace', () => {
+  test('is of one session, for backends that file it under that of whichever span they see first', () => {
+    const plugin = told([...began(), delegated(100), ...childTurn(110, 'C', 'ct1'), stopped(460), ...answered(500)])
+    const [own, traces] = ['hermes.session.id', 'session.id'].map(
+      name => new Set(plugin.spans().map(({ attributes }) => attributes[name])),
+    )
+    expect(own).toEqual(new Set(['C', 's1']))
+    expect(traces).toEqual(new Set(['s1']))
+    expect(rootOf(plugin, 'C')?.attributes['gen_ai.conversation.id']).toBe('C')
+  })
+
   test('three levels deep, with the tokens of all of them on the root', () => {
     const usage = { prompt_tokens: 10, output_tokens: 1 }
     const [, childLoop, childAsk, childAnswer, , childEnd] = childTurn(110, 'C', 'ct1', usage)

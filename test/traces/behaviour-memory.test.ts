@@ -63,7 +63,7 @@ describe('a correlation id', () => {
 
   test('is not that of the session beside it', () => {
     const plugin = told([CORRELATED, delegated(50), ...childTurn(100), ...answered(300)])
-    const child = all(plugin, 'agent').find(root => root.attributes['session.id'] === 'C')
+    const child = all(plugin, 'agent').find(root => root.attributes['hermes.session.id'] === 'C')
     expect(child?.attributes).not.toHaveProperty('correlation.id')
   })
 })

@@ -107,11 +107,11 @@ test.each([
   }
 })
 
-test('every span says whose it is, under every name of it', () => {
+test('every span says whose it is, and which session its trace belongs to', () => {
   for (const span of told(EVERY_KIND).spans()) {
-    const id = span.attributes['session.id']
+    const id = span.attributes['hermes.session.id']
     expect(['s1', 'C']).toContain(id)
-    expect(span.attributes).toMatchObject({ 'hermes.session.id': id, 'gen_ai.conversation.id': id })
+    expect(span.attributes).toMatchObject({ 'session.id': 's1', 'gen_ai.conversation.id': id })
     expect(span.attributes['hermes.turn.id']).toBe(id === 's1' ? 't1' : 'ct1')
   }
 })

@@ -5,7 +5,7 @@ import { all, answered, asked, attributes, began, childTurn, delegated, TURN, us
 
 function summaryOf(steps: readonly Step[], options = {}) {
   const plugin = told([...began(), ...steps, ...answered(9000)], options)
-  return all(plugin, 'agent').find(root => root.attributes['session.id'] === 's1')?.attributes ?? {}
+  return all(plugin, 'agent').find(root => root.attributes['hermes.session.id'] === 's1')?.attributes ?? {}
 }
 
 const call = (index: number, start: object, end: object = {}): Step[] =>

@@ -137,7 +137,7 @@ describe('child agents', () => {
       'hermes.subagent.summary': 'found it',
       'output.value': 'found it',
     })
-    const child = all(plugin, 'agent').find(span => span.attributes['session.id'] === 'C')
+    const child = all(plugin, 'agent').find(span => span.attributes['hermes.session.id'] === 'C')
     expect(child?.attributes).toMatchObject({
       'hermes.session.is_subagent': true,
       'hermes.subagent.role': 'researcher',

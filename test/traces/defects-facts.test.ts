@@ -186,7 +186,7 @@ test('B27: what children used is on the root of the parent, apart from its own',
     [310, 'subagent_stop', { child_session_id: 'C', child_status: 'completed' }],
     ...answered(400),
   ])
-  const root = all(plugin, 'agent').find(span => span.attributes['session.id'] === 's1')
+  const root = all(plugin, 'agent').find(span => span.attributes['hermes.session.id'] === 's1')
   expect(root?.attributes).toMatchObject({ 'hermes.turn.tokens.total': 10, 'hermes.turn.subagent_tokens.total': 120 })
 })
 

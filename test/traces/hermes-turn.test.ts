@@ -157,7 +157,7 @@ test('the root adds up the turn, and the tokens of the child apart', () => {
 
 test('the child knows that it is one, and counts for itself', () => {
   const plugin = recordedTurn()
-  const child = plugin.spans().find(span => span.name === 'agent' && span.attributes['session.id'] === CHILD)
+  const child = plugin.spans().find(span => span.name === 'agent' && span.attributes['hermes.session.id'] === CHILD)
   expect(child?.attributes).toMatchObject({
     'hermes.session.is_subagent': true,
     'hermes.subagent.role': 'leaf',

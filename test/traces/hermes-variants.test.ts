@@ -165,8 +165,11 @@ test('a session id that rotates in the middle of the turn breaks nothing', () =>
     }),
   )
   expect(plugin.tree({ durations: true })).toBe(TREE)
-  expect(only(plugin, 'tool.terminal').attributes['session.id']).toBe('rotated')
-  expect(plugin.spans().at(-1)?.attributes['session.id']).toBe(PARENT)
+  expect(only(plugin, 'tool.terminal').attributes).toMatchObject({
+    'hermes.session.id': 'rotated',
+    'session.id': PARENT,
+  })
+  expect(plugin.spans().at(-1)?.attributes).toMatchObject({ 'hermes.session.id': PARENT, 'session.id': PARENT })
 })
 
 test('the reduced on_session_end of an exit handler, with little but the session, closes the turn', () => {

@@ -54,18 +54,6 @@ export function rootsBySession({ spans }: Fed): Map<string, FedSpan[]> {
   return bySession
 }
 
-/**
- * Sessions with a trace that spans of another are in, too: a child's, or one that the session has rotated into. Phoenix
- * files such a trace under whichever of them it happens to store first, and for good.
- */
-export function sharingSessions({ spans }: Fed): ReadonlySet<string> {
-  const byTrace = new Map<string, Set<string>>()
-  for (const { traceId, attributes } of spans) {
-    byTrace.set(traceId, (byTrace.get(traceId) ?? new Set()).add(String(attributes['session.id'])))
-  }
-  return new Set([...byTrace.values()].filter(({ size }) => size > 1).flatMap(sessions => [...sessions]))
-}
-
 /** What the hook records of each trace come to. */
 export function tokensByTrace(fed: Fed): Map<string, Tokens> {
   const byTrace = new Map<string, Tokens>()
@@ -74,7 +62,7 @@ export function tokensByTrace(fed: Fed): Map<string, Tokens> {
   const counted = new Set<string>()
   for (const { traceId, attributes } of fed.spans) {
     const turn = attributes['hermes.turn.id']
-    if (typeof turn !== 'string') add(traceId, tokensOutsideTurns(fed, attributes['session.id']))
+    if (typeof turn !== 'string') add(traceId, tokensOutsideTurns(fed, attributes['hermes.session.id']))
     else if (!counted.has(turn)) add(traceId, fed.totals.byTurn.get(turn)?.tokens ?? NO_TOKENS)
     counted.add(String(turn))
   }

@@ -86,8 +86,18 @@ test('a backend that sums all spans of a session comes to the tokens that were f
   const fed = fedTokens(totals.bySession)
   expect(fed.size).toBeGreaterThan(100)
   for (const read of [inferenceTokens, genAiTokens]) {
-    expect(tokensBy(span => span.attributes['session.id'], read)).toEqual(fed)
+    expect(tokensBy(span => span.attributes['hermes.session.id'], read)).toEqual(fed)
   }
+})
+
+test('one that files a trace under the session of any of its spans has the tokens of each conversation', () => {
+  const sessionsOf = new Map<string, Set<unknown>>()
+  for (const { traceId, attributes } of spans) {
+    sessionsOf.set(traceId, (sessionsOf.get(traceId) ?? new Set()).add(attributes['session.id']))
+  }
+  expect([...sessionsOf.values()].filter(({ size }) => size > 1)).toEqual([])
+  const roots = spans.filter(({ parentSpanId }) => parentSpanId === undefined)
+  for (const { attributes } of roots) expect(attributes['session.id']).toBe(attributes['hermes.session.id'])
 })
 
 test('a backend that sums all spans of the project does, too', () => {
@@ -122,7 +132,7 @@ test('every session has a span for each thing that happened in it', () => {
   for (const { attributes } of spans) {
     const field = SPANS_OF[attributes[KIND] as keyof typeof SPANS_OF]
     if (field === undefined) continue
-    const key = `${attributes['session.id']} ${field}`
+    const key = `${attributes['hermes.session.id']} ${field}`
     drawn[key] = (drawn[key] ?? 0) + 1
   }
   const fed: Record<string, number> = {}
