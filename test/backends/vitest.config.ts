@@ -6,9 +6,10 @@ const config: ViteUserConfig = defineConfig({
   root: fileURLToPath(new URL('../..', import.meta.url)),
   test: {
     include: ['test/backends/**/*.backend.ts'],
-    // Each starts servers that want a whole machine.
-    maxWorkers: 1,
-    fileParallelism: false,
+    // Each starts servers of its own, on ports of its own, and waits for them for half of its time.
+    maxWorkers: 2,
+    // Servers have races of their own, which a busy machine brings out: the report says what was tried again.
+    retry: 1,
     testTimeout: 180_000,
     hookTimeout: 180_000,
   },
