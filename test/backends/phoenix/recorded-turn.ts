@@ -21,6 +21,9 @@ export interface TurnOptions {
   readonly at?: number
 }
 
+/** However busy the server is with what it stores. */
+const PATIENCE = { force_flush_wait_ms: 60_000, span_batch_export_timeout_ms: 60_000 }
+
 /** A turn with one request and one tool, through a plugin of its own. */
 export async function recordTurn({
   home,
@@ -32,7 +35,10 @@ export async function recordTurn({
   const warnings: string[] = []
   const say = (line: string): number => warnings.push(line)
   const diagnostics = { warn: say, error: say, debug: () => undefined }
-  const plugin = createPluginIn({ host: 'agent', ...config }, { env: {}, home, isReplay: true, diagnostics })
+  const plugin = createPluginIn(
+    { host: 'agent', ...PATIENCE, ...config },
+    { env: {}, home, isReplay: true, diagnostics },
+  )
   const ids = { session_id: 'conversation', turn_id: 'turn', model: 'gpt-4o' }
   const request = { ...ids, provider: 'openai', api_request_id: 'r1' }
   const call = { ...ids, tool_name: 'terminal', tool_call_id: 'c1', args: { command: asked } }
