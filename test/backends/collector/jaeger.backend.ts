@@ -34,7 +34,7 @@ test('a Jaeger behind the collector has the traces as they were drawn', async ()
   const query = new JaegerQuery(jaeger.url)
   const traceIds = [...new Set(fed.spans.map(({ traceId }) => traceId))]
   const stored = await until(
-    async () => (await Promise.all(traceIds.map(traceId => query.trace(traceId)))).flat(),
+    async () => (await Promise.all(traceIds.map(traceId => query.trace(traceId, { raw: true })))).flat(),
     spans => (spans.length === fed.spans.length ? undefined : { fed: fed.spans.length, stored: spans.length }),
     'spans in Jaeger',
   )

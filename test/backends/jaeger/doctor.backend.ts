@@ -56,7 +56,7 @@ describe('hookspan demo', () => {
     const drawn = spansOfFiles([log])
     expect(Number(count)).toBe(drawn.length)
     const answered = await eventually(
-      () => scene.query.spans('hookspan-demo'),
+      () => scene.query.spans('hookspan-demo', { raw: true }),
       spans => spans.length >= drawn.length,
     )
     const text = (spans: readonly FedSpan[]): string => treeText(spans.map(treeSpan), { durations: true })

@@ -32,8 +32,10 @@ export class Scene {
       ...(options.scenarios === undefined ? {} : { scenarios: options.scenarios }),
       config: { ...options.config, backends: backends as unknown as NonNullable<PluginOptions['backends']> },
     })
+    // Raw: what is asked for otherwise is put right in the store itself, and a trace that was not complete yet keeps the
+    // warnings of that.
     await eventually(
-      async () => (await this.query.spans(serviceOf(fed))).length,
+      async () => (await this.query.spans(serviceOf(fed), { raw: true })).length,
       count => count >= fed.spans.length,
     )
     return fed
