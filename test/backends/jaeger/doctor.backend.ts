@@ -1,8 +1,8 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { Program } from '../../cli/program.ts'
+import { eventually } from '../support/eventually.ts'
 import { type FedSpan, spansOfFiles } from '../workload/fed-span.ts'
 import { treeSpan, treeText } from '../workload/feed.ts'
-import { eventually } from './query.ts'
 import { Scene } from './scene.ts'
 
 let scene: Scene

@@ -1,7 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { type FedSpan, spansOfLines } from '../workload/fed-span.ts'
 
-const POLL_MILLIS = 250
 const PATIENCE_MILLIS = 60_000
 /** More than the workload has. */
 const ALL_TRACES = 5_000
@@ -99,18 +97,4 @@ function otlpSpans(answer: unknown): FedSpan[] {
 function lastDay(): { readonly start: string; readonly end: string } {
   const micros = (millis: number): string => String(millis * 1000)
   return { start: micros(Date.now() - DAY_MILLIS), end: micros(Date.now() + DAY_MILLIS) }
-}
-
-/** Asks until the answer will do. A server shows what it has taken a moment later. */
-export async function eventually<Answer>(
-  ask: () => Promise<Answer>,
-  isEnough: (answer: Answer) => boolean,
-): Promise<Answer> {
-  const deadline = Date.now() + PATIENCE_MILLIS
-  for (;;) {
-    const answer = await ask()
-    // The last answer is the caller's to complain of: it says what is missing.
-    if (isEnough(answer) || Date.now() > deadline) return answer
-    await pause(POLL_MILLIS)
-  }
 }

@@ -2,7 +2,7 @@ import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { PluginOptions } from '../../../src/index.ts'
 import { createPluginIn } from '../../../src/wiring/create-plugin.ts'
-import { eventually } from './query.ts'
+import { eventually } from '../support/eventually.ts'
 import { Scene } from './scene.ts'
 
 let scene: Scene

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PluginOptions } from '../../../src/index.ts'
 import { type Jaeger, type JaegerOptions, startJaeger } from '../servers/jaeger.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Fed, type FeedOptions, feedWorkload } from '../workload/feed.ts'
-import { eventually, JaegerQuery } from './query.ts'
+import { JaegerQuery } from './query.ts'
 
 /** A Jaeger of its own that has been fed, and a scratch directory. */
 export class Scene {

@@ -1,9 +1,5 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { StatusName } from '../workload/fed-span.ts'
 
-const POLL_MILLIS = 500
-/** It files some twenty spans a second where the machine is busy. */
-const PATIENCE_MILLIS = 240_000
 /** The most that one answer may hold. */
 const PAGE = 1000
 
@@ -209,19 +205,5 @@ export class PhoenixQuery {
       cursor = page.next_cursor
     }
     return items
-  }
-}
-
-/** Asks until the answer will do: Phoenix takes spans at once, and shows and prices them a moment later. */
-export async function eventually<Answer>(
-  ask: () => Promise<Answer>,
-  isEnough: (answer: Answer) => boolean,
-): Promise<Answer> {
-  const deadline = Date.now() + PATIENCE_MILLIS
-  for (;;) {
-    const answer = await ask()
-    // The last answer is the caller's to complain of: it says what is missing.
-    if (isEnough(answer) || Date.now() > deadline) return answer
-    await pause(POLL_MILLIS)
   }
 }

@@ -3,8 +3,9 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import type { PluginOptions } from '../../../src/index.ts'
 import { type Phoenix, type PhoenixOptions, startPhoenix } from '../servers/phoenix.ts'
+import { eventually } from '../support/eventually.ts'
 import { type Fed, type FeedOptions, feedWorkload } from '../workload/feed.ts'
-import { eventually, PhoenixQuery } from './query.ts'
+import { PhoenixQuery } from './query.ts'
 
 /** A Phoenix of its own, and a scratch directory. Each project of it is a world of its own. */
 export class Scene {

@@ -1,8 +1,9 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { eventually } from '../support/eventually.ts'
 import { NO_TOKENS, sumOf, type Tokens } from '../workload/canonical-usage.ts'
 import type { Fed } from '../workload/feed.ts'
 import { costOf, costsOf, priceOf, rootsBySession, tokensByTrace } from './expected.ts'
-import { eventually, type ModelPrice, type PageSpan, type PhoenixProject, type PhoenixSession } from './query.ts'
+import type { ModelPrice, PageSpan, PhoenixProject, PhoenixSession } from './query.ts'
 import { Scene } from './scene.ts'
 
 const PROJECT = 'totals'
