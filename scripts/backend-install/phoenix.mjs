@@ -1,26 +1,16 @@
-import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
+import { virtualEnvironment } from './python.mjs'
 import { run } from './run.mjs'
 
-const REQUIREMENTS = fileURLToPath(new URL('phoenix-requirements.txt', import.meta.url))
 /** What the pinned wheels of numpy and pandas ask for. */
 const LEAST_PYTHON = [3, 11]
 
 /** Phoenix in a virtual environment, from wheels in exactly the versions of phoenix-requirements.txt. */
 export async function install({ folder, version, log }) {
-  const pin = `arize-phoenix==${version}`
-  if (!readFileSync(REQUIREMENTS, 'utf8').split('\n').includes(pin)) {
-    throw new Error(`phoenix-requirements.txt should say ${pin}`)
-  }
   await checkPython()
-  const home = join(folder, 'venv')
-  await run('python3', ['-m', 'venv', home])
-  const python = join(home, 'bin', 'python')
   log('fetching some 150 packages, which takes minutes the first time')
-  // Nothing is resolved, nothing is built, and nothing is compiled that is never loaded.
-  const options = ['--no-deps', '--only-binary', ':all:', '--no-compile', '--disable-pip-version-check', '--quiet']
-  await run(python, ['-m', 'pip', 'install', ...options, '--requirement', REQUIREMENTS])
+  const pin = `arize-phoenix==${version}`
+  const { programs, python } = await virtualEnvironment({ folder, requirements: 'phoenix-requirements.txt', pin })
   // Compiles what a server loads: without it, each start takes half a minute of one core.
   await run(python, ['-c', 'import phoenix.server.app, phoenix.server.main'], {
     env: {
@@ -31,7 +21,7 @@ export async function install({ folder, version, log }) {
   })
   const found = (await run(python, ['-c', 'import importlib.metadata as m; print(m.version("arize-phoenix"))'])).trim()
   if (found !== version) throw new Error(`it should be ${version}, but is ${found}`)
-  return { program: join(home, 'bin', 'phoenix'), python }
+  return { program: join(programs, 'phoenix'), python }
 }
 
 async function checkPython() {
