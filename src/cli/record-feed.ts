@@ -1,7 +1,7 @@
 import { countOf } from '../viewer/human-figures.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
-import { openInput, RecordReader } from './hook-records.ts'
+import { openInput, type ReadRecord, RecordReader } from './hook-records.ts'
 import type { Progress } from './progress.ts'
 import type { Replayer } from './replayer.ts'
 
@@ -26,7 +26,7 @@ export class RecordFeed {
     let malformed = 0
     try {
       for await (const entry of new RecordReader(host).read(openInput(file, this.#io.stdin))) {
-        if ('record' in entry) await this.#feed(entry.record)
+        if ('record' in entry) await this.#feed(entry.record, file === '-' ? this.#io.now() : undefined)
         else if (++malformed <= MOST_REPORTED)
           this.#say(`${name} line ${entry.line}: ${entry.problem}; the line is skipped`)
       }
@@ -39,8 +39,8 @@ export class RecordFeed {
     return malformed === 0
   }
 
-  async #feed(record: Parameters<Replayer['feed']>[0]): Promise<void> {
-    await this.#replayer.feed(record)
+  async #feed(record: ReadRecord, arrivedAt: number | undefined): Promise<void> {
+    await this.#replayer.feed(record, arrivedAt)
     this.#progress.step()
   }
 

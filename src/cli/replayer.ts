@@ -40,6 +40,7 @@ export class Replayer {
   readonly #backpressure: Backpressure
   #records = 0
   #lastAt: number | undefined
+  #lastArrivedAt: number | undefined
   #hasErrors = false
 
   constructor(options: ReplayOptions, io: Pick<CommandIo, 'env' | 'home' | 'stderr'>) {
@@ -61,9 +62,12 @@ export class Replayer {
     return Math.max(0, ...backends.map(each => each.delivered + each.dropped + each.queued + each.spooled))
   }
 
-  async feed({ hook, payload, meta }: ReadRecord): Promise<void> {
+  /** @param arrivedAt of a record that comes as it happens, through a pipe: epoch milliseconds */
+  async feed({ hook, payload, meta }: ReadRecord, arrivedAt?: number): Promise<void> {
     const at = plausibleAt(meta.at)
     if (at !== undefined) await this.#keepTime(at)
+    else if (arrivedAt !== undefined) this.#lastAt = this.#sinceTheLast(arrivedAt)
+    this.#lastArrivedAt = arrivedAt
     // In a recording, now is when the record before it was.
     const timed = at === undefined && this.#lastAt !== undefined ? { ...meta, at: this.#lastAt } : meta
     this.#plugin.on(hook, payload, timed)
@@ -75,6 +79,12 @@ export class Replayer {
   async finish(): Promise<ReplayResult> {
     await this.#plugin.shutdown()
     return { stats: this.#plugin.stats(), records: this.#records, spans: this.spans, hasErrors: this.#hasErrors }
+  }
+
+  /** As long after the record before it as it came after that one. */
+  #sinceTheLast(arrivedAt: number): number {
+    if (this.#lastAt === undefined || this.#lastArrivedAt === undefined) return arrivedAt
+    return this.#lastAt + Math.max(0, arrivedAt - this.#lastArrivedAt)
   }
 
   async #keepTime(at: number): Promise<void> {

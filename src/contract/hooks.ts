@@ -6,10 +6,15 @@ import type {
   ApprovalResponse,
   AuxiliaryEnd,
   AuxiliaryStart,
+  HumanInputRequest,
+  HumanInputResolved,
   SessionEnd,
   SessionFinalize,
   SessionReset,
   SessionStart,
+  SkillLifecycle,
+  StreamEnd,
+  StreamStart,
   SubagentStart,
   SubagentStop,
   ToolEnd,
@@ -37,8 +42,13 @@ export interface HookPayloads {
   subagent_stop: SubagentStop
   pre_approval_request: ApprovalRequest
   post_approval_response: ApprovalResponse
+  on_human_input_request: HumanInputRequest
+  on_human_input_resolved: HumanInputResolved
   pre_auxiliary_call: AuxiliaryStart
   post_auxiliary_call: AuxiliaryEnd
+  on_stream_start: StreamStart
+  on_stream_end: StreamEnd
+  on_skill_lifecycle: SkillLifecycle
   transform_tool_result: TransformToolResult
   transform_llm_output: TransformLlmOutput
 }
@@ -62,10 +72,15 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   subagent_stop: 'the child agent returned or failed',
   pre_approval_request: 'a human (or a guardian model) is asked',
   post_approval_response: 'the human has answered, or the prompt timed out',
+  on_human_input_request: 'a person is asked something else than to approve',
+  on_human_input_resolved: 'the person has answered, or the question timed out',
   pre_auxiliary_call: 'a side call of the host begins (title, compression, vision, guardian)',
   post_auxiliary_call: 'the side call ended',
-  transform_tool_result: 'a tool result is about to be replaced by another plugin (observed only)',
-  transform_llm_output: 'the answer is about to be replaced by another plugin (observed only)',
+  on_stream_start: 'the answer to a request begins to be streamed',
+  on_stream_end: 'the stream has ended: the end of a request of which nothing else is told',
+  on_skill_lifecycle: 'a skill is used, made or changed',
+  transform_tool_result: 'a tool result is offered to other plugins, which may change it',
+  transform_llm_output: 'the answer is offered to other plugins, which may change it',
 }
 
 export const HOOK_NAMES: readonly HookName[] = Object.keys(HOOKS) as HookName[]

@@ -181,6 +181,46 @@ export interface ApprovalResponse extends ApprovalRequest {
   readonly decided_by?: string
 }
 
+/** A person is asked something: a question, a secret, an approval (which its own hooks tell, too). */
+export interface HumanInputRequest extends Identity {
+  /** `clarify`, `approval`, `secret`, … */
+  readonly kind?: string
+  readonly request_id?: string
+  readonly prompt?: unknown
+  readonly platform?: string
+  readonly session_key?: string
+}
+
+export interface HumanInputResolved extends HumanInputRequest {
+  readonly outcome?: string
+}
+
+/** Told by a thread of its own, so it may come a little late. */
+export interface StreamStart extends Identity {
+  /** The `api_call_count` of the request. */
+  readonly iteration?: number
+  readonly model?: string
+  readonly provider?: string
+  readonly surface?: string
+}
+
+export interface StreamEnd extends StreamStart {
+  readonly final_text?: string
+  readonly finished?: boolean
+  readonly error?: string | null
+}
+
+export interface SkillLifecycle extends Identity {
+  /** `used`, `created`, `patched`, … */
+  readonly action?: string
+  readonly skill_name?: string
+  /** Where the skill comes from: `bundled`, `agent`, … */
+  readonly provenance?: string
+  readonly use_count?: number
+  readonly reused?: boolean
+  readonly reuse_after_patch?: boolean
+}
+
 export interface AuxiliaryStart extends ApiStart {
   readonly aux_task?: string
   readonly streaming?: boolean

@@ -1,6 +1,9 @@
-import { numberOf, peek } from '../contract/foreign.ts'
-import type { ApiStart } from '../contract/index.ts'
-import type { OpenSpan, Turn } from './turn.ts'
+import { numberOf, peek, wholeOf } from '../contract/foreign.ts'
+import type { ApiStart, SpanKindName } from '../contract/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
+import { isFailedCall } from '../spans/auxiliary.ts'
+import type { Draw, Fired } from '../spans/span-definition.ts'
+import type { EndedMark, OpenSpan, Turn } from './turn.ts'
 
 /** Distinct requests of one turn whose attempts are numbered; a turn with more starts to number anew. */
 const REQUESTS_LIMIT = 10_000
@@ -22,9 +25,53 @@ export function nextAttempt(turn: Turn, key: string, payload: ApiStart): number 
   const last = turn.attempts.get(key)
   const said = retryCount(payload) ?? 0
   const attempt = last === undefined ? said : Math.max(said, last + 1)
+  keepAttempt(turn, key, attempt)
+  return attempt
+}
+
+/** The attempt that an end tells of whose start was never seen: its own number, else the one after the last that ended. */
+export function unseenAttempt(turn: Turn, key: string, payload: unknown, before: EndedMark | undefined): number {
+  const attempt = retryCount(payload) ?? (before === undefined ? 0 : before.attempt + 1)
+  keepAttempt(turn, key, Math.max(attempt, turn.attempts.get(key) ?? 0))
+  return attempt
+}
+
+function keepAttempt(turn: Turn, key: string, attempt: number): void {
   if (turn.attempts.size >= REQUESTS_LIMIT) turn.attempts.clear()
   turn.attempts.set(key, attempt)
-  return attempt
+}
+
+export function attemptAttribute(attempt: number | undefined, draw: Draw): AttributeList | undefined {
+  return attempt === undefined ? undefined : new AttributeList().set(draw.names.own.apiAttempt, attempt)
+}
+
+export function isRequest(kind: SpanKindName): boolean {
+  return kind === 'api' || kind === 'auxiliary'
+}
+
+/** Whether the record is the failed end of a request. */
+export function isFailedEnd(kind: SpanKindName, { hook, payload }: Fired<Readonly<Record<string, unknown>>>): boolean {
+  return hook === 'api_request_error' || (kind === 'auxiliary' && isFailedCall(payload))
+}
+
+/** Whether an end tells of an attempt after the one that is remembered: its start was lost, or the host fires one a request. */
+export function isOfLaterAttempt(
+  kind: SpanKindName,
+  fired: Fired<Readonly<Record<string, unknown>>>,
+  { attempt, failed }: EndedMark,
+): boolean {
+  if (!isRequest(kind)) return false
+  const said = retryCount(fired.payload)
+  if (said !== undefined && said !== attempt) return said > attempt
+  return failed && !isFailedEnd(kind, fired)
+}
+
+/** The turn's next request begins: one before that is never answered was over by now. Hosts that count them make one at a time. */
+export function noteFollowed(turn: Turn, payload: ApiStart, at: number): void {
+  const before = turn.stack.innermost('api')
+  if (before === undefined || before.followedAt !== undefined) return
+  const [last, next] = [wholeOf(peek(before.start, 'api_call_count')), wholeOf(payload.api_call_count)]
+  if (last !== undefined && next !== undefined && next > last && at >= before.startAt) before.followedAt = at
 }
 
 /** Whether an end may close this attempt: an end that names another attempt came late for one that is gone. */

@@ -5,8 +5,18 @@ import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
 import { skill } from '../spans/skill.ts'
 import { type SkillEvidence, skillOf } from '../spans/skill-evidence.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
-import { isEndOf, isOfEarlierAttempt } from './api-attempts.ts'
-import type { HookStarts } from './hook-starts.ts'
+import {
+  attemptAttribute,
+  isEndOf,
+  isFailedEnd,
+  isOfEarlierAttempt,
+  isOfLaterAttempt,
+  isRequest,
+  retryCount,
+  unseenAttempt,
+} from './api-attempts.ts'
+import { noteTransformed } from './hook-events.ts'
+import { type HookStarts, isToldApproval } from './hook-starts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
 import { saidDuration } from './span-times.ts'
@@ -39,6 +49,7 @@ export class HookEnds {
       return registry.findEnded(host, ids, isExplicit ? fired.at : LATER_THAN_NOTHING, false) ? 'duplicate' : 'ignored'
     }
     const payload = readSessionEnd(fired.payload)
+    lifecycle.promote(turn)
     lifecycle.finish(turn, { at: fired.at, finalStatus: finalStatusOf(payload), payload, descendants: 'turn_ended' })
     onTurnEnd()
     return 'ok'
@@ -66,6 +77,7 @@ export class HookEnds {
 
   /** Every other end. */
   span(definition: AnyDefinition, incoming: Incoming): HookResult {
+    if (isToldApproval(incoming)) return 'ok'
     return this.#span(definition, incoming)
   }
 
@@ -74,12 +86,14 @@ export class HookEnds {
     const { fired, ids, host } = incoming
     const key = guard.call(fired.hook, definition.key, undefined, fired.payload, undefined, undefined)
     const turn = registry.find(host, ids, false)
+    if (turn !== undefined && definition.kind === 'llm') this.#parts.lifecycle.promote(turn)
     if (key === undefined) return this.#withoutStart(definition, key, turn, incoming)
     const open = this.#find(turn, definition, key, incoming)
     if (open !== undefined) return this.#end(open, incoming)
     const mark = this.#markOf(turn, definition, key, incoming)
-    if (mark === undefined) return this.#withoutStart(definition, key, turn, incoming)
-    const isOfEarlierCall = incoming.isExplicit && fired.at < mark.ended.startAt
+    const isOfEarlierCall = mark !== undefined && incoming.isExplicit && fired.at < mark.ended.startAt
+    if (mark === undefined || (!isOfEarlierCall && isOfLaterAttempt(definition.kind, fired, mark.ended)))
+      return this.#withoutStart(definition, key, turn, incoming, mark?.ended)
     if (mark.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(fired.payload, mark.ended)) return 'duplicate'
     // We ended the span before its host did: what it says now can only be counted.
     this.#parts.tracker.countOnly(definition, fired, turn, true)
@@ -88,9 +102,10 @@ export class HookEnds {
   }
 
   #end(open: OpenSpan, { fired }: Incoming): HookResult {
-    const { tracker, lifecycle, spanSweep } = this.#parts
+    const { tracker, lifecycle, spanSweep, options } = this.#parts
     lifecycle.touch(open.turn, fired.at)
     spanSweep.forget(open)
+    noteTransformed(open, { fired }, options.draw.names)
     tracker.end(open, fired)
     if (open.kind === 'tool') this.#openSkill(open, { fired })
     lifecycle.closeWhenEmpty(open.turn)
@@ -141,6 +156,7 @@ export class HookEnds {
     key: string | undefined,
     turn: Turn | undefined,
     incoming: Incoming,
+    before?: EndedMark,
   ): HookResult {
     const { fired } = incoming
     const duration = saidDuration(definition.kind, fired.payload)
@@ -148,7 +164,9 @@ export class HookEnds {
     const isTool = definition.kind === 'tool'
     const canDraw = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval'
     if (canDraw && (duration !== undefined || isFailure)) {
-      const start = { at: fired.at - (duration ?? 0), isComputed: duration !== undefined }
+      // What a host says of a retry's duration may cover the attempts before it.
+      const at = Math.max(fired.at - (duration ?? 0), Math.min(fired.at, before?.endAt ?? 0))
+      const start = { at, isComputed: duration !== undefined, before }
       const home =
         turn ??
         this.#homeOfLate(incoming) ??
@@ -158,7 +176,7 @@ export class HookEnds {
     }
     if (turn === undefined && (isTool || definition.kind === 'llm')) return 'ignored'
     this.#parts.tracker.countOnly(definition, fired, turn, false)
-    if (key !== undefined) this.#mark(turn, definition, key, incoming)
+    if (key !== undefined) this.#mark(turn, definition, key, incoming, before)
     return 'ok'
   }
 
@@ -177,17 +195,22 @@ export class HookEnds {
     turn: Turn,
     definition: AnyDefinition,
     key: string,
-    start: { readonly at: number; readonly isComputed: boolean },
+    start: { readonly at: number; readonly isComputed: boolean; readonly before: EndedMark | undefined },
     incoming: Incoming,
   ): HookResult {
     const { tracker, options, lifecycle } = this.#parts
     const { fired } = incoming
     lifecycle.touch(turn, fired.at)
+    const attempt = isRequest(definition.kind)
+      ? unseenAttempt(turn, slot(definition, key), fired.payload, start.before)
+      : undefined
     const open = tracker.start(turn, definition, fired, {
       key,
       parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
       startAt: start.at,
       isExplicit: incoming.isExplicit,
+      attempt,
+      attributes: definition.kind === 'api' ? attemptAttribute(attempt, options.draw) : undefined,
       retroactive: start.isComputed ? 'computed' : 'instant',
     })
     tracker.end(open, fired)
@@ -197,11 +220,25 @@ export class HookEnds {
   }
 
   /** A repeat of an end that only counted must not count again. */
-  #mark(turn: Turn | undefined, definition: AnyDefinition, key: string, { fired, ids, host }: Incoming): void {
+  #mark(
+    turn: Turn | undefined,
+    definition: AnyDefinition,
+    key: string,
+    { fired, ids, host }: Incoming,
+    before: EndedMark | undefined,
+  ): void {
     const { registry, lifecycle } = this.#parts
     const { ended } = turn ?? lifecycle.looseMemory(registry.session(host, ids))
-    const context = turn?.root?.span.spanContext() ?? INVALID_SPAN_CONTEXT
-    ended.set(slot(definition, key), { context, startAt: fired.at, endAt: fired.at, attempt: 0, byHost: true })
+    const { at } = fired
+    ended.set(slot(definition, key), {
+      context: turn?.root?.span.spanContext() ?? INVALID_SPAN_CONTEXT,
+      startAt: at,
+      endAt: at,
+      attempt: retryCount(fired.payload) ?? (before === undefined ? 0 : before.attempt + 1),
+      byHost: true,
+      failed: isFailedEnd(definition.kind, fired),
+      early: definition.kind === 'subagent' ? undefined : fired,
+    })
   }
 
   /** A tool that loaded a skill opens a window that lasts as long as the turn. */

@@ -1,13 +1,15 @@
 import type { HookResult, SessionStart, SubagentStart } from '../contract/index.ts'
+import { ESCALATED, isEscalation } from '../spans/approval.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
-import { nextAttempt, retryCount } from './api-attempts.ts'
+import { attemptAttribute, isRequest, nextAttempt, noteFollowed, retryCount } from './api-attempts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
 import { isQueued, slot } from './span-tracker.ts'
-import type { OpenSpan, Turn } from './turn.ts'
+import type { EndedMark, OpenSpan, Turn } from './turn.ts'
 import { rememberedAttributes, rotatedIdentity } from './turn-identity.ts'
+import { noteDeadEnd } from './turn-outcome.ts'
 import { foldStart } from './turn-summary.ts'
 
 /** Beyond this the turn's oldest open span is ended, marked and counted. */
@@ -29,7 +31,10 @@ export class HookStarts {
     const wasStarted = session.started
     session.started = true
     const open = this.#rooted(incoming)
-    if (open !== undefined) return this.#supply(open, incoming)
+    if (open !== undefined) {
+      lifecycle.promote(open)
+      return this.#supply(open, incoming)
+    }
     // Its turn has come and gone before it arrived, or it arrives again.
     const isLate = incoming.isExplicit && registry.findEnded(host, ids, fired.at, true) !== undefined
     if (isLate) return wasStarted ? 'duplicate' : 'ok'
@@ -43,6 +48,7 @@ export class HookStarts {
     const { registry } = this.#parts
     const { fired, ids, host } = incoming
     const session = registry.session(host, ids)
+    session.prompted = true
     const known = this.#rooted(incoming)
     if (known === undefined) {
       const late = incoming.isExplicit ? this.#late(incoming, true) : undefined
@@ -58,6 +64,7 @@ export class HookStarts {
         isExplicit: incoming.isExplicit,
       })
     if (!isBehind && turn.root !== undefined && turn.session === session) session.main = turn
+    this.#parts.lifecycle.promote(turn)
     this.#learn(turn, incoming)
     return this.#open(turn, definition, incoming)
   }
@@ -65,6 +72,7 @@ export class HookStarts {
   /** Every other start. */
   span(definition: AnyDefinition, incoming: Incoming): HookResult {
     if (definition.kind === 'subagent' && this.#isKnownDelegation(incoming)) return 'duplicate'
+    if (isToldApproval(incoming)) return 'ok'
     return this.#open(this.turnFor(definition, incoming), definition, incoming)
   }
 
@@ -84,8 +92,10 @@ export class HookStarts {
     // A side call that names no turn, between the turns, is nobody's work: it must not look like a turn of its own.
     if (definition.kind === 'auxiliary' && ids.turnId === undefined)
       return lifecycle.openRootless(session, ids, fired, undefined)
+    const isBackground = session.prompted && ids.turnId !== undefined
     const how = {
-      isSide: session.main !== undefined,
+      isSide: isBackground || session.main !== undefined,
+      isBackground,
       isExplicit: incoming.isExplicit,
       ...(startAt === undefined ? {} : { startAt }),
     }
@@ -98,47 +108,77 @@ export class HookStarts {
     const key = guard.call(fired.hook, definition.key, undefined, fired.payload, undefined, undefined)
     if (key === undefined) return 'ignored'
     const predecessor = isQueued(key) ? undefined : tracker.find(turn, definition, key)
-    if (!isQueued(key) && this.#isRepeat(turn, slot(definition, key), predecessor, incoming)) {
+    const ended = isQueued(key) || predecessor !== undefined ? undefined : turn.ended.get(slot(definition, key))
+    const early = this.#earlyEnd(ended, incoming)
+    if (early === undefined && !isQueued(key) && this.#isRepeat(ended, predecessor, incoming)) {
       lifecycle.closeWhenEmpty(turn)
       return 'duplicate'
     }
     lifecycle.touch(turn, fired.at)
     turn.taskId ??= ids.taskId
-    if (predecessor !== undefined) this.#parts.abandon(predecessor, 'superseded', fired.at)
+    if (predecessor !== undefined) this.#supersede(predecessor, incoming)
     if (turn.stack.size >= OPEN_SPANS_LIMIT) this.#evictOldest(turn, fired.at)
-    const attempt = definition.kind === 'api' ? nextAttempt(turn, key, fired.payload) : undefined
+    if (definition.kind === 'api') noteFollowed(turn, fired.payload, fired.at)
+    const attempt = early === undefined ? this.#attemptOf(turn, definition, key, fired) : ended?.attempt
     const open = tracker.start(turn, definition, fired, {
       key,
       parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
       startAt: fired.at,
       isExplicit: incoming.isExplicit,
       attempt,
-      attributes: this.#extra(turn, incoming, attempt),
+      attributes: this.#extra(turn, incoming, definition.kind === 'api' ? attempt : undefined),
     })
-    guard.call(fired.hook, this.#fold, undefined, turn, fired, undefined)
-    this.#watch(open, incoming)
+    if (early === undefined || !foldedByEnd(open)) guard.call(fired.hook, this.#fold, undefined, turn, fired, undefined)
+    if (early === undefined) this.#watch(open, incoming)
+    else tracker.endCounted(open, early)
     return 'ok'
   }
 
-  readonly #fold = (turn: Turn, fired: Incoming['fired']): void =>
-    foldStart(turn.totals, fired, this.#parts.options.draw, isDrawn(turn))
+  #attemptOf(turn: Turn, definition: AnyDefinition, key: string, { payload }: Incoming['fired']): number | undefined {
+    return isRequest(definition.kind) ? nextAttempt(turn, slot(definition, key), payload) : undefined
+  }
+
+  /** The end of this very start, which came before it and is already counted. */
+  #earlyEnd(ended: EndedMark | undefined, { fired, isExplicit }: Incoming): Incoming['fired'] | undefined {
+    const early = isExplicit ? ended?.early : undefined
+    if (ended === undefined || early === undefined || fired.at > early.at) return undefined
+    return (retryCount(fired.payload) ?? ended.attempt) === ended.attempt ? early : undefined
+  }
+
+  /** The same key starts anew: what is open under it had no end. A guardian that passes its question on has decided so. */
+  #supersede(open: OpenSpan, { fired }: Incoming): void {
+    const { tracker, spanSweep } = this.#parts
+    if (isEscalation(open, fired.payload)) {
+      spanSweep.forget(open)
+      tracker.end(open, { hook: 'post_approval_response', at: fired.at, payload: { choice: ESCALATED }, facts: {} })
+    } else this.#parts.abandon(open, 'superseded', fired.at)
+  }
+
+  readonly #fold = (turn: Turn, fired: Incoming['fired']): void => {
+    const { draw } = this.#parts.options
+    foldStart(turn.totals, fired, draw, isDrawn(turn))
+    noteDeadEnd(turn, fired, draw)
+  }
 
   #extra(turn: Turn, { ids }: Incoming, attempt: number | undefined): AttributeList | undefined {
     const { draw } = this.#parts.options
     const rotated = rotatedIdentity(draw, turn, ids.sessionId)
-    if (attempt === undefined) return rotated
-    return new AttributeList().addAll(rotated).set(draw.names.own.apiAttempt, attempt)
+    const numbered = attemptAttribute(attempt, draw)
+    return rotated === undefined ? numbered : rotated.addAll(numbered)
   }
 
   /** The same start once more: redelivered, or late although its span has come and gone. */
-  #isRepeat(turn: Turn, slot: string, open: OpenSpan | undefined, { fired, isExplicit }: Incoming): boolean {
-    if (!isExplicit) return false
-    const ended = open === undefined ? turn.ended.get(slot) : undefined
-    if (open === undefined && ended === undefined) return false
+  #isRepeat(ended: EndedMark | undefined, open: OpenSpan | undefined, { fired, isExplicit }: Incoming): boolean {
+    if (!isExplicit || (open === undefined && ended === undefined)) return false
     const retry = retryCount(fired.payload) ?? Number.NaN
     if (open !== undefined) {
       // One that began before what is open now comes late, and must not put an end to it.
-      return open.startIsExplicit && fired.at <= open.startAt && !(retry > open.attempt)
+      return (
+        open.startIsExplicit &&
+        fired.at <= open.startAt &&
+        !(retry > open.attempt) &&
+        !isEscalation(open, fired.payload)
+      )
     }
     if (ended === undefined || retry > ended.attempt) return false
     return fired.at === ended.startAt || fired.at < ended.endAt
@@ -224,6 +264,17 @@ export class HookStarts {
     const oldest = turn.stack.bottom() === turn.root ? turn.stack.all().at(-2) : turn.stack.bottom()
     if (oldest !== undefined) this.#parts.abandon(oldest, 'orphaned', at)
   }
+}
+
+/** Hosts tell of an approval by its own hooks as well; as a question to a person it would be there twice. */
+export function isToldApproval({ fired }: Pick<Incoming, 'fired'>): boolean {
+  const isQuestion = fired.hook === 'on_human_input_request' || fired.hook === 'on_human_input_resolved'
+  return isQuestion && fired.payload['kind'] === 'approval'
+}
+
+/** The end of a request or a tool whose start was not seen has told the turn's sums of the start, too. */
+function foldedByEnd({ kind }: OpenSpan): boolean {
+  return kind === 'api' || kind === 'tool'
 }
 
 function isDrawn(turn: Turn): boolean {

@@ -1,6 +1,6 @@
 import { type Context, isSpanContextValid } from '@opentelemetry/api'
-import { idOf, textOf } from '../contract/foreign.ts'
-import type { Identity } from '../contract/index.ts'
+import { idOf, peek, textOf } from '../contract/foreign.ts'
+import type { AuxiliaryStart, Identity } from '../contract/index.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { contextOf, contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
 
@@ -31,6 +31,21 @@ function delegatingTool(turn: Turn, payload: Identity, delegatingTools: Readonly
   return candidates.length === 1 ? candidates[0] : undefined
 }
 
+/** A tool that asks a person: of the kind of the question, else the only one that is open. */
+function askingTool(turn: Turn, payload: Identity): OpenSpan | undefined {
+  const named = gatedTool(turn, payload)
+  const kind = named === undefined ? textOf(peek(payload, 'kind')) : undefined
+  if (kind === undefined) return named
+  const tools = turn.stack.all(open => open.kind === 'tool')
+  const asking = tools.filter(open => peek(open.start, 'tool_name') === kind)
+  return asking.length === 1 ? asking[0] : tools.length === 1 ? tools[0] : undefined
+}
+
+/** A guardian is a side call of the approval that it decides. */
+function guardedApproval(turn: Turn, payload: AuxiliaryStart): OpenSpan | undefined {
+  return payload.aux_task === 'approval' ? turn.stack.innermost('approval') : undefined
+}
+
 function namedParent(
   turn: Turn,
   definition: AnyDefinition,
@@ -38,13 +53,19 @@ function namedParent(
   delegatingTools: ReadonlySet<string>,
 ): Context | undefined {
   if (definition.kind === 'tool') return requestOf(turn, payload)
-  const open =
-    definition.kind === 'approval'
-      ? gatedTool(turn, payload)
-      : definition.kind === 'subagent'
-        ? delegatingTool(turn, payload, delegatingTools)
-        : undefined
+  const open = openParent(turn, definition, payload, delegatingTools)
   return open === undefined ? undefined : contextOf(open)
+}
+
+function openParent(
+  turn: Turn,
+  { kind }: AnyDefinition,
+  payload: Identity,
+  delegatingTools: ReadonlySet<string>,
+): OpenSpan | undefined {
+  if (kind === 'approval') return askingTool(turn, payload)
+  if (kind === 'subagent') return delegatingTool(turn, payload, delegatingTools)
+  return kind === 'auxiliary' ? guardedApproval(turn, payload as AuxiliaryStart) : undefined
 }
 
 /**

@@ -28,6 +28,8 @@ export interface CoreParts {
   readonly lifecycle: TurnLifecycle
   readonly delegations: DelegationRegistry
   readonly turnSweep: OrphanSweep<Turn>
+  /** Background work has no end of its own: a short silence tells it. */
+  readonly backgroundSweep: OrphanSweep<Turn>
   readonly spanSweep: OrphanSweep<OpenSpan>
   /** Ends a span that the host did not end, and all that is kept of it elsewhere. */
   abandon(open: OpenSpan, reason: IncompleteReason, at: number): void

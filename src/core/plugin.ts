@@ -10,6 +10,7 @@ import { DelegationRegistry } from './delegation.ts'
 import { Flusher } from './flush.ts'
 import { Guard } from './guard.ts'
 import { HookEnds } from './hook-ends.ts'
+import { HookEvents } from './hook-events.ts'
 import { HookStarts } from './hook-starts.ts'
 import { Instruments } from './instruments.ts'
 import type { CoreOptions } from './options.ts'
@@ -17,6 +18,7 @@ import { OrphanSweep } from './orphan-sweep.ts'
 import type { CoreParts, Incoming } from './parts.ts'
 import { idsOf } from './record-ids.ts'
 import { SessionChanges } from './session-changes.ts'
+import { Silence } from './silence.ts'
 import { plausibleAt } from './span-times.ts'
 import { SpanTracker } from './span-tracker.ts'
 import { formatTraceparent } from './traceparent.ts'
@@ -28,6 +30,8 @@ type Asked = Readonly<Record<string, unknown>>
 
 const DELIVERIES_LIMIT = 10_000
 const UNKNOWN_HOOK = 'unknown'
+/** Between two hooks of one piece of background work pass milliseconds. */
+const BACKGROUND_LIMIT_MILLIS = 5000
 /** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 
@@ -46,7 +50,9 @@ export class Core {
   readonly #parts: CoreParts
   readonly #starts: HookStarts
   readonly #ends: HookEnds
+  readonly #events: HookEvents
   readonly #changes: SessionChanges
+  readonly #silence: Silence
   readonly #flusher: Flusher | undefined
   readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
   readonly #counts: Record<HookResult, number> = { ok: 0, ignored: 0, duplicate: 0, error: 0 }
@@ -64,7 +70,9 @@ export class Core {
     this.#parts = this.#assemble()
     this.#starts = new HookStarts(this.#parts)
     this.#ends = new HookEnds(this.#parts, this.#starts)
+    this.#events = new HookEvents(this.#parts)
     this.#changes = new SessionChanges(this.#parts)
+    this.#silence = new Silence(this.#parts)
     this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options.hurry)
     if (options.sweepByClock) this.#startTimer()
   }
@@ -143,7 +151,7 @@ export class Core {
     if (!isHookName(hook)) return 'ignored'
     if (this.#isRedelivered(meta)) return 'duplicate'
     const incoming = this.#receive(hook, payload, meta)
-    this.#sweep(incoming.fired.at)
+    this.#silence.endAt(incoming.fired.at)
     return this.#route(hook, incoming)
   }
 
@@ -166,7 +174,7 @@ export class Core {
 
   #route(hook: HookName, incoming: Incoming): HookResult {
     const { definition, phase } = HOOK_PLAN[hook]
-    if (phase === 'event') return this.#changes.transform(incoming)
+    if (phase === 'event') return this.#events.take(incoming)
     if (phase === 'identity') {
       return hook === 'on_session_reset' ? this.#changes.reset(incoming) : this.#changes.finalize(incoming)
     }
@@ -202,35 +210,11 @@ export class Core {
     counts[result] += 1
   }
 
-  #sweep(at: number): void {
-    const { turnSweep, spanSweep, registry } = this.#parts
-    this.#endSilent(turnSweep.dueAt(at), spanSweep.dueAt(at))
-    registry.forgetEndedBefore(at - this.#options.rootSpanTtlMillis)
-  }
-
-  #endSilent(turns: readonly Turn[], spans: readonly OpenSpan[]): void {
-    const { lifecycle } = this.#parts
-    for (const turn of turns) {
-      lifecycle.finish(turn, {
-        at: turn.activityAt,
-        finalStatus: 'timed_out',
-        descendants: 'orphaned',
-        root: 'orphaned',
-      })
-      this.#turnEnded = true
-    }
-    for (const open of spans) {
-      this.#parts.abandon(open, 'orphaned', open.activityAt)
-      lifecycle.closeWhenEmpty(open.turn)
-    }
-  }
-
   #startTimer(): void {
     const everyMillis = Math.min(60_000, Math.max(1000, this.#options.rootSpanTtlMillis / 10))
     this.#timer = setInterval(() => {
       const now = this.#options.now()
-      const { turnSweep, spanSweep } = this.#parts
-      this.#guard.run('sweep', () => this.#endSilent(turnSweep.dueSeen(now), spanSweep.dueSeen(now)), undefined)
+      this.#guard.run('sweep', () => this.#silence.endSeen(now), undefined)
     }, everyMillis)
     this.#timer.unref()
   }
@@ -264,6 +248,7 @@ export class Core {
     const tracker = new SpanTracker({ tracer, draw, instruments: this.#instruments, guard, statusOk, seedIds })
     const spanSweep = new OrphanSweep<OpenSpan>(options.rootSpanTtlMillis)
     const turnSweep = new OrphanSweep<Turn>(options.rootSpanTtlMillis)
+    const backgroundSweep = new OrphanSweep<Turn>(Math.min(BACKGROUND_LIMIT_MILLIS, options.rootSpanTtlMillis))
     const registry = new TurnRegistry(turn => lifecycle.named(turn))
     const abandon: CoreParts['abandon'] = (open, reason, at) => {
       spanSweep.forget(open)
@@ -275,11 +260,12 @@ export class Core {
       abandon(open, 'orphaned', open.activityAt)
       lifecycle.closeWhenEmpty(open.turn)
     })
-    const lifecycle = new TurnLifecycle({ options, registry, tracker, delegations, turnSweep, spanSweep })
+    const sweeps = { turnSweep, backgroundSweep, spanSweep }
+    const lifecycle = new TurnLifecycle({ options, registry, tracker, delegations, ...sweeps })
     const onTurnEnd = (): void => {
       this.#turnEnded = true
     }
-    return { options, guard, registry, tracker, lifecycle, delegations, turnSweep, spanSweep, abandon, onTurnEnd }
+    return { options, guard, registry, tracker, lifecycle, delegations, ...sweeps, abandon, onTurnEnd }
   }
 }
 

@@ -3,6 +3,7 @@ import { idOf } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { SafeText } from '../spans/capture.ts'
+import { BACKGROUND } from '../spans/session.ts'
 import type { CoreOptions } from './options.ts'
 import type { RecordIds } from './record-ids.ts'
 import { parseTraceparent } from './traceparent.ts'
@@ -36,7 +37,7 @@ export function rootParent(options: CoreOptions, { session, delegation }: Turn, 
 export function rootLinks(
   options: CoreOptions,
   registry: TurnRegistry,
-  { session, delegation }: Turn,
+  { session, delegation, isBackground }: Turn,
   payload: SessionStart,
 ): Link[] {
   const name = options.draw.names.own.link
@@ -46,7 +47,8 @@ export function rootLinks(
     if (context !== undefined) links.push({ context, attributes })
   }
   if (session.previous?.root !== undefined) link(session.previous.root, 'previous_session')
-  else link(session.lastRoot, 'previous_turn')
+  // Background work may begin before its session has heard that the turn is over.
+  else link((isBackground ? session.main?.root?.span.spanContext() : undefined) ?? session.lastRoot, 'previous_turn')
   if (delegation !== undefined) return links
   if (options.delegation === 'link') link(remoteParent(options, payload), 'parent')
   const parentId = idOf(payload.parent_session_id)
@@ -65,6 +67,7 @@ export function rootAttributes({ draw }: CoreOptions, turn: Turn, payload: Sessi
   return new AttributeList()
     .set(genAi.agentName, turn.agentName)
     .set(own.turnNumber, turn.number)
+    .set(own.sessionKind, turn.isBackground ? BACKGROUND : undefined)
     .set(own.host, id(session.host))
     .set(own.sessionPreviousId, session.previous?.id)
     .set(own.sessionIsSubagent, parentSession === undefined && delegation === undefined ? undefined : true)

@@ -1,11 +1,5 @@
-import { idOf, peek } from '../contract/foreign.ts'
-import type {
-  FinalStatus,
-  HookResult,
-  SessionReset,
-  TransformLlmOutput,
-  TransformToolResult,
-} from '../contract/index.ts'
+import { idOf } from '../contract/foreign.ts'
+import type { FinalStatus, HookResult, SessionReset } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { CoreParts, Incoming } from './parts.ts'
 import type { RecordIds } from './record-ids.ts'
@@ -16,7 +10,7 @@ const FINALIZED_LIMIT = 1000
 
 type Predecessor = NonNullable<Session['previous']>
 
-/** Sessions that come and go: finalize and reset. And the transforms, which are only observed. */
+/** Sessions that come and go: finalize and reset. */
 export class SessionChanges {
   readonly #parts: CoreParts
   readonly #finalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
@@ -51,35 +45,6 @@ export class SessionChanges {
     if (newId === undefined || predecessor === undefined || newId === said) return old === undefined ? 'ignored' : 'ok'
     registry.session(host, named(newId)).previous = predecessor
     return 'ok'
-  }
-
-  /** Another plugin is about to replace a result or an answer: an event where the span is still open, else on the turn. */
-  transform(incoming: Incoming): HookResult {
-    const { registry, lifecycle, options } = this.#parts
-    const { fired, ids, host } = incoming
-    const turn = registry.find(host, ids, false)
-    if (turn === undefined) return 'ignored'
-    lifecycle.touch(turn, fired.at)
-    const isTool = fired.hook === 'transform_tool_result'
-    const tool = isTool && ids.toolCallId !== undefined ? turn.open.get(`tool ${ids.toolCallId}`) : undefined
-    const target = tool ?? turn.root
-    if (target === undefined) return 'ignored'
-    const { own } = options.draw.names
-    const name = isTool ? own.eventToolResultTransformed : own.eventOutputTransformed
-    if (name !== '') target.span.addEvent(name, this.#transformAttributes(incoming), fired.at)
-    return 'ok'
-  }
-
-  #transformAttributes({ fired }: Incoming): Record<string, string> {
-    const { draw } = this.#parts.options
-    const payload = fired.payload as TransformToolResult & TransformLlmOutput
-    const attributes: Record<string, string> = {}
-    const tool = draw.capture.id(peek(payload, 'tool_name'))
-    const call = draw.capture.id(peek(payload, 'tool_call_id'))
-    if (tool !== undefined) attributes[draw.names.genAi.toolName] = tool
-    if (call !== undefined) attributes[draw.names.genAi.toolCallId] = call
-    delete attributes['']
-    return attributes
   }
 
   #tearDown(session: Session, { fired }: Incoming, finalStatus: FinalStatus): void {

@@ -6,10 +6,12 @@ import { literal } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import type { Draw, Fired, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
 import { QUEUED_KEY_PREFIX } from '../spans/tool.ts'
+import { isFailedEnd } from './api-attempts.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
 import { endTime, measuredDuration, saidDuration } from './span-times.ts'
 import type { EndedMark, OpenSpan, Turn } from './turn.ts'
+import { noteDeadEnd } from './turn-outcome.ts'
 import { foldEnd } from './turn-summary.ts'
 
 export interface TrackerOptions {
@@ -86,6 +88,9 @@ export class SpanTracker {
       last: undefined,
       context: undefined,
       ended: false,
+      followedAt: undefined,
+      streamEnd: undefined,
+      offered: undefined,
       activityAt: options.startAt,
       seenAt: 0,
     }
@@ -98,10 +103,7 @@ export class SpanTracker {
   end(open: OpenSpan, fired: AnyFired, options: EndOptions = {}): void {
     if (open.ended) return
     const { draw, guard, instruments } = this.#options
-    const endAt = endTime(open.kind, fired, open.startAt)
-    this.#detach(open, endAt, options.incomplete === undefined)
-    if (open.span.isRecording()) this.#drawEnd(open, fired, endAt, options)
-    open.span.end(endAt)
+    const endAt = this.#close(open, fired, options)
     const isSeen = open.start !== undefined
     const spanMillis = isSeen ? endAt - open.startAt : saidDuration(open.kind, fired.payload)
     const durationMillis = measuredDuration(open.kind, fired.payload, open.attempt, spanMillis)
@@ -111,11 +113,23 @@ export class SpanTracker {
     if (options.incomplete !== undefined) this.#countIncomplete(options.incomplete)
   }
 
+  /** Ends a span with an end that came before its start, and was counted then. */
+  endCounted(open: OpenSpan, fired: AnyFired): void {
+    this.#close(open, fired, {})
+  }
+
   /** Ends a span that the host did not end: marked, status unset, counted. */
-  abandon(open: OpenSpan, reason: IncompleteReason, endAt: number): void {
+  abandon(open: OpenSpan, told: IncompleteReason, endAt: number): void {
     if (open.ended) return
-    const at = Math.max(open.startAt, endAt)
-    this.#detach(open, at, false)
+    const { streamEnd, followedAt } = open
+    const reason = told === 'turn_ended' && followedAt !== undefined ? 'superseded' : told
+    if (streamEnd?.error !== undefined) {
+      const { at, error } = streamEnd
+      this.end(open, { hook: 'api_request_error', at, payload: { error }, facts: {} }, { incomplete: reason })
+      return
+    }
+    const at = Math.max(open.startAt, Math.min(endAt, streamEnd?.at ?? followedAt ?? endAt))
+    this.#detach(open, at, false, false)
     const { own } = this.#options.draw.names
     if (own.spanIncomplete !== '') open.span.setAttribute(own.spanIncomplete, reason)
     open.span.end(at)
@@ -138,6 +152,14 @@ export class SpanTracker {
     const ended = { startAt: fired.at, start: undefined, durationMillis, startSeen }
     instruments.record(guard.call(fired.hook, definition.measure, NO_POINTS, fired, draw, ended))
     if (turn !== undefined && !turn.over) guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
+  }
+
+  #close(open: OpenSpan, fired: AnyFired, options: EndOptions): number {
+    const endAt = endTime(open.kind, fired, open.startAt)
+    this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, fired))
+    if (open.span.isRecording()) this.#drawEnd(open, fired, endAt, options)
+    open.span.end(endAt)
+    return endAt
   }
 
   #drawStart(open: OpenSpan, fired: AnyFired, options: StartOptions): void {
@@ -178,8 +200,10 @@ export class SpanTracker {
     } else if (statusOk) open.span.setStatus({ code: SpanStatusCode.OK })
   }
 
-  readonly #fold = (turn: Turn, fired: AnyFired, ended: Parameters<typeof foldEnd>[3]): void =>
+  readonly #fold = (turn: Turn, fired: AnyFired, ended: Parameters<typeof foldEnd>[3]): void => {
     foldEnd(turn.totals, fired, this.#options.draw, ended)
+    noteDeadEnd(turn, fired, this.#options.draw)
+  }
 
   #countIncomplete(reason: IncompleteReason): void {
     this.#options.instruments.add('spansIncomplete', 1, { [LABEL.reason]: reason })
@@ -206,7 +230,7 @@ export class SpanTracker {
     this.#openCount += 1
   }
 
-  #detach(open: OpenSpan, endAt: number, byHost: boolean): void {
+  #detach(open: OpenSpan, endAt: number, byHost: boolean, failed: boolean): void {
     open.ended = true
     this.#openCount -= 1
     open.turn.stack.remove(open)
@@ -229,6 +253,7 @@ export class SpanTracker {
       endAt,
       attempt: open.attempt,
       byHost,
+      failed,
     }
     open.turn.ended.set(open.key, mark)
   }

@@ -1,7 +1,9 @@
-import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart } from '../contract/index.ts'
+import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
+import { literal } from '../spans/capture.ts'
 import { session as sessionDefinition, type TurnEnd } from '../spans/session.ts'
 import type { Fired } from '../spans/span-definition.ts'
+import { BoundedMap } from './bounded-map.ts'
 import type { DelegationRegistry } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
 import type { OrphanSweep } from './orphan-sweep.ts'
@@ -19,24 +21,16 @@ import {
   type TurnMemory,
 } from './turn.ts'
 import { rememberedAttributes, turnIdentity } from './turn-identity.ts'
+import { provenEnd, type TurnOver } from './turn-outcome.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
 type AnyFired = Fired<Readonly<Record<string, unknown>>>
 
-/** How a turn came to its end. */
-export interface TurnOver {
-  readonly at: number
-  readonly finalStatus: FinalStatus
-  readonly payload?: SessionEnd
-  /** Mark of the open spans below the root. */
-  readonly descendants: IncompleteReason
-  /** Mark of the root, when we end it on no word of the host. */
-  readonly root?: IncompleteReason
-  readonly rootStatus?: 'drawn' | 'unset'
-}
-
 /** Beyond this the turn that was silent longest is ended, marked and counted. */
 const OPEN_TURNS_LIMIT = 20_000
+
+/** Distinct turns whose like may still come. */
+const ALIKE_LIMIT = 10_000
 
 export interface LifecycleParts {
   readonly options: CoreOptions
@@ -44,12 +38,15 @@ export interface LifecycleParts {
   readonly tracker: SpanTracker
   readonly delegations: DelegationRegistry
   readonly turnSweep: OrphanSweep<Turn>
+  readonly backgroundSweep: OrphanSweep<Turn>
   readonly spanSweep: OrphanSweep<OpenSpan>
 }
 
 /** Begins and ends turns: roots, late turns, turns without a root. */
 export class TurnLifecycle {
   readonly #parts: LifecycleParts
+  /** Turns of which the same is known: their order is what tells them apart. */
+  readonly #alike = new BoundedMap<string, number>(ALIKE_LIMIT)
 
   constructor(parts: LifecycleParts) {
     this.#parts = parts
@@ -60,23 +57,28 @@ export class TurnLifecycle {
     session: Session,
     ids: RecordIds,
     fired: AnyFired,
-    how: { isSide: boolean; startAt?: number; isExplicit?: boolean },
+    how: { isSide: boolean; isBackground?: boolean; startAt?: number; isExplicit?: boolean },
   ): Turn {
     const { options, registry, tracker, delegations } = this.#parts
     const payload = fired.payload as SessionStart
     const delegation = delegations.forChild(session.host, session.id, fired.at)
     session.remembered.putAll(rememberedAttributes(payload, options.draw))
-    session.turnCount += 1
+    const isBackground = how.isBackground ?? false
+    // In a replay, what has no time of its own has that of the replay.
+    const isTimed = how.isExplicit === true || options.sweepByClock
+    if (!isBackground) session.turnCount += 1
     const turn = newTurn({
       session,
       turnId: ids.turnId,
-      number: session.turnCount,
+      number: isBackground ? undefined : session.turnCount,
       isSide: how.isSide,
+      isBackground,
       identity: turnIdentity(options.draw, session, ids.turnId, delegation),
       agentName: agentNameOf(options, session.host, payload),
       delegation,
       at: fired.at,
       seenAt: options.now(),
+      memory: newMemory(this.#seed(session, ids.turnId, isTimed ? fired.at : undefined)),
     })
     const startAt = how.startAt ?? fired.at
     const links = rootLinks(options, registry, turn, payload)
@@ -129,8 +131,9 @@ export class TurnLifecycle {
 
   /** A sign of life, for the turn and for everything that waits for it. */
   touch(turn: Turn, at: number): void {
-    const { options, turnSweep, spanSweep } = this.#parts
+    const { options, turnSweep, backgroundSweep, spanSweep } = this.#parts
     const now = options.now()
+    if (turn.isBackground) backgroundSweep.touch(turn, at, now)
     let current: Turn | undefined = turn
     while (current !== undefined && !current.over) {
       turnSweep.touch(current, at, now)
@@ -141,12 +144,30 @@ export class TurnLifecycle {
     }
   }
 
-  finish(turn: Turn, over: TurnOver): void {
+  /** A hook of a turn names what looked like background work. */
+  promote(turn: Turn): void {
+    if (!turn.isBackground || turn.over) return
+    const { tracker, options, backgroundSweep } = this.#parts
+    const { own } = options.draw.names
+    turn.isBackground = false
+    backgroundSweep.forget(turn)
+    turn.session.turnCount += 1
+    turn.number = turn.session.turnCount
+    turn.session.main ??= turn
+    if (turn.root === undefined) return
+    const attributes = new AttributeList().set(own.sessionKind, literal('session')).set(own.turnNumber, turn.number)
+    tracker.setAttributes(turn.root, attributes)
+  }
+
+  finish(turn: Turn, told: TurnOver): void {
     if (turn.over) return
+    const over = provenEnd(turn, told)
+    // A turn that was silent is known to be over only when it has been for long.
+    const closedAt = over.at + (told.finalStatus === 'timed_out' ? this.#parts.options.rootSpanTtlMillis : 0)
     turn.over = true
     this.#endDescendants(turn, over)
     if (turn.root !== undefined) this.#endRoot(turn, turn.root, over)
-    this.#close(turn, over)
+    this.#close(turn, over, closedAt)
   }
 
   /** A rootless turn is over with its last span. */
@@ -185,6 +206,7 @@ export class TurnLifecycle {
       totals: turn.totals,
       durationMillis: Math.max(0, over.at - root.startAt),
       agentName: turn.agentName,
+      isBackground: turn.isBackground,
     }
     if (!turn.session.started)
       tracker.setAttributes(root, new AttributeList().set(options.draw.names.own.sessionSynthesized, true))
@@ -203,23 +225,24 @@ export class TurnLifecycle {
     )
   }
 
-  #close(turn: Turn, over: TurnOver): void {
-    const { registry, turnSweep, delegations } = this.#parts
+  #close(turn: Turn, over: TurnOver, closedAt: number): void {
+    const { registry, turnSweep, backgroundSweep, spanSweep, delegations, options } = this.#parts
     turnSweep.forget(turn)
+    backgroundSweep.forget(turn)
     registry.remove(turn)
     const context = turn.root?.span.spanContext()
     if (context !== undefined) {
-      for (const session of [turn.session, ...turn.sharedWith]) session.lastRoot = context
+      const holders = [turn.session, ...turn.sharedWith]
+      if (!turn.isBackground) for (const session of holders) session.lastRoot = context
       const { session, turnId, identity, number, delegation, ended, attempts, seeds, seed } = turn
       const anchor = contextOfSpan(context)
       const memory = { ended, attempts, seeds, seed }
-      const closedAt = over.at + (over.finalStatus === 'timed_out' ? this.#parts.options.rootSpanTtlMillis : 0)
-      registry.retain({ session, turnId, anchor, memory, identity, number, delegation, endAt: over.at, closedAt }, [
-        session,
-        ...turn.sharedWith,
-      ])
+      const late = { session, turnId, anchor, memory, identity, number, delegation, endAt: over.at, closedAt }
+      registry.retain(late, holders, turn.isBackground)
     }
     if (turn.delegation === undefined) return
+    // The child lived until now, so its delegation did.
+    if (!turn.delegation.open.ended) spanSweep.touch(turn.delegation.open, over.at, options.now())
     const parent = turn.delegation.open.turn
     const { tokensInput, tokensOutput, subagentTokens } = turn.totals
     if (!parent.over) parent.totals.subagentTokens += tokensInput + tokensOutput + subagentTokens
@@ -228,8 +251,16 @@ export class TurnLifecycle {
 
   /** What is remembered of spans that belong to no turn. */
   looseMemory(session: Session): TurnMemory {
-    session.looseMemory ??= newMemory(session, 'loose', 0)
+    session.looseMemory ??= newMemory(this.#seed(session, 'loose', 0))
     return session.looseMemory
+  }
+
+  #seed(session: Session, turnId: string | undefined, at: number | undefined): string {
+    const known = `${session.host}\u0000${session.key}\u0000${turnId ?? ''}\u0000${at ?? ''}`
+    if (this.#parts.options.seedIds === undefined) return known
+    const ordinal = this.#alike.get(known) ?? 0
+    this.#alike.set(known, ordinal + 1)
+    return ordinal === 0 ? known : `${known}\u0000${ordinal}`
   }
 
   #evict(newest: Turn, at: number): void {

@@ -27,12 +27,12 @@ function unnamedKey({ turnId, taskId }: RecordIds): string {
   return taskId === undefined ? 'none' : `task ${taskId}`
 }
 
-/** The only turn with a root, when there is but one: spans that stand alone are no turn to join. */
+/** The only turn, when there is but one: background work and spans that stand alone are no turn to join. */
 function onlyRooted(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
   if (turns === undefined || turns.size > ROOTED_SEARCH_LIMIT) return undefined
   let found: Turn | undefined
   for (const turn of turns) {
-    if (turn.root === undefined) continue
+    if (turn.root === undefined || turn.isBackground) continue
     if (found !== undefined) return undefined
     found = turn
   }
@@ -154,12 +154,15 @@ export class TurnRegistry {
     if (turn.turnId !== undefined) this.#unindex(this.#byTurnId, joint(host, turn.turnId), turn)
   }
 
-  /** @param holders the sessions whose late records may name it: its own, and those that it rotated into */
-  retain(ended: EndedTurn, holders: Iterable<Session>): void {
+  /**
+   * @param holders the sessions whose late records may name it: its own, and those that it rotated into
+   * @param isBackground records that name no turn are none of its business
+   */
+  retain(ended: EndedTurn, holders: Iterable<Session>, isBackground: boolean): void {
     for (const session of holders) {
       const key = this.#endedKey(session, ended.turnId ?? `#${ended.number}`)
       this.#ended.set(key, ended)
-      session.lastEndedKey = key
+      if (!isBackground) session.lastEndedKey = key
     }
     this.#endedUntil = Math.min(this.#endedUntil, ended.closedAt)
   }

@@ -1,5 +1,14 @@
-import type { ApiEnd, ApiError, ToolEnd, ToolStart, TurnAnswer, TurnStart } from '../contract/index.ts'
+import type {
+  ApiEnd,
+  ApiError,
+  ApprovalResponse,
+  ToolEnd,
+  ToolStart,
+  TurnAnswer,
+  TurnStart,
+} from '../contract/index.ts'
 import { apiErrorType } from '../spans/api-facts.ts'
+import { ESCALATED } from '../spans/approval.ts'
 import type { SafeText } from '../spans/capture.ts'
 import { modelProvider } from '../spans/model-provider.ts'
 import { skillOf } from '../spans/skill-evidence.ts'
@@ -67,6 +76,7 @@ export function foldStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw,
       totals.subagents += 1
       return
     case 'pre_approval_request':
+    case 'on_human_input_request':
       totals.approvals += 1
   }
 }
@@ -95,6 +105,9 @@ export function foldEnd(
       toolEnded(totals, fired as Fired<ToolEnd>, ended.start, draw)
       return
     case 'post_approval_response':
-      totals.approvalWaitMillis += ended.durationMillis ?? 0
+    case 'on_human_input_resolved':
+      // What a guardian passes on is one question, and it is the person who is waited for.
+      if ((fired.payload as ApprovalResponse).choice === ESCALATED) totals.approvals -= 1
+      else totals.approvalWaitMillis += ended.durationMillis ?? 0
   }
 }

@@ -3,6 +3,7 @@ import type { SpanKindName } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { SafeText } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
+import type { Fired } from '../spans/span-definition.ts'
 import { emptyTotals, type TurnTotals } from '../spans/turn-totals.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { Delegation } from './delegation.ts'
@@ -29,6 +30,12 @@ export interface OpenSpan {
   /** For its children; made when the first one comes. */
   context: Context | undefined
   ended: boolean
+  /** Of a request: when the turn made its next one. One that is never answered was over by then. */
+  followedAt: number | undefined
+  /** Of a request: the end of its stream, for those of which the host says no other. */
+  streamEnd: { readonly at: number; readonly error: string | undefined } | undefined
+  /** What was handed to others that may change it, and when: a result, or (on the root) an answer. */
+  offered: { readonly at: number; readonly text: string } | undefined
   /** For limits of its own (delegations, approvals): the last sign of life, epoch ms, and when we saw it. */
   activityAt: number
   seenAt: number
@@ -42,6 +49,10 @@ export interface EndedMark {
   readonly attempt: number
   /** The host ended it; false when we did, and the host's own end may still come. */
   readonly byHost: boolean
+  /** It ended in an error, so a success under the same key tells of a later attempt. */
+  readonly failed: boolean
+  /** The end itself, where it came before its start and drew nothing: the start, should it still come, is drawn with it. */
+  readonly early?: Fired<Readonly<Record<string, unknown>>> | undefined
 }
 
 /** Remembered per turn; beyond this the oldest are forgotten, and a very late child goes under the root. */
@@ -56,10 +67,12 @@ export interface Turn {
   /** Undefined until a record brings one. */
   turnId: string | undefined
   taskId: string | undefined
-  /** Ordinal in the session, this process. */
-  readonly number: number
-  /** A turn that no turn hook began (a review fork): it stands beside the session's own. */
+  /** Ordinal among the turns of the session, this process; undefined for background work. */
+  number: number | undefined
+  /** It stands beside the session's own turn, which goes on: a late turn, background work. */
   readonly isSide: boolean
+  /** No hook of a turn has named it, in a session whose turns are told (a review of the turn before): it is none. */
+  isBackground: boolean
   root: OpenSpan | undefined
   /** Where spans go that have no open parent: the ended root of a late turn; undefined = a trace of their own. */
   readonly anchor: Context
@@ -69,7 +82,7 @@ export interface Turn {
   readonly totals: TurnTotals
   /** Attempts per api request, to number those that hosts do not. */
   readonly attempts: Map<string, number>
-  /** What deterministic ids of the turn are derived from: its session, its id and when it began. */
+  /** What deterministic ids of the turn are derived from: its session, its id, when it began, how many were like it. */
   readonly seed: string
   /** Spans per seed, so that deterministic ids stay distinct. */
   readonly seeds: Map<string, number>
@@ -80,6 +93,8 @@ export interface Turn {
   readonly delegation: Delegation | undefined
   activityAt: number
   seenAt: number
+  /** The error of the last attempt, when no retry of it can follow and nothing has. */
+  deadEnd: { readonly type: SafeText; readonly at: number } | undefined
   over: boolean
 }
 
@@ -94,6 +109,8 @@ export interface Session {
   readonly id: string | undefined
   /** `on_session_start` was seen. */
   started: boolean
+  /** `pre_llm_call` was seen: what begins without one is no turn. */
+  prompted: boolean
   readonly turns: Set<Turn>
   /** The turn that records without a turn id belong to. */
   main: Turn | undefined
@@ -137,6 +154,7 @@ export function newSession(key: string, host: string, id: string | undefined): S
     host,
     id,
     started: false,
+    prompted: false,
     turns: new Set(),
     main: undefined,
     turnCount: 0,
@@ -153,25 +171,20 @@ export type TurnSeed = Pick<
   Turn,
   'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'agentName' | 'delegation'
 > &
-  Partial<Pick<Turn, 'anchor'>> & {
-    readonly memory?: TurnMemory | undefined
+  Partial<Pick<Turn, 'anchor' | 'isBackground'>> & {
+    readonly memory: TurnMemory
     readonly at: number
     readonly seenAt: number
   }
 
-export function newMemory(session: Session, turnId: string | undefined, at: number): TurnMemory {
-  return {
-    ended: new BoundedMap(ENDED_MARKS_LIMIT),
-    attempts: new Map(),
-    seeds: new Map(),
-    seed: `${session.host}\u0000${session.key}\u0000${turnId ?? ''}\u0000${at}`,
-  }
+export function newMemory(seed: string): TurnMemory {
+  return { ended: new BoundedMap(ENDED_MARKS_LIMIT), attempts: new Map(), seeds: new Map(), seed }
 }
 
 const NOBODY: readonly Session[] = []
 
 export function newTurn(seed: TurnSeed): Turn {
-  const memory = seed.memory ?? newMemory(seed.session, seed.turnId, seed.at)
+  const { memory } = seed
   return {
     ended: memory.ended,
     attempts: memory.attempts,
@@ -184,6 +197,7 @@ export function newTurn(seed: TurnSeed): Turn {
     taskId: undefined,
     number: seed.number,
     isSide: seed.isSide,
+    isBackground: seed.isBackground ?? false,
     root: undefined,
     anchor: seed.anchor ?? ROOT_CONTEXT,
     open: new Map(),
@@ -194,6 +208,7 @@ export function newTurn(seed: TurnSeed): Turn {
     delegation: seed.delegation,
     activityAt: seed.at,
     seenAt: seed.seenAt,
+    deadEnd: undefined,
     over: false,
   }
 }

@@ -109,6 +109,11 @@ export const OWN = {
   turnDurationMs: '{ns}.turn.duration_ms',
   turnFinalStatus: '{ns}.turn.final_status',
 
+  skillAction: '{ns}.skill.action',
+  skillProvenance: '{ns}.skill.provenance',
+  skillUseCount: '{ns}.skill.use_count',
+
+  eventSkillLifecycle: '{ns}.skill.lifecycle',
   eventToolResultTransformed: '{ns}.tool.result_transformed',
   eventOutputTransformed: '{ns}.turn.output_transformed',
 } as const

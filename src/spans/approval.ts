@@ -1,6 +1,12 @@
 import { SpanKind } from '@opentelemetry/api'
-import { elementsOf, idOf, textOf } from '../contract/foreign.ts'
-import { type ApprovalRequest, type ApprovalResponse, GRANTING_CHOICES } from '../contract/index.ts'
+import { elementsOf, idOf, peek, textOf } from '../contract/foreign.ts'
+import {
+  type ApprovalRequest,
+  type ApprovalResponse,
+  GRANTING_CHOICES,
+  type HumanInputRequest,
+  type HumanInputResolved,
+} from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from './capture.ts'
@@ -10,20 +16,55 @@ const PATTERNS_LIMIT = 16
 const NO_PATTERN = 'none'
 const NO_CHOICE = 'unknown'
 
-function choiceOf(payload: ApprovalResponse): string | undefined {
-  return textOf(payload.choice)?.trim().toLowerCase()
+/** The guardian model that is asked before a person is. */
+const GUARDIAN = 'smart'
+/** What became of a question that a guardian has passed on. */
+export const ESCALATED = 'escalated'
+const APPROVAL = 'approval'
+
+type Question = ApprovalRequest & HumanInputRequest
+type Answer = ApprovalResponse & HumanInputResolved
+
+function choiceOf(payload: Answer): string | undefined {
+  return textOf(payload.choice ?? payload.outcome)
+    ?.trim()
+    .toLowerCase()
+}
+
+/** What a question is about: the pattern that wants approval, else the kind of the question. */
+function patternOf(payload: Question): string | undefined {
+  return textOf(payload.pattern_key) ?? textOf(payload.kind)
+}
+
+/** Something else than an approval is asked: it is answered, not granted. */
+function isQuestion(payload: Question): boolean {
+  const kind = textOf(payload.kind)
+  return kind !== undefined && kind !== APPROVAL
+}
+
+/** Whether a request asks a person what a guardian was asked before, under the same key. */
+export function isEscalation(
+  { kind, start }: { readonly kind: string; readonly start: unknown },
+  next: unknown,
+): boolean {
+  return kind === 'approval' && peek(start, 'surface') === GUARDIAN && peek(next, 'surface') !== GUARDIAN
 }
 
 /** A person (or a guardian model) is asked: the span is the waiting. A denial is a decision, never an error. */
-export const approval: SpanDefinition<ApprovalRequest, ApprovalResponse> = {
+export const approval: SpanDefinition<Question, Answer> = {
   kind: 'approval',
   spanKind: SpanKind.INTERNAL,
   parents: ['api', 'llm'],
-  key: payload => idOf(payload.tool_call_id) ?? `pattern ${textOf(payload.pattern_key) ?? ''}`,
+  key(payload) {
+    const request = idOf(payload.request_id)
+    if (request !== undefined) return `question ${request}`
+    return idOf(payload.tool_call_id) ?? `pattern ${textOf(payload.pattern_key) ?? ''}`
+  },
   name(payload, draw) {
-    const pattern = draw.capture.id(payload.pattern_key)
+    const pattern = draw.capture.id(patternOf(payload))
+    const word = isQuestion(payload) ? 'question' : APPROVAL
     const joint = draw.spanNames === 'semconv' ? ' ' : '.'
-    return literal(pattern === undefined ? 'approval' : `approval${joint}${pattern}`)
+    return literal(pattern === undefined || pattern === word ? word : `${word}${joint}${pattern}`)
   },
   start({ payload }, draw) {
     const { own, genAi, inference } = draw.names
@@ -33,20 +74,21 @@ export const approval: SpanDefinition<ApprovalRequest, ApprovalResponse> = {
       .filter(key => key !== undefined)
     return new AttributeList()
       .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
-      .set(own.approvalPatternKey, id(payload.pattern_key))
+      .set(own.approvalPatternKey, id(patternOf(payload)))
       .set(own.approvalPatternKeys, patterns.length === 0 ? undefined : patterns)
-      .set(own.approvalSurface, id(payload.surface))
+      .set(own.approvalSurface, id(payload.surface ?? payload.platform))
       .set(own.approvalCommand, snippet(payload.command))
-      .set(own.approvalDescription, snippet(payload.description))
+      .set(own.approvalDescription, snippet(payload.description ?? payload.prompt))
       .set(genAi.toolCallId, id(payload.tool_call_id))
   },
   end(fired, draw, opened) {
     const { own } = draw.names
     const choice = choiceOf(fired.payload)
+    const isOpen = choice === ESCALATED || isQuestion(fired.payload)
     return {
       attributes: new AttributeList()
         .set(own.approvalChoice, draw.capture.id(choice))
-        .set(own.approvalGranted, GRANTING_CHOICES.has(choice ?? ''))
+        .set(own.approvalGranted, isOpen ? undefined : GRANTING_CHOICES.has(choice ?? ''))
         .set(own.approvalTimedOut, choice === 'timeout')
         .set(own.approvalDecidedBy, draw.capture.id(fired.payload.decided_by))
         .set(own.approvalDurationMs, Math.max(0, fired.at - opened.startAt)),
@@ -55,7 +97,7 @@ export const approval: SpanDefinition<ApprovalRequest, ApprovalResponse> = {
   measure({ payload }, draw, ended) {
     const labels = {
       [LABEL.choice]: draw.capture.id(choiceOf(payload)) ?? NO_CHOICE,
-      [LABEL.patternKey]: draw.capture.id(payload.pattern_key ?? ended.start?.pattern_key) ?? NO_PATTERN,
+      [LABEL.patternKey]: draw.capture.id(patternOf(payload) ?? patternOf(ended.start ?? {})) ?? NO_PATTERN,
     }
     return [
       { instrument: 'approvalCount', value: 1, labels },

@@ -8,7 +8,7 @@ import { errorFacts, OTHER_ERROR } from './error-facts.ts'
 import { requestModel } from './request-parameters.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
-function isFailed(payload: AuxiliaryEnd): boolean {
+export function isFailedCall(payload: AuxiliaryEnd): boolean {
   return textOf(payload.error_type) !== undefined || Boolean(payload.error)
 }
 
@@ -29,7 +29,7 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
   end(fired, draw, opened) {
     const { payload } = fired
     const attributes = responseAttributes(fired, draw, opened)
-    if (!isFailed(payload)) return { attributes }
+    if (!isFailedCall(payload)) return { attributes }
     const { capture, names } = draw
     const type = capture.id(payload.error_type ?? errorFacts(payload.error).type) ?? literal(OTHER_ERROR)
     return {
@@ -39,7 +39,7 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
     }
   },
   measure(fired, draw, ended) {
-    if (!isFailed(fired.payload)) return apiPoints(fired, draw, ended)
+    if (!isFailedCall(fired.payload)) return apiPoints(fired, draw, ended)
     const { error_type, error } = fired.payload
     const failure = { ...errorFacts(error), ...(error_type == null ? {} : { type: error_type }) }
     return apiErrorPoints({ ...fired, facts: {}, payload: { ...fired.payload, error: failure } }, draw, ended)

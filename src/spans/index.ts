@@ -12,7 +12,7 @@ import { tool } from './tool.ts'
 // biome-ignore lint/suspicious/noExplicitAny: each row takes its own payloads, and the table holds them all
 export type AnyDefinition = SpanDefinition<any, any>
 
-/** What a hook does to its span. `event`: an event on a span that is open. `identity`: a session comes or goes. */
+/** What a hook does to its span. `event`: something about a span that is open. `identity`: a session comes or goes. */
 export type Phase = 'start' | 'end' | 'event' | 'identity'
 
 export interface HookPlan {
@@ -37,8 +37,13 @@ export const HOOK_PLAN: { readonly [Name in HookName]: HookPlan } = {
   subagent_stop: { definition: subagent, phase: 'end' },
   pre_approval_request: { definition: approval, phase: 'start' },
   post_approval_response: { definition: approval, phase: 'end' },
+  on_human_input_request: { definition: approval, phase: 'start' },
+  on_human_input_resolved: { definition: approval, phase: 'end' },
   pre_auxiliary_call: { definition: auxiliary, phase: 'start' },
   post_auxiliary_call: { definition: auxiliary, phase: 'end' },
+  on_stream_start: { definition: api, phase: 'event' },
+  on_stream_end: { definition: api, phase: 'event' },
+  on_skill_lifecycle: { definition: session, phase: 'event' },
   transform_tool_result: { definition: tool, phase: 'event' },
   transform_llm_output: { definition: session, phase: 'event' },
 }

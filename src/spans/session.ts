@@ -15,9 +15,12 @@ export interface TurnEnd extends SessionEnd {
   readonly totals: TurnTotals
   readonly durationMillis: number
   readonly agentName: SafeText | undefined
+  readonly isBackground: boolean
 }
 
 const CRON = 'cron'
+/** Of work that no turn asked for. */
+export const BACKGROUND: SafeText = literal('background')
 
 function saysCron(value: unknown): boolean {
   return typeof value === 'string' && value.toLowerCase().includes(CRON)
@@ -63,11 +66,11 @@ export function readSessionEnd(payload: unknown): SessionEnd {
   }
 }
 
-/** `failed` is stronger than `completed`, and so on: hosts set more than one. */
+/** `failed` is stronger than `interrupted`, and so on: hosts set more than one, `completed` of what was killed, too. */
 export function finalStatusOf(payload: SessionEnd): FinalStatus {
   if (payload.failed === true) return 'failed'
-  if (payload.completed === true) return 'completed'
-  return payload.interrupted === true ? 'interrupted' : 'incomplete'
+  if (payload.interrupted === true) return 'interrupted'
+  return payload.completed === true ? 'completed' : 'incomplete'
 }
 
 function errorOf(end: TurnEnd, draw: Draw): SpanError | undefined {
@@ -144,7 +147,7 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
   },
   measure({ payload }, draw, { start, durationMillis }) {
     const labels = {
-      [LABEL.kind]: draw.capture.id(sessionKind(start ?? {})) ?? 'session',
+      [LABEL.kind]: payload.isBackground ? BACKGROUND : (draw.capture.id(sessionKind(start ?? {})) ?? 'session'),
       [LABEL.finalStatus]: payload.finalStatus,
     }
     const seconds = (durationMillis ?? 0) / 1000

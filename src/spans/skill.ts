@@ -1,10 +1,22 @@
 import { SpanKind } from '@opentelemetry/api'
-import type { FinalStatus } from '../contract/index.ts'
+import { wholeOf } from '../contract/foreign.ts'
+import type { FinalStatus, SkillLifecycle } from '../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { literal } from './capture.ts'
+import { literal, type SafeText } from './capture.ts'
 import type { SkillEvidence } from './skill-evidence.ts'
-import type { SpanDefinition } from './span-definition.ts'
+import type { Draw, SpanDefinition } from './span-definition.ts'
+
+/** What the event says of a skill that is used, made or changed. */
+export function skillLifecycle(payload: SkillLifecycle, { names, capture }: Draw): Record<string, SafeText | number> {
+  const { own } = names
+  const said = new AttributeList()
+    .set(own.skillName, capture.id(payload.skill_name))
+    .set(own.skillAction, capture.id(payload.action))
+    .set(own.skillProvenance, capture.id(payload.provenance))
+    .set(own.skillUseCount, wholeOf(payload.use_count))
+  return Object.fromEntries(said.names.map((name, at) => [name, said.values[at] as SafeText | number]))
+}
 
 /** No hook of its own: the tracker opens the window when a tool has loaded a skill and closes it with the turn. */
 export interface SkillWindowEnd {

@@ -11,6 +11,10 @@ export interface ToolOutcome {
   readonly resultError: unknown
 }
 
+/** What a shell says of a command that was stopped with Ctrl-C: 128 + SIGINT. */
+const STOPPED = 130
+const CANCELLED = 'cancelled'
+
 const SAME_WORD: ReadonlyMap<string, string> = new Map([
   ['success', 'completed'],
   ['succeeded', 'completed'],
@@ -22,17 +26,24 @@ const SAME_WORD: ReadonlyMap<string, string> = new Map([
   ['timed_out', 'timeout'],
   ['denied', 'blocked'],
   ['rejected', 'blocked'],
-  ['canceled', 'cancelled'],
+  ['canceled', CANCELLED],
 ])
 
 /** Of these a result knows more than a host's bare `error` does. */
-const SPECIFIC: ReadonlySet<string> = new Set(['blocked', 'timeout', 'cancelled'])
+const SPECIFIC: ReadonlySet<string> = new Set(['blocked', 'timeout', CANCELLED])
 
 /** Above this a result is not parsed: only its head is read. */
 const PARSE_LIMIT = 64 * 1024
 const HEAD = 4 * 1024
 
-const TELLING_KEYS = ['"status"', '"error"', '"timeout"', '"blocked"']
+const TELLING_KEYS = [
+  '"status"',
+  '"error"',
+  '"timeout"',
+  '"blocked"',
+  `"exit_code": ${STOPPED}`,
+  `"exit_code":${STOPPED}`,
+]
 
 function statusWord(value: unknown): string | undefined {
   const word = textOf(value)?.trim().toLowerCase()
@@ -72,7 +83,8 @@ function read(fired: Fired<ToolEnd>): ToolOutcome {
   const told = statusWord(status)
   if (told !== undefined && told !== 'error' && told !== 'completed') return { outcome: told, resultError: undefined }
   const object = resultObject(result)
-  const ownStatus = statusWord(peek(object, 'status'))
+  const ownStatus =
+    statusWord(peek(object, 'status')) ?? (peek(object, 'exit_code') === STOPPED ? CANCELLED : undefined)
   const isBareError = told === 'error' && !SPECIFIC.has(ownStatus ?? '')
   const outcome = isBareError ? 'error' : outcomeOfResult(object, ownStatus)
   return { outcome, resultError: outcome === 'error' ? peek(object, 'error') : undefined }

@@ -13,9 +13,11 @@ export interface FakeProcess {
   readonly env?: Readonly<Record<string, string>>
   /** Cells of a terminal; without them the output is a pipe. */
   readonly columns?: number
+  /** Default: a clock that stands still. */
+  readonly now?: () => number
 }
 
-export function fakeIo({ home = '/nowhere', env = {}, columns }: FakeProcess = {}): FakeIo {
+export function fakeIo({ home = '/nowhere', env = {}, columns, now = () => 1795256100000 }: FakeProcess = {}): FakeIo {
   const written = { stdout: '', stderr: '' }
   let interrupt: () => void = () => undefined
   const interrupted = new Promise<void>(resolve => {
@@ -34,7 +36,7 @@ export function fakeIo({ home = '/nowhere', env = {}, columns }: FakeProcess = {
     stdin: Readable.from([]),
     env,
     home,
-    now: () => 1795256100000,
+    now,
     interrupted: () => interrupted,
     written,
     interrupt: () => interrupt(),

@@ -1,4 +1,5 @@
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { type FedRecord, START_AT } from '../support/feed.ts'
 import { asLines, generatedRecords } from './generated-records.ts'
 import { fixture } from './program.ts'
 import { ScratchReplay, spansIn } from './scratch-replay.ts'
@@ -44,6 +45,29 @@ describe('standard input', () => {
       stdout: '',
       stderr: '0 records → 0 spans; nothing is stored\n',
     })
+  })
+
+  test('has the times at which it arrives, where the records say none', async () => {
+    let at = START_AT
+    const now = (): number => {
+      at += 1000
+      return at
+    }
+    const untimed = asLines(RECORDS.map(({ at: _at, ...record }) => record))
+    const spans = await scratch.spansOf(['-'], { stdin: [untimed], now })
+    const { startAt = 0, endAt = 0 } = spans.find(span => span.name === 'agent') ?? {}
+    expect(startAt).toBeGreaterThan(START_AT)
+    expect(endAt - startAt).toBe(1000 * (RECORDS.length - 1))
+    expect(spans.every(span => span.endAt > span.startAt)).toBe(true)
+  })
+
+  test('of which one record says no time: that comes as long after the one before it as it arrives', async () => {
+    let arrivals = 0
+    const now = (): number => 5_000 + 250 * arrivals++
+    const [first, second, ...others] = RECORDS as [FedRecord, FedRecord, ...FedRecord[]]
+    const { at: _at, ...untimed } = second
+    const spans = await scratch.spansOf(['-'], { stdin: [asLines([first, untimed, ...others])], now })
+    expect(spans.find(span => span.name === 'llm.m0')?.startAt).toBe((first.at ?? 0) + 250)
   })
 
   test('beside files', async () => {

@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { createTestPlugin } from '../../src/testing.ts'
 import { type Step, told } from '../support/feed.ts'
 import { answered, asked, began, TURN, used } from '../traces/scenes.ts'
 
@@ -30,4 +31,24 @@ test('ids differ between the turns of a session that was torn down and came agai
   const ids = idsOf([...turn(0), ...turn(1000)])
   expect(ids).toHaveLength(2)
   expect(new Set(ids).size).toBe(2)
+})
+
+test('ids differ between turns that neither a time nor an id tells apart, and come again in a second replay', () => {
+  const SESSION = { session_id: 's1' }
+  const turn: [string, object][] = [
+    ['pre_llm_call', { ...SESSION, user_message: 'again' }],
+    ['pre_api_request', { ...SESSION, api_call_count: 1 }],
+    ['post_api_request', { ...SESSION, api_call_count: 1 }],
+    ['on_session_end', { ...SESSION, completed: true }],
+  ]
+  const replay = (): string[] => {
+    const plugin = createTestPlugin({ deterministic_ids: true, host: 'h' })
+    for (const [hook, payload] of [...turn, ...turn, ...turn]) plugin.on(hook, payload)
+    return plugin.spans().map(({ traceId, spanId }) => `${traceId} ${spanId}`)
+  }
+  const ids = replay()
+  expect(ids).toHaveLength(9)
+  expect(new Set(ids).size).toBe(9)
+  expect(new Set(ids.map(id => id.split(' ')[0])).size).toBe(3)
+  expect(replay()).toEqual(ids)
 })

@@ -47,7 +47,7 @@ function ended(turn: Turn, endAt: number, closedAt: number = endAt): EndedTurn {
 /** Ends a turn as the core does. */
 function close(registry: TurnRegistry, turn: Turn, endAt: number): void {
   registry.remove(turn)
-  registry.retain(ended(turn, endAt), [turn.session, ...turn.sharedWith])
+  registry.retain(ended(turn, endAt), [turn.session, ...turn.sharedWith], turn.isBackground)
 }
 
 describe('a record belongs to', () => {
@@ -221,7 +221,7 @@ describe('a turn that is over', () => {
     const { registry, open } = registryWith()
     const [swept, next] = [open('s1', 't1'), open('s2', 't2')]
     registry.remove(swept)
-    registry.retain(ended(swept, 100, 700), [swept.session])
+    registry.retain(ended(swept, 100, 700), [swept.session], false)
     close(registry, next, 200)
     registry.forgetEndedBefore(300)
     registry.forgetEndedBefore(800)

@@ -1,7 +1,7 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
 import type { SpanKindName } from '../../src/contract/index.ts'
 import type { RecordIds } from '../../src/core/record-ids.ts'
-import { newTurn, type OpenSpan, type Session, type Turn } from '../../src/core/turn.ts'
+import { newMemory, newTurn, type OpenSpan, type Session, type Turn } from '../../src/core/turn.ts'
 import { AttributeList } from '../../src/spans/attribute-list.ts'
 import { HOOK_PLAN } from '../../src/spans/index.ts'
 
@@ -32,6 +32,9 @@ export function openSpan(kind: SpanKindName, turn: Turn, more: Partial<OpenSpan>
     last: undefined,
     context: undefined,
     ended: false,
+    followedAt: undefined,
+    streamEnd: undefined,
+    offered: undefined,
     activityAt: 0,
     seenAt: 0,
     ...more,
@@ -51,6 +54,7 @@ export function turnOf(session: Session, turnId?: string, more: { isSide?: boole
     delegation: undefined,
     at: 0,
     seenAt: 0,
+    memory: newMemory(''),
   })
   if (more.hasRoot ?? true) turn.root = openSpan('session', turn)
   return turn

@@ -9,8 +9,12 @@ export interface FedRecord extends HookMeta {
 
 /** The records of a bundled recording, without its head line. */
 export function recording(name: string): FedRecord[] {
-  const text = readFileSync(new URL(`../../fixtures/${name}`, import.meta.url), 'utf8')
-  return text
+  return recordsOf(new URL(`../../fixtures/${name}`, import.meta.url))
+}
+
+/** The records of a file, without its head line. */
+export function recordsOf(file: string | URL): FedRecord[] {
+  return readFileSync(file, 'utf8')
     .split('\n')
     .filter(line => line !== '')
     .map(line => JSON.parse(line) as FedRecord)

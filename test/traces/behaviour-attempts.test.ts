@@ -284,3 +284,187 @@ describe('facts of a request', () => {
     expect(await seriesText(plugin, 'hermes.api.duration')).toEqual(['model=qwen3 provider=openai → 200'])
   })
 })
+
+describe('an attempt that is never answered', () => {
+  const first = (extra: object = {}): Step => pre(100, { api_request_id: 'a', api_call_count: 1, ...extra })
+  const second = [
+    pre(900, { api_request_id: 'b', api_call_count: 2 }),
+    post(1000, { api_request_id: 'b', api_call_count: 2 }),
+  ]
+  const TIMES = { durations: true }
+
+  test('was over when the turn made its next request', () => {
+    expect(told([...began(), first(), ...second, ...answered(1100)]).tree(TIMES)).toBe(text`
+      agent OK 1.1 s
+        llm.qwen3 OK 1.1 s
+          api.qwen3 UNSET 800 ms (incomplete: superseded)
+          api.qwen3 OK 100 ms
+    `)
+  })
+
+  test('but an answer that comes after all is its end', () => {
+    const late = post(1050, { api_request_id: 'a', api_call_count: 1 })
+    const plugin = told([...began(), first(), ...second, late, ...answered(1100)])
+    expect(plugin.tree(TIMES)).toContain('api.qwen3 OK 950 ms')
+  })
+
+  test('goes on where nobody says that the requests follow each other', () => {
+    const plugin = told([
+      ...began(),
+      first({ api_call_count: undefined }),
+      ...second.map(([at, hook, payload]): Step => [at, hook, { ...payload, api_call_count: undefined }]),
+      ...answered(1100),
+    ])
+    expect(plugin.tree(TIMES)).toContain('api.qwen3 UNSET 1.0 s (incomplete: turn_ended)')
+  })
+
+  test('ends with its stream', () => {
+    const stream = { ...TURN, iteration: 1 }
+    const plugin = told([
+      ...began(),
+      first(),
+      [110, 'on_stream_start', stream],
+      [400, 'on_stream_end', { ...stream, finished: true, error: null }],
+      ...second,
+      ...answered(1100),
+    ])
+    expect(plugin.tree(TIMES)).toContain('api.qwen3 UNSET 300 ms (incomplete: superseded)')
+    expect(plugin.stats().hooks).toMatchObject({ ignored: 0 })
+  })
+
+  test('has failed with its stream, and is counted so', async () => {
+    const plugin = told([
+      ...began(),
+      first(),
+      [400, 'on_stream_end', { ...TURN, iteration: 1, finished: false, error: 'Error code: 500 - overloaded' }],
+      ...second,
+      ...answered(1100),
+    ])
+    expect(plugin.tree(TIMES)).toContain('api.qwen3 ERROR _OTHER 300 ms (incomplete: superseded)')
+    expect(attributes(plugin, 'agent')['hermes.turn.api_error_count']).toBe(1)
+    expect(await seriesText(plugin, 'hermes.api.error.count')).toHaveLength(1)
+  })
+
+  test.each<[string, Step]>([
+    ['a stream of another request', [400, 'on_stream_end', { ...TURN, iteration: 7, error: 'no' }]],
+    ['a stream that is tried again', [400, 'on_stream_start', { ...TURN, iteration: 1 }]],
+  ])('does not end with %s', (_what, step) => {
+    const failed: Step = [300, 'on_stream_end', { ...TURN, iteration: 7, error: 'no' }]
+    const plugin = told([...began(), first(), failed, step, ...second, ...answered(1100)])
+    expect(plugin.tree(TIMES)).toContain('api.qwen3 UNSET 800 ms (incomplete: superseded)')
+  })
+
+  test('a stream that failed is nothing when its request is answered all the same', () => {
+    const plugin = told([
+      ...began(),
+      first(),
+      [400, 'on_stream_end', { ...TURN, iteration: 1, error: 'Error code: 500' }],
+      post(500, { api_request_id: 'a', api_call_count: 1 }),
+      [600, 'on_stream_end', { ...TURN, iteration: 1, error: null }],
+      ...answered(1100),
+    ])
+    expect(plugin.tree()).not.toContain('ERROR')
+    expect(attributes(plugin, 'agent')).not.toHaveProperty('hermes.turn.api_error_count')
+  })
+})
+
+describe('the success of a retry whose start was not told', () => {
+  const USAGE = { prompt_tokens: 100, completion_tokens: 10 }
+  const failing = [pre(100, { retry_count: 0 }), error(200, { retry_count: 0 })]
+  const tokens = async (steps: Step[]): Promise<unknown[]> => {
+    const plugin = told([...began(), ...steps, ...answered(900)])
+    const root = attributes(plugin, 'agent')
+    return [
+      root['hermes.turn.tokens.total'],
+      root['hermes.turn.api_call_count'],
+      root['hermes.turn.final_status'],
+      ...(await seriesText(plugin, 'hermes.tokens.input')).map(line => line.replace(/.* → /, '')),
+    ]
+  }
+
+  test.each([
+    ['its number', { retry_count: 1, usage: USAGE }],
+    ['no number', { usage: USAGE }],
+    ['the number of the failure', { retry_count: 0, usage: USAGE }],
+  ])('and that says %s counts, and once', async (_what, said) => {
+    expect(await tokens([...failing, post(400, said)])).toEqual([110, 2, 'completed', '100'])
+    expect(await tokens([...failing, post(400, said), post(400, said)])).toEqual([110, 2, 'completed', '100'])
+  })
+
+  test('is a span where it says how long it took, from the end of the failure at the earliest', () => {
+    const plugin = told([
+      ...began(),
+      ...failing,
+      post(400, { retry_count: 1, api_duration: 0.3, usage: USAGE }),
+      ...answered(900),
+    ])
+    expect(plugin.tree({ ...ATTEMPT, durations: true })).toBe(text`
+      agent OK 910 ms
+        llm.qwen3 OK 880 ms
+          api.qwen3 ERROR Timeout 100 ms [hermes.api.attempt=0]
+          api.qwen3 OK 200 ms (retroactive) [hermes.api.attempt=1]
+    `)
+  })
+
+  test('is the end of its own late start, too', () => {
+    const said = { retry_count: 1, usage: USAGE }
+    const plugin = told([...began(), ...failing, post(400, said), pre(300, said), post(400, said), ...answered(900)])
+    expect(plugin.tree({ ...ATTEMPT, durations: true })).toBe(text`
+      agent OK 910 ms
+        llm.qwen3 OK 880 ms
+          api.qwen3 ERROR Timeout 100 ms [hermes.api.attempt=0]
+          api.qwen3 OK 100 ms [hermes.api.attempt=1]
+    `)
+    expect(attributes(plugin, 'agent')).toMatchObject({
+      'hermes.turn.tokens.total': 110,
+      'hermes.turn.api_call_count': 2,
+    })
+  })
+
+  test('of a side call counts as well', async () => {
+    const call = { ...TURN, api_request_id: 'a1', aux_task: 'title', model: 'small' }
+    const plugin = told([
+      ...began(),
+      [100, 'pre_auxiliary_call', { ...call, retry_count: 0 }],
+      [200, 'post_auxiliary_call', { ...call, retry_count: 0, error: { type: 'Timeout' } }],
+      [400, 'post_auxiliary_call', { ...call, retry_count: 1, usage: USAGE }],
+      [400, 'post_auxiliary_call', { ...call, retry_count: 1, usage: USAGE }],
+      [500, 'pre_auxiliary_call', { ...call, api_request_id: 'a2', retry_count: 1 }],
+      [600, 'post_auxiliary_call', { ...call, api_request_id: 'a2', retry_count: 1, usage: USAGE }],
+      [600, 'post_auxiliary_call', { ...call, api_request_id: 'a2', retry_count: 1, usage: USAGE }],
+      ...answered(900),
+    ])
+    expect((await series(plugin, 'hermes.tokens.input')).map(({ value }) => value)).toEqual([200])
+  })
+})
+
+describe('an end, its late start, and the same end again', () => {
+  const USAGE = { prompt_tokens: 100, completion_tokens: 10 }
+
+  test.each([[{}], [{ retry_count: 0 }], [{ retry_count: 1 }], [{ retry_count: 1, api_duration: 0.05 }]])(
+    'with %o is one request, counted once and closed',
+    async said => {
+      const [start, end] = [pre(100, said), post(200, { ...said, usage: USAGE })]
+      for (const steps of [
+        [end, start],
+        [end, start, end],
+        [end, start, start, end, end],
+      ]) {
+        const plugin = told([...began(), ...steps])
+        expect(plugin.stats().spansOpen).toBe(2)
+        feedSteps(plugin, answered(900))
+        expect(all(plugin, 'api.qwen3')).toHaveLength(1)
+        expect(only(plugin, 'api.qwen3')).toMatchObject({
+          status: 'ok',
+          endAt: START_AT + 200,
+          attributes: { 'gen_ai.usage.input_tokens': 100 },
+        })
+        expect(attributes(plugin, 'agent')).toMatchObject({
+          'hermes.turn.tokens.total': 110,
+          'hermes.turn.api_call_count': 1,
+        })
+        expect((await series(plugin, 'hermes.tokens.input')).map(({ value }) => value)).toEqual([100])
+      }
+    },
+  )
+})

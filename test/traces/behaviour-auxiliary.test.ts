@@ -132,32 +132,38 @@ describe('a side call', () => {
   })
 })
 
-describe('a transform is an event, without what it replaces', () => {
-  test('on the tool while it is open', () => {
-    const [pre, post] = used(100) as [Step, Step]
-    const transform = { ...TURN, tool_name: 'terminal', tool_call_id: 'c1', result: 'private text' }
-    const plugin = told([...began(), pre, [120, 'transform_tool_result', transform], post, ...answered(300)])
+describe('a transform is an event where something was changed, without what it replaces', () => {
+  const offer = { ...TURN, tool_name: 'terminal', tool_call_id: 'c1', result: 'private text' }
+  const [pre, post] = used(100) as [Step, Step]
+  const answer = (response: string): Step[] => [
+    ...began(),
+    [90, 'transform_llm_output', { ...TURN, response_text: 'private text' }],
+    ...answered(100, { assistant_response: response }),
+  ]
+
+  test('on the tool, when its result is another than the one that was offered', () => {
+    const plugin = told([...began(), pre, [120, 'transform_tool_result', offer], post, ...answered(300)])
     expect(only(plugin, 'tool.terminal').events).toMatchObject([{ at: START_AT + 120 }])
     expect(JSON.stringify(plugin.spans())).not.toContain('private text')
   })
 
-  test('on the turn when the tool has ended', () => {
-    const transform = { ...TURN, tool_name: 'terminal', tool_call_id: 'c1', result: 'private text' }
-    const plugin = told([...began(), ...used(100), [160, 'transform_tool_result', transform], ...answered(300)])
-    expect(only(plugin, 'tool.terminal').events).toEqual([])
-    expect(only(plugin, 'agent').events).toMatchObject([
-      { at: START_AT + 160, attributes: { 'gen_ai.tool.name': 'terminal', 'gen_ai.tool.call.id': 'c1' } },
-    ])
+  test('not when the result is the same', () => {
+    const same = { ...offer, result: 'done' }
+    const plugin = told([...began(), pre, [120, 'transform_tool_result', same], post, ...answered(300)])
+    expect(plugin.spans().flatMap(span => span.events)).toEqual([])
   })
 
-  test('on the turn for the answer', () => {
-    const plugin = told([
-      ...began(),
-      [90, 'transform_llm_output', { ...TURN, response_text: 'private text' }],
-      ...answered(100),
-    ])
-    expect(only(plugin, 'agent').events).toHaveLength(1)
-    expect(JSON.stringify(plugin.spans())).not.toContain('private text')
+  test('never on the turn for want of the tool', () => {
+    const plugin = told([...began(), ...used(100), [160, 'transform_tool_result', offer], ...answered(300)])
+    expect(plugin.spans().flatMap(span => span.events)).toEqual([])
+    expect(plugin.stats().hooks).toMatchObject({ ignored: 0 })
+  })
+
+  test('on the turn for another answer, and not for the same', () => {
+    const changed = told(answer('public text'))
+    expect(only(changed, 'agent').events).toMatchObject([{ at: START_AT + 90 }])
+    expect(JSON.stringify(only(changed, 'agent').events)).not.toContain('text')
+    expect(only(told(answer('private text')), 'agent').events).toEqual([])
   })
 
   test('and opens no turn', () => {

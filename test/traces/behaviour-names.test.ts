@@ -193,7 +193,7 @@ describe('status', () => {
   test.each([
     [{ failed: true, completed: true }, 'error', 'failed'],
     [{ failed: true, interrupted: true }, 'error', 'failed'],
-    [{ completed: true, interrupted: true }, 'ok', 'completed'],
+    [{ completed: true, interrupted: true }, 'ok', 'interrupted'],
     [{ interrupted: true }, 'ok', 'interrupted'],
     [{ completed: false }, 'error', 'incomplete'],
     [{}, 'error', 'incomplete'],

@@ -97,16 +97,16 @@ test('a child that ends after its parent: the delegation outlives the turn and t
   expect(plugin.stats().spansOpen).toBe(0)
 })
 
-test('a review fork after the end of the turn is a root of its own, and its silence ends it', () => {
+test('a review fork after the end of the turn is a root of its own, and a short silence ends it', () => {
   const fork = { turn_id: 'review-1', api_request_id: 'f1' }
   const plugin = told([...began(), ...answered(100), ...asked(5000, fork), ...used(5200, fork)])
   expect(plugin.stats().turnsOpen).toBe(1)
-  feedSteps(plugin, [[5250 + 600_001, 'on_session_start', { session_id: 'other' }]])
+  feedSteps(plugin, [[5250 + 5001, 'on_session_start', { session_id: 'other' }]])
   expect(plugin.tree({ attributes: ['hermes.turn.id', 'hermes.turn.final_status'] })).toBe(text`
     agent OK [hermes.turn.id=t1, hermes.turn.final_status=completed]
       llm.qwen3 OK [hermes.turn.id=t1]
 
-    agent OK (incomplete: orphaned) [hermes.turn.id=review-1, hermes.turn.final_status=timed_out]
+    agent OK [hermes.turn.id=review-1, hermes.turn.final_status=completed]
       api.qwen3 OK [hermes.turn.id=review-1]
         tool.terminal OK [hermes.turn.id=review-1]
   `)

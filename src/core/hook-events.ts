@@ -1,0 +1,72 @@
+import { peek, textOf, wholeOf } from '../contract/foreign.ts'
+import type { HookResult } from '../contract/index.ts'
+import type { Names } from '../semconv/index.ts'
+import { skillLifecycle } from '../spans/skill.ts'
+import type { CoreParts, Incoming } from './parts.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+
+/** What a record that neither starts nor ends a span says of one that is open. */
+export class HookEvents {
+  readonly #parts: CoreParts
+
+  constructor(parts: CoreParts) {
+    this.#parts = parts
+  }
+
+  take(incoming: Incoming): HookResult {
+    const { registry, lifecycle } = this.#parts
+    const { fired, ids, host } = incoming
+    const turn = registry.find(host, ids, false)
+    if (turn === undefined) return 'ignored'
+    lifecycle.touch(turn, fired.at)
+    switch (fired.hook) {
+      case 'on_stream_start':
+      case 'on_stream_end':
+        noteStream(turn, incoming)
+        break
+      case 'on_skill_lifecycle':
+        this.#skill(turn, incoming)
+        break
+      default:
+        noteOffer(turn, incoming)
+    }
+    return 'ok'
+  }
+
+  #skill(turn: Turn, { fired }: Incoming): void {
+    const { draw } = this.#parts.options
+    const name = draw.names.own.eventSkillLifecycle
+    if (name === '') return
+    const span = (turn.stack.innermost('tool') ?? turn.root)?.span
+    span?.addEvent(name, skillLifecycle(fired.payload, draw), fired.at)
+  }
+}
+
+/** The stream of the request that is open; the record comes from a thread of its own, so that may be another by now. */
+function noteStream(turn: Turn, { fired }: Incoming): void {
+  const open = turn.stack.innermost('api')
+  if (open === undefined) return
+  const iteration = wholeOf(fired.payload['iteration'])
+  const call = wholeOf(peek(open.start, 'api_call_count'))
+  if (iteration !== undefined && call !== undefined && iteration !== call) return
+  open.streamEnd =
+    fired.hook === 'on_stream_start' ? undefined : { at: fired.at, error: textOf(fired.payload['error']) }
+}
+
+/** Hosts offer every result and every answer to be changed: that alone says nothing, so it is kept until the end is told. */
+function noteOffer(turn: Turn, { fired, ids }: Incoming): void {
+  const isTool = fired.hook === 'transform_tool_result'
+  const open = isTool ? (ids.toolCallId === undefined ? undefined : turn.open.get(`tool ${ids.toolCallId}`)) : turn.root
+  const text = fired.payload[isTool ? 'result' : 'response_text']
+  if (open !== undefined && typeof text === 'string') open.offered = { at: fired.at, text }
+}
+
+/** At the end of a tool or of the loop: an event where the text is another than the one that was offered to be changed. */
+export function noteTransformed(open: OpenSpan, { fired }: Pick<Incoming, 'fired'>, { own }: Names): void {
+  const isTool = open.kind === 'tool'
+  const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined
+  const text = fired.payload[isTool ? 'result' : 'assistant_response']
+  if (target?.offered === undefined || typeof text !== 'string' || target.offered.text === text) return
+  const name = isTool ? own.eventToolResultTransformed : own.eventOutputTransformed
+  if (name !== '') target.span.addEvent(name, {}, target.offered.at)
+}

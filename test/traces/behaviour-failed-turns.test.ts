@@ -1,0 +1,128 @@
+/** A turn whose last request failed for good is a failed turn, whoever tells its end. */
+import { describe, expect, test } from 'vitest'
+import { START_AT, type Step, told } from '../support/feed.ts'
+import { attributes, began, only, seriesText, TURN, text } from './scenes.ts'
+
+const REQUEST = { ...TURN, api_request_id: 'r1', model: 'qwen3' }
+const FATAL = { ...REQUEST, retryable: false, status_code: 401, error: { type: 'AuthenticationError', message: 'no' } }
+const failed = (error: object = FATAL): Step[] => [
+  ...began(),
+  [100, 'pre_api_request', REQUEST],
+  [200, 'api_request_error', error],
+]
+const SHOWN = { attributes: ['hermes.turn.final_status'], durations: true }
+
+const ENDS: [string, Step][] = [
+  ['the end of its session', [5000, 'on_session_finalize', { session_id: 's1', reason: 'shutdown' }]],
+  ['a reset', [5000, 'on_session_reset', { old_session_id: 's1', new_session_id: 's2' }]],
+  ['the next prompt', [5000, 'pre_llm_call', { session_id: 's1', turn_id: 't2' }]],
+  ['its silence', [700_000, 'on_session_start', { session_id: 'other' }]],
+]
+
+describe('a turn that stands at a request which failed for good', () => {
+  test.each(ENDS)('is failed when %s ends it, at its last sign of life', async (_what, end) => {
+    const plugin = told([...failed(), end])
+    expect(plugin.tree(SHOWN).split('\n\n')[0]).toBe(text`
+      agent ERROR AuthenticationError 200 ms [hermes.turn.final_status=failed]
+        llm.qwen3 UNSET 180 ms (incomplete: turn_ended)
+          api.qwen3 ERROR AuthenticationError 100 ms
+    `)
+    expect(await seriesText(plugin, 'hermes.sessions')).toContain('kind=session final_status=failed → 1')
+  })
+
+  test('is failed when the plugin is shut down', async () => {
+    const plugin = told(failed())
+    await plugin.shutdown()
+    expect(attributes(plugin, 'agent')).toMatchObject({ 'hermes.turn.final_status': 'failed' })
+    expect(only(plugin, 'agent')).toMatchObject({ status: 'error', endAt: START_AT + 200 })
+    expect(attributes(plugin, 'agent')).not.toHaveProperty('hermes.span.incomplete')
+  })
+
+  test.each([
+    [{ completed: false }, 'failed'],
+    [{ completed: true }, 'failed'],
+    [{ failed: true }, 'failed'],
+    [{ interrupted: true }, 'interrupted'],
+  ])('and is told to end with %o, is %s', (end, status) => {
+    const plugin = told([...failed(), [300, 'on_session_end', { ...TURN, ...end }]])
+    expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe(status)
+    expect(only(plugin, 'agent').endAt).toBe(START_AT + 300)
+  })
+})
+
+describe('a failed request is not the end of a turn', () => {
+  const TRANSIENT = { ...FATAL, retryable: true, retry_count: 0, max_retries: 3 }
+  const nextPrompt: Step = [5000, 'pre_llm_call', { session_id: 's1', turn_id: 't2' }]
+  const statusOf = (...steps: Step[]): unknown =>
+    told([...steps, nextPrompt])
+      .spans()
+      .find(span => span.name === 'agent')?.attributes['hermes.turn.final_status']
+
+  test('while a retry may come', () => {
+    expect(statusOf(...failed(TRANSIENT))).toBe('interrupted')
+  })
+
+  test('but is when the retries are used up', () => {
+    expect(statusOf(...failed({ ...TRANSIENT, retry_count: 2 }))).toBe('failed')
+  })
+
+  test('nor where the host says nothing of a retry and one comes', () => {
+    const { retryable: _unsaid, ...error } = FATAL
+    expect(statusOf(...failed(error))).toBe('failed')
+    expect(statusOf(...failed(error), [300, 'pre_api_request', { ...REQUEST, retry_count: 1 }])).toBe('interrupted')
+  })
+
+  test.each<[string, Step[]]>([
+    ['another request', [[300, 'pre_api_request', { ...REQUEST, api_request_id: 'r2' }]]],
+    ['an answer', [[300, 'post_llm_call', { ...TURN, assistant_response: 'from the cache' }]]],
+    ['a tool', [[300, 'pre_tool_call', { ...TURN, tool_name: 'terminal', tool_call_id: 'c1' }]]],
+  ])('when %s follows', (_what, steps) => {
+    expect(statusOf(...failed(), ...steps)).toBe('interrupted')
+  })
+
+  test('and a side call does not make it go on', () => {
+    const title = { ...TURN, api_request_id: 'a1', aux_task: 'title' }
+    expect(statusOf(...failed(), [300, 'pre_auxiliary_call', title], [310, 'post_auxiliary_call', title])).toBe(
+      'failed',
+    )
+  })
+
+  test('an error that comes late for an attempt before says nothing of the end', () => {
+    const plugin = told([
+      ...began(),
+      [100, 'pre_api_request', { ...REQUEST, retry_count: 0 }],
+      [300, 'pre_api_request', { ...REQUEST, api_request_id: 'r2' }],
+      [400, 'post_api_request', { ...REQUEST, api_request_id: 'r2' }],
+      [200, 'api_request_error', FATAL],
+      [500, 'on_session_end', { ...TURN, completed: true }],
+    ])
+    expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('completed')
+  })
+})
+
+describe('an end that says too much', () => {
+  const asking: Step = [100, 'pre_api_request', REQUEST]
+
+  test('completed and interrupted is interrupted', () => {
+    const plugin = told([...began(), asking, [200, 'on_session_end', { ...TURN, completed: true, interrupted: true }]])
+    expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('interrupted')
+  })
+
+  test('a child that has no answer and waits for one has not completed', () => {
+    const child = { session_id: 'C', turn_id: 'c1', model: 'small' }
+    const plugin = told([
+      ...began(),
+      [100, 'subagent_start', { parent_session_id: 's1', parent_turn_id: 't1', child_session_id: 'C' }],
+      [110, 'pre_llm_call', child],
+      [120, 'pre_api_request', { ...child, api_request_id: 'cr' }],
+      [900, 'on_session_end', { ...child, completed: true }],
+    ])
+    expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('interrupted')
+  })
+
+  test('a session that is torn down while a request waits for its answer leaves an incomplete turn', () => {
+    const plugin = told([...began(), asking, [200, 'on_session_finalize', { session_id: 's1' }]])
+    expect(only(plugin, 'agent').status).toBe('error')
+    expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('incomplete')
+  })
+})
