@@ -29,11 +29,14 @@ export function nextAttempt(turn: Turn, key: string, payload: ApiStart): number 
   return attempt
 }
 
-/** The attempt that an end tells of whose start was never seen: its own number, else the one after the last that ended. */
-export function unseenAttempt(turn: Turn, key: string, payload: unknown, before: EndedMark | undefined): number {
-  const attempt = retryCount(payload) ?? (before === undefined ? 0 : before.attempt + 1)
+/** The attempt that an end tells of whose start was never seen: its own number, or the one after the last that ended. */
+export function unseenAttempt(payload: unknown, before: EndedMark | undefined): number {
+  return Math.max(retryCount(payload) ?? 0, before === undefined ? 0 : before.attempt + 1)
+}
+
+/** So that what follows is numbered on. */
+export function keepUnseen(turn: Turn, key: string, attempt: number): void {
   keepAttempt(turn, key, Math.max(attempt, turn.attempts.get(key) ?? 0))
-  return attempt
 }
 
 function keepAttempt(turn: Turn, key: string, attempt: number): void {

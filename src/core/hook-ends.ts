@@ -12,7 +12,7 @@ import {
   isOfEarlierAttempt,
   isOfLaterAttempt,
   isRequest,
-  retryCount,
+  keepUnseen,
   unseenAttempt,
 } from './api-attempts.ts'
 import { noteTransformed } from './hook-events.ts'
@@ -201,16 +201,16 @@ export class HookEnds {
     const { tracker, options, lifecycle } = this.#parts
     const { fired } = incoming
     lifecycle.touch(turn, fired.at)
-    const attempt = isRequest(definition.kind)
-      ? unseenAttempt(turn, slot(definition, key), fired.payload, start.before)
-      : undefined
+    const attempt = isRequest(definition.kind) ? unseenAttempt(fired.payload, start.before) : undefined
+    if (attempt !== undefined) keepUnseen(turn, slot(definition, key), attempt)
     const open = tracker.start(turn, definition, fired, {
       key,
       parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
       startAt: start.at,
       isExplicit: incoming.isExplicit,
       attempt,
-      attributes: definition.kind === 'api' ? attemptAttribute(attempt, options.draw) : undefined,
+      // Of the first one nobody knows that there was none before it.
+      attributes: definition.kind === 'api' ? attemptAttribute(attempt || undefined, options.draw) : undefined,
       retroactive: start.isComputed ? 'computed' : 'instant',
     })
     tracker.end(open, fired)
@@ -234,10 +234,10 @@ export class HookEnds {
       context: turn?.root?.span.spanContext() ?? INVALID_SPAN_CONTEXT,
       startAt: at,
       endAt: at,
-      attempt: retryCount(fired.payload) ?? (before === undefined ? 0 : before.attempt + 1),
+      attempt: unseenAttempt(fired.payload, before),
       byHost: true,
       failed: isFailedEnd(definition.kind, fired),
-      early: definition.kind === 'subagent' ? undefined : fired,
+      early: definition.kind === 'subagent' ? undefined : { fired, after: before?.endAt ?? 0 },
     })
   }
 

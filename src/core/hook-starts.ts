@@ -6,6 +6,7 @@ import { sessionStartAttributes } from '../spans/session.ts'
 import { attemptAttribute, isRequest, nextAttempt, noteFollowed, retryCount } from './api-attempts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
+import { HERMES } from './root-span.ts'
 import { isQueued, slot } from './span-tracker.ts'
 import type { EndedMark, OpenSpan, Turn } from './turn.ts'
 import { rememberedAttributes, rotatedIdentity } from './turn-identity.ts'
@@ -14,6 +15,8 @@ import { foldStart } from './turn-summary.ts'
 
 /** Beyond this the turn's oldest open span is ended, marked and counted. */
 const OPEN_SPANS_LIMIT = 10_000
+/** How each of Hermes' prompts for a review begins. */
+const REVIEW_PROMPT = 'Review the conversation above and '
 
 /** What a record that starts something does: which turn it belongs to, and which span it opens there. */
 export class HookStarts {
@@ -54,13 +57,16 @@ export class HookStarts {
       const late = incoming.isExplicit ? this.#late(incoming, true) : undefined
       if (late !== undefined) return this.#open(late, definition, incoming)
     }
+    const isReview = known?.isReview ?? isReviewPrompt(incoming)
     // One that began before the turn that is open now comes late: it stands beside it and interrupts nothing.
-    const isBehind = session.main !== known && this.#isBehind(session.main, incoming)
+    const isBehind = isReview || (session.main !== known && this.#isBehind(session.main, incoming))
     if (session.main !== known && !isBehind) this.#interrupt(session.main, fired.at)
     const turn =
       known ??
       this.#parts.lifecycle.open(session, ids, ambiguousWithoutId(incoming), {
         isSide: isBehind,
+        isBackground: isReview,
+        isReview,
         isExplicit: incoming.isExplicit,
       })
     if (!isBehind && turn.root !== undefined && turn.session === session) session.main = turn
@@ -141,8 +147,9 @@ export class HookStarts {
   /** The end of this very start, which came before it and is already counted. */
   #earlyEnd(ended: EndedMark | undefined, { fired, isExplicit }: Incoming): Incoming['fired'] | undefined {
     const early = isExplicit ? ended?.early : undefined
-    if (ended === undefined || early === undefined || fired.at > early.at) return undefined
-    return (retryCount(fired.payload) ?? ended.attempt) === ended.attempt ? early : undefined
+    if (early === undefined || fired.at > early.fired.at || fired.at < early.after) return undefined
+    const [said, told] = [retryCount(fired.payload), retryCount(early.fired.payload)]
+    return said === undefined || told === undefined || said === told ? early.fired : undefined
   }
 
   /** The same key starts anew: what is open under it had no end. A guardian that passes its question on has decided so. */
@@ -275,6 +282,12 @@ export function isToldApproval({ fired }: Pick<Incoming, 'fired'>): boolean {
 /** The end of a request or a tool whose start was not seen has told the turn's sums of the start, too. */
 function foldedByEnd({ kind }: OpenSpan): boolean {
   return kind === 'api' || kind === 'tool'
+}
+
+/** Up to 0.19 Hermes fires the hooks of a whole turn for its reviews: only what the fork is asked tells it from one. */
+function isReviewPrompt({ host, fired }: Incoming): boolean {
+  const message = host === HERMES ? fired.payload['user_message'] : undefined
+  return typeof message === 'string' && message.startsWith(REVIEW_PROMPT)
 }
 
 function isDrawn(turn: Turn): boolean {

@@ -11,7 +11,7 @@ import { contextOfSpan, type Turn } from './turn.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
 /** The one host whose agent has a name of its own. */
-const HERMES = 'hermes'
+export const HERMES = 'hermes'
 const HERMES_AGENT = 'hermes-agent'
 
 /** Where one process serves several hosts, the agent name tells them apart. */

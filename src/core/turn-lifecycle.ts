@@ -57,7 +57,7 @@ export class TurnLifecycle {
     session: Session,
     ids: RecordIds,
     fired: AnyFired,
-    how: { isSide: boolean; isBackground?: boolean; startAt?: number; isExplicit?: boolean },
+    how: { isSide: boolean; isBackground?: boolean; isReview?: boolean; startAt?: number; isExplicit?: boolean },
   ): Turn {
     const { options, registry, tracker, delegations } = this.#parts
     const payload = fired.payload as SessionStart
@@ -73,6 +73,7 @@ export class TurnLifecycle {
       number: isBackground ? undefined : session.turnCount,
       isSide: how.isSide,
       isBackground,
+      isReview: how.isReview ?? false,
       identity: turnIdentity(options.draw, session, ids.turnId, delegation),
       agentName: agentNameOf(options, session.host, payload),
       delegation,
@@ -146,7 +147,7 @@ export class TurnLifecycle {
 
   /** A hook of a turn names what looked like background work. */
   promote(turn: Turn): void {
-    if (!turn.isBackground || turn.over) return
+    if (!turn.isBackground || turn.isReview || turn.over) return
     const { tracker, options, backgroundSweep } = this.#parts
     const { own } = options.draw.names
     turn.isBackground = false

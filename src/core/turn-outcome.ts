@@ -53,19 +53,30 @@ function waitsFor(turn: Turn, kind: 'api' | 'llm'): boolean {
   return turn.stack.innermost(kind) !== undefined
 }
 
+/**
+ * The turn stands at a request that failed for good, or at one that was begun again because its first attempt got no answer
+ * and got none then: answers that could not be used, of which hosts tell nothing.
+ */
+function isFailed(turn: Turn): boolean {
+  if (turn.deadEnd !== undefined) return true
+  const open = turn.stack.innermost('api')
+  const before = open === undefined ? undefined : turn.ended.get(open.key)
+  return before !== undefined && !before.byHost
+}
+
 /** What the records of a turn prove of its end, where that is more than what it was ended by. */
 export function provenEnd(turn: Turn, told: TurnOver): TurnOver {
-  const { deadEnd } = turn
-  if (deadEnd !== undefined && told.payload?.interrupted !== true) {
+  if (turn.root === undefined) return told
+  if (isFailed(turn) && told.payload?.interrupted !== true) {
     const at = told.payload === undefined ? turn.activityAt : told.at
     return { ...(told.payload && { payload: told.payload }), at, finalStatus: 'failed', descendants: 'turn_ended' }
   }
-  if (turn.isBackground && isIdle(turn)) {
+  if (turn.isBackground && isIdle(turn) && told.payload === undefined) {
     return { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' }
   }
   if (!waitsFor(turn, 'api')) return told
-  const isTornDown = told.finalStatus === 'finalized' || told.finalStatus === 'reset'
-  if (isTornDown && waitsFor(turn, 'llm')) return { ...told, finalStatus: 'incomplete' }
+  // Whoever closes a session while a request waits for its answer decides so; but nothing went well.
+  if (told.finalStatus === 'finalized' || told.finalStatus === 'reset') return { ...told, rootStatus: 'unset' }
   // A child that its parent's exit has killed says that it has completed.
   const isKilled = told.finalStatus === 'completed' && turn.delegation !== undefined && waitsFor(turn, 'llm')
   return isKilled ? { ...told, finalStatus: 'interrupted' } : told

@@ -52,7 +52,13 @@ export interface EndedMark {
   /** It ended in an error, so a success under the same key tells of a later attempt. */
   readonly failed: boolean
   /** The end itself, where it came before its start and drew nothing: the start, should it still come, is drawn with it. */
-  readonly early?: Fired<Readonly<Record<string, unknown>>> | undefined
+  readonly early?: EarlyEnd | undefined
+}
+
+export interface EarlyEnd {
+  readonly fired: Fired<Readonly<Record<string, unknown>>>
+  /** When the attempt before it had ended: its start is not earlier. */
+  readonly after: number
 }
 
 /** Remembered per turn; beyond this the oldest are forgotten, and a very late child goes under the root. */
@@ -71,6 +77,8 @@ export interface Turn {
   number: number | undefined
   /** It stands beside the session's own turn, which goes on: a late turn, background work. */
   readonly isSide: boolean
+  /** Hermes reviews a turn by a fork that tells of itself as of a turn. */
+  readonly isReview: boolean
   /** No hook of a turn has named it, in a session whose turns are told (a review of the turn before): it is none. */
   isBackground: boolean
   root: OpenSpan | undefined
@@ -171,7 +179,7 @@ export type TurnSeed = Pick<
   Turn,
   'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'agentName' | 'delegation'
 > &
-  Partial<Pick<Turn, 'anchor' | 'isBackground'>> & {
+  Partial<Pick<Turn, 'anchor' | 'isBackground' | 'isReview'>> & {
     readonly memory: TurnMemory
     readonly at: number
     readonly seenAt: number
@@ -197,6 +205,7 @@ export function newTurn(seed: TurnSeed): Turn {
     taskId: undefined,
     number: seed.number,
     isSide: seed.isSide,
+    isReview: seed.isReview ?? false,
     isBackground: seed.isBackground ?? false,
     root: undefined,
     anchor: seed.anchor ?? ROOT_CONTEXT,

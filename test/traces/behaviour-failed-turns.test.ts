@@ -120,9 +120,32 @@ describe('an end that says too much', () => {
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('interrupted')
   })
 
-  test('a session that is torn down while a request waits for its answer leaves an incomplete turn', () => {
+  test('a session that is torn down while a request waits for its answer did not go well', () => {
     const plugin = told([...began(), asking, [200, 'on_session_finalize', { session_id: 's1' }]])
-    expect(only(plugin, 'agent').status).toBe('error')
-    expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('incomplete')
+    expect(only(plugin, 'agent').status).toBe('unset')
+    expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('finalized')
+  })
+})
+
+describe('a turn whose request is begun again and again without an answer', () => {
+  const unanswered = [...began(), ...[100, 200, 300].map((at): Step => [at, 'pre_api_request', REQUEST])]
+
+  test.each(ENDS)('is failed when %s ends it', (_what, end) => {
+    const root = told([...unanswered, end])
+      .spans()
+      .find(span => span.name === 'agent')
+    expect(root).toMatchObject({
+      status: 'error',
+      endAt: START_AT + 300,
+      attributes: { 'hermes.turn.final_status': 'failed' },
+    })
+  })
+
+  test('is not when the last attempt got its answer, or the person stopped it', () => {
+    const statusOf = (...steps: Step[]): unknown =>
+      attributes(told([...unanswered, ...steps]), 'agent')['hermes.turn.final_status']
+    const over: Step = [500, 'on_session_end', { ...TURN, completed: true }]
+    expect(statusOf([400, 'post_api_request', REQUEST], over)).toBe('completed')
+    expect(statusOf([500, 'on_session_end', { ...TURN, interrupted: true }])).toBe('interrupted')
   })
 })

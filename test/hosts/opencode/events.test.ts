@@ -585,11 +585,11 @@ describe('sessions', () => {
     scene.bus('session.deleted', { sessionID: 's', info: { id: 's' } }).tell('dispose', { directory: '/somewhere' })
     expect(await treeOf(scene)).toMatchInlineSnapshot(`
       "
-      agent OK [hermes.turn.number=1, hermes.turn.final_status=finalized]
+      agent UNSET [hermes.turn.number=1, hermes.turn.final_status=finalized]
         llm.fake-1 UNSET (incomplete: turn_ended)
           api.fake-1 UNSET (incomplete: turn_ended)
 
-      agent OK [hermes.turn.number=1, hermes.turn.final_status=finalized]
+      agent UNSET [hermes.turn.number=1, hermes.turn.final_status=finalized]
         llm.fake-1 UNSET (incomplete: turn_ended)
           api.fake-1 UNSET (incomplete: turn_ended)
       "
