@@ -10,7 +10,8 @@ export async function install({ folder, version, log }) {
   await checkPython()
   log('fetching some 150 packages, which takes minutes the first time')
   const pin = `arize-phoenix==${version}`
-  const { programs, python } = await virtualEnvironment({ folder, requirements: 'phoenix-requirements.txt', pin })
+  const requirements = new URL('phoenix-requirements.txt', import.meta.url)
+  const { programs, python } = await virtualEnvironment({ folder, requirements, pin })
   // Compiles what a server loads: without it, each start takes half a minute of one core.
   await run(python, ['-c', 'import phoenix.server.app, phoenix.server.main'], {
     env: {

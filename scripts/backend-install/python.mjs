@@ -1,19 +1,19 @@
 import { readFileSync } from 'node:fs'
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { run } from './run.mjs'
 
 /**
- * A virtual environment of wheels in exactly the versions of a file of requirements beside this one.
+ * A virtual environment of wheels in exactly the versions of a file of requirements.
  *
- * @param requirements name of the file
+ * @param requirements URL of the file
  * @param pin the line in it that says what the environment is for
  * @returns the folder of its programs, and its Python
  * @throws when the file does not have the pin: the table of servers says another version then
  */
 export async function virtualEnvironment({ folder, requirements, pin }) {
-  const path = fileURLToPath(new URL(requirements, import.meta.url))
-  if (!readFileSync(path, 'utf8').split('\n').includes(pin)) throw new Error(`${requirements} should say ${pin}`)
+  const path = fileURLToPath(requirements)
+  if (!readFileSync(path, 'utf8').split('\n').includes(pin)) throw new Error(`${basename(path)} should say ${pin}`)
   const home = join(folder, 'venv')
   await run('python3', ['-m', 'venv', home])
   const programs = join(home, 'bin')
