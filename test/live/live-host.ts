@@ -20,7 +20,7 @@ import { type Ended, HostProcess } from './host-process.ts'
 import { recordingEnvironment } from './recording.ts'
 
 export type { Ended, HostProcess } from './host-process.ts'
-export { capture, isRecording, TAP_MODULE } from './recording.ts'
+export { capture, isRecording, TAP_MODULE, tapFile } from './recording.ts'
 
 const homes: string[] = []
 
