@@ -33,6 +33,8 @@ export function hermesHome({ modelUrl, proxyUrl, settings = {} }: HomeOptions): 
       base_url: `${modelUrl}/v1`,
       api_mode: 'chat_completions',
       api_key: 'no-key-required',
+      // Else it asks OpenRouter for it.
+      context_length: 200_000,
     },
     plugins: { enabled: ['hook-recorder'] },
     // These would ask the network, or the model beside the turn.
@@ -42,7 +44,6 @@ export function hermesHome({ modelUrl, proxyUrl, settings = {} }: HomeOptions): 
   }
   // JSON is YAML, too.
   writeFileSync(join(state, 'config.yaml'), JSON.stringify(config, null, 2))
-  // Read by the look for a newer version, which then does not ask.
   const proxies = { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl, ALL_PROXY: proxyUrl, NO_PROXY: '127.0.0.1,localhost' }
   return { home, env: { ...proxies, NO_COLOR: '1' } }
 }

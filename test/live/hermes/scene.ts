@@ -13,14 +13,45 @@ import {
   tapFile,
   tracesOf,
 } from '../live-host.ts'
-import type { HermesHome, Recorded } from './hermes-home.ts'
-import { sum, type Tokens } from './scripted-model.ts'
+import { type HermesHome, type Recorded, recordsOf } from './hermes-home.ts'
+import { type Answer, type RefusingProxy, type ScriptedModel, sum, type Tokens } from './scripted-model.ts'
 
 /** What a host repeats in each request. */
 const REPEATED: ReadonlySet<string> = new Set(['conversation_history', 'request_messages', 'system_prompt', 'messages'])
 
+/** What a scene is played on. */
+export interface Stage {
+  readonly hermes: HermesHome
+  readonly model: ScriptedModel
+  readonly proxy: RefusingProxy
+}
+
+export interface Scene {
+  /** Name and line of the fixture that a recording makes of it. */
+  readonly scenario: string
+  readonly description: string
+  readonly answer: Answer
+  /** So that everything has been recorded when it is through. */
+  readonly act: () => Promise<unknown>
+}
+
+/** Has Hermes do it, makes a fixture of it where one is wanted, and compares what was served with what was traced. */
+export async function lived({ hermes, model, proxy }: Stage, scene: Scene): Promise<Traces> {
+  const before = recordsOf(hermes).length
+  model.play(scene.answer)
+  await scene.act()
+  const records = recordsOf(hermes).slice(before)
+  record(hermes, records, scene)
+  const traces = await replayed(records)
+  expect(proxy.asked).toEqual([])
+  expect(tokensOf(traces.spans)).toEqual(model.served)
+  expect(totalOnRoots(traces.spans)).toBe(model.served.input + model.served.output)
+  expect(traces.tree).not.toMatch(/parent missing|ambiguous|retroactive/)
+  return traces
+}
+
 /** The records through `hookspan replay` of the installed package, as a user would do it. */
-export async function replayed(records: readonly Recorded[]): Promise<Traces> {
+async function replayed(records: readonly Recorded[]): Promise<Traces> {
   const home = scratchHome()
   const file = join(home, 'records.jsonl')
   writeFileSync(file, linesOf([{ fixture: { host: 'hermes' } }, ...records]))
@@ -30,12 +61,7 @@ export async function replayed(records: readonly Recorded[]): Promise<Traces> {
 }
 
 /** Makes a fixture of the records, where one is wanted. */
-export function record(
-  { home }: HermesHome,
-  records: readonly Recorded[],
-  scenario: string,
-  description: string,
-): void {
+function record({ home }: HermesHome, records: readonly Recorded[], { scenario, description }: Scene): void {
   if (!isRecording()) return
   writeFileSync(tapFile(home), linesOf(records.map(lean)))
   capture(home, 'hermes', scenario, description)
@@ -60,7 +86,7 @@ function linesOf(values: readonly unknown[]): string {
 }
 
 /** Of all model requests in the traces. */
-export function tokensOf(spans: readonly StoredSpan[]): Tokens {
+function tokensOf(spans: readonly StoredSpan[]): Tokens {
   const number = ({ attributes }: StoredSpan, name: string): number => Number(attributes[`gen_ai.usage.${name}`] ?? 0)
   return sum(
     spans.map(span => ({
@@ -73,7 +99,7 @@ export function tokensOf(spans: readonly StoredSpan[]): Tokens {
 }
 
 /** What the roots say: their own tokens, and those of their sub-agents. */
-export function totalOnRoots(spans: readonly StoredSpan[]): number {
+function totalOnRoots(spans: readonly StoredSpan[]): number {
   return spans
     .filter(({ parentSpanId }) => parentSpanId === undefined)
     .flatMap(({ attributes }) => [
