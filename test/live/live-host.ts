@@ -48,6 +48,11 @@ export function hostCommand(): readonly string[] {
   return JSON.parse(told('HOOKSPAN_LIVE_COMMAND')) as string[]
 }
 
+/** The version of the host that was installed. */
+export function hostVersion(): string {
+  return told('HOOKSPAN_LIVE_PACKAGE').split('@').at(-1) ?? ''
+}
+
 /** The folder of the installed package `hookspan`. */
 export function hookspanFolder(): string {
   return realpathSync(told('HOOKSPAN_LIVE_HOOKSPAN'))

@@ -1,7 +1,7 @@
 import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { type Ended, hostCommand, runHost, scratchHome } from '../live-host.ts'
+import { type Ended, hostCommand, hostVersion, runHost, scratchHome } from '../live-host.ts'
 
 const RECORDER = fileURLToPath(new URL('recorder', import.meta.url))
 /** Its start takes seconds, and a minute where the rest of the machine is at work. */
@@ -37,13 +37,16 @@ export function hermesHome({ modelUrl, proxyUrl, settings = {} }: HomeOptions): 
       context_length: 200_000,
     },
     plugins: { enabled: ['hook-recorder'] },
-    // These would ask the network, or the model beside the turn.
-    security: { tirith_enabled: false },
+    // These would fetch programs and packages, and ask the model beside the turn.
+    security: { tirith_enabled: false, allow_lazy_installs: false },
     auxiliary: { title_generation: { enabled: false } },
     ...settings,
   }
   // JSON is YAML, too.
   writeFileSync(join(state, 'config.yaml'), JSON.stringify(config, null, 2))
+  // As if it had just looked for a newer version.
+  const looked = { ts: Date.now() / 1000, behind: 0, rev: null, ver: hostVersion() }
+  writeFileSync(join(state, '.update_check'), JSON.stringify(looked))
   const proxies = { HTTP_PROXY: proxyUrl, HTTPS_PROXY: proxyUrl, ALL_PROXY: proxyUrl, NO_PROXY: '127.0.0.1,localhost' }
   return { home, env: { ...proxies, NO_COLOR: '1' } }
 }

@@ -2,7 +2,7 @@ import { createServer, type Server } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import { type ModelReply, type ModelRequest, type ModelServer, startModelServer } from '../../support/model-server.mjs'
 
-export type Answer = (request: ModelRequest) => ModelReply
+export type Answer = (request: ModelRequest) => ModelReply | Promise<ModelReply>
 
 /** Tokens, as the model server has told them. */
 export interface Tokens {
@@ -46,8 +46,8 @@ export class ScriptedModel {
     await this.#server?.close()
   }
 
-  #reply(request: ModelRequest): ModelReply {
-    const reply = this.#answer(request)
+  async #reply(request: ModelRequest): Promise<ModelReply> {
+    const reply = await this.#answer(request)
     const length = request.items.length
     const usage = { prompt: 1000 + 10 * length, cached: 100 + length, completion: 20 + length, reasoning: 3 }
     if (reply.status === undefined && reply.isCutOff !== true && !isSideCall(request)) {

@@ -43,8 +43,7 @@ test('three children at once, one of which has to try again', async () => {
         return asksFor([delegate('the first', 'the second', 'the third')], 'All three.')(request)
       }
       failures += 1
-      // While streaming, and without.
-      return failures <= 2 ? { status: 503, error: 'too busy' } : { text: 'Two.' }
+      return failures === 1 ? { status: 503, error: 'too busy' } : { text: 'Two.' }
     },
   })
   expect(`\n${tree}\n`).toMatchInlineSnapshot(`
@@ -62,7 +61,6 @@ test('three children at once, one of which has to try again', async () => {
             subagent.leaf OK
               agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=1042]
                 llm.fake-1 OK
-                  api.fake-1 ERROR InternalServerError [http.response.status_code=503]
                   api.fake-1 ERROR InternalServerError [http.response.status_code=503]
                   api.fake-1 OK [gen_ai.usage.input_tokens=1020, gen_ai.usage.cache_read.input_tokens=102, gen_ai.usage.output_tokens=22, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=stop]
             subagent.leaf OK
@@ -115,10 +113,10 @@ test('a review in the background, and the next prompt', async () => {
     agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=1086]
       llm.fake-1 OK
         api.fake-1 OK [gen_ai.usage.input_tokens=1060, gen_ai.usage.cache_read.input_tokens=106, gen_ai.usage.output_tokens=26, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=stop]
-    agent OK [hermes.turn.number=2, hermes.turn.final_status=completed, hermes.turn.tokens.total=1108]
+    agent OK [hermes.turn.final_status=completed, hermes.turn.tokens.total=1108]
       llm.fake-1 OK
         api.fake-1 OK [gen_ai.usage.input_tokens=1080, gen_ai.usage.cache_read.input_tokens=108, gen_ai.usage.output_tokens=28, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=stop]
-    agent OK [hermes.turn.number=3, hermes.turn.final_status=completed, hermes.turn.tokens.total=1042]
+    agent OK [hermes.turn.number=2, hermes.turn.final_status=completed, hermes.turn.tokens.total=1042]
       llm.fake-1 OK
         api.fake-1 OK [gen_ai.usage.input_tokens=1020, gen_ai.usage.cache_read.input_tokens=102, gen_ai.usage.output_tokens=22, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=stop]
     "

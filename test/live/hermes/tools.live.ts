@@ -88,7 +88,7 @@ test('a tool that is stopped', async () => {
     agent OK [hermes.turn.number=1, hermes.turn.final_status=interrupted, hermes.turn.tokens.total=1042]
       llm.fake-1 UNSET (incomplete: turn_ended)
         api.fake-1 OK [gen_ai.usage.input_tokens=1020, gen_ai.usage.cache_read.input_tokens=102, gen_ai.usage.output_tokens=22, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=tool_calls]
-          tool.terminal OK [hermes.tool.outcome=completed]
+          tool.terminal OK [hermes.tool.outcome=cancelled]
     "
   `)
 })
@@ -108,7 +108,7 @@ test('a command that a person allows', async () => {
       llm.fake-1 OK
         api.fake-1 OK [gen_ai.usage.input_tokens=1020, gen_ai.usage.cache_read.input_tokens=102, gen_ai.usage.output_tokens=22, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=tool_calls]
           tool.terminal OK [hermes.tool.outcome=completed]
-            approval.delete in root path UNSET (incomplete: superseded)
+            approval.delete in root path OK [hermes.approval.choice=escalated]
             approval.delete in root path OK [hermes.approval.choice=once]
         api.fake-1 OK [gen_ai.usage.input_tokens=1040, gen_ai.usage.cache_read.input_tokens=104, gen_ai.usage.output_tokens=24, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=stop]
     "
@@ -128,7 +128,7 @@ test('a command that a person denies', async () => {
       llm.fake-1 OK
         api.fake-1 OK [gen_ai.usage.input_tokens=1020, gen_ai.usage.cache_read.input_tokens=102, gen_ai.usage.output_tokens=22, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=tool_calls]
           tool.terminal OK [hermes.tool.outcome=blocked]
-            approval.delete in root path UNSET (incomplete: superseded)
+            approval.delete in root path OK [hermes.approval.choice=escalated]
             approval.delete in root path OK [hermes.approval.choice=deny]
         api.fake-1 OK [gen_ai.usage.input_tokens=1040, gen_ai.usage.cache_read.input_tokens=104, gen_ai.usage.output_tokens=24, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=stop]
     "
