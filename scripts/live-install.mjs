@@ -35,11 +35,8 @@ function installFromNpm({ name, version, also = [], omitsOptional = false }, fol
 }
 
 function installFromPyPi({ name, version, requirements }, folder) {
-  return virtualEnvironment({
-    folder,
-    requirements: new URL(requirements, import.meta.url),
-    pin: `${name}==${version}`,
-  })
+  const pin = `${name}==${version}`
+  return virtualEnvironment({ folder, requirements: new URL(requirements, import.meta.url), pin })
 }
 
 /** A Node of npm's `node` package, whose install script fetches the binary for this machine. */

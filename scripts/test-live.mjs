@@ -8,7 +8,7 @@
  *     npm run test:live -- --install            only installs the hosts
  *
  * The hosts are installed once, in the versions of `live-hosts.mjs`, into `$XDG_CACHE_HOME/hookspan-live` (default
- * `~/.cache/hookspan-live`): 2 GB for all. A folder may be deleted at any time. One that
+ * `~/.cache/hookspan-live`): 1.9 GB for all. A folder may be deleted at any time. One that
  * cannot be installed is left out; with CI=true that is a failure.
  *
  * To record fixtures:

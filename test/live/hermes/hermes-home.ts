@@ -20,7 +20,7 @@ export interface HomeOptions {
   readonly settings?: Readonly<Record<string, unknown>>
 }
 
-/** A home in which Hermes asks our model server, with the recorder as its plugin. */
+/** A home in which Hermes asks our model server, with the recorder as its plugin and two files. */
 export function hermesHome({ modelUrl, proxyUrl, settings = {} }: HomeOptions): HermesHome {
   const home = scratchHome()
   const state = join(home, '.hermes')
@@ -44,6 +44,7 @@ export function hermesHome({ modelUrl, proxyUrl, settings = {} }: HomeOptions): 
   }
   // JSON is YAML, too.
   writeFileSync(join(state, 'config.yaml'), JSON.stringify(config, null, 2))
+  for (const name of ['one.txt', 'two.txt']) writeFileSync(join(home, name), `${name}\n`)
   // As if it had just looked for a newer version.
   const looked = { ts: Date.now() / 1000, behind: 0, rev: null, ver: hostVersion() }
   writeFileSync(join(state, '.update_check'), JSON.stringify(looked))

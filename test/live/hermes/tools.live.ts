@@ -6,7 +6,7 @@ import { gatewayScenes } from './gateway-scene.ts'
 const lived = gatewayScenes()
 
 test('a tool', async () => {
-  const { tree } = await lived({
+  const { tree, spans } = await lived({
     scenario: 'tool',
     description: 'one shell command',
     answer: asksFor([shell('echo hi')], 'It said hi.'),
@@ -20,6 +20,8 @@ test('a tool', async () => {
         api.fake-1 OK [gen_ai.usage.input_tokens=1040, gen_ai.usage.cache_read.input_tokens=104, gen_ai.usage.output_tokens=24, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=stop]
     "
   `)
+  // The hooks of transforms fire for each result and each answer, and nobody has changed any.
+  expect(spans.flatMap(({ events }) => events)).toEqual([])
 })
 
 test('tools side by side', async () => {
@@ -27,7 +29,7 @@ test('tools side by side', async () => {
     scenario: 'parallel',
     description: 'four tools in one answer: two files side by side, two shell commands',
     answer: asksFor(
-      [read('/etc/hostname'), read('/etc/passwd'), shell('sleep 0.3; echo one'), shell('sleep 0.2; echo two')],
+      [read('one.txt'), read('two.txt'), shell('sleep 0.3; echo one'), shell('sleep 0.2; echo two')],
       'Read four.',
     ),
   })
