@@ -93,6 +93,7 @@ test('three sessions at once', async () => {
   `)
 })
 
+// In this version a review has all the hooks of a turn: only what it is asked tells it from one.
 test('a review in the background, and the next prompt', async () => {
   const history = ['one', 'two'].flatMap(text => [
     { role: 'user' as const, content: text },
