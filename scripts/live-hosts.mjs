@@ -7,7 +7,8 @@ export const NODE_VERSION = '24.21.0'
 /**
  * The hosts of the live tests: the one table of versions. The captures in `test/fixtures` name them in their first lines.
  *
- * - `name`, `version`: the npm package; `also`: what is installed beside it.
+ * - `name`, `version`: the npm package; `also`: what is installed beside it. With `requirements`, a file of pins, it is a
+ *   package of PyPI, in a virtual environment.
  * - `node`: the Node that it needs. Absent = the one that runs this.
  * - `script` for that Node, or `program`: what a user starts, in the folder. Absent = a library.
  * - `prints`: what it answers to `--version`, where that is not `version`.
@@ -45,5 +46,12 @@ export const LIVE_HOSTS = {
     version: '2026.9.6',
     node: NODE_VERSION,
     script: 'node_modules/openclaw/openclaw.mjs',
+  },
+  hermes: {
+    name: 'hermes-agent',
+    version: '0.19.0',
+    requirements: 'hermes-requirements.txt',
+    program: 'venv/bin/hermes',
+    prints: 'v0.19.0',
   },
 }

@@ -1,6 +1,6 @@
 import { existsSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 
 /** Written last: a folder without it is not complete, and is made anew. */
@@ -9,7 +9,11 @@ const MARK = '.complete.json'
 const WISH = '.wish.json'
 const LOCK_POLL_MILLIS = 500
 
-export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'), 'hookspan-backends')
+const CACHES = process.env.XDG_CACHE_HOME || join(homedir(), '.cache')
+/** Of the servers. */
+export const CACHE = join(CACHES, 'hookspan-backends')
+/** Of the agents of the live tests. */
+export const LIVE_CACHE = join(CACHES, 'hookspan-live')
 
 /**
  * Makes a folder of the cache once, and says what was found in it. It is filled where it will stay: a virtual
@@ -19,8 +23,8 @@ export const CACHE = join(process.env.XDG_CACHE_HOME || join(homedir(), '.cache'
  * @param fill gets the empty folder; what it returns is remembered
  * @param wish what it is made of, as plain data
  */
-export async function once(name, fill, wish = {}) {
-  const folder = join(CACHE, name)
+export async function once(name, fill, wish = {}, cache = CACHE) {
+  const folder = join(cache, name)
   const wished = JSON.stringify(wish)
   const found = remembered(folder, wished)
   if (found !== undefined) return found
@@ -48,7 +52,7 @@ function remembered(folder, wished) {
 /** Two runs at once would fill the same folder. The lock of a process that has died counts for nothing. */
 async function alone(folder, work) {
   const lock = `${folder}.lock`
-  mkdirSync(CACHE, { recursive: true })
+  mkdirSync(dirname(folder), { recursive: true })
   while (!take(lock)) await sleep(LOCK_POLL_MILLIS)
   try {
     return await work()

@@ -6,7 +6,8 @@ import { run } from './run.mjs'
 export async function install({ folder, version, log }) {
   log('fetching some 70 packages')
   const pin = `mlflow-skinny==${version}`
-  const { programs, python } = await virtualEnvironment({ folder, requirements: 'mlflow-requirements.txt', pin })
+  const requirements = new URL('mlflow-requirements.txt', import.meta.url)
+  const { programs, python } = await virtualEnvironment({ folder, requirements, pin })
   // Compiles what a server loads, so that its first start is not the slow one.
   await run(python, ['-c', 'import mlflow.server, mlflow.server.fastapi_app'], {
     env: { MLFLOW_DISABLE_TELEMETRY: 'true' },

@@ -2,15 +2,12 @@ import { join } from 'node:path'
 import { virtualEnvironment } from './python.mjs'
 import { run } from './run.mjs'
 
-/** What the pinned wheels of numpy and pandas ask for. */
-const LEAST_PYTHON = [3, 11]
-
 /** Phoenix in a virtual environment, from wheels in exactly the versions of phoenix-requirements.txt. */
 export async function install({ folder, version, log }) {
-  await checkPython()
   log('fetching some 150 packages, which takes minutes the first time')
   const pin = `arize-phoenix==${version}`
-  const { programs, python } = await virtualEnvironment({ folder, requirements: 'phoenix-requirements.txt', pin })
+  const requirements = new URL('phoenix-requirements.txt', import.meta.url)
+  const { programs, python } = await virtualEnvironment({ folder, requirements, pin })
   // Compiles what a server loads: without it, each start takes half a minute of one core.
   await run(python, ['-c', 'import phoenix.server.app, phoenix.server.main'], {
     env: {
@@ -22,12 +19,4 @@ export async function install({ folder, version, log }) {
   const found = (await run(python, ['-c', 'import importlib.metadata as m; print(m.version("arize-phoenix"))'])).trim()
   if (found !== version) throw new Error(`it should be ${version}, but is ${found}`)
   return { program: join(programs, 'phoenix'), python }
-}
-
-async function checkPython() {
-  const said = await run('python3', ['-c', 'import sys; print(*sys.version_info[:2])'])
-  const [major = 0, minor = 0] = said.trim().split(' ').map(Number)
-  const [leastMajor, leastMinor] = LEAST_PYTHON
-  if (major > leastMajor || (major === leastMajor && minor >= leastMinor)) return
-  throw new Error(`it takes Python ${LEAST_PYTHON.join('.')} or later, and python3 is ${major}.${minor}`)
 }

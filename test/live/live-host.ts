@@ -20,7 +20,7 @@ import { type Ended, HostProcess } from './host-process.ts'
 import { recordingEnvironment } from './recording.ts'
 
 export type { Ended, HostProcess } from './host-process.ts'
-export { capture, isRecording, TAP_MODULE } from './recording.ts'
+export { capture, isRecording, TAP_MODULE, tapFile } from './recording.ts'
 
 const homes: string[] = []
 
@@ -46,6 +46,11 @@ export function hostNode(): string {
 /** What a user would start: a program, or the Node and a script. Nothing, where the host is a library. */
 export function hostCommand(): readonly string[] {
   return JSON.parse(told('HOOKSPAN_LIVE_COMMAND')) as string[]
+}
+
+/** The version of the host that was installed. */
+export function hostVersion(): string {
+  return told('HOOKSPAN_LIVE_PACKAGE').split('@').at(-1) ?? ''
 }
 
 /** The folder of the installed package `hookspan`. */

@@ -21,7 +21,8 @@ export function recordingEnvironment(home: string): Record<string, string> {
   return { HOOKSPAN_TAP_FILE: tapFile(home), NODE_OPTIONS: `--import=${TAP_MODULE}` }
 }
 
-function tapFile(home: string): string {
+/** Where the events of a home are kept for a fixture. */
+export function tapFile(home: string): string {
   return join(home, 'tap.jsonl')
 }
 

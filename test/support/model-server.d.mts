@@ -47,6 +47,8 @@ export interface ModelReply {
   readonly thinking?: string
   readonly toolCalls?: readonly ModelToolCall[]
   readonly refusal?: string
+  /** The answer ended because it had as many tokens as it may have. */
+  readonly isCutOff?: boolean
   /** An answer that is an error, in the shape of the protocol. */
   readonly status?: number
   /** Message of that error. */

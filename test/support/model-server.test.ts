@@ -155,6 +155,34 @@ describe('messages', () => {
   })
 })
 
+describe('an answer that has as many tokens as it may have', () => {
+  const reply = (): ModelReply => ({ text: 'hel', isCutOff: true })
+
+  test('chat completions', async () => {
+    const server = await serve(reply)
+    const { choices } = await ask(server, 'chat', asking('chat', 'hi'))
+    expect(choices[0]).toMatchObject({ finish_reason: 'length', message: { content: 'hel' } })
+    const { data } = await stream(server, 'chat', asking('chat', 'hi'))
+    expect(data.at(-2)?.choices[0].finish_reason).toBe('length')
+  })
+
+  test('responses', async () => {
+    const server = await serve(reply)
+    expect(await ask(server, 'responses', asking('responses', 'hi'))).toMatchObject({
+      status: 'incomplete',
+      incomplete_details: { reason: 'max_output_tokens' },
+      usage: { output_tokens: 17 },
+    })
+    const { names } = await stream(server, 'responses', asking('responses', 'hi'))
+    expect(names.at(-1)).toBe('response.incomplete')
+  })
+
+  test('messages', async () => {
+    const server = await serve(reply)
+    expect(await ask(server, 'messages', asking('messages', 'hi'))).toMatchObject({ stop_reason: 'max_tokens' })
+  })
+})
+
 describe.each(APIS)('%s', api => {
   test('says something where the script says nothing', async () => {
     const server = await serve(() => undefined)

@@ -1,6 +1,6 @@
 import { mkdirSync, writeFileSync } from 'node:fs'
-import { createServer } from 'node:net'
 import { dirname, join } from 'node:path'
+import { freePorts } from '../../backends/support/free-port.ts'
 import type { ModelServer } from '../../support/model-server.mjs'
 import {
   type Ended,
@@ -32,7 +32,8 @@ export interface HomeOptions {
 export async function openClawHome(server: ModelServer, options: HomeOptions = {}): Promise<OpenClawHome> {
   const { seesConversation = true, plugin } = options
   const home = scratchHome()
-  const port = await freePort()
+  // The gateway wants a number beforehand.
+  const [port = 0] = await freePorts(1)
   if (plugin !== undefined) writePlugin(home, plugin)
   const entry = { enabled: true, hooks: { allowConversationAccess: seesConversation } }
   write(configFile(home), {
@@ -78,15 +79,6 @@ function stateFolder(home: string): string {
 
 function configFile(home: string): string {
   return join(stateFolder(home), 'openclaw.json')
-}
-
-/** The gateway wants a number beforehand. */
-async function freePort(): Promise<number> {
-  const server = createServer()
-  await new Promise<void>(resolve => server.listen(0, '127.0.0.1', resolve))
-  const address = server.address()
-  await new Promise(resolve => server.close(resolve))
-  return typeof address === 'object' && address !== null ? address.port : 0
 }
 
 function environment({ home }: OpenClawHome): Record<string, string> {

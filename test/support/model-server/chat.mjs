@@ -48,7 +48,8 @@ function base({ ordinal, model }, object) {
   return { id: `chatcmpl-${ordinal}`, object, created: 1_700_000_000, model }
 }
 
-function finishReason({ toolCalls }) {
+function finishReason({ toolCalls, isCutOff }) {
+  if (isCutOff) return 'length'
   return toolCalls.length === 0 ? 'stop' : 'tool_calls'
 }
 

@@ -61,7 +61,8 @@ function base({ ordinal, model }) {
   return { id: `msg_${ordinal}`, type: 'message', role: 'assistant', model, stop_sequence: null }
 }
 
-function stopReason({ refusal, toolCalls }) {
+function stopReason({ refusal, toolCalls, isCutOff }) {
+  if (isCutOff) return 'max_tokens'
   if (refusal !== undefined) return 'refusal'
   return toolCalls.length === 0 ? 'end_turn' : 'tool_use'
 }

@@ -22,7 +22,7 @@ function outputText(output) {
 }
 
 export function whole(reply, about) {
-  return response(reply, about, 'completed', outputItems(reply, about))
+  return response(reply, about, ended(reply), outputItems(reply, about))
 }
 
 /** As server-sent events [name, data]. */
@@ -33,13 +33,17 @@ export function events(reply, about) {
     { type: 'response.created', response: started },
     { type: 'response.in_progress', response: started },
     ...items.flatMap(itemEvents),
-    { type: 'response.completed', response: response(reply, about, 'completed', items) },
+    { type: `response.${ended(reply)}`, response: response(reply, about, ended(reply), items) },
   ]
   return data.map((event, sequence_number) => [event.type, { ...event, sequence_number }])
 }
 
 export function errorBody(status, message) {
   return openaiError(status, message)
+}
+
+function ended({ isCutOff }) {
+  return isCutOff ? 'incomplete' : 'completed'
 }
 
 function response(reply, { ordinal, model }, status, output) {
@@ -49,7 +53,7 @@ function response(reply, { ordinal, model }, status, output) {
     created_at: 1_700_000_000,
     status,
     error: null,
-    incomplete_details: null,
+    incomplete_details: status === 'incomplete' ? { reason: 'max_output_tokens' } : null,
     instructions: null,
     model,
     output,
@@ -57,7 +61,7 @@ function response(reply, { ordinal, model }, status, output) {
     tool_choice: 'auto',
     tools: [],
     metadata: {},
-    usage: status === 'completed' ? usage(reply) : null,
+    usage: status === 'in_progress' ? null : usage(reply),
   }
 }
 
