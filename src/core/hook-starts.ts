@@ -3,12 +3,13 @@ import { ESCALATED, isEscalation } from '../spans/approval.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
-import { attemptAttribute, isRequest, nextAttempt, noteFollowed, retryCount } from './api-attempts.ts'
+import { attemptAttribute, isRequest, nextAttempt, noteFollowed } from './api-attempts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
+import { earlyEnd, isRepeat } from './repeated-starts.ts'
 import { HERMES } from './root-span.ts'
 import { isQueued, slot } from './span-tracker.ts'
-import type { EndedMark, OpenSpan, Turn } from './turn.ts'
+import type { OpenSpan, Turn } from './turn.ts'
 import { rememberedAttributes, rotatedIdentity } from './turn-identity.ts'
 import { noteDeadEnd } from './turn-outcome.ts'
 import { foldStart } from './turn-summary.ts'
@@ -115,8 +116,8 @@ export class HookStarts {
     if (key === undefined) return 'ignored'
     const predecessor = isQueued(key) ? undefined : tracker.find(turn, definition, key)
     const ended = isQueued(key) || predecessor !== undefined ? undefined : turn.ended.get(slot(definition, key))
-    const early = this.#earlyEnd(ended, incoming)
-    if (early === undefined && !isQueued(key) && this.#isRepeat(ended, predecessor, incoming)) {
+    const early = earlyEnd(ended, incoming)
+    if (early === undefined && !isQueued(key) && isRepeat(ended, predecessor, incoming)) {
       lifecycle.closeWhenEmpty(turn)
       return 'duplicate'
     }
@@ -144,14 +145,6 @@ export class HookStarts {
     return isRequest(definition.kind) ? nextAttempt(turn, slot(definition, key), payload) : undefined
   }
 
-  /** The end of this very start, which came before it and is already counted. */
-  #earlyEnd(ended: EndedMark | undefined, { fired, isExplicit }: Incoming): Incoming['fired'] | undefined {
-    const early = isExplicit ? ended?.early : undefined
-    if (early === undefined || fired.at > early.fired.at || fired.at < early.after) return undefined
-    const [said, told] = [retryCount(fired.payload), retryCount(early.fired.payload)]
-    return said === undefined || told === undefined || said === told ? early.fired : undefined
-  }
-
   /** The same key starts anew: what is open under it had no end. A guardian that passes its question on has decided so. */
   #supersede(open: OpenSpan, { fired }: Incoming): void {
     const { tracker, spanSweep } = this.#parts
@@ -172,23 +165,6 @@ export class HookStarts {
     const rotated = rotatedIdentity(draw, turn, ids.sessionId)
     const numbered = attemptAttribute(attempt, draw)
     return rotated === undefined ? numbered : rotated.addAll(numbered)
-  }
-
-  /** The same start once more: redelivered, or late although its span has come and gone. */
-  #isRepeat(ended: EndedMark | undefined, open: OpenSpan | undefined, { fired, isExplicit }: Incoming): boolean {
-    if (!isExplicit || (open === undefined && ended === undefined)) return false
-    const retry = retryCount(fired.payload) ?? Number.NaN
-    if (open !== undefined) {
-      // One that began before what is open now comes late, and must not put an end to it.
-      return (
-        open.startIsExplicit &&
-        fired.at <= open.startAt &&
-        !(retry > open.attempt) &&
-        !isEscalation(open, fired.payload)
-      )
-    }
-    if (ended === undefined || retry > ended.attempt) return false
-    return fired.at === ended.startAt || fired.at < ended.endAt
   }
 
   /** Delegations and approvals have a limit of their own; a child may have started before its delegation was told. */
