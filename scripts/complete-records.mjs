@@ -95,6 +95,15 @@ const APPROVAL = {
   surface: 'cli',
   session_key: 'agent:main',
 }
+const QUESTION = {
+  ...FIRST,
+  kind: 'clarify',
+  request_id: 'q-1',
+  prompt: 'Which branch?',
+  platform: 'cli',
+  session_key: 'agent:main',
+}
+const STREAM = { ...FIRST, iteration: 1, model: 'qwen3-coder-30b', provider: 'openrouter', surface: 'cli' }
 const DELEGATING = { ...FIRST, tool_name: 'delegate_task', tool_call_id: 'call_4', args: { goal: 'Review it' } }
 const CHILD = {
   parent_session_id: 's-2',
@@ -146,6 +155,8 @@ const STEPS = [
     },
   ],
   [1500, 'pre_api_request', { ...FIRST, ...REQUEST, retry_count: 1, started_at: seconds(120) }],
+  [1510, 'on_stream_start', STREAM],
+  [2980, 'on_stream_end', { ...STREAM, final_text: 'I look first.', finished: true, error: null }],
   [
     3000,
     'post_api_request',
@@ -162,6 +173,8 @@ const STEPS = [
   [3010, 'pre_tool_call', TOOL],
   [3020, 'pre_approval_request', APPROVAL],
   [7000, 'post_approval_response', { ...APPROVAL, choice: 'once', decided_by: 'user' }],
+  [7100, 'on_human_input_request', QUESTION],
+  [7800, 'on_human_input_resolved', { ...QUESTION, outcome: 'submitted' }],
   [7900, 'transform_tool_result', { ...FIRST, tool_call_id: 'call_1', tool_name: 'terminal', result: 'FAIL' }],
   [
     8000,
@@ -176,6 +189,19 @@ const STEPS = [
     },
   ],
   [8010, 'pre_tool_call', SKILL],
+  [
+    8020,
+    'on_skill_lifecycle',
+    {
+      ...TURN,
+      action: 'used',
+      skill_name: 'release',
+      provenance: 'agent',
+      use_count: 3,
+      reused: true,
+      reuse_after_patch: false,
+    },
+  ],
   [8030, 'post_tool_call', { ...SKILL, result: { content: '# Release' }, status: 'ok', duration_ms: 20 }],
   // Its start was never seen.
   [8200, 'post_tool_call', { ...MCP, result: 'a', status: 'ok', duration_ms: 100 }],

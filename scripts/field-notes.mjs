@@ -69,7 +69,7 @@ export const FIELD_NOTES = {
   post_tool_call: { status: '`ok`, `error`, `blocked`, `cancelled`, `timeout`, …; without it the result is asked' },
   post_llm_call: { platform: NOT_READ },
   on_session_end: {
-    failed: 'The strongest of the three; none of them is `incomplete`',
+    failed: 'Stronger than `interrupted`, and that than `completed`; none of them is `incomplete`',
     reason: 'Describes a failure where `turn_exit_reason` does not',
     model: 'Where it changed on the way',
     platform: NOT_READ,
@@ -92,6 +92,27 @@ export const FIELD_NOTES = {
   },
   pre_auxiliary_call: { streaming: NOT_READ },
   post_auxiliary_call: { streaming: NOT_READ, error: 'As in [api_request_error](#api_request_error)' },
-  transform_tool_result: { tool_name: 'On the event', result: NOT_READ },
-  transform_llm_output: { response_text: NOT_READ },
+  on_human_input_request: {
+    kind: '`clarify`, `secret`, …; what is an `approval` has hooks of its own, and nothing is drawn of it here',
+    request_id: 'Pairs the answer with the question',
+    session_key: NOT_READ,
+  },
+  on_human_input_resolved: { outcome: '`submitted`, `timeout`, …' },
+  on_stream_start: {
+    iteration: 'Which request of the turn it is: its `api_call_count`',
+    model: NOT_READ,
+    provider: NOT_READ,
+    surface: NOT_READ,
+  },
+  on_stream_end: {
+    final_text: NOT_READ,
+    finished: NOT_READ,
+    error: 'Why the stream broke off; what the request’s own end says counts more',
+  },
+  on_skill_lifecycle: { reused: NOT_READ, reuse_after_patch: NOT_READ },
+  transform_tool_result: {
+    tool_name: NOT_READ,
+    result: 'Compared with what the tool’s end says: an event only where it was changed',
+  },
+  transform_llm_output: { response_text: 'Compared with the answer: an event only where it was changed' },
 }

@@ -53,7 +53,7 @@ text; what is not a number, or negative, is as good as not there. All zero is no
 const EFFECTS = {
   start: 'starts it',
   end: 'ends it',
-  event: 'an event on it',
+  event: 'tells of it',
   identity: 'ends what is open of the session',
 }
 
