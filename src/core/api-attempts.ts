@@ -64,9 +64,8 @@ export function isOfLaterAttempt(
   { attempt, failed }: EndedMark,
 ): boolean {
   if (!isRequest(kind)) return false
-  const said = retryCount(fired.payload)
-  if (said !== undefined && said !== attempt) return said > attempt
-  return failed && !isFailedEnd(kind, fired)
+  // Many a host says 0 of every attempt; but none tells of a success and then of a failure before it.
+  return (retryCount(fired.payload) ?? 0) > attempt || (failed && !isFailedEnd(kind, fired))
 }
 
 /** The turn's next request begins: one before that is never answered was over by now. Hosts that count them make one at a time. */
@@ -77,18 +76,26 @@ export function noteFollowed(turn: Turn, payload: ApiStart, at: number): void {
   if (last !== undefined && next !== undefined && next > last && at >= before.startAt) before.followedAt = at
 }
 
+/** A later attempt has ended, of which no start was told: what is open under its key got no answer, and was over by then. */
+export function notePassed(open: OpenSpan | undefined, attempt: number, at: number): void {
+  if (open !== undefined && open.attempt < attempt) open.followedAt ??= Math.max(open.startAt, at)
+}
+
 /** Whether an end may close this attempt: an end that names another attempt came late for one that is gone. */
 export function isEndOf(open: OpenSpan, payload: { readonly retry_count?: number }): boolean {
   const said = retryCount(payload)
   const started = open.start === undefined ? undefined : retryCount(open.start)
-  return said === undefined || started === undefined || said === started
+  return said === undefined || started === undefined || said === started || said === open.attempt
 }
 
-/** Whether an end tells of an attempt before the one that is remembered, whose own end has been told already. */
+/**
+ * Whether an end tells of an attempt before the one that is remembered, whose own end has been told already. A success does
+ * not, whatever its number: it is the last.
+ */
 export function isOfEarlierAttempt(
-  payload: { readonly retry_count?: number },
-  { attempt }: { readonly attempt: number },
+  kind: SpanKindName,
+  fired: Fired<Readonly<Record<string, unknown>>>,
+  { attempt }: EndedMark,
 ): boolean {
-  const said = retryCount(payload)
-  return said !== undefined && said < attempt
+  return isFailedEnd(kind, fired) && (retryCount(fired.payload) ?? attempt) < attempt
 }

@@ -1,4 +1,4 @@
-import { INVALID_SPAN_CONTEXT } from '@opentelemetry/api'
+import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
 import type { HookResult, SubagentStop } from '../contract/index.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
@@ -13,6 +13,7 @@ import {
   isOfLaterAttempt,
   isRequest,
   keepUnseen,
+  notePassed,
   unseenAttempt,
 } from './api-attempts.ts'
 import { noteTransformed } from './hook-events.ts'
@@ -94,7 +95,8 @@ export class HookEnds {
     const isOfEarlierCall = mark !== undefined && incoming.isExplicit && fired.at < mark.ended.startAt
     if (mark === undefined || (!isOfEarlierCall && isOfLaterAttempt(definition.kind, fired, mark.ended)))
       return this.#withoutStart(definition, key, turn, incoming, mark?.ended)
-    if (mark.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(fired.payload, mark.ended)) return 'duplicate'
+    if (mark.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(definition.kind, fired, mark.ended))
+      return 'duplicate'
     // We ended the span before its host did: what it says now can only be counted.
     this.#parts.tracker.countOnly(definition, fired, turn, true)
     mark.of.set(slot(definition, key), { ...mark.ended, byHost: true })
@@ -202,7 +204,10 @@ export class HookEnds {
     const { fired } = incoming
     lifecycle.touch(turn, fired.at)
     const attempt = isRequest(definition.kind) ? unseenAttempt(fired.payload, start.before) : undefined
-    if (attempt !== undefined) keepUnseen(turn, slot(definition, key), attempt)
+    if (attempt !== undefined) {
+      keepUnseen(turn, slot(definition, key), attempt)
+      notePassed(tracker.find(turn, definition, key), attempt, start.at)
+    }
     const open = tracker.start(turn, definition, fired, {
       key,
       parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
@@ -227,14 +232,18 @@ export class HookEnds {
     { fired, ids, host }: Incoming,
     before: EndedMark | undefined,
   ): void {
-    const { registry, lifecycle } = this.#parts
+    const { registry, lifecycle, tracker, options } = this.#parts
     const { ended } = turn ?? lifecycle.looseMemory(registry.session(host, ids))
     const { at } = fired
+    const attempt = unseenAttempt(fired.payload, before)
+    const parent = turn && parentOf(turn, definition, fired.payload, options.delegatingTools)
+    if (turn !== undefined) notePassed(tracker.find(turn, definition, key), attempt, at)
     ended.set(slot(definition, key), {
-      context: turn?.root?.span.spanContext() ?? INVALID_SPAN_CONTEXT,
+      // What would be below it goes where it would be.
+      context: (parent && trace.getSpanContext(parent)) ?? INVALID_SPAN_CONTEXT,
       startAt: at,
       endAt: at,
-      attempt: unseenAttempt(fired.payload, before),
+      attempt,
       byHost: true,
       failed: isFailedEnd(definition.kind, fired),
       early: definition.kind === 'subagent' ? undefined : { fired, after: before?.endAt ?? 0 },

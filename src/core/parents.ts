@@ -9,9 +9,11 @@ function requestOf(turn: Turn, payload: Identity): Context | undefined {
   const request = idOf(payload.api_request_id)
   if (request === undefined) return undefined
   const open = turn.open.get(`api ${request}`)
-  if (open !== undefined) return contextOf(open)
+  // Where a later attempt has ended already, that is the one that asked.
+  if (open !== undefined && open.followedAt === undefined) return contextOf(open)
   const ended = turn.ended.get(`api ${request}`)
-  return ended === undefined || !isSpanContextValid(ended.context) ? undefined : contextOfSpan(ended.context)
+  if (ended !== undefined && isSpanContextValid(ended.context)) return contextOfSpan(ended.context)
+  return open && contextOf(open)
 }
 
 function gatedTool(turn: Turn, payload: Identity): OpenSpan | undefined {
@@ -82,7 +84,7 @@ export function parentOf(
   if (named !== undefined) return named
   for (const kind of definition.parents) {
     const open = turn.stack.innermost(kind)
-    if (open !== undefined) return contextOf(open)
+    if (open !== undefined && open.followedAt === undefined) return contextOf(open)
   }
   return turn.root === undefined || turn.root.ended ? turn.anchor : contextOf(turn.root)
 }

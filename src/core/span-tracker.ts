@@ -6,7 +6,7 @@ import { literal } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import type { Draw, Fired, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
 import { QUEUED_KEY_PREFIX } from '../spans/tool.ts'
-import { isFailedEnd } from './api-attempts.ts'
+import { isFailedEnd, isRequest } from './api-attempts.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
 import { endTime, measuredDuration, saidDuration } from './span-times.ts'
@@ -247,6 +247,9 @@ export class SpanTracker {
       if (before !== undefined) before.next = open.next
       if (head !== undefined && head.last === open) head.last = before
     }
+    // The end of a later attempt may have come first, and is what a repeat of it is known by.
+    const known = isRequest(open.kind) ? open.turn.ended.get(open.key) : undefined
+    if (known !== undefined && known.attempt > open.attempt) return
     const mark: EndedMark = {
       context: open.span.spanContext(),
       startAt: open.startAt,

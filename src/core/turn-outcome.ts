@@ -50,7 +50,8 @@ export function isIdle(turn: Turn): boolean {
 }
 
 function waitsFor(turn: Turn, kind: 'api' | 'llm'): boolean {
-  return turn.stack.innermost(kind) !== undefined
+  const open = turn.stack.innermost(kind)
+  return open !== undefined && open.followedAt === undefined
 }
 
 /**

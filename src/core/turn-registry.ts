@@ -214,6 +214,7 @@ export class TurnRegistry {
     const session = this.session(host, ids)
     if (session.main === undefined) {
       session.main = turn
+      session.prompted ||= turn.session.prompted
       turn.sharedWith = [...turn.sharedWith, session]
       this.#activate(session)
     }

@@ -30,7 +30,7 @@ export interface OpenSpan {
   /** For its children; made when the first one comes. */
   context: Context | undefined
   ended: boolean
-  /** Of a request: when the turn made its next one. One that is never answered was over by then. */
+  /** Of a request: when the turn made its next one, or told of a later attempt. One that is never answered was over by then. */
   followedAt: number | undefined
   /** Of a request: the end of its stream, for those of which the host says no other. */
   streamEnd: { readonly at: number; readonly error: string | undefined } | undefined

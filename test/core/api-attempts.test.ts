@@ -1,6 +1,7 @@
 import { describe, expect, test } from 'vitest'
+import type { HookName } from '../../src/contract/index.ts'
 import { isEndOf, isOfEarlierAttempt, nextAttempt } from '../../src/core/api-attempts.ts'
-import { newSession, type Turn } from '../../src/core/turn.ts'
+import { type EndedMark, newSession, type Turn } from '../../src/core/turn.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 
 function turn(): Turn {
@@ -58,7 +59,8 @@ describe('attempts are numbered', () => {
 })
 
 describe('an end', () => {
-  const open = (retryCount: unknown) => openSpan('api', turn(), { start: told(retryCount) })
+  const open = (retryCount: unknown) =>
+    openSpan('api', turn(), { start: told(retryCount), attempt: Number(retryCount ?? 0) })
 
   test('is that of the attempt with its number', () => {
     expect(isEndOf(open(1), told(1))).toBe(true)
@@ -72,9 +74,12 @@ describe('an end', () => {
     expect(isEndOf(openSpan('api', turn(), { start: undefined }), told(1))).toBe(true)
   })
 
-  test('may be that of an attempt before the one that is remembered', () => {
-    expect(isOfEarlierAttempt(told(0), { attempt: 1 })).toBe(true)
-    expect(isOfEarlierAttempt(told(1), { attempt: 1 })).toBe(false)
-    expect(isOfEarlierAttempt(told(undefined), { attempt: 1 })).toBe(false)
+  test('in an error may be that of an attempt before the one that is remembered', () => {
+    const isOfEarlier = (hook: HookName, retryCount: unknown): boolean =>
+      isOfEarlierAttempt('api', { hook, at: 0, payload: told(retryCount), facts: {} }, { attempt: 1 } as EndedMark)
+    expect(isOfEarlier('api_request_error', 0)).toBe(true)
+    expect(isOfEarlier('api_request_error', 1)).toBe(false)
+    expect(isOfEarlier('api_request_error', undefined)).toBe(false)
+    expect(isOfEarlier('post_api_request', 0)).toBe(false)
   })
 })

@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestPlugin, type MetricSample, type StoredSpan, type TestPlugin } from '../../src/testing.ts'
 import { type AgentScript, agentScript, SCRIPT_LIMITS } from '../support/agent-script.ts'
-import { ANY_ARRIVAL, type Arrival, arrivals, COMPLETE_ARRIVAL, IN_ORDER } from '../support/arrival.ts'
+import { ANY_ARRIVAL, type Arrival, arrivals, COMPLETE_ARRIVAL, IN_ORDER, LATE_STARTS } from '../support/arrival.ts'
 import { drawnTraces, type ExpectedSpan, tracesText } from '../support/expected-span.ts'
 import { type FedRecord, START_AT } from '../support/feed.ts'
 import { type Fed, runScript, type ScriptRun } from '../support/script-run.ts'
+import { expectSumsOfRequests } from '../support/sum-invariants.ts'
 import { expectAllAccounted, expectCountedIncomplete, expectSoundSpans, total } from '../support/trace-invariants.ts'
 
 /** `PROPERTY_RUNS=5000 PROPERTY_SEED=$RANDOM npx vitest run …` looks further than a test run has time for. */
@@ -77,23 +78,49 @@ function countersOf(samples: readonly MetricSample[]): Fed {
   return Object.fromEntries(counted) as unknown as Fed
 }
 
+const TOKENS = {
+  input: 'prompt_tokens',
+  output: 'output_tokens',
+  cacheRead: 'cache_read_tokens',
+  cacheWrite: 'cache_write_tokens',
+  reasoning: 'reasoning_tokens',
+} as const
+
+/** The tokens of all answers that came: each once, however often it came. */
+function tokensIn(records: readonly FedRecord[]): Partial<Fed> {
+  const sums: Record<string, number> = {}
+  for (const { payload } of new Set(records)) {
+    const { usage } = payload as { usage?: Record<string, number> }
+    for (const [key, name] of Object.entries(TOKENS)) sums[key] = (sums[key] ?? 0) + (usage?.[name] ?? 0)
+  }
+  return sums
+}
+
 /** Turns of which the host says no more. */
 function silentTurns(traces: ScriptRun['traces']): number {
   const isSilent = ({ name, facts }: ExpectedSpan): boolean => name === 'agent' && facts['incomplete'] === 'shutdown'
   return traces.reduce((sum, trace) => sum + Number(isSilent(trace)) + silentTurns(trace.children), 0)
 }
 
+/** Everything came, so everything is drawn and counted as it was told. */
+async function expectWhole(run: ScriptRun, records: readonly FedRecord[]): Promise<void> {
+  const { plugin, spans, samples, turnsOpen } = await draw(records)
+  expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
+  const { undrawn, background } = run.beside
+  expect(countersOf(samples)).toEqual(run.fed)
+  const silent = silentTurns(run.traces)
+  expect(turnsOpen).toBeGreaterThanOrEqual(silent)
+  expect(turnsOpen).toBeLessThanOrEqual(silent + background)
+  expectAllAccounted(plugin, samples, records.length)
+  expectCountedIncomplete(spans, samples)
+  expectSoundSpans(spans)
+  expectSumsOfRequests(spans, undrawn > 0)
+}
+
 test(
   'told in order, every script draws the tree that it tells of',
   async () => {
-    await holds(cases(agentScript(), fc.constant(IN_ORDER)), async ({ run, records }) => {
-      const { plugin, spans, samples, turnsOpen } = await draw(records)
-      expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
-      expect(turnsOpen).toBe(silentTurns(run.traces))
-      expect(countersOf(samples)).toEqual(run.fed)
-      expectAllAccounted(plugin, samples, records.length)
-      expectCountedIncomplete(spans, samples)
-    })
+    await holds(cases(agentScript(), fc.constant(IN_ORDER)), ({ run, records }) => expectWhole(run, records))
   },
   TIMEOUT_MILLIS,
 )
@@ -101,31 +128,44 @@ test(
 test(
   'interleaved and repeated, it draws and counts the same',
   async () => {
-    await holds(cases(agentScript(), COMPLETE_ARRIVAL), async ({ run, records }) => {
-      const { plugin, spans, samples, turnsOpen } = await draw(records)
-      expect(tracesText(drawnTraces(spans))).toBe(tracesText(run.traces))
-      expect(turnsOpen).toBe(silentTurns(run.traces))
-      expect(countersOf(samples)).toEqual(run.fed)
-      expectAllAccounted(plugin, samples, records.length)
-      expectCountedIncomplete(spans, samples)
-      expectSoundSpans(spans)
-    })
+    await holds(cases(agentScript(), COMPLETE_ARRIVAL), ({ run, records }) => expectWhole(run, records))
   },
   TIMEOUT_MILLIS,
 )
 
 test(
-  'with losses and delays, every span is sound and nothing is counted that was not fed',
+  'with losses and delays, every span is sound, every token counts once and nothing is counted that was not fed',
   async () => {
     await holds(cases(agentScript(), ANY_ARRIVAL), async ({ run, records }) => {
       const { plugin, spans, samples } = await draw(records)
       expectAllAccounted(plugin, samples, records.length)
       expectCountedIncomplete(spans, samples)
       expectSoundSpans(spans)
+      expectSumsOfRequests(spans, true)
+      expect(countersOf(samples)).toMatchObject(tokensIn(records))
       const { turns: _roots, ...counted } = countersOf(samples)
       for (const [key, value] of Object.entries(counted)) {
         expect(value, COUNTERS[key as keyof Fed]).toBeLessThanOrEqual(run.fed[key as keyof Fed])
       }
+    })
+  },
+  TIMEOUT_MILLIS,
+)
+
+test(
+  'with starts that come after their ends, everything counts as it was fed',
+  async () => {
+    await holds(cases(agentScript(), LATE_STARTS), async ({ run, records }) => {
+      const { plugin, spans, samples } = await draw(records)
+      expectAllAccounted(plugin, samples, records.length)
+      expectCountedIncomplete(spans, samples)
+      expectSoundSpans(spans)
+      expectSumsOfRequests(spans, true)
+      const { turns: _roots, apiErrors, ...fed } = run.fed
+      const counted = countersOf(samples)
+      expect(counted).toMatchObject(fed)
+      // Two failures of one request without a number look like one that is told again.
+      expect(counted.apiErrors).toBeLessThanOrEqual(apiErrors)
     })
   },
   TIMEOUT_MILLIS,

@@ -14,6 +14,10 @@ export interface SessionScript {
   readonly starts: 'once' | 'every turn' | 'never'
   readonly startNamesTurn: boolean
   readonly turns: readonly TurnScript[]
+  /** Some hosts have no ids for turns. Their turns are told one after the other, each to its end. */
+  readonly namesTurns: boolean
+  /** Some clocks are too coarse to move while a session lasts, and some hosts say no time. */
+  readonly clock: 'ticks' | 'stands still' | 'none'
   /** How uneven its clock ticks. */
   readonly pace: number
 }
@@ -27,6 +31,8 @@ export interface TurnScript {
   readonly cut: 'between' | 'in request' | 'in tools'
   /** The session id changes after the first request, as a compression of the context does it. */
   readonly rotates: boolean
+  /** A request of an unknown turn, when this one is over: before the next prompt, or until after it. */
+  readonly background: 'none' | 'between turns' | 'into the next'
 }
 
 export interface RequestScript {
@@ -34,6 +40,10 @@ export interface RequestScript {
   readonly failures: number
   /** What the host says of the attempt: its number, nothing, or always 0. */
   readonly retryCount: 'told' | 'absent' | 'always 0'
+  /** Of which attempts the host tells the start; `only answers`: of the first, and of failures nothing at all. */
+  readonly starts: 'each' | 'first' | 'only answers'
+  /** An attempt of which no start is told is a span only when its end says how long it took. */
+  readonly saysDuration: boolean
   readonly tokens: number
   readonly tools: readonly ToolScript[]
   /** All start before the first ends; they end in the order of their starts, or the other way round. */
@@ -64,9 +74,23 @@ export interface ScriptLimits {
   readonly tools: number
   /** Generations of child agents. */
   readonly depth: number
+  /** Hosts without ids for turns, without a clock, without a start for each attempt. */
+  readonly hasPoorHosts: boolean
 }
 
-export const SCRIPT_LIMITS: ScriptLimits = { sessions: 4, turns: 3, requests: 3, tools: 3, depth: 2 }
+export const SCRIPT_LIMITS: ScriptLimits = {
+  sessions: 3,
+  turns: 3,
+  requests: 3,
+  tools: 2,
+  depth: 3,
+  hasPoorHosts: true,
+}
+
+/** What only a poor host does: mostly it does not, so that what it does is seen beside what is usual. */
+function seldom<Choice>({ hasPoorHosts }: ScriptLimits, usual: Choice, ...poor: Choice[]): fc.Arbitrary<Choice> {
+  return hasPoorHosts ? fc.constantFrom(...Array<Choice>(2 * poor.length).fill(usual), ...poor) : fc.constant(usual)
+}
 
 function tool(depth: number, limits: ScriptLimits): fc.Arbitrary<ToolScript> {
   const plain = fc.record<ToolScript>({
@@ -78,7 +102,7 @@ function tool(depth: number, limits: ScriptLimits): fc.Arbitrary<ToolScript> {
     child: fc.constant(undefined),
   })
   if (depth === 0) return plain
-  const smaller = { ...limits, turns: 2, requests: 2, tools: 2 }
+  const smaller = { ...limits, turns: 2, requests: Math.min(2, depth), tools: 2 }
   const delegating = fc.record<ToolScript>({
     name: fc.constant('delegate_task'),
     hasId: fc.constant(true),
@@ -97,6 +121,8 @@ function request(depth: number, limits: ScriptLimits): fc.Arbitrary<RequestScrip
   return fc.record<RequestScript>({
     failures: fc.constantFrom(0, 0, 0, 1, 2),
     retryCount: fc.constantFrom('told', 'absent', 'always 0'),
+    starts: seldom(limits, 'each', 'first', 'only answers'),
+    saysDuration: fc.boolean(),
     tokens: fc.nat(5000),
     tools: fc.array(tool(depth, limits), { maxLength: limits.tools }),
     parallel: fc.constantFrom('no', 'first in first out', 'last in first out'),
@@ -117,6 +143,7 @@ function turn(depth: number, limits: ScriptLimits): fc.Arbitrary<TurnScript> {
     ending: fc.constantFrom('completed', 'completed', 'failed', 'interrupted', 'silent'),
     cut: fc.constantFrom('between', 'in request', 'in tools'),
     rotates: fc.oneof({ weight: 5, arbitrary: fc.constant(false) }, { weight: 1, arbitrary: fc.constant(true) }),
+    background: seldom(limits, 'none', 'between turns', 'into the next'),
   })
 }
 
@@ -125,6 +152,8 @@ function session(depth: number, limits: ScriptLimits): fc.Arbitrary<SessionScrip
     starts: fc.constantFrom('once', 'every turn', 'never'),
     startNamesTurn: fc.boolean(),
     turns: fc.array(turn(depth, limits), { minLength: 1, maxLength: limits.turns }),
+    namesTurns: seldom(limits, true, false),
+    clock: seldom(limits, 'ticks', 'stands still', 'none'),
     pace: fc.integer({ min: 1, max: 300 }),
   })
 }

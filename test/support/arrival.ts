@@ -1,5 +1,5 @@
 import fc from 'fast-check'
-import type { FedRecord } from './feed.ts'
+import { type FedRecord, START_AT } from './feed.ts'
 import type { ScriptRun, Step } from './script-run.ts'
 
 /** What happens to records on their way. All empty: every session is told in one piece, and each record once. */
@@ -65,6 +65,16 @@ export const COMPLETE_ARRIVAL: fc.Arbitrary<Arrival> = fc.record({ repeats, pick
 /** That, and records that come late or not at all. */
 export const ANY_ARRIVAL: fc.Arbitrary<Arrival> = fc.record({ repeats, picks, losses, delays })
 
+const start = { ...which, hook: fc.constantFrom('pre_api_request', 'pre_tool_call', 'pre_auxiliary_call') }
+
+/** Everything once, but starts may come after their ends, as from threads of their own. */
+export const LATE_STARTS: fc.Arbitrary<Arrival> = fc.record({
+  repeats: none,
+  picks,
+  losses: none,
+  delays: fc.array(fc.record<Delay>({ ...start, by }), { minLength: 1, maxLength: 40 }),
+})
+
 export const IN_ORDER: Arrival = { picks: [], repeats: [], losses: [], delays: [] }
 
 /** The records as they come in. */
@@ -75,12 +85,20 @@ export function arrivals(run: ScriptRun, { picks, repeats, losses, delays }: Arr
   for (const { by, ...which } of delays) move(order, placeOf(records, which), by)
   const lost = new Set(losses.map(which => placeOf(records, which)))
   const copies = repeats.map(({ by, ...which }) => ({ place: placeOf(records, which), by }))
-  return order.flatMap((index, position) => {
+  const told = order.flatMap((index, position) => {
     const due = copies.filter(({ place, by }) => place !== undefined && comesAt(order, place, by) === position)
     return [...(lost.has(index) ? [] : [index]), ...due.map(({ place }) => place as number)].map(
       at => records[at] as FedRecord,
     )
   })
+  return dated(told)
+}
+
+/** A host that says no time is taken to be where the record before it was: the first one has to be somewhere. */
+function dated(records: readonly FedRecord[]): FedRecord[] {
+  const [first] = records
+  const said = { at: START_AT, ...first } as FedRecord
+  return records.map(record => (record === first ? said : record))
 }
 
 function placeOf(records: readonly FedRecord[], { hook, nth }: Which): number | undefined {

@@ -31,21 +31,28 @@ const SUMS = {
   incomplete: 'hermes.span.incomplete',
 }
 
+const OF_A_REQUEST = {
+  call: 'hermes.api.call_count',
+  attempt: 'hermes.api.attempt',
+  tokensIn: 'gen_ai.usage.input_tokens',
+  tokensOut: 'gen_ai.usage.output_tokens',
+}
+
 function factsOf({ attributes, status }: StoredSpan): ExpectedSpan['facts'] {
   const facts: ExpectedSpan['facts'] = {
     status: status.toUpperCase(),
     session: conversationOf(attributes['hermes.session.id']),
-    turn: String(attributes['hermes.turn.id']),
   }
   const copy = (fact: string, name: string): void => {
     const value = attributes[name]
     if (typeof value === 'string' || typeof value === 'number') facts[fact] = value
   }
+  copy('turn', 'hermes.turn.id')
   for (const [fact, name] of Object.entries(SUMS)) copy(fact, name)
+  if (attributes['hermes.session.kind'] === 'background') facts['kind'] = 'background'
   if (attributes['hermes.span.kind'] === 'tool') copy('call', 'gen_ai.tool.call.id')
   if (attributes['hermes.span.kind'] === 'api') {
-    copy('call', 'hermes.api.call_count')
-    copy('attempt', 'hermes.api.attempt')
+    for (const [fact, name] of Object.entries(OF_A_REQUEST)) copy(fact, name)
   }
   return facts
 }

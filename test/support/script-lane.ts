@@ -1,14 +1,17 @@
+import type { SessionScript } from './agent-script.ts'
 import type { ExpectedSpan } from './expected-span.ts'
 import type { FedRecord } from './feed.ts'
 
 /** One record of one session, as its host fires it. */
 export interface Step {
-  readonly record: FedRecord & { readonly at: number }
+  readonly record: FedRecord
+  /** When it is fired, by the clock of its lane; its host may say nothing of it. */
+  readonly at: number
   /** A record of another session that this one can only follow: a child starts after its delegation. */
   readonly after: Step | undefined
   /** Nothing comes between the one before it and this one. */
   readonly glued: boolean
-  /** Without an id of its own only a delivery id can tell a repeat from a second call. */
+  /** Without an id of its own, of its turn or a time, only a delivery id can tell a repeat from another call. */
   readonly isAnonymous: boolean
 }
 
@@ -24,6 +27,14 @@ export interface Fed {
   toolCalls: number
   subagents: number
   approvals: number
+}
+
+/** What has no counter. */
+export interface Beside {
+  /** Requests that have no span, because neither a start nor a duration was told. */
+  undrawn: number
+  /** Roots that need not be over when the records are: nothing but time ends them. */
+  background: number
 }
 
 export const NOTHING_FED: Fed = {
@@ -44,6 +55,13 @@ export interface Telling {
   readonly lanes: Step[][]
   readonly traces: ExpectedSpan[]
   readonly fed: Fed
+  readonly beside: Beside
+}
+
+export interface LaneHost {
+  readonly namesTurns: boolean
+  readonly clock: SessionScript['clock']
+  readonly pace: number
 }
 
 /** The records of one session, with a clock of its own. */
@@ -54,18 +72,27 @@ export class Lane {
   at: number
   children = 0
   readonly #steps: Step[] = []
-  readonly #pace: number
+  readonly #host: LaneHost
   /** What its first record follows. */
   readonly #start: Step | undefined
   #rotations = 0
 
-  constructor(telling: Telling, name: string, clock: { readonly at: number; readonly pace: number }, start?: Step) {
+  constructor(telling: Telling, name: string, at: number, host: LaneHost, start?: Step) {
     this.name = name
     this.sessionId = name
-    this.at = clock.at
-    this.#pace = clock.pace
+    this.at = at
+    this.#host = host
     this.#start = start
     telling.lanes.push(this.#steps)
+  }
+
+  get namesTurns(): boolean {
+    return this.#host.namesTurns
+  }
+
+  /** Where it does, attempts can be told by their numbers only. */
+  get standsStill(): boolean {
+    return this.#host.clock === 'stands still'
   }
 
   get last(): Step | undefined {
@@ -74,9 +101,12 @@ export class Lane {
 
   emit(hook: string, payload: object, how: Partial<Omit<Step, 'record'>> = {}): Step {
     const after = how.after ?? (this.#steps.length === 0 ? this.#start : undefined)
-    this.at = Math.max(this.at, after?.record.at ?? 0) + 1 + ((this.#steps.length * this.#pace) % 300)
-    const record = { hook, at: this.at, payload }
-    const step: Step = { record, after, glued: how.glued ?? false, isAnonymous: how.isAnonymous ?? false }
+    const { namesTurns, clock, pace } = this.#host
+    const passed = this.standsStill ? 0 : 1 + ((this.#steps.length * pace) % 300)
+    this.at = Math.max(this.at, after?.at ?? 0) + passed
+    const record = { hook, ...(clock === 'none' ? {} : { at: this.at }), payload }
+    const isAnonymous = how.isAnonymous === true || !namesTurns || clock === 'none'
+    const step: Step = { record, at: this.at, after, glued: how.glued ?? false, isAnonymous }
     this.#steps.push(step)
     return step
   }

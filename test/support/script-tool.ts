@@ -82,7 +82,7 @@ export class ToolTelling {
     const { id, ids, lane, llm, open, fed } = this.#turn
     const pattern = `p${this.#call}`
     const span = this.#turn.below(hasId ? this.#span : llm, `approval.${pattern}`, {})
-    const named = approvalNamesSession ? ids : { turn_id: id }
+    const named = approvalNamesSession || !lane.namesTurns ? ids : { turn_id: id }
     const payload = { ...named, pattern_key: pattern, ...(hasId ? { tool_call_id: this.#call } : {}) }
     lane.emit('pre_approval_request', { ...payload, command: 'rm x' })
     open.add(span)

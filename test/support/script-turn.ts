@@ -1,7 +1,9 @@
 import type { ChildScript, RequestScript, TurnScript } from './agent-script.ts'
 import { type ExpectedSpan, expectedSpan } from './expected-span.ts'
-import type { Fed, Lane } from './script-lane.ts'
+import type { Beside, Fed, Lane, Telling } from './script-lane.ts'
+import { RequestTelling } from './script-request.ts'
 import { ToolTelling } from './script-tool.ts'
+import { type Used, usageFacts, usageFields, usageOf } from './script-usage.ts'
 
 /** Tells of a child agent; what it gives back tells of its return. */
 export type Delegate = (turn: TurnTelling, child: ChildScript, call: string, tool: ExpectedSpan) => () => void
@@ -9,7 +11,7 @@ export type Delegate = (turn: TurnTelling, child: ChildScript, call: string, too
 export interface TurnParts {
   readonly id: string
   readonly script: TurnScript
-  readonly fed: Fed
+  readonly telling: Pick<Telling, 'fed' | 'beside'>
   readonly mayRotate: boolean
   readonly delegate: Delegate
 }
@@ -19,11 +21,14 @@ export class TurnTelling {
   readonly id: string
   readonly lane: Lane
   readonly fed: Fed
+  readonly beside: Beside
   readonly delegate: Delegate
   readonly root: ExpectedSpan
   llm: ExpectedSpan
   /** Spans that nobody ends. */
   readonly open: Set<ExpectedSpan> = new Set()
+  /** Attempts that got no answer, and were followed by one that did. */
+  readonly followed: Set<ExpectedSpan> = new Set()
   readonly skills: Set<string> = new Set()
   /** Tools without an id: first in, first out. */
   readonly queues: Map<string, ExpectedSpan[]> = new Map()
@@ -35,27 +40,38 @@ export class TurnTelling {
   #attempts = 0
   #afterStart: () => void = () => undefined
 
-  constructor(lane: Lane, { id, script, fed, mayRotate, delegate }: TurnParts) {
+  constructor(lane: Lane, { id, script, telling, mayRotate, delegate }: TurnParts) {
     this.lane = lane
     this.id = id
-    this.fed = fed
+    this.fed = telling.fed
+    this.beside = telling.beside
     this.delegate = delegate
     this.#script = script
     this.#mayRotate = mayRotate
-    this.root = expectedSpan('agent', { session: lane.name, turn: id })
+    this.root = expectedSpan('agent', { session: lane.name, ...this.#turnFact })
     this.llm = this.root
   }
 
   get isSilent(): boolean {
-    return this.#script.ending === 'silent'
+    return this.#ending === 'silent'
   }
 
   get ids(): object {
-    return { session_id: this.lane.sessionId, turn_id: this.id }
+    return { session_id: this.lane.sessionId, ...(this.lane.namesTurns ? { turn_id: this.id } : {}) }
+  }
+
+  /** Two prompts in one turn are one turn where nobody names them. */
+  get #ending(): TurnScript['ending'] {
+    const { ending } = this.#script
+    return ending === 'silent' && !this.lane.namesTurns ? 'completed' : ending
+  }
+
+  get #turnFact(): { turn?: string } {
+    return this.lane.namesTurns ? { turn: this.id } : {}
   }
 
   below(parent: ExpectedSpan, name: string, facts: ExpectedSpan['facts']): ExpectedSpan {
-    const span = expectedSpan(name, { session: this.lane.name, turn: this.id, ...facts })
+    const span = expectedSpan(name, { session: this.lane.name, ...this.#turnFact, ...facts })
     parent.children.push(span)
     return span
   }
@@ -63,7 +79,7 @@ export class TurnTelling {
   /** A side call that names its turn belongs to it, also before the loop; it may go on into the loop. */
   beforeLoop(): void {
     const { auxiliary } = this.#script
-    if (auxiliary !== 'before the loop' && auxiliary !== 'around the loop') return
+    if (!this.lane.namesTurns || (auxiliary !== 'before the loop' && auxiliary !== 'around the loop')) return
     const end = this.#sideCall('title', false)
     if (auxiliary === 'before the loop') end()
     else this.#afterStart = end
@@ -74,19 +90,41 @@ export class TurnTelling {
     this.llm = this.below(this.root, 'llm.m', {})
     this.open.add(this.llm)
     this.#afterStart()
-    const { auxiliary, requests, ending, cut, rotates } = this.#script
+    const { auxiliary, requests, cut, rotates } = this.#script
+    const ending = this.#ending
     if (auxiliary === 'in the loop' || auxiliary === 'failed in the loop') {
       this.#sideCall('vision', auxiliary === 'failed in the loop')()
     }
     requests.forEach((request, index) => {
       this.#request(request, ending !== 'completed' && index === requests.length - 1 ? cut : 'between')
       // The new id must be heard before the turn falls silent, else nobody can know that it belongs here.
-      if (index === 0 && rotates && this.#mayRotate && (ending !== 'silent' || requests.length > 1)) this.lane.rotate()
+      const isHeard = ending !== 'silent' || requests.length > 1
+      if (index === 0 && rotates && this.#mayRotate && this.lane.namesTurns && isHeard) this.lane.rotate()
     })
   }
 
+  /** Work that the host does when the turn is over, such as a review of it; what it gives back tells of its end. */
+  background(roots: ExpectedSpan[]): (() => void) | undefined {
+    const { background } = this.#script
+    if (background === 'none' || this.isSilent || !this.lane.namesTurns) return undefined
+    const turn = `${this.id}.bg`
+    const facts = { session: this.lane.name, turn, status: 'OK' }
+    const used = usageOf(this.lane.at % 5000)
+    const root = expectedSpan('agent', { ...facts, kind: 'background', final: 'completed', apis: 1, ...used })
+    root.children.push(expectedSpan('api.m', { ...facts, call: 1, ...usageFacts(used) }))
+    roots.push(root)
+    const payload = { ...this.ids, turn_id: turn, api_request_id: `${turn}.r1`, api_call_count: 1, model: 'm' }
+    this.lane.emit('pre_api_request', payload)
+    const end = (): void => void this.lane.emit('post_api_request', { ...payload, usage: this.#feed(used) })
+    this.fed.turns += 1
+    this.beside.background += 1
+    if (background === 'into the next') return end
+    end()
+    return undefined
+  }
+
   end(): void {
-    const { ending } = this.#script
+    const ending = this.#ending
     if (ending === 'silent') return
     if (ending === 'completed') {
       this.lane.emit('post_llm_call', { ...this.ids, assistant_response: `did ${this.id}` })
@@ -110,6 +148,7 @@ export class TurnTelling {
 
   #close(incomplete: string, final: string, status: string): void {
     for (const span of this.open) span.facts['incomplete'] = incomplete
+    for (const span of this.followed) span.facts['incomplete'] = incomplete === 'turn_ended' ? 'superseded' : incomplete
     Object.assign(this.root.facts, this.#sums, { final, status, apis: this.#attempts, tools: this.toolCalls })
   }
 
@@ -118,49 +157,32 @@ export class TurnTelling {
     const ids = { ...this.ids, api_request_id: `${this.id}.aux`, aux_task: task, model: 'small' }
     this.lane.emit('pre_auxiliary_call', ids)
     if (fails) this.fed.apiErrors += 1
-    return () => void this.lane.emit('post_auxiliary_call', fails ? { ...ids, error_type: 'Timeout' } : ids)
+    const usage = fails ? {} : { usage: this.#feed(usageOf(this.toolCalls + 11)) }
+    return () => void this.lane.emit('post_auxiliary_call', { ...ids, ...(fails ? { error_type: 'Timeout' } : usage) })
   }
 
   #request(script: RequestScript, cut: TurnScript['cut']): void {
     this.#requests += 1
     const id = `${this.id}.r${this.#requests}`
-    let span = this.llm
-    for (let attempt = 0; attempt <= script.failures; attempt += 1) {
-      const isLast = attempt === script.failures
-      const told = script.retryCount === 'absent' ? {} : { retry_count: script.retryCount === 'told' ? attempt : 0 }
-      const payload = { api_request_id: id, api_call_count: this.#requests, model: 'm', provider: 'p', ...told }
-      this.#attempts += 1
-      this.lane.emit('pre_api_request', { ...this.ids, ...payload })
-      span = this.below(this.llm, 'api.m', { call: this.#requests, attempt })
-      if (isLast && cut === 'in request') {
-        this.open.add(span)
-        return
-      }
-      if (isLast) this.lane.emit('post_api_request', { ...this.ids, ...payload, usage: this.#usage(script.tokens) })
-      else
-        this.lane.emit('api_request_error', { ...this.ids, ...payload, error: { type: 'RateLimit' }, retryable: true })
-      span.facts['status'] = isLast ? 'OK' : 'ERROR'
-      if (!isLast) this.fed.apiErrors += 1
-    }
+    const request = new RequestTelling(this, script, id, this.#requests)
+    for (let attempt = 0; attempt < script.failures; attempt += 1) request.fail(attempt)
+    const used = usageOf(script.tokens)
+    const isAnswered = cut !== 'in request'
+    const span = request.answer(isAnswered ? used : undefined)
+    this.#attempts += request.attempts
+    if (!isAnswered) return
+    this.#feed(used)
+    for (const key of ['in', 'out', 'cr', 'cw', 'rs'] as const) this.#sums[key] += used[key]
     this.#tools(script, id, span, cut === 'in tools')
   }
 
-  #usage(tokens: number): object {
-    const output = tokens % 97
-    const used = { in: tokens, out: output, cr: Math.floor(tokens / 2), cw: tokens % 7, rs: output % 5 }
-    for (const key of ['in', 'out', 'cr', 'cw', 'rs'] as const) this.#sums[key] += used[key]
+  #feed(used: Used): object {
     this.fed.input += used.in
     this.fed.output += used.out
     this.fed.cacheRead += used.cr
     this.fed.cacheWrite += used.cw
     this.fed.reasoning += used.rs
-    return {
-      prompt_tokens: used.in,
-      output_tokens: used.out,
-      cache_read_tokens: used.cr,
-      cache_write_tokens: used.cw,
-      reasoning_tokens: used.rs,
-    }
+    return usageFields(used)
   }
 
   #tools({ tools, parallel }: RequestScript, request: string, api: ExpectedSpan, isCut: boolean): void {

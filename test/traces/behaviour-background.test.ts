@@ -129,6 +129,15 @@ describe('background work', () => {
   })
 })
 
+test('of a session whose id has changed is background work, too', () => {
+  const renamed: Step[] = answered(100, { ...TURN, session_id: 's2' })
+  const plugin = told([...began(), ...renamed, ...asked(200, { ...REVIEW, session_id: 's2' }, USAGE)])
+  expect(plugin.stats().turnsOpen).toBe(1)
+  expect(all(plugin, 'agent').map(({ attributes: root }) => root['hermes.turn.number'])).toEqual([1])
+  feedSteps(plugin, [[9000, 'on_session_start', { session_id: 's3' }]])
+  expect(all(plugin, 'agent')[1]?.attributes).toMatchObject({ 'hermes.session.kind': 'background' })
+})
+
 describe('a turn whose beginning was lost or comes late', () => {
   const REQUEST = { ...TURN, turn_id: 't2', api_request_id: 'r2' }
   const before = [...began(), ...answered(100)]

@@ -16,7 +16,7 @@ export const AGENT_TURNS = 200
 /** Another seed is another workload. */
 const SEED = 20_261_122
 const SAMPLES = 150
-const LIMITS = { sessions: 1, turns: 6, requests: 3, tools: 3, depth: 2 }
+const LIMITS = { sessions: 1, turns: 6, requests: 3, tools: 3, depth: 2, hasPoorHosts: false }
 
 const TOOL: ToolScript = {
   name: 'terminal',
@@ -26,11 +26,27 @@ const TOOL: ToolScript = {
   approvalNamesSession: true,
   child: undefined,
 }
-const REQUEST: RequestScript = { failures: 0, retryCount: 'told', tokens: 1200, tools: [], parallel: 'no' }
-const TURN: TurnScript = { requests: [REQUEST], auxiliary: 'none', ending: 'completed', cut: 'between', rotates: false }
+const REQUEST: RequestScript = {
+  failures: 0,
+  retryCount: 'told',
+  starts: 'each',
+  saysDuration: false,
+  tokens: 1200,
+  tools: [],
+  parallel: 'no',
+}
+const TURN: TurnScript = {
+  requests: [REQUEST],
+  auxiliary: 'none',
+  ending: 'completed',
+  cut: 'between',
+  rotates: false,
+  background: 'none',
+}
 
 function session(...turns: readonly Partial<TurnScript>[]): SessionScript {
-  return { starts: 'once', startNamesTurn: false, pace: 97, turns: turns.map(turn => ({ ...TURN, ...turn })) }
+  const host = { starts: 'once', startNamesTurn: false, namesTurns: true, clock: 'ticks', pace: 97 } as const
+  return { ...host, turns: turns.map(turn => ({ ...TURN, ...turn })) }
 }
 
 function request(parts: Partial<RequestScript>): RequestScript {
@@ -97,7 +113,7 @@ export function inTime(run: ScriptRun): { readonly step: Step; readonly at: numb
     const begin = beginOf(lane)
     let dueAt = 0
     return lane.map(step => {
-      const at = begin + (step.record.at - START_AT) * STRETCH
+      const at = begin + (step.at - START_AT) * STRETCH
       dueAt = step.glued ? dueAt : at
       return { step, at, dueAt }
     })

@@ -118,7 +118,7 @@ test('a session has what was asked in it, also when its id changes and when a ch
 
 test('it agrees with the scripts that the agents follow', () => {
   const { lanes, fed } = agentsRun()
-  const steps = lanes.flat().map(({ record: { hook, payload, at } }) => ({
+  const steps = lanes.flat().map(({ at, record: { hook, payload } }) => ({
     hook,
     payload: { ...(payload as object) },
     meta: { at, host: 'h' },
