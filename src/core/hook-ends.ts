@@ -141,15 +141,15 @@ export class HookEnds {
   #markOf(turn: Turn | undefined, definition: AnyDefinition, key: string, incoming: Incoming): Remembered | undefined {
     const { registry } = this.#parts
     const { fired, ids, host, isExplicit } = incoming
-    const of = (
-      turn ??
-      registry.findEnded(host, ids, LATER_THAN_NOTHING, false)?.memory ??
-      registry.knownSession(host, ids)?.looseMemory
-    )?.ended
-    const ended = of?.get(slot(definition, key))
+    const name = slot(definition, key)
+    const memory = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false)?.memory
+    const loose = registry.knownSession(host, ids)?.looseMemory
+    const of = memory?.ended.has(name) ? memory.ended : loose?.ended
+    const ended = of?.get(name)
     if (of === undefined || ended === undefined) return undefined
-    const isSame = !isQueued(key) || (isExplicit && fired.at === ended.endAt)
-    return isSame ? { of, ended } : undefined
+    // What came when there was no turn yet may have the key of another turn's: only the very same is a repeat.
+    const isCertain = !isQueued(key) && (memory === undefined || of === memory.ended)
+    return isCertain || (isExplicit && fired.at === ended.endAt) ? { of, ended } : undefined
   }
 
   /** No start was seen: a span is made up where that tells something true, else the end only counts. */

@@ -9,7 +9,7 @@ import type { CoreParts, Incoming } from './parts.ts'
 import { earlyEnd, isRepeat } from './repeated-starts.ts'
 import { HERMES } from './root-span.ts'
 import { isQueued, slot } from './span-tracker.ts'
-import type { OpenSpan, Turn } from './turn.ts'
+import type { EndedMark, OpenSpan, Turn } from './turn.ts'
 import { rememberedAttributes, rotatedIdentity } from './turn-identity.ts'
 import { noteDeadEnd } from './turn-outcome.ts'
 import { foldStart } from './turn-summary.ts'
@@ -115,7 +115,8 @@ export class HookStarts {
     const key = guard.call(fired.hook, definition.key, undefined, fired.payload, undefined, undefined)
     if (key === undefined) return 'ignored'
     const predecessor = isQueued(key) ? undefined : tracker.find(turn, definition, key)
-    const ended = isQueued(key) || predecessor !== undefined ? undefined : turn.ended.get(slot(definition, key))
+    const ended =
+      isQueued(key) || predecessor !== undefined ? undefined : this.#endedOf(turn, definition, key, incoming)
     const early = earlyEnd(ended, incoming)
     if (early === undefined && !isQueued(key) && isRepeat(ended, predecessor, incoming)) {
       lifecycle.closeWhenEmpty(turn)
@@ -139,6 +140,21 @@ export class HookStarts {
     if (early === undefined) this.#watch(open, incoming)
     else tracker.endCounted(open, early)
     return 'ok'
+  }
+
+  /** What is remembered under its key; an end that came when there was no turn yet is told to the turn now. */
+  #endedOf(turn: Turn, definition: AnyDefinition, key: string, incoming: Incoming): EndedMark | undefined {
+    const name = slot(definition, key)
+    const known = turn.ended.get(name)
+    const loose = turn.session.looseMemory?.ended
+    if (known !== undefined || loose === undefined) return known
+    const ended = loose.get(name)
+    const early = earlyEnd(ended, incoming)
+    if (ended === undefined || early === undefined) return undefined
+    loose.delete(name)
+    turn.ended.set(name, ended)
+    this.#parts.tracker.foldCounted(turn, definition, early)
+    return ended
   }
 
   #attemptOf(turn: Turn, definition: AnyDefinition, key: string, { payload }: Incoming['fired']): number | undefined {

@@ -154,6 +154,13 @@ export class SpanTracker {
     if (turn !== undefined && !turn.over) guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }
 
+  /** An end that was counted when its turn was not known yet. */
+  foldCounted(turn: Turn, definition: AnyDefinition, fired: AnyFired): void {
+    const durationMillis = saidDuration(definition.kind, fired.payload)
+    const ended = { start: undefined, durationMillis, startSeen: false }
+    this.#options.guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
+  }
+
   #close(open: OpenSpan, fired: AnyFired, options: EndOptions): number {
     const endAt = endTime(open.kind, fired, open.startAt)
     this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, fired))

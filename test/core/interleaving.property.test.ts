@@ -9,7 +9,7 @@ import { type Fed, runScript, type ScriptRun } from '../support/script-run.ts'
 import { expectSumsOfRequests } from '../support/sum-invariants.ts'
 import { expectAllAccounted, expectCountedIncomplete, expectSoundSpans, total } from '../support/trace-invariants.ts'
 
-/** `PROPERTY_RUNS=5000 PROPERTY_SEED=$RANDOM npx vitest run …` looks further than a test run has time for. */
+/** `npm run test:deep` looks further than a test run has time for. */
 const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 100)
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121)
 const TIMEOUT_MILLIS = Math.max(60_000, RUNS * 500)

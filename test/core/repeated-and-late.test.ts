@@ -272,3 +272,35 @@ describe('a background child that has finished when its parent does', () => {
     expect(await seriesText(plugin, 'hermes.subagent.count')).toEqual(['role=researcher status=ok → 1'])
   })
 })
+
+describe('an end that comes before anything of its turn', () => {
+  const call = { ...TURN, api_request_id: 'r1', model: 'qwen3', usage: { prompt_tokens: 100, completion_tokens: 10 } }
+  const start: Step = [100, 'pre_api_request', call]
+  const end: Step = [200, 'post_api_request', call]
+
+  test.each([
+    ['once', [end, start]],
+    ['again after its start', [end, start, end]],
+    ['again when its turn has begun otherwise', [end, ...used(50), end, start, end]],
+    ['again after its turn', [end, start, ...answered(400), end]],
+  ])('counts in the turn that its start opens, and once when it comes %s', async (_when, steps) => {
+    const plugin = told([...steps, ...answered(400)])
+    expect(all(plugin, 'api.qwen3')).toHaveLength(1)
+    expect(attributes(plugin, 'agent')).toMatchObject({
+      'hermes.turn.tokens.total': 110,
+      'hermes.turn.api_call_count': 1,
+    })
+    expect((await series(plugin, 'hermes.tokens.input')).map(({ value }) => value)).toEqual([100])
+  })
+
+  test('is not taken for that of another turn, where requests have no ids', async () => {
+    const [first, second] = [{ session_id: 's1', api_call_count: 1, usage: { prompt_tokens: 100 } }, NEXT]
+    const plugin = told([
+      [100, 'post_api_request', { ...first, turn_id: 't1' }],
+      [200, 'pre_llm_call', { ...second, model: 'qwen3' }],
+      [300, 'post_api_request', { ...first, ...second }],
+      ...answered(400, NEXT),
+    ])
+    expect((await series(plugin, 'hermes.tokens.input')).map(({ value }) => value)).toEqual([200])
+  })
+})
