@@ -11,7 +11,7 @@ import { HERMES } from './root-span.ts'
 import { isQueued, slot } from './span-tracker.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import { rememberedAttributes, rotatedIdentity } from './turn-identity.ts'
-import { noteDeadEnd } from './turn-outcome.ts'
+import { isFailed, noteDeadEnd } from './turn-outcome.ts'
 import { foldStart } from './turn-summary.ts'
 
 /** Beyond this the turn's oldest open span is ended, marked and counted. */
@@ -34,7 +34,12 @@ export class HookStarts {
     const session = registry.session(host, ids)
     const wasStarted = session.started
     session.started = true
-    const open = this.#rooted(incoming)
+    let open = this.#rooted(incoming)
+    // Some hosts start the session anew with each turn, also after one that has failed without an end.
+    if (open !== undefined && isFailed(open) && fired.at > open.activityAt) {
+      this.#interrupt(open, fired.at)
+      open = undefined
+    }
     if (open !== undefined) {
       lifecycle.promote(open)
       return this.#supply(open, incoming)
