@@ -2,6 +2,7 @@ import type { FinalStatus, IncompleteReason, SessionEnd, SessionStart } from '..
 import { AttributeList } from '../spans/attribute-list.ts'
 import { session as sessionDefinition, type TurnEnd } from '../spans/session.ts'
 import type { Fired } from '../spans/span-definition.ts'
+import { addTokens, allTokens } from '../spans/turn-totals.ts'
 import type { DelegationRegistry } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
 import type { OrphanSweep } from './orphan-sweep.ts'
@@ -153,6 +154,7 @@ export class TurnLifecycle {
   closeWhenEmpty(turn: Turn): void {
     if (turn.over || turn.root !== undefined || turn.open.size > 0) return
     turn.over = true
+    addToParent(turn)
     this.#parts.turnSweep.forget(turn)
     this.#parts.registry.remove(turn)
   }
@@ -220,9 +222,7 @@ export class TurnLifecycle {
       ])
     }
     if (turn.delegation === undefined) return
-    const parent = turn.delegation.open.turn
-    const { tokensInput, tokensOutput, subagentTokens } = turn.totals
-    if (!parent.over) parent.totals.subagentTokens += tokensInput + tokensOutput + subagentTokens
+    addToParent(turn)
     delegations.childEnded(turn.delegation, turn)
   }
 
@@ -244,4 +244,11 @@ export class TurnLifecycle {
       root: 'orphaned',
     })
   }
+}
+
+/** What a child used is told to the nearest turn above it that can still say so: it may go on when its parent is over. */
+function addToParent({ delegation, totals }: Turn): void {
+  let parent = delegation?.open.turn
+  while (parent?.over) parent = parent.delegation?.open.turn
+  if (parent !== undefined) addTokens(parent.totals.subagentTokens, allTokens(totals))
 }

@@ -5,13 +5,15 @@ function text(value: unknown): string | undefined {
 }
 
 /**
- * What the children of each turn used, and theirs: apart from what it used itself. A child's turn counts when it is over
- * before its parent's is; one that goes on in the background can be in nobody's sum any more. Only turns whose end was
- * told are in the answer: when one is given up that fell silent is not for a record to say.
+ * What the children of each turn used, and theirs, side calls included: apart from what it used itself. A child's turn
+ * counts where the nearest turn above it is still open when it ends; one that outlives all of them can be in nobody's sum
+ * any more. Only turns whose end was told are in the answer: when one is given up that fell silent is not for a record to
+ * say.
  */
 class Family {
   readonly ofChildren = new Map<string, number>()
   readonly over = new Set<string>()
+  /** Of its own requests and side calls. */
   readonly #ownTokens: (turn: string) => number
   /** Session of a child → the turn that delegated to it. */
   readonly #delegatedBy = new Map<string, string>()
@@ -43,17 +45,22 @@ class Family {
     this.#openIn.set(session, turn)
   }
 
+  #parentOf(turn: string): string | undefined {
+    return this.#delegatedBy.get(this.#sessionOf.get(turn) ?? '')
+  }
+
   #end(turn: string): void {
     if (this.over.has(turn)) return
     this.over.add(turn)
-    const parent = this.#delegatedBy.get(this.#sessionOf.get(turn) ?? '')
-    if (parent === undefined || this.over.has(parent)) return
+    let parent = this.#parentOf(turn)
+    while (parent !== undefined && this.over.has(parent)) parent = this.#parentOf(parent)
+    if (parent === undefined) return
     const used = this.#ownTokens(turn) + (this.ofChildren.get(turn) ?? 0)
     this.ofChildren.set(parent, (this.ofChildren.get(parent) ?? 0) + used)
   }
 }
 
-/** By turn; `records` without repeats, `ownTokens` what a turn's own requests used. */
+/** By turn; `records` without repeats, `ownTokens` what a turn's own requests and side calls used. */
 export function childTokens(
   records: readonly WorkloadRecord[],
   ownTokens: (turn: string) => number,

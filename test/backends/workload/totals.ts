@@ -230,7 +230,7 @@ export function totalsOf(records: readonly WorkloadRecord[]): Totals {
     overall: accountant.overall.sums(),
     bySession: summed(accountant.sessions),
     byTurn,
-    childTokens: childTokens(once, turn => byTurn.get(turn)?.turnTokens.total ?? 0),
+    childTokens: childTokens(once, turn => byTurn.get(turn)?.tokens.total ?? 0),
     byModel: accountant.models,
   }
 }
