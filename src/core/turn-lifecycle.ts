@@ -169,7 +169,8 @@ export class TurnLifecycle {
           payload: { finalStatus: over.finalStatus },
           facts: {},
         })
-      else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && delegations.outlivesTurn(open)) continue
+      else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && delegations.outlivesTurn(open))
+        turn.totals.subagentsOpen += 1
       else {
         spanSweep.forget(open)
         const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined

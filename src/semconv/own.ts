@@ -103,6 +103,7 @@ export const OWN = {
   turnTokensCacheWrite: '{ns}.turn.tokens.cache_write',
   turnTokensReasoning: '{ns}.turn.tokens.reasoning',
   turnSubagentCount: '{ns}.turn.subagent_count',
+  turnSubagentOpenCount: '{ns}.turn.subagent_open_count',
   turnSubagentTokensTotal: '{ns}.turn.subagent_tokens.total',
   turnAuxiliaryTokensTotal: '{ns}.turn.auxiliary_tokens.total',
   turnAllTokensInput: '{ns}.turn.all_tokens.input',

@@ -48,6 +48,7 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: 
   attributes.set(own.turnTokensCacheWrite, some(totals.tokensCacheWrite))
   attributes.set(own.turnTokensReasoning, some(totals.tokensReasoning))
   attributes.set(own.turnSubagentCount, some(totals.subagents))
+  attributes.set(own.turnSubagentOpenCount, some(totals.subagentsOpen))
   attributes.set(own.turnSubagentTokensTotal, some(totalOf(totals.subagentTokens)))
   attributes.set(own.turnAuxiliaryTokensTotal, some(totalOf(totals.auxiliaryTokens)))
   attributes.set(own.turnAllTokensInput, some(all.input))

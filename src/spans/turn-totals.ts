@@ -31,6 +31,8 @@ export interface TurnTotals {
   tokensCacheWrite: number
   tokensReasoning: number
   subagents: number
+  /** Those that are still at work when the turn ends: what they use from then on is not in its sums. */
+  subagentsOpen: number
   /** Of child agents at any depth, their side calls included; apart from the turn's own. */
   readonly subagentTokens: TokenSum
   /** Of the turn's side calls; apart from both. */
@@ -62,6 +64,7 @@ export function emptyTotals(): TurnTotals {
     tokensCacheWrite: 0,
     tokensReasoning: 0,
     subagents: 0,
+    subagentsOpen: 0,
     subagentTokens: { input: 0, output: 0 },
     auxiliaryTokens: { input: 0, output: 0 },
     approvals: 0,

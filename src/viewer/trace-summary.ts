@@ -1,9 +1,9 @@
-import type { Segment } from './segments.ts'
+import type { DrawnKind, Segment } from './segments.ts'
 import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import { type Tokens, tokensOf } from './span-facts.ts'
 import { outcomeOf } from './span-outcome.ts'
 import type { SpanNode, TraceTree } from './trace-forest.ts'
-import { walkTree } from './tree-walk.ts'
+import { type TreeStep, walkTree } from './tree-walk.ts'
 
 /** What is said about a trace as a whole. All text in it is printable. */
 export interface TraceSummary {
@@ -14,9 +14,11 @@ export interface TraceSummary {
   readonly model: string
   readonly startAt: number
   readonly durationMillis: number
+  /** Of all requests, as a backend adds them up that sums a trace. */
   readonly tokens: Tokens | undefined
-  /** What the sub-agents used beside `tokens`. */
-  readonly subagentTokens: number | undefined
+  /** The parts of `tokens` that are not the agent's own requests: of sub-agents, and of its side calls. */
+  readonly subagentTokens: number
+  readonly auxiliaryTokens: number
   readonly outcome: Segment | undefined
   readonly spanCount: number
   readonly errorCount: number
@@ -26,6 +28,7 @@ export function summarize(tree: TraceTree, namespace: string = namespaceOfTree(t
   const main = mainRoot(tree)
   const attributes = main && new SpanAttributes(main.span, namespace)
   const kind = attributes && drawnKind(attributes)
+  const { input, output, ...parts } = addRequests(tree, namespace)
   return {
     agent: attributes?.text('gen_ai.agent.name', '.host') ?? '',
     sessionId: attributes?.text('session.id', '.session.id', 'gen_ai.conversation.id') ?? '',
@@ -33,8 +36,8 @@ export function summarize(tree: TraceTree, namespace: string = namespaceOfTree(t
     model: attributes?.text('gen_ai.request.model', 'llm.model_name') ?? '',
     startAt: tree.startAt,
     durationMillis: main === undefined ? tree.endAt - tree.startAt : main.span.endAt - main.span.startAt,
-    tokens: (attributes && kind && tokensOf(kind, attributes)) ?? requestTokens(tree, namespace),
-    subagentTokens: attributes?.number('.turn.subagent_tokens.total'),
+    tokens: input + output > 0 ? { input, output } : attributes && kind && tokensOf(kind, attributes),
+    ...parts,
     outcome: attributes && kind && outcomeOf(kind, attributes),
     spanCount: tree.spanCount,
     errorCount: countErrors(tree),
@@ -52,16 +55,34 @@ function countErrors(tree: TraceTree): number {
   return count
 }
 
-/** For traces without totals: the requests alone are added up, because other producers repeat usage on outer spans. */
-function requestTokens(tree: TraceTree, namespace: string): Tokens | undefined {
-  let input = 0
-  let output = 0
-  for (const { node } of walkTree(tree)) {
-    const attributes = new SpanAttributes(node.span, namespace)
+/** The requests alone are added up: ours say sums on outer spans, other producers repeat usage there. */
+function addRequests(tree: TraceTree, namespace: string) {
+  const sums = { input: 0, output: 0, subagentTokens: 0, auxiliaryTokens: 0 }
+  const subagents = new Set<TreeStep>()
+  for (const step of walkTree(tree)) {
+    const attributes = new SpanAttributes(step.node.span, namespace)
     const kind = drawnKind(attributes)
+    if (isSubagents(step, subagents, kind, attributes)) subagents.add(step)
     const tokens = kind === 'api' || kind === 'auxiliary' ? tokensOf(kind, attributes) : undefined
-    input += tokens?.input ?? 0
-    output += tokens?.output ?? 0
+    if (tokens === undefined) continue
+    const { input = 0, output = 0 } = tokens
+    sums.input += input
+    sums.output += output
+    if (subagents.has(step)) sums.subagentTokens += input + output
+    else if (kind === 'auxiliary') sums.auxiliaryTokens += input + output
   }
-  return input + output > 0 ? { input, output } : undefined
+  return sums
+}
+
+/** A step is a sub-agent's when it is one, or when the step above it is, which the walk has come by before. */
+function isSubagents(
+  { parent }: TreeStep,
+  subagents: ReadonlySet<TreeStep>,
+  kind: DrawnKind,
+  attributes: SpanAttributes,
+): boolean {
+  if (parent === undefined) return false
+  return (
+    subagents.has(parent) || kind === 'subagent' || (kind === 'session' && attributes.isTrue('.session.is_subagent'))
+  )
 }

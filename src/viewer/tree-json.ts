@@ -19,6 +19,8 @@ export function treeJson(tree: TraceTree): string {
     duration_ms: summary.durationMillis,
     outcome: summary.outcome?.text,
     tokens: summary.tokens,
+    subagent_tokens: summary.subagentTokens || undefined,
+    auxiliary_tokens: summary.auxiliaryTokens || undefined,
     span_count: summary.spanCount,
     error_count: summary.errorCount,
     spans: Array.from(walkTree(tree), spanJson),

@@ -114,7 +114,17 @@ describe('on the root', () => {
     expect(requestTokens(plugin)).toBe(27)
   })
 
-  test('so is what a child does after its own end', () => {
+  test('one that outlives all of them is in nobody’s sum, and the root says that it goes on', () => {
+    const [begins, asks, ...goesOn] = childSteps()
+    const late = goesOn.map(([at, ...step]) => [at + 1000, ...step] as Step)
+    const plugin = told([...began(), delegated(100), begins, asks, ...answered(900), ...late, stopped(1400)])
+    expect(rootOf(plugin).attributes['hermes.turn.subagent_open_count']).toBe(1)
+    expect(totalsOf(rootOf(plugin))).toEqual({})
+    expect(totalsOf(rootOf(plugin, 'C'))).toEqual({ tokens: 11, all_tokens: 11 })
+    expect(rootOf(plugin, 'C').attributes).not.toHaveProperty('hermes.turn.subagent_open_count')
+  })
+
+  test('what a child does after its own end is told to its parent', () => {
     const plugin = told([
       ...began(),
       delegated(100),
