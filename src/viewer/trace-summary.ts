@@ -2,6 +2,7 @@ import type { DrawnKind, Segment } from './segments.ts'
 import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import { type Tokens, tokensOf } from './span-facts.ts'
 import { outcomeOf } from './span-outcome.ts'
+import type { StoredSpan } from './stored-span.ts'
 import type { SpanNode, TraceTree } from './trace-forest.ts'
 import { type TreeStep, walkTree } from './tree-walk.ts'
 
@@ -22,6 +23,8 @@ export interface TraceSummary {
   readonly outcome: Segment | undefined
   readonly spanCount: number
   readonly errorCount: number
+  /** Spans that had not ended: there is more to come. */
+  readonly runningCount: number
 }
 
 export function summarize(tree: TraceTree, namespace: string = namespaceOfTree(tree)): TraceSummary {
@@ -40,7 +43,8 @@ export function summarize(tree: TraceTree, namespace: string = namespaceOfTree(t
     ...parts,
     outcome: attributes && kind && outcomeOf(kind, attributes),
     spanCount: tree.spanCount,
-    errorCount: countErrors(tree),
+    errorCount: count(tree, span => span.status === 'error'),
+    runningCount: count(tree, span => span.running === true),
   }
 }
 
@@ -49,10 +53,10 @@ function mainRoot(tree: TraceTree): SpanNode | undefined {
   return tree.roots.find(root => !root.orphan) ?? tree.roots[0]
 }
 
-function countErrors(tree: TraceTree): number {
-  let count = 0
-  for (const { node } of walkTree(tree)) if (node.span.status === 'error') count += 1
-  return count
+function count(tree: TraceTree, isCounted: (span: StoredSpan) => boolean): number {
+  let found = 0
+  for (const { node } of walkTree(tree)) if (isCounted(node.span)) found += 1
+  return found
 }
 
 /** The requests alone are added up: ours say sums on outer spans, other producers repeat usage there. */

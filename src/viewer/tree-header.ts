@@ -23,12 +23,16 @@ export function headerFigures(summary: TraceSummary): Segment[] {
       outcome ?? segment('dim', ''),
       segment('plain', humanDuration(summary.durationMillis)),
       segment('plain', usageText(summary)),
-      segment('plain', countOf(summary.spanCount, 'span')),
+      segment('plain', spansText(summary)),
       segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
       segment('dim', summary.model),
     ],
     ' · ',
   )
+}
+
+function spansText({ spanCount, runningCount }: TraceSummary): string {
+  return `${countOf(spanCount, 'span')}${runningCount === 0 ? '' : `, ${humanCount(runningCount)} of them running`}`
 }
 
 /** All tokens, and what of them other agents and the host's side calls used. */

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { TraceFollower } from '../../src/viewer/trace-follower.ts'
 import type { TraceTree } from '../../src/viewer/trace-forest.ts'
 import { listSegments, selectTraces } from '../../src/viewer/trace-log.ts'
+import { outline } from '../../src/viewer/tree-outline.ts'
 import { exportLine, type SpanNote } from './sample-turn.ts'
 
 let directory = ''
@@ -89,6 +90,20 @@ describe('a follower', () => {
     await append('b.jsonl', exportLine(root('t1', 10)))
     expect(shapes(await follower.poll())).toEqual(['t1:2'])
     expect(await follower.poll()).toEqual([])
+  })
+
+  test('hands a trace out again when what was missing in it has come', async () => {
+    const follower = follow({ last: 5 })
+    const drawn = async (): Promise<string[]> => (await follower.poll()).map(tree => outline(tree))
+    const late = { ...child('t1', 11, 'g'), parent: 'c' }
+    await append('a.jsonl', exportLine(late), exportLine(root('t1', 10)))
+    expect(await drawn()).toEqual(['agent OK\ntool.ls OK (parent running)'])
+    await append('a.jsonl', exportLine({ ...child('t1', 12, 'h'), parent: 'r' }))
+    expect(await drawn()).toEqual([])
+    await append('a.jsonl', exportLine(child('t1', 11)))
+    expect(await drawn()).toEqual(['agent OK\n  tool.ls OK\n    tool.ls OK\n  tool.ls OK'])
+    await append('a.jsonl', exportLine(child('t1', 14, 'i')))
+    expect(await drawn()).toEqual([])
   })
 
   test('waits for the end of a line', async () => {
