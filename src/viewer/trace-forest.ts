@@ -43,10 +43,11 @@ export function buildForest(spans: Iterable<StoredSpan>): TraceTree[] {
   return [...traces].map(([traceId, trace]) => buildTree(traceId, trace)).sort((a, b) => a.startAt - b.startAt)
 }
 
-/** Puts a span among those of its trace. */
+/** Puts a span among those of its trace. A note may be read after the end of what it says is running. */
 export function putSpan(trace: Map<string, StoredSpan>, span: StoredSpan): void {
-  const isKnown = span.running === true && trace.has(span.spanId)
-  if (!isKnown) trace.set(span.spanId, span)
+  const known = trace.get(span.spanId)
+  const hasEnded = known !== undefined && known.running !== true
+  if (!(span.running && hasEnded)) trace.set(span.spanId, span)
 }
 
 /** @param isGrowing more of its spans may come */

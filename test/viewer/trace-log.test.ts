@@ -106,6 +106,16 @@ describe('a follower', () => {
     expect(await drawn()).toEqual([])
   })
 
+  test('goes by what has ended, whatever was noted, and in whatever order', async () => {
+    const note = (...spans: readonly SpanNote[]): string =>
+      `{"hookspan.open":${exportLine(...spans.map(span => ({ ...span, to: 0 })))}}`
+    const follower = follow({ last: 5 })
+    await append('a.jsonl', note(root('t1', 10), child('t1', 11)), exportLine(child('t1', 11)))
+    await append('b.jsonl', note(root('t1', 10)), exportLine(root('t1', 10)), note(child('t1', 11)))
+    expect((await follower.poll()).map(tree => outline(tree))).toEqual(['agent OK\n  tool.ls OK'])
+    expect(await follower.poll()).toEqual([])
+  })
+
   test('waits for the end of a line', async () => {
     const follower = follow({ last: 5 })
     const line = exportLine(root('t1', 10))

@@ -12,24 +12,30 @@ type BackendOptions = NonNullable<PluginOptions['backends']>[number]
 const scratch = mkdtempSync(join(tmpdir(), 'hookspan-mlflow-demo-'))
 let server: Mlflow
 let traces: readonly TraceTokens[]
-const totals = new Map<string, number>()
+let totals: Readonly<Record<string, number>>
 
 beforeAll(async () => {
   server = await startMlflow()
-  const experiment_id = await server.createExperiment('demo')
-  const backend = { type: 'mlflow', endpoint: server.url, experiment_id, timeout_ms: 120_000 } as BackendOptions
-  const config = { span_batch_export_timeout_ms: 120_000, backends: [backend] }
-  traces = demoTraces(await feedWorkload({ home: scratch, scenarios: DEMO_TURNS, config }))
-  for (const { trace_id, trace_metadata } of await server.traces(experiment_id)) {
-    const usage = JSON.parse(trace_metadata['mlflow.trace.tokenUsage'] ?? '{}') as { total_tokens?: number }
-    totals.set(trace_id, usage.total_tokens ?? 0)
-  }
+  ;({ traces, totals } = await feed('demo'))
 }, START_MILLIS)
 
 afterAll(async () => {
   await server?.stop()
   rmSync(scratch, { recursive: true, force: true })
 })
+
+/** Feeds the demo's turns into an experiment; `totals` are MLflow's own, by its trace id. */
+async function feed(name: string, more: PluginOptions = {}) {
+  const experiment_id = await server.createExperiment(name)
+  const backend = { type: 'mlflow', endpoint: server.url, experiment_id, timeout_ms: 120_000 } as BackendOptions
+  const config = { ...more, span_batch_export_timeout_ms: 120_000, backends: [backend] }
+  const fed = await feedWorkload({ home: join(scratch, name), scenarios: DEMO_TURNS, config })
+  const shown = (await server.traces(experiment_id)).map(({ trace_id, trace_metadata }) => {
+    const usage = JSON.parse(trace_metadata['mlflow.trace.tokenUsage'] ?? '{}') as { total_tokens?: number }
+    return [trace_id, usage.total_tokens ?? 0]
+  })
+  return { traces: demoTraces(fed), totals: Object.fromEntries(shown) as Record<string, number> }
+}
 
 function attributesOf({ attributes }: MlflowSpan): Record<string, number> {
   const numbers = attributes.map(
@@ -42,7 +48,12 @@ function attributesOf({ attributes }: MlflowSpan): Record<string, number> {
 test('the total of a trace of the demo is that of all its requests but for what sub-agents used', () => {
   expect(traces.some(({ subagents }) => subagents > 0)).toBe(true)
   const expected = traces.map(({ traceId, all, subagents }) => [`tr-${traceId}`, all - subagents])
-  expect(Object.fromEntries(totals)).toEqual(Object.fromEntries(expected))
+  expect(totals).toEqual(Object.fromEntries(expected))
+})
+
+test('with usage_on_root it is that of the turn’s own requests', async () => {
+  const { traces, totals } = await feed('root', { usage_on_root: true })
+  expect(totals).toEqual(Object.fromEntries(traces.map(({ traceId, own }) => [`tr-${traceId}`, own])))
 })
 
 test('its spans have the tokens of all requests, and its root says the parts', async () => {
