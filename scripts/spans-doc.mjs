@@ -69,6 +69,24 @@ const AFTER_KINDS = `## Links
 | \`delegation\` | the root of a child agent | its \`subagent\` span, where the child began before its delegation was told |
 `
 
+const TOTALS = `## Totals
+
+What a turn used stands on the root of its \`session\`, in three parts. Each token is in one of them:
+
+| part | on the root | in the [metrics](metrics.md) | what |
+| --- | --- | --- | --- |
+| own | \`hermes.turn.tokens.*\` | \`part="own"\` | the requests of its own loop |
+| sub-agents | \`hermes.turn.subagent_tokens.total\` | \`part="subagent"\` | all of its child agents, at any depth, their side calls included |
+| side calls | \`hermes.turn.auxiliary_tokens.total\` | \`part="auxiliary"\` | what the host asked a model beside the loop: a title, a summary, a check |
+| all | \`hermes.turn.all_tokens.*\` | their sum | what a backend comes to that adds up the requests of the trace, and what the header of \`hookspan tree\` says |
+
+A child's turn has a root, too, with its own parts. Input has what was cached in it, output the reasoning.
+
+On a root stands what was known when it ended. What a child agent uses after that is told to the nearest turn above that is
+still open; if there is none it is in the trace and in the metrics only, and \`hermes.turn.subagent_open_count\` says how many
+of its children were still at work. The same holds for a side call after the end, such as one for a title.
+`
+
 const RESOURCE = `## On the resource
 
 \`service.name\`, \`service.instance.id\`, \`telemetry.sdk.*\`, \`telemetry.distro.*\`, \`process.pid\`, \`process.runtime.*\`,
@@ -189,6 +207,7 @@ ${sections.join('\n\n')}
 ${eventTable()}
 
 ${AFTER_KINDS}
+${TOTALS}
 ${RESOURCE}
 ${RESERVED}`
 }

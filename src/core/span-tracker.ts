@@ -107,7 +107,8 @@ export class SpanTracker {
     const isSeen = open.start !== undefined
     const spanMillis = isSeen ? endAt - open.startAt : saidDuration(open.kind, fired.payload)
     const durationMillis = measuredDuration(open.kind, fired.payload, open.attempt, spanMillis)
-    const ended = { startAt: open.startAt, start: open.start, durationMillis, startSeen: isSeen }
+    const isSubagent = open.turn.delegation !== undefined
+    const ended = { startAt: open.startAt, start: open.start, durationMillis, startSeen: isSeen, isSubagent }
     instruments.record(guard.call(fired.hook, open.definition.measure, NO_POINTS, fired, draw, ended))
     guard.call(fired.hook, this.#fold, undefined, open.turn, fired, ended)
     if (options.incomplete !== undefined) this.#countIncomplete(options.incomplete)
@@ -146,10 +147,15 @@ export class SpanTracker {
   }
 
   /** An end that has no span of its own: it counts, and it tells the turn (when there is one) what it knows. */
-  countOnly(definition: AnyDefinition, fired: AnyFired, turn: Turn | undefined, startSeen: boolean): void {
+  countOnly(
+    definition: AnyDefinition,
+    fired: AnyFired,
+    turn: Turn | undefined,
+    how: { readonly startSeen: boolean; readonly isSubagent: boolean },
+  ): void {
     const { draw, guard, instruments } = this.#options
     const durationMillis = saidDuration(definition.kind, fired.payload)
-    const ended = { startAt: fired.at, start: undefined, durationMillis, startSeen }
+    const ended = { startAt: fired.at, start: undefined, durationMillis, ...how }
     instruments.record(guard.call(fired.hook, definition.measure, NO_POINTS, fired, draw, ended))
     if (turn !== undefined && !turn.over) guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }

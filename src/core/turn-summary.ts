@@ -2,6 +2,7 @@ import type {
   ApiEnd,
   ApiError,
   ApprovalResponse,
+  AuxiliaryEnd,
   ToolEnd,
   ToolStart,
   TurnAnswer,
@@ -15,7 +16,7 @@ import { skillOf } from '../spans/skill-evidence.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
 import { toolCommand, toolName, toolTarget } from '../spans/tool.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
-import type { TurnTotals } from '../spans/turn-totals.ts'
+import { addTokens, type TurnTotals } from '../spans/turn-totals.ts'
 import { usageOf } from '../spans/usage.ts'
 
 /** Lists are capped while they grow: joined they are clipped to 500 characters anyway. */
@@ -60,6 +61,12 @@ function apiFailed(totals: TurnTotals, fired: Fired<ApiError>, draw: Draw): void
   totals.modelProvider = draw.capture.id(modelProvider(fired.payload.provider)) ?? totals.modelProvider
 }
 
+function sideCallEnded(totals: TurnTotals, fired: Fired<AuxiliaryEnd>, draw: Draw): void {
+  const usage = usageOf(fired, draw)
+  if (usage === undefined) return
+  addTokens(totals.auxiliaryTokens, { input: usage.promptTokens, output: usage.outputTokens })
+}
+
 /** Folds a record that started a span into its turn's sums; `isDrawn`: the root is recorded, so content is wanted. */
 export function foldStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, isDrawn: boolean): void {
   switch (fired.hook) {
@@ -99,6 +106,9 @@ export function foldEnd(
     case 'api_request_error':
       if (!ended.startSeen) totals.apiCalls += 1
       apiFailed(totals, fired as Fired<ApiError>, draw)
+      return
+    case 'post_auxiliary_call':
+      sideCallEnded(totals, fired as Fired<AuxiliaryEnd>, draw)
       return
     case 'post_tool_call':
       if (!ended.startSeen) toolStarted(totals, fired as Fired<ToolStart>, draw)

@@ -40,6 +40,8 @@ export interface OpenedSpan<Start> {
 export interface EndedSpan<Start> extends OpenedSpan<Start> {
   /** Milliseconds; undefined when neither a start nor a duration is known. */
   readonly durationMillis: number | undefined
+  /** Its turn is that of a child agent. */
+  readonly isSubagent: boolean
 }
 
 export interface MetricPoint {

@@ -93,7 +93,8 @@ const OF_THE_REFERENCE: Readonly<Record<string, AttributeRow>> = {
 
 const IS = /\.(retroactive|truncated|synthesized|is_subagent|completed|interrupted|failed|granted|timed_out|retryable)$/
 const MILLIS = /_ms$/
-const NUMBER = /count$|\.tokens\.|_tokens(\.total)?$|\.number$|_chars$|\.attempt$|\.tool_calls$|\.max_retries$/
+const NUMBER =
+  /count$|\.tokens\.|_tokens(\.(input|output|total))?$|\.number$|_chars$|\.attempt$|\.tool_calls$|\.max_retries$/
 
 /** Of our own names the name tells the type. */
 export function ownRow(name: string): AttributeRow {

@@ -55,8 +55,8 @@ describe('usage', () => {
       'llm.token_count.completion_details.reasoning': 60,
       'llm.token_count.total': 180,
     })
-    expect(await seriesText(plugin, 'hermes.tokens.reasoning')).toEqual(['model=qwen3 provider=openai → 60'])
-    expect(await seriesText(plugin, 'hermes.tokens.output')).toEqual(['model=qwen3 provider=openai → 80'])
+    expect(await seriesText(plugin, 'hermes.tokens.reasoning')).toEqual(['model=qwen3 provider=openai part=own → 60'])
+    expect(await seriesText(plugin, 'hermes.tokens.output')).toEqual(['model=qwen3 provider=openai part=own → 80'])
   })
 
   test('case 84: usage and duration as metrics, without any id', async () => {
@@ -69,7 +69,7 @@ describe('usage', () => {
       `${labels} gen_ai.token.type=output → 50`,
     ])
     expect(await seriesText(plugin, 'gen_ai.client.operation.duration')).toEqual([`${labels} → 0.5`])
-    expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual(['model=qwen3 provider=openai → 100'])
+    expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual(['model=qwen3 provider=openai part=own → 100'])
   })
 
   test('case 86: without the gen_ai metrics only ours are left', async () => {
