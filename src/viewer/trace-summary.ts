@@ -12,6 +12,8 @@ export interface TraceSummary {
   readonly sessionId: string
   /** Ordinal of the turn in its session, from 1. */
   readonly turnNumber: number | undefined
+  /** It is no turn, but what went on beside the turns of its session. */
+  readonly isBackground: boolean
   readonly model: string
   readonly startAt: number
   readonly durationMillis: number
@@ -36,6 +38,7 @@ export function summarize(tree: TraceTree, namespace: string = namespaceOfTree(t
     agent: attributes?.text('gen_ai.agent.name', '.host') ?? '',
     sessionId: attributes?.text('session.id', '.session.id', 'gen_ai.conversation.id') ?? '',
     turnNumber: attributes?.number('.turn.number'),
+    isBackground: attributes?.text('.session.kind') === 'background',
     model: attributes?.text('gen_ai.request.model', 'llm.model_name') ?? '',
     startAt: tree.startAt,
     durationMillis: main === undefined ? tree.endAt - tree.startAt : main.span.endAt - main.span.startAt,

@@ -7,7 +7,8 @@ import { tokensText } from './tree-rows.ts'
 /** Agent, session and turn; the trace's id where nothing else is known. */
 export function headerTitle(summary: TraceSummary, traceId: string): Segment[] {
   const id = summary.sessionId === '' ? `trace ${displayText(traceId)}` : summary.sessionId
-  const turn = summary.turnNumber === undefined ? '' : `turn ${humanCount(summary.turnNumber)}`
+  const numbered = summary.turnNumber === undefined ? '' : `turn ${humanCount(summary.turnNumber)}`
+  const turn = summary.isBackground ? 'background' : numbered
   return spaced([segment('strong', summary.agent), segment('plain', id), segment('dim', turn)], ' · ')
 }
 

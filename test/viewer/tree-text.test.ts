@@ -23,6 +23,14 @@ function lineOf(attributes: SpanNote['attributes'], more: Partial<SpanNote> = {}
 }
 
 describe('the tree in the terminal', () => {
+  test('of background work says so in the place of a number', () => {
+    const attributes = { 'hermes.span.kind': 'session', 'hermes.session.id': 's1', 'hermes.session.kind': 'background' }
+    const [title] = renderTree(treeOf([{ id: '1', name: 'agent', from: 0, to: 9, attributes }]), { width: 90 }).split(
+      '\n',
+    )
+    expect(title).toContain('s1 · background ')
+  })
+
   test('with a waterfall where there is room', () => {
     expect(`\n${renderTree(treeOf(SAMPLE_TURN), { width: 120 })}\n`).toBe(`
 ● hermes-agent · 20261121_101500_7c41de · turn 1                                                 2026-11-21 10:15:00 UTC
