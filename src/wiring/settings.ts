@@ -6,7 +6,7 @@ import type { CoreOptions } from '../core/options.ts'
 import { parseTraceparent } from '../core/traceparent.ts'
 import type { BackendSettings, PipelineSettings } from '../pipeline/index.ts'
 import { resolveNames } from '../semconv/index.ts'
-import { createCapture } from '../spans/content.ts'
+import { type CaptureSettings, createCapture } from '../spans/content.ts'
 import { checkPattern } from '../spans/redact-patterns.ts'
 import { createRedactor } from '../spans/redaction.ts'
 import type { Draw } from '../spans/span-definition.ts'
@@ -30,7 +30,7 @@ function ownPatterns(config: ResolvedConfig, warn: (line: string) => void): RegE
 /** How spans are drawn: the part of the configuration that the definitions see. */
 export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Draw {
   const redact = createRedactor({ enabled: config.redact, patterns: ownPatterns(config, warn) })
-  const capture = createCapture({
+  const settings: CaptureSettings = {
     mode: config.content_capture,
     previewMaxChars: config.preview_max_chars,
     categoryMaxChars: {
@@ -44,13 +44,16 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Dr
     conversationHistoryMaxChars: config.conversation_history_max_chars,
     senderId: config.capture_sender_id,
     redact,
-  })
+  }
+  const capture = createCapture(settings)
+  // A person's own setting and no host's: it may have a space in it whatever the mode.
+  const { id } = createCapture({ ...settings, mode: 'preview' })
   return {
     names: resolveNames(config.namespace, config.conventions),
     capture,
     spanNames: config.span_names,
-    agentName: capture.id(config.agent_name),
-    projectName: capture.id(config.project_name),
+    agentName: id(config.agent_name),
+    projectName: id(config.project_name),
     usageOnRoot: config.usage_on_root,
   }
 }
