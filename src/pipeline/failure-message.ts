@@ -173,10 +173,12 @@ const FILE: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is not a directory',
   EEXIST: 'a part of the path is not a directory',
   ETIMEDOUT: 'the disk does not answer',
+  ELOOP: 'it is a symbolic link',
+  ENOTPRIVATE: 'others may write there',
 }
 
 function fileSentence({ type, isKept }: BackendFacts, path: string, code: string): string {
-  const problem = `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). Make it writable`
+  const problem = `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). ${code === 'ENOTPRIVATE' ? 'Make it yours alone (chmod 700)' : 'Make it writable'}`
   if (type === 'local_log')
     return `${problem}; until then traces are delivered from memory, and not stored on this machine`
   const fate = isKept ? 'kept in the trace log' : 'dropped'
