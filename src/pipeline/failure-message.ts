@@ -21,7 +21,7 @@ export interface BackendFacts {
 export function failureClass(failure: DeliveryFailure): string {
   switch (failure.kind) {
     case 'status':
-      return `status ${STATUS_CLASS[failure.status] ?? failure.status}`
+      return STATUS_CLASS[failure.status] ?? `status ${failure.status}`
     case 'network':
     case 'file':
       return `${failure.kind} ${failure.code}`
@@ -30,11 +30,14 @@ export function failureClass(failure: DeliveryFailure): string {
   }
 }
 
+/** The class of the failure of a URL that leads nowhere. */
+export const WRONG_PATH = 'status path'
+
 const STATUS_CLASS: Readonly<Record<number, string>> = {
-  401: 'credentials',
-  403: 'credentials',
-  404: 'path',
-  405: 'path',
+  401: 'status credentials',
+  403: 'status credentials',
+  404: WRONG_PATH,
+  405: WRONG_PATH,
 }
 
 /** Why spans were lost, in a few words, for a list of losses. */
@@ -120,7 +123,7 @@ function target(location: string | undefined): string {
 }
 
 function pathAdvice(facts: BackendFacts, signal: Signal): string {
-  const off = signal === 'metrics' ? ', or metrics: false if it takes none' : ''
+  const off = signal === 'metrics' ? ', or metrics: false if it takes traces and no metrics' : ''
   const given = facts.isExact ? 'is used as it is and usually' : 'is a base URL or'
   return `The endpoint ${given} ends in /v1/${signal}; ${correctEndpoint(facts)}${off}`
 }
