@@ -229,7 +229,11 @@ const KEYS = {
     default: false,
     about: 'Trace and span ids derived from host, session, turn and key: a replay gives the same ids',
   },
-  handle_signals: { type: 'bool', default: false, about: 'Flush on SIGINT and SIGTERM, then raise them again' },
+  handle_signals: {
+    type: 'bool',
+    default: false,
+    about: 'Flush on SIGINT and SIGTERM; raise them again, unless the host listens to them itself',
+  },
   debug: { type: 'bool', default: false, about: 'Write a debug log to the state directory' },
 } as const
 

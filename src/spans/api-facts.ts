@@ -18,5 +18,6 @@ export function timeToFirstChunk(payload: ApiEnd, opened: OpenedSpan<unknown>): 
 }
 
 export function apiErrorType(payload: ApiError, draw: Draw): SafeText {
-  return draw.capture.id(errorFacts(payload.error).type ?? textOf(payload.reason)) ?? literal(OTHER_ERROR)
+  const { id } = draw.capture
+  return id(errorFacts(payload.error).type) ?? id(textOf(payload.reason)) ?? literal(OTHER_ERROR)
 }

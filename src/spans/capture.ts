@@ -38,7 +38,8 @@ export interface Capture {
 
   /**
    * Ids, models, names, reasons: text of at most 200 characters, ellipsis included, on one line, redacted. Strings and
-   * finite numbers only; anything else, and the empty string, is undefined. Repeated values cost a map look-up.
+   * finite numbers only; anything else, and the empty string, is undefined. In `off` only what looks like an identifier:
+   * a host may put a sentence where a name belongs. Repeated values cost a map look-up.
    */
   id(value: unknown): SafeText | undefined
 

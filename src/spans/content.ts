@@ -32,8 +32,8 @@ const TEXT_TYPE: SafeText = literal('text/plain')
 const ID_CAP = 200
 const SNIPPET_CAP = 500
 const ID_CACHE_SIZE = 2000
-/** What most ids are made of: nothing of it has to be collapsed, stripped or cut. */
-const PLAIN_ID = /^[\w.:@/+-]{1,200}$/
+/** What ids and words of a vocabulary are made of: nothing of it has to be collapsed, stripped or cut, and it is no prose. */
+const IDENTIFIER = /^[\w.:@/+=|#~,()-]{1,200}$/
 /** A longer text is not remembered: the memo would keep it alive. */
 const MEMO_LIMIT = 256 * 1024
 /** Collapsing shortens a text: more of it is read than is kept. */
@@ -76,7 +76,9 @@ class CapturePolicy {
     if (typeof value !== 'string') return isNumeric(value) ? numberText(value) : undefined
     const known = this.#ids.get(value)
     if (known !== undefined) return known
-    const text = PLAIN_ID.test(value) ? this.#settings.redact(value) : this.#line(value, ID_CAP).text
+    const isIdentifier = IDENTIFIER.test(value)
+    if (!isIdentifier && this.mode === 'off') return undefined
+    const text = isIdentifier ? this.#settings.redact(value) : this.#line(value, ID_CAP).text
     if (text === '') return undefined
     if (value.length <= ID_CAP) this.#remember(value, safe(text))
     return safe(text)

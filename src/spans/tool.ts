@@ -51,7 +51,7 @@ function errorOf(fired: Fired<ToolEnd>, draw: Draw): SpanError | undefined {
   if (outcome !== 'error') return undefined
   const inResult = errorFacts(resultError)
   return {
-    type: draw.capture.id(fired.payload.error_type ?? inResult.type) ?? literal(TOOL_ERROR),
+    type: draw.capture.id(fired.payload.error_type) ?? draw.capture.id(inResult.type) ?? literal(TOOL_ERROR),
     message: draw.capture.errorText(fired.payload.error_message ?? inResult.message),
   }
 }
