@@ -4,7 +4,7 @@ import { LABEL } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
-import type { Draw, Fired, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
+import type { Draw, EndedSpan, Fired, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
 import { QUEUED_KEY_PREFIX } from '../spans/tool.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
@@ -39,6 +39,10 @@ export interface EndOptions {
   /** We end it, not the host. */
   readonly incomplete?: IncompleteReason
   readonly status?: 'drawn' | 'unset'
+}
+
+interface Drawn extends EndedSpan<unknown> {
+  readonly endAt: number
 }
 
 type AnyFired = Fired<Readonly<Record<string, unknown>>>
@@ -100,12 +104,11 @@ export class SpanTracker {
     const { draw, guard, instruments } = this.#options
     const endAt = endTime(open.kind, fired, open.startAt)
     this.#detach(open, endAt, options.incomplete === undefined)
-    if (open.span.isRecording()) this.#drawEnd(open, fired, endAt, options)
+    const durationMillis = guard.call(fired.hook, durationOf, undefined, open, fired, endAt)
+    const { startAt, start } = open
+    const ended = { startAt, endAt, start, durationMillis, startSeen: start !== undefined }
+    if (open.span.isRecording()) this.#drawEnd(open, fired, ended, options)
     open.span.end(endAt)
-    const isSeen = open.start !== undefined
-    const spanMillis = isSeen ? endAt - open.startAt : saidDuration(open.kind, fired.payload)
-    const durationMillis = measuredDuration(open.kind, fired.payload, open.attempt, spanMillis)
-    const ended = { startAt: open.startAt, start: open.start, durationMillis, startSeen: isSeen }
     instruments.record(guard.call(fired.hook, open.definition.measure, NO_POINTS, fired, draw, ended))
     guard.call(fired.hook, this.#fold, undefined, open.turn, fired, ended)
     if (options.incomplete !== undefined) this.#countIncomplete(options.incomplete)
@@ -154,14 +157,15 @@ export class SpanTracker {
     if (options.attributes !== undefined) write(open.span, options.attributes)
   }
 
-  #drawEnd(open: OpenSpan, fired: AnyFired, endAt: number, options: EndOptions): void {
+  #drawEnd(open: OpenSpan, fired: AnyFired, ended: Drawn, options: EndOptions): void {
     const { draw, guard, statusOk } = this.#options
     const { general, own } = draw.names
     const nothing: SpanEnd = { attributes: new AttributeList() }
-    const drawn: SpanEnd = guard.call(fired.hook, open.definition.end, nothing, fired, draw, open)
-    const { attributes, error } = drawn
+    const drawn: SpanEnd = guard.call(fired.hook, open.definition.end, nothing, fired, draw, ended)
+    const { attributes } = drawn
+    const error = options.status === 'unset' ? undefined : drawn.error
     if (options.incomplete !== undefined) attributes.set(own.spanIncomplete, literal(options.incomplete))
-    if (error !== undefined && drawn.exception) attributes.set(general.errorType, error.type)
+    if (error !== undefined) attributes.set(general.errorType, error.type)
     write(open.span, attributes)
     if (error !== undefined && drawn.exception) {
       const facts = {
@@ -169,7 +173,7 @@ export class SpanTracker {
         [general.exceptionMessage]: error.message,
         [general.exceptionEscaped]: true,
       }
-      open.span.addEvent('exception', facts, endAt)
+      open.span.addEvent('exception', facts, ended.endAt)
     }
     if (options.status === 'unset') return
     if (error !== undefined) {
@@ -232,6 +236,11 @@ export class SpanTracker {
     }
     open.turn.ended.set(open.key, mark)
   }
+}
+
+function durationOf(open: OpenSpan, { payload }: AnyFired, endAt: number): number | undefined {
+  const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
+  return measuredDuration(open.kind, payload, open.attempt, spanMillis)
 }
 
 function write(span: Span, { names, values }: AttributeList): void {

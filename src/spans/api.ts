@@ -4,14 +4,14 @@ import type { ApiEnd, ApiError, ApiStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { requestContent, responseContent } from './api-content.ts'
-import { apiErrorType, millis, timeToFirstChunk } from './api-facts.ts'
+import { apiErrorType, ownDuration, timeToFirstChunk } from './api-facts.ts'
 import { apiErrorPoints, apiPoints } from './api-points.ts'
 import { literal } from './capture.ts'
 import { errorFacts } from './error-facts.ts'
 import { modelProvider } from './model-provider.ts'
 import { addRequestParameters, requestModel } from './request-parameters.ts'
 import { serverAddress } from './server-address.ts'
-import type { Draw, Fired, OpenedSpan, SpanDefinition, SpanEnd } from './span-definition.ts'
+import type { Draw, EndedSpan, Fired, SpanDefinition, SpanEnd } from './span-definition.ts'
 import { usageOf } from './usage.ts'
 
 type End = ApiEnd & ApiError
@@ -66,12 +66,12 @@ function costOf(cost: unknown): number | undefined {
   return total !== undefined && total > 0 ? total : undefined
 }
 
-export function responseAttributes(fired: Fired<End>, draw: Draw, opened: OpenedSpan<ApiStart>): AttributeList {
+export function responseAttributes(fired: Fired<End>, draw: Draw, ended: EndedSpan<ApiStart>): AttributeList {
   const { own, genAi, inference } = draw.names
   const { payload } = fired
   const { id } = draw.capture
   const finishReason = id(payload.finish_reason)
-  const duration = millis(payload.api_duration)
+  const duration = ownDuration(payload, ended)
   const attributes: AttributeList = new AttributeList()
     .set(own.httpDurationMs, duration)
     .set(own.llmResponseDurationMs, duration)
@@ -80,7 +80,7 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, opened: Opened
     .set(genAi.responseFinishReasons, finishReason === undefined ? undefined : [finishReason])
     .set(own.responseFinishReason, finishReason)
     .set(inference.finishReason, finishReason)
-    .set(genAi.responseTimeToFirstChunk, timeToFirstChunk(payload, opened))
+    .set(genAi.responseTimeToFirstChunk, timeToFirstChunk(payload, ended))
     .set(own.responseContentChars, wholeOf(payload.assistant_content_chars))
     .set(own.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
     .set(inference.costTotal, costOf(payload.cost))
@@ -88,12 +88,12 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, opened: Opened
   return draw.capture.mode === 'full' ? attributes.addAll(responseContent(payload, draw)) : attributes
 }
 
-function failed(fired: Fired<End>, draw: Draw): SpanEnd {
+function failed(fired: Fired<End>, draw: Draw, ended: EndedSpan<ApiStart>): SpanEnd {
   const { general, own } = draw.names
   const { payload } = fired
   const type = apiErrorType(payload, draw)
   const status = wholeOf(payload.status_code)
-  const duration = millis(payload.api_duration)
+  const duration = ownDuration(payload, ended)
   return {
     attributes: new AttributeList()
       .set(own.httpDurationMs, duration)
@@ -130,9 +130,9 @@ export const api: SpanDefinition<ApiStart, End> = {
     return literal(draw.spanNames === 'semconv' ? `${word} ${model}` : `${word}.${model}`)
   },
   start: requestAttributes,
-  end(fired, draw, opened) {
-    if (fired.hook === 'api_request_error') return failed(fired, draw)
-    return { attributes: responseAttributes(fired, draw, opened) }
+  end(fired, draw, ended) {
+    if (fired.hook === 'api_request_error') return failed(fired, draw, ended)
+    return { attributes: responseAttributes(fired, draw, ended) }
   },
   measure(fired, draw, ended) {
     return fired.hook === 'api_request_error' ? apiErrorPoints(fired, draw, ended) : apiPoints(fired, draw, ended)

@@ -40,7 +40,7 @@ export const approval: SpanDefinition<ApprovalRequest, ApprovalResponse> = {
       .set(own.approvalDescription, snippet(payload.description))
       .set(genAi.toolCallId, id(payload.tool_call_id))
   },
-  end(fired, draw, opened) {
+  end(fired, draw, ended) {
     const { own } = draw.names
     const choice = choiceOf(fired.payload)
     return {
@@ -49,7 +49,7 @@ export const approval: SpanDefinition<ApprovalRequest, ApprovalResponse> = {
         .set(own.approvalGranted, GRANTING_CHOICES.has(choice ?? ''))
         .set(own.approvalTimedOut, choice === 'timeout')
         .set(own.approvalDecidedBy, draw.capture.id(fired.payload.decided_by))
-        .set(own.approvalDurationMs, Math.max(0, fired.at - opened.startAt)),
+        .set(own.approvalDurationMs, Math.max(0, fired.at - ended.startAt)),
     }
   },
   measure({ payload }, draw, ended) {

@@ -113,7 +113,7 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       .addAll(sessionStartAttributes(payload, draw))
   },
   end({ payload }, draw) {
-    const { general, own, genAi, inference } = draw.names
+    const { own, genAi, inference } = draw.names
     const { id } = draw.capture
     const { totals } = payload
     const model = id(payload.model)
@@ -137,7 +137,6 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       .set(own.contentTruncated, totals.input?.truncated || totals.output?.truncated || undefined)
       .set(own.turnDurationMs, payload.durationMillis || undefined)
       .set(own.turnFinalStatus, literal(payload.finalStatus))
-      .set(general.errorType, error === undefined ? undefined : totals.lastErrorType)
     addSummary(attributes, totals, draw)
     if (draw.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, draw))
     return { attributes, error }
