@@ -45,7 +45,8 @@ How to read the tables:
 
 const EVERY_SPAN = `## On every span
 
-Status OK is set on what went well (\`span_status_ok: false\` leaves it unset), ERROR where the kind says so below.
+Status OK is set on what went well (\`span_status_ok: false\` leaves it unset), ERROR where the kind says so below; each span
+with ERROR has an \`error.type\`, which is how it ended where no error was named.
 `
 
 const MARKS = `These appear where they have something to say:
