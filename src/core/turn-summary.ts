@@ -1,6 +1,7 @@
 import type { ApiEnd, ApiError, ToolEnd, ToolStart, TurnAnswer, TurnStart } from '../contract/index.ts'
 import { apiErrorType } from '../spans/api-facts.ts'
 import type { SafeText } from '../spans/capture.ts'
+import { contextFill } from '../spans/context-fill.ts'
 import { modelProvider } from '../spans/model-provider.ts'
 import { skillOf } from '../spans/skill-evidence.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
@@ -35,6 +36,7 @@ function apiEnded(totals: TurnTotals, fired: Fired<ApiEnd>, start: unknown, draw
   const provider = fired.payload.provider ?? (start as ApiEnd | undefined)?.provider
   totals.modelProvider = draw.capture.id(modelProvider(provider)) ?? totals.modelProvider
   totals.responseModel = draw.capture.id(fired.payload.response_model) ?? totals.responseModel
+  totals.context = contextFill(fired, draw) ?? totals.context
   const usage = usageOf(fired, draw)
   if (usage === undefined) return
   totals.tokensInput += usage.promptTokens

@@ -7,11 +7,13 @@ import { requestContent, responseContent } from './api-content.ts'
 import { apiErrorType, ownDuration, timeToFirstChunk } from './api-facts.ts'
 import { apiErrorPoints, apiPoints } from './api-points.ts'
 import { literal } from './capture.ts'
+import { contextFill } from './context-fill.ts'
 import { errorFacts } from './error-facts.ts'
 import { modelProvider } from './model-provider.ts'
 import { addRequestParameters, requestModel } from './request-parameters.ts'
 import { serverAddress } from './server-address.ts'
 import type { Draw, EndedSpan, Fired, SpanDefinition, SpanEnd } from './span-definition.ts'
+import { toolCount } from './tool-definitions.ts'
 import { usageOf } from './usage.ts'
 
 type End = ApiEnd & ApiError
@@ -36,7 +38,7 @@ export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): Attribute
     .set(own.apiMode, id(payload.api_mode))
     .set(own.apiCallCount, wholeOf(payload.api_call_count))
     .set(own.requestMessageCount, wholeOf(payload.message_count))
-    .set(own.requestToolCount, wholeOf(payload.tool_count))
+    .set(own.requestToolCount, toolCount(payload))
     .set(own.requestApproxInputTokens, wholeOf(payload.approx_input_tokens))
     .set(own.requestCharCount, wholeOf(payload.request_char_count))
   addRequestParameters(attributes, fired, draw)
@@ -72,6 +74,7 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, ended: EndedSp
   const { id } = draw.capture
   const finishReason = id(payload.finish_reason)
   const duration = ownDuration(payload, ended)
+  const context = contextFill(fired, draw)
   const attributes: AttributeList = new AttributeList()
     .set(own.httpDurationMs, duration)
     .set(own.llmResponseDurationMs, duration)
@@ -81,6 +84,9 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, ended: EndedSp
     .set(own.responseFinishReason, finishReason)
     .set(inference.finishReason, finishReason)
     .set(genAi.responseTimeToFirstChunk, timeToFirstChunk(payload, ended))
+    .set(own.contextMaxTokens, context?.length)
+    .set(own.contextUsedRatio, context?.used)
+    .set(own.responseUpstreamProvider, id(peek(payload.response, 'upstream_provider')))
     .set(own.responseContentChars, wholeOf(payload.assistant_content_chars))
     .set(own.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
     .set(inference.costTotal, costOf(payload.cost))

@@ -1,4 +1,5 @@
 import type { CapturedContent, SafeText } from './capture.ts'
+import type { ContextFill } from './context-fill.ts'
 
 /** What a turn adds up to: the tracker folds records into it, the root's definition draws it. */
 export interface TurnTotals {
@@ -9,6 +10,7 @@ export interface TurnTotals {
   modelProvider: SafeText | undefined
   responseModel: SafeText | undefined
   lastErrorType: SafeText | undefined
+  context: ContextFill | undefined
   /** Distinct, capped while they grow. */
   readonly tools: SafeText[]
   readonly targets: SafeText[]
@@ -39,6 +41,7 @@ export function emptyTotals(): TurnTotals {
     modelProvider: undefined,
     responseModel: undefined,
     lastErrorType: undefined,
+    context: undefined,
     tools: [],
     targets: [],
     commands: [],
