@@ -39,7 +39,7 @@ const encoder = new TextEncoder()
 const MOST_BYTES = 3
 
 /** How many characters at the beginning of a text are at most so many bytes of UTF-8. */
-export function charsWithin(text: string, bytes: number): number {
+function charsWithin(text: string, bytes: number): number {
   if (text.length * MOST_BYTES <= bytes || Buffer.byteLength(text) <= bytes) return text.length
   return encoder.encodeInto(text, new Uint8Array(bytes)).read
 }
