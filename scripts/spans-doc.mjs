@@ -45,7 +45,12 @@ How to read the tables:
 
 const EVERY_SPAN = `## On every span
 
-Status OK is set on what went well (\`span_status_ok: false\` leaves it unset), ERROR where the kind says so below.
+Status OK is set on what went well (\`span_status_ok: false\` leaves it unset), ERROR where the kind says so below; each span
+with ERROR has an \`error.type\`, which is how it ended where no error was named.
+
+A span is as long as what is known of it, and no time is made up: it has length zero where it began and ended in the same
+millisecond, where a failed request is told without its start and without a duration, where a side call is known from a sum only,
+and where nothing came after a start that had to be ended.
 `
 
 const MARKS = `These appear where they have something to say:

@@ -131,8 +131,9 @@ const KEYS = {
   content_max_chars: {
     type: 'integer',
     min: 1,
-    default: 65_536,
-    about: 'Length of one value with `content_capture: full`',
+    // Honeycomb cuts what is longer, JSON or not.
+    default: 65_535,
+    about: 'Length of one value with `content_capture: full`, in bytes of UTF-8',
     otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
   },
   capture_conversation_history: { type: 'bool', default: false, about: 'The whole history as input of the llm span' },

@@ -249,7 +249,7 @@ export class HookStarts {
   }
 
   #evictOldest(turn: Turn, at: number): void {
-    const oldest = turn.stack.bottom() === turn.root ? turn.stack.all().at(-2) : turn.stack.bottom()
+    const oldest = turn.stack.outermostBut(turn.root)
     if (oldest !== undefined) this.#parts.abandon(oldest, 'orphaned', at)
   }
 }

@@ -11,6 +11,7 @@ import type {
 import { apiErrorType } from '../spans/api-facts.ts'
 import { ESCALATED } from '../spans/approval.ts'
 import type { SafeText } from '../spans/capture.ts'
+import { contextFill } from '../spans/context-fill.ts'
 import { modelProvider } from '../spans/model-provider.ts'
 import { skillOf } from '../spans/skill-evidence.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
@@ -45,6 +46,7 @@ function apiEnded(totals: TurnTotals, fired: Fired<ApiEnd>, start: unknown, draw
   const provider = fired.payload.provider ?? (start as ApiEnd | undefined)?.provider
   totals.modelProvider = draw.capture.id(modelProvider(provider)) ?? totals.modelProvider
   totals.responseModel = draw.capture.id(fired.payload.response_model) ?? totals.responseModel
+  totals.context = contextFill(fired, draw) ?? totals.context
   const usage = usageOf(fired, draw)
   if (usage === undefined) return
   totals.tokensInput += usage.promptTokens

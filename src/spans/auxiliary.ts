@@ -26,14 +26,14 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
   start(fired, draw) {
     return requestAttributes(fired, draw).set(draw.names.own.auxTask, draw.capture.id(fired.payload.aux_task))
   },
-  end(fired, draw, opened) {
+  end(fired, draw, ended) {
     const { payload } = fired
-    const attributes = responseAttributes(fired, draw, opened)
+    const attributes = responseAttributes(fired, draw, ended)
     if (!isFailedCall(payload)) return { attributes }
-    const { capture, names } = draw
+    const { capture } = draw
     const type = capture.id(payload.error_type ?? errorFacts(payload.error).type) ?? literal(OTHER_ERROR)
     return {
-      attributes: attributes.set(names.general.errorType, type),
+      attributes,
       error: { type, message: capture.errorText(errorFacts(payload.error).message) ?? type },
       exception: true,
     }

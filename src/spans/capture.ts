@@ -55,6 +55,6 @@ export interface Capture {
   /** The conversation history as JSON under its own cap, when `conversationHistory`; else undefined. */
   history(messages: unknown): CapturedContent | undefined
 
-  /** JSON of `value` under `maxChars`, always valid; for structures of ours that hold already captured texts. */
-  json(value: unknown, maxChars?: number): SafeText | undefined
+  /** JSON of `value` in at most `maxBytes` bytes of UTF-8, always valid; for structures of ours that hold already captured texts. */
+  json(value: unknown, maxBytes?: number): SafeText | undefined
 }

@@ -47,6 +47,8 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: 
   attributes.set(own.turnTokensCacheRead, some(totals.tokensCacheRead))
   attributes.set(own.turnTokensCacheWrite, some(totals.tokensCacheWrite))
   attributes.set(own.turnTokensReasoning, some(totals.tokensReasoning))
+  attributes.set(own.contextMaxTokens, totals.context?.length)
+  attributes.set(own.contextUsedRatio, totals.context?.used)
   attributes.set(own.turnSubagentCount, some(totals.subagents))
   attributes.set(own.turnSubagentOpenCount, some(totals.subagentsOpen))
   attributes.set(own.turnSubagentTokensTotal, some(totalOf(totals.subagentTokens)))

@@ -1,4 +1,5 @@
 import type { CapturedContent, SafeText } from './capture.ts'
+import type { ContextFill } from './context-fill.ts'
 
 export interface TokenSum {
   input: number
@@ -14,6 +15,7 @@ export interface TurnTotals {
   modelProvider: SafeText | undefined
   responseModel: SafeText | undefined
   lastErrorType: SafeText | undefined
+  context: ContextFill | undefined
   /** Distinct, capped while they grow. */
   readonly tools: SafeText[]
   readonly targets: SafeText[]
@@ -48,6 +50,7 @@ export function emptyTotals(): TurnTotals {
     modelProvider: undefined,
     responseModel: undefined,
     lastErrorType: undefined,
+    context: undefined,
     tools: [],
     targets: [],
     commands: [],

@@ -38,6 +38,7 @@ export function expectSoundTree(spans: readonly StoredSpan[]): void {
   for (const span of spans) {
     expect(span.startAt, `${span.name} starts before it ends`).toBeLessThanOrEqual(span.endAt)
     expectNoCircle(span, byId)
+    if (span.status === 'error') expect(span.attributes['error.type'], `${span.name} says what failed`).toBeDefined()
     if (span.parentSpanId === undefined) continue
     const parent = byId.get(span.parentSpanId)
     expect(parent, `${span.name} has a parent that was ended`).toBeDefined()
