@@ -1,13 +1,10 @@
 import { keepAll, redactWithin } from './clip.ts'
 import { JsonWriter } from './json-writer.ts'
+import { type Masking, Neighbours } from './secret-neighbours.ts'
 import { MASK } from './secret-span.ts'
 
 /** What is done to JSON text on its way through. */
-export interface JsonRewrite {
-  /** Every string, decoded, keys included. */
-  leaf(text: string): string
-  /** Values under these keys are masked. */
-  isSecret(key: string): boolean
+export interface JsonRewrite extends Masking {
   readonly keepsSpace: boolean
 }
 
@@ -33,6 +30,9 @@ class JsonTextWalk {
   /** Comma, key and colon that wait for their value. */
   #lead = ''
   #isUnderSecretKey = false
+  #keyText = ''
+  /** Of each open container. */
+  readonly #neighbours: Neighbours[] = []
   /** The number of open containers around a masked one, whose inside is read but not written. */
   #mutedAt = Number.POSITIVE_INFINITY
 
@@ -96,7 +96,10 @@ class JsonTextWalk {
       this.#put(lead => this.writer.open(lead, bracket))
     }
     // When it did not fit there is nothing to close.
-    if (!this.writer.isFull) this.#open.push(bracket)
+    if (!this.writer.isFull) {
+      this.#open.push(bracket)
+      this.#neighbours.push(new Neighbours())
+    }
     this.#isUnderSecretKey = false
     this.#expected = bracket === '{' ? 'first key' : 'first element'
     return 'go on'
@@ -106,6 +109,7 @@ class JsonTextWalk {
     this.#at++
     const isMuted = this.#isMuted
     this.#open.pop()
+    this.#neighbours.pop()
     if (!isMuted) {
       if (this.#lead.length <= this.writer.room) this.writer.scalar(this.#lead, '')
       this.writer.close(bracket === '{' ? '}' : ']')
@@ -135,7 +139,9 @@ class JsonTextWalk {
     const key = this.#string()
     if (typeof key === 'string') return key
     if (key.isCut) return 'cut'
-    this.#isUnderSecretKey = this.#rewrite.isSecret(key.text)
+    this.#keyText = key.text
+    this.#isUnderSecretKey =
+      this.#rewrite.isSecret(key.text) || (this.#neighbours.at(-1)?.isSecretField(key.text) ?? false)
     if (!this.#isMuted) this.#lead += JSON.stringify(this.#redacted(key).text)
     this.#expected = 'colon'
     return 'go on'
@@ -145,14 +151,22 @@ class JsonTextWalk {
     const value = this.#string()
     if (typeof value === 'string') return value
     if (this.#isUnderSecretKey && value.text !== '') this.#put(lead => this.writer.scalar(lead, `"${MASK}"`))
-    else this.#put(lead => this.writer.string(lead, this.#redacted(value)))
+    else this.#put(lead => this.writer.string(lead, this.#redacted(value, this.#leafOfValue(value.text))))
     if (value.isCut) return 'cut'
     this.#afterValue()
     return 'go on'
   }
 
-  #redacted(value: { text: string; isCut: boolean }): { text: string; isCut: boolean } {
-    return redactWithin(value, this.writer.room - this.#lead.length, this.#rewrite.leaf)
+  #leafOfValue(text: string): (text: string) => string {
+    const neighbours = this.#neighbours.at(-1)
+    if (neighbours === undefined) return this.#rewrite.leaf
+    if (this.#open.at(-1) === '[') return neighbours.leafOf(this.#rewrite)
+    neighbours.field(this.#keyText, text, this.#rewrite)
+    return this.#rewrite.leaf
+  }
+
+  #redacted(value: { text: string; isCut: boolean }, leaf = this.#rewrite.leaf): { text: string; isCut: boolean } {
+    return redactWithin(value, this.writer.room - this.#lead.length, leaf)
   }
 
   #string(): { text: string; isCut: boolean } | 'malformed' {

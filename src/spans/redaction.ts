@@ -1,11 +1,15 @@
 import { keepAll } from './clip.ts'
+import { rewriteJson } from './json-text.ts'
+import { withoutColours } from './one-line.ts'
 import { ADDRESSES } from './secret-addresses.ts'
 import { ASSIGNMENTS } from './secret-assignments.ts'
-import { COMMAND_CREDENTIALS, SCHEMED_CREDENTIALS } from './secret-credentials.ts'
+import { COMMAND_CREDENTIALS, STATEMENTS } from './secret-commands.ts'
+import { SCHEMED_CREDENTIALS } from './secret-credentials.ts'
+import { isSecretKey } from './secret-keys.ts'
 import { MASK, maskSpans, type SecretFamily } from './secret-span.ts'
 import { PREFIXED_TOKENS, UNSEPARATED_TOKENS } from './secret-tokens.ts'
 
-export { isSecretKey } from './secret-keys.ts'
+export { isSecretKey }
 
 export interface RedactorOptions {
   /** False: nothing is masked, own patterns included. */
@@ -46,8 +50,32 @@ const FAMILIES: readonly SecretFamily[] = [
   ADDRESSES,
   SCHEMED_CREDENTIALS,
   COMMAND_CREDENTIALS,
+  STATEMENTS,
   ASSIGNMENTS,
 ]
+
+/** JSON inside JSON has twice the backslashes at each level, so no text holds many. */
+const DEEPEST = 12
+const JSON_HEAD = /^\s{0,1000}[[{"]/
+
+/**
+ * JSON that has escapes is looked at as what it says: behind `\n` a command begins, which the escaped text does not show.
+ * Undefined when it is none, or when nothing in it is a secret.
+ */
+function maskJson(text: string, leaf: (text: string) => string): string | undefined {
+  if (!JSON_HEAD.test(text) || !text.includes('\\')) return undefined
+  const { text: json = '' } =
+    rewriteJson(text, Number.POSITIVE_INFINITY, { leaf, isSecret: isSecretKey, keepsSpace: true }) ?? {}
+  return json.includes(MASK) ? json + (/\s*$/.exec(text.slice(-100))?.[0] ?? '') : undefined
+}
+
+function maskFamilies(text: string): string {
+  // Where nothing is found the colours stay.
+  const plain = withoutColours(text)
+  let masked = plain
+  for (const family of FAMILIES) masked = maskSpans(masked, family)
+  return masked === plain ? text : masked
+}
 
 /**
  * Masks the secrets inside a text with `[REDACTED]`. Linear in the text; masking twice changes nothing more. `keepAll`
@@ -55,10 +83,11 @@ const FAMILIES: readonly SecretFamily[] = [
  */
 export function createRedactor({ enabled, patterns }: RedactorOptions): (text: string) => string {
   if (!enabled) return keepAll
-  return text => {
+  function maskAt(text: string, depth: number): string {
     let masked = text
     for (const pattern of patterns) masked = maskOwn(masked, pattern)
-    for (const family of FAMILIES) masked = maskSpans(masked, family)
-    return masked
+    if (depth < DEEPEST) masked = maskJson(masked, inner => maskAt(inner, depth + 1)) ?? masked
+    return maskFamilies(masked)
   }
+  return text => maskAt(text, 0)
 }

@@ -33,7 +33,7 @@ function signatureAt(text: string, at: number): SecretSpan | undefined {
  * address, are all that one needs to use them.
  */
 export const ADDRESSES: SecretFamily = {
-  candidates: /:\/\/|[?&](?:sig|[Xx]-(?:Amz|Goog)-Signature)=/g,
+  candidates: /:\/\/|(?:[?&]|\\u0026|&amp;)(?:sig|(?:[Xx]-(?:Amz|Goog)-)?[Ss]ignature)=/g,
   spanAt(text, at) {
     return text[at] === ':' ? (webhookAt(text, at) ?? userInfoAt(text, at)) : signatureAt(text, at)
   },

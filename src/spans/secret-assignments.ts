@@ -1,4 +1,6 @@
+import { credentialsSpan, holdsCredentials } from './secret-headers.ts'
 import { type SecretKeyStrength, secretKeyStrength } from './secret-keys.ts'
+import { pairedValueAt } from './secret-pairs.ts'
 import { endOfQuoted, endOfStructure, quoteLevel } from './secret-quotes.ts'
 import { afterEscape, endOfMatch, isWordCharacter, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
 import { isCode, isPlaceholder, isSpokenOf, looksGenerated, looksRandom } from './secret-values.ts'
@@ -21,20 +23,22 @@ interface Assignment {
 }
 
 const LONGEST_NAME = 64
+const LONGEST_ELEMENT = 4096
 const SEPARATOR = /(\\{0,15}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])\s{0,8}|>|\s{1,8})/y
 const OPENING = /[bfru]{0,2}(\\{0,15}["'`])/iy
 const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
 
-/** A comma or semicolon ends a value when the next assignment, or nothing of the value's, follows. */
-const BARE = /(?:[^\s"'`\\&;,<]|\\(?![nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:]))+/y
+/**
+ * A comma or semicolon ends a value when the next assignment, or nothing of the value's, follows; an ampersand where a
+ * query or a command goes on; a `<` where a tag begins; a quote unless a letter or digit follows it.
+ */
+const BARE =
+  /(?:[^\s"'`\\&;,<]|\\(?![nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:])|&(?!&|\s|$|["'`\\]|(?:amp;)?[\w.%[\]-]{1,40}=)|<(?!\/?[A-Za-z!][^<>\n]{0,60}>|[\s/]|$)|["'`](?=\w))+/y
 /** What JSON allows without quotes. */
 const SCALAR = /[^\s,}\]"'`\\]+/y
-const COOKIES = /[^\s"'`\\;]+(?:;\s?[^\s"'`\\;]+)*/y
-const SCHEME =
-  /(?:bearer|basic|token|bot|apikey|api-key|negotiate|ntlm|googlelogin|key|digest|hawk|oauth|signature|aws4-hmac-sha256)\s+/iy
-const CREDENTIAL_LIST =
-  /(?:[\w-]{1,30}=(?:"(?![\s,:}\]])[^"]{0,400}"|\\"[^"\\]{0,400}\\"|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'])))+/y
-
+const COOKIE_HEADER = /cookies?$/i
+const COOKIES = /[^\s"'`\\;=]+=[^\s"'`\\;]*(?:;\s?[^\s"'`\\;]+)*/y
+const PATH = /[~./]|[A-Za-z]:/y
 const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const NAMES_A_KEY = /(?:api|access|secret|private|encryption|signing|master|account) $/i
 const BEFORE_PASSWORD = /(?:\blogin \S{1,64}|identified by|with|encrypted|\bset) $/i
@@ -59,11 +63,13 @@ function assignmentAt(text: string, at: number): Assignment | undefined {
   const name = text.slice(around.start, around.end)
   const strength = strengthOf(text, name, around.start)
   if (strength === undefined) return undefined
+  const pairedAt = pairedValueAt(text, name, around.start, around.end)
+  if (pairedAt !== -1) return paired(text, name, around, pairedAt, strength)
   SEPARATOR.lastIndex = around.end
   const separator = SEPARATOR.exec(text)
   if (separator === null) return undefined
   const [, closing = '', bracket = '', sign = ''] = separator
-  const quote = closing === '' ? '' : closing.slice(closing.length - 1 - quoteLevel(closing, closing.length - 1, 0))
+  const quote = ownQuote(closing)
   return {
     text,
     name,
@@ -75,6 +81,24 @@ function assignmentAt(text: string, at: number): Assignment | undefined {
     spaced: /\s$/.test(sign),
     valueAt: SEPARATOR.lastIndex,
   }
+}
+
+/** The quote at the end of `closing`, with the backslashes that are its own. */
+function ownQuote(closing: string): string {
+  return closing === '' ? '' : closing.slice(closing.length - 1 - quoteLevel(closing, closing.length - 1, 0))
+}
+
+const CLOSING = /\\{0,15}["'`]|/y
+
+function paired(
+  text: string,
+  name: string,
+  around: { start: number; end: number },
+  valueAt: number,
+  strength: SecretKeyStrength,
+): Assignment {
+  const quote = ownQuote(text.slice(around.end, endOfMatch(CLOSING, text, around.end)))
+  return { text, name, nameStart: around.start, strength, quote, isKey: quote !== '', sign: ':', spaced: true, valueAt }
 }
 
 function strengthOf(text: string, name: string, start: number): SecretKeyStrength | undefined {
@@ -93,9 +117,10 @@ function valueSpan(found: Assignment): SecretSpan | undefined {
 /** `<password>…</password>` */
 function elementSpan({ text, nameStart, valueAt }: Assignment): SecretSpan | undefined {
   if (!'<:'.includes(text.charAt(nameStart - 1) || ' ')) return undefined
-  let end = text.indexOf('<', valueAt)
-  const isClosed = end !== -1 && text[end + 1] === '/'
-  if (end === -1) end = text.length
+  const reach = text.slice(valueAt, valueAt + LONGEST_ELEMENT)
+  const length = reach.indexOf('<')
+  const end = length === -1 ? valueAt + reach.length : valueAt + length
+  const isClosed = length !== -1 && text[end + 1] === '/'
   const value = text.slice(valueAt, end)
   return isPlaceholder(value) || (isClosed ? /"\s*[,:}\]]/ : /[\s"]/).test(value) ? undefined : { start: valueAt, end }
 }
@@ -136,9 +161,16 @@ function structureSpan({ text, valueAt, isKey, quote }: Assignment): SecretSpan 
 }
 
 function bareSpan(found: Assignment): SecretSpan | undefined {
-  const { text, valueAt, isKey, quote } = found
-  const header = headerSpan(found)
-  if (header !== undefined) return isPlaceholder(text.slice(header.start, header.end)) ? undefined : header
+  const { text, name, nameStart, valueAt, isKey, sign, quote } = found
+  // Headers hold more than one word.
+  if (!isKey && sign !== '') {
+    if (holdsCredentials(name)) return credentialsSpan(text, nameStart, valueAt)
+    const cookies = COOKIE_HEADER.test(name) ? endOfMatch(COOKIES, text, valueAt) : -1
+    if (cookies !== -1)
+      return isPlaceholder(text.slice(valueAt, cookies)) ? undefined : { start: valueAt, end: cookies }
+  }
+  // Not the password, and before its end is looked for: a path may hold the name many times.
+  if (/^-*pwd$/i.test(name) && endOfMatch(PATH, text, valueAt) !== -1) return undefined
   const end = isKey ? endOfMatch(SCALAR, text, valueAt) : endOfBare(text, valueAt)
   if (end <= valueAt) return undefined
   const value = text.slice(valueAt, end)
@@ -150,7 +182,6 @@ function isSecretValue(value: string, next: string, found: Assignment): boolean 
   const { name, sign, spaced, strength, isKey } = found
   const isGlued = sign === '=' && !spaced
   if (isPlaceholder(value) || isSpokenOf(value, !isGlued) || isCode(value, name, spaced, next)) return false
-  if (/^-*pwd$/i.test(name) && /^(?:[~./]|[A-Za-z]:)/.test(value)) return false
   if (strength === 'strong' || isKey || sign === '') return true
   return (isGlued && ENVIRONMENT_NAME.test(name)) || looksRandom(value)
 }
@@ -168,22 +199,8 @@ function endOfBare(text: string, start: number): number {
   return end
 }
 
-/** Headers hold more than one word: `Authorization: Basic …`, `Cookie: a=…; b=…`. */
-function headerSpan({ text, name, valueAt, sign, isKey }: Assignment): SecretSpan | undefined {
-  if (isKey || sign === '') return undefined
-  if (/cookies?$/i.test(name)) {
-    const end = endOfMatch(COOKIES, text, valueAt)
-    return end !== -1 && text.slice(valueAt, end).includes('=') ? { start: valueAt, end } : undefined
-  }
-  if (!/auth(?:orization)?$/i.test(name)) return undefined
-  const start = endOfMatch(SCHEME, text, valueAt)
-  if (start === -1) return undefined
-  const list = endOfMatch(CREDENTIAL_LIST, text, start)
-  return { start, end: list === -1 ? endOfBare(text, start) : list }
-}
-
 export const ASSIGNMENTS: SecretFamily = {
-  candidates: /(?:ke[ny]|cre[td]|p(?:ass|wd)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!]{0,12}[=:\s>%]/gi,
+  candidates: /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!]{0,12}[=:\s>%,]/gi,
   spanAt(text, at) {
     const found = assignmentAt(text, at)
     return found === undefined ? undefined : valueSpan(found)

@@ -1,0 +1,44 @@
+import { isHeaderName } from './secret-headers.ts'
+import { endOfMatch } from './secret-span.ts'
+
+/**
+ * A secret's name and its value as two strings beside each other: `define('DB_PASSWORD', '…')`, `["--token", "…"]`,
+ * `{"name": "DB_PASSWORD", "value": "…"}`, `<add key="DB_PASSWORD" value="…">`, and the same over two lines of YAML.
+ */
+
+const NAMED_BEFORE = /(?:name|key|header|variable|field)\\{0,15}["']?\s{0,4}[:=]\s{0,4}\\{0,15}["']?$/i
+const VALUE_BEHIND =
+  /\\{0,15}["']?\s{0,40},?(?:\s|\\{1,15}[nr]){0,40}\\{0,15}["']?(?:value|val)\\{0,15}["']?\s{0,4}[:=]\s{0,4}/iy
+const COMMA = /\\{0,15}["'`]\s{0,4},\s{0,40}(?=[bfru]{0,2}\\{0,15}["'`])/iy
+const SETTER =
+  /(?:\b(?:\w*[_.])?(?:set|put|add|define|append|header|insert)\w*|putenv|setenv|[a-z](?:Set|Put|Add)\w*|(?:Header|Item|Property|Env)s?)\(\s*\\{0,15}["'`]$/
+const NEXT_STRING = /[bfru]{0,2}\\{0,15}["'`]([\w.-]{0,80})\\{0,15}["'`]/iy
+
+const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
+const ONLY_NAME = /^(?:[A-Z][A-Z\d_]*|[A-Za-z]+(?:-[A-Za-z]+)*)$/
+
+/** Whether `second` behind `first` in a list is what belongs to it, and not the next name. */
+export function isValueOf(first: string, second: string): boolean {
+  if (first.startsWith('-')) return !second.startsWith('-')
+  return (isHeaderName(first) || ENVIRONMENT_NAME.test(first)) && !ONLY_NAME.test(second)
+}
+
+/** A field that says what the field `value` beside it is. */
+export function isNameField(key: string): boolean {
+  return /^(?:name|key|header|variable|field)$/i.test(key)
+}
+
+export function isValueField(key: string): boolean {
+  return /^(?:val(?:ue)?|(?:secret|string)_?value)$/i.test(key)
+}
+
+/** Where the value begins that belongs to the name; -1 when nothing beside it does. */
+export function pairedValueAt(text: string, name: string, start: number, end: number): number {
+  const before = text.slice(Math.max(0, start - 50), start)
+  if (NAMED_BEFORE.test(before)) return endOfMatch(VALUE_BEHIND, text, end)
+  const valueAt = endOfMatch(COMMA, text, end)
+  if (valueAt === -1) return -1
+  if (SETTER.test(before)) return valueAt
+  NEXT_STRING.lastIndex = valueAt
+  return isValueOf(name, NEXT_STRING.exec(text)?.[1] ?? ' ') ? valueAt : -1
+}
