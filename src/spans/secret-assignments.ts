@@ -14,6 +14,8 @@ interface Assignment {
   readonly strength: SecretKeyStrength
   /** The quote behind the name, with its backslashes; empty when there is none. */
   readonly quote: string
+  /** The same with all backslashes that stand there, also where they are no level of escaping. */
+  readonly closing: string
   /** The name is the quoted key of an object: what follows is JSON, or close to it. */
   readonly isKey: boolean
   /** `=`, `:`, `>` or, for flags, a space. */
@@ -24,7 +26,8 @@ interface Assignment {
 
 const LONGEST_NAME = 64
 const LONGEST_ELEMENT = 4096
-const SEPARATOR = /(\\{0,15}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])\s{0,8}|>|\s{1,8})/y
+const SEPARATOR =
+  /(\\{0,15}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])\s{0,8}|>|\(\s{0,4}(?=["'`\\])|\s{1,8})/y
 const OPENING = /[bfru]{0,2}(\\{0,15}["'`])/iy
 const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
 
@@ -41,7 +44,11 @@ const COOKIES = /[^\s"'`\\;=]+=[^\s"'`\\;]*(?:;\s?[^\s"'`\\;]+)*/y
 const PATH = /[~./]|[A-Za-z]:/y
 const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const NAMES_A_KEY = /(?:api|access|secret|private|encryption|signing|master|account) $/i
-const BEFORE_PASSWORD = /(?:\blogin \S{1,64}|identified by|with|encrypted|\bset) $/i
+const BEFORE_PASSWORD = /(?:\blogin \S{1,64}|identified by|with|encrypted|\bset|\w login) $/i
+const BEFORE_NAME = /(?:\b(?:config(?:ure)?|secrets?) set (?:\S{1,80}[/:])?|#define )$/
+/** Directives that take a password behind a space. */
+const DIRECTIVE = /^(?:requirepass|masterauth)$/
+const SETTER = /(?:^|\.)(?:(?:with|set)\w+|password|passphrase|token|secret|api_?key|access_?key|secret_?key)$/i
 
 function isNameCharacter(code: number): boolean {
   return isWordCharacter(code) || code === 95 || code === 45 || code === 46
@@ -76,6 +83,7 @@ function assignmentAt(text: string, at: number): Assignment | undefined {
     nameStart: around.start,
     strength,
     quote,
+    closing,
     isKey: /["']$/.test(quote) && bracket === '',
     sign: sign.trim(),
     spaced: /\s$/.test(sign),
@@ -97,8 +105,20 @@ function paired(
   valueAt: number,
   strength: SecretKeyStrength,
 ): Assignment {
-  const quote = ownQuote(text.slice(around.end, endOfMatch(CLOSING, text, around.end)))
-  return { text, name, nameStart: around.start, strength, quote, isKey: quote !== '', sign: ':', spaced: true, valueAt }
+  const closing = text.slice(around.end, endOfMatch(CLOSING, text, around.end))
+  const quote = ownQuote(closing)
+  return {
+    text,
+    name,
+    nameStart: around.start,
+    strength,
+    quote,
+    closing,
+    isKey: quote !== '',
+    sign: ':',
+    spaced: true,
+    valueAt,
+  }
 }
 
 function strengthOf(text: string, name: string, start: number): SecretKeyStrength | undefined {
@@ -111,6 +131,7 @@ function valueSpan(found: Assignment): SecretSpan | undefined {
   if (found.text.startsWith(MASK, found.valueAt)) return undefined
   if (found.sign === '>') return elementSpan(found)
   if (found.sign === '' && !mayFollowSpace(found)) return undefined
+  if (found.sign === '(') return SETTER.test(found.name) ? quotedSpan(found) : undefined
   return quotedSpan(found) ?? (beginsStructure(found) ? structureSpan(found) : bareSpan(found))
 }
 
@@ -130,23 +151,34 @@ function mayFollowSpace({ text, name, nameStart, quote, valueAt }: Assignment): 
   if (quote !== '') return false
   const value = text.slice(valueAt, valueAt + 100)
   if (name.startsWith('-')) return !/^[-|&;<>]/.test(value)
-  if (/^password$/i.test(name) && BEFORE_PASSWORD.test(text.slice(Math.max(0, nameStart - 80), nameStart))) return true
-  return /[a-z][_-][a-z]/i.test(name) && looksGenerated(/^\S*/.exec(value)?.[0] ?? '')
+  const before = text.slice(Math.max(0, nameStart - 100), nameStart)
+  if (DIRECTIVE.test(name) || BEFORE_NAME.test(before)) return true
+  if (/^password$/i.test(name) && BEFORE_PASSWORD.test(before)) return true
+  return /[a-z][_-][a-z]/i.test(name) && looksGenerated(/^[^\s\\]*/.exec(value)?.[0] ?? '')
 }
 
 function quotedSpan(found: Assignment): SecretSpan | undefined {
-  const { text, valueAt, isKey, quote, strength } = found
+  const { text, valueAt, isKey, quote, closing, strength } = found
   OPENING.lastIndex = valueAt
   const opening = OPENING.exec(text)?.[1]
-  if (opening === undefined || quoteLevel(opening, opening.length - 1, 0) < opening.length - 1) return undefined
+  if (opening === undefined) return undefined
+  const isLevel = quoteLevel(opening, opening.length - 1, 0) === opening.length - 1
+  // Python doubles the backslashes of a text and leaves its quotes: only the same again can be the end.
+  if (!isLevel && opening !== closing) return undefined
   const start = OPENING.lastIndex
   // In `{"note": "the password:", …}` the quote behind the sign closes the string that the name stands in.
   if (opening !== quote && endOfMatch(CLOSES_INSTEAD, text, start) !== -1) return undefined
   if (text.startsWith(MASK, start)) return undefined
-  const end = endOfQuoted(text, start, opening)
+  const end = isLevel ? endOfQuoted(text, start, opening) : endAtSame(text, start, opening)
   const value = text.slice(start, end)
   if (isPlaceholder(value) || (!isKey && strength === 'weak' && value.length < 6)) return undefined
   return { start, end }
+}
+
+function endAtSame(text: string, start: number, opening: string): number {
+  const reach = text.slice(start, start + LONGEST_ELEMENT)
+  const length = reach.indexOf(opening)
+  return start + (length === -1 ? reach.length : length)
 }
 
 /** A password of a `.env` file may begin with a bracket; where code or JSON has a value, that opens something. */
@@ -200,7 +232,8 @@ function endOfBare(text: string, start: number): number {
 }
 
 export const ASSIGNMENTS: SecretFamily = {
-  candidates: /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!]{0,12}[=:\s>%,]/gi,
+  candidates:
+    /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!]{0,12}(?:[=:\s>%,(]|[nr][\s\\])/gi,
   spanAt(text, at) {
     const found = assignmentAt(text, at)
     return found === undefined ? undefined : valueSpan(found)

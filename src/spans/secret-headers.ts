@@ -9,7 +9,7 @@ const SHOWN_SCHEME =
   /(?:bearer|basic|token|bot|apikey|api-key|negotiate|ntlm|googlelogin|key|digest|hawk|oauth|signature|aws4-hmac-sha256)\s+/iy
 const SCHEME = /^[A-Za-z][\w.+-]{1,40}$/
 const CREDENTIAL_LIST =
-  /(?:[\w-]{1,30}=(?:"(?![\s,:}\]])[^"]{0,400}"|\\"[^"\\]{0,400}\\"|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'])))+/y
+  /(?:[\w-]{1,30}=(?:(?<quote>\\{0,15}")(?![\s,:}\]\\])[^"\\]{0,400}\k<quote>|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'\\])))+/y
 const LINE = /(?:[^\r\n\\"'`]|\\(?![nr"'`]))*/y
 const NEXT_HEADER = /^[\w-]{1,40}:$/
 const LONGEST = 4096

@@ -159,6 +159,7 @@ function privateKeyTailAt(text: string, at: number): SecretSpan | undefined {
     const line = KEY_LINE.exec(before.slice(0, before.length - gap))?.[0] ?? ''
     if (gap === 0 || line.length < shortest) break
     start -= gap + line.length
+    start = afterEscape(text, start)
   }
   return start === at ? undefined : { start, end }
 }
