@@ -27,8 +27,8 @@ interface Assignment {
 const LONGEST_NAME = 64
 const LONGEST_ELEMENT = 4096
 const SEPARATOR =
-  /(\\{0,15}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])\s{0,8}|>|\(\s{0,4}(?=["'`\\])|\s{1,8})/y
-const OPENING = /[bfru]{0,2}(\\{0,15}["'`])/iy
+  /(\\{0,31}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])\s{0,8}|>|\(\s{0,4}(?=["'`\\])|\s{1,8})/y
+const OPENING = /[bfru]{0,2}(\\{0,31}["'`])/iy
 const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
 
 /**
@@ -96,7 +96,7 @@ function ownQuote(closing: string): string {
   return closing === '' ? '' : closing.slice(closing.length - 1 - quoteLevel(closing, closing.length - 1, 0))
 }
 
-const CLOSING = /\\{0,15}["'`]|/y
+const CLOSING = /\\{0,31}["'`]|/y
 
 function paired(
   text: string,
@@ -233,7 +233,7 @@ function endOfBare(text: string, start: number): number {
 
 export const ASSIGNMENTS: SecretFamily = {
   candidates:
-    /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!]{0,12}(?:[=:\s>%,(]|[nr][\s\\])/gi,
+    /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!]{0,40}(?:[=:\s>%,(]|[nr][\s\\])/gi,
   spanAt(text, at) {
     const found = assignmentAt(text, at)
     return found === undefined ? undefined : valueSpan(found)

@@ -12,8 +12,8 @@ interface CommandFlag {
 }
 
 /** Between a flag and its argument; in a list of arguments that is a comma between two quotes. */
-const GAP = String.raw`(?:=|\s{1,8}|\\{0,15}["'],\s{0,8}(?=\\{0,15}["']))`
-const OPEN = String.raw`(?:\$?\\{0,15}["'])?`
+const GAP = String.raw`(?:=|\s{1,8}|\\{0,31}["'],\s{0,8}(?=\\{0,31}["']))`
+const OPEN = String.raw`(?:\$?\\{0,31}["'])?`
 
 function flag(names: string, gap: string, user = ''): RegExp {
   return new RegExp(`(?:${names})${gap}${OPEN}${user}`, 'y')
@@ -34,10 +34,10 @@ const COMMAND_FLAGS: readonly CommandFlag[] = [
   { command: command('sshpass'), flag: flag('-p', `${GAP}?`) },
   { command: command('https?|xh'), flag: flag('-a|--auth', GAP, String.raw`(?:[^\s:"'\\]{1,128}:)?`) },
   { command: command(String.raw`mysql\w*|mariadb[\w-]*|mycli|7za?|p7zip|xtrabackup`), flag: flag('-p', '') },
-  { command: command(String.raw`redis-cli|valkey-cli|keydb-cli`), flag: flag('-a', GAP) },
+  { command: command('redis-cli|valkey-cli|keydb-cli'), flag: flag('-a', GAP) },
   { command: command(LOGIN), flag: flag('-p', `${GAP}?`) },
   {
-    command: command(String.raw`twine|mongo(?:sh|dump|restore|export|import)?|cypher-shell|cqlsh|pscp|sqoop`),
+    command: command('twine|mongo(?:sh|dump|restore|export|import)?|cypher-shell|cqlsh|pscp|sqoop'),
     flag: flag('-p', GAP),
   },
   { command: command(String.raw`ldap\w+`), flag: flag('-w', GAP) },
@@ -55,7 +55,7 @@ const WORD = /[^\s"'\\]+/y
 /** A line break written as `\n` at some depth of escaping has 1, 2, 4, … backslashes; one that a backslash joins has more. */
 function asLines(text: string): string {
   return text
-    .replace(/(\\{1,16})([nrt])/g, (_, { length }: string, letter: string) =>
+    .replace(/(\\{1,32})([nrt])/g, (_, { length }: string, letter: string) =>
       (length & (length - 1)) === 0 && letter !== 't' ? '\n' : ' ',
     )
     .replace(/\\\r?\n/g, ' ')
@@ -90,7 +90,7 @@ function passwordAt(text: string, at: number): SecretSpan | undefined {
 /** A quoted argument may hold spaces; the quote may stand in front of the user's name. */
 function endOfArgument(text: string, start: number): number {
   const word = text.slice(Math.max(0, start - LONGEST), start)
-  const opened = /(\\{0,15}["'])[^\s"'\\]{0,130}$/.exec(word)?.[1] ?? ''
+  const opened = /(\\{0,31}["'])[^\s"'\\]{0,130}$/.exec(word)?.[1] ?? ''
   if (opened === '' || text.charAt(start) === '') return Math.max(start, endOfMatch(WORD, text, start))
   const quote = opened.slice(opened.length - 1 - quoteLevel(opened, opened.length - 1, 0))
   return endOfQuoted(text.slice(0, start + LONGEST), start, quote)
@@ -103,8 +103,8 @@ export const COMMAND_CREDENTIALS: SecretFamily = {
 }
 
 const PHRASE =
-  /\bIDENTIFIED\s{1,8}(?:WITH\s{1,8}\S{1,64}\s{1,8})?(?:BY|AS)\s{1,8}(?:PASSWORD\s{1,8})?(?=\\{0,15}["'])/iy
-const QUOTE = /\\{0,15}["']/y
+  /\bIDENTIFIED\s{1,8}(?:WITH\s{1,8}\S{1,64}\s{1,8})?(?:BY|AS)\s{1,8}(?:PASSWORD\s{1,8})?(?=\\{0,31}["'])/iy
+const QUOTE = /\\{0,31}["']/y
 
 /** SQL that names the password without a word for it: `CREATE USER bob IDENTIFIED BY '…'`. */
 export const STATEMENTS: SecretFamily = {

@@ -9,13 +9,12 @@ const SHOWN_SCHEME =
   /(?:bearer|basic|token|bot|apikey|api-key|negotiate|ntlm|googlelogin|key|digest|hawk|oauth|signature|aws4-hmac-sha256)\s+/iy
 const SCHEME = /^[A-Za-z][\w.+-]{1,40}$/
 const CREDENTIAL_LIST =
-  /(?:[\w-]{1,30}=(?:(?<quote>\\{0,15}")(?![\s,:}\]\\])[^"\\]{0,400}\k<quote>|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'\\])))+/y
+  /(?:[\w-]{1,30}=(?:(?<quote>\\{0,31}")(?![\s,:}\]\\])[^"\\]{0,400}\k<quote>|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'\\])))+/y
 const LINE = /(?:[^\r\n\\"'`]|\\(?![nr"'`]))*/y
 const NEXT_HEADER = /^[\w-]{1,40}:$/
 const LONGEST = 4096
 
-const HEADER =
-  /^(?:(?:proxy-)?authorization|(?:set-)?cookie|x-[\w-]*(?:key|token|auth|secret)|[\w-]*api-?key|[a-z]+-token)$/i
+const HEADER = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|apikey|[a-z]+(?:-[a-z\d]+)+)$/i
 const CREDENTIALS = /^(?:proxy-|x-[\w-]*)?authorization$|^(?:x-)?auth$/i
 
 /** The header's name, and nothing else: a word that a list of names in code or in a policy may hold, too. */

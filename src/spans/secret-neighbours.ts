@@ -28,7 +28,7 @@ export class Neighbours {
 
   #element(text: string, { leaf, isSecret }: Masking): string {
     const redacted = leaf(text)
-    const isHidden = !redacted.includes(MASK) && this.#isSecretArgument(redacted, leaf, isSecret)
+    const isHidden = this.#isSecretArgument(redacted, leaf, isSecret)
     this.#previous = text.length <= REACH ? text : ''
     this.#line = `${this.#line} ${text.slice(0, REACH)}`.slice(-REACH)
     return isHidden ? MASK : redacted
@@ -38,7 +38,7 @@ export class Neighbours {
     const first = this.#previous
     if (first === '' || text === '' || text.length > LONGEST_ARGUMENT) return false
     if (isSecret(first) && isValueOf(first, text)) return true
-    if (!first.startsWith('-') && !text.startsWith('-')) return false
+    if (text.includes(MASK) || (!first.startsWith('-') && !text.startsWith('-'))) return false
     // Behind its flag an argument is one word, whatever it holds.
     const word = text.replace(/\s/g, '_')
     return !leaf(`${this.#line} ${word}`).endsWith(` ${word}`)

@@ -6,13 +6,14 @@ import { endOfMatch } from './secret-span.ts'
  * `{"name": "DB_PASSWORD", "value": "…"}`, `<add key="DB_PASSWORD" value="…">`, and the same over two lines of YAML.
  */
 
-const NAMED_BEFORE = /(?:name|key|header|variable|field)\\{0,15}["']?\s{0,4}[:=]\s{0,4}\\{0,15}["']?$/i
+const NAMED_BEFORE = /(?:name|key|header|variable|field)\\{0,31}["']?\s{0,4}[:=]\s{0,4}\\{0,31}["']?$/i
+/** Over two lines, which a diff or a listing may number or mark. */
 const VALUE_BEHIND =
-  /\\{0,15}["']?\s{0,40},?(?:\s|\\{1,15}[nr]){0,40}\\{0,15}["']?(?:value|val)\\{0,15}["']?\s{0,4}[:=]\s{0,4}/iy
-const COMMA = /\\{0,15}["'`]\s{0,4},\s{0,40}(?=[bfru]{0,2}\\{0,15}["'`])/iy
+  /\\{0,31}["']?\s{0,40},?(?:\s|\\{1,31}[nrt]|[+>|]|\d{1,6}(?=[\s\\→:|])){0,40}\\{0,31}["']?(?:value|val)\\{0,31}["']?\s{0,4}[:=]\s{0,4}/iy
+const COMMA = /\\{0,31}["'`]\s{0,4},\s{0,40}(?=[bfru]{0,2}\\{0,31}["'`])/iy
 const SETTER =
-  /(?:\b(?:\w*[_.])?(?:set|put|add|define|append|header|insert)\w*|putenv|setenv|[a-z](?:Set|Put|Add)\w*|(?:Header|Item|Property|Env)s?)\(\s*\\{0,15}["'`]$/
-const NEXT_STRING = /[bfru]{0,2}\\{0,15}["'`]([\w.-]{0,80})\\{0,15}["'`]/iy
+  /(?:\b(?:\w*[_.])?(?:set|put|add|define|append|header|insert)\w*|putenv|setenv|[a-z](?:Set|Put|Add)\w*|(?:Header|Item|Property|Env)s?)\(\s*\\{0,31}["'`]$/
+const NEXT_STRING = /[bfru]{0,2}\\{0,31}["'`]([\w.-]{0,80})\\{0,31}["'`]/iy
 
 const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const ONLY_NAME = /^(?:[A-Z][A-Z\d_]*|[A-Za-z]+(?:-[A-Za-z]+)*)$/

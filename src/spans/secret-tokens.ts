@@ -145,7 +145,8 @@ function privateKeyAt(text: string, start: number): SecretSpan | undefined {
 }
 
 const PRIVATE_KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
-const LINE_BREAK = /(?:\s|\\{1,15}[nr])+$/
+/** With the mark or number that a diff or a listing gives the next line. */
+const LINE_BREAK = /(?:\s|\\{1,31}[nrt])+(?:(?:[+>|]|\d{1,6}[→:|]?)(?:\s|\\{1,31}[nrt])*)?$/
 const KEY_LINE = /[A-Za-z0-9+/=]{1,100}$/
 
 /** The lines in front of an END line whose BEGIN was cut off: of a key's form, the last one of any length. */

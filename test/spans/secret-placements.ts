@@ -1,10 +1,13 @@
 import type { Capture } from '../../src/spans/capture.ts'
 import { captureWith } from './captures.ts'
+import type { SecretCase } from './secret-case.ts'
 
 /** Where an agent comes across a text, and every string that a trace could then say. */
 export interface Placement {
   readonly what: string
   place(text: string): unknown
+  /** What is done to the text first; default: nothing. */
+  write?(each: SecretCase): string
 }
 
 const ESC = '\u001b'
@@ -17,6 +20,16 @@ function python(text: string): string {
 
 function indented(text: string): string {
   return text.replaceAll('\n', '\n    ')
+}
+
+/** As `grep --color` marks what it has found: the secret, or the middle of it. */
+function marked(before: string, found: string, after: string): string {
+  return `${before}${ESC}[01;31m${ESC}[K${found}${ESC}[m${ESC}[K${after}`
+}
+
+function markedInside({ before, secret, after }: SecretCase): string {
+  const middle = Math.ceil(secret.length / 2)
+  return before + marked(secret.slice(0, middle), secret.slice(middle, middle + 2), secret.slice(middle + 2)) + after
 }
 
 const json = (value: unknown): string => JSON.stringify(value)
@@ -53,6 +66,26 @@ export const PLACEMENTS: readonly Placement[] = [
   { what: 'in lines of JSON', place: text => `${json({ n: 1 })}\n${json({ n: 2, line: text })}\n` },
   { what: 'in coloured output', place: text => `${ESC}[32m$${ESC}[0m ${ESC}[1m${text}${ESC}[0m\n` },
   { what: 'in coloured output in JSON', place: text => json({ stdout: json({ out: `${ESC}[1m${text}${ESC}[0m` }) }) },
+  {
+    what: 'marked by grep',
+    write: ({ before, secret, after }) => marked(before, secret, after),
+    place: text => text,
+  },
+  { what: 'marked by grep inside', write: markedInside, place: text => text },
+  {
+    what: 'marked by grep inside, in JSON behind words',
+    write: markedInside,
+    place: text => `got ${json({ out: text })}`,
+  },
+  {
+    what: 'marked by grep, in JSON in JSON',
+    write: ({ before, secret, after }) => marked(before, secret, after),
+    place: text => json({ arguments: json({ out: text }) }),
+  },
+  { what: 'in a command for another shell', place: text => `ssh host ${json(text)} && date` },
+  { what: 'in the standard input of a command', place: text => `cat <<'EOF' | sh\n${text}\nEOF\n` },
+  { what: 'in a diff', place: text => `@@ -1,2 +1,2 @@\n-old\n+${text.replaceAll('\n', '\n+')}\n` },
+  { what: 'in a numbered listing', place: text => `     1\t${text.replaceAll('\n', '\n     2\t')}\n` },
   { what: 'in an error', place: text => new Error(`command failed: ${text}`) },
   { what: 'in a text of an error', place: text => ({ type: 'E', message: `exit status 1\n${text}` }) },
 ]
@@ -78,10 +111,12 @@ export function allThatIsSaid(value: unknown, mode: Mode): string[] {
   ].flatMap(text => (text === undefined ? [] : [text, decoded(text)]))
 }
 
+const COLOURS = new RegExp(String.raw`(?:${ESC}|\\+u001b)\[[0-9;]*[mK]`, 'g')
+
 /** What a reader makes of escapes, so that none of them hides a leak from the test. */
 function decoded(text: string): string {
-  let plain = text.replace(/\\+u001b\[[0-9;]*m|\u001b\[[0-9;]*m/g, '')
-  for (let depth = 0; depth < 4; depth++) plain = plain.replace(/\\(["'\\])/g, '$1').replace(/\\n/g, '\n')
+  let plain = text.replace(COLOURS, '')
+  for (let depth = 0; depth < 6; depth++) plain = plain.replace(/\\(["'\\])/g, '$1').replace(/\\n/g, '\n')
   return plain
 }
 
@@ -94,4 +129,8 @@ export function leakOf(text: string, whole: string): string | undefined {
     if (text.includes(piece)) return piece
   }
   return undefined
+}
+
+export function placed({ write, place }: Placement, each: SecretCase): unknown {
+  return place(write?.(each) ?? each.before + each.secret + each.after)
 }
