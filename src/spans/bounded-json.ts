@@ -51,7 +51,17 @@ function isWritable(value: unknown): boolean {
 
 /** An absent value, a yes or a no gives nothing away, and is often what one is looking for. */
 function hidesNothing(value: unknown): boolean {
-  return value === null || typeof value === 'boolean' || value === ''
+  return value === null || typeof value === 'boolean' || value === '' || isEmpty(value)
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  try {
+    const prototype: unknown = Object.getPrototypeOf(value)
+    return (prototype === Object.prototype || prototype === Array.prototype) && firstKeys(value).length === 0
+  } catch {
+    return false
+  }
 }
 
 class ValueWalk {

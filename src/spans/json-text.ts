@@ -9,6 +9,7 @@ export interface JsonRewrite extends Masking {
 }
 
 const SPACE = /[ \t\n\r]*/y
+const EMPTY = /[ \t\n\r]{0,100}[}\]]/y
 /** Up to its closing quote, or to where it stops being a string. */
 const STRING = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\uffff]*)*/y
 const CUT_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?$/y
@@ -89,7 +90,7 @@ class JsonTextWalk {
 
   #openContainer(bracket: '{' | '['): Step {
     this.#at++
-    if (this.#isUnderSecretKey && !this.#isMuted) {
+    if (this.#isUnderSecretKey && !this.#isMuted && !this.#isEmpty()) {
       this.#put(lead => this.writer.scalar(lead, `"${MASK}"`))
       this.#mutedAt = this.#open.length
     } else {
@@ -103,6 +104,12 @@ class JsonTextWalk {
     this.#isUnderSecretKey = false
     this.#expected = bracket === '{' ? 'first key' : 'first element'
     return 'go on'
+  }
+
+  /** Nothing gives nothing away. */
+  #isEmpty(): boolean {
+    EMPTY.lastIndex = this.#at
+    return EMPTY.test(this.#text)
   }
 
   #close(bracket: '{' | '['): Step {

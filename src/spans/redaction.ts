@@ -59,14 +59,14 @@ const DEEPEST = 12
 const JSON_HEAD = /^\s{0,1000}[[{"]/
 
 /**
- * JSON that has escapes is looked at as what it says: behind `\n` a command begins, which the escaped text does not show.
- * Undefined when it is none, or when nothing in it is a secret.
+ * JSON is looked at as what it says: behind `\n` a command begins, and a quote ends what the escaped text goes on with.
+ * Undefined when it is none.
  */
 function maskJson(text: string, leaf: (text: string) => string): string | undefined {
-  if (!JSON_HEAD.test(text) || !text.includes('\\')) return undefined
-  const { text: json = '' } =
-    rewriteJson(text, Number.POSITIVE_INFINITY, { leaf, isSecret: isSecretKey, keepsSpace: true }) ?? {}
-  return json.includes(MASK) ? json + (/\s*$/.exec(text.slice(-100))?.[0] ?? '') : undefined
+  if (!JSON_HEAD.test(text)) return undefined
+  const json = rewriteJson(text, Number.POSITIVE_INFINITY, { leaf, isSecret: isSecretKey, keepsSpace: true })?.text
+  if (json === undefined) return undefined
+  return json.includes(MASK) ? json + (/\s*$/.exec(text.slice(-100))?.[0] ?? '') : text
 }
 
 function maskFamilies(text: string): string {
@@ -86,8 +86,8 @@ export function createRedactor({ enabled, patterns }: RedactorOptions): (text: s
   function maskAt(text: string, depth: number): string {
     let masked = text
     for (const pattern of patterns) masked = maskOwn(masked, pattern)
-    if (depth < DEEPEST) masked = maskJson(masked, inner => maskAt(inner, depth + 1)) ?? masked
-    return maskFamilies(masked)
+    const json = depth < DEEPEST ? maskJson(masked, inner => maskAt(inner, depth + 1)) : undefined
+    return json ?? maskFamilies(masked)
   }
   return text => maskAt(text, 0)
 }

@@ -27,7 +27,7 @@ interface Assignment {
 const LONGEST_NAME = 64
 const LONGEST_ELEMENT = 4096
 const SEPARATOR =
-  /(\\{0,31}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])\s{0,8}|>|\(\s{0,4}(?=["'`\\])|\s{1,8})/y
+  /(\\{0,31}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])(?!\s*\n\s*\n)\s{0,8}|>|\(\s{0,4}(?=["'`\\])|\s{1,8})/y
 const OPENING = /[bfru]{0,2}(\\{0,31}["'`])/iy
 const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
 
@@ -36,7 +36,7 @@ const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
  * query or a command goes on; a `<` where a tag begins; a quote unless a letter or digit follows it.
  */
 const BARE =
-  /(?:[^\s"'`\\&;,<]|\\(?![nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:])|&(?!&|\s|$|["'`\\]|(?:amp;)?[\w.%[\]-]{1,40}=)|<(?!\/?[A-Za-z!][^<>\n]{0,60}>|[\s/]|$)|["'`](?=\w))+/y
+  /(?!["'`])(?:[^\s"'`\\&;,<]|\\(?!\\{0,31}[nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:])|&(?!&|\s|$|["'`\\]|(?:amp;)?[\w.%[\]-]{1,40}=)|<(?!\/?[A-Za-z!][^<>\n]{0,60}>|[\s/]|$)|["'`](?=\w))+/y
 /** What JSON allows without quotes. */
 const SCALAR = /[^\s,}\]"'`\\]+/y
 const COOKIE_HEADER = /cookies?$/i
@@ -131,8 +131,10 @@ function valueSpan(found: Assignment): SecretSpan | undefined {
   if (found.text.startsWith(MASK, found.valueAt)) return undefined
   if (found.sign === '>') return elementSpan(found)
   if (found.sign === '' && !mayFollowSpace(found)) return undefined
-  if (found.sign === '(') return SETTER.test(found.name) ? quotedSpan(found) : undefined
-  return quotedSpan(found) ?? (beginsStructure(found) ? structureSpan(found) : bareSpan(found))
+  const opened = openingOf(found)
+  if (found.sign === '(' && !(opened !== undefined && SETTER.test(found.name))) return undefined
+  if (opened !== undefined) return quotedSpan(found, opened.opening, opened.start)
+  return beginsStructure(found) ? structureSpan(found) : bareSpan(found)
 }
 
 /** `<password>…</password>` */
@@ -143,7 +145,9 @@ function elementSpan({ text, nameStart, valueAt }: Assignment): SecretSpan | und
   const end = length === -1 ? valueAt + reach.length : valueAt + length
   const isClosed = length !== -1 && text[end + 1] === '/'
   const value = text.slice(valueAt, end)
-  return isPlaceholder(value) || (isClosed ? /"\s*[,:}\]]/ : /[\s"]/).test(value) ? undefined : { start: valueAt, end }
+  return isPlaceholder(value) || !/\w/.test(value) || (isClosed ? /"\s*[,:}\]]/ : /[\s"]/).test(value)
+    ? undefined
+    : { start: valueAt, end }
 }
 
 /** A flag's value, a netrc line, SQL's `PASSWORD '…'`, or a name of several words followed by what can only be a key. */
@@ -157,19 +161,25 @@ function mayFollowSpace({ text, name, nameStart, quote, valueAt }: Assignment): 
   return /[a-z][_-][a-z]/i.test(name) && looksGenerated(/^[^\s\\]*/.exec(value)?.[0] ?? '')
 }
 
-function quotedSpan(found: Assignment): SecretSpan | undefined {
-  const { text, valueAt, isKey, quote, closing, strength } = found
+/** The quote that opens the value, and where the value begins behind it. */
+function openingOf({ text, valueAt, quote, closing }: Assignment): { opening: string; start: number } | undefined {
   OPENING.lastIndex = valueAt
   const opening = OPENING.exec(text)?.[1]
-  if (opening === undefined) return undefined
-  const isLevel = quoteLevel(opening, opening.length - 1, 0) === opening.length - 1
-  // Python doubles the backslashes of a text and leaves its quotes: only the same again can be the end.
-  if (!isLevel && opening !== closing) return undefined
   const start = OPENING.lastIndex
+  if (opening === undefined) return undefined
+  // Python doubles the backslashes of a text and leaves its quotes: then only the same again can be the end.
+  if (!isLevel(opening) && opening !== closing) return undefined
   // In `{"note": "the password:", …}` the quote behind the sign closes the string that the name stands in.
-  if (opening !== quote && endOfMatch(CLOSES_INSTEAD, text, start) !== -1) return undefined
+  return opening !== quote && endOfMatch(CLOSES_INSTEAD, text, start) !== -1 ? undefined : { opening, start }
+}
+
+function isLevel(opening: string): boolean {
+  return quoteLevel(opening, opening.length - 1, 0) === opening.length - 1
+}
+
+function quotedSpan({ text, isKey, strength }: Assignment, opening: string, start: number): SecretSpan | undefined {
   if (text.startsWith(MASK, start)) return undefined
-  const end = isLevel ? endOfQuoted(text, start, opening) : endAtSame(text, start, opening)
+  const end = isLevel(opening) ? endOfQuoted(text, start, opening) : endAtSame(text, start, opening)
   const value = text.slice(start, end)
   if (isPlaceholder(value) || (!isKey && strength === 'weak' && value.length < 6)) return undefined
   return { start, end }
@@ -213,6 +223,7 @@ function bareSpan(found: Assignment): SecretSpan | undefined {
 function isSecretValue(value: string, next: string, found: Assignment): boolean {
   const { name, sign, spaced, strength, isKey } = found
   const isGlued = sign === '=' && !spaced
+  if (sign.startsWith('==') && /^[A-Za-z_$][\w.$]*:?$/.test(value)) return false
   if (isPlaceholder(value) || isSpokenOf(value, !isGlued) || isCode(value, name, spaced, next)) return false
   if (strength === 'strong' || isKey || sign === '') return true
   return (isGlued && ENVIRONMENT_NAME.test(name)) || looksRandom(value)

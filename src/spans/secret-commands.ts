@@ -50,7 +50,7 @@ const COMMAND_FLAGS: readonly CommandFlag[] = [
 
 const REACH = 200
 const LONGEST = 512
-const WORD = /[^\s"'\\]+/y
+const WORD = /(?:[^\s"'\\]|\\(?!\\{0,31}[nrt"'])[\s\S])+/y
 
 /** A line break written as `\n` at some depth of escaping has 1, 2, 4, … backslashes; one that a backslash joins has more. */
 function asLines(text: string): string {

@@ -10,7 +10,7 @@ const SHOWN_SCHEME =
 const SCHEME = /^[A-Za-z][\w.+-]{1,40}$/
 const CREDENTIAL_LIST =
   /(?:[\w-]{1,30}=(?:(?<quote>\\{0,31}")(?![\s,:}\]\\])[^"\\]{0,400}\k<quote>|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'\\])))+/y
-const LINE = /(?:[^\r\n\\"'`]|\\(?![nr"'`]))*/y
+const LINE = /(?:[^\r\n\\"'`]|\\(?!\\{0,31}[nr"'`]))*/y
 const NEXT_HEADER = /^[\w-]{1,40}:$/
 const LONGEST = 4096
 
@@ -46,7 +46,7 @@ export function credentialsSpan(text: string, nameStart: number, valueAt: number
   const end = opening === '' ? endOfWords(text, start, shown !== -1) : endInQuote(text, start, opening)
   if (end <= start || text.startsWith(MASK, start)) return undefined
   const value = text.slice(start, end)
-  return isPlaceholder(value) || isSpokenOf(value, true) ? undefined : { start, end }
+  return isPlaceholder(value) || isSpokenOf(/^\S*/.exec(value)?.[0] ?? '', true) ? undefined : { start, end }
 }
 
 function endInQuote(text: string, start: number, opening: string): number {

@@ -13,7 +13,8 @@ const VALUE_BEHIND =
 const COMMA = /\\{0,31}["'`]\s{0,4},\s{0,40}(?=[bfru]{0,2}\\{0,31}["'`])/iy
 const SETTER =
   /(?:\b(?:\w*[_.])?(?:set|put|add|define|append|header|insert)\w*|putenv|setenv|[a-z](?:Set|Put|Add)\w*|(?:Header|Item|Property|Env)s?)\(\s*\\{0,31}["'`]$/
-const NEXT_STRING = /[bfru]{0,2}\\{0,31}["'`]([\w.-]{0,80})\\{0,31}["'`]/iy
+/** Not a key, which a colon follows. */
+const NEXT_NAME = /[bfru]{0,2}\\{0,31}["'`]([\w.-]{0,80})\\{0,31}["'`](\s{0,8}:)?/iy
 
 const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const ONLY_NAME = /^(?:[A-Z][A-Z\d_]*|[A-Za-z]+(?:-[A-Za-z]+)*)$/
@@ -37,9 +38,10 @@ export function isValueField(key: string): boolean {
 export function pairedValueAt(text: string, name: string, start: number, end: number): number {
   const before = text.slice(Math.max(0, start - 50), start)
   if (NAMED_BEFORE.test(before)) return endOfMatch(VALUE_BEHIND, text, end)
-  const valueAt = endOfMatch(COMMA, text, end)
+  const valueAt = /["'`]$/.test(before) ? endOfMatch(COMMA, text, end) : -1
   if (valueAt === -1) return -1
   if (SETTER.test(before)) return valueAt
-  NEXT_STRING.lastIndex = valueAt
-  return isValueOf(name, NEXT_STRING.exec(text)?.[1] ?? ' ') ? valueAt : -1
+  NEXT_NAME.lastIndex = valueAt
+  const [, next = ' ', colon] = NEXT_NAME.exec(text) ?? []
+  return colon === undefined && isValueOf(name, next) ? valueAt : -1
 }

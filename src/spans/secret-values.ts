@@ -4,7 +4,7 @@ import { MASK } from './secret-span.ts'
 /** What stands behind a secret's name and is none: a placeholder, a reference, a type, a piece of code, a sentence. */
 
 const REFERENCE =
-  /^(?:\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)$|\$?\{[\w.]+(?:[(:?][^{}]{0,60})?\}$|\$\(|\$\{\{|\{\{|<[^<>]{0,80}>?$|%[\w(]+[%)s]?$|@\w+$)/
+  /^(?:\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)$|\$?\{[\w.]+(?:[(:?][^{}]{0,60})?\}$|\$\(|\$\{\{|\{\{|(?:<[^<>]{0,80}>?\s*){1,4}$|%[\w(]+[%)s]?$|@\w+$)/
 const STARS = /^[*•●xX.…_-]{3,}$/
 /** What documentation writes in the place of a secret. */
 const DUMMY =

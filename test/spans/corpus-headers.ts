@@ -61,9 +61,9 @@ export const HEADER_FORMS: readonly HeaderForm[] = [
   { what: 'name and value in YAML', before: name => `- name: ${name}\n  value: `, after: '\n- name: Accept\n' },
 ]
 
-export const HEADER_NAMES = ['Authorization', 'Proxy-Authorization', 'authorization']
+export const HEADER_NAMES: readonly string[] = ['Authorization', 'Proxy-Authorization', 'authorization']
 /** Headers that hold nothing but a key. */
-export const KEY_HEADERS =
+export const KEY_HEADERS: readonly string[] =
   'X-Api-Key X-API-KEY x-goog-api-key Api-Key apikey X-Auth-Token X-Vault-Token Private-Token DD-API-KEY X-Figma-Token Ocp-Apim-Subscription-Key X-Amz-Security-Token'.split(
     ' ',
   )
