@@ -57,9 +57,15 @@ const FAMILIES: readonly SecretFamily[] = [
 /** JSON inside JSON has twice the backslashes at each level, so no text holds many. */
 const DEEPEST = 12
 const JSON_HEAD = /^\s{0,1000}[[{"]/
+/** What may be a secret once its escapes are gone; a key that is known by its form is found in spite of them. */
+const HINT = /ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt|bearer|basic|identified|(?:\s|\\[nrt])-[upabwx]/i
+
+function mayHide(text: string): boolean {
+  return text.includes('\\') && JSON_HEAD.test(text) && HINT.test(text)
+}
 
 /**
- * JSON is looked at as what it says: behind `\n` a command begins, and a quote ends what the escaped text goes on with.
+ * JSON is judged by what it says: behind `\n` a command begins, and a quote ends what the escaped text goes on with.
  * Undefined when it is none.
  */
 function maskJson(text: string, leaf: (text: string) => string): string | undefined {
@@ -86,8 +92,9 @@ export function createRedactor({ enabled, patterns }: RedactorOptions): (text: s
   function maskAt(text: string, depth: number): string {
     let masked = text
     for (const pattern of patterns) masked = maskOwn(masked, pattern)
-    const json = depth < DEEPEST ? maskJson(masked, inner => maskAt(inner, depth + 1)) : undefined
-    return json ?? maskFamilies(masked)
+    const seen = maskFamilies(masked)
+    if (depth === DEEPEST || (seen === masked && !mayHide(masked))) return seen
+    return maskJson(masked, inner => maskAt(inner, depth + 1)) ?? seen
   }
   return text => maskAt(text, 0)
 }

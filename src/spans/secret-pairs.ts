@@ -9,7 +9,7 @@ import { endOfMatch } from './secret-span.ts'
 const NAMED_BEFORE = /(?:name|key|header|variable|field)\\{0,31}["']?\s{0,4}[:=]\s{0,4}\\{0,31}["']?$/i
 /** Over two lines, which a diff or a listing may number or mark. */
 const VALUE_BEHIND =
-  /\\{0,31}["']?\s{0,40},?(?:\s|\\{1,31}[nrt]|[+>|]|\d{1,6}(?=[\s\\→:|])){0,40}\\{0,31}["']?(?:value|val)\\{0,31}["']?\s{0,4}[:=]\s{0,4}/iy
+  /\\{0,31}["']?(?:[\s,+>|]|\\{1,31}[nrt]|\d{1,6}(?=[\s\\→:|])){0,60}\\{0,31}["']?val(?:ue)?\\{0,31}["']?\s{0,4}[:=]\s{0,4}/iy
 const COMMA = /\\{0,31}["'`]\s{0,4},\s{0,40}(?=[bfru]{0,2}\\{0,31}["'`])/iy
 const SETTER =
   /(?:\b(?:\w*[_.])?(?:set|put|add|define|append|header|insert)\w*|putenv|setenv|[a-z](?:Set|Put|Add)\w*|(?:Header|Item|Property|Env)s?)\(\s*\\{0,31}["'`]$/
@@ -36,12 +36,16 @@ export function isValueField(key: string): boolean {
 
 /** Where the value begins that belongs to the name; -1 when nothing beside it does. */
 export function pairedValueAt(text: string, name: string, start: number, end: number): number {
-  const before = text.slice(Math.max(0, start - 50), start)
-  if (NAMED_BEFORE.test(before)) return endOfMatch(VALUE_BEHIND, text, end)
-  const valueAt = /["'`]$/.test(before) ? endOfMatch(COMMA, text, end) : -1
+  const fieldAt = endOfMatch(VALUE_BEHIND, text, end)
+  if (fieldAt !== -1 && NAMED_BEFORE.test(textBefore(text, start))) return fieldAt
+  const valueAt = `"'\``.includes(text.charAt(start - 1) || ' ') ? endOfMatch(COMMA, text, end) : -1
   if (valueAt === -1) return -1
-  if (SETTER.test(before)) return valueAt
+  if (SETTER.test(textBefore(text, start))) return valueAt
   NEXT_NAME.lastIndex = valueAt
   const [, next = ' ', colon] = NEXT_NAME.exec(text) ?? []
   return colon === undefined && isValueOf(name, next) ? valueAt : -1
+}
+
+function textBefore(text: string, start: number): string {
+  return text.slice(Math.max(0, start - 50), start)
 }

@@ -38,6 +38,7 @@ const PREFIXED: readonly (readonly [beginnings: string, rest: string])[] = [
   ['dckr_', '(?:pat|oat)_[\\w-]{16,}'],
   ['pscale_', '(?:tkn|pw|oauth)_[\\w.-]{16,}'],
   ['PMAK- NRAK- NRII- NRJS- FLWSECK- pnu_ rdme_', '[A-Za-z0-9_-]{20,}'],
+  ['sha256~', '[\\w-]{40,}'],
   ['API-', '[A-Z0-9]{25,}'],
   ['key- pubkey-', '[a-f0-9]{32}'],
   ['tskey-', '(?:auth|api|client|scim|webhook)-\\w{6,}-\\w{16,}'],
@@ -82,7 +83,7 @@ function prefixedAt(text: string, start: number, separatorAt: number): SecretSpa
 
 /** `ghp_…`, `sk-ant-…`, `SG.….…`: a known word, a separator, and enough of a token behind it. */
 export const PREFIXED_TOKENS: SecretFamily = {
-  candidates: /[-_.](?=[\w.-]{12})/g,
+  candidates: /[-_.~](?=[\w.-]{12})/g,
   spanAt(text, separatorAt) {
     let start = separatorAt
     // One escape (`u001b`) can be glued on in front of the word.
@@ -92,7 +93,8 @@ export const PREFIXED_TOKENS: SecretFamily = {
     const found = prefixedAt(text, start, separatorAt)
     if (found !== undefined) return found
     const behindEscape = afterEscape(text, start)
-    return behindEscape === start ? undefined : prefixedAt(text, behindEscape, separatorAt)
+    const escaped = behindEscape === start ? undefined : prefixedAt(text, behindEscape, separatorAt)
+    return escaped ?? (text[separatorAt] === '.' ? dottedAt(text, separatorAt) : undefined)
   },
 }
 
@@ -106,15 +108,12 @@ const UNSEPARATED: readonly RegExp[] = [
   /dapi[a-f0-9]{32}(?:-\d+)?/y,
   /SK[a-f0-9]{32}(?![A-Za-z0-9])/y,
   /ATBB[A-Za-z0-9]{24,}/y,
-  /pat[A-Za-z0-9]{14}\.[a-f0-9]{32,}/y,
   /LTAI[A-Za-z0-9]{12,30}(?![A-Za-z0-9])/y,
   /AKID[A-Za-z0-9]{28,40}(?![A-Za-z0-9])/y,
   /AKC[a-z][A-Za-z0-9]{60,}/y,
   /EAA[A-Za-z0-9]{60,}/y,
-  /sha256~[\w-]{40,}/y,
   /1\/\/0[\w-]{40,}/y,
   /EZ[AT]K[A-Za-z0-9]{50,}/y,
-  /[MNO][A-Za-z\d]{23,27}\.[\w-]{6}\.[\w-]{27,}/y,
 ]
 
 const TELEGRAM = /:AA[\w-]{30,}/y
@@ -165,13 +164,22 @@ function privateKeyTailAt(text: string, at: number): SecretSpan | undefined {
   return start === at ? undefined : { start, end }
 }
 
-const TERRAFORM = /\.atlasv1\.[\w=-]{40,}/y
+/** Known by their dots: what stands in front of the first one, and what begins with it. */
+const DOTTED: readonly (readonly [head: RegExp, rest: RegExp])[] = [
+  [/^\w{8,20}$/, /\.atlasv1\.[\w=-]{40,}/y],
+  [/^pat\w{14}$/, /\.[a-f0-9]{64}/y],
+  [/^[MNO]\w{23,27}$/, /\.[\w-]{6}\.[\w-]{27,}/y],
+]
 
-function terraformAt(text: string, at: number): SecretSpan | undefined {
-  const end = endOfMatch(TERRAFORM, text, at)
+function dottedAt(text: string, at: number): SecretSpan | undefined {
   let start = at
-  while (start > 0 && at - start < 20 && isWordCharacter(text.charCodeAt(start - 1))) start--
-  return end === -1 ? undefined : { start: afterEscape(text, start), end }
+  while (start > 0 && at - start < 40 && isWordCharacter(text.charCodeAt(start - 1))) start--
+  start = afterEscape(text, start)
+  for (const [head, rest] of DOTTED) {
+    const end = head.test(text.slice(start, at)) ? endOfMatch(rest, text, at) : -1
+    if (end !== -1) return { start, end }
+  }
+  return undefined
 }
 
 function unseparatedAt(text: string, start: number): SecretSpan | undefined {
@@ -192,11 +200,10 @@ function isEscapeEndingAt(text: string, at: number): boolean {
 /** Keys that are recognised without a separator: cloud access keys, JWTs, bot tokens, private key blocks. */
 export const UNSEPARATED_TOKENS: SecretFamily = {
   candidates:
-    /A(?:[KSCT][ICA][ATC]|BSK|TBB|KC[a-z])|AIza|LTAI|AKID|EAA[A-Za-z\d]{4}|EZ[AT]K|eyJ|dapi[\da-f]|pat[A-Za-z\d]{14}\.|sha256~|1\/\/0[\w-]|SK[\da-f]{4}|[MNO][A-Za-z\d]{23,27}\.[\w-]{6}\.|:AA[\w-]|-----(?:BEGIN|END)|\.atlasv1\./g,
+    /A(?:[KSCT][ICA][ATCD]|BSK|TBB|KC[a-z])|AIza|LTAI|EAA[A-Za-z\d]{4}|EZ[AT]K|eyJ|dapi[\da-f]|SK[\da-f]{4}|1\/\/0[\w-]|:AA[\w-]|-----[BE]/g,
   spanAt(text, at) {
     const first = text[at]
     if (first === '-') return text[at + 5] === 'B' ? privateKeyAt(text, at) : privateKeyTailAt(text, at)
-    if (first === '.') return terraformAt(text, at)
     return first === ':' ? telegramAt(text, at) : unseparatedAt(text, at)
   },
 }
