@@ -197,7 +197,7 @@ class ValueWalk {
   #property(comma: string, key: string, value: unknown, neighbours: Neighbours): boolean {
     const lead = `${comma}${JSON.stringify(this.#key(key))}:`
     if (typeof value === 'string') neighbours.field(key, value, this.#masking)
-    if (!hidesNothing(value) && (this.#masking.isSecret(key) || neighbours.isSecretField(key)))
+    if ((this.#masking.isSecret(key) || neighbours.isSecretField(key)) && !hidesNothing(value))
       return this.writer.scalar(lead, `"${MASK}"`)
     return this.value(lead, value)
   }

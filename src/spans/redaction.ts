@@ -57,15 +57,16 @@ const FAMILIES: readonly SecretFamily[] = [
 /** JSON inside JSON has twice the backslashes at each level, so no text holds many. */
 const DEEPEST = 12
 const JSON_HEAD = /^\s{0,1000}[[{"]/
-/** What may be a secret once its escapes are gone; a key that is known by its form is found in spite of them. */
-const HINT = /ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt|bearer|basic|identified|(?:\s|\\[nrt])-[upabwx]/i
+/** More backslashes than the patterns for escaped text allow for. */
+const DEEP = '\\'.repeat(31)
 
+/** Whether escapes hide more than the patterns see through: characters by their numbers, or many levels. */
 function mayHide(text: string): boolean {
-  return text.includes('\\') && JSON_HEAD.test(text) && HINT.test(text)
+  return (text.includes('\\u00') || text.includes(DEEP)) && JSON_HEAD.test(text)
 }
 
 /**
- * JSON is judged by what it says: behind `\n` a command begins, and a quote ends what the escaped text goes on with.
+ * Where there may be a secret, JSON is judged by what it says: a quote may end what the escaped text goes on with.
  * Undefined when it is none.
  */
 function maskJson(text: string, leaf: (text: string) => string): string | undefined {

@@ -155,8 +155,9 @@ function mayFollowSpace({ text, name, nameStart, quote, valueAt }: Assignment): 
   if (quote !== '') return false
   const value = text.slice(valueAt, valueAt + 100)
   if (name.startsWith('-')) return !/^[-|&;<>]/.test(value)
+  if (/^(?:token|auth|secret|jwt|key|cookie|pass)s?$/.test(name)) return false
   const before = text.slice(Math.max(0, nameStart - 100), nameStart)
-  if (DIRECTIVE.test(name) || BEFORE_NAME.test(before)) return true
+  if (DIRECTIVE.test(name) || (/ set |#define /.test(before) && BEFORE_NAME.test(before))) return true
   if (/^password$/i.test(name) && BEFORE_PASSWORD.test(before)) return true
   return /[a-z][_-][a-z]/i.test(name) && looksGenerated(/^[^\s\\]*/.exec(value)?.[0] ?? '')
 }

@@ -11,8 +11,11 @@ const SCHEME = /^[A-Za-z][\w.+-]{1,40}$/
 const CREDENTIAL_LIST =
   /(?:[\w-]{1,30}=(?:(?<quote>\\{0,31}")(?![\s,:}\]\\])[^"\\]{0,400}\k<quote>|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'\\])))+/y
 const LINE = /(?:[^\r\n\\"'`]|\\(?!\\{0,31}[nr"'`]))*/y
+const WORD = /(?:[^\s\\"'`]|\\(?!\\{0,31}[nrt"'`]))*/y
+const STOP = /[.,;:)\]}>]{1,3}$/
 const NEXT_HEADER = /^[\w-]{1,40}:$/
-const LONGEST = 4096
+/** Of a line, to tell what its first two words are. */
+const LONGEST_LINE = 600
 
 const HEADER = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|apikey|[a-z]+(?:-[a-z\d]+)+)$/i
 const CREDENTIALS = /^(?:proxy-|x-[\w-]*)?authorization$|^(?:x-)?auth$/i
@@ -34,46 +37,48 @@ function quoteBefore(text: string, nameStart: number): string {
   return text.slice(at - quoteLevel(text, at, 0), at + 1)
 }
 
-function lineEnd(text: string, from: number): number {
-  return from + Math.max(0, endOfMatch(LINE, text.slice(from, from + LONGEST), 0))
-}
-
 /** The credentials behind `Authorization:`, whatever their scheme; undefined where a sentence goes on instead. */
 export function credentialsSpan(text: string, nameStart: number, valueAt: number): SecretSpan | undefined {
   const shown = endOfMatch(SHOWN_SCHEME, text, valueAt)
   const start = shown === -1 ? valueAt : shown
+  const words = firstWords(text, start)
+  if (text.startsWith(MASK, start) || isSpokenOf(words[0] ?? '', true)) return undefined
   const opening = quoteBefore(text, nameStart)
-  const end = opening === '' ? endOfWords(text, start, shown !== -1) : endInQuote(text, start, opening)
-  if (end <= start || text.startsWith(MASK, start)) return undefined
-  const value = text.slice(start, end)
-  return isPlaceholder(value) || isSpokenOf(/^\S*/.exec(value)?.[0] ?? '', true) ? undefined : { start, end }
+  const end = opening === '' ? endOfWords(text, start, words, shown !== -1) : endInQuote(text, start, opening)
+  return end <= start || isPlaceholder(text.slice(start, end)) ? undefined : { start, end }
+}
+
+/** A word, what stands behind it, and the next word. */
+function firstWords(text: string, start: number): string[] {
+  const line = text.slice(start, start + LONGEST_LINE)
+  return line.slice(0, endOfMatch(LINE, line, 0)).split(/(\s+)/, 3)
 }
 
 function endInQuote(text: string, start: number, opening: string): number {
-  const reach = text.slice(0, start + LONGEST)
-  return Math.max(endOfQuoted(reach, start, opening), Math.max(start, endOfMatch(CREDENTIAL_LIST, text, start)))
+  return Math.max(endOfQuoted(text, start, opening), endOfMatch(CREDENTIAL_LIST, text, start))
 }
 
 /** In running text: the key alone, a scheme and its key, or a list of parameters. */
-function endOfWords(text: string, start: number, isScheme: boolean): number {
+function endOfWords(text: string, start: number, words: string[], isScheme: boolean): number {
   const list = endOfMatch(CREDENTIAL_LIST, text, start)
   if (list !== -1) return list
-  const [first = '', gap = '', second = ''] = text.slice(start, lineEnd(text, start)).split(/(\s+)/, 3)
-  const key = withoutStop(first)
-  if (isScheme) return start + key.length
-  if (isSpokenOf(first, true)) return start
+  const [first = '', gap = '', second = ''] = words
   if (second.startsWith(MASK)) return start
-  if (!SCHEME.test(first) || second === '' || NEXT_HEADER.test(second)) {
-    return looksRandom(key) ? start + key.length : start
+  if (!isScheme && SCHEME.test(first) && second !== '' && !NEXT_HEADER.test(second)) {
+    const secondAt = start + first.length + gap.length
+    const parameters = endOfMatch(CREDENTIAL_LIST, text, secondAt)
+    if (parameters !== -1) return parameters
+    if (looksRandom(withoutStop(second))) return endOfKey(text, secondAt)
   }
-  const secondAt = start + first.length + gap.length
-  const parameters = endOfMatch(CREDENTIAL_LIST, text, secondAt)
-  if (parameters !== -1) return parameters
-  const secondKey = withoutStop(second)
-  if (looksRandom(secondKey)) return secondAt + secondKey.length
-  return looksRandom(key) ? start + key.length : start
+  return isScheme || looksRandom(withoutStop(first)) ? endOfKey(text, start) : start
 }
 
 function withoutStop(word: string): string {
-  return word.replace(/[.,;:)\]}>]{1,3}$/, '')
+  return word.replace(STOP, '')
+}
+
+/** The sentence's punctuation is not the key's. */
+function endOfKey(text: string, start: number): number {
+  const end = endOfMatch(WORD, text, start)
+  return end - (STOP.exec(text.slice(Math.max(start, end - 3), end))?.[0].length ?? 0)
 }

@@ -169,6 +169,61 @@ describe('secrets', () => {
     expect(jsonOf({ password: null, token: '', auth: false })).toEqual({ password: null, token: '', auth: false })
   })
 
+  it('shows that there is nothing', () => {
+    const value = { cookies: [], credentials: {}, password: new Map([['a', 1]]), secrets: [1] }
+    expect(jsonOf(value)).toEqual({ cookies: [], credentials: {}, password: '[REDACTED]', secrets: '[REDACTED]' })
+    const revoked = Proxy.revocable({}, {})
+    revoked.revoke()
+    expect(jsonOf({ password: revoked.proxy, a: 1 })).toEqual({ password: '[REDACTED]', a: 1 })
+  })
+
+  it('masks what its neighbours say is a secret', () => {
+    const masked = (value: unknown): unknown => JSON.parse(boundedJson(value, 5000, redact)?.text ?? '')
+    expect(masked(['curl', '-u', 'bob:my pass', 'https://x'])).toEqual(['curl', '-u', '[REDACTED]', 'https://x'])
+    expect(masked(['mysql', '-phunter2', 'shop'])).toEqual(['mysql', '[REDACTED]', 'shop'])
+    expect(masked(['deploy', '--token', 'abcdef', '--dry-run'])).toEqual([
+      'deploy',
+      '--token',
+      '[REDACTED]',
+      '--dry-run',
+    ])
+    expect(
+      masked({
+        headers: [
+          ['Authorization', 'SSWS abc'],
+          ['Accept', '*/*'],
+        ],
+      }),
+    ).toEqual({
+      headers: [
+        ['Authorization', '[REDACTED]'],
+        ['Accept', '*/*'],
+      ],
+    })
+    expect(masked(['Host', 'x', 'Authorization', 'SSWS abc', 'Accept', '*/*'])).toEqual([
+      'Host',
+      'x',
+      'Authorization',
+      '[REDACTED]',
+      'Accept',
+      '*/*',
+    ])
+    expect(
+      masked([
+        { name: 'DB_PASSWORD', value: 'x' },
+        { name: 'PORT', value: '1' },
+      ]),
+    ).toEqual([
+      { name: 'DB_PASSWORD', value: '[REDACTED]' },
+      { name: 'PORT', value: '1' },
+    ])
+  })
+
+  it('masks nothing by its neighbours when nothing is to be masked', () => {
+    const value = { headers: [['Authorization', 'SSWS abc']], variables: [{ name: 'DB_PASSWORD', value: 'x' }] }
+    expect(boundedJson(value, 5000, keepAll, () => false)?.text).toBe(JSON.stringify(value))
+  })
+
   it('masks in a Map, too', () => {
     expect(jsonOf(new Map([['password', 'x']]))).toEqual({ password: '[REDACTED]' })
   })
@@ -223,6 +278,37 @@ describe('work', () => {
     boundedJson({ a: 'x'.repeat(10_000_000), b: 'y'.repeat(10_000_000) }, 1200, leaf)
     expect(Math.max(...seen)).toBeLessThan(1200 + 500)
     expect(seen.length).toBeLessThan(3)
+  })
+
+  it('looks through a bounded length of text, however little is left of it', () => {
+    let read = 0
+    const leaf = (text: string): string => {
+      read += text.length
+      return '[REDACTED]'
+    }
+    const secrets = Array.from({ length: 4000 }, () => 'x'.repeat(70_000))
+    expect(boundedJson(secrets, 65_536, leaf)?.truncated).toBe(true)
+    expect(read).toBeLessThan(10 * 65_536)
+    read = 0
+    boundedJson(Object.fromEntries(secrets.map((secret, at) => [`k${at}`, secret])), 1200, leaf)
+    expect(read).toBeLessThan(10 * 2000)
+  })
+
+  it('lists the keys of an object that has very many once, and shows the first of them', () => {
+    const keys = Array.from({ length: 20_000 }, (_, at) => `k${at}`)
+    let lists = 0
+    const wide = new Proxy(Object.fromEntries(keys.map(key => [key, 1])), {
+      ownKeys: target => {
+        lists++
+        return Reflect.ownKeys(target)
+      },
+    })
+    const first = boundedJson(wide, 1_000_000, keepAll)
+    const again = boundedJson(wide, 1_000_000, keepAll)
+    expect(first).toEqual(again)
+    expect(first?.truncated).toBe(true)
+    expect(Object.keys(JSON.parse(first?.text ?? '{}') as object)).toEqual(keys.slice(0, 10_000))
+    expect(lists).toBe(1)
   })
 
   it('leaves a Set after the elements that fit', () => {
