@@ -27,7 +27,7 @@ interface Assignment {
 const LONGEST_NAME = 64
 const LONGEST_ELEMENT = 4096
 const SEPARATOR =
-  /(\\{0,31}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])(?!\s*\n\s*\n)\s{0,8}|>|\(\s{0,4}(?=["'`\\])|\s{1,8})/y
+  /(\\{0,31}["'`])?(\]?)[?!]?\*{0,2}(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[ADad](?:%20)?)(?!\s*\n\s*\n)(?:\*{2}(?=\s))?\s{0,8}|>|\(\s{0,4}(?=["'`\\])|\s{1,8})/y
 const OPENING = /[bfru]{0,2}(\\{0,31}["'`])/iy
 const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
 
@@ -245,7 +245,7 @@ function endOfBare(text: string, start: number): number {
 
 export const ASSIGNMENTS: SecretFamily = {
   candidates:
-    /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!]{0,40}(?:[=:\s>%,(]|[nr][\s\\])/gi,
+    /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!*]{0,40}(?:[=:\s>%,(]|[nr][\s\\])/gi,
   spanAt(text, at) {
     const found = assignmentAt(text, at)
     return found === undefined ? undefined : valueSpan(found)
