@@ -92,7 +92,7 @@ test('a tool call that is cut off', async () => {
   })
   expect(`\n${tree}\n`).toMatchInlineSnapshot(`
     "
-    agent ERROR [hermes.turn.number=1, hermes.turn.final_status=failed]
+    agent ERROR failed [hermes.turn.number=1, hermes.turn.final_status=failed]
       llm.fake-1 UNSET (incomplete: turn_ended)
         api.fake-1 UNSET (incomplete: superseded)
         api.fake-1 UNSET (incomplete: superseded)
