@@ -55,6 +55,7 @@ function tokens(m) {
     lines('Tokens a minute', 'short', each, 'Cache is part of the input, reasoning of the output: do not add them up.'),
     bars('Input by model', 'short', perMinute(m.tokensInput, 'model', 'provider')),
     bars('Output by model', 'short', perMinute(m.tokensOutput, 'model', 'provider')),
+    bars('Input by whose it is', 'short', perMinute(m.tokensInput, 'part'), 'Own requests, child agents, side calls.'),
     lines(
       'Tokens of one request, p95',
       'short',

@@ -54,7 +54,8 @@ export const FIELD_NOTES = {
     started_at: NOT_READ,
     first_chunk_at: 'Epoch seconds',
     usage: 'See [Usage](#usage)',
-    response: '`{assistant_message: {content, tool_calls}}`; `content_capture: full` only',
+    response:
+      '`{assistant_message: {content, tool_calls}, upstream_provider}`; the message with `content_capture: full` only',
   },
   api_request_error: {
     ...OUTCOME,

@@ -29,6 +29,7 @@ const LABEL_VALUES = {
   outcome: '`completed`, `error`, `timeout`, `blocked`, `cancelled`, or a status of the tool’s own',
   model: 'model that was asked for',
   provider: 'model provider, by its well-known name where it has one',
+  part: 'whose tokens: `own`, requests of the agent’s own loop; `subagent`, all of a child agent, at any depth; `auxiliary`, side calls of the host. Each token is in one of them, as in the [totals of a turn](spans.md#totals)',
   error_type: 'type of the error, as the host or the provider calls it',
   status_class: '`1xx` … `5xx` of HTTP; `network` when there was no answer, `other`',
   retryable: '`true`, `false`, `unknown`',

@@ -45,7 +45,12 @@ How to read the tables:
 
 const EVERY_SPAN = `## On every span
 
-Status OK is set on what went well (\`span_status_ok: false\` leaves it unset), ERROR where the kind says so below.
+Status OK is set on what went well (\`span_status_ok: false\` leaves it unset), ERROR where the kind says so below; each span
+with ERROR has an \`error.type\`, which is how it ended where no error was named.
+
+A span is as long as what is known of it, and no time is made up: it has length zero where it began and ended in the same
+millisecond, where a failed request is told without its start and without a duration, where a side call is known from a sum only,
+and where nothing came after a start that had to be ended.
 `
 
 const MARKS = `These appear where they have something to say:
@@ -67,6 +72,24 @@ const AFTER_KINDS = `## Links
 | \`previous_session\` | the root of the first turn after a reset | the last root of the session that was replaced |
 | \`parent\` | the root of a child agent | the parent that is known from a \`traceparent\`, or by its session (\`delegation: nest\` makes the former a parent) |
 | \`delegation\` | the root of a child agent | its \`subagent\` span, where the child began before its delegation was told |
+`
+
+const TOTALS = `## Totals
+
+What a turn used stands on the root of its \`session\`, in three parts. Each token is in one of them:
+
+| part | on the root | in the [metrics](metrics.md) | what |
+| --- | --- | --- | --- |
+| own | \`hermes.turn.tokens.*\` | \`part="own"\` | the requests of its own loop |
+| sub-agents | \`hermes.turn.subagent_tokens.total\` | \`part="subagent"\` | all of its child agents, at any depth, their side calls included |
+| side calls | \`hermes.turn.auxiliary_tokens.total\` | \`part="auxiliary"\` | what the host asked a model beside the loop: a title, a summary, a check |
+| all | \`hermes.turn.all_tokens.*\` | their sum | what a backend comes to that adds up the requests of the trace, and what the header of \`hookspan tree\` says |
+
+A child's turn has a root, too, with its own parts. Input has what was cached in it, output the reasoning.
+
+On a root stands what was known when it ended. What a child agent uses after that is told to the nearest turn above that is
+still open; if there is none it is in the trace and in the metrics only, and \`hermes.turn.subagent_open_count\` says how many
+of its children were still at work. The same holds for a side call after the end, such as one for a title.
 `
 
 const RESOURCE = `## On the resource
@@ -189,6 +212,7 @@ ${sections.join('\n\n')}
 ${eventTable()}
 
 ${AFTER_KINDS}
+${TOTALS}
 ${RESOURCE}
 ${RESERVED}`
 }

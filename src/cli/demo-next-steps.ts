@@ -30,7 +30,9 @@ export function nextSteps(stats: PluginStats, place: TracePlace): string {
 }
 
 function whereTheyAre({ backends, traceFiles }: PluginStats, { whyNotKept }: TracePlace): string {
-  const stored = whyNotKept === undefined ? `Stored in ${traceFiles.at(-1)}` : `Not stored, because ${whyNotKept}`
+  const isStored = backends.some(({ type, delivered }) => type === 'local_log' && delivered > 0)
+  const kept = isStored ? `Stored in ${traceFiles.at(-1)}` : 'Nothing is stored'
+  const stored = whyNotKept === undefined ? kept : `Not stored, because ${whyNotKept}`
   const others = backends.filter(({ name }) => name !== 'local_log')
   // One that is sent metrics only has no spans to count.
   const reached = others.filter(each => each.delivered > 0 || (each.dropped === 0 && each.lastError === undefined))

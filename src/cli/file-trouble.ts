@@ -5,6 +5,7 @@ const WORDS: Readonly<Record<string, string>> = {
   EACCES: 'permission denied',
   EPERM: 'permission denied',
   EROFS: 'the file system is read-only',
+  ENOTPRIVATE: 'others may write there',
   ENOSPC: 'the disk is full',
   EDQUOT: 'the quota is used up',
 }

@@ -46,6 +46,15 @@ export function reportDelivery(result: ReplayResult, context: DeliveryContext, i
   return !hasErrors && stats.backends.every(each => missingIn(each) === 0 && each.lastError === undefined)
 }
 
+/**
+ * What the trace log or a file has of a run's spans: `stored in /x`, `12 of them written to /x`; on a full disk nothing is, and
+ * then no file is named.
+ */
+export function whatIsIn({ spans }: Pick<ReplayResult, 'spans'>, log: BackendStats | undefined, where: string): string {
+  if (log === undefined || (spans > 0 && log.delivered === 0)) return `nothing is ${where.replace(/ .*$/s, '')}`
+  return `${missingIn(log) > 0 ? `${humanCount(log.delivered)} of them ` : ''}${where}`
+}
+
 /** What it has not got, or not yet. */
 function missingIn({ dropped, spooled }: BackendStats): number {
   return dropped + spooled

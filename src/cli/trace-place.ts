@@ -1,9 +1,10 @@
 import { constants } from 'node:fs'
-import { access, mkdir, mkdtemp, rm } from 'node:fs/promises'
+import { access, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 import { stateDirectory } from '../config/paths.ts'
 import type { ResolvedConfig } from '../config/types.ts'
+import { makePrivateDirectory } from '../pipeline/index.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
 
@@ -34,7 +35,7 @@ async function troubleWith(stateHome: string): Promise<string | undefined> {
   if (!isAbsolute(stateHome)) return 'there is no home directory'
   const directory = join(stateHome, 'traces')
   try {
-    await mkdir(directory, { recursive: true, mode: 0o700 })
+    makePrivateDirectory(directory)
     await access(directory, constants.W_OK)
     return undefined
   } catch (error) {

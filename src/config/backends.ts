@@ -18,6 +18,8 @@ import { isScalar } from './scalars.ts'
 import type { BackendConfig, StringMap } from './types.ts'
 
 const MAX_TYPE_LENGTH = Math.max(...BACKEND_TYPES.map(name => name.length))
+/** Each has a queue, its connections and a place in the log. */
+const MAX_BACKENDS = 32
 const LEFT_OUT = 'leaving this backend out'
 
 /**
@@ -27,8 +29,9 @@ const LEFT_OUT = 'leaving this backend out'
 export function readBackends(value: Plain, site: Site): Reading<readonly BackendConfig[]> {
   const elements = typeof value === 'string' ? splitText(value, ',') : isPlainMap(value) ? [value] : value
   if (!Array.isArray(elements)) return refuse(value, 'a list of backends', true)
+  if (elements.length > MAX_BACKENDS) report(site, `there are ${elements.length}`, `using the first ${MAX_BACKENDS}`)
   const backends: BackendConfig[] = []
-  for (const [index, element] of elements.entries()) {
+  for (const [index, element] of elements.slice(0, MAX_BACKENDS).entries()) {
     const backend = readBackend(element, within(site, index))
     if (backend) backends.push({ ...backend, name: uniqueName(backend.name, backends) })
   }
@@ -88,7 +91,7 @@ function warnUnknownFields(fields: Fields, type: BackendType): void {
   const known: readonly string[] = [...Object.keys(BACKEND_FIELDS), ...ownFields(type)]
   for (const [name, field] of Object.entries(fields)) {
     if (known.includes(name)) continue
-    report(field.site, `${type} has no such field`, suggestion(name, known), 'warning')
+    report(field.site, `${type} has no such field`, () => suggestion(name, known), 'warning')
   }
 }
 

@@ -131,8 +131,9 @@ const KEYS = {
   content_max_chars: {
     type: 'integer',
     min: 1,
-    default: 65_536,
-    about: 'Length of one value with `content_capture: full`',
+    // Honeycomb cuts what is longer, JSON or not.
+    default: 65_535,
+    about: 'Length of one value with `content_capture: full`, in bytes of UTF-8',
     otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
   },
   capture_conversation_history: { type: 'bool', default: false, about: 'The whole history as input of the llm span' },
@@ -229,7 +230,11 @@ const KEYS = {
     default: false,
     about: 'Trace and span ids derived from host, session, turn and key: a replay gives the same ids',
   },
-  handle_signals: { type: 'bool', default: false, about: 'Flush on SIGINT and SIGTERM, then raise them again' },
+  handle_signals: {
+    type: 'bool',
+    default: false,
+    about: 'Flush on SIGINT and SIGTERM; raise them again, unless the host listens to them itself',
+  },
   debug: { type: 'bool', default: false, about: 'Write a debug log to the state directory' },
 } as const
 

@@ -8,7 +8,9 @@ export function nearestName(unknown: string, known: readonly string[]): string |
   let nearest: string | undefined
   let best = allowed + 1
   for (const name of known) {
-    const distance = editDistance(wanted, fold(name))
+    const folded = fold(name)
+    if (Math.abs(folded.length - wanted.length) >= best) continue
+    const distance = editDistance(wanted, folded)
     if (distance < best) [nearest, best] = [name, distance]
   }
   return nearest

@@ -3,19 +3,38 @@ import type { ConfigProblem } from './types.ts'
 export type ProblemLevel = ConfigProblem['level']
 
 const MAX_SHOWN = 40
+/** Of each level: nobody reads more, and a file that is no configuration at all has tens of thousands. */
+const MAX_PROBLEMS = 50
+
+/** What is done about it; as a function where it costs something to find out, because most of too many are not shown. */
+export type Outcome = string | undefined | (() => string | undefined)
 
 /** Collects what is to be said, in the one form that all of it has. */
 export class Problems {
-  readonly #found: ConfigProblem[] = []
+  readonly #found = new Map<string, ConfigProblem>()
+  readonly #count: Record<ProblemLevel, number> = { error: 0, warning: 0 }
 
   get found(): readonly ConfigProblem[] {
-    return this.#found
+    return [...this.#found.values(), ...this.#notShown('error'), ...this.#notShown('warning')]
   }
 
-  /** `place`: file and line, or variable. `outcome`: what is done about it. */
-  add(level: ProblemLevel, key: string, text: string, place?: string, outcome?: string): void {
-    const message = `config: ${key}: ${text}${place ? ` (${place})` : ''}${outcome ? `; ${outcome}` : ''}`
-    if (!this.#found.some(problem => problem.message === message)) this.#found.push({ level, key, message })
+  /** `place`: file and line, or variable. */
+  add(level: ProblemLevel, key: string, text: string, place?: string, outcome?: Outcome): void {
+    if (this.#count[level] >= MAX_PROBLEMS) {
+      this.#count[level] += 1
+      return
+    }
+    const done = typeof outcome === 'function' ? outcome() : outcome
+    const message = `config: ${key}: ${text}${place ? ` (${place})` : ''}${done ? `; ${done}` : ''}`
+    if (this.#found.has(message)) return
+    this.#found.set(message, { level, key, message })
+    this.#count[level] += 1
+  }
+
+  #notShown(level: ProblemLevel): ConfigProblem[] {
+    const more = this.#count[level] - MAX_PROBLEMS
+    if (more <= 0) return []
+    return [{ level, key: 'more', message: `config: and ${more} more ${level}${more === 1 ? '' : 's'}` }]
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Environment } from './paths.ts'
 import { type Plain, Unusable } from './plain.ts'
-import { type ProblemLevel, type Problems, quote, showName } from './problems.ts'
+import { type Outcome, type ProblemLevel, type Problems, quote, showName } from './problems.ts'
 
 /** A value that can be used, or why not: `expected a number ≥ 0, got "soon"`. */
 export type Reading<Value = unknown> = { readonly value: Value } | { readonly reason: string }
@@ -24,7 +24,7 @@ export function within(site: Site, key: string | number): Site {
   return { ...site, path: site.path + path, name: site.name + name }
 }
 
-export function report(site: Site, text: string, outcome?: string, level: ProblemLevel = site.level): void {
+export function report(site: Site, text: string, outcome?: Outcome, level: ProblemLevel = site.level): void {
   site.problems.add(level, site.name, text, site.place(site.path), outcome)
 }
 

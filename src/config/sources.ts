@@ -89,7 +89,7 @@ export function codeOptions(code: Plain, problems: Problems): PlainMap {
 export function warnAboutUnknownKeys(values: PlainMap, source: Source, problems: Problems): void {
   for (const name of Object.keys(values)) {
     if (isKeyName(name)) continue
-    const outcome = suggestion(name, KEY_NAMES) ?? 'ignoring it'
+    const outcome = (): string => suggestion(name, KEY_NAMES) ?? 'ignoring it'
     problems.add('warning', showName(name), 'there is no such key', source.place(name), outcome)
   }
 }

@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import type { Document, LineCounter, Pair, ParsedNode, Scalar, YAMLError } from 'yaml'
+import type { Alias, Document, LineCounter, Pair, ParsedNode, Scalar, YAMLError } from 'yaml'
 import { CopyBudget, emptyMap, type Plain, type PlainMap, Unusable } from './plain.ts'
 
 type Yaml = typeof import('yaml')
@@ -17,6 +17,16 @@ export interface TextFault {
   readonly line?: number
   readonly column?: number
 }
+
+/**
+ * More than any configuration has (some six a line). What the parser makes of a text costs up to a hundred times what it
+ * costs to count its pieces, and many small ones are what makes it slow.
+ */
+const MAX_PIECES = 30_000
+/** Each is looked for in the whole document. */
+const MAX_ALIASES = 100
+/** Of every value the place is known by its keys. */
+const MAX_KEY_LENGTH = 200
 
 const FAULTS: Partial<Record<YAMLError['code'], string>> = {
   BAD_INDENT: 'the indentation is wrong, or a bracket or quote is not closed',
@@ -39,13 +49,30 @@ export function parseYaml(text: string): ParsedText | TextFault {
   }
 }
 
+/** What would hold the start for seconds is told from a configuration before it is parsed. */
+function sizeFault(text: string, yaml: Yaml): TextFault | undefined {
+  let pieces = 0
+  let aliases = 0
+  for (const piece of new yaml.Lexer().lex(text)) {
+    if (piece.startsWith('*')) aliases += 1
+    pieces += 1
+    if (aliases > MAX_ALIASES) return { fault: `it has more than ${MAX_ALIASES} aliases (*name)` }
+    if (pieces > MAX_PIECES) return { fault: 'it has far more keys and values than a configuration can have' }
+  }
+  return undefined
+}
+
 function parse(text: string, yaml: Yaml): ParsedText | TextFault {
+  const tooLarge = sizeFault(text, yaml)
+  if (tooLarge) return tooLarge
   const lineCounter = new yaml.LineCounter()
   const document = yaml.parseDocument(text, {
     // Every scalar stays the text that was written: 1.10 is not 1.1, and types are the key table's business.
     schema: 'failsafe',
     prettyErrors: false,
     stringKeys: true,
+    // The parser compares each key with each other one.
+    uniqueKeys: false,
     logLevel: 'error',
     lineCounter,
   })
@@ -54,6 +81,7 @@ function parse(text: string, yaml: Yaml): ParsedText | TextFault {
   if (!document.contents || isNothing(document.contents, yaml)) return { values: emptyMap<Plain>(), lines: new Map() }
   const reader = new NodeReader(yaml, document, lineCounter)
   const values = yaml.isMap(document.contents) ? reader.read(document.contents, '', 0) : undefined
+  if (reader.fault) return reader.fault
   return values && !(values instanceof Unusable)
     ? { values: values as PlainMap, lines: reader.lines }
     : { fault: 'expected a mapping of keys to values', line: 1, column: 1 }
@@ -72,10 +100,13 @@ function isNothing(node: ParsedNode, yaml: Yaml): boolean {
 /** Turns the parser's nodes into plain data and notes where each of them stands. */
 class NodeReader {
   readonly lines: Map<string, number> = new Map<string, number>()
+  /** The first key that cannot be. */
+  fault: TextFault | undefined
   readonly #yaml: Yaml
   readonly #document: Document.Parsed
   readonly #lineCounter: LineCounter
   readonly #budget = new CopyBudget()
+  readonly #targets = new Map<Alias, unknown>()
 
   constructor(yaml: Yaml, document: Document.Parsed, lineCounter: LineCounter) {
     this.#yaml = yaml
@@ -86,7 +117,7 @@ class NodeReader {
   read(node: unknown, path: string, depth: number): Plain {
     if (this.#budget.spent(depth)) return new Unusable('something nested too deeply')
     const yaml = this.#yaml
-    if (yaml.isAlias(node)) return this.read(node.resolve(this.#document), path, depth + 1)
+    if (yaml.isAlias(node)) return this.read(this.#target(node), path, depth + 1)
     if (yaml.isMap(node)) return this.#readMap(node.items, path, depth)
     if (yaml.isSeq(node)) return node.items.map((item, index) => this.#readItem(item, `${path}[${index}]`, depth))
     return yaml.isScalar(node) && !isNothing(node as ParsedNode, yaml) ? String(node.value) : undefined
@@ -96,6 +127,9 @@ class NodeReader {
     const map = emptyMap<Plain>()
     for (const { key, value } of items) {
       const name = String((key as Scalar).value)
+      if (name.length > MAX_KEY_LENGTH) this.#refuse(key, `a key is longer than ${MAX_KEY_LENGTH} characters`)
+      if (name in map) this.#refuse(key, FAULTS.DUPLICATE_KEY)
+      if (this.fault) return map
       const inner = path === '' ? name : `${path}.${name}`
       this.#note(inner, key)
       map[name] = this.read(value, inner, depth + 1)
@@ -106,6 +140,18 @@ class NodeReader {
   #readItem(item: unknown, path: string, depth: number): Plain {
     this.#note(path, item)
     return this.read(item, path, depth + 1)
+  }
+
+  /** An alias in what an alias stands for is read as often as that is. */
+  #target(alias: Alias): unknown {
+    if (!this.#targets.has(alias)) this.#targets.set(alias, alias.resolve(this.#document))
+    return this.#targets.get(alias)
+  }
+
+  #refuse(key: unknown, fault = ''): void {
+    const range = this.#yaml.isNode(key) ? key.range : undefined
+    const { line, col } = this.#lineCounter.linePos(range?.[0] ?? 0)
+    this.fault ??= { fault, line, column: col }
   }
 
   #note(path: string, node: unknown): void {

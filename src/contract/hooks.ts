@@ -76,7 +76,7 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   on_human_input_resolved: 'the person has answered, or the question timed out',
   pre_auxiliary_call: 'a side call of the host begins (title, compression, vision, guardian)',
   post_auxiliary_call: 'the side call ended',
-  on_stream_start: 'the answer to a request begins to be streamed',
+  on_stream_start: 'a request is made whose answer is streamed; its first chunk is still to come',
   on_stream_end: 'the stream has ended: the end of a request of which nothing else is told',
   on_skill_lifecycle: 'a skill is used, made or changed',
   transform_tool_result: 'a tool result is offered to other plugins, which may change it',

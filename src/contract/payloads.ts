@@ -118,6 +118,8 @@ export interface ApiEnd extends Identity {
   readonly usage?: unknown
   readonly response?: unknown
   readonly assistant_content_chars?: number
+  /** Tokens that the model has room for. */
+  readonly context_length?: number
   readonly assistant_tool_call_count?: number
   /** US dollars, as the host counts them: a number, or `{total}`. */
   readonly cost?: unknown

@@ -26,7 +26,7 @@ const CAUSES_LIMIT = 100
  */
 export class Guard {
   readonly #report: Report
-  /** Makes an error's text fit to be written: an error can carry what an agent said. */
+  /** Makes an error's name fit to be written: a host's error can carry there what an agent said. */
   readonly #clean: (text: string) => string
   readonly #causes = new Set<string>()
   #count = 0
@@ -80,7 +80,8 @@ export class Guard {
     try {
       if (!(error instanceof Error)) return 'something that is no error was thrown'
       const place = placeOf(error)
-      return this.#clean(place === undefined ? error.name : `${error.name} at ${place}`)
+      const name = this.#clean(error.name)
+      return place === undefined ? name : `${name} at ${this.#clean(place)}`
     } catch {
       return 'an error that cannot be read'
     }

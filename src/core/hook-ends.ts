@@ -98,7 +98,7 @@ export class HookEnds {
     if (mark.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(definition.kind, fired, mark.ended))
       return 'duplicate'
     // We ended the span before its host did: what it says now can only be counted.
-    this.#parts.tracker.countOnly(definition, fired, turn, true)
+    this.#countOnly(definition, turn, true, incoming)
     mark.of.set(slot(definition, key), { ...mark.ended, byHost: true })
     return 'ok'
   }
@@ -177,9 +177,17 @@ export class HookEnds {
       if (isFailure) return this.#drawRetroactive(this.#standAlone(incoming), definition, key, start, incoming)
     }
     if (turn === undefined && (isTool || definition.kind === 'llm')) return 'ignored'
-    this.#parts.tracker.countOnly(definition, fired, turn, false)
+    this.#countOnly(definition, turn, false, incoming)
     if (key !== undefined) this.#mark(turn, definition, key, incoming, before)
     return 'ok'
+  }
+
+  /** Whose work it was, is also known of a turn that has ended. */
+  #countOnly(definition: AnyDefinition, turn: Turn | undefined, startSeen: boolean, incoming: Incoming): void {
+    const { registry, tracker } = this.#parts
+    const { fired, ids, host } = incoming
+    const { delegation } = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false) ?? {}
+    tracker.countOnly(definition, fired, turn, { startSeen, isSubagent: delegation !== undefined })
   }
 
   #homeOfLate({ fired, ids, host }: Incoming): Turn | undefined {

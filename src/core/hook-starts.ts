@@ -11,7 +11,7 @@ import { HERMES } from './root-span.ts'
 import { isQueued, slot } from './span-tracker.ts'
 import type { EndedMark, OpenSpan, Turn } from './turn.ts'
 import { rememberedAttributes, rotatedIdentity } from './turn-identity.ts'
-import { noteDeadEnd } from './turn-outcome.ts'
+import { isFailed, noteDeadEnd } from './turn-outcome.ts'
 import { foldStart } from './turn-summary.ts'
 
 /** Beyond this the turn's oldest open span is ended, marked and counted. */
@@ -34,7 +34,12 @@ export class HookStarts {
     const session = registry.session(host, ids)
     const wasStarted = session.started
     session.started = true
-    const open = this.#rooted(incoming)
+    let open = this.#rooted(incoming)
+    // Some hosts start the session anew with each turn, also after one that has failed without an end.
+    if (open !== undefined && isFailed(open) && fired.at > open.activityAt) {
+      this.#interrupt(open, fired.at)
+      open = undefined
+    }
     if (open !== undefined) {
       lifecycle.promote(open)
       return this.#supply(open, incoming)
@@ -260,7 +265,7 @@ export class HookStarts {
   }
 
   #evictOldest(turn: Turn, at: number): void {
-    const oldest = turn.stack.bottom() === turn.root ? turn.stack.all().at(-2) : turn.stack.bottom()
+    const oldest = turn.stack.outermostBut(turn.root)
     if (oldest !== undefined) this.#parts.abandon(oldest, 'orphaned', at)
   }
 }

@@ -39,8 +39,8 @@ function tokenCounter(which: string): InstrumentRow {
     kind: 'counter',
     unit: '{token}',
     description: `${which} of model requests`,
-    labels: [LABEL.model, LABEL.provider],
-    recorded: 'api end, non-zero',
+    labels: [LABEL.model, LABEL.provider, LABEL.part],
+    recorded: 'api and auxiliary end, non-zero',
   }
 }
 

@@ -1,43 +1,94 @@
+import { peek, textOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import type { OpenSpan } from './turn.ts'
+
+/** Where a span stands: among all that are open, and among those of its kind. */
+interface Place {
+  readonly open: OpenSpan
+  outer: Place | undefined
+  inner: Place | undefined
+  outerOfKind: Place | undefined
+  innerOfKind: Place | undefined
+}
 
 /**
  * The open spans of one turn, outermost first. Ends come in any order (parallel tools), so removal is by identity, from
  * the middle if need be: a stray end never takes somebody else off.
+ *
+ * Linked, because thousands may be open at once and each start asks for the innermost of a kind: nothing but `all` looks
+ * at more than it gives back.
  */
 export class ParentStack {
-  readonly #spans: OpenSpan[] = []
+  readonly #places = new Map<OpenSpan, Place>()
+  readonly #innermost = new Map<SpanKindName, Place>()
+  #first: Place | undefined
+  #last: Place | undefined
+  /** Once it has been asked for, kept from then on. */
+  #namedTools: { readonly names: ReadonlySet<string>; readonly open: Set<OpenSpan> } | undefined
 
   get size(): number {
-    return this.#spans.length
+    return this.#places.size
   }
 
   push(open: OpenSpan): void {
-    this.#spans.push(open)
+    const outer = this.#last
+    const outerOfKind = this.#innermost.get(open.kind)
+    const place: Place = { open, outer, inner: undefined, outerOfKind, innerOfKind: undefined }
+    if (outer === undefined) this.#first = place
+    else outer.inner = place
+    if (outerOfKind !== undefined) outerOfKind.innerOfKind = place
+    this.#last = place
+    this.#innermost.set(open.kind, place)
+    this.#places.set(open, place)
+    if (this.#namedTools !== undefined && isToolNamed(open, this.#namedTools.names)) this.#namedTools.open.add(open)
   }
 
   remove(open: OpenSpan): boolean {
-    const at = this.#spans.lastIndexOf(open)
-    if (at < 0) return false
-    this.#spans.splice(at, 1)
+    const place = this.#places.get(open)
+    if (place === undefined) return false
+    this.#places.delete(open)
+    this.#namedTools?.open.delete(open)
+    const { outer, inner, outerOfKind, innerOfKind } = place
+    if (outer === undefined) this.#first = inner
+    else outer.inner = inner
+    if (inner === undefined) this.#last = outer
+    else inner.outer = outer
+    if (outerOfKind !== undefined) outerOfKind.innerOfKind = innerOfKind
+    if (innerOfKind !== undefined) innerOfKind.outerOfKind = outerOfKind
+    else if (outerOfKind !== undefined) this.#innermost.set(open.kind, outerOfKind)
+    else this.#innermost.delete(open.kind)
     return true
   }
 
-  top(): OpenSpan | undefined {
-    return this.#spans.at(-1)
-  }
-
-  bottom(): OpenSpan | undefined {
-    return this.#spans[0]
+  /** The outermost open span that is not the one named, which is mostly the root. */
+  outermostBut(one: OpenSpan | undefined): OpenSpan | undefined {
+    const place = this.#first?.open === one ? this.#first?.inner : this.#first
+    return place?.open
   }
 
   /** The innermost open span of a kind. */
   innermost(kind: SpanKindName): OpenSpan | undefined {
-    return this.#spans.findLast(open => open.kind === kind)
+    return this.#innermost.get(kind)?.open
+  }
+
+  /** The open tool with one of these names (in lower case), when there is exactly one. */
+  onlyToolNamed(names: ReadonlySet<string>): OpenSpan | undefined {
+    if (this.#namedTools?.names !== names)
+      this.#namedTools = { names, open: new Set(this.all(open => isToolNamed(open, names))) }
+    const { open } = this.#namedTools
+    return open.size === 1 ? open.values().next().value : undefined
   }
 
   /** Those for which `matches` holds, innermost first; a copy, so that the caller may end them as it goes. */
   all(matches: (open: OpenSpan) => boolean = () => true): OpenSpan[] {
-    return this.#spans.filter(matches).reverse()
+    const found: OpenSpan[] = []
+    for (let place = this.#last; place !== undefined; place = place.outer)
+      if (matches(place.open)) found.push(place.open)
+    return found
   }
+}
+
+function isToolNamed({ kind, start }: OpenSpan, names: ReadonlySet<string>): boolean {
+  const name = kind === 'tool' ? textOf(peek(start, 'tool_name')) : undefined
+  return name !== undefined && names.has(name.toLowerCase())
 }

@@ -23,14 +23,7 @@ function gatedTool(turn: Turn, payload: Identity): OpenSpan | undefined {
 
 /** The tool call that delegates: named by its id, else the only open tool of a delegating kind. */
 function delegatingTool(turn: Turn, payload: Identity, delegatingTools: ReadonlySet<string>): OpenSpan | undefined {
-  const named = gatedTool(turn, payload)
-  if (named !== undefined) return named
-  const candidates = turn.stack.all(open => {
-    const name =
-      open.kind === 'tool' ? textOf((open.start as { tool_name?: unknown } | undefined)?.tool_name) : undefined
-    return name !== undefined && delegatingTools.has(name.toLowerCase())
-  })
-  return candidates.length === 1 ? candidates[0] : undefined
+  return gatedTool(turn, payload) ?? turn.stack.onlyToolNamed(delegatingTools)
 }
 
 /** A tool that asks a person: of the kind of the question, else the only one that is open. */

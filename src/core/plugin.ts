@@ -65,7 +65,7 @@ export class Core {
 
   constructor(options: CoreOptions) {
     this.#options = options
-    this.#guard = new Guard(options.report, text => options.draw.capture.id(text) ?? 'an error without text')
+    this.#guard = new Guard(options.report, name => options.draw.capture.id(name) ?? 'an error without a name')
     this.#instruments = this.#createInstruments()
     this.#parts = this.#assemble()
     this.#starts = new HookStarts(this.#parts)

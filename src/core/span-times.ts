@@ -8,6 +8,8 @@ const EARLIEST = 1e11
 const LATEST = 4.1e12
 /** A host's own end may be this much after the record: its clock rounds. */
 const TOLERANCE_MILLIS = 1000
+/** A host may begin to count this much before it tells of the start. */
+const EARLIER_START_MILLIS = 250
 
 export function plausibleAt(at: unknown): number | undefined {
   return typeof at === 'number' && at > EARLIEST && at < LATEST ? at : undefined
@@ -35,8 +37,9 @@ export function saidDuration(kind: SpanKindName, payload: Payload): number | und
 }
 
 /**
- * What the metrics call the duration. The host's figure for a request covers its failed attempts and the back-off, so a
- * retry is measured by its own span.
+ * How long a span took, for attributes and metrics alike. The host's figure for a request may cover the attempts before
+ * and the back-off between them: of a retry, and where it is longer than a span whose start was seen, the span's own
+ * length is said.
  */
 export function measuredDuration(
   kind: SpanKindName,
@@ -45,5 +48,7 @@ export function measuredDuration(
   spanMillis: number | undefined,
 ): number | undefined {
   if (!isRequest(kind)) return spanMillis
-  return attempt > 0 && spanMillis !== undefined ? spanMillis : (saidDuration(kind, payload) ?? spanMillis)
+  const said = saidDuration(kind, payload)
+  if (said === undefined || spanMillis === undefined) return said ?? spanMillis
+  return attempt > 0 || said > spanMillis + EARLIER_START_MILLIS ? spanMillis : said
 }

@@ -4,7 +4,7 @@ import { LABEL } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
-import type { Draw, Fired, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
+import type { Draw, EndedSpan, Fired, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
 import { QUEUED_KEY_PREFIX } from '../spans/tool.ts'
 import { isFailedEnd, isRequest } from './api-attempts.ts'
 import type { Guard } from './guard.ts'
@@ -41,6 +41,10 @@ export interface EndOptions {
   /** We end it, not the host. */
   readonly incomplete?: IncompleteReason
   readonly status?: 'drawn' | 'unset'
+}
+
+interface Drawn extends EndedSpan<unknown> {
+  readonly endAt: number
 }
 
 type AnyFired = Fired<Readonly<Record<string, unknown>>>
@@ -103,11 +107,7 @@ export class SpanTracker {
   end(open: OpenSpan, fired: AnyFired, options: EndOptions = {}): void {
     if (open.ended) return
     const { draw, guard, instruments } = this.#options
-    const endAt = this.#close(open, fired, options)
-    const isSeen = open.start !== undefined
-    const spanMillis = isSeen ? endAt - open.startAt : saidDuration(open.kind, fired.payload)
-    const durationMillis = measuredDuration(open.kind, fired.payload, open.attempt, spanMillis)
-    const ended = { startAt: open.startAt, start: open.start, durationMillis, startSeen: isSeen }
+    const ended = this.#close(open, fired, options)
     instruments.record(guard.call(fired.hook, open.definition.measure, NO_POINTS, fired, draw, ended))
     guard.call(fired.hook, this.#fold, undefined, open.turn, fired, ended)
     if (options.incomplete !== undefined) this.#countIncomplete(options.incomplete)
@@ -146,10 +146,15 @@ export class SpanTracker {
   }
 
   /** An end that has no span of its own: it counts, and it tells the turn (when there is one) what it knows. */
-  countOnly(definition: AnyDefinition, fired: AnyFired, turn: Turn | undefined, startSeen: boolean): void {
+  countOnly(
+    definition: AnyDefinition,
+    fired: AnyFired,
+    turn: Turn | undefined,
+    how: { readonly startSeen: boolean; readonly isSubagent: boolean },
+  ): void {
     const { draw, guard, instruments } = this.#options
     const durationMillis = saidDuration(definition.kind, fired.payload)
-    const ended = { startAt: fired.at, start: undefined, durationMillis, startSeen }
+    const ended = { startAt: fired.at, start: undefined, durationMillis, ...how }
     instruments.record(guard.call(fired.hook, definition.measure, NO_POINTS, fired, draw, ended))
     if (turn !== undefined && !turn.over) guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }
@@ -161,12 +166,16 @@ export class SpanTracker {
     this.#options.guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }
 
-  #close(open: OpenSpan, fired: AnyFired, options: EndOptions): number {
+  #close(open: OpenSpan, fired: AnyFired, options: EndOptions): Drawn & Parameters<typeof foldEnd>[3] {
     const endAt = endTime(open.kind, fired, open.startAt)
     this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, fired))
-    if (open.span.isRecording()) this.#drawEnd(open, fired, endAt, options)
+    const { startAt, start, turn } = open
+    const durationMillis = this.#options.guard.call(fired.hook, durationOf, undefined, open, fired, endAt)
+    const isSubagent = turn.delegation !== undefined
+    const ended = { startAt, endAt, start, durationMillis, startSeen: start !== undefined, isSubagent }
+    if (open.span.isRecording()) this.#drawEnd(open, fired, ended, options)
     open.span.end(endAt)
-    return endAt
+    return ended
   }
 
   #drawStart(open: OpenSpan, fired: AnyFired, options: StartOptions): void {
@@ -183,14 +192,15 @@ export class SpanTracker {
     if (options.attributes !== undefined) write(open.span, options.attributes)
   }
 
-  #drawEnd(open: OpenSpan, fired: AnyFired, endAt: number, options: EndOptions): void {
+  #drawEnd(open: OpenSpan, fired: AnyFired, ended: Drawn, options: EndOptions): void {
     const { draw, guard, statusOk } = this.#options
     const { general, own } = draw.names
     const nothing: SpanEnd = { attributes: new AttributeList() }
-    const drawn: SpanEnd = guard.call(fired.hook, open.definition.end, nothing, fired, draw, open)
-    const { attributes, error } = drawn
+    const drawn: SpanEnd = guard.call(fired.hook, open.definition.end, nothing, fired, draw, ended)
+    const { attributes } = drawn
+    const error = options.status === 'unset' ? undefined : drawn.error
     if (options.incomplete !== undefined) attributes.set(own.spanIncomplete, literal(options.incomplete))
-    if (error !== undefined && drawn.exception) attributes.set(general.errorType, error.type)
+    if (error !== undefined) attributes.set(general.errorType, error.type)
     write(open.span, attributes)
     if (error !== undefined && drawn.exception) {
       const facts = {
@@ -198,7 +208,7 @@ export class SpanTracker {
         [general.exceptionMessage]: error.message,
         [general.exceptionEscaped]: true,
       }
-      open.span.addEvent('exception', facts, endAt)
+      open.span.addEvent('exception', facts, ended.endAt)
     }
     if (options.status === 'unset') return
     if (error !== undefined) {
@@ -267,6 +277,11 @@ export class SpanTracker {
     }
     open.turn.ended.set(open.key, mark)
   }
+}
+
+function durationOf(open: OpenSpan, { payload }: AnyFired, endAt: number): number | undefined {
+  const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
+  return measuredDuration(open.kind, payload, open.attempt, spanMillis)
 }
 
 function write(span: Span, { names, values }: AttributeList): void {

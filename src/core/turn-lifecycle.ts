@@ -3,6 +3,7 @@ import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from '../spans/capture.ts'
 import { session as sessionDefinition, type TurnEnd } from '../spans/session.ts'
 import type { Fired } from '../spans/span-definition.ts'
+import { addTokens, allTokens } from '../spans/turn-totals.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { DelegationRegistry } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
@@ -175,6 +176,7 @@ export class TurnLifecycle {
   closeWhenEmpty(turn: Turn): void {
     if (turn.over || turn.root !== undefined || turn.open.size > 0) return
     turn.over = true
+    addToParent(turn)
     this.#parts.turnSweep.forget(turn)
     this.#parts.registry.remove(turn)
   }
@@ -189,7 +191,8 @@ export class TurnLifecycle {
           payload: { finalStatus: over.finalStatus },
           facts: {},
         })
-      else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && delegations.outlivesTurn(open)) continue
+      else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && delegations.outlivesTurn(open))
+        turn.totals.subagentsOpen += 1
       else {
         spanSweep.forget(open)
         const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined
@@ -244,9 +247,7 @@ export class TurnLifecycle {
     if (turn.delegation === undefined) return
     // The child lived until now, so its delegation did.
     if (!turn.delegation.open.ended) spanSweep.touch(turn.delegation.open, over.at, options.now())
-    const parent = turn.delegation.open.turn
-    const { tokensInput, tokensOutput, subagentTokens } = turn.totals
-    if (!parent.over) parent.totals.subagentTokens += tokensInput + tokensOutput + subagentTokens
+    addToParent(turn)
     delegations.childEnded(turn.delegation, turn)
   }
 
@@ -276,4 +277,11 @@ export class TurnLifecycle {
       root: 'orphaned',
     })
   }
+}
+
+/** What a child used is told to the nearest turn above it that can still say so: it may go on when its parent is over. */
+function addToParent({ delegation, totals }: Turn): void {
+  let parent = delegation?.open.turn
+  while (parent?.over) parent = parent.delegation?.open.turn
+  if (parent !== undefined) addTokens(parent.totals.subagentTokens, allTokens(totals))
 }

@@ -58,7 +58,7 @@ function waitsFor(turn: Turn, kind: 'api' | 'llm'): boolean {
  * The turn stands at a request that failed for good, or at one that was begun again because its first attempt got no answer
  * and got none then: answers that could not be used, of which hosts tell nothing.
  */
-function isFailed(turn: Turn): boolean {
+export function isFailed(turn: Turn): boolean {
   if (turn.deadEnd !== undefined) return true
   const open = turn.stack.innermost('api')
   const before = open === undefined ? undefined : turn.ended.get(open.key)

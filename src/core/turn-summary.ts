@@ -2,6 +2,7 @@ import type {
   ApiEnd,
   ApiError,
   ApprovalResponse,
+  AuxiliaryEnd,
   ToolEnd,
   ToolStart,
   TurnAnswer,
@@ -10,12 +11,13 @@ import type {
 import { apiErrorType } from '../spans/api-facts.ts'
 import { ESCALATED } from '../spans/approval.ts'
 import type { SafeText } from '../spans/capture.ts'
+import { contextFill } from '../spans/context-fill.ts'
 import { modelProvider } from '../spans/model-provider.ts'
 import { skillOf } from '../spans/skill-evidence.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
 import { toolCommand, toolName, toolTarget } from '../spans/tool.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
-import type { TurnTotals } from '../spans/turn-totals.ts'
+import { addTokens, type TurnTotals } from '../spans/turn-totals.ts'
 import { usageOf } from '../spans/usage.ts'
 
 /** Lists are capped while they grow: joined they are clipped to 500 characters anyway. */
@@ -44,6 +46,7 @@ function apiEnded(totals: TurnTotals, fired: Fired<ApiEnd>, start: unknown, draw
   const provider = fired.payload.provider ?? (start as ApiEnd | undefined)?.provider
   totals.modelProvider = draw.capture.id(modelProvider(provider)) ?? totals.modelProvider
   totals.responseModel = draw.capture.id(fired.payload.response_model) ?? totals.responseModel
+  totals.context = contextFill(fired, draw) ?? totals.context
   const usage = usageOf(fired, draw)
   if (usage === undefined) return
   totals.tokensInput += usage.promptTokens
@@ -58,6 +61,12 @@ function apiFailed(totals: TurnTotals, fired: Fired<ApiError>, draw: Draw): void
   if (fired.payload.retryable === true) totals.retries += 1
   totals.lastErrorType = apiErrorType(fired.payload, draw)
   totals.modelProvider = draw.capture.id(modelProvider(fired.payload.provider)) ?? totals.modelProvider
+}
+
+function sideCallEnded(totals: TurnTotals, fired: Fired<AuxiliaryEnd>, draw: Draw): void {
+  const usage = usageOf(fired, draw)
+  if (usage === undefined) return
+  addTokens(totals.auxiliaryTokens, { input: usage.promptTokens, output: usage.outputTokens })
 }
 
 /** Folds a record that started a span into its turn's sums; `isDrawn`: the root is recorded, so content is wanted. */
@@ -99,6 +108,9 @@ export function foldEnd(
     case 'api_request_error':
       if (!ended.startSeen) totals.apiCalls += 1
       apiFailed(totals, fired as Fired<ApiError>, draw)
+      return
+    case 'post_auxiliary_call':
+      sideCallEnded(totals, fired as Fired<AuxiliaryEnd>, draw)
       return
     case 'post_tool_call':
       if (!ended.startSeen) toolStarted(totals, fired as Fired<ToolStart>, draw)

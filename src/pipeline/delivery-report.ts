@@ -1,6 +1,6 @@
 import type { DeliveryFailure } from './delivery.ts'
 import type { Signal } from './endpoint.ts'
-import { type BackendFacts, describeFailure, failureClass } from './failure-message.ts'
+import { type BackendFacts, describeFailure, failureClass, WRONG_PATH } from './failure-message.ts'
 import type { Report } from './settings.ts'
 
 /** A backend that fails and recovers all the time is said to at most this often, per cause. */
@@ -37,7 +37,7 @@ export class DeliveryReport {
     const line = describeFailure(this.#facts, signal, failure)
     this.lastError = line
     this.#report.debug(`${line} [${lost} lost]`)
-    const isSaid = this.#sayOnce(failureClass(failure), line)
+    const isSaid = this.#sayFailure(signal, failureClass(failure), line)
     // Single spans that are not taken while others are: the backend is well.
     if (failure.kind === 'rejected' || failure.kind === 'refused') return
     const streak = this.#streaks.get(signal) ?? { lost: 0, isSaid: false }
@@ -81,6 +81,12 @@ export class DeliveryReport {
     if (this.#said.delete('overflow')) {
       this.#report.warn(`backend ${this.#facts.name}: has caught up; ${dropped} dropped in the meantime`)
     }
+  }
+
+  /** A wrong path may be that of one signal: it is said for traces whatever was said of metrics, and not the other way. */
+  #sayFailure(signal: Signal, cause: string, line: string): boolean {
+    if (cause !== WRONG_PATH || signal === 'traces') return this.#sayOnce(cause, line)
+    return !this.#said.has(cause) && this.#sayOnce(`${cause} of ${signal}`, line)
   }
 
   #sayOnce(cause: string, line: string): boolean {

@@ -39,7 +39,9 @@ export class Departure {
     const hold = new Hold(this.#parts.waitMillis)
     // First: it hands over to the backends what it has written.
     await this.#parts.store?.log.forceFlush()
-    await Promise.allSettled([...this.#queues(queue => queue.forceFlush()), this.#parts.meters.forceFlush()])
+    const delivered = Promise.allSettled(this.#queues(queue => queue.forceFlush()))
+    await this.#beforeMetrics(delivered)
+    await Promise.allSettled([delivered, this.#parts.meters.forceFlush()])
     hold.end()
   }
 
@@ -63,17 +65,26 @@ export class Departure {
   }
 
   async #close(): Promise<void> {
-    const measured = this.#parts.meters.shutdown().catch(() => undefined)
     await this.#closeLog()
+    const leavingAt = performance.now()
     const adopted = this.#parts.store?.recovered() ?? Promise.resolve()
-    await Promise.all(
-      this.#parts.backends.flatMap(({ queue, outbox }) => [
-        ...(queue ? [this.#leave(queue, queue.shutdown(adopted))] : []),
-        ...(outbox ? [this.#leave(outbox, measured)] : []),
-      ]),
-    )
+    const left = Promise.all(this.#queues(queue => this.#leave(queue, queue.shutdown(adopted))))
+    await this.#beforeMetrics(left)
+    const measured = this.#parts.meters.shutdown().catch(() => undefined)
+    const outboxes = this.#parts.backends.flatMap(({ outbox }) => outbox ?? [])
+    const waitMillis = this.#parts.waitMillis - (performance.now() - leavingAt)
+    await Promise.all([left, ...outboxes.map(outbox => this.#leave(outbox, measured, waitMillis))])
     await this.#closeStore()
     this.#parts.prometheus?.close()
+  }
+
+  /**
+   * The metrics say what became of the spans, so they are collected when that is known; or at half the wait, because they
+   * have to get out, too.
+   */
+  async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
+    if (this.#parts.backends.some(({ outbox }) => outbox !== undefined))
+      await within(this.#parts.waitMillis / 2, delivered)
   }
 
   /** A disk may hang as a backend may. */
@@ -91,8 +102,12 @@ export class Departure {
   }
 
   /** What a flush has waited for in vain already is not waited for again. */
-  async #leave(leaving: Leaving, delivered: Promise<unknown>): Promise<void> {
-    await within(Math.max(0, this.#parts.waitMillis - leaving.waitedMillis()), delivered)
+  async #leave(
+    leaving: Leaving,
+    delivered: Promise<unknown>,
+    waitMillis: number = this.#parts.waitMillis,
+  ): Promise<void> {
+    await within(Math.max(0, waitMillis - leaving.waitedMillis()), delivered)
     await within(LAST_WORDS_MILLIS, leaving.stop())
     await within(LAST_WORDS_MILLIS, leaving.abandon())
   }

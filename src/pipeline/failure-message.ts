@@ -21,7 +21,7 @@ export interface BackendFacts {
 export function failureClass(failure: DeliveryFailure): string {
   switch (failure.kind) {
     case 'status':
-      return `status ${STATUS_CLASS[failure.status] ?? failure.status}`
+      return STATUS_CLASS[failure.status] ?? `status ${failure.status}`
     case 'network':
     case 'file':
       return `${failure.kind} ${failure.code}`
@@ -30,11 +30,14 @@ export function failureClass(failure: DeliveryFailure): string {
   }
 }
 
+/** The class of the failure of a URL that leads nowhere. */
+export const WRONG_PATH = 'status path'
+
 const STATUS_CLASS: Readonly<Record<number, string>> = {
-  401: 'credentials',
-  403: 'credentials',
-  404: 'path',
-  405: 'path',
+  401: 'status credentials',
+  403: 'status credentials',
+  404: WRONG_PATH,
+  405: WRONG_PATH,
 }
 
 /** Why spans were lost, in a few words, for a list of losses. */
@@ -120,7 +123,7 @@ function target(location: string | undefined): string {
 }
 
 function pathAdvice(facts: BackendFacts, signal: Signal): string {
-  const off = signal === 'metrics' ? ', or metrics: false if it takes none' : ''
+  const off = signal === 'metrics' ? ', or metrics: false if it takes traces and no metrics' : ''
   const given = facts.isExact ? 'is used as it is and usually' : 'is a base URL or'
   return `The endpoint ${given} ends in /v1/${signal}; ${correctEndpoint(facts)}${off}`
 }
@@ -173,10 +176,12 @@ const FILE: Readonly<Record<string, string>> = {
   ENOTDIR: 'a part of the path is not a directory',
   EEXIST: 'a part of the path is not a directory',
   ETIMEDOUT: 'the disk does not answer',
+  ELOOP: 'it is a symbolic link',
+  ENOTPRIVATE: 'others may write there',
 }
 
 function fileSentence({ type, isKept }: BackendFacts, path: string, code: string): string {
-  const problem = `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). Make it writable`
+  const problem = `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). ${code === 'ENOTPRIVATE' ? 'Make it yours alone (chmod 700)' : 'Make it writable'}`
   if (type === 'local_log')
     return `${problem}; until then traces are delivered from memory, and not stored on this machine`
   const fate = isKept ? 'kept in the trace log' : 'dropped'

@@ -1,6 +1,7 @@
 import { EventEmitter } from 'node:events'
-import type { IncomingMessage, Server, ServerResponse } from 'node:http'
+import type { Server } from 'node:http'
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
+import { type ScrapeLimits, Scrapes } from './scrapes.ts'
 import { http, prometheusExporter, untraced } from './sdk.ts'
 import type { PrometheusSettings, Report } from './settings.ts'
 
@@ -9,30 +10,34 @@ export interface PrometheusEndpoint {
   close(): void
 }
 
+/** Nobody who scrapes comes near: Prometheus, too, gives a scrape 10 s, and labels are limited far below. */
+const LIMITS: ScrapeLimits = { connections: 16, series: 50_000, clientMillis: 10_000 }
+
 /**
  * Serves the metrics for scraping at `/metrics`. The server is ours rather than the exporter's: a connection that a
- * scraper keeps open must not hold the process, and a port that is taken is said in one line.
+ * scraper keeps open must not hold the process, a port that is taken is said in one line, and whoever finds the port can
+ * neither block the host nor fill its memory.
  */
-export function openPrometheus(settings: PrometheusSettings, report: Report): PrometheusEndpoint {
-  const exporter = new (prometheusExporter().PrometheusExporter)({ preventServerStart: true })
-  const server = http().createServer((request, response) => {
-    if (isScrape(request)) exporter.getMetricsRequestHandler(request, response)
-    else refuse(response)
-  })
+export function openPrometheus(
+  settings: PrometheusSettings,
+  report: Report,
+  limits: ScrapeLimits = LIMITS,
+): PrometheusEndpoint {
+  const { connections, clientMillis } = limits
+  const reader = new (prometheusExporter().PrometheusExporter)({ preventServerStart: true })
+  const scrapes = new Scrapes(reader, limits, report)
+  const server = http().createServer(
+    { headersTimeout: clientMillis, requestTimeout: clientMillis, connectionsCheckingInterval: clientMillis / 2 },
+    (request, response) => scrapes.take(request, response),
+  )
+  server.maxConnections = connections
   // Of what watches the requests that a process serves, most waits at `emit` of the prototype: a scrape is none of the host's.
   Object.assign(server, { emit: EventEmitter.prototype.emit })
   server.on('connection', socket => socket.unref())
+  server.on('drop', () => scrapes.say('drop', `more than ${connections} clients at once; further ones are turned away`))
   server.on('error', error => report.warn(describe(settings, error)))
   untraced(() => server.listen(settings.port, settings.host).unref())
-  return { reader: exporter, close: () => closeServer(server) }
-}
-
-function isScrape(request: IncomingMessage): boolean {
-  return request.method === 'GET' && request.url?.split('?')[0] === '/metrics'
-}
-
-function refuse(response: ServerResponse): void {
-  response.writeHead(404, { 'content-type': 'text/plain' }).end('metrics are at /metrics\n')
+  return { reader, close: () => closeServer(server) }
 }
 
 function closeServer(server: Server): void {

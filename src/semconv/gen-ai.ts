@@ -26,6 +26,7 @@ export const GEN_AI = {
   usageReasoning: 'gen_ai.usage.reasoning.output_tokens',
   toolName: 'gen_ai.tool.name',
   toolType: 'gen_ai.tool.type',
+  toolDefinitions: 'gen_ai.tool.definitions',
   toolCallId: 'gen_ai.tool.call.id',
   toolCallArguments: 'gen_ai.tool.call.arguments',
   toolCallResult: 'gen_ai.tool.call.result',

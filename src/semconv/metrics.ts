@@ -40,6 +40,7 @@ export const LABEL = {
   outcome: 'outcome',
   model: 'model',
   provider: 'provider',
+  part: 'part',
   errorType: 'error_type',
   statusClass: 'status_class',
   retryable: 'retryable',
@@ -68,5 +69,6 @@ export const CLOSED_LABELS: ReadonlySet<string> = new Set([
   LABEL.reason,
   LABEL.backend,
   LABEL.tokenType,
+  LABEL.part,
   'gen_ai.operation.name',
 ])

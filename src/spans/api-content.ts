@@ -4,6 +4,7 @@ import { AttributeList } from './attribute-list.ts'
 import { captureMessages, genAiMessages, indexedMessages, MESSAGES_LIMIT } from './messages.ts'
 import { requestBody } from './request-parameters.ts'
 import type { Draw } from './span-definition.ts'
+import { toolDefinitions } from './tool-definitions.ts'
 
 /**
  * Whole requests and responses are written in `full` mode only: each request repeats the conversation so far, which
@@ -24,6 +25,7 @@ export function requestContent(payload: ApiStart, draw: Draw): AttributeList {
   return new AttributeList()
     .addAll(indexedMessages(names.inference.inputMessages, messages))
     .set(names.genAi.inputMessages, genAiMessages(messages, draw))
+    .set(names.genAi.toolDefinitions, toolDefinitions(payload, draw))
     .set(
       names.genAi.systemInstructions,
       instructions === undefined ? undefined : capture.json([{ type: 'text', content: instructions }]),

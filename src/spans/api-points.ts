@@ -32,9 +32,22 @@ function labelsOf(payload: ApiEnd, draw: Draw, ended: EndedSpan<ApiStart>): ApiL
   }
 }
 
-function tokenPoints(fired: Fired<ApiEnd>, draw: Draw, { own, genAi }: ApiLabels): MetricPoint[] {
+/** The parts of a turn's total, as its root has them. */
+function partOf({ hook }: Fired<ApiEnd>, { isSubagent }: EndedSpan<ApiStart>): string {
+  if (isSubagent) return 'subagent'
+  return hook === 'post_auxiliary_call' ? 'auxiliary' : 'own'
+}
+
+export function tokenPoints(
+  fired: Fired<ApiEnd>,
+  draw: Draw,
+  ended: EndedSpan<ApiStart>,
+  labels: ApiLabels = labelsOf(fired.payload, draw, ended),
+): MetricPoint[] {
   const usage = usageOf(fired, draw)
   if (usage === undefined) return []
+  const { genAi } = labels
+  const own = { ...labels.own, [LABEL.part]: partOf(fired, ended) }
   const points: MetricPoint[] = [
     { instrument: 'tokensInput', value: usage.promptTokens, labels: own },
     { instrument: 'tokensOutput', value: usage.outputTokens, labels: own },
@@ -49,7 +62,7 @@ function tokenPoints(fired: Fired<ApiEnd>, draw: Draw, { own, genAi }: ApiLabels
 
 export function apiPoints(fired: Fired<ApiEnd>, draw: Draw, ended: EndedSpan<ApiStart>): MetricPoint[] {
   const labels = labelsOf(fired.payload, draw, ended)
-  const points = tokenPoints(fired, draw, labels)
+  const points = tokenPoints(fired, draw, ended, labels)
   const { durationMillis } = ended
   if (durationMillis !== undefined) {
     points.push({ instrument: 'apiDuration', value: durationMillis, labels: labels.own })

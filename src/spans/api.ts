@@ -4,14 +4,16 @@ import type { ApiEnd, ApiError, ApiStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { requestContent, responseContent } from './api-content.ts'
-import { apiErrorType, millis, timeToFirstChunk } from './api-facts.ts'
+import { apiErrorType, ownDuration, timeToFirstChunk } from './api-facts.ts'
 import { apiErrorPoints, apiPoints } from './api-points.ts'
 import { literal } from './capture.ts'
+import { contextFill } from './context-fill.ts'
 import { errorFacts } from './error-facts.ts'
 import { modelProvider } from './model-provider.ts'
 import { addRequestParameters, requestModel } from './request-parameters.ts'
 import { serverAddress } from './server-address.ts'
-import type { Draw, Fired, OpenedSpan, SpanDefinition, SpanEnd } from './span-definition.ts'
+import type { Draw, EndedSpan, Fired, SpanDefinition, SpanEnd } from './span-definition.ts'
+import { toolCount } from './tool-definitions.ts'
 import { usageOf } from './usage.ts'
 
 type End = ApiEnd & ApiError
@@ -36,7 +38,7 @@ export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): Attribute
     .set(own.apiMode, id(payload.api_mode))
     .set(own.apiCallCount, wholeOf(payload.api_call_count))
     .set(own.requestMessageCount, wholeOf(payload.message_count))
-    .set(own.requestToolCount, wholeOf(payload.tool_count))
+    .set(own.requestToolCount, toolCount(payload))
     .set(own.requestApproxInputTokens, wholeOf(payload.approx_input_tokens))
     .set(own.requestCharCount, wholeOf(payload.request_char_count))
   addRequestParameters(attributes, fired, draw)
@@ -66,12 +68,13 @@ function costOf(cost: unknown): number | undefined {
   return total !== undefined && total > 0 ? total : undefined
 }
 
-export function responseAttributes(fired: Fired<End>, draw: Draw, opened: OpenedSpan<ApiStart>): AttributeList {
+export function responseAttributes(fired: Fired<End>, draw: Draw, ended: EndedSpan<ApiStart>): AttributeList {
   const { own, genAi, inference } = draw.names
   const { payload } = fired
   const { id } = draw.capture
   const finishReason = id(payload.finish_reason)
-  const duration = millis(payload.api_duration)
+  const duration = ownDuration(payload, ended)
+  const context = contextFill(fired, draw)
   const attributes: AttributeList = new AttributeList()
     .set(own.httpDurationMs, duration)
     .set(own.llmResponseDurationMs, duration)
@@ -80,7 +83,10 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, opened: Opened
     .set(genAi.responseFinishReasons, finishReason === undefined ? undefined : [finishReason])
     .set(own.responseFinishReason, finishReason)
     .set(inference.finishReason, finishReason)
-    .set(genAi.responseTimeToFirstChunk, timeToFirstChunk(payload, opened))
+    .set(genAi.responseTimeToFirstChunk, timeToFirstChunk(payload, ended))
+    .set(own.contextMaxTokens, context?.length)
+    .set(own.contextUsedRatio, context?.used)
+    .set(own.responseUpstreamProvider, id(peek(payload.response, 'upstream_provider')))
     .set(own.responseContentChars, wholeOf(payload.assistant_content_chars))
     .set(own.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
     .set(inference.costTotal, costOf(payload.cost))
@@ -88,12 +94,12 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, opened: Opened
   return draw.capture.mode === 'full' ? attributes.addAll(responseContent(payload, draw)) : attributes
 }
 
-function failed(fired: Fired<End>, draw: Draw): SpanEnd {
+function failed(fired: Fired<End>, draw: Draw, ended: EndedSpan<ApiStart>): SpanEnd {
   const { general, own } = draw.names
   const { payload } = fired
   const type = apiErrorType(payload, draw)
   const status = wholeOf(payload.status_code)
-  const duration = millis(payload.api_duration)
+  const duration = ownDuration(payload, ended)
   return {
     attributes: new AttributeList()
       .set(own.httpDurationMs, duration)
@@ -130,9 +136,9 @@ export const api: SpanDefinition<ApiStart, End> = {
     return literal(draw.spanNames === 'semconv' ? `${word} ${model}` : `${word}.${model}`)
   },
   start: requestAttributes,
-  end(fired, draw, opened) {
-    if (fired.hook === 'api_request_error') return failed(fired, draw)
-    return { attributes: responseAttributes(fired, draw, opened) }
+  end(fired, draw, ended) {
+    if (fired.hook === 'api_request_error') return failed(fired, draw, ended)
+    return { attributes: responseAttributes(fired, draw, ended) }
   },
   measure(fired, draw, ended) {
     return fired.hook === 'api_request_error' ? apiErrorPoints(fired, draw, ended) : apiPoints(fired, draw, ended)

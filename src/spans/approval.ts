@@ -81,7 +81,7 @@ export const approval: SpanDefinition<Question, Answer> = {
       .set(own.approvalDescription, snippet(payload.description ?? payload.prompt))
       .set(genAi.toolCallId, id(payload.tool_call_id))
   },
-  end(fired, draw, opened) {
+  end(fired, draw, ended) {
     const { own } = draw.names
     const choice = choiceOf(fired.payload)
     const isOpen = choice === ESCALATED || isQuestion(fired.payload)
@@ -91,7 +91,7 @@ export const approval: SpanDefinition<Question, Answer> = {
         .set(own.approvalGranted, isOpen ? undefined : GRANTING_CHOICES.has(choice ?? ''))
         .set(own.approvalTimedOut, choice === 'timeout')
         .set(own.approvalDecidedBy, draw.capture.id(fired.payload.decided_by))
-        .set(own.approvalDurationMs, Math.max(0, fired.at - opened.startAt)),
+        .set(own.approvalDurationMs, Math.max(0, fired.at - ended.startAt)),
     }
   },
   measure({ payload }, draw, ended) {

@@ -2,7 +2,7 @@ import { SpanKind } from '@opentelemetry/api'
 import { textOf } from '../contract/foreign.ts'
 import type { AuxiliaryEnd, AuxiliaryStart } from '../contract/index.ts'
 import { api, requestAttributes, responseAttributes } from './api.ts'
-import { apiErrorPoints, apiPoints } from './api-points.ts'
+import { apiErrorPoints, apiPoints, tokenPoints } from './api-points.ts'
 import { literal } from './capture.ts'
 import { errorFacts, OTHER_ERROR } from './error-facts.ts'
 import { requestModel } from './request-parameters.ts'
@@ -26,14 +26,14 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
   start(fired, draw) {
     return requestAttributes(fired, draw).set(draw.names.own.auxTask, draw.capture.id(fired.payload.aux_task))
   },
-  end(fired, draw, opened) {
+  end(fired, draw, ended) {
     const { payload } = fired
-    const attributes = responseAttributes(fired, draw, opened)
+    const attributes = responseAttributes(fired, draw, ended)
     if (!isFailedCall(payload)) return { attributes }
-    const { capture, names } = draw
+    const { capture } = draw
     const type = capture.id(payload.error_type ?? errorFacts(payload.error).type) ?? literal(OTHER_ERROR)
     return {
-      attributes: attributes.set(names.general.errorType, type),
+      attributes,
       error: { type, message: capture.errorText(errorFacts(payload.error).message) ?? type },
       exception: true,
     }
@@ -42,6 +42,7 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
     if (!isFailedCall(fired.payload)) return apiPoints(fired, draw, ended)
     const { error_type, error } = fired.payload
     const failure = { ...errorFacts(error), ...(error_type == null ? {} : { type: error_type }) }
-    return apiErrorPoints({ ...fired, facts: {}, payload: { ...fired.payload, error: failure } }, draw, ended)
+    const failed = { ...fired, facts: {}, payload: { ...fired.payload, error: failure } }
+    return [...tokenPoints(fired, draw, ended), ...apiErrorPoints(failed, draw, ended)]
   },
 }

@@ -1,6 +1,7 @@
-import { type Clipped, clip, redactWithin } from './clip.ts'
+import { type Clipped, clip, redactWithin, WINDOW_MARGIN } from './clip.ts'
 import { JsonWriter } from './json-writer.ts'
 import { isSecretKey } from './secret-keys.ts'
+import { type Masking, Neighbours } from './secret-neighbours.ts'
 import { MASK } from './secret-span.ts'
 
 export { closeJson } from './json-text.ts'
@@ -17,6 +18,10 @@ export interface BoundedJson {
 }
 
 const MAX_DEPTH = 32
+/** Of an object's own keys, which the engine lists all before it gives the first. */
+const MAX_KEYS = 10_000
+/** How much may be read for each character that may be written: masked text takes less room than it had. */
+const READS_PER_CHARACTER = 8
 const MAX_KEY_CHARS = 200
 /** A key can be a secret, too; below this none is recognised. */
 const SHORTEST_SECRET_KEY_TEXT = 16
@@ -27,28 +32,52 @@ export function bigintText(value: bigint): string {
   return value < MAX_BIGINT && value > -MAX_BIGINT ? String(value) : '[BigInt]'
 }
 
+/** Several spans show the same value, and listing millions of keys takes a second. */
+const firstKeysOfWide = new WeakMap<object, readonly string[]>()
+
+function firstKeys(object: object): readonly string[] {
+  const known = firstKeysOfWide.get(object)
+  if (known !== undefined) return known
+  const keys = Object.keys(object)
+  if (keys.length <= MAX_KEYS) return keys
+  const first = keys.slice(0, MAX_KEYS)
+  firstKeysOfWide.set(object, first)
+  return first
+}
+
 function isWritable(value: unknown): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
 }
 
 /** An absent value, a yes or a no gives nothing away, and is often what one is looking for. */
 function hidesNothing(value: unknown): boolean {
-  return value === null || typeof value === 'boolean' || value === ''
+  return value === null || typeof value === 'boolean' || value === '' || isEmpty(value)
+}
+
+function isEmpty(value: unknown): boolean {
+  if (typeof value !== 'object' || value === null) return false
+  try {
+    const prototype: unknown = Object.getPrototypeOf(value)
+    return (prototype === Object.prototype || prototype === Array.prototype) && firstKeys(value).length === 0
+  } catch {
+    return false
+  }
 }
 
 class ValueWalk {
   readonly writer: JsonWriter
-  readonly #leaf: (text: string) => string
-  readonly #isSecret: (key: string) => boolean
+  readonly #masking: Masking
   readonly #ancestors: object[] = []
   /** Properties that write nothing cost no room, so they are counted on their own. */
   #visitsLeft: number
+  /** Characters that may still be looked through for secrets. */
+  #readsLeft: number
 
-  constructor(maxChars: number, leaf: (text: string) => string, isSecret: (key: string) => boolean) {
+  constructor(maxChars: number, masking: Masking) {
     this.writer = new JsonWriter(maxChars)
-    this.#leaf = leaf
-    this.#isSecret = isSecret
+    this.#masking = masking
     this.#visitsLeft = maxChars
+    this.#readsLeft = READS_PER_CHARACTER * (maxChars + WINDOW_MARGIN)
   }
 
   /** False when nothing was written: there is no room, or JSON has no form for the value. */
@@ -69,12 +98,13 @@ class ValueWalk {
     }
   }
 
-  #string(lead: string, text: string): boolean {
-    return this.writer.string(lead, this.#redacted(text, this.writer.room - lead.length))
+  #string(lead: string, text: string, leaf = this.#masking.leaf): boolean {
+    return this.writer.string(lead, this.#redacted(text, this.writer.room - lead.length, leaf))
   }
 
-  #redacted(text: string, room: number): Clipped {
-    return redactWithin({ text, isCut: false }, room, this.#leaf)
+  #redacted(text: string, room: number, leaf = this.#masking.leaf): Clipped {
+    this.#readsLeft -= Math.min(text.length, Math.max(room, 0) + WINDOW_MARGIN)
+    return redactWithin({ text, isCut: false }, room, leaf)
   }
 
   #object(lead: string, object: object): boolean {
@@ -116,14 +146,20 @@ class ValueWalk {
 
   #array(lead: string, elements: Iterable<unknown>): boolean {
     if (!this.writer.open(lead, '[')) return false
+    const neighbours = new Neighbours()
     let comma = ''
     for (const element of this.#elements(elements)) {
       if (this.#isSpent()) break
-      if (!this.value(comma, isWritable(element) ? element : null)) break
+      if (!this.#element(comma, element, neighbours)) break
       comma = ','
     }
     this.writer.close(']')
     return true
+  }
+
+  #element(comma: string, element: unknown, neighbours: Neighbours): boolean {
+    if (typeof element !== 'string') return this.value(comma, isWritable(element) ? element : null)
+    return this.#string(comma, element, neighbours.leafOf(this.#masking))
   }
 
   /** By index where there is one: a single element that throws when it is read costs only itself. */
@@ -136,29 +172,33 @@ class ValueWalk {
   }
 
   *#ownEntries(object: object): Iterable<readonly [string, unknown]> {
-    // for…in, not Object.entries: it can be left after the first keys of a million.
-    for (const key in object) {
+    const keys = firstKeys(object)
+    for (const key of keys) {
       if (this.#isSpent()) return
-      if (Object.hasOwn(object, key)) yield [key, read(object, key)]
+      yield [key, read(object, key)]
     }
+    if (firstKeysOfWide.has(object)) this.writer.stop()
   }
 
   #entries(lead: string, entries: Iterable<readonly [string, unknown]>): boolean {
     if (!this.writer.open(lead, '{')) return false
+    const neighbours = new Neighbours()
     let comma = ''
     for (const [key, value] of entries) {
       if (this.#isSpent()) break
       if (!isWritable(value)) continue
-      if (!this.#property(comma, key, value)) break
+      if (!this.#property(comma, key, value, neighbours)) break
       comma = ','
     }
     this.writer.close('}')
     return true
   }
 
-  #property(comma: string, key: string, value: unknown): boolean {
+  #property(comma: string, key: string, value: unknown, neighbours: Neighbours): boolean {
     const lead = `${comma}${JSON.stringify(this.#key(key))}:`
-    if (!hidesNothing(value) && this.#isSecret(key)) return this.writer.scalar(lead, `"${MASK}"`)
+    if (typeof value === 'string') neighbours.field(key, value, this.#masking)
+    if ((this.#masking.isSecret(key) || neighbours.isSecretField(key)) && !hidesNothing(value))
+      return this.writer.scalar(lead, `"${MASK}"`)
     return this.value(lead, value)
   }
 
@@ -169,7 +209,7 @@ class ValueWalk {
 
   #isSpent(): boolean {
     if (this.writer.isFull) return true
-    if (--this.#visitsLeft >= 0) return false
+    if (--this.#visitsLeft >= 0 && this.#readsLeft > 0) return false
     this.writer.stop()
     return true
   }
@@ -205,7 +245,7 @@ export function boundedJson(
   leaf: (text: string) => string,
   isSecret: (key: string) => boolean = isSecretKey,
 ): BoundedJson | undefined {
-  const walk = new ValueWalk(maxChars, leaf, isSecret)
+  const walk = new ValueWalk(maxChars, { leaf, isSecret })
   if (walk.value('', value)) return { text: walk.writer.text, truncated: walk.writer.isTruncated }
   return isWritable(value) && maxChars >= 2 ? { text: '""', truncated: true } : undefined
 }

@@ -38,7 +38,8 @@ export interface Capture {
 
   /**
    * Ids, models, names, reasons: text of at most 200 characters, ellipsis included, on one line, redacted. Strings and
-   * finite numbers only; anything else, and the empty string, is undefined. Repeated values cost a map look-up.
+   * finite numbers only; anything else, and the empty string, is undefined. In `off` only what looks like an identifier:
+   * a host may put a sentence where a name belongs. Repeated values cost a map look-up.
    */
   id(value: unknown): SafeText | undefined
 
@@ -54,6 +55,6 @@ export interface Capture {
   /** The conversation history as JSON under its own cap, when `conversationHistory`; else undefined. */
   history(messages: unknown): CapturedContent | undefined
 
-  /** JSON of `value` under `maxChars`, always valid; for structures of ours that hold already captured texts. */
-  json(value: unknown, maxChars?: number): SafeText | undefined
+  /** JSON of `value` in at most `maxBytes` bytes of UTF-8, always valid; for structures of ours that hold already captured texts. */
+  json(value: unknown, maxBytes?: number): SafeText | undefined
 }

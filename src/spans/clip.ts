@@ -34,6 +34,32 @@ function head(text: string, length: number): string {
   return text.slice(0, length > 0 && isHighSurrogate(text.charCodeAt(length - 1)) ? length - 1 : length)
 }
 
+const encoder = new TextEncoder()
+/** Of UTF-8, for one character as strings count them. */
+const MOST_BYTES = 3
+
+/** How many characters at the beginning of a text are at most so many bytes of UTF-8. */
+function charsWithin(text: string, bytes: number): number {
+  if (text.length * MOST_BYTES <= bytes || Buffer.byteLength(text) <= bytes) return text.length
+  return encoder.encodeInto(text, new Uint8Array(bytes)).read
+}
+
+/**
+ * The longest that `make` gives with no more than so many bytes of UTF-8: a cut is made by characters, and backends count
+ * bytes.
+ */
+export function withinBytes<Made extends { readonly text: string } | undefined>(
+  bytes: number,
+  make: (maxChars: number) => Made,
+): Made {
+  let made = make(bytes)
+  for (;;) {
+    const chars = made === undefined ? 0 : charsWithin(made.text, bytes)
+    if (made === undefined || chars === made.text.length) return made
+    made = make(chars)
+  }
+}
+
 /** At most `cap` characters in all, the ellipsis of a cut included. */
 export function clip({ text, isCut }: Clipped, cap: number): Clipped {
   if (!isCut && text.length <= cap) return { text, isCut: false }

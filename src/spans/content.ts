@@ -8,7 +8,7 @@ import {
   literal,
   type SafeText,
 } from './capture.ts'
-import { type Clipped, clip, keepAll, redactWithin, WINDOW_MARGIN, windowOf } from './clip.ts'
+import { type Clipped, clip, keepAll, redactWithin, WINDOW_MARGIN, windowOf, withinBytes } from './clip.ts'
 import { rewriteJson } from './json-text.ts'
 import { oneLine, withoutControls } from './one-line.ts'
 import { isSecretKey } from './secret-keys.ts'
@@ -18,7 +18,7 @@ export interface CaptureSettings {
   readonly previewMaxChars: number
   /** Caps of previews that differ from `previewMaxChars`. */
   readonly categoryMaxChars: Readonly<Partial<Record<ContentCategory, number | undefined>>>
-  /** Cap of one value in `full` mode. */
+  /** Cap of one value in `full` mode, in bytes of UTF-8. */
   readonly contentMaxChars: number
   readonly conversationHistory: boolean
   readonly conversationHistoryMaxChars: number
@@ -32,8 +32,8 @@ const TEXT_TYPE: SafeText = literal('text/plain')
 const ID_CAP = 200
 const SNIPPET_CAP = 500
 const ID_CACHE_SIZE = 2000
-/** What most ids are made of: nothing of it has to be collapsed, stripped or cut. */
-const PLAIN_ID = /^[\w.:@/+-]{1,200}$/
+/** What ids and words of a vocabulary are made of: nothing of it has to be collapsed, stripped or cut, and it is no prose. */
+const IDENTIFIER = /^[\w.:@/+=|#~,()-]{1,200}$/
 /** A longer text is not remembered: the memo would keep it alive. */
 const MEMO_LIMIT = 256 * 1024
 /** Collapsing shortens a text: more of it is read than is kept. */
@@ -76,7 +76,9 @@ class CapturePolicy {
     if (typeof value !== 'string') return isNumeric(value) ? numberText(value) : undefined
     const known = this.#ids.get(value)
     if (known !== undefined) return known
-    const text = PLAIN_ID.test(value) ? this.#settings.redact(value) : this.#line(value, ID_CAP).text
+    const isIdentifier = IDENTIFIER.test(value)
+    if (!isIdentifier && this.mode === 'off') return undefined
+    const text = isIdentifier ? this.#settings.redact(value) : this.#line(value, ID_CAP).text
     if (text === '') return undefined
     if (value.length <= ID_CAP) this.#remember(value, safe(text))
     return safe(text)
@@ -85,11 +87,14 @@ class CapturePolicy {
   content(value: unknown, category: ContentCategory): CapturedContent | undefined {
     if (this.mode === 'off') return undefined
     const { categoryMaxChars, previewMaxChars, contentMaxChars } = this.#settings
-    const cap = this.mode === 'full' ? contentMaxChars : (categoryMaxChars[category] ?? previewMaxChars)
-    if (typeof value !== 'string' || value.length > MEMO_LIMIT) return this.#captured(value, cap)
+    const capture = (): CapturedContent | undefined =>
+      this.mode === 'full'
+        ? withinBytes(contentMaxChars, cap => this.#captured(value, cap))
+        : this.#captured(value, categoryMaxChars[category] ?? previewMaxChars)
+    if (typeof value !== 'string' || value.length > MEMO_LIMIT) return capture()
     const last = this.#last.get(category)
     if (last?.value === value) return last.captured
-    const captured = this.#captured(value, cap)
+    const captured = capture()
     this.#last.set(category, { value, captured })
     return captured
   }
@@ -112,8 +117,8 @@ class CapturePolicy {
     return history?.text === '[]' ? undefined : history
   }
 
-  json(value: unknown, maxChars: number = this.#settings.contentMaxChars): SafeText | undefined {
-    const json = boundedJson(value, maxChars, keepAll, () => false)
+  json(value: unknown, maxBytes: number = this.#settings.contentMaxChars): SafeText | undefined {
+    const json = withinBytes(maxBytes, chars => boundedJson(value, chars, keepAll, () => false))
     return json && safe(json.text)
   }
 
@@ -189,6 +194,6 @@ export function createCapture(settings: CaptureSettings): Capture {
     snippet: value => policy.snippet(value),
     errorText: value => policy.errorText(value),
     history: messages => policy.history(messages),
-    json: (value, maxChars) => policy.json(value, maxChars),
+    json: (value, maxBytes) => policy.json(value, maxBytes),
   }
 }

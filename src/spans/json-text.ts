@@ -1,17 +1,15 @@
 import { keepAll, redactWithin } from './clip.ts'
 import { JsonWriter } from './json-writer.ts'
+import { type Masking, Neighbours } from './secret-neighbours.ts'
 import { MASK } from './secret-span.ts'
 
 /** What is done to JSON text on its way through. */
-export interface JsonRewrite {
-  /** Every string, decoded, keys included. */
-  leaf(text: string): string
-  /** Values under these keys are masked. */
-  isSecret(key: string): boolean
+export interface JsonRewrite extends Masking {
   readonly keepsSpace: boolean
 }
 
 const SPACE = /[ \t\n\r]*/y
+const EMPTY = /[ \t\n\r]{0,100}[}\]]/y
 /** Up to its closing quote, or to where it stops being a string. */
 const STRING = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\uffff]*)*/y
 const CUT_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?$/y
@@ -33,6 +31,9 @@ class JsonTextWalk {
   /** Comma, key and colon that wait for their value. */
   #lead = ''
   #isUnderSecretKey = false
+  #keyText = ''
+  /** Of each open container. */
+  readonly #neighbours: Neighbours[] = []
   /** The number of open containers around a masked one, whose inside is read but not written. */
   #mutedAt = Number.POSITIVE_INFINITY
 
@@ -89,23 +90,33 @@ class JsonTextWalk {
 
   #openContainer(bracket: '{' | '['): Step {
     this.#at++
-    if (this.#isUnderSecretKey && !this.#isMuted) {
+    if (this.#isUnderSecretKey && !this.#isMuted && !this.#isEmpty()) {
       this.#put(lead => this.writer.scalar(lead, `"${MASK}"`))
       this.#mutedAt = this.#open.length
     } else {
       this.#put(lead => this.writer.open(lead, bracket))
     }
     // When it did not fit there is nothing to close.
-    if (!this.writer.isFull) this.#open.push(bracket)
+    if (!this.writer.isFull) {
+      this.#open.push(bracket)
+      this.#neighbours.push(new Neighbours())
+    }
     this.#isUnderSecretKey = false
     this.#expected = bracket === '{' ? 'first key' : 'first element'
     return 'go on'
+  }
+
+  /** Nothing gives nothing away. */
+  #isEmpty(): boolean {
+    EMPTY.lastIndex = this.#at
+    return EMPTY.test(this.#text)
   }
 
   #close(bracket: '{' | '['): Step {
     this.#at++
     const isMuted = this.#isMuted
     this.#open.pop()
+    this.#neighbours.pop()
     if (!isMuted) {
       if (this.#lead.length <= this.writer.room) this.writer.scalar(this.#lead, '')
       this.writer.close(bracket === '{' ? '}' : ']')
@@ -135,7 +146,9 @@ class JsonTextWalk {
     const key = this.#string()
     if (typeof key === 'string') return key
     if (key.isCut) return 'cut'
-    this.#isUnderSecretKey = this.#rewrite.isSecret(key.text)
+    this.#keyText = key.text
+    this.#isUnderSecretKey =
+      this.#rewrite.isSecret(key.text) || (this.#neighbours.at(-1)?.isSecretField(key.text) ?? false)
     if (!this.#isMuted) this.#lead += JSON.stringify(this.#redacted(key).text)
     this.#expected = 'colon'
     return 'go on'
@@ -145,14 +158,22 @@ class JsonTextWalk {
     const value = this.#string()
     if (typeof value === 'string') return value
     if (this.#isUnderSecretKey && value.text !== '') this.#put(lead => this.writer.scalar(lead, `"${MASK}"`))
-    else this.#put(lead => this.writer.string(lead, this.#redacted(value)))
+    else this.#put(lead => this.writer.string(lead, this.#redacted(value, this.#leafOfValue(value.text))))
     if (value.isCut) return 'cut'
     this.#afterValue()
     return 'go on'
   }
 
-  #redacted(value: { text: string; isCut: boolean }): { text: string; isCut: boolean } {
-    return redactWithin(value, this.writer.room - this.#lead.length, this.#rewrite.leaf)
+  #leafOfValue(text: string): (text: string) => string {
+    const neighbours = this.#neighbours.at(-1)
+    if (neighbours === undefined) return this.#rewrite.leaf
+    if (this.#open.at(-1) === '[') return neighbours.leafOf(this.#rewrite)
+    neighbours.field(this.#keyText, text, this.#rewrite)
+    return this.#rewrite.leaf
+  }
+
+  #redacted(value: { text: string; isCut: boolean }, leaf = this.#rewrite.leaf): { text: string; isCut: boolean } {
+    return redactWithin(value, this.writer.room - this.#lead.length, leaf)
   }
 
   #string(): { text: string; isCut: boolean } | 'malformed' {

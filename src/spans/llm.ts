@@ -40,7 +40,7 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
       .set(genAi.providerName, provider)
       .set(inference.inputValue, input?.text)
       .set(inference.inputMimeType, input?.mimeType)
-      .set(genAi.inputMessages, oneMessage('user', message))
+      .set(genAi.inputMessages, oneMessage('user', message, draw))
       .set(own.conversationMessageCount, history === undefined ? undefined : messageCount(payload.conversation_history))
       .set(own.contentTruncated, input?.truncated || undefined)
   },
@@ -51,7 +51,7 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
       attributes: new AttributeList()
         .set(inference.outputValue, output?.text)
         .set(inference.outputMimeType, output?.mimeType)
-        .set(genAi.outputMessages, oneMessage('assistant', output))
+        .set(genAi.outputMessages, oneMessage('assistant', output, draw))
         .set(own.contentCompletion, output?.text)
         .set(genAi.responseModel, draw.capture.id(payload.model))
         .set(own.contentTruncated, output?.truncated || undefined),

@@ -102,12 +102,19 @@ export function genAiMessages(
 const lastMessage = new Map<string, { readonly content: CapturedContent; readonly text: SafeText }>()
 
 /** One captured text as a one-message conversation. */
-export function oneMessage(role: 'user' | 'assistant', content: CapturedContent | undefined): SafeText | undefined {
+export function oneMessage(
+  role: 'user' | 'assistant',
+  content: CapturedContent | undefined,
+  { capture }: Draw,
+): SafeText | undefined {
   if (content === undefined) return undefined
   const last = lastMessage.get(role)
   if (last?.content === content) return last.text
   const parts = [{ type: 'text', content: content.text }]
-  const text = captured([role === 'user' ? { role, parts } : { role, parts, finish_reason: 'stop' }])
+  const message = [role === 'user' ? { role, parts } : { role, parts, finish_reason: 'stop' }]
+  // Escaped, a text that is as long as it may be is longer.
+  const text = capture.mode === 'full' ? capture.json(message) : captured(message)
+  if (text === undefined) return undefined
   lastMessage.set(role, { content, text })
   return text
 }

@@ -29,6 +29,19 @@ export function withoutControls(text: string): string {
   return HAS_CONTROLS.test(text) ? text.replace(SEQUENCES, '').replace(ALL_CONTROLS, '') : text
 }
 
+/** What colours a word, also as JSON, Python, a shell and `cat -v` spell the escape character. */
+const COLOURS = new RegExp(
+  `(?:${ESC}\\[|${CSI}|\\\\{1,16}(?:u001[bB]|x1[bB]|0?33|e)\\[|\\^\\[\\[)[0-?]{0,64}[ -/]{0,8}[@-~]`,
+  'g',
+)
+
+/** Without terminal colours: `grep --color` puts them into the middle of what it found. */
+export function withoutColours(text: string): string {
+  // Four searches for a character cost a tenth of one for the pattern.
+  const mayHave = text.includes(ESC) || text.includes('\\') || text.includes(CSI) || text.includes('^[[')
+  return mayHave ? text.replace(COLOURS, '') : text
+}
+
 /** A text as one line: no terminal sequences, no control characters, runs of white space as one space, trimmed. */
 export function oneLine(text: string): string {
   return withoutControls(text).replace(OTHER_SPACE, ' ').replace(SPACES, ' ').trim()

@@ -1,11 +1,15 @@
 import { keepAll } from './clip.ts'
+import { rewriteJson } from './json-text.ts'
+import { withoutColours } from './one-line.ts'
 import { ADDRESSES } from './secret-addresses.ts'
 import { ASSIGNMENTS } from './secret-assignments.ts'
-import { COMMAND_CREDENTIALS, SCHEMED_CREDENTIALS } from './secret-credentials.ts'
+import { COMMAND_CREDENTIALS, STATEMENTS } from './secret-commands.ts'
+import { SCHEMED_CREDENTIALS } from './secret-credentials.ts'
+import { isSecretKey } from './secret-keys.ts'
 import { MASK, maskSpans, type SecretFamily } from './secret-span.ts'
 import { PREFIXED_TOKENS, UNSEPARATED_TOKENS } from './secret-tokens.ts'
 
-export { isSecretKey } from './secret-keys.ts'
+export { isSecretKey }
 
 export interface RedactorOptions {
   /** False: nothing is masked, own patterns included. */
@@ -46,8 +50,39 @@ const FAMILIES: readonly SecretFamily[] = [
   ADDRESSES,
   SCHEMED_CREDENTIALS,
   COMMAND_CREDENTIALS,
+  STATEMENTS,
   ASSIGNMENTS,
 ]
+
+/** JSON inside JSON has twice the backslashes at each level, so no text holds many. */
+const DEEPEST = 12
+const JSON_HEAD = /^\s{0,1000}[[{"]/
+/** More backslashes than the patterns for escaped text allow for. */
+const DEEP = '\\'.repeat(31)
+
+/** Whether escapes hide more than the patterns see through: characters by their numbers, or many levels. */
+function mayHide(text: string): boolean {
+  return (text.includes('\\u00') || text.includes(DEEP)) && JSON_HEAD.test(text)
+}
+
+/**
+ * Where there may be a secret, JSON is judged by what it says: a quote may end what the escaped text goes on with.
+ * Undefined when it is none.
+ */
+function maskJson(text: string, leaf: (text: string) => string): string | undefined {
+  if (!JSON_HEAD.test(text)) return undefined
+  const json = rewriteJson(text, Number.POSITIVE_INFINITY, { leaf, isSecret: isSecretKey, keepsSpace: true })?.text
+  if (json === undefined) return undefined
+  return json.includes(MASK) ? json + (/\s*$/.exec(text.slice(-100))?.[0] ?? '') : text
+}
+
+function maskFamilies(text: string): string {
+  // Where nothing is found the colours stay.
+  const plain = withoutColours(text)
+  let masked = plain
+  for (const family of FAMILIES) masked = maskSpans(masked, family)
+  return masked === plain ? text : masked
+}
 
 /**
  * Masks the secrets inside a text with `[REDACTED]`. Linear in the text; masking twice changes nothing more. `keepAll`
@@ -55,10 +90,12 @@ const FAMILIES: readonly SecretFamily[] = [
  */
 export function createRedactor({ enabled, patterns }: RedactorOptions): (text: string) => string {
   if (!enabled) return keepAll
-  return text => {
+  function maskAt(text: string, depth: number): string {
     let masked = text
     for (const pattern of patterns) masked = maskOwn(masked, pattern)
-    for (const family of FAMILIES) masked = maskSpans(masked, family)
-    return masked
+    const seen = maskFamilies(masked)
+    if (depth === DEEPEST || (seen === masked && !mayHide(masked))) return seen
+    return maskJson(masked, inner => maskAt(inner, depth + 1)) ?? seen
   }
+  return text => maskAt(text, 0)
 }

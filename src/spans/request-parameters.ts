@@ -20,7 +20,7 @@ export function requestModel(payload: ApiStart): unknown {
 
 function stopSequences(value: unknown, draw: Draw): readonly SafeText[] | undefined {
   const stops = (typeof value === 'string' ? [value] : elementsOf(value, STOP_LIMIT))
-    .map(stop => draw.capture.id(stop))
+    .map(stop => (typeof stop === 'string' ? draw.capture.snippet(stop) : undefined))
     .filter(stop => stop !== undefined)
   return stops.length === 0 ? undefined : stops
 }

@@ -33,7 +33,8 @@ function signatureAt(text: string, at: number): SecretSpan | undefined {
  * address, are all that one needs to use them.
  */
 export const ADDRESSES: SecretFamily = {
-  candidates: /:\/\/|[?&](?:sig|[Xx]-(?:Amz|Goog)-Signature)=/g,
+  // The last two are what `&` ends with in HTML and as an escape in JSON.
+  candidates: /:\/\/|[?&;6](?:sig|(?:[Xx]-(?:Amz|Goog)-)?[Ss]ignature)=/g,
   spanAt(text, at) {
     return text[at] === ':' ? (webhookAt(text, at) ?? userInfoAt(text, at)) : signatureAt(text, at)
   },

@@ -1,4 +1,6 @@
+import { credentialsSpan, holdsCredentials } from './secret-headers.ts'
 import { type SecretKeyStrength, secretKeyStrength } from './secret-keys.ts'
+import { pairedValueAt } from './secret-pairs.ts'
 import { endOfQuoted, endOfStructure, quoteLevel } from './secret-quotes.ts'
 import { afterEscape, endOfMatch, isWordCharacter, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
 import { isCode, isPlaceholder, isSpokenOf, looksGenerated, looksRandom } from './secret-values.ts'
@@ -12,6 +14,8 @@ interface Assignment {
   readonly strength: SecretKeyStrength
   /** The quote behind the name, with its backslashes; empty when there is none. */
   readonly quote: string
+  /** The same with all backslashes that stand there, also where they are no level of escaping. */
+  readonly closing: string
   /** The name is the quoted key of an object: what follows is JSON, or close to it. */
   readonly isKey: boolean
   /** `=`, `:`, `>` or, for flags, a space. */
@@ -21,23 +25,30 @@ interface Assignment {
 }
 
 const LONGEST_NAME = 64
-const SEPARATOR = /(\\{0,15}["'`])?(\]?)[?!]?(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[Dd])\s{0,8}|>|\s{1,8})/y
-const OPENING = /[bfru]{0,2}(\\{0,15}["'`])/iy
+const LONGEST_ELEMENT = 4096
+const SEPARATOR =
+  /(\\{0,31}["'`])?(\]?)[?!]?\*{0,2}(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[ADad](?:%20)?)(?!\s*\n\s*\n)(?:\*{2}(?=\s))?\s{0,8}|>|\(\s{0,4}(?=["'`\\])|\s{1,8})/y
+const OPENING = /[bfru]{0,2}(\\{0,31}["'`])/iy
 const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
 
-/** A comma or semicolon ends a value when the next assignment, or nothing of the value's, follows. */
-const BARE = /(?:[^\s"'`\\&;,<]|\\(?![nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:]))+/y
+/**
+ * A comma or semicolon ends a value when the next assignment, or nothing of the value's, follows; an ampersand where a
+ * query or a command goes on; a `<` where a tag begins; a quote unless a letter or digit follows it.
+ */
+const BARE =
+  /(?!["'`])(?:[^\s"'`\\&;,<]|\\(?!\\{0,31}[nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:])|&(?!&|\s|$|["'`\\]|(?:amp;)?[\w.%[\]-]{1,40}=)|<(?!\/?[A-Za-z!][^<>\n]{0,60}>|[\s/]|$)|["'`](?=\w))+/y
 /** What JSON allows without quotes. */
 const SCALAR = /[^\s,}\]"'`\\]+/y
-const COOKIES = /[^\s"'`\\;]+(?:;\s?[^\s"'`\\;]+)*/y
-const SCHEME =
-  /(?:bearer|basic|token|bot|apikey|api-key|negotiate|ntlm|googlelogin|key|digest|hawk|oauth|signature|aws4-hmac-sha256)\s+/iy
-const CREDENTIAL_LIST =
-  /(?:[\w-]{1,30}=(?:"(?![\s,:}\]])[^"]{0,400}"|\\"[^"\\]{0,400}\\"|[^\s,"'\\]{1,400})(?:,\s?|$|(?=[\s"'])))+/y
-
+const COOKIE_HEADER = /cookies?$/i
+const COOKIES = /[^\s"'`\\;=]+=[^\s"'`\\;]*(?:;\s?[^\s"'`\\;]+)*/y
+const PATH = /[~./]|[A-Za-z]:/y
 const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const NAMES_A_KEY = /(?:api|access|secret|private|encryption|signing|master|account) $/i
-const BEFORE_PASSWORD = /(?:\blogin \S{1,64}|identified by|with|encrypted|\bset) $/i
+const BEFORE_PASSWORD = /(?:\blogin \S{1,64}|identified by|with|encrypted|\bset|\w login) $/i
+const BEFORE_NAME = /(?:\b(?:config(?:ure)?|secrets?) set (?:\S{1,80}[/:])?|#define )$/
+/** Directives that take a password behind a space. */
+const DIRECTIVE = /^(?:requirepass|masterauth)$/
+const SETTER = /(?:^|\.)(?:(?:with|set)\w+|password|passphrase|token|secret|api_?key|access_?key|secret_?key)$/i
 
 function isNameCharacter(code: number): boolean {
   return isWordCharacter(code) || code === 95 || code === 45 || code === 46
@@ -59,21 +70,54 @@ function assignmentAt(text: string, at: number): Assignment | undefined {
   const name = text.slice(around.start, around.end)
   const strength = strengthOf(text, name, around.start)
   if (strength === undefined) return undefined
+  const pairedAt = pairedValueAt(text, name, around.start, around.end)
+  if (pairedAt !== -1) return paired(text, name, around, pairedAt, strength)
   SEPARATOR.lastIndex = around.end
   const separator = SEPARATOR.exec(text)
   if (separator === null) return undefined
   const [, closing = '', bracket = '', sign = ''] = separator
-  const quote = closing === '' ? '' : closing.slice(closing.length - 1 - quoteLevel(closing, closing.length - 1, 0))
+  const quote = ownQuote(closing)
   return {
     text,
     name,
     nameStart: around.start,
     strength,
     quote,
+    closing,
     isKey: /["']$/.test(quote) && bracket === '',
     sign: sign.trim(),
     spaced: /\s$/.test(sign),
     valueAt: SEPARATOR.lastIndex,
+  }
+}
+
+/** The quote at the end of `closing`, with the backslashes that are its own. */
+function ownQuote(closing: string): string {
+  return closing === '' ? '' : closing.slice(closing.length - 1 - quoteLevel(closing, closing.length - 1, 0))
+}
+
+const CLOSING = /\\{0,31}["'`]|/y
+
+function paired(
+  text: string,
+  name: string,
+  around: { start: number; end: number },
+  valueAt: number,
+  strength: SecretKeyStrength,
+): Assignment {
+  const closing = text.slice(around.end, endOfMatch(CLOSING, text, around.end))
+  const quote = ownQuote(closing)
+  return {
+    text,
+    name,
+    nameStart: around.start,
+    strength,
+    quote,
+    closing,
+    isKey: quote !== '',
+    sign: ':',
+    spaced: true,
+    valueAt,
   }
 }
 
@@ -87,17 +131,23 @@ function valueSpan(found: Assignment): SecretSpan | undefined {
   if (found.text.startsWith(MASK, found.valueAt)) return undefined
   if (found.sign === '>') return elementSpan(found)
   if (found.sign === '' && !mayFollowSpace(found)) return undefined
-  return quotedSpan(found) ?? (beginsStructure(found) ? structureSpan(found) : bareSpan(found))
+  const opened = openingOf(found)
+  if (found.sign === '(' && !(opened !== undefined && SETTER.test(found.name))) return undefined
+  if (opened !== undefined) return quotedSpan(found, opened.opening, opened.start)
+  return beginsStructure(found) ? structureSpan(found) : bareSpan(found)
 }
 
 /** `<password>…</password>` */
 function elementSpan({ text, nameStart, valueAt }: Assignment): SecretSpan | undefined {
   if (!'<:'.includes(text.charAt(nameStart - 1) || ' ')) return undefined
-  let end = text.indexOf('<', valueAt)
-  const isClosed = end !== -1 && text[end + 1] === '/'
-  if (end === -1) end = text.length
+  const reach = text.slice(valueAt, valueAt + LONGEST_ELEMENT)
+  const length = reach.indexOf('<')
+  const end = length === -1 ? valueAt + reach.length : valueAt + length
+  const isClosed = length !== -1 && text[end + 1] === '/'
   const value = text.slice(valueAt, end)
-  return isPlaceholder(value) || (isClosed ? /"\s*[,:}\]]/ : /[\s"]/).test(value) ? undefined : { start: valueAt, end }
+  return isPlaceholder(value) || !/\w/.test(value) || (isClosed ? /"\s*[,:}\]]/ : /[\s"]/).test(value)
+    ? undefined
+    : { start: valueAt, end }
 }
 
 /** A flag's value, a netrc line, SQL's `PASSWORD '…'`, or a name of several words followed by what can only be a key. */
@@ -105,23 +155,41 @@ function mayFollowSpace({ text, name, nameStart, quote, valueAt }: Assignment): 
   if (quote !== '') return false
   const value = text.slice(valueAt, valueAt + 100)
   if (name.startsWith('-')) return !/^[-|&;<>]/.test(value)
-  if (/^password$/i.test(name) && BEFORE_PASSWORD.test(text.slice(Math.max(0, nameStart - 80), nameStart))) return true
-  return /[a-z][_-][a-z]/i.test(name) && looksGenerated(/^\S*/.exec(value)?.[0] ?? '')
+  if (/^(?:token|auth|secret|jwt|key|cookie|pass)s?$/.test(name)) return false
+  const before = text.slice(Math.max(0, nameStart - 100), nameStart)
+  if (DIRECTIVE.test(name) || (/ set |#define /.test(before) && BEFORE_NAME.test(before))) return true
+  if (/^password$/i.test(name) && BEFORE_PASSWORD.test(before)) return true
+  return /[a-z][_-][a-z]/i.test(name) && looksGenerated(/^[^\s\\]*/.exec(value)?.[0] ?? '')
 }
 
-function quotedSpan(found: Assignment): SecretSpan | undefined {
-  const { text, valueAt, isKey, quote, strength } = found
+/** The quote that opens the value, and where the value begins behind it. */
+function openingOf({ text, valueAt, quote, closing }: Assignment): { opening: string; start: number } | undefined {
   OPENING.lastIndex = valueAt
   const opening = OPENING.exec(text)?.[1]
-  if (opening === undefined || quoteLevel(opening, opening.length - 1, 0) < opening.length - 1) return undefined
   const start = OPENING.lastIndex
+  if (opening === undefined) return undefined
+  // Python doubles the backslashes of a text and leaves its quotes: then only the same again can be the end.
+  if (!isLevel(opening) && opening !== closing) return undefined
   // In `{"note": "the password:", …}` the quote behind the sign closes the string that the name stands in.
-  if (opening !== quote && endOfMatch(CLOSES_INSTEAD, text, start) !== -1) return undefined
+  return opening !== quote && endOfMatch(CLOSES_INSTEAD, text, start) !== -1 ? undefined : { opening, start }
+}
+
+function isLevel(opening: string): boolean {
+  return quoteLevel(opening, opening.length - 1, 0) === opening.length - 1
+}
+
+function quotedSpan({ text, isKey, strength }: Assignment, opening: string, start: number): SecretSpan | undefined {
   if (text.startsWith(MASK, start)) return undefined
-  const end = endOfQuoted(text, start, opening)
+  const end = isLevel(opening) ? endOfQuoted(text, start, opening) : endAtSame(text, start, opening)
   const value = text.slice(start, end)
   if (isPlaceholder(value) || (!isKey && strength === 'weak' && value.length < 6)) return undefined
   return { start, end }
+}
+
+function endAtSame(text: string, start: number, opening: string): number {
+  const reach = text.slice(start, start + LONGEST_ELEMENT)
+  const length = reach.indexOf(opening)
+  return start + (length === -1 ? reach.length : length)
 }
 
 /** A password of a `.env` file may begin with a bracket; where code or JSON has a value, that opens something. */
@@ -136,9 +204,16 @@ function structureSpan({ text, valueAt, isKey, quote }: Assignment): SecretSpan 
 }
 
 function bareSpan(found: Assignment): SecretSpan | undefined {
-  const { text, valueAt, isKey, quote } = found
-  const header = headerSpan(found)
-  if (header !== undefined) return isPlaceholder(text.slice(header.start, header.end)) ? undefined : header
+  const { text, name, nameStart, valueAt, isKey, sign, quote } = found
+  // Headers hold more than one word.
+  if (!isKey && sign !== '') {
+    if (holdsCredentials(name)) return credentialsSpan(text, nameStart, valueAt)
+    const cookies = COOKIE_HEADER.test(name) ? endOfMatch(COOKIES, text, valueAt) : -1
+    if (cookies !== -1)
+      return isPlaceholder(text.slice(valueAt, cookies)) ? undefined : { start: valueAt, end: cookies }
+  }
+  // Not the password, and before its end is looked for: a path may hold the name many times.
+  if (/^-*pwd$/i.test(name) && endOfMatch(PATH, text, valueAt) !== -1) return undefined
   const end = isKey ? endOfMatch(SCALAR, text, valueAt) : endOfBare(text, valueAt)
   if (end <= valueAt) return undefined
   const value = text.slice(valueAt, end)
@@ -149,8 +224,8 @@ function bareSpan(found: Assignment): SecretSpan | undefined {
 function isSecretValue(value: string, next: string, found: Assignment): boolean {
   const { name, sign, spaced, strength, isKey } = found
   const isGlued = sign === '=' && !spaced
+  if (sign.startsWith('==') && /^[A-Za-z_$][\w.$]*:?$/.test(value)) return false
   if (isPlaceholder(value) || isSpokenOf(value, !isGlued) || isCode(value, name, spaced, next)) return false
-  if (/^-*pwd$/i.test(name) && /^(?:[~./]|[A-Za-z]:)/.test(value)) return false
   if (strength === 'strong' || isKey || sign === '') return true
   return (isGlued && ENVIRONMENT_NAME.test(name)) || looksRandom(value)
 }
@@ -168,22 +243,9 @@ function endOfBare(text: string, start: number): number {
   return end
 }
 
-/** Headers hold more than one word: `Authorization: Basic …`, `Cookie: a=…; b=…`. */
-function headerSpan({ text, name, valueAt, sign, isKey }: Assignment): SecretSpan | undefined {
-  if (isKey || sign === '') return undefined
-  if (/cookies?$/i.test(name)) {
-    const end = endOfMatch(COOKIES, text, valueAt)
-    return end !== -1 && text.slice(valueAt, end).includes('=') ? { start: valueAt, end } : undefined
-  }
-  if (!/auth(?:orization)?$/i.test(name)) return undefined
-  const start = endOfMatch(SCHEME, text, valueAt)
-  if (start === -1) return undefined
-  const list = endOfMatch(CREDENTIAL_LIST, text, start)
-  return { start, end: list === -1 ? endOfBare(text, start) : list }
-}
-
 export const ASSIGNMENTS: SecretFamily = {
-  candidates: /(?:ke[ny]|cre[td]|p(?:ass|wd)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!]{0,12}[=:\s>%]/gi,
+  candidates:
+    /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!*]{0,40}(?:[=:\s>%,(]|[nr][\s\\])/gi,
   spanAt(text, at) {
     const found = assignmentAt(text, at)
     return found === undefined ? undefined : valueSpan(found)

@@ -2,11 +2,11 @@ import { copyOf } from './clip.ts'
 
 /** Which names hold secrets: keys of objects, variables, headers, flags, query parameters. */
 
-const HINT = /ke[ny]|cre[td]|p(?:ass|wd)|auth|cook|jwt|signature|bearer/i
+const HINT = /ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt|signature|bearer/i
 
 /** Names whose value is a secret whatever it looks like. */
 const ALWAYS =
-  /(?:passwords?|passwd|passphrase|passcode|secrets?|apikeys?|accesskey|secretkey|privatekey|credentials?|(?:auth|access|refresh|api|bot|bearer|csrf|xsrf|id|session|private|secret)tokens?)$/
+  /(?:passwords?|passwd|passphrase|passcode|requirepass|masterauth|psk|secrets?|apikeys?|accesskey|secretkey|privatekey|presharedkey|clientkeydata|credentials?|(?:auth|access|refresh|api|bot|bearer|csrf|xsrf|id|session|private|secret)tokens?)$/
 const GLUED_PASS = /^(?:db|user|smtp|ftp|mail|admin|root|my|pg|ssh)pass$/
 const PASS_OF =
   /^(?:db|user|smtp|ftp|mail|email|admin|root|mysql|pg|postgres|redis|mongo|http|proxy|login|basic|auth|sudo|ssh|key)$/
@@ -20,7 +20,7 @@ const TOKEN_OF_TEXT = new Set(
 )
 /** A key is a secret only as one of these. */
 const KEY_OF =
-  /^(?:api|access|private|secret|encryption|decryption|signing|master|account|auth|shared|deploy|storage|webhook|consumer|admin|root|license|subscription|ingest|ingestion|hmac|jwt|aes|rsa|ssh|pgp|gpg|openai|anthropic|azure|stripe|groq|gemini|mistral|openrouter)$/
+  /^(?:api|access|private|secret|encryption|decryption|signing|master|account|auth|shared|deploy|storage|webhook|consumer|admin|root|license|preshared|subscription|ingest|ingestion|hmac|jwt|aes|rsa|ssh|pgp|gpg|openai|anthropic|azure|stripe|groq|gemini|mistral|openrouter)$/
 
 /** Words behind the noun that say which one it is, not what it is. */
 const QUALIFIER =
@@ -65,6 +65,8 @@ function judge(name: string): SecretKeyStrength | undefined {
   if (WORKING_DIRECTORY.test(name)) return undefined
   const parts = words(name)
   while (parts.length > 1 && QUALIFIER.test(parts.at(-1) ?? '')) parts.pop()
+  // A certificate's key of a kubeconfig; the key of a client may be anything.
+  if (parts.slice(-3).join(' ') === 'client key data') return 'strong'
   const noun = parts.at(-1) ?? ''
   const before = parts.at(-2) ?? ''
   if (parts.length > 1 && QUESTION.test(parts[0] ?? '')) return undefined

@@ -28,8 +28,10 @@ function endsJsonString(text: string, at: number): boolean {
 
 /** A lone apostrophe inside a JSON string must not reach beyond that string: the first double quote that ends one. */
 function endOfJsonString(text: string, from: number, limit: number): number {
-  for (let at = text.indexOf('"', from); at !== -1 && at < limit; at = text.indexOf('"', at + 1)) {
-    if (endsJsonString(text, at)) return at
+  // A slice copies nothing, and keeps the search from running to the end of the text for each of many values.
+  const within = text.slice(from, limit)
+  for (let at = within.indexOf('"'); at !== -1; at = within.indexOf('"', at + 1)) {
+    if (endsJsonString(text, from + at)) return from + at
   }
   return limit
 }

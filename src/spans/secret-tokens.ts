@@ -5,7 +5,7 @@ const PREFIXED: readonly (readonly [beginnings: string, rest: string])[] = [
   ['sk-', '(?:proj|svcacct|service|admin|None|ant|or|lf|live|test|helicone)-(?=[\\w-]{0,80}\\d)[\\w-]{12,}'],
   ['sk- csk- xai- pplx-', '[A-Za-z0-9]{20,}[\\w-]*'],
   ['sk_ rk_', '(?:live|test|prod)_[A-Za-z0-9]{10,}'],
-  ['sk_', '[a-f0-9]{40,}'],
+  ['sk_ squ_ sqp_ sqa_', '[a-f0-9]{40,}'],
   ['ghp_ gho_ ghu_ ghs_ ghr_', '[A-Za-z0-9_]{20,}'],
   ['github_', 'pat_[A-Za-z0-9_]{20,}'],
   [
@@ -37,7 +37,21 @@ const PREFIXED: readonly (readonly [beginnings: string, rest: string])[] = [
   ['sb_', 'secret_[\\w-]{16,}'],
   ['dckr_', '(?:pat|oat)_[\\w-]{16,}'],
   ['pscale_', '(?:tkn|pw|oauth)_[\\w.-]{16,}'],
-  ['PMAK- NRAK-', '[A-Za-z0-9-]{20,}'],
+  ['PMAK- NRAK- NRII- NRJS- FLWSECK- pnu_ rdme_', '[A-Za-z0-9_-]{20,}'],
+  ['sha256~', '[\\w-]{40,}'],
+  ['API-', '[A-Z0-9]{25,}'],
+  ['key- pubkey-', '[a-f0-9]{32}'],
+  ['tskey-', '(?:auth|api|client|scim|webhook)-\\w{6,}-\\w{16,}'],
+  ['xkeysib-', '[a-f0-9]{64}-[A-Za-z0-9]{10,}'],
+  ['shippo_ duffel_ bb_', '(?:live|test)_[\\w=-]{20,}'],
+  ['pdl_', '(?:live|sdbx)_apikey_[\\w]{20,}'],
+  ['CLOJARS_', '[a-z0-9]{40,}'],
+  ['sl.', '(?:u\\.)?[\\w-]{60,}'],
+  ['sess- pa- ico- napi_', '[A-Za-z0-9_-]{32,}'],
+  ['tk-', 'us-[\\w-]{40,}'],
+  ['y0_', '[\\w-]{40,}'],
+  ['sdk- mob-', '[a-f0-9]{8}(?:-[a-f0-9]{4}){3}-[a-f0-9]{12}'],
+  ['bedrock-', 'api-key-[\\w+/=]{20,}'],
   ['re_', '[A-Za-z0-9]{6,}_[A-Za-z0-9]{16,}'],
   ['dt0c01. dt0s01.', '[A-Z0-9]{20,}\\.[A-Z0-9]{40,}'],
 ]
@@ -69,7 +83,7 @@ function prefixedAt(text: string, start: number, separatorAt: number): SecretSpa
 
 /** `ghp_…`, `sk-ant-…`, `SG.….…`: a known word, a separator, and enough of a token behind it. */
 export const PREFIXED_TOKENS: SecretFamily = {
-  candidates: /[-_.](?=[\w.-]{12})/g,
+  candidates: /[-_.~](?=[\w.-]{12})/g,
   spanAt(text, separatorAt) {
     let start = separatorAt
     // One escape (`u001b`) can be glued on in front of the word.
@@ -79,7 +93,8 @@ export const PREFIXED_TOKENS: SecretFamily = {
     const found = prefixedAt(text, start, separatorAt)
     if (found !== undefined) return found
     const behindEscape = afterEscape(text, start)
-    return behindEscape === start ? undefined : prefixedAt(text, behindEscape, separatorAt)
+    const escaped = behindEscape === start ? undefined : prefixedAt(text, behindEscape, separatorAt)
+    return escaped ?? (text[separatorAt] === '.' ? dottedAt(text, separatorAt) : undefined)
   },
 }
 
@@ -92,6 +107,13 @@ const UNSEPARATED: readonly RegExp[] = [
   /eyJ[\w-]{10,}(?:\.[\w-]*){1,4}|eyJ[\w-]{200,}$/y,
   /dapi[a-f0-9]{32}(?:-\d+)?/y,
   /SK[a-f0-9]{32}(?![A-Za-z0-9])/y,
+  /ATBB[A-Za-z0-9]{24,}/y,
+  /LTAI[A-Za-z0-9]{12,30}(?![A-Za-z0-9])/y,
+  /AKID[A-Za-z0-9]{28,40}(?![A-Za-z0-9])/y,
+  /AKC[a-z][A-Za-z0-9]{60,}/y,
+  /EAA[A-Za-z0-9]{60,}/y,
+  /1\/\/0[\w-]{40,}/y,
+  /EZ[AT]K[A-Za-z0-9]{50,}/y,
 ]
 
 const TELEGRAM = /:AA[\w-]{30,}/y
@@ -121,6 +143,45 @@ function privateKeyAt(text: string, start: number): SecretSpan | undefined {
   return { start, end }
 }
 
+const PRIVATE_KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
+/** With the mark or number that a diff or a listing gives the next line. */
+const LINE_BREAK = /(?:\s|\\{1,31}[nrt])+(?:(?:[+>|]|\d{1,6}[→:|]?)(?:\s|\\{1,31}[nrt])*)?$/
+const KEY_LINE = /[A-Za-z0-9+/=]{1,100}$/
+
+/** The lines in front of an END line whose BEGIN was cut off: of a key's form, the last one of any length. */
+function privateKeyTailAt(text: string, at: number): SecretSpan | undefined {
+  const end = endOfMatch(PRIVATE_KEY_END, text, at)
+  if (end === -1) return undefined
+  let start = at
+  for (let shortest = 1; at - start < LONGEST_PRIVATE_KEY; shortest = 30) {
+    const before = text.slice(Math.max(0, start - 120), start)
+    const gap = LINE_BREAK.exec(before)?.[0].length ?? 0
+    const line = KEY_LINE.exec(before.slice(0, before.length - gap))?.[0] ?? ''
+    if (gap === 0 || line.length < shortest) break
+    start -= gap + line.length
+    start = afterEscape(text, start)
+  }
+  return start === at ? undefined : { start, end }
+}
+
+/** Known by their dots: what stands in front of the first one, and what begins with it. */
+const DOTTED: readonly (readonly [head: RegExp, rest: RegExp])[] = [
+  [/^\w{8,20}$/, /\.atlasv1\.[\w=-]{40,}/y],
+  [/^pat\w{14}$/, /\.[a-f0-9]{64}/y],
+  [/^[MNO]\w{23,27}$/, /\.[\w-]{6}\.[\w-]{27,}/y],
+]
+
+function dottedAt(text: string, at: number): SecretSpan | undefined {
+  let start = at
+  while (start > 0 && at - start < 40 && isWordCharacter(text.charCodeAt(start - 1))) start--
+  start = afterEscape(text, start)
+  for (const [head, rest] of DOTTED) {
+    const end = head.test(text.slice(start, at)) ? endOfMatch(rest, text, at) : -1
+    if (end !== -1) return { start, end }
+  }
+  return undefined
+}
+
 function unseparatedAt(text: string, start: number): SecretSpan | undefined {
   // A dash counts too: it is a token's character, and `-eyJ-eyJ-…` must not be scanned to its end from every `eyJ`.
   const glued = start > 0 && (isWordCharacter(text.charCodeAt(start - 1)) || '_-'.includes(text.charAt(start - 1)))
@@ -138,10 +199,11 @@ function isEscapeEndingAt(text: string, at: number): boolean {
 
 /** Keys that are recognised without a separator: cloud access keys, JWTs, bot tokens, private key blocks. */
 export const UNSEPARATED_TOKENS: SecretFamily = {
-  candidates: /A[KSBCT][ICAS][ATCK]|AIza|eyJ|dapi[\da-f]|SK[\da-f]{4}|:AA[\w-]|-----BEGIN/g,
+  candidates:
+    /A(?:[KSCT][ICA][ATCD]|BSK|TBB|KC[a-z])|AIza|LTAI|EAA[A-Za-z\d]{4}|EZ[AT]K|eyJ|dapi[\da-f]|SK[\da-f]{4}|1\/\/0[\w-]|:AA[\w-]|-----[BE]/g,
   spanAt(text, at) {
     const first = text[at]
-    if (first === '-') return privateKeyAt(text, at)
+    if (first === '-') return text[at + 5] === 'B' ? privateKeyAt(text, at) : privateKeyTailAt(text, at)
     return first === ':' ? telegramAt(text, at) : unseparatedAt(text, at)
   },
 }

@@ -4,8 +4,11 @@ import { MASK } from './secret-span.ts'
 /** What stands behind a secret's name and is none: a placeholder, a reference, a type, a piece of code, a sentence. */
 
 const REFERENCE =
-  /^(?:\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)$|\$\{[\w.]+\}$|\$\(|\$\{\{|\{\{|<[^<>]{0,80}>?$|%[\w(]+[%)s]?$|@\w+$)/
+  /^(?:\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)$|\$?\{[\w.]+(?:[(:?][^{}]{0,60})?\}$|\$\(|\$\{\{|\{\{|(?:<[^<>]{0,80}>?\s*){1,4}$|%[\w(]+[%)s]?$|@\w+$)/
 const STARS = /^[*•●xX.…_-]{3,}$/
+/** What documentation writes in the place of a secret. */
+const DUMMY =
+  /^(?:change[-_ ]?(?:me|it|this)|(?:your|insert|enter|replace|put)[-_ ](?:[a-z]+[-_ ]){0,4}(?:key|token|password|passwd|secret|value|here|id)s?(?:[-_ ]here)?|(?:api[-_]?key|token|password|secret)[-_ ]?(?:goes[-_ ])?here|placeholder|redacted|example|dummy|todo|fixme|n\/a|\.{3,})$/i
 const LITERAL =
   /^(?:true|false|null|nil|none|undefined|nan|yes|no|on|off|required|optional|inherit|string|str|number|int|integer|boolean|bool|bytes|any|object|unknown|void|never|buffer|await|new|async|function|lambda|typeof|not|[|>][-+]?)[;?!|]?$/i
 const SENTENCE =
@@ -17,13 +20,15 @@ const KNOWN_CALL =
   /^(?:get|load|read|fetch|prompt|input|decrypt|ask|env|create|generate|sign|make|find|str|hash|encode|String|Buffer)\w*[(.]/
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z_$.]*$/
 
+/** `Bearer $TOKEN`: what is referred to may have its scheme in front. */
+const SCHEME = /^[A-Za-z][\w-]{1,20}\s+(?=[$<{%@])/
+
 /** An empty or already masked value, or one that only names where the secret is. */
 export function isPlaceholder(value: string): boolean {
-  return (
-    value.trim() === '' ||
-    value.startsWith(MASK) ||
-    (value.length <= 100 && (REFERENCE.test(value) || STARS.test(value)))
-  )
+  if (value.startsWith(MASK)) return true
+  if (value.length > 100) return value.trim() === ''
+  const bare = value.trim().replace(SCHEME, '')
+  return bare === '' || REFERENCE.test(bare) || STARS.test(bare) || DUMMY.test(bare)
 }
 
 /** A word that says something about the secret instead of being it. `inSentence`: it may be one of a sentence's words. */
@@ -39,7 +44,8 @@ export function isCode(value: string, name: string, spaced: boolean, next: strin
   if (value.length > 100) return false
   if (CODE_ROOT.test(value) || KNOWN_CALL.test(value) || (spaced && CALL.test(value))) return true
   if (!IDENTIFIER.test(value)) return false
-  if (value === name) return true
+  const [field = ''] = /[^.]*$/.exec(name) ?? []
+  if (value === field || (field !== name && spaced && secretKeyStrength(value) !== undefined)) return true
   return /[A-Z_.]/.test(value) && ',);}'.includes(next) && secretKeyStrength(value) !== undefined
 }
 

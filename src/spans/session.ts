@@ -116,7 +116,7 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       .addAll(sessionStartAttributes(payload, draw))
   },
   end({ payload }, draw) {
-    const { general, own, genAi, inference } = draw.names
+    const { own, genAi, inference } = draw.names
     const { id } = draw.capture
     const { totals } = payload
     const model = id(payload.model)
@@ -135,12 +135,11 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       .set(inference.inputMimeType, totals.input?.mimeType)
       .set(inference.outputValue, totals.output?.text)
       .set(inference.outputMimeType, totals.output?.mimeType)
-      .set(genAi.inputMessages, oneMessage('user', totals.input))
-      .set(genAi.outputMessages, oneMessage('assistant', totals.output))
+      .set(genAi.inputMessages, oneMessage('user', totals.input, draw))
+      .set(genAi.outputMessages, oneMessage('assistant', totals.output, draw))
       .set(own.contentTruncated, totals.input?.truncated || totals.output?.truncated || undefined)
       .set(own.turnDurationMs, payload.durationMillis || undefined)
       .set(own.turnFinalStatus, literal(payload.finalStatus))
-      .set(general.errorType, error === undefined ? undefined : totals.lastErrorType)
     addSummary(attributes, totals, draw)
     if (draw.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, draw))
     return { attributes, error }

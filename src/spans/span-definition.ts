@@ -15,7 +15,7 @@ export interface Fired<Payload> {
 }
 
 export interface SpanError {
-  /** Value of `error.type`. */
+  /** Value of `error.type`, written with the status. */
   readonly type: SafeText
   /** The status description. */
   readonly message?: SafeText | undefined
@@ -23,7 +23,7 @@ export interface SpanError {
 
 export interface SpanEnd {
   readonly attributes: AttributeList
-  /** Present = status ERROR. */
+  /** Present = status ERROR, and `error.type`. */
   readonly error?: SpanError | undefined
   /** Also write the error as a span event `exception`. */
   readonly exception?: boolean
@@ -40,6 +40,8 @@ export interface OpenedSpan<Start> {
 export interface EndedSpan<Start> extends OpenedSpan<Start> {
   /** Milliseconds; undefined when neither a start nor a duration is known. */
   readonly durationMillis: number | undefined
+  /** Its turn is that of a child agent. */
+  readonly isSubagent: boolean
 }
 
 export interface MetricPoint {
@@ -74,6 +76,6 @@ export interface SpanDefinition<Start = never, End = never> {
   key(payload: Start | End): string | undefined
   name(payload: Start | End, draw: Draw): SafeText
   start(fired: Fired<Start>, draw: Draw): AttributeList
-  end(fired: Fired<End>, draw: Draw, opened: OpenedSpan<Start>): SpanEnd
+  end(fired: Fired<End>, draw: Draw, ended: EndedSpan<Start>): SpanEnd
   measure(fired: Fired<End>, draw: Draw, ended: EndedSpan<Start>): readonly MetricPoint[]
 }

@@ -32,6 +32,9 @@ const SAME_WORD: ReadonlyMap<string, string> = new Map([
 /** Of these a result knows more than a host's bare `error` does. */
 const SPECIFIC: ReadonlySet<string> = new Set(['blocked', 'timeout', CANCELLED])
 
+/** Our own words: a result is content, so in `off` it has no others. */
+const OUTCOMES: ReadonlySet<string> = new Set(['completed', 'error', ...SPECIFIC])
+
 /** Above this a result is not parsed: only its head is read. */
 const PARSE_LIMIT = 64 * 1024
 const HEAD = 4 * 1024
@@ -78,16 +81,17 @@ function outcomeOfResult(object: unknown, status: string | undefined): string {
   return peek(object, 'blocked') ? 'blocked' : 'completed'
 }
 
-function read(fired: Fired<ToolEnd>): ToolOutcome {
+function read(fired: Fired<ToolEnd>, { capture }: Draw): ToolOutcome {
   const { status, result } = fired.payload
   const told = statusWord(status)
   if (told !== undefined && told !== 'error' && told !== 'completed') return { outcome: told, resultError: undefined }
   const object = resultObject(result)
-  const ownStatus =
-    statusWord(peek(object, 'status')) ?? (peek(object, 'exit_code') === STOPPED ? CANCELLED : undefined)
+  const said = statusWord(peek(object, 'status')) ?? (peek(object, 'exit_code') === STOPPED ? CANCELLED : undefined)
+  const isContentWanted = capture.mode !== 'off'
+  const ownStatus = isContentWanted || OUTCOMES.has(said ?? '') ? said : undefined
   const isBareError = told === 'error' && !SPECIFIC.has(ownStatus ?? '')
   const outcome = isBareError ? 'error' : outcomeOfResult(object, ownStatus)
-  return { outcome, resultError: outcome === 'error' ? peek(object, 'error') : undefined }
+  return { outcome, resultError: outcome === 'error' && isContentWanted ? peek(object, 'error') : undefined }
 }
 
 /** How a tool call ended: the hook's own word first, then what the result says. */

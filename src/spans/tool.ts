@@ -8,7 +8,7 @@ import { JSON_TYPE } from './content.ts'
 import { errorFacts } from './error-facts.ts'
 import { perRecord } from './per-record.ts'
 import { skillOf } from './skill-evidence.ts'
-import type { Draw, EndedSpan, Fired, MetricPoint, OpenedSpan, SpanDefinition, SpanError } from './span-definition.ts'
+import type { Draw, EndedSpan, Fired, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 import { toolOutcomeOf } from './tool-outcome.ts'
 
 const TARGET_KEYS = ['path', 'file_path', 'target', 'url', 'uri'] as const
@@ -51,15 +51,15 @@ function errorOf(fired: Fired<ToolEnd>, draw: Draw): SpanError | undefined {
   if (outcome !== 'error') return undefined
   const inResult = errorFacts(resultError)
   return {
-    type: draw.capture.id(fired.payload.error_type ?? inResult.type) ?? literal(TOOL_ERROR),
+    type: draw.capture.id(fired.payload.error_type) ?? draw.capture.id(inResult.type) ?? literal(TOOL_ERROR),
     message: draw.capture.errorText(fired.payload.error_message ?? inResult.message),
   }
 }
 
 /** The host's own figure is worth an attribute only where it says something that the span does not. */
-function ownDuration(fired: Fired<ToolEnd>, opened: OpenedSpan<ToolStart>): number | undefined {
+function ownDuration(fired: Fired<ToolEnd>, ended: EndedSpan<ToolStart>): number | undefined {
   const said = numberOf(fired.payload.duration_ms)
-  return said === undefined || said === fired.at - opened.startAt ? undefined : said
+  return said === undefined || said === fired.at - ended.startAt ? undefined : said
 }
 
 function points(fired: Fired<ToolEnd>, draw: Draw, ended: EndedSpan<ToolStart>): MetricPoint[] {
@@ -131,8 +131,8 @@ export const tool: SpanDefinition<ToolStart, ToolEnd> = {
         .set(own.contentTruncated, input?.truncated || undefined)
     )
   },
-  end(fired, draw, opened) {
-    const { general, own, genAi, inference } = draw.names
+  end(fired, draw, ended) {
+    const { own, genAi, inference } = draw.names
     const output = draw.capture.content(fired.payload.result, 'tool_output')
     const error = errorOf(fired, draw)
     return {
@@ -141,8 +141,7 @@ export const tool: SpanDefinition<ToolStart, ToolEnd> = {
         .set(inference.outputMimeType, output?.mimeType)
         .set(genAi.toolCallResult, output?.text)
         .set(own.toolOutcome, draw.capture.id(toolOutcomeOf(fired, draw).outcome))
-        .set(own.toolDurationMs, ownDuration(fired, opened))
-        .set(general.errorType, error?.type)
+        .set(own.toolDurationMs, ownDuration(fired, ended))
         .set(own.errorMessage, error?.message)
         .set(own.contentTruncated, output?.truncated || undefined),
       error,

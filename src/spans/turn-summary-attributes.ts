@@ -1,7 +1,7 @@
 import { AttributeList } from './attribute-list.ts'
 import type { SafeText } from './capture.ts'
 import type { Draw } from './span-definition.ts'
-import type { TurnTotals } from './turn-totals.ts'
+import { allTokens, type TokenSum, type TurnTotals } from './turn-totals.ts'
 
 /** Joined strings are clipped to this, ellipsis included. */
 const JOINED_LIMIT = 500
@@ -23,9 +23,12 @@ const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
 /** Zero and empty set nothing. */
 const some = (value: number): number | undefined => value || undefined
 
+const totalOf = ({ input, output }: TokenSum): number => input + output
+
 /** The turn summary of the root span. */
 export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: Draw): void {
   const { own } = draw.names
+  const all = allTokens(totals)
   attributes.set(own.turnToolCount, some(totals.tools.length))
   attributes.set(own.turnTools, joined(sorted(totals.tools), ','))
   attributes.set(own.turnToolCallCount, some(totals.toolCalls))
@@ -44,8 +47,15 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: 
   attributes.set(own.turnTokensCacheRead, some(totals.tokensCacheRead))
   attributes.set(own.turnTokensCacheWrite, some(totals.tokensCacheWrite))
   attributes.set(own.turnTokensReasoning, some(totals.tokensReasoning))
+  attributes.set(own.contextMaxTokens, totals.context?.length)
+  attributes.set(own.contextUsedRatio, totals.context?.used)
   attributes.set(own.turnSubagentCount, some(totals.subagents))
-  attributes.set(own.turnSubagentTokensTotal, some(totals.subagentTokens))
+  attributes.set(own.turnSubagentOpenCount, some(totals.subagentsOpen))
+  attributes.set(own.turnSubagentTokensTotal, some(totalOf(totals.subagentTokens)))
+  attributes.set(own.turnAuxiliaryTokensTotal, some(totalOf(totals.auxiliaryTokens)))
+  attributes.set(own.turnAllTokensInput, some(all.input))
+  attributes.set(own.turnAllTokensOutput, some(all.output))
+  attributes.set(own.turnAllTokensTotal, some(totalOf(all)))
   attributes.set(own.turnApprovalCount, some(totals.approvals))
   attributes.set(own.turnApprovalWaitMs, some(totals.approvalWaitMillis))
 }

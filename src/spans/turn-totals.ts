@@ -1,4 +1,10 @@
 import type { CapturedContent, SafeText } from './capture.ts'
+import type { ContextFill } from './context-fill.ts'
+
+export interface TokenSum {
+  input: number
+  output: number
+}
 
 /** What a turn adds up to: the tracker folds records into it, the root's definition draws it. */
 export interface TurnTotals {
@@ -9,6 +15,7 @@ export interface TurnTotals {
   modelProvider: SafeText | undefined
   responseModel: SafeText | undefined
   lastErrorType: SafeText | undefined
+  context: ContextFill | undefined
   /** Distinct, capped while they grow. */
   readonly tools: SafeText[]
   readonly targets: SafeText[]
@@ -26,8 +33,12 @@ export interface TurnTotals {
   tokensCacheWrite: number
   tokensReasoning: number
   subagents: number
-  /** Tokens of child agents, at any depth; apart from the turn's own. */
-  subagentTokens: number
+  /** Those that are still at work when the turn ends: what they use from then on is not in its sums. */
+  subagentsOpen: number
+  /** Of child agents at any depth, their side calls included; apart from the turn's own. */
+  readonly subagentTokens: TokenSum
+  /** Of the turn's side calls; apart from both. */
+  readonly auxiliaryTokens: TokenSum
   approvals: number
   approvalWaitMillis: number
 }
@@ -39,6 +50,7 @@ export function emptyTotals(): TurnTotals {
     modelProvider: undefined,
     responseModel: undefined,
     lastErrorType: undefined,
+    context: undefined,
     tools: [],
     targets: [],
     commands: [],
@@ -55,8 +67,23 @@ export function emptyTotals(): TurnTotals {
     tokensCacheWrite: 0,
     tokensReasoning: 0,
     subagents: 0,
-    subagentTokens: 0,
+    subagentsOpen: 0,
+    subagentTokens: { input: 0, output: 0 },
+    auxiliaryTokens: { input: 0, output: 0 },
     approvals: 0,
     approvalWaitMillis: 0,
   }
+}
+
+/** Everything that was used for the turn: what a backend comes to that adds up the requests of its trace. */
+export function allTokens({ tokensInput, tokensOutput, subagentTokens, auxiliaryTokens }: TurnTotals): TokenSum {
+  return {
+    input: tokensInput + subagentTokens.input + auxiliaryTokens.input,
+    output: tokensOutput + subagentTokens.output + auxiliaryTokens.output,
+  }
+}
+
+export function addTokens(to: TokenSum, { input, output }: TokenSum): void {
+  to.input += input
+  to.output += output
 }

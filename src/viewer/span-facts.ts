@@ -90,11 +90,15 @@ export function tokensOf(kind: DrawnKind, attributes: SpanAttributes): Tokens | 
 function marksOf(node: SpanNode, attributes: SpanAttributes): Segment[] {
   const marks: (readonly [Tone, string])[] = [
     ['warn', prefixed('! ', attributes.text('.span.incomplete'))],
-    ['warn', node.orphan ? '? parent missing' : ''],
+    ['warn', node.orphan ? orphanText(node) : ''],
     ['dim', attributes.isTrue('.span.retroactive') ? '~ retroactive' : ''],
     ['dim', prefixed('? ', attributes.text('.correlation'))],
   ]
   return marks.filter(([, text]) => text !== '').map(([tone, text]) => segment(tone, text))
+}
+
+function orphanText({ awaiting }: SpanNode): string {
+  return awaiting ? '… parent running' : '? parent missing'
 }
 
 function prefixed(prefix: string, text: string): string {

@@ -25,6 +25,7 @@ function toned(tone: Tone, words: readonly string[]): (readonly [string, Tone])[
 
 /** How a span went, in the word that its kind has for it; undefined where there is nothing to say. */
 export function outcomeOf(kind: DrawnKind, attributes: SpanAttributes): Segment | undefined {
+  if (attributes.span.running === true) return segment('warn', 'running')
   const word = OUTCOMES[kind](attributes)
   if (attributes.span.status === 'error') return segment('error', errorText(attributes, word))
   return word === '' ? undefined : segment(WORDS.get(word.toLowerCase()) ?? 'dim', word)

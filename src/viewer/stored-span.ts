@@ -39,11 +39,13 @@ export interface StoredSpan {
   readonly links: readonly StoredLink[]
   readonly resource: Attributes
   readonly scope: { readonly name: string; readonly version?: string }
+  /** It had not ended when this was written; `endAt` is what is known of it so far. */
+  readonly running?: true
 }
 
-/** What one line of a file was: spans, or a line that could not be read. */
+/** What one line of a file was: spans, and notes of some that are running; or a line that could not be read. */
 export type TraceFileEntry =
-  | { readonly spans: readonly StoredSpan[] }
+  | { readonly spans: readonly StoredSpan[]; readonly running: readonly StoredSpan[] }
   | { readonly line: number; readonly problem: string }
 
 /** A line that is not OTLP/JSON. The message never quotes the line: it may hold anything. */
@@ -61,7 +63,18 @@ const STATUSES: readonly StoredSpanStatus[] = ['unset', 'ok', 'error']
  * @throws {ExportLineError} when the line is no JSON object, or a span in it has no id or no start
  */
 export function readExportLine(line: string): StoredSpan[] {
-  const request = parseObject(line)
+  return readSpans(parseObject(line))
+}
+
+/** The one line of a trace log that is no OTLP: which spans its process has open. */
+const OPEN_NOTE = 'hookspan.open'
+
+function readNote(note: unknown): StoredSpan[] {
+  if (!isRecord(note)) return []
+  return readSpans(note).map(span => ({ ...span, endAt: span.startAt, running: true }))
+}
+
+function readSpans(request: Record<string, unknown>): StoredSpan[] {
   const spans: StoredSpan[] = []
   for (const resourceSpans of records(request['resourceSpans'], 'resourceSpans')) {
     const resource = readAttributes(isRecord(resourceSpans['resource']) ? resourceSpans['resource']['attributes'] : [])
@@ -93,7 +106,8 @@ export async function* readTraceFile(
 export function readEntry(line: NumberedLine): TraceFileEntry {
   if ('problem' in line) return line
   try {
-    return { spans: readExportLine(line.text) }
+    const request = parseObject(line.text)
+    return { spans: readSpans(request), running: readNote(request[OPEN_NOTE]) }
   } catch (error) {
     if (error instanceof ExportLineError) return { line: line.line, problem: error.message }
     throw error

@@ -1,21 +1,29 @@
 import { LineReader } from './line-reader.ts'
 import { readEntry, type StoredSpan } from './stored-span.ts'
-import { buildForest, type TraceTree } from './trace-forest.ts'
+import { buildTree, putSpan, type TraceTree } from './trace-forest.ts'
 import { isOfSession, type TraceQuery } from './trace-log.ts'
 
 /** Traces whose root never ends must not pile up, nor the memory of those that were handed out. */
 const MAX_OPEN = 1_000
 const MAX_DONE = 10_000
 
+/** A trace of which there may be more to come. */
+interface GrowingTrace {
+  /** By id; of what is running what was noted of it. */
+  readonly spans: Map<string, StoredSpan>
+  isShown: boolean
+}
+
 /**
  * Follows files that grow. Every `poll` gives the traces whose root span, the one without a parent, has ended since
- * the last one. Spans that come after their trace was handed out are left out: their line is in the log.
+ * the last one; and again, once, those in which something was still running then and nothing is any more. Spans that
+ * come after that are left out: their line is in the log.
  */
 export class TraceFollower {
   readonly #listFiles: () => Promise<readonly string[]>
   readonly #query: TraceQuery
   readonly #readers = new Map<string, LineReader>()
-  readonly #open = new Map<string, StoredSpan[]>()
+  readonly #growing = new Map<string, GrowingTrace>()
   readonly #done = new Set<string>()
   #hasPolled = false
 
@@ -28,13 +36,13 @@ export class TraceFollower {
   async poll(): Promise<TraceTree[]> {
     const most = this.#hasPolled ? Number.POSITIVE_INFINITY : this.#query.last
     this.#hasPolled = true
-    const ended = new Set<string>()
+    const ready = new Set<string>()
     const paths = await this.#listFiles()
     for (const path of this.#readers.keys()) if (!paths.includes(path)) this.#readers.delete(path)
     for (const path of paths) {
-      for await (const span of this.#newSpans(path)) this.#take(span, ended, most)
+      for await (const span of this.#newSpans(path)) this.#take(span, ready, most)
     }
-    return this.#handOut(ended)
+    return this.#handOut(ready)
   }
 
   async *#newSpans(path: string): AsyncGenerator<StoredSpan, void> {
@@ -43,7 +51,9 @@ export class TraceFollower {
     try {
       for await (const line of reader.read()) {
         const entry = readEntry(line)
-        if ('spans' in entry) yield* entry.spans
+        if (!('spans' in entry)) continue
+        yield* entry.running
+        yield* entry.spans
       }
     } catch (error) {
       // A segment that was rotated away between the listing and the reading is not a fault.
@@ -51,46 +61,63 @@ export class TraceFollower {
     }
   }
 
-  #take(span: StoredSpan, ended: Set<string>, most: number): void {
+  #take(span: StoredSpan, ready: Set<string>, most: number): void {
     const { traceId } = span
     if (this.#done.has(traceId)) return
-    const trace = this.#open.get(traceId)
-    if (trace === undefined) this.#open.set(traceId, [span])
-    else trace.push(span)
-    if (span.parentSpanId === undefined) {
-      if (this.#isWanted(this.#open.get(traceId) ?? [])) ended.add(traceId)
+    const trace = this.#growing.get(traceId) ?? { spans: new Map<string, StoredSpan>(), isShown: false }
+    this.#growing.set(traceId, trace)
+    putSpan(trace.spans, span)
+    const isEndOfRoot = span.parentSpanId === undefined && span.running !== true
+    if (trace.isShown) ready.add(traceId)
+    else if (isEndOfRoot) {
+      if (this.#isWanted(trace)) ready.add(traceId)
       else this.#close(traceId)
     }
-    if (ended.size > most) this.#drop(ended, ended)
-    if (this.#open.size > MAX_OPEN)
+    if (ready.size > most) this.#drop(ready, ready)
+    if (this.#growing.size > MAX_OPEN)
       this.#drop(
-        [...this.#open.keys()].filter(id => !ended.has(id)),
-        ended,
+        [...this.#growing.keys()].filter(id => !ready.has(id)),
+        ready,
       )
   }
 
-  #isWanted(spans: readonly StoredSpan[]): boolean {
+  #isWanted({ spans }: GrowingTrace): boolean {
     const { sessionId } = this.#query
-    return sessionId === undefined || spans.some(span => isOfSession(span, sessionId))
+    return sessionId === undefined || [...spans.values()].some(span => isOfSession(span, sessionId))
   }
 
   /** Gives up the first of these. */
-  #drop([first]: Iterable<string>, ended: Set<string>): void {
+  #drop([first]: Iterable<string>, ready: Set<string>): void {
     if (first === undefined) return
-    ended.delete(first)
+    ready.delete(first)
     this.#close(first)
   }
 
   #close(traceId: string): void {
-    this.#open.delete(traceId)
+    this.#growing.delete(traceId)
     this.#done.add(traceId)
     const [oldest] = this.#done
     if (this.#done.size > MAX_DONE && oldest !== undefined) this.#done.delete(oldest)
   }
 
-  #handOut(ended: ReadonlySet<string>): TraceTree[] {
-    const spans = [...ended].flatMap(traceId => this.#open.get(traceId) ?? [])
-    for (const traceId of ended) this.#close(traceId)
-    return buildForest(spans)
+  #handOut(ready: ReadonlySet<string>): TraceTree[] {
+    const trees: TraceTree[] = []
+    for (const traceId of ready) {
+      const trace = this.#growing.get(traceId)
+      if (trace === undefined) continue
+      const isGrowing = mayGrow(trace)
+      if (!isGrowing || !trace.isShown) trees.push(buildTree(traceId, trace.spans, isGrowing))
+      trace.isShown = true
+      if (!isGrowing) this.#close(traceId)
+    }
+    return trees.sort((a, b) => a.startAt - b.startAt)
   }
+}
+
+/** Something is running, or what something hangs on has not been heard of, because it has not ended. */
+function mayGrow({ spans }: GrowingTrace): boolean {
+  for (const { running, parentSpanId } of spans.values()) {
+    if (running === true || (parentSpanId !== undefined && !spans.has(parentSpanId))) return true
+  }
+  return false
 }

@@ -6,6 +6,8 @@ export interface SpanNode {
   readonly children: readonly SpanNode[]
   /** A root that names a parent which is not there, or whose parents go round in a circle. */
   readonly orphan: boolean
+  /** An orphan whose parent may be running, so that it is still to come. */
+  readonly awaiting: boolean
 }
 
 export interface TraceTree {
@@ -22,33 +24,53 @@ interface GrowingNode extends SpanNode {
   readonly children: GrowingNode[]
   readonly order: number
   orphan: boolean
+  awaiting: boolean
   reached: boolean
 }
 
 /**
  * Puts spans together into trees, a trace each, in the order of their starts. Of several spans with one id the last
- * wins. Every span appears exactly once, whatever its parent says. Nothing here recurses: a trace may be any depth.
+ * wins, but what has ended is not running. Every span appears exactly once, whatever its parent says. Nothing here
+ * recurses: a trace may be any depth.
  */
 export function buildForest(spans: Iterable<StoredSpan>): TraceTree[] {
   const traces = new Map<string, Map<string, StoredSpan>>()
   for (const span of spans) {
-    const trace = traces.get(span.traceId)
-    if (trace === undefined) traces.set(span.traceId, new Map([[span.spanId, span]]))
-    else trace.set(span.spanId, span)
+    const trace = traces.get(span.traceId) ?? new Map<string, StoredSpan>()
+    traces.set(span.traceId, trace)
+    putSpan(trace, span)
   }
   return [...traces].map(([traceId, trace]) => buildTree(traceId, trace)).sort((a, b) => a.startAt - b.startAt)
 }
 
-function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan>): TraceTree {
+/** Puts a span among those of its trace. A note may be read after the end of what it says is running. */
+export function putSpan(trace: Map<string, StoredSpan>, span: StoredSpan): void {
+  const known = trace.get(span.spanId)
+  const hasEnded = known !== undefined && known.running !== true
+  if (!(span.running && hasEnded)) trace.set(span.spanId, span)
+}
+
+/** @param isGrowing more of its spans may come */
+export function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan>, isGrowing = false): TraceTree {
   const nodes = new Map<string, GrowingNode>()
+  const { startAt, endAt } = extent(spans.values())
   for (const span of [...spans.values()].sort((a, b) => a.startAt - b.startAt)) {
-    nodes.set(span.spanId, { span, children: [], order: nodes.size, orphan: false, reached: false })
+    const shown = span.running === true ? { ...span, endAt } : span
+    nodes.set(span.spanId, {
+      span: shown,
+      children: [],
+      order: nodes.size,
+      orphan: false,
+      awaiting: false,
+      reached: false,
+    })
   }
   const roots = attachToParents(nodes)
+  if (isGrowing) for (const root of roots) root.awaiting = root.orphan
   for (const root of roots) markReached(root)
   for (const node of nodes.values()) if (!node.reached) roots.push(cutCircle(node, nodes))
   roots.sort((a, b) => a.order - b.order)
-  return { traceId, roots, spanCount: nodes.size, ...extent(spans.values()) }
+  return { traceId, roots, spanCount: nodes.size, startAt, endAt }
 }
 
 function parentOf(node: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): GrowingNode | undefined {

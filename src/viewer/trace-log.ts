@@ -102,7 +102,8 @@ async function readTraces(paths: readonly string[], traceIds: ReadonlySet<string
   const mayHold = lineFilter(traceIds)
   for (const path of traceIds.size === 0 ? [] : paths) {
     for await (const entry of readTraceFile(path, mayHold)) {
-      if ('spans' in entry) for (const span of entry.spans) if (traceIds.has(span.traceId)) spans.push(span)
+      if (!('spans' in entry)) continue
+      for (const span of [...entry.running, ...entry.spans]) if (traceIds.has(span.traceId)) spans.push(span)
     }
   }
   return spans

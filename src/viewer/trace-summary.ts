@@ -1,9 +1,10 @@
-import type { Segment } from './segments.ts'
+import type { DrawnKind, Segment } from './segments.ts'
 import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import { type Tokens, tokensOf } from './span-facts.ts'
 import { outcomeOf } from './span-outcome.ts'
+import type { StoredSpan } from './stored-span.ts'
 import type { SpanNode, TraceTree } from './trace-forest.ts'
-import { walkTree } from './tree-walk.ts'
+import { type TreeStep, walkTree } from './tree-walk.ts'
 
 /** What is said about a trace as a whole. All text in it is printable. */
 export interface TraceSummary {
@@ -11,33 +12,42 @@ export interface TraceSummary {
   readonly sessionId: string
   /** Ordinal of the turn in its session, from 1. */
   readonly turnNumber: number | undefined
+  /** It is no turn, but what went on beside the turns of its session. */
+  readonly isBackground: boolean
   readonly model: string
   readonly startAt: number
   readonly durationMillis: number
+  /** Of all requests, as a backend adds them up that sums a trace. */
   readonly tokens: Tokens | undefined
-  /** What the sub-agents used beside `tokens`. */
-  readonly subagentTokens: number | undefined
+  /** The parts of `tokens` that are not the agent's own requests: of sub-agents, and of its side calls. */
+  readonly subagentTokens: number
+  readonly auxiliaryTokens: number
   readonly outcome: Segment | undefined
   readonly spanCount: number
   readonly errorCount: number
+  /** Spans that had not ended: there is more to come. */
+  readonly runningCount: number
 }
 
 export function summarize(tree: TraceTree, namespace: string = namespaceOfTree(tree)): TraceSummary {
   const main = mainRoot(tree)
   const attributes = main && new SpanAttributes(main.span, namespace)
   const kind = attributes && drawnKind(attributes)
+  const { input, output, ...parts } = addRequests(tree, namespace)
   return {
     agent: attributes?.text('gen_ai.agent.name', '.host') ?? '',
     sessionId: attributes?.text('session.id', '.session.id', 'gen_ai.conversation.id') ?? '',
     turnNumber: attributes?.number('.turn.number'),
+    isBackground: attributes?.text('.session.kind') === 'background',
     model: attributes?.text('gen_ai.request.model', 'llm.model_name') ?? '',
     startAt: tree.startAt,
     durationMillis: main === undefined ? tree.endAt - tree.startAt : main.span.endAt - main.span.startAt,
-    tokens: (attributes && kind && tokensOf(kind, attributes)) ?? requestTokens(tree, namespace),
-    subagentTokens: attributes?.number('.turn.subagent_tokens.total'),
+    tokens: input + output > 0 ? { input, output } : attributes && kind && tokensOf(kind, attributes),
+    ...parts,
     outcome: attributes && kind && outcomeOf(kind, attributes),
     spanCount: tree.spanCount,
-    errorCount: countErrors(tree),
+    errorCount: count(tree, span => span.status === 'error'),
+    runningCount: count(tree, span => span.running === true),
   }
 }
 
@@ -46,22 +56,40 @@ function mainRoot(tree: TraceTree): SpanNode | undefined {
   return tree.roots.find(root => !root.orphan) ?? tree.roots[0]
 }
 
-function countErrors(tree: TraceTree): number {
-  let count = 0
-  for (const { node } of walkTree(tree)) if (node.span.status === 'error') count += 1
-  return count
+function count(tree: TraceTree, isCounted: (span: StoredSpan) => boolean): number {
+  let found = 0
+  for (const { node } of walkTree(tree)) if (isCounted(node.span)) found += 1
+  return found
 }
 
-/** For traces without totals: the requests alone are added up, because other producers repeat usage on outer spans. */
-function requestTokens(tree: TraceTree, namespace: string): Tokens | undefined {
-  let input = 0
-  let output = 0
-  for (const { node } of walkTree(tree)) {
-    const attributes = new SpanAttributes(node.span, namespace)
+/** The requests alone are added up: ours say sums on outer spans, other producers repeat usage there. */
+function addRequests(tree: TraceTree, namespace: string) {
+  const sums = { input: 0, output: 0, subagentTokens: 0, auxiliaryTokens: 0 }
+  const subagents = new Set<TreeStep>()
+  for (const step of walkTree(tree)) {
+    const attributes = new SpanAttributes(step.node.span, namespace)
     const kind = drawnKind(attributes)
+    if (isSubagents(step, subagents, kind, attributes)) subagents.add(step)
     const tokens = kind === 'api' || kind === 'auxiliary' ? tokensOf(kind, attributes) : undefined
-    input += tokens?.input ?? 0
-    output += tokens?.output ?? 0
+    if (tokens === undefined) continue
+    const { input = 0, output = 0 } = tokens
+    sums.input += input
+    sums.output += output
+    if (subagents.has(step)) sums.subagentTokens += input + output
+    else if (kind === 'auxiliary') sums.auxiliaryTokens += input + output
   }
-  return input + output > 0 ? { input, output } : undefined
+  return sums
+}
+
+/** A step is a sub-agent's when it is one, or when the step above it is, which the walk has come by before. */
+function isSubagents(
+  { parent }: TreeStep,
+  subagents: ReadonlySet<TreeStep>,
+  kind: DrawnKind,
+  attributes: SpanAttributes,
+): boolean {
+  if (parent === undefined) return false
+  return (
+    subagents.has(parent) || kind === 'subagent' || (kind === 'session' && attributes.isTrue('.session.is_subagent'))
+  )
 }

@@ -19,20 +19,24 @@ export function treeJson(tree: TraceTree): string {
     duration_ms: summary.durationMillis,
     outcome: summary.outcome?.text,
     tokens: summary.tokens,
+    subagent_tokens: summary.subagentTokens || undefined,
+    auxiliary_tokens: summary.auxiliaryTokens || undefined,
     span_count: summary.spanCount,
     error_count: summary.errorCount,
+    running: summary.runningCount || undefined,
     spans: Array.from(walkTree(tree), spanJson),
   }
   return JSON.stringify(trace).replace(UNSAFE, escapeUnits)
 }
 
 function spanJson({ node, depth }: TreeStep): Record<string, unknown> {
-  const { span, orphan } = node
+  const { span, orphan, awaiting } = node
   return {
     depth,
     span_id: span.spanId,
     parent_span_id: span.parentSpanId,
-    ...(orphan && { parent_missing: true }),
+    ...(orphan && !awaiting && { parent_missing: true }),
+    running: span.running,
     name: span.name,
     kind: span.kind,
     start: instant(span.startAt),

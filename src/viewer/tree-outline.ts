@@ -61,7 +61,8 @@ function flags(node: SpanNode, attributes: SpanAttributes): string[] {
     incomplete === '' ? '' : `(incomplete: ${incomplete})`,
     attributes.isTrue('.span.retroactive') ? '(retroactive)' : '',
     correlation === '' ? '' : `(${correlation})`,
-    node.orphan ? '(parent missing)' : '',
+    node.span.running === true ? '(running)' : '',
+    node.orphan ? `(parent ${node.awaiting ? 'running' : 'missing'})` : '',
   ]
 }
 

@@ -1,6 +1,10 @@
+import { closeSync, openSync } from 'node:fs'
 import { homedir } from 'node:os'
+import { fileURLToPath } from 'node:url'
+import { createNoopMeter } from '@opentelemetry/api'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig, UserConfig } from '../config/types.ts'
+import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
 import type { Gauge } from '../core/instruments.ts'
 import type { CoreOptions } from '../core/options.ts'
@@ -10,7 +14,6 @@ import { LABEL } from '../semconv/index.ts'
 import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { type HandedIn, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
-import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
 
@@ -48,7 +51,43 @@ export function createPlugin(options: PluginOptions = {}): Plugin {
   })
 }
 
+/** Nothing that a host hands in or that its machine lacks may end the host: then there is no plugin, and a line says so. */
 export function createPluginIn(options: PluginOptions, surroundings: Surroundings): Plugin {
+  try {
+    return create(options, surroundings)
+  } catch (error) {
+    const report = surroundings.diagnostics ?? createDiagnostics(undefined, sinkIn(options))
+    report.error(`nothing is recorded, because it could not be started: ${whyNot(error)}`)
+    return switchedOff()
+  }
+}
+
+function sinkIn(options: unknown): LineSink | undefined {
+  try {
+    return sinkOf((options as PluginOptions).report)
+  } catch {
+    return undefined
+  }
+}
+
+/** Of a module that it cannot open the loader says that it is not there. */
+function openError(): unknown {
+  try {
+    closeSync(openSync(fileURLToPath(import.meta.url), 'r'))
+    return 'MODULE_NOT_FOUND'
+  } catch (error) {
+    return peek(error, 'code')
+  }
+}
+
+/** The error's code or name, and not what it says: a host's can quote anything. */
+function whyNot(error: unknown): string {
+  const code = peek(error, 'code') === 'MODULE_NOT_FOUND' ? openError() : peek(error, 'code')
+  if (code === 'EMFILE' || code === 'ENFILE') return `too many files are open (${code}); raise the limit (ulimit -n)`
+  return textOf(code) ?? textOf(peek(error, 'name')) ?? 'something unknown was thrown'
+}
+
+function create(options: PluginOptions, surroundings: Surroundings): Plugin {
   const {
     host,
     tracerProvider,
@@ -111,14 +150,14 @@ function spoolGauge(pipeline: Pipeline | undefined): Gauge {
 export function assemble(
   host: string,
   config: ResolvedConfig,
-  { tracerProvider, meterProvider, pipeline, flush }: Outlets,
+  { tracer, meter, pipeline, flush }: Outlets,
   { env, isReplay }: Surroundings,
   report: Diagnostics,
 ): Plugin {
   const coreOptions: CoreOptions = {
     ...coreConfigOf(config, env),
-    tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
-    meter: meterProvider.getMeter(PACKAGE_NAME, PACKAGE_VERSION),
+    tracer,
+    meter,
     draw: drawOf(config, line => report.warn(line)),
     report,
     host,
@@ -130,13 +169,15 @@ export function assemble(
     settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.saveNow() : undefined,
     now: Date.now,
   }
-  const core = new Core(coreOptions)
+  const core = coreOf(coreOptions)
   let ending: Promise<void> | undefined
   const shutdown = (): Promise<void> => {
     ending ??= endAll(core, pipeline, { forgetExit, forgetSaving })
     return ending
   }
-  const forgetExit = isReplay ? () => undefined : shutdownAtExit(shutdown, config.handle_signals)
+  const forgetExit = isReplay
+    ? () => undefined
+    : shutdownAtExit({ shutdown, flush: () => core.flush() }, config.handle_signals)
   const forgetSaving = saveAtExit(() => {
     try {
       core.endAll()
@@ -147,6 +188,16 @@ export function assemble(
   if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
   const traceparent: Plugin['traceparent'] = ids => (config.propagate_context ? core.traceparent(ids, host) : undefined)
   return facade({ core, pipeline, traceparent, shutdown })
+}
+
+/** A meter of a host's may refuse to make instruments: that costs the metrics, not the spans. */
+function coreOf(options: CoreOptions): Core {
+  try {
+    return new Core(options)
+  } catch {
+    options.report.warn('meterProvider: its meter makes no instruments; no metrics are recorded')
+    return new Core({ ...options, meter: createNoopMeter() })
+  }
 }
 
 async function endAll(

@@ -1,5 +1,6 @@
-import { appendFileSync, mkdirSync, statSync } from 'node:fs'
+import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import { appendToOwnFile, makePrivateDirectory } from '../pipeline/index.ts'
 
 /** Where the lines for the person go; one call is one line. */
 export interface Diagnostics {
@@ -35,10 +36,10 @@ class DebugFile {
   write(line: string): void {
     // Debugging must not break what it looks at: a log that cannot be written is done without.
     try {
-      if (!this.#isOpen) mkdirSync(this.#directory, { recursive: true, mode: 0o700 })
+      if (!this.#isOpen) makePrivateDirectory(this.#directory)
       this.#isOpen = true
       if ((statSync(this.#path, { throwIfNoEntry: false })?.size ?? 0) > DEBUG_FILE_LIMIT_BYTES) return
-      appendFileSync(this.#path, `${new Date().toISOString()} ${line}\n`, { mode: 0o600 })
+      appendToOwnFile(this.#path, `${new Date().toISOString()} ${line}\n`)
     } catch {
       this.#isOpen = false
     }
@@ -55,7 +56,8 @@ export function createDiagnostics(debugDirectory: string | undefined, sink: Line
     const text = oneLine(line)
     file?.write(text)
     try {
-      sink(text)
+      const shown: unknown = sink(text)
+      if (shown instanceof Object && 'then' in shown) Promise.resolve(shown).catch(() => undefined)
     } catch {
       // A host whose screen is gone must not lose a span to it.
     }

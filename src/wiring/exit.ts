@@ -2,7 +2,15 @@ type Shutdown = () => Promise<void>
 
 const waiting = new Set<Shutdown>()
 const saving = new Set<() => void>()
-const signalled = new Set<Shutdown>()
+const signalled = new Set<AtSignal>()
+
+/** What a plugin does when a signal comes. */
+interface AtSignal {
+  readonly shutdown: Shutdown
+  /** Sends what was recorded; never rejects. */
+  readonly flush: () => Promise<void>
+}
+
 async function shutdownAll(shutdowns: ReadonlySet<Shutdown>): Promise<void> {
   await Promise.all([...shutdowns].map(shutdown => shutdown()))
 }
@@ -38,23 +46,30 @@ export function saveAtExit(save: () => void): () => void {
 const SIGNALS = ['SIGINT', 'SIGTERM'] as const
 
 function onSignal(signal: NodeJS.Signals): void {
+  // A host that listens itself decides what the signal does, and has been told: raised again, it would be told twice.
+  if (process.listeners(signal).some(listener => listener !== onSignal)) {
+    for (const { flush } of signalled) void flush()
+    return
+  }
   for (const name of SIGNALS) process.removeListener(name, onSignal)
-  // The host decides what a signal does: after our flush it is raised again, with us no longer listening.
+  // After our flush the signal does what it would have done without us.
   const raise = (): boolean => process.kill(process.pid, signal)
-  void shutdownAll(new Set(signalled)).then(raise, raise)
+  void shutdownAll(new Set([...signalled].map(({ shutdown }) => shutdown))).then(raise, raise)
 }
 
 /** Has a plugin shut down when its process ends. Returns what takes it back. */
-export function shutdownAtExit(shutdown: Shutdown, handleSignals: boolean): () => void {
+export function shutdownAtExit(plugin: AtSignal, handleSignals: boolean): () => void {
+  const { shutdown } = plugin
   if (waiting.size === 0) process.once('beforeExit', onBeforeExit)
   waiting.add(shutdown)
   if (handleSignals) {
-    if (signalled.size === 0) for (const name of SIGNALS) process.on(name, onSignal)
-    signalled.add(shutdown)
+    // First in the list: who listens only once is gone from it when it is our turn.
+    if (signalled.size === 0) for (const name of SIGNALS) process.prependListener(name, onSignal)
+    signalled.add(plugin)
   }
   return () => {
     if (waiting.delete(shutdown) && waiting.size === 0) process.removeListener('beforeExit', onBeforeExit)
-    if (signalled.delete(shutdown) && signalled.size === 0) {
+    if (signalled.delete(plugin) && signalled.size === 0) {
       for (const name of SIGNALS) process.removeListener(name, onSignal)
     }
   }

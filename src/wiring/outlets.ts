@@ -1,11 +1,19 @@
-import { createNoopMeter, type MeterProvider, ProxyTracerProvider, type TracerProvider } from '@opentelemetry/api'
+import {
+  createNoopMeter,
+  type Meter,
+  type MeterProvider,
+  ProxyTracerProvider,
+  type Tracer,
+  type TracerProvider,
+} from '@opentelemetry/api'
 import type { Pipeline } from '../pipeline/index.ts'
 import type { Diagnostics } from './diagnostics.ts'
+import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
 /** Where spans and points go: a pipeline of ours, or providers that were handed in. */
 export interface Outlets {
-  readonly tracerProvider: TracerProvider
-  readonly meterProvider: MeterProvider
+  readonly tracer: Tracer
+  readonly meter: Meter
   readonly pipeline: Pipeline | undefined
   /** Sends what was recorded until now. May reject, and has no bound. */
   readonly flush: () => Promise<void>
@@ -18,31 +26,45 @@ export interface HandedIn {
 
 export function outletsOf(pipeline: Pipeline): Outlets {
   const { tracerProvider, meterProvider } = pipeline
-  return { tracerProvider, meterProvider, pipeline, flush: () => pipeline.flush() }
+  return {
+    tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
+    meter: meterProvider.getMeter(PACKAGE_NAME, PACKAGE_VERSION),
+    pipeline,
+    flush: () => pipeline.flush(),
+  }
 }
 
 /** What was not handed in is not recorded, because then nothing may be exported by us. */
 export function outletsHandedIn({ tracerProvider, meterProvider }: HandedIn, report: Diagnostics): Outlets {
-  const tracers = usable('tracerProvider', tracerProvider, 'getTracer', report) ?? new ProxyTracerProvider()
-  const meters = usable('meterProvider', meterProvider, 'getMeter', report) ?? { getMeter: createNoopMeter }
   return {
-    tracerProvider: tracers,
-    meterProvider: meters,
+    tracer: ask<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
+    meter: ask<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),
     pipeline: undefined,
     flush: async () => {
-      await Promise.allSettled([flushProvider(tracers), flushProvider(meters)])
+      await Promise.allSettled([flushProvider(tracerProvider), flushProvider(meterProvider)])
     },
   }
 }
 
-function usable<Provider>(
+const NO_TRACER: Tracer = new ProxyTracerProvider().getTracer(PACKAGE_NAME, PACKAGE_VERSION)
+
+/** Undefined when none was handed in, or one that is none or that fails. */
+function ask<Instrumentation>(
   name: string,
-  provider: Provider | undefined,
+  provider: unknown,
   method: string,
   report: Diagnostics,
-): Provider | undefined {
-  if (offers(provider, method)) return provider
-  if (provider != null) report.warn(`${name}: expected a provider of OpenTelemetry; nothing is recorded there`)
+): Instrumentation | undefined {
+  if (provider == null) return undefined
+  try {
+    if (offers(provider, method)) {
+      const given: unknown = (provider[method] as (...of: string[]) => unknown)(PACKAGE_NAME, PACKAGE_VERSION)
+      if (typeof given === 'object' && given !== null) return given as Instrumentation
+    }
+    report.warn(`${name}: expected a provider of OpenTelemetry; nothing is recorded there`)
+  } catch {
+    report.warn(`${name}: its ${method} failed; nothing is recorded there`)
+  }
   return undefined
 }
 

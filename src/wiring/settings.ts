@@ -6,7 +6,7 @@ import type { CoreOptions } from '../core/options.ts'
 import { parseTraceparent } from '../core/traceparent.ts'
 import type { BackendSettings, PipelineSettings } from '../pipeline/index.ts'
 import { resolveNames } from '../semconv/index.ts'
-import { createCapture } from '../spans/content.ts'
+import { type CaptureSettings, createCapture } from '../spans/content.ts'
 import { checkPattern } from '../spans/redact-patterns.ts'
 import { createRedactor } from '../spans/redaction.ts'
 import type { Draw } from '../spans/span-definition.ts'
@@ -17,20 +17,37 @@ export type Environment = Readonly<Record<string, string | undefined>>
 /** Indexed messages take several attributes each; the SDK's own limit of 128 would eat later ones in silence. */
 const ATTRIBUTE_COUNT_LIMIT = 1024
 
+/** Of all own patterns together: to check one of the longest takes up to 60 ms. */
+const PATTERN_CHARACTERS = 20_000
+const PATTERN_WARNINGS = 20
+
 function ownPatterns(config: ResolvedConfig, warn: (line: string) => void): RegExp[] {
-  return config.redact_patterns.flatMap((source, index) => {
+  const sources = config.redact_patterns
+  const patterns: RegExp[] = []
+  let room = PATTERN_CHARACTERS
+  let refused = 0
+  for (const [index, source] of sources.entries()) {
+    room -= source.length
+    if (room < 0) {
+      const limit = `together they may have ${PATTERN_CHARACTERS} characters`
+      warn(`config: redact_patterns: ${sources.length - index} of ${sources.length} are left out: ${limit}`)
+      break
+    }
     const checked = checkPattern(source)
-    if (checked.ok) return [checked.pattern]
-    // The pattern itself may be somebody's secret: its place is enough to find it.
-    warn(`config: redact_patterns[${index}] is left out: ${checked.reason}`)
-    return []
-  })
+    if (checked.ok) patterns.push(checked.pattern)
+    else if (++refused <= PATTERN_WARNINGS) {
+      // The pattern itself may be somebody's secret: its place is enough to find it.
+      warn(`config: redact_patterns[${index}] is left out: ${checked.reason}`)
+    }
+  }
+  if (refused > PATTERN_WARNINGS) warn(`config: redact_patterns: and ${refused - PATTERN_WARNINGS} more are left out`)
+  return patterns
 }
 
 /** How spans are drawn: the part of the configuration that the definitions see. */
 export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Draw {
   const redact = createRedactor({ enabled: config.redact, patterns: ownPatterns(config, warn) })
-  const capture = createCapture({
+  const settings: CaptureSettings = {
     mode: config.content_capture,
     previewMaxChars: config.preview_max_chars,
     categoryMaxChars: {
@@ -44,13 +61,16 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Dr
     conversationHistoryMaxChars: config.conversation_history_max_chars,
     senderId: config.capture_sender_id,
     redact,
-  })
+  }
+  const capture = createCapture(settings)
+  // A person's own setting and no host's: it may have a space in it whatever the mode.
+  const { id } = createCapture({ ...settings, mode: 'preview' })
   return {
     names: resolveNames(config.namespace, config.conventions),
     capture,
     spanNames: config.span_names,
-    agentName: capture.id(config.agent_name),
-    projectName: capture.id(config.project_name),
+    agentName: id(config.agent_name),
+    projectName: id(config.project_name),
     usageOnRoot: config.usage_on_root,
   }
 }

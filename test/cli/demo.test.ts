@@ -111,7 +111,9 @@ describe('hookspan demo', () => {
       'demo · s-7f3a · turn 2, 2026-11-21 10:14:02',
       'demo · s-7f3a · turn 3, 2026-11-21 10:14:56',
     ])
-    expect(stdout).toContain('\n  4 traces · 44.7 s · 43 446 → 1 178 tokens · 41 spans · 3 errors\n')
+    expect(stdout).toContain(
+      '\n  4 traces · 44.7 s · 52 026 → 1 502 tokens, of which 8 585 in sub-agents and 319 in side calls · 41 spans · 3 errors\n',
+    )
   })
 
   test('says in one line each where they are and what to do next', async () => {

@@ -162,7 +162,7 @@ describe('a backend without an API', () => {
     expect(section(diagnosis, 'Backends')).toEqual([
       expect.stringMatching(/^ {2}ok {4}both .*: delivered in /),
       expect.stringMatching(
-        /^ {2}fail {2}numbers: .*\/v1\/metrics answered 404: .* → .*metrics: false if it takes none$/,
+        /^ {2}fail {2}numbers: .*\/v1\/metrics answered 404: .* → .*metrics: false if it takes traces and no metrics$/,
       ),
     ])
   })

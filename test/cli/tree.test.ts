@@ -149,7 +149,8 @@ describe('--json', () => {
       start: '2026-11-21T10:15:00.000Z',
       duration_ms: 14_150,
       outcome: 'completed',
-      tokens: { input: 4150, output: 206 },
+      tokens: { input: 5230, output: 302 },
+      subagent_tokens: 1176,
       span_count: 13,
       error_count: 1,
     })

@@ -32,7 +32,7 @@ test('without any configuration every key has the default that the specification
     tool_output_preview_max_chars: 1200,
     llm_input_preview_max_chars: 1200,
     llm_output_preview_max_chars: 1200,
-    content_max_chars: 65_536,
+    content_max_chars: 65_535,
     capture_conversation_history: false,
     conversation_history_max_chars: 20_000,
     capture_sender_id: false,

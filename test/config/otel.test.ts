@@ -125,7 +125,7 @@ test.each([
   ],
   [
     { OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT: '0' },
-    'content_max_chars: expected a whole number ≥ 1, got "0" (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT); using 65536',
+    'content_max_chars: expected a whole number ≥ 1, got "0" (OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT); using 65535',
   ],
   [
     { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_PORT: 'x' },

@@ -9,6 +9,8 @@ import type { OtlpAttribute, OtlpMetric, OtlpPoint, OtlpSpan, Telemetry } from '
 export type SpanNames = 'hermes' | 'semconv'
 
 const KINDS = ['UNSPECIFIED', 'INTERNAL', 'SERVER', 'CLIENT', 'PRODUCER', 'CONSUMER']
+/** Of a span's status. */
+const ERROR = 2
 const ROWS = new Map(
   (Object.entries(METRIC) as [MetricKey, string][]).map(([key, name]) => [
     name.replace('{ns}', NAMESPACE),
@@ -41,6 +43,7 @@ export class Lint {
     }
     for (const link of links) this.#attributes('link', link.attributes ?? [])
     this.#operation(span, names)
+    this.#status(span)
   }
 
   metric(metric: OtlpMetric): void {
@@ -109,6 +112,14 @@ export class Lint {
     const named = text(row.named)
     const expected = named === undefined ? operation : `${operation} ${named}`
     this.#check(`span ${operation}`, name === expected ? undefined : `is called "${name}", not "${expected}"`)
+  }
+
+  #status({ attributes, status }: OtlpSpan): void {
+    const kind = attributes.find(({ key }) => key === 'hermes.span.kind')?.value['stringValue']
+    const hasType = attributes.some(({ key }) => key === 'error.type')
+    const isError = status?.code === ERROR
+    this.#check(`span ${kind}`, isError && !hasType ? 'has the status ERROR and no error.type' : undefined)
+    this.#check(`span ${kind}`, hasType && !isError ? 'has an error.type and not the status ERROR' : undefined)
   }
 
   #check(what: string, problem: string | undefined): void {

@@ -92,8 +92,9 @@ const OF_THE_REFERENCE: Readonly<Record<string, AttributeRow>> = {
 }
 
 const IS = /\.(retroactive|truncated|synthesized|is_subagent|completed|interrupted|failed|granted|timed_out|retryable)$/
-const MILLIS = /_ms$/
-const NUMBER = /count$|\.tokens\.|_tokens(\.total)?$|\.number$|_chars$|\.attempt$|\.tool_calls$|\.max_retries$/
+const FRACTION = /_(ms|ratio)$/
+const NUMBER =
+  /count$|\.tokens\.|_tokens(\.(input|output|total))?$|\.number$|_chars$|\.attempt$|\.tool_calls$|\.max_retries$/
 
 /** Of our own names the name tells the type. */
 export function ownRow(name: string): AttributeRow {
@@ -101,6 +102,6 @@ export function ownRow(name: string): AttributeRow {
   if (known !== undefined) return known
   if (name.endsWith('.pattern_keys')) return { type: 'string[]' }
   if (IS.test(name)) return { type: 'boolean' }
-  if (MILLIS.test(name)) return double
+  if (FRACTION.test(name)) return double
   return NUMBER.test(name) ? int : text
 }

@@ -18,6 +18,7 @@ export interface OtlpAttribute {
 export interface OtlpSpan {
   readonly name: string
   readonly kind: number
+  readonly status?: { readonly code?: number }
   readonly attributes: readonly OtlpAttribute[]
   readonly events?: readonly { readonly name: string; readonly attributes?: readonly OtlpAttribute[] }[]
   readonly links?: readonly { readonly attributes?: readonly OtlpAttribute[] }[]

@@ -86,6 +86,13 @@ describe('a request is measured', () => {
     expect(measuredDuration('api', { api_duration: 9 }, 1, 1900)).toBe(1900)
   })
 
+  test('by its own span where the figure is longer than that, beyond what comes before the start is told', () => {
+    expect(measuredDuration('api', { api_duration: 22.643 }, 0, 96)).toBe(96)
+    expect(measuredDuration('auxiliary', { api_duration: 22.643 }, 0, 96)).toBe(96)
+    expect(measuredDuration('api', { api_duration: 0.346 }, 0, 96)).toBe(346)
+    expect(measuredDuration('api', { api_duration: 0.347 }, 0, 96)).toBe(96)
+  })
+
   test('by the figure of the host, when the start of a retry was not seen', () => {
     expect(measuredDuration('api', { api_duration: 2 }, 1, undefined)).toBe(2000)
   })

@@ -125,7 +125,7 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { traces: false })] }, lines)
     countPoint(pipeline, 'points')
     await pipeline.flush()
-    expect(lines.said).toEqual([expect.stringContaining('metrics: false if it takes none')])
+    expect(lines.said).toEqual([expect.stringContaining('metrics: false if it takes traces and no metrics')])
   })
 
   test('a header that cannot be sent is said without its value', async () => {

@@ -35,6 +35,9 @@ describe('a secret that a cut runs through', () => {
     expect(leak(preview.id(text) ?? '', secret)).toBeUndefined()
   })
 
+  // The lines of a private key are nothing by themselves: without its first line, its last one has to be seen.
+  const recognisable = SECRETS.filter(({ secret }) => !/(?<!BEGIN .*)-----END/s.test(secret))
+
   it('anywhere in a long text that shrinks when it is captured', () => {
     const filler = fc.constantFrom(
       '   \n\t  ',
@@ -48,7 +51,7 @@ describe('a secret that a cut runs through', () => {
     )
     fc.assert(
       fc.property(
-        fc.constantFrom(...SECRETS),
+        fc.constantFrom(...recognisable),
         fc.array(fc.tuple(filler, fc.integer({ min: 1, max: 60 })), { minLength: 1, maxLength: 12 }),
         fc.integer({ min: 4, max: 600 }),
         ({ before, secret, after }, parts, cap) => {

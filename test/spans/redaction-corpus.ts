@@ -1,22 +1,9 @@
+import { COMMANDS } from './corpus-commands.ts'
+import { FILES } from './corpus-files.ts'
+import { HEADERS } from './corpus-headers.ts'
+import { VENDOR_TOKENS } from './corpus-tokens.ts'
 import { alnum, hex, upper } from './made-up-tokens.ts'
-
-/**
- * Secrets in the surroundings in which agents meet them. Every secret is made
- * up, and put together from pieces, so that no scanner stumbles over this file.
- */
-
-export interface SecretCase {
-  readonly what: string
-  readonly before: string
-  readonly secret: string
-  readonly after: string
-  /** What the masked text is, where more than the secret goes or a mask needs quotes. Default: before, mask, after. */
-  readonly masked?: string
-}
-
-function secret(what: string, before: string, value: string, after: string, masked?: string): SecretCase {
-  return { what, before, secret: value, after, ...(masked === undefined ? {} : { masked }) }
-}
+import { type SecretCase, secret } from './secret-case.ts'
 
 const JWT = `${'eyJ'}hbGciOiJIUzI1NiIsInR5cCI6IkpXVCJ9.${'eyJ'}zdWIiOiIxMjM0NTY3ODkwIn0.${alnum(43, 3)}`
 const PEM_BODY = [1, 2, 3, 4].map(line => alnum(64, line)).join('\n')
@@ -24,7 +11,8 @@ const pem = (kind: string, body: string): string =>
   `-----BEGIN ${kind}PRIVATE KEY-----\n${body}\n-----END ${kind}PRIVATE KEY-----`
 const BASIC = Buffer.from('admin:Tr0ub4dor&3').toString('base64')
 
-export const SECRETS: readonly SecretCase[] = [
+/** What is said in passing: in logs, prose, addresses, assignments. */
+const USUAL: readonly SecretCase[] = [
   secret(
     'OpenAI key in a shell command',
     'export OPENAI=x; curl -H "X: ',
@@ -182,6 +170,9 @@ export const SECRETS: readonly SecretCase[] = [
   ),
   secret('password in a Python dictionary', "{'user': 'bob', 'password': '", 'hunter2', "', 'port': 1}"),
   secret('password in a JavaScript object', "connect({ user: 'bob', password: '", 'hunter2', "', port: 1 })"),
+  secret('password in bold', '- **User:** bob\n- **Password:** ', 'hunter2', '\n'),
+  secret('bold name of a password', '**password**: ', 'hunter2', '\n'),
+  secret('URL-encoded header', 'h=X-Api-Key%3A%20', alnum(24), '&x=1'),
   secret('password in YAML', 'user: bob\npassword: ', 'hunter2', '\nport: 1'),
   secret('password in a keyword argument', 'login(user="bob", password="', 'hunter2', '")'),
   secret('password in XML', '<server><password>', 'hunter2', '</password></server>'),
@@ -219,3 +210,5 @@ export const SECRETS: readonly SecretCase[] = [
   secret('git header', 'git -c http.extraheader="AUTHORIZATION: basic ', BASIC, '" push'),
   secret('URL-encoded assignment', 'body=grant%3Dx%26password%3D', 'hunter2', ' end'),
 ]
+
+export const SECRETS: readonly SecretCase[] = [...USUAL, ...HEADERS, ...COMMANDS, ...FILES, ...VENDOR_TOKENS]

@@ -138,3 +138,63 @@ describe('hostile text', () => {
     }
   })
 })
+
+/**
+ * Big enough that what looks from each of many places to the end of the text would not come back before the test's own
+ * time limit; what is linear takes a second. A search for one character is so quick that it needs the larger size.
+ */
+const LARGE = 1_000_000
+const LARGEST = 4_000_000
+
+describe('large hostile text', () => {
+  it.each(
+    [
+      ...["password='", "'password':{", "with password '", "password='a", ':password> ', '<password> ', '<password'],
+      ...[
+        'pwd=/',
+        'pwd=.',
+        'Cookie:;',
+        'cookie:a;',
+        'cookie:a=',
+        'Authorization: x ',
+        'Authorization: a=b,',
+        "'Authorization: ",
+      ],
+      ...[
+        'Authorization: "',
+        '"Authorization","',
+        "('token', '",
+        'set("token", "',
+        'token("',
+        '{"name":"token","value":',
+        'name: token value: ',
+      ],
+      ...['curl -u "', "mysql -p'", 'curl -u a:"', 'docker login -p ', '["-p","', "IDENTIFIED BY '", 'identified '],
+      ...[
+        '-----END PRIVATE KEY-----',
+        'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ',
+        'patAAAAAAAAAAAAAA.',
+        'M.AAAAAA.',
+        '.atlasv1.',
+      ],
+      ...[
+        '\u001b[',
+        '\u001b[31',
+        '\\u001b[',
+        '^[[',
+        '[{"a\\n',
+        '{"a":"\\"',
+        '["\\n-u",',
+        '[[[[',
+        '"\\',
+        '&sig=',
+        'password=a&',
+        'password=a<',
+      ],
+    ].map(part => [part]),
+  )('repeats of %j are gone through in linear time', part => {
+    const size = /^(?:'?password'|with password|:password>)/.test(part) ? LARGEST : LARGE
+    const text = part.repeat(size / part.length)
+    expect(redact(text).length).toBeGreaterThan(0)
+  })
+})

@@ -4,6 +4,7 @@ import { keepAll } from '../../src/spans/clip.ts'
 import { createRedactor } from '../../src/spans/redaction.ts'
 import { INNOCENTS } from './look-alikes.ts'
 import { SECRETS } from './redaction-corpus.ts'
+import { allThatIsSaid, PLACEMENTS } from './secret-placements.ts'
 
 const redact = createRedactor({ enabled: true, patterns: [] })
 
@@ -43,6 +44,10 @@ describe('secrets', () => {
 })
 
 describe('innocent look-alikes', () => {
+  it('are as many as are promised', () => {
+    expect(new Set(INNOCENTS).size).toBeGreaterThanOrEqual(130)
+  })
+
   it.each(INNOCENTS.map(text => [text]))('leaves %j alone', text => {
     expect(redact(text)).toBe(text)
   })
@@ -50,6 +55,17 @@ describe('innocent look-alikes', () => {
   it.each(INNOCENTS.map(text => [text]))('leaves %j alone inside JSON', text => {
     const json = JSON.stringify({ text })
     expect(redact(json)).toBe(json)
+    const inner = JSON.stringify({ arguments: json })
+    expect(redact(inner)).toBe(inner)
+  })
+
+  it.each(INNOCENTS.map(text => [text]))('leaves %j alone wherever an agent meets it', text => {
+    // What ends with a sign would be given a value by what stands behind it.
+    const places = /[:=|]\s*$/.test(text) ? PLACEMENTS.filter(({ what }) => /JSON|argument/.test(what)) : PLACEMENTS
+    for (const { what, place } of places) {
+      const masked = allThatIsSaid(place(text), 'full').filter(each => each.includes('[REDACTED]'))
+      expect(masked, what).toEqual([])
+    }
   })
 })
 

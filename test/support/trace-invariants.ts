@@ -43,6 +43,7 @@ export function expectSoundTree(spans: readonly StoredSpan[]): void {
   for (const span of spans) {
     claim(span.startAt <= span.endAt, `${span.name} starts before it ends`)
     expectNoCircle(span, byId)
+    if (span.status === 'error') expect(span.attributes['error.type'], `${span.name} says what failed`).toBeDefined()
     if (span.parentSpanId === undefined) continue
     const parent = byId.get(span.parentSpanId)
     claim(parent !== undefined, `${span.name} has a parent that was ended`)

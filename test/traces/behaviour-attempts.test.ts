@@ -136,10 +136,13 @@ describe('the error of an attempt', () => {
     }
   })
 
-  test('a failed turn without a failed request has no type', () => {
-    const plugin = told([...began(), [300, 'on_session_end', { ...TURN, failed: true }]])
+  test.each([
+    [{ failed: true }, 'failed'],
+    [{}, 'incomplete'],
+  ])('of a turn without a failed request is how it ended: %j', (said, type) => {
+    const plugin = told([...began(), [300, 'on_session_end', { ...TURN, ...said }]])
     expect(only(plugin, 'agent').status).toBe('error')
-    expect(attributes(plugin, 'agent')).not.toHaveProperty('error.type')
+    expect(attributes(plugin, 'agent')['error.type']).toBe(type)
   })
 
   test.each([
@@ -282,6 +285,20 @@ describe('facts of a request', () => {
       post(2300, { api_duration: 2.2 }),
     ])
     expect(await seriesText(plugin, 'hermes.api.duration')).toEqual(['model=qwen3 provider=openai → 200'])
+    const said = all(plugin, 'api.qwen3').map(({ attributes: { 'http.duration_ms': millis } }) => millis)
+    expect(said).toEqual([100, 200])
+  })
+
+  test('what a host counts over attempts that it does not number is said of none of them', async () => {
+    const plugin = told([
+      ...began(),
+      pre(100, { api_request_id: undefined }),
+      error(196, { api_request_id: undefined, api_duration: 22.643 }),
+    ])
+    expect(attributes(plugin, 'api.qwen3')).toMatchObject({ 'http.duration_ms': 96, 'llm.response.duration_ms': 96 })
+    expect(await seriesText(plugin, 'gen_ai.client.operation.duration')).toEqual([
+      expect.stringMatching(/error\.type=Timeout → 0\.096$/),
+    ])
   })
 })
 

@@ -67,7 +67,7 @@ describe('a side call', () => {
 
   test('counts in the metrics of requests', async () => {
     const plugin = told([...began(), ...side(100, {}, { usage: { prompt_tokens: 10, output_tokens: 2 } })])
-    expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual(['model=tiny provider=openai → 10'])
+    expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual(['model=tiny provider=openai part=auxiliary → 10'])
     expect(await series(plugin, 'gen_ai.client.operation.duration')).toHaveLength(1)
   })
 

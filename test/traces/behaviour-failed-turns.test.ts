@@ -16,6 +16,7 @@ const ENDS: [string, Step][] = [
   ['the end of its session', [5000, 'on_session_finalize', { session_id: 's1', reason: 'shutdown' }]],
   ['a reset', [5000, 'on_session_reset', { old_session_id: 's1', new_session_id: 's2' }]],
   ['the next prompt', [5000, 'pre_llm_call', { session_id: 's1', turn_id: 't2' }]],
+  ['the next start of its session', [5000, 'on_session_start', { session_id: 's1' }]],
   ['its silence', [700_000, 'on_session_start', { session_id: 'other' }]],
 ]
 
@@ -49,6 +50,22 @@ describe('a turn that stands at a request which failed for good', () => {
     expect(only(plugin, 'agent').endAt).toBe(START_AT + 300)
   })
 })
+
+test('the turn that a start of its session begins after a failed one is another', () => {
+  const plugin = told([...failed(), [5000, 'on_session_start', { session_id: 's1' }], ...turn2(5010)])
+  expect(plugin.tree(SHOWN).split('\n\n')[1]).toBe(text`
+    agent OK 80 ms [hermes.turn.final_status=completed]
+      llm UNSET 70 ms (incomplete: turn_ended)
+  `)
+})
+
+function turn2(at: number): Step[] {
+  const ids = { session_id: 's1', turn_id: 't2' }
+  return [
+    [at, 'pre_llm_call', ids],
+    [at + 70, 'on_session_end', { ...ids, completed: true }],
+  ]
+}
 
 describe('a failed request is not the end of a turn', () => {
   const TRANSIENT = { ...FATAL, retryable: true, retry_count: 0, max_retries: 3 }

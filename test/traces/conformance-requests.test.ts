@@ -55,21 +55,21 @@ describe('usage', () => {
       'llm.token_count.completion_details.reasoning': 60,
       'llm.token_count.total': 180,
     })
-    expect(await seriesText(plugin, 'hermes.tokens.reasoning')).toEqual(['model=qwen3 provider=openai → 60'])
-    expect(await seriesText(plugin, 'hermes.tokens.output')).toEqual(['model=qwen3 provider=openai → 80'])
+    expect(await seriesText(plugin, 'hermes.tokens.reasoning')).toEqual(['model=qwen3 provider=openai part=own → 60'])
+    expect(await seriesText(plugin, 'hermes.tokens.output')).toEqual(['model=qwen3 provider=openai part=own → 80'])
   })
 
   test('case 84: usage and duration as metrics, without any id', async () => {
     const usage = { prompt_tokens: 100, output_tokens: 50 }
-    const plugin = told([...began(), ...asked(100, {}, { usage, api_duration: 0.5, response_model: 'qwen3-0711' })])
+    const plugin = told([...began(), ...asked(100, {}, { usage, api_duration: 0.3, response_model: 'qwen3-0711' })])
     const labels =
       'gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.request.model=qwen3 gen_ai.response.model=qwen3-0711'
     expect(await seriesText(plugin, 'gen_ai.client.token.usage')).toEqual([
       `${labels} gen_ai.token.type=input → 100`,
       `${labels} gen_ai.token.type=output → 50`,
     ])
-    expect(await seriesText(plugin, 'gen_ai.client.operation.duration')).toEqual([`${labels} → 0.5`])
-    expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual(['model=qwen3 provider=openai → 100'])
+    expect(await seriesText(plugin, 'gen_ai.client.operation.duration')).toEqual([`${labels} → 0.3`])
+    expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual(['model=qwen3 provider=openai part=own → 100'])
   })
 
   test('case 86: without the gen_ai metrics only ours are left', async () => {
@@ -82,9 +82,9 @@ describe('usage', () => {
 
 describe('the request', () => {
   test('case 23: the duration that the host says', () => {
-    const span = attributes(told([...began(), ...asked(100, {}, { api_duration: 1.234 })]), 'api.qwen3')
-    expect(span['llm.response.duration_ms']).toBeCloseTo(1234, 6)
-    expect(span['http.duration_ms']).toBeCloseTo(1234, 6)
+    const span = attributes(told([...began(), ...asked(100, {}, { api_duration: 0.1234 })]), 'api.qwen3')
+    expect(span['llm.response.duration_ms']).toBeCloseTo(123.4, 6)
+    expect(span['http.duration_ms']).toBeCloseTo(123.4, 6)
   })
 
   test('case 24: the parameters', () => {

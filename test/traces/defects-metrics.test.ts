@@ -31,7 +31,9 @@ test('B31: tokens are counters of their own, so that no sum over a label counts 
     ['cache_read', 30],
     ['reasoning', 20],
   ] as const) {
-    expect(await seriesText(plugin, `hermes.tokens.${kind}`)).toEqual([`model=qwen3 provider=openai → ${value}`])
+    expect(await seriesText(plugin, `hermes.tokens.${kind}`)).toEqual([
+      `model=qwen3 provider=openai part=own → ${value}`,
+    ])
   }
   expect(await series(plugin, 'hermes.tokens.cache_write')).toEqual([])
 })

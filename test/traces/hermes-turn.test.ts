@@ -179,8 +179,8 @@ test('the metrics say the same as the trace', async () => {
   const plugin = recordedTurn()
   expect(await seriesText(plugin, 'hermes.sessions')).toEqual(['kind=session final_status=completed → 2'])
   expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual([
-    'model=claude-sonnet-4-6 provider=anthropic → 1080',
-    'model=qwen3-coder-30b provider=custom → 4150',
+    'model=claude-sonnet-4-6 provider=anthropic part=subagent → 1080',
+    'model=qwen3-coder-30b provider=custom part=own → 4150',
   ])
   expect(await seriesText(plugin, 'hermes.tool.duration')).toEqual([
     'tool_name=delegate_task outcome=completed → 2640',

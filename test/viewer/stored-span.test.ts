@@ -165,9 +165,9 @@ describe('a file of such lines', () => {
     const content = `\ufeff${line({ name: separator })}\r\n\n{"oops\n${line({ name: 'last' })}`
     const entries = await collect(readTraceFile(await written('mixed.jsonl', content)))
     expect(entries).toEqual([
-      { spans: [expect.objectContaining({ name: separator })] },
+      { spans: [expect.objectContaining({ name: separator })], running: [] },
       { line: 3, problem: 'not valid JSON' },
-      { spans: [expect.objectContaining({ name: 'last' })] },
+      { spans: [expect.objectContaining({ name: 'last' })], running: [] },
     ])
   })
 

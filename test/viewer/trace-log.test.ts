@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { TraceFollower } from '../../src/viewer/trace-follower.ts'
 import type { TraceTree } from '../../src/viewer/trace-forest.ts'
 import { listSegments, selectTraces } from '../../src/viewer/trace-log.ts'
+import { outline } from '../../src/viewer/tree-outline.ts'
 import { exportLine, type SpanNote } from './sample-turn.ts'
 
 let directory = ''
@@ -88,6 +89,30 @@ describe('a follower', () => {
     expect(await follower.poll()).toEqual([])
     await append('b.jsonl', exportLine(root('t1', 10)))
     expect(shapes(await follower.poll())).toEqual(['t1:2'])
+    expect(await follower.poll()).toEqual([])
+  })
+
+  test('hands a trace out again when what was missing in it has come', async () => {
+    const follower = follow({ last: 5 })
+    const drawn = async (): Promise<string[]> => (await follower.poll()).map(tree => outline(tree))
+    const late = { ...child('t1', 11, 'g'), parent: 'c' }
+    await append('a.jsonl', exportLine(late), exportLine(root('t1', 10)))
+    expect(await drawn()).toEqual(['agent OK\ntool.ls OK (parent running)'])
+    await append('a.jsonl', exportLine({ ...child('t1', 12, 'h'), parent: 'r' }))
+    expect(await drawn()).toEqual([])
+    await append('a.jsonl', exportLine(child('t1', 11)))
+    expect(await drawn()).toEqual(['agent OK\n  tool.ls OK\n    tool.ls OK\n  tool.ls OK'])
+    await append('a.jsonl', exportLine(child('t1', 14, 'i')))
+    expect(await drawn()).toEqual([])
+  })
+
+  test('goes by what has ended, whatever was noted, and in whatever order', async () => {
+    const note = (...spans: readonly SpanNote[]): string =>
+      `{"hookspan.open":${exportLine(...spans.map(span => ({ ...span, to: 0 })))}}`
+    const follower = follow({ last: 5 })
+    await append('a.jsonl', note(root('t1', 10), child('t1', 11)), exportLine(child('t1', 11)))
+    await append('b.jsonl', note(root('t1', 10)), exportLine(root('t1', 10)), note(child('t1', 11)))
+    expect((await follower.poll()).map(tree => outline(tree))).toEqual(['agent OK\n  tool.ls OK'])
     expect(await follower.poll()).toEqual([])
   })
 

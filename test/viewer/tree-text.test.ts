@@ -23,10 +23,18 @@ function lineOf(attributes: SpanNote['attributes'], more: Partial<SpanNote> = {}
 }
 
 describe('the tree in the terminal', () => {
+  test('of background work says so in the place of a number', () => {
+    const attributes = { 'hermes.span.kind': 'session', 'hermes.session.id': 's1', 'hermes.session.kind': 'background' }
+    const [title] = renderTree(treeOf([{ id: '1', name: 'agent', from: 0, to: 9, attributes }]), { width: 90 }).split(
+      '\n',
+    )
+    expect(title).toContain('s1 · background ')
+  })
+
   test('with a waterfall where there is room', () => {
     expect(`\n${renderTree(treeOf(SAMPLE_TURN), { width: 120 })}\n`).toBe(`
 ● hermes-agent · 20261121_101500_7c41de · turn 1                                                 2026-11-21 10:15:00 UTC
-  completed · 14.2 s · 4 150 → 206 tokens · 13 spans · 1 error · + 1 176 tokens in sub-agents · qwen3-coder-30b
+  completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 spans · 1 error · qwen3-coder-30b
 
   agent  Remove the build directory, show me th…  ─────────────────────────────  14.2 s  4 150 → 206  completed
   └─ llm.qwen3-coder-30b                          ─────────────────────────────  14.1 s
@@ -47,7 +55,7 @@ describe('the tree in the terminal', () => {
   test('without one where there is none', () => {
     expect(`\n${renderTree(treeOf(SAMPLE_TURN), { width: 80 })}\n`).toBe(`
 ● hermes-agent · 20261121_101500_7c41de · turn 1         2026-11-21 10:15:00 UTC
-  completed · 14.2 s · 4 150 → 206 tokens · 13 spans · 1 error · + 1 176 tokens…
+  completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 sp…
 
   agent  Remove the build directory, s…  14.2 s  4 150 → 206  completed
   └─ llm.qwen3-coder-30b                 14.1 s
@@ -67,7 +75,9 @@ describe('the tree in the terminal', () => {
 
   test('several traces are summed up in one line', () => {
     const tree = treeOf(SAMPLE_TURN)
-    expect(renderTotals([tree, tree])).toBe('  2 traces · 28.3 s · 8 300 → 412 tokens · 26 spans · 2 errors')
+    expect(renderTotals([tree, tree])).toBe(
+      '  2 traces · 28.3 s · 10 460 → 604 tokens, of which 2 352 in sub-agents · 26 spans · 2 errors',
+    )
   })
 
   test.each<[string, SpanNote['attributes'], Partial<SpanNote>, string]>([

@@ -1,11 +1,28 @@
-import { expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import { resolveConfig } from '../../src/config/resolve.ts'
 import type { BackendStats } from '../../src/pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from '../../src/pipeline/memory.ts'
 import { assemble } from '../../src/wiring/create-plugin.ts'
 import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
 import { outletsOf } from '../../src/wiring/outlets.ts'
+import type { Plugin } from '../../src/wiring/plugin.ts'
 import { pipelineSettings } from '../../src/wiring/settings.ts'
+import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
+import { scratchPlugin, tellTurn } from './scratch-plugin.ts'
+
+interface Point {
+  readonly attributes: readonly { readonly key: string; readonly value: { readonly stringValue?: string } }[]
+  readonly asDouble?: number
+  readonly asInt?: string
+}
+
+interface MetricsRequest {
+  readonly resourceMetrics: readonly {
+    readonly scopeMetrics: readonly {
+      readonly metrics: readonly { readonly name: string; readonly sum?: { readonly dataPoints: readonly Point[] } }[]
+    }[]
+  }[]
+}
 
 const JAEGER: BackendStats = {
   name: 'jaeger',
@@ -63,4 +80,56 @@ test('spans that were open in a process that was killed are counted', async () =
   crashed(1)
   expect(valuesOf(await samples(), 'hookspan.spans.incomplete', 'reason')).toEqual({ crashed: 4 })
   await plugin.shutdown()
+})
+
+/** Of the metrics that a sink was sent last: what became of spans. */
+function lastExported(sink: OtlpSink): Record<string, number> {
+  const sent = sink.requests.filter(({ path }) => path.endsWith('/v1/metrics')).at(-1)?.json as
+    | MetricsRequest
+    | undefined
+  const metrics =
+    sent?.resourceMetrics.flatMap(({ scopeMetrics }) => scopeMetrics.flatMap(scope => scope.metrics)) ?? []
+  const points = metrics.find(({ name }) => name === 'hookspan.export.spans')?.sum?.dataPoints ?? []
+  return Object.fromEntries(
+    points.map(({ attributes, asDouble, asInt }) => {
+      const label = (key: string): string | undefined => attributes.find(found => found.key === key)?.value.stringValue
+      return [`${label('backend')} ${label('result')}`, Number(asDouble ?? asInt)]
+    }),
+  )
+}
+
+function tellingItself(traces: OtlpSink, metrics: OtlpSink): Plugin {
+  const backends = [
+    { type: 'otlp', name: 'store', endpoint: traces.url, protocol: 'http/json', metrics: false },
+    { type: 'otlp', name: 'meters', endpoint: metrics.url, protocol: 'http/json', traces: false },
+  ] as const
+  const { plugin } = scratchPlugin({ local_log: false, backends, force_flush_wait_ms: 400 })
+  void tellTurn(plugin)
+  return plugin
+}
+
+describe('a process that does one thing and ends', () => {
+  const sinks: OtlpSink[] = []
+  const sink = async (behaviour?: SinkBehaviour): Promise<OtlpSink> => {
+    const started = await OtlpSink.start(behaviour)
+    sinks.push(started)
+    return started
+  }
+  afterEach(async () => {
+    await Promise.all(sinks.splice(0).map(started => started.stop()))
+  })
+
+  test.each(['flush', 'shutdown'] as const)('has its last spans in its own metrics, at %s', async how => {
+    const [traces, metrics] = [await sink({ kind: 'slow', millis: 30 }), await sink()]
+    const plugin = tellingItself(traces, metrics)
+    await plugin[how]()
+    expect(lastExported(metrics)).toMatchObject({ 'store delivered': 3, 'store dropped': 0 })
+  })
+
+  test.each(['flush', 'shutdown'] as const)('sends its metrics although its spans are not taken, at %s', async how => {
+    const [traces, metrics] = [await sink({ kind: 'hanging' }), await sink()]
+    const plugin = tellingItself(traces, metrics)
+    await plugin[how]()
+    expect(lastExported(metrics)).toMatchObject({ 'store delivered': 0 })
+  })
 })

@@ -2,12 +2,12 @@ import { existsSync } from 'node:fs'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { UserBackend } from '../../config/types.ts'
 import { countOf, humanCount } from '../../viewer/human-figures.ts'
-import type { PluginOptions, PluginStats } from '../../wiring/plugin.ts'
+import type { PluginOptions } from '../../wiring/plugin.ts'
 import { type Command, type CommandIo, EXIT, runCommand } from '../command.ts'
 import { Progress } from '../progress.ts'
 import { RecordFeed } from '../record-feed.ts'
 import { prepareOutputs, type ReplayArguments, readArguments } from '../replay-arguments.ts'
-import { drawTraces, reportDelivery } from '../replay-report.ts'
+import { drawTraces, reportDelivery, whatIsIn } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
@@ -57,7 +57,8 @@ async function replayInto(out: string, options: ReplayArguments, io: CommandIo):
     { config: { ...config, backends: [] }, traceId: undefined, isKept: false },
     io,
   )
-  io.stderr.write(`${summary(result)}; written to ${out}\n`)
+  const written = result.stats.backends.find(({ type }) => type === 'file')
+  io.stderr.write(`${summary(result)}; ${whatIsIn(result, written, `written to ${out}`)}\n`)
   return isClean && isDelivered ? EXIT.ok : EXIT.failed
 }
 
@@ -71,7 +72,7 @@ async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<n
     const { isClean, result } = await play(plugin, { batchSpans, env: place.env }, options, io)
     const traceId = await drawTraces(result.stats.traceFiles.filter(existsSync), DRAWN_TRACES, io)
     const isDelivered = reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
-    io.stderr.write(`${summary(result)}; ${whereTheyAre(place, result.stats)}\n`)
+    io.stderr.write(`${summary(result)}; ${whereTheyAre(place, result)}\n`)
     const isKept = place.whyNotKept === undefined || !config.local_log
     return isClean && isDelivered && isKept ? EXIT.ok : EXIT.failed
   } finally {
@@ -106,11 +107,10 @@ function summary({ records, spans, stats: { hooks } }: ReplayResult): string {
   return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`
 }
 
-function whereTheyAre({ whyNotKept }: TracePlace, { traceFiles, backends }: PluginStats): string {
+function whereTheyAre({ whyNotKept }: TracePlace, result: ReplayResult): string {
   if (whyNotKept !== undefined) return `not stored, because ${whyNotKept}`
-  const log = backends.find(({ type }) => type === 'local_log')
-  const last = traceFiles.at(-1)
-  if (last === undefined || log === undefined || log.delivered === 0) return 'nothing is stored'
+  const { traceFiles, backends } = result.stats
+  const log = backends.find(({ type, delivered }) => type === 'local_log' && delivered > 0)
   const others = traceFiles.length > 1 ? ` and ${countOf(traceFiles.length - 1, 'file')} before it` : ''
-  return `${log.dropped > 0 ? `${humanCount(log.delivered)} of them ` : ''}stored in ${last}${others}`
+  return whatIsIn(result, log, `stored in ${traceFiles.at(-1)}${others}`)
 }

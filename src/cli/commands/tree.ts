@@ -16,7 +16,8 @@ Draws stored traces as trees: those of the local trace log, or of FILE (OTLP/JSO
 
   --session S   only traces in which session S took part
   --last N      the last N traces, the newest at the bottom (default 5)
-  --follow      keep watching, and draw each trace when its root span has ended
+  --follow      keep watching, and draw each trace when its root span has ended; if something is still running in it, once
+                more when all of it has
   --json        one JSON object a line and trace, spans in the order of the tree
 `
 

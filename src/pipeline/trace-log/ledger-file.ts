@@ -1,9 +1,8 @@
-import { closeSync, fstatSync, mkdirSync, openSync, renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
+import { renameSync, rmSync, writeFileSync, writeSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { type Owner, parseOwner } from './owner.ts'
+import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from './private-place.ts'
 
-const PRIVATE_DIRECTORY = 0o700
-const PRIVATE_FILE = 0o600
 /** A write of so much goes into one page of memory: no signal comes between its parts. */
 const IN_PLACE_BYTES = 4096
 const BLANKS: Buffer = Buffer.alloc(IN_PLACE_BYTES, ' ')
@@ -80,7 +79,7 @@ export function isOffset(value: unknown): value is number {
 
 /** Makes the directory, too. @throws the error of the file system; `EEXIST` when there is one already */
 export function createLedgerFile(path: string, text: string): void {
-  mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY })
+  makePrivateDirectory(dirname(path))
   try {
     writeFileSync(path, text, { flag: 'wx', mode: PRIVATE_FILE })
   } catch (error) {
@@ -96,15 +95,12 @@ export function createLedgerFile(path: string, text: string): void {
  * @throws the error of the file system; `ENOENT` when there is none
  */
 export function writeLedgerFile(path: string, text: string): void {
-  const descriptor = openSync(path, 'r+')
-  try {
+  withOwnFile(path, OPEN.change, (descriptor, { size }) => {
     const bytes = Buffer.from(text)
-    const length = Math.max(bytes.length, fstatSync(descriptor).size)
+    const length = Math.max(bytes.length, size)
     if (length > IN_PLACE_BYTES) replaceLedgerFile(path, text)
     else writeAtOnce(descriptor, Buffer.concat([bytes, BLANKS], length))
-  } finally {
-    closeSync(descriptor)
-  }
+  })
 }
 
 /** To cut the file to its new length would be a second step: blanks behind it do no harm. */
@@ -115,7 +111,9 @@ function writeAtOnce(descriptor: number, bytes: Uint8Array): void {
 function replaceLedgerFile(path: string, text: string): void {
   const temporary = `${path}.tmp`
   try {
-    writeFileSync(temporary, text, { mode: PRIVATE_FILE })
+    // It may be what a process that was killed has left.
+    removeQuietly(temporary)
+    writeFileSync(temporary, text, { flag: 'wx', mode: PRIVATE_FILE })
     renameSync(temporary, path)
   } catch (error) {
     removeQuietly(temporary)

@@ -2,6 +2,7 @@ import { lstat, readdir, readFile, rm } from 'node:fs/promises'
 import { join } from 'node:path'
 import { type LedgerName, ledgerDirectory, parseLedger, parseLedgerName } from './ledger-file.ts'
 import type { Owner } from './owner.ts'
+import { OPEN } from './private-place.ts'
 import { segmentIdentity } from './segment-name.ts'
 
 const DAY_MILLIS = 86_400_000
@@ -38,7 +39,7 @@ export async function listLedgers(stateDirectory: string): Promise<LedgerEntry[]
 
 /** Undefined when it is gone: settled meanwhile, or taken over. */
 export async function readLedger(entry: LedgerEntry): Promise<LedgerState | undefined> {
-  const text = await readFile(entry.path, 'utf8').catch(() => undefined)
+  const text = await readFile(entry.path, { encoding: 'utf8', flag: OPEN.read }).catch(() => undefined)
   if (text === undefined) return undefined
   const { open, delivered, isDamaged } = parseLedger(text)
   return { open, delivered: Object.assign(Object.create(null), Object.fromEntries(delivered)), isDamaged }

@@ -1,4 +1,4 @@
-import { existsSync, readdirSync, readFileSync, renameSync, statSync, unlinkSync, utimesSync } from 'node:fs'
+import { existsSync, readdirSync, renameSync, statSync, unlinkSync, utimesSync } from 'node:fs'
 import { basename } from 'node:path'
 import {
   codeOf,
@@ -16,6 +16,7 @@ import {
 } from './ledger-file.ts'
 import type { LedgerEntry } from './ledger-list.ts'
 import { isAlive, ownerToken, thisOwner } from './owner.ts'
+import { readOwnFile } from './private-place.ts'
 
 export { type LedgerEntry, listLedgers, readLedger } from './ledger-list.ts'
 
@@ -203,7 +204,7 @@ export function adoptLedger(stateDirectory: string, entry: LedgerEntry): Ledger 
 
 function openAdopted(stateDirectory: string, segment: string, path: string): Ledger | undefined {
   try {
-    return new Ledger(stateDirectory, segment, parseLedger(readFileSync(path, 'utf8')))
+    return new Ledger(stateDirectory, segment, parseLedger(readOwnFile(path).toString()))
   } catch {
     // For want of descriptors, say: what it holds is not known to be damaged, so it is put back.
     new Ledger(stateDirectory, segment, { open: true, delivered: new Map(), isDamaged: true }).release()

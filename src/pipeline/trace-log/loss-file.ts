@@ -1,19 +1,7 @@
-import {
-  closeSync,
-  fstatSync,
-  mkdirSync,
-  openSync,
-  readFileSync,
-  readSync,
-  renameSync,
-  rmSync,
-  statSync,
-  writeFileSync,
-} from 'node:fs'
+import { fstatSync, readSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
+import { makePrivateDirectory, OPEN, PRIVATE_FILE, readOwnFile, withOwnFile } from './private-place.ts'
 
-const PRIVATE_DIRECTORY = 0o700
-const PRIVATE_FILE = 0o600
 const MAX_BYTES = 262_144
 /** A file that is being cut is cut in an instant; later than this, whoever did it was killed. */
 const CUT_LIMIT_MILLIS = 60_000
@@ -26,7 +14,7 @@ export function lossPath(stateDirectory: string): string {
 /** Appends whole lines, and cuts the file to its newer half when it has grown too long. False when it cannot be written. */
 export function appendLossLines(path: string, lines: string): boolean {
   try {
-    mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY })
+    makePrivateDirectory(dirname(path))
     if (append(path, lines) > MAX_BYTES) cut(path)
     return true
   } catch {
@@ -36,16 +24,12 @@ export function appendLossLines(path: string, lines: string): boolean {
 
 /** Several processes append. Returns the size of the file. */
 function append(path: string, lines: string): number {
-  const descriptor = openSync(path, 'a+', PRIVATE_FILE)
-  try {
-    const { size } = fstatSync(descriptor)
+  return withOwnFile(path, OPEN.append, (descriptor, { size }) => {
     // The rest of a line that was cut off by a full disk must not swallow the next one.
     const before = endsWithLine(descriptor, size) ? '' : '\n'
     writeFileSync(descriptor, before + lines)
     return fstatSync(descriptor).size
-  } finally {
-    closeSync(descriptor)
-  }
+  })
 }
 
 function endsWithLine(descriptor: number, size: number): boolean {
@@ -57,7 +41,7 @@ function endsWithLine(descriptor: number, size: number): boolean {
 function cut(path: string): void {
   const temporary = `${path}.tmp`
   try {
-    const all = readFileSync(path)
+    const all = readOwnFile(path)
     const half = all.indexOf(LINE_END, all.length - MAX_BYTES / 2) + 1
     writeFileSync(temporary, all.subarray(half), { flag: 'wx', mode: PRIVATE_FILE })
     renameSync(temporary, path)

@@ -1,5 +1,6 @@
 import { readFile } from 'node:fs/promises'
 import { appendLossLines, lossPath } from './loss-file.ts'
+import { OPEN } from './private-place.ts'
 
 /** Spans that a backend will never get. */
 export interface Loss {
@@ -61,7 +62,7 @@ export class LossLog {
  * are passed over. Never rejects; none where there is no file.
  */
 export async function readLosses(stateDirectory: string, since: number): Promise<readonly Loss[]> {
-  const text = await readFile(lossPath(stateDirectory), 'utf8').catch(() => '')
+  const text = await readFile(lossPath(stateDirectory), { encoding: 'utf8', flag: OPEN.read }).catch(() => '')
   const sums = new Map<string, Loss>()
   for (const line of text.split('\n')) {
     const loss = parseLoss(line)

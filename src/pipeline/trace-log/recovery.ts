@@ -1,9 +1,11 @@
-import { readdir, stat } from 'node:fs/promises'
+import { existsSync, type Stats } from 'node:fs'
+import { lstat, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Report } from '../settings.ts'
 import { endCrashedSpans } from './crashed-spans.ts'
 import { adoptLedger, type Ledger, type LedgerEntry, listLedgers, readLedger } from './ledger.ts'
 import { isAlive } from './owner.ts'
+import { isOwnFile, placesOf, tighten } from './private-place.ts'
 import type { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-name.ts'
 import type { Spool } from './spool.ts'
@@ -34,6 +36,7 @@ export class Recovery {
   readonly #parts: RecoveryParts
   #running: Promise<void> | undefined
   #isStopped = false
+  #isRefused = false
 
   constructor(parts: RecoveryParts) {
     this.#parts = parts
@@ -58,6 +61,7 @@ export class Recovery {
   }
 
   async #adoptAll(): Promise<void> {
+    if (!this.#isPrivate()) return
     for (const entry of await listLedgers(this.#parts.stateDirectory)) {
       if (this.#isStopped) return
       if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) continue
@@ -67,6 +71,21 @@ export class Recovery {
         const { code } = error as NodeJS.ErrnoException
         this.#parts.report.debug(`trace log: ${entry.segment} is left for later (${code ?? String(error)})`)
       }
+    }
+  }
+
+  /** What others may have put there is not sent. */
+  #isPrivate(): boolean {
+    const { stateDirectory, report } = this.#parts
+    try {
+      for (const place of placesOf(stateDirectory)) if (existsSync(place)) tighten(place, line => report.warn(line))
+      return true
+    } catch (error) {
+      const { code, path } = error as NodeJS.ErrnoException
+      const line = `trace log: what is in ${path ?? stateDirectory} is not sent, because others may write there (${code}). Make it yours alone (chmod 700), or set XDG_STATE_HOME to another place`
+      if (!this.#isRefused) report.warn(line)
+      this.#isRefused = true
+      return false
     }
   }
 
@@ -89,7 +108,13 @@ export class Recovery {
 
   async #takeOver(ledger: Ledger, entry: LedgerEntry): Promise<void> {
     const { spool, adopters } = this.#parts
-    if (!(await exists(ledger.segmentPath))) {
+    const stats = await statOf(ledger.segmentPath)
+    if (stats === undefined) {
+      ledger.remove()
+      return
+    }
+    if (!isOwnFile(stats)) {
+      this.#parts.report.warn(`trace log: ${ledger.segmentPath} is no file of ours, and is not sent`)
       ledger.remove()
       return
     }
@@ -98,7 +123,7 @@ export class Recovery {
         `trace log: what backends had not got of ${ledger.segmentPath} is not known any more, and is not sent; it can be read there`,
       )
     }
-    ledger.cutTo((await stat(ledger.segmentPath)).size)
+    ledger.cutTo(stats.size)
     if (ledger.open) await this.#endCrashed(ledger, writersHeartbeat(entry))
     const segment = spool.adopt(ledger, (await stat(ledger.segmentPath)).size)
     for (const backend of ledger.backends) adopters.get(backend)?.adopt(segment)
@@ -124,13 +149,12 @@ function writersHeartbeat({ segment, owner, heartbeatAt }: LedgerEntry): number 
   return owner !== undefined && owner.pid === segmentIdentity(`${segment}.jsonl`)?.pid ? heartbeatAt : 0
 }
 
-/** @throws the error of the file system when it cannot be said */
-async function exists(path: string): Promise<boolean> {
+/** Undefined where there is none. @throws the error of the file system when it cannot be said */
+async function statOf(path: string): Promise<Stats | undefined> {
   try {
-    await stat(path)
-    return true
+    return await lstat(path)
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return false
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
     throw error
   }
 }

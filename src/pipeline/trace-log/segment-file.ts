@@ -1,19 +1,8 @@
-import {
-  closeSync,
-  constants,
-  fstatSync,
-  ftruncateSync,
-  mkdirSync,
-  openSync,
-  readSync,
-  write,
-  writeSync,
-} from 'node:fs'
+import { closeSync, constants, fstatSync, ftruncateSync, openSync, readSync, write, writeSync } from 'node:fs'
 import { dirname } from 'node:path'
 import type { DeliveryFailure } from '../delivery.ts'
+import { expectOwnFile, makePrivateDirectory, OPEN, PRIVATE_FILE } from './private-place.ts'
 
-const PRIVATE_DIRECTORY = 0o700
-const PRIVATE_FILE = 0o600
 const LINE_END = 0x0a
 const { O_CREAT, O_EXCL, O_RDWR } = constants
 
@@ -45,14 +34,21 @@ export class SegmentFile {
 
   /** @throws the error of the file system; `EEXIST` when somebody else has made a file of this name */
   static create(path: string): SegmentFile {
-    mkdirSync(dirname(path), { recursive: true, mode: PRIVATE_DIRECTORY })
+    makePrivateDirectory(dirname(path))
     return new SegmentFile(path, openSync(path, O_CREAT | O_EXCL | O_RDWR, PRIVATE_FILE), 0)
   }
 
   /** To append to what a process that has died left. @throws the error of the file system */
   static open(path: string): SegmentFile {
-    const descriptor = openSync(path, O_RDWR)
-    return new SegmentFile(path, descriptor, fstatSync(descriptor).size)
+    const descriptor = openSync(path, OPEN.change)
+    try {
+      const stats = fstatSync(descriptor)
+      expectOwnFile(stats, path)
+      return new SegmentFile(path, descriptor, stats.size)
+    } catch (error) {
+      closeSync(descriptor)
+      throw error
+    }
   }
 
   /** Up to here every line is whole. */

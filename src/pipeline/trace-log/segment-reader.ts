@@ -1,5 +1,6 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { OPEN } from './private-place.ts'
 import { LineParser, type StoredLine } from './stored-line.ts'
 
 const CHUNK_BYTES = 262_144
@@ -80,7 +81,7 @@ export class SegmentReader {
 
   /** At least one whole line where there is one. */
   async #chunk(at: number, until: number): Promise<Buffer> {
-    this.#handle ??= await open(this.#path, 'r')
+    this.#handle ??= await open(this.#path, OPEN.read)
     for (let size = CHUNK_BYTES; ; size *= 4) {
       const wanted = Math.min(size, until - at)
       const buffer = Buffer.allocUnsafe(wanted)

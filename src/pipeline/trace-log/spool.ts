@@ -1,6 +1,7 @@
 import type { DeliveryFailure } from '../delivery.ts'
 import type { LocalLogSettings } from '../settings.ts'
 import { Ledger } from './ledger.ts'
+import { makePrivateDirectory, placesOf } from './private-place.ts'
 import { Segment } from './segment.ts'
 import { fileFailure, SegmentFile } from './segment-file.ts'
 import { newSegmentName } from './segment-name.ts'
@@ -39,6 +40,8 @@ export interface SpoolOptions {
   readonly onBegun: () => void
   /** Somebody has removed a segment of ours. */
   readonly onGone: (segment: Segment) => void
+  /** Told what was done about a directory that others could write to. */
+  readonly say?: (line: string) => void
 }
 
 /** The segments in this process' custody. */
@@ -131,7 +134,8 @@ export class Spool {
   }
 
   #begin(): Current {
-    const { settings, backends } = this.#options
+    const { settings, backends, say } = this.#options
+    for (const place of placesOf(settings.directory)) makePrivateDirectory(place, say)
     for (let tries = 1; ; tries++) {
       let ledger: Ledger | undefined
       try {

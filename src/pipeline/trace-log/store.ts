@@ -46,6 +46,7 @@ export class Store {
       backends: [...parts.adopters.keys()],
       onBegun: () => this.#prune(),
       onGone: segment => this.#gone(segment),
+      say: line => parts.report.warn(line),
     })
     this.log = new TraceLog({ settings, batch, marks, takers, spool: this.#spool, report: deliveries })
   }

@@ -11,7 +11,7 @@ const TOLERANCE = 1e-9
 
 /** That Prometheus has every series of what was fed, each once and with its value, and no other. */
 export async function expectSeries({ prometheus, path }: OpenWay, { records, plugin }: Sliced): Promise<void> {
-  // A flush collects while the spans are on their way: what became of them is in the next one.
+  // Spans that were longer on their way than half the wait of a flush are told by the metrics of the next one.
   await plugin.flush()
   const expected = [...(await expectedSeries(records, path, HOST)), ...deliverySeries(plugin.stats())]
   const samples = await until(

@@ -15,6 +15,8 @@ export interface Totals {
   readonly byTurn: ReadonlyMap<string, Sums>
   /** Tokens of a turn's children, by the `turn_id` of turns whose end was told. */
   readonly childTokens: ReadonlyMap<string, number>
+  /** Tokens of those children that outlived their turn, by the `turn_id` of the outermost turn. */
+  readonly outlivingTokens: ReadonlyMap<string, number>
   /** By the model that was asked, side calls included. */
   readonly byModel: ReadonlyMap<string, ModelTotals>
 }
@@ -225,12 +227,14 @@ export function totalsOf(records: readonly WorkloadRecord[]): Totals {
   const summed = (tallies: ReadonlyMap<string, Tally>): Map<string, Sums> =>
     new Map([...tallies].map(([key, tally]) => [key, tally.sums()]))
   const byTurn = summed(accountant.turns)
+  const { inTime, afterwards } = childTokens(once, turn => byTurn.get(turn)?.tokens.total ?? 0)
   return {
     records: records.length,
     overall: accountant.overall.sums(),
     bySession: summed(accountant.sessions),
     byTurn,
-    childTokens: childTokens(once, turn => byTurn.get(turn)?.turnTokens.total ?? 0),
+    childTokens: inTime,
+    outlivingTokens: afterwards,
     byModel: accountant.models,
   }
 }

@@ -5,6 +5,7 @@ import { NO_TOKENS, sumOf, type Tokens } from './canonical-usage.ts'
 import { workload } from './feed.ts'
 import type { Sums } from './tally.ts'
 import { type Totals, totalsOf } from './totals.ts'
+import { tokensOfTurn } from './turn-tokens.ts'
 
 const NOW = 1_795_400_000_000
 
@@ -170,11 +171,21 @@ test('the root of every turn says what the turn came to', () => {
   expect(Object.fromEntries(drawn)).toEqual(Object.fromEntries(fed))
 })
 
-test('and what its children used, apart from that', () => {
+test('and what its children and its side calls used, apart from that, and the sum', () => {
+  const turns = [...totals.childTokens.keys()]
   const drawn = roots()
     .filter(({ attributes }) => totals.childTokens.has(String(attributes[TURN_ID])))
-    .map(span => [span.attributes[TURN_ID], numberIn(span, 'hermes.turn.subagent_tokens.total')])
-  expect(Object.fromEntries(drawn)).toEqual(Object.fromEntries(totals.childTokens))
+    .map(span => [
+      span.attributes[TURN_ID],
+      ['tokens', 'subagent_tokens', 'auxiliary_tokens', 'all_tokens'].map(part =>
+        numberIn(span, `hermes.turn.${part}.total`),
+      ),
+    ])
+  const fed = turns.map(turn => {
+    const { own, subagents, sideCalls } = tokensOfTurn(totals, turn)
+    return [turn, [own.total, subagents, sideCalls, own.total + subagents + sideCalls]]
+  })
+  expect(Object.fromEntries(drawn)).toEqual(Object.fromEntries(fed))
 })
 
 function labelled(name: string, label: string): Record<string, number> {

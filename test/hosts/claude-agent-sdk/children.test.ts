@@ -129,7 +129,7 @@ test('a child that fails, and one that is stopped', async () => {
       llm.claude OK
         api.claude OK (inferred) [gen_ai.usage.output_tokens=1]
           tool.Agent OK [hermes.tool.outcome=async_launched]
-            subagent.scout ERROR [hermes.subagent.status=failed]
+            subagent.scout ERROR failed [hermes.subagent.status=failed]
               agent ERROR server_error [hermes.turn.final_status=failed]
                 llm.claude OK
                   api.claude ERROR server_error (inferred)"

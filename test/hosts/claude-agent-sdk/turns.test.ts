@@ -13,7 +13,7 @@ async function treeOf(scene: Scene): Promise<string> {
 test('a result whose subtype is success may have failed', async () => {
   const scene = new Scene().prompted('go').result({}, { is_error: true, terminal_reason: 'api_error' })
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
-    "agent ERROR [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.exit_reason=api_error]
+    "agent ERROR failed [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.exit_reason=api_error]
       llm.claude OK"
   `)
 })
@@ -53,7 +53,7 @@ test('the process of the agent dies: the turn has failed', async () => {
     .answer('m1', { text: 'well' })
     .event('iterator.error', { name: 'Error' })
   expect(await treeOf(scene)).toMatchInlineSnapshot(`
-    "agent ERROR [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.exit_reason=error]
+    "agent ERROR failed [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.exit_reason=error]
       llm.claude OK
         api.claude OK (inferred)"
   `)

@@ -56,7 +56,7 @@ test('a child that fails is a failed delegation', async () => {
       llm.gpt-5 OK
         api.gpt-5 OK [gen_ai.usage.input_tokens=100, gen_ai.usage.output_tokens=10]
           tool.research ERROR tool_error [gen_ai.tool.call.id=call_1, hermes.tool.outcome=error]
-            subagent.researcher ERROR [gen_ai.agent.name=researcher]
+            subagent.researcher ERROR failed [gen_ai.agent.name=researcher]
               agent ERROR InternalServerError [gen_ai.agent.name=researcher, hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.exit_reason=model_error]
                 llm OK
                   api.error ERROR InternalServerError [http.response.status_code=500]

@@ -74,7 +74,7 @@ describe('a turn', () => {
   test('may fail before it asks a model', () => {
     const scene = new Scene('s1', { without: ['conversation'] }).prompted('Try').givesUp()
     expect(treeOf(scene)).toMatchInlineSnapshot(`
-      "agent ERROR [hermes.turn.final_status=failed]
+      "agent ERROR failed [hermes.turn.final_status=failed]
         llm OK"
     `)
   })

@@ -347,7 +347,7 @@ describe('model requests', () => {
     const error = { name: 'UnknownError', data: { message: 'Model not found: fake/none.' } }
     expect(await treeOf(scene.bus('session.error', { sessionID: 's', error }).idle('s'))).toMatchInlineSnapshot(`
       "
-      agent ERROR [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.exit_reason=UnknownError]
+      agent ERROR failed [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.exit_reason=UnknownError]
         llm.fake-1 OK
       "
     `)
@@ -504,7 +504,7 @@ describe('sessions', () => {
         llm.fake-1 OK
           api.fake-1 OK [gen_ai.response.finish_reason=tool-calls]
             tool.task ERROR tool_error [hermes.tool.outcome=error]
-              subagent.general ERROR
+              subagent.general ERROR failed
           api.fake-1 OK [gen_ai.response.finish_reason=stop]
       "
     `)

@@ -56,7 +56,7 @@ test('a turn whose attempts are used up', async () => {
   expect(`\n${tree}\n`).toMatchInlineSnapshot(`
     "
     agent ERROR InternalServerError [hermes.turn.number=1, hermes.turn.final_status=failed]
-      llm.fake-1 UNSET (incomplete: shutdown)
+      llm.fake-1 UNSET (incomplete: turn_ended)
         api.fake-1 ERROR InternalServerError [http.response.status_code=500]
         api.fake-1 ERROR InternalServerError [http.response.status_code=500]
         api.fake-1 ERROR InternalServerError [http.response.status_code=500]
@@ -92,13 +92,13 @@ test('a tool call that is cut off', async () => {
   })
   expect(`\n${tree}\n`).toMatchInlineSnapshot(`
     "
-    agent UNSET (incomplete: shutdown) [hermes.turn.number=1, hermes.turn.final_status=incomplete]
-      llm.fake-1 UNSET (incomplete: shutdown)
+    agent ERROR failed [hermes.turn.number=1, hermes.turn.final_status=failed]
+      llm.fake-1 UNSET (incomplete: turn_ended)
         api.fake-1 UNSET (incomplete: superseded)
         api.fake-1 UNSET (incomplete: superseded)
         api.fake-1 UNSET (incomplete: superseded)
         api.fake-1 UNSET (incomplete: superseded)
-        api.fake-1 UNSET (incomplete: shutdown)
+        api.fake-1 UNSET (incomplete: turn_ended)
     "
   `)
   const requests = requestsOf(spans)

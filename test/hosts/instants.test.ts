@@ -1,0 +1,16 @@
+/** Spans of length zero are few, and each has its reason: see docs/spans.md. */
+import { expect, test } from 'vitest'
+import { MACHINES } from '../../src/hosts/machines.ts'
+import { fixturesOf, replayEvents } from './replay-fixture.ts'
+
+/** Side calls known from a sum; a tool that does not exist, refused at once. */
+const INSTANTS = new Set(['claude-agent-sdk aux.unlisted', 'claude-agent-sdk tool.Telescope'])
+
+test.each(Object.keys(MACHINES))('of the runs of %s no others have begun and ended at once', async host => {
+  const found = new Set<string>()
+  for (const { events } of fixturesOf(host)) {
+    const { plugin } = await replayEvents(host, events)
+    for (const { name, startAt, endAt } of plugin.spans()) if (startAt === endAt) found.add(`${host} ${name}`)
+  }
+  expect([...found].toSorted()).toEqual([...INSTANTS].filter(name => name.startsWith(`${host} `)).toSorted())
+})

@@ -1,0 +1,56 @@
+import { expect, test } from 'vitest'
+import { DeliveryReport } from '../../src/pipeline/delivery-report.ts'
+import { Lines } from './pipeline-fixture.ts'
+
+const FACTS = {
+  name: 'jaeger',
+  type: 'jaeger',
+  urls: { traces: 'http://h/otel/v1/traces', metrics: 'http://h/otel/v1/metrics' },
+  protocol: 'http/json',
+  credentials: '',
+  defaultEndpoint: undefined,
+} as const
+const NOT_THERE = { kind: 'status', status: 404 } as const
+
+function reporting(): { report: DeliveryReport; lines: Lines } {
+  const lines = new Lines()
+  return { report: new DeliveryReport(FACTS, lines), lines }
+}
+
+test('a wrong path is said for traces, also when metrics have failed there first', () => {
+  const { report, lines } = reporting()
+  report.failed('metrics', NOT_THERE, 0)
+  report.failed('traces', NOT_THERE, 3)
+  report.failed('metrics', { kind: 'status', status: 405 }, 0)
+  report.failed('traces', NOT_THERE, 3)
+  expect(lines.said).toEqual([
+    expect.stringMatching(/v1\/metrics answered 404.*, or metrics: false if it takes traces and no metrics$/),
+    expect.stringMatching(/v1\/traces answered 404: nothing takes OTLP traces there\. The endpoint is a base URL/),
+  ])
+  expect(lines.said[1]).not.toContain('metrics')
+})
+
+test('where traces have failed already, metrics that fail in the same way are the same cause', () => {
+  const { report, lines } = reporting()
+  report.failed('traces', NOT_THERE, 3)
+  report.failed('metrics', NOT_THERE, 0)
+  expect(lines.said).toEqual([expect.stringContaining('/v1/traces answered 404')])
+  report.delivered('traces')
+  report.delivered('metrics')
+  expect(lines.said.slice(1)).toEqual([expect.stringContaining('traces arrive again; 3 spans were lost')])
+})
+
+test('metrics alone that have no place there are said, and that is no trouble of the traces', () => {
+  const { report, lines } = reporting()
+  report.delivered('traces')
+  report.failed('metrics', NOT_THERE, 0)
+  report.failed('metrics', NOT_THERE, 0)
+  expect(lines.said).toEqual([expect.stringContaining('metrics: false')])
+})
+
+test('credentials that are refused are one cause, whatever failed first', () => {
+  const { report, lines } = reporting()
+  report.failed('metrics', { kind: 'status', status: 401 }, 0)
+  report.failed('traces', { kind: 'status', status: 403 }, 1)
+  expect(lines.said).toHaveLength(1)
+})

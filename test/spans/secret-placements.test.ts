@@ -1,0 +1,51 @@
+import { describe, expect, it } from 'vitest'
+import { HEADER_FORMS, HEADER_NAMES, KEY_HEADERS, SCHEMES } from './corpus-headers.ts'
+import { alnum } from './made-up-tokens.ts'
+import { SECRETS } from './redaction-corpus.ts'
+import { allThatIsSaid, leakOf, MODES, PLACEMENTS, placed } from './secret-placements.ts'
+
+describe('no secret is said', () => {
+  it('of as many shapes in as many places as are promised', () => {
+    expect(new Set(SECRETS.map(({ what }) => what)).size).toBeGreaterThanOrEqual(250)
+    expect(SECRETS).toHaveLength(new Set(SECRETS.map(({ what }) => what)).size)
+    expect(PLACEMENTS.length).toBeGreaterThanOrEqual(10)
+  })
+
+  for (const mode of MODES) {
+    it.each(PLACEMENTS)(`$what (${mode})`, placement => {
+      const leaks = SECRETS.flatMap(each =>
+        allThatIsSaid(placed(placement, each), mode)
+          .filter(text => leakOf(text, each.secret) !== undefined)
+          .map(text => `${each.what}: ${text.slice(0, 300)}`),
+      )
+      expect(leaks).toEqual([])
+    })
+  }
+})
+
+describe('a header that holds credentials', () => {
+  it.each(HEADER_FORMS)('is masked in $what, whatever its scheme', ({ before, after }) => {
+    for (const name of HEADER_NAMES) {
+      for (const { scheme, key } of SCHEMES) {
+        const text = before(name) + scheme + key + after
+        for (const placement of PLACEMENTS) {
+          const said = allThatIsSaid(placement.place(text), 'full').filter(each => leakOf(each, key) !== undefined)
+          expect(said, placement.what).toEqual([])
+        }
+      }
+    }
+  })
+
+  it.each(HEADER_FORMS)('is masked in $what, when it holds a key', ({ before, after }) => {
+    for (const name of KEY_HEADERS) {
+      const key = alnum(28, 3)
+      for (const placement of PLACEMENTS) {
+        const said = allThatIsSaid(placement.place(before(name) + key + after), 'full')
+        expect(
+          said.filter(each => leakOf(each, key) !== undefined),
+          `${name} ${placement.what}`,
+        ).toEqual([])
+      }
+    }
+  })
+})

@@ -1,0 +1,142 @@
+/** What a host hands in, and what its machine lacks, ends no host. */
+import type { Meter, TracerProvider } from '@opentelemetry/api'
+import { createNoopMeter } from '@opentelemetry/api'
+import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { describe, expect, test, vi } from 'vitest'
+import { createPlugin, type PluginOptions } from '../../src/index.ts'
+import { runHost } from './child-host.ts'
+import { scratchHome, scratchPlugin, tellTurn } from './scratch-plugin.ts'
+
+function boom(): never {
+  throw new Error('words of the user')
+}
+
+function spansKept(): { tracerProvider: BasicTracerProvider; names: () => string[] } {
+  const exporter = new InMemorySpanExporter()
+  const tracerProvider = new BasicTracerProvider({ spanProcessors: [new SimpleSpanProcessor(exporter)] })
+  return { tracerProvider, names: () => exporter.getFinishedSpans().map(span => span.name) }
+}
+
+describe('a provider', () => {
+  test.each([
+    ['getTracer throws', { tracerProvider: { getTracer: boom } }, 'tracerProvider: its getTracer failed'],
+    ['getMeter throws', { meterProvider: { getMeter: boom } }, 'meterProvider: its getMeter failed'],
+    [
+      'getTracer gives nothing',
+      { tracerProvider: { getTracer: () => undefined } },
+      'tracerProvider: expected a provider',
+    ],
+    ['getMeter gives nothing', { meterProvider: { getMeter: () => null } }, 'meterProvider: expected a provider'],
+    ['the meter makes nothing', { meterProvider: { getMeter: () => ({}) } }, 'meterProvider: its meter makes no'],
+    [
+      'a getter throws',
+      { tracerProvider: Object.defineProperty({}, 'getTracer', { get: boom }) },
+      'its getTracer failed',
+    ],
+  ])('%s: one line, and the host goes on', async (_, options, line) => {
+    const { plugin, lines } = scratchPlugin(options as unknown as PluginOptions)
+    expect(() => void tellTurn(plugin)).not.toThrow()
+    await plugin.flush()
+    await plugin.shutdown()
+    expect(lines).toEqual([expect.stringContaining(line)])
+    expect(lines.join()).not.toContain('words of the user')
+  })
+
+  test('of metrics that fails costs no spans', async () => {
+    const { tracerProvider, names } = spansKept()
+    const meter = { ...createNoopMeter(), createCounter: boom, createHistogram: boom } as unknown as Meter
+    for (const getMeter of [boom, () => meter]) {
+      const { plugin } = scratchPlugin({ tracerProvider, meterProvider: { getMeter } })
+      await tellTurn(plugin)
+      await plugin.shutdown()
+    }
+    expect(names()).toHaveLength(6)
+  })
+})
+
+test('options that throw when they are read make a plugin that records nothing, and one line', () => {
+  const write = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  const odd = new Proxy({}, { get: boom, ownKeys: boom }) as unknown as PluginOptions
+  const plugin = createPlugin(odd)
+  const lines = write.mock.calls.map(([line]) => String(line))
+  write.mockRestore()
+  expect(plugin.on('on_session_start', { session_id: 's1' })).toBeUndefined()
+  expect(lines).toEqual(['hookspan: nothing is recorded, because it could not be started: Error\n'])
+})
+
+test('a provider whose flush throws or rejects harms nobody', async () => {
+  const flushes = [boom, () => Promise.reject(new Error('late'))]
+  for (const forceFlush of flushes) {
+    const { tracerProvider } = spansKept()
+    const handed = { getTracer: (name: string) => tracerProvider.getTracer(name), forceFlush }
+    const { plugin } = scratchPlugin({ tracerProvider: handed as unknown as TracerProvider })
+    await expect(tellTurn(plugin)).resolves.toBeUndefined()
+  }
+})
+
+describe('in a process of its own', () => {
+  const env = () => ({ HOME: scratchHome() })
+
+  test.concurrent('an asynchronous report that rejects, or is no promise, is nothing to the host', async () => {
+    const ended = await runHost(
+      `const reports = [async () => { throw new Error('gone') }, () => ({ then: (_, no) => no(new Error('gone')) }),
+         () => ({ get then() { throw new Error('gone') } })]
+       for (const report of reports) await createPlugin({ sample_rate: 7, report }).shutdown()
+       await new Promise(setImmediate)
+       console.log('alive')`,
+      env(),
+    )
+    expect(ended).toMatchObject({ code: 0, stdout: 'alive\n', stderr: '' })
+  })
+
+  test.concurrent('when no file can be opened, the agent goes on and one line says why', async () => {
+    const ended = await runHost(
+      `import { openSync, closeSync } from 'node:fs'
+       process.stdout.write(''), process.stderr.write('')
+       const held = []
+       try { for (;;) held.push(openSync('/dev/null', 'r')) } catch {}
+       const plugin = createPlugin({ backends: ['jaeger=http://127.0.0.1:1'] })
+       plugin.on('on_session_start', { session_id: 's1' })
+       plugin.on('on_session_end', { session_id: 's1', completed: true })
+       for (const file of held) closeSync(file)
+       await plugin.shutdown()
+       console.log('alive')`,
+      env(),
+    )
+    expect(ended).toMatchObject({ code: 0, stdout: 'alive\n' })
+    expect(ended.stderr.trim().split('\n')).toEqual([expect.stringMatching(/^hookspan: .*EMFILE/)])
+  })
+
+  const SIGNAL = `const plugin = createPlugin({ handle_signals: true, local_log: false })
+    plugin.on('on_session_start', { session_id: 's1' })
+    const keep = setInterval(() => {}, 1000)
+    let heard = 0
+    const raise = () => process.kill(process.pid, 'SIGINT')
+    const later = () => new Promise(resolve => setTimeout(resolve, 300))\n`
+
+  test.concurrent.each([
+    ['on', 'process.on'],
+    ['once', 'process.once'],
+  ])('a host’s own handler (%s) hears a signal once, and decides', async (_, listen) => {
+    const ended = await runHost(
+      `${SIGNAL}${listen}('SIGINT', () => { heard += 1 })
+       raise()
+       await later()
+       console.log(heard, plugin.stats().spansOpen)
+       clearInterval(keep)`,
+      env(),
+    )
+    expect(ended).toMatchObject({ code: 0, signal: null, stdout: '1 1\n' })
+  })
+
+  test.concurrent('without one the signal ends the process, after our flush', async () => {
+    const ended = await runHost(
+      `${SIGNAL}raise()
+       await later()
+       await later()
+       console.log('still there')`,
+      env(),
+    )
+    expect(ended).toMatchObject({ signal: 'SIGINT', stdout: '' })
+  })
+})
