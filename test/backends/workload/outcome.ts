@@ -25,7 +25,7 @@ export function outcomeOf({ status, result }: Said): string {
   const told = wordIn(status)
   if (told !== undefined && told !== 'error' && told !== 'completed') return told
   const said = objectIn(result)
-  const own = wordIn(said['status'])
+  const own = wordIn(said['status']) ?? (said['exit_code'] === 130 ? 'cancelled' : undefined)
   if (told === 'error') return own !== undefined && MORE_THAN_ERROR.has(own) ? own : 'error'
   if (own !== undefined) return own
   if (said['error']) return 'error'
