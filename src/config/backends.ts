@@ -18,6 +18,7 @@ import { isScalar } from './scalars.ts'
 import type { BackendConfig, StringMap } from './types.ts'
 
 const MAX_TYPE_LENGTH = Math.max(...BACKEND_TYPES.map(name => name.length))
+const WORD = /^[\w -]*$/
 /** Each has a queue, its connections and a place in the log. */
 const MAX_BACKENDS = 32
 const LEFT_OUT = 'leaving this backend out'
@@ -81,8 +82,8 @@ function readType(field: Field | undefined, site: Site): BackendType | undefined
   if (isBackendType(word)) return word
   const meant = suggestion(word, BACKEND_TYPES)
   const expected = meant ? 'a type of backend' : `one of ${BACKEND_TYPES.join(', ')}`
-  // What is longer than any type may be a secret in the wrong place.
-  const { reason } = refuse(field.value, expected, !meant && word.length > MAX_TYPE_LENGTH)
+  // What is longer than any type, or is no word, may be a secret in the wrong place.
+  const { reason } = refuse(field.value, expected, !meant && !(word.length <= MAX_TYPE_LENGTH && WORD.test(word)))
   report(field.site, reason, meant ? `${meant} Leaving this backend out` : LEFT_OUT)
   return undefined
 }

@@ -49,6 +49,12 @@ function everythingSaid(input: ConfigInput): string {
 
 const home = '/nowhere'
 
+test('what stands in front of the = of a backend is shown only where it is a word', () => {
+  const said = (backend: string): string => everythingSaid({ code: { backends: [backend] }, env: {}, home })
+  expect(said('\\aaaaaaa7aa=aaaaaaaaaaaaaaaaaaaa')).not.toContain('aaaaaaa7aa')
+  expect(said('jager2=http://h')).toContain('jager2')
+})
+
 test('no secret in code is ever in a problem or in what is shown', () => {
   fc.assert(
     fc.property(secrets, secret => {
