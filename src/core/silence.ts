@@ -35,8 +35,8 @@ export class Silence {
       onTurnEnd()
     }
     for (const turn of background) {
-      // What waits for something is heard of again when that comes.
-      if (!isIdle(turn)) continue
+      // What waits for something is heard of again when that comes; a side call may be that of a turn that begins later.
+      if (!isIdle(turn) || turn.totals.apiCalls === 0) continue
       lifecycle.finish(turn, { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' })
       onTurnEnd()
     }

@@ -32,8 +32,14 @@ export class ToolTelling {
     this.end()
   }
 
+  /** Calls of one tool at one instant can be told apart by nothing else. */
+  get #hasId(): boolean {
+    return this.#script.hasId || this.#turn.lane.standsStill
+  }
+
   start(): void {
-    const { name, hasId } = this.#script
+    const { name } = this.#script
+    const hasId = this.#hasId
     this.#turn.toolCalls += 1
     this.#call = `${this.#turn.id}.k${this.#turn.toolCalls}`
     this.#span = this.#turn.below(this.#api, `tool.${name}`, hasId ? { call: this.#call } : {})
@@ -51,7 +57,8 @@ export class ToolTelling {
   }
 
   end(): void {
-    const { name, hasId, outcome } = this.#script
+    const { name, outcome } = this.#script
+    const hasId = this.#hasId
     const { lane, queues, open, fed } = this.#turn
     this.#childReturned()
     lane.emit('post_tool_call', { ...this.#payload, status: outcome }, { isAnonymous: !hasId })
@@ -64,9 +71,9 @@ export class ToolTelling {
   }
 
   get #payload(): object {
-    const { name, hasId } = this.#script
+    const { name } = this.#script
     const args = name === 'skill_view' ? { name: SKILL } : { path: `${this.#call}.txt` }
-    const id = hasId ? { tool_call_id: this.#call } : {}
+    const id = this.#hasId ? { tool_call_id: this.#call } : {}
     return { ...this.#turn.ids, api_request_id: this.#request, tool_name: name, args, ...id }
   }
 
@@ -78,7 +85,8 @@ export class ToolTelling {
   }
 
   #ask(): void {
-    const { hasId, approval, approvalNamesSession } = this.#script
+    const { approval, approvalNamesSession } = this.#script
+    const hasId = this.#hasId
     const { id, ids, lane, llm, open, fed } = this.#turn
     const pattern = `p${this.#call}`
     const span = this.#turn.below(hasId ? this.#span : llm, `approval.${pattern}`, {})

@@ -138,6 +138,17 @@ test('of a session whose id has changed is background work, too', () => {
   expect(all(plugin, 'agent')[1]?.attributes).toMatchObject({ 'hermes.session.kind': 'background' })
 })
 
+test('is not what a side call alone tells: the turn that it names may still begin', () => {
+  const call = { session_id: 's1', turn_id: 't2', api_request_id: 'side', aux_task: 'title', model: 'small' }
+  const side: Step[] = [
+    [200, 'pre_auxiliary_call', call],
+    [300, 'post_auxiliary_call', call],
+  ]
+  const plugin = told([...began(), ...answered(100), ...side, ...turn(9000, 't2')])
+  expect(all(plugin, 'agent').map(({ attributes: root }) => root['hermes.turn.number'])).toEqual([1, 2])
+  expect(all(plugin, 'agent').map(({ attributes: root }) => root['hermes.turn.id'])).toEqual(['t1', 't2'])
+})
+
 describe('a turn whose beginning was lost or comes late', () => {
   const REQUEST = { ...TURN, turn_id: 't2', api_request_id: 'r2' }
   const before = [...began(), ...answered(100)]
