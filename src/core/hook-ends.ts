@@ -241,7 +241,8 @@ export class HookEnds {
     before: EndedMark | undefined,
   ): void {
     const { registry, lifecycle, tracker, options } = this.#parts
-    const { ended } = turn ?? lifecycle.looseMemory(registry.session(host, ids))
+    const late = turn === undefined ? registry.findEnded(host, ids, fired.at, false) : undefined
+    const { ended } = turn ?? late?.memory ?? lifecycle.looseMemory(registry.session(host, ids))
     const { at } = fired
     const attempt = unseenAttempt(fired.payload, before)
     const parent = turn && parentOf(turn, definition, fired.payload, options.delegatingTools)

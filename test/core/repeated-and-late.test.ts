@@ -304,3 +304,17 @@ describe('an end that comes before anything of its turn', () => {
     expect((await series(plugin, 'hermes.tokens.input')).map(({ value }) => value)).toEqual([200])
   })
 })
+
+test('a delegation that ends before its start and once more is one', async () => {
+  const child = { parent_session_id: 's1', parent_turn_id: 't1', child_session_id: 'c1', child_status: 'ok' }
+  const end: Step = [200, 'subagent_stop', child]
+  const again: Step[] = [
+    [700, 'subagent_start', child],
+    [800, 'subagent_stop', child],
+  ]
+  const plugin = told([...began(), ...answered(150), end, [100, 'subagent_start', child], end])
+  expect(plugin.stats().spansOpen).toBe(0)
+  expect((await series(plugin, 'hermes.subagent.count')).map(({ value }) => value)).toEqual([1])
+  feedSteps(plugin, again)
+  expect((await series(plugin, 'hermes.subagent.count')).map(({ value }) => value)).toEqual([2])
+})
