@@ -11,12 +11,22 @@ import type { Totals } from '../workload/feed.ts'
 import { expectSeries } from './expect-series.ts'
 import { feedInSlices, HOST, type Sliced } from './feed-in-slices.ts'
 import { filledIn, panelQueries, serviceVariable } from './panels.ts'
+import { until } from './until.ts'
 import { type OpenWay, openWay, type Way } from './ways.ts'
 
 const SLICES = 3
 /** The dashboard, opened for the last quarter of an hour. */
 const RANGE_SECONDS = 900
 const STEP_SECONDS = 5
+
+/** What came with the last slice has been scraped once: an increase of it, be it none, needs two samples. */
+async function seenTwice(prometheus: PrometheusServer): Promise<void> {
+  await until(
+    () => prometheus.query('min(count_over_time(hermes_sessions_total[15m]))'),
+    samples => (Number(samples[0]?.value[1]) >= 2 ? undefined : samples),
+    'scrapes of every series',
+  )
+}
 
 /** By where their data comes from: nothing of the workload. */
 export function testWay(way: Way): void {
@@ -32,6 +42,7 @@ export function testWay(way: Way): void {
       // Takes the spans, so that there are delivery figures as well.
       open = await openWay(way, { backends: [{ type: 'otlp', name: 'traces', endpoint: sink.url, metrics: false }] })
       fed = await feedInSlices(open.prometheus, open.config, { home, slices: SLICES })
+      if (way === 'scraped') await seenTwice(open.prometheus)
     })
 
     afterAll(async () => {
