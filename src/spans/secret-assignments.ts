@@ -64,24 +64,24 @@ function nameAround(text: string, at: number): { start: number; end: number } | 
   return { start: afterEscape(text, start), end }
 }
 
+type Named = Pick<Assignment, 'text' | 'name' | 'nameStart' | 'strength'>
+
 function assignmentAt(text: string, at: number): Assignment | undefined {
   const around = nameAround(text, at)
   if (around === undefined) return undefined
   const name = text.slice(around.start, around.end)
   const strength = strengthOf(text, name, around.start)
   if (strength === undefined) return undefined
+  const named = { text, name, nameStart: around.start, strength }
   const pairedAt = pairedValueAt(text, name, around.start, around.end)
-  if (pairedAt !== -1) return paired(text, name, around, pairedAt, strength)
+  if (pairedAt !== -1) return paired(named, around.end, pairedAt)
   SEPARATOR.lastIndex = around.end
   const separator = SEPARATOR.exec(text)
   if (separator === null) return undefined
   const [, closing = '', bracket = '', sign = ''] = separator
   const quote = ownQuote(closing)
   return {
-    text,
-    name,
-    nameStart: around.start,
-    strength,
+    ...named,
     quote,
     closing,
     isKey: /["']$/.test(quote) && bracket === '',
@@ -98,27 +98,10 @@ function ownQuote(closing: string): string {
 
 const CLOSING = /\\{0,31}["'`]|/y
 
-function paired(
-  text: string,
-  name: string,
-  around: { start: number; end: number },
-  valueAt: number,
-  strength: SecretKeyStrength,
-): Assignment {
-  const closing = text.slice(around.end, endOfMatch(CLOSING, text, around.end))
+function paired(named: Named, nameEnd: number, valueAt: number): Assignment {
+  const closing = named.text.slice(nameEnd, endOfMatch(CLOSING, named.text, nameEnd))
   const quote = ownQuote(closing)
-  return {
-    text,
-    name,
-    nameStart: around.start,
-    strength,
-    quote,
-    closing,
-    isKey: quote !== '',
-    sign: ':',
-    spaced: true,
-    valueAt,
-  }
+  return { ...named, quote, closing, isKey: quote !== '', sign: ':', spaced: true, valueAt }
 }
 
 function strengthOf(text: string, name: string, start: number): SecretKeyStrength | undefined {
