@@ -11,7 +11,7 @@ const INTRO = `# Hooks
 What an agent tells hookspan. A hook fires, a record of it comes in, and a span starts or ends: [spans.md](spans.md) says
 what is then written on it.
 
-In code a hook is a call, \`plugin.on('pre_tool_call', payload, meta)\`, or a function that the host calls,
+In code a hook is a call, \`plugin.emit('pre_tool_call', payload, meta)\`, or a function that the host calls,
 \`plugin.handlers.pre_tool_call(payload)\`. In a file, or through a pipe into \`hookspan replay -\`, it is one line of JSON:
 
 \`\`\`json

@@ -91,7 +91,7 @@ export function observe(records, options = {}) {
   const plugin = createPluginIn({ host: 'my-agent', tracerProvider, ...options }, surroundings)
   for (const { hook: name, payload, ...meta } of records) {
     hook += 1
-    plugin.on(name, payload, meta)
+    plugin.emit(name, payload, meta)
   }
   return spans
 }

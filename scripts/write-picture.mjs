@@ -9,7 +9,7 @@ const TURN = 2
 /** The picture, ending in a line break. */
 export function picture() {
   const plugin = createTestPlugin({ host: 'demo', deterministic_ids: true })
-  for (const { hook, payload, ...meta } of recording('demo-session.jsonl')) plugin.on(hook, payload, meta)
+  for (const { hook, payload, ...meta } of recording('demo-session.jsonl')) plugin.emit(hook, payload, meta)
   const trees = buildForest(plugin.spans())
   const tree = trees.find(({ roots: [root] }) => root.span.attributes['hermes.turn.number'] === TURN)
   return renderTreeSvg(tree, { width: 1180 })

@@ -6,13 +6,13 @@ function runMyAgent(hooks: TestPlugin): void {
   const ids = { session_id: 's1', turn_id: 't1' }
   const request = { ...ids, api_request_id: 'r1', model: 'qwen3' }
   const call = { ...ids, api_request_id: 'r1', tool_call_id: 'c1', tool_name: 'read_file' }
-  hooks.on('pre_llm_call', { ...ids, model: 'qwen3', user_message: 'What is in TODO?' })
-  hooks.on('pre_api_request', request)
-  hooks.on('post_api_request', { ...request, usage: { prompt_tokens: 120, output_tokens: 9 } })
-  hooks.on('pre_tool_call', { ...call, args: { path: 'TODO' } })
-  hooks.on('post_tool_call', { ...call, status: 'error', error_type: 'ENOENT' })
-  hooks.on('post_llm_call', { ...ids, assistant_response: 'There is no such file.' })
-  hooks.on('on_session_end', { ...ids, completed: true })
+  hooks.emit('pre_llm_call', { ...ids, model: 'qwen3', user_message: 'What is in TODO?' })
+  hooks.emit('pre_api_request', request)
+  hooks.emit('post_api_request', { ...request, usage: { prompt_tokens: 120, output_tokens: 9 } })
+  hooks.emit('pre_tool_call', { ...call, args: { path: 'TODO' } })
+  hooks.emit('post_tool_call', { ...call, status: 'error', error_type: 'ENOENT' })
+  hooks.emit('post_llm_call', { ...ids, assistant_response: 'There is no such file.' })
+  hooks.emit('on_session_end', { ...ids, completed: true })
 }
 
 test('a tool that fails does not fail the turn', () => {

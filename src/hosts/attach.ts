@@ -99,7 +99,7 @@ class RunningHost {
     ;(globalThis as Shared)[TAP]?.(this.#host, event)
     const records = this.#machine.accept(event)
     // The core counts a name that it does not know as ignored.
-    if (records === undefined) this.plugin.on(`${this.#host}:${event.event}`)
+    if (records === undefined) this.plugin.emit(`${this.#host}:${event.event}`)
     else this.#tellAll(records)
   }
 
@@ -111,7 +111,7 @@ class RunningHost {
   }
 
   #tellAll(records: readonly HookRecord[]): void {
-    for (const { hook, payload, ...meta } of records) this.plugin.on(hook, payload, meta)
+    for (const { hook, payload, ...meta } of records) this.plugin.emit(hook, payload, meta)
   }
 
   #isNewest(number: number, scope: string): boolean {
@@ -132,7 +132,7 @@ class RunningHost {
     try {
       return run()
     } catch (error) {
-      this.plugin.on(`${this.#host}:unreadable`)
+      this.plugin.emit(`${this.#host}:unreadable`)
       this.#tell(what, error)
       return undefined
     }

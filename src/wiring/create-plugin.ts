@@ -41,7 +41,7 @@ function homeDirectory(): string {
  *
  * @example
  * const plugin = createPlugin({ host: 'my-agent', backends: [{ type: 'jaeger' }] })
- * plugin.on('on_session_start', { session_id: 's1', model: 'qwen3' })
+ * plugin.emit('on_session_start', { session_id: 's1', model: 'qwen3' })
  */
 export function createPlugin(options: PluginOptions = {}): Plugin {
   return createPluginIn(options, {
@@ -219,11 +219,12 @@ interface FacadeParts extends Pick<Plugin, 'traceparent' | 'shutdown'> {
 }
 
 function facade({ core, pipeline, traceparent, shutdown }: FacadeParts): Plugin {
-  const on = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
+  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
     core.on(hook, payload, meta)
   return {
-    on,
-    handlers: handlersOf(on),
+    emit,
+    on: emit,
+    handlers: handlersOf(emit),
     flush: () => core.flush(),
     shutdown,
     traceparent,
@@ -231,15 +232,16 @@ function facade({ core, pipeline, traceparent, shutdown }: FacadeParts): Plugin 
   }
 }
 
-function handlersOf(on: (hook: string, payload?: unknown) => Promise<void> | undefined): Plugin['handlers'] {
+function handlersOf(emit: (hook: string, payload?: unknown) => Promise<void> | undefined): Plugin['handlers'] {
   const handlers = {} as Record<HookName, HookHandler>
-  for (const hook of HOOK_NAMES) handlers[hook] = payload => on(hook, payload)
+  for (const hook of HOOK_NAMES) handlers[hook] = payload => emit(hook, payload)
   return handlers
 }
 
 function switchedOff(): Plugin {
   const nothing = (): undefined => undefined
   return {
+    emit: nothing,
     on: nothing,
     handlers: handlersOf(nothing),
     flush: () => Promise.resolve(),

@@ -43,10 +43,12 @@ export interface Plugin {
    * Takes one hook. Returns nothing; only the end of a session gives a promise, which resolves when everything is flushed
    * or after `force_flush_wait_ms`, for hosts that want to wait.
    *
-   * @example plugin.on('pre_tool_call', { session_id: 's1', tool_name: 'terminal', args: { command: 'ls' } })
+   * @example plugin.emit('pre_tool_call', { session_id: 's1', tool_name: 'terminal', args: { command: 'ls' } })
    */
-  on<Name extends HookName>(hook: Name, payload: HookPayloads[Name], meta?: HookMeta): Promise<void> | undefined
-  on(hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined
+  emit<Name extends HookName>(hook: Name, payload: HookPayloads[Name], meta?: HookMeta): Promise<void> | undefined
+  emit(hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined
+  /** The same as `emit`, under the name by which a host may already call it. It subscribes to nothing. */
+  readonly on: Plugin['emit']
   /** The same, a function a hook, ready to hand to a host. */
   readonly handlers: { readonly [Name in HookName]: HookHandler }
   /** Resolves when what was recorded until now is sent, or after `force_flush_wait_ms`. */

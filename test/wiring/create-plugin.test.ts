@@ -33,6 +33,17 @@ const OF_OTHERS: readonly unknown[] = process.listeners('beforeExit')
 
 const TURN = ['tool.terminal', 'llm.qwen3', 'agent']
 
+test('a host that calls `on` reaches what `emit` is, switched off or not', () => {
+  for (const enabled of [true, false]) {
+    const { plugin } = scratchPlugin({ enabled })
+    expect(plugin.on).toBe(plugin.emit)
+  }
+  const { plugin } = scratchPlugin()
+  const { emit } = plugin
+  emit('pre_llm_call', { session_id: 's', turn_id: 't' })
+  expect(plugin.stats().turnsOpen).toBe(1)
+})
+
 describe('switched off', () => {
   test('everything is taken, nothing is done', async () => {
     const before = process.listenerCount('beforeExit')
