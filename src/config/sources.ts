@@ -1,7 +1,7 @@
 import { homedir } from 'node:os'
 import { isKeyName, KEY_NAMES, type KeyName, variableOf } from './keys.ts'
 import type { ConfigFile } from './load.ts'
-import { nearestName, suggestion } from './nearest.ts'
+import { nearestName } from './nearest.ts'
 import { type Environment, variable } from './paths.ts'
 import { emptyMap, isPlainMap, type Plain, type PlainMap, plainCopy } from './plain.ts'
 import { type Problems, showName } from './problems.ts'
@@ -89,7 +89,10 @@ export function codeOptions(code: Plain, problems: Problems): PlainMap {
 export function warnAboutUnknownKeys(values: PlainMap, source: Source, problems: Problems): void {
   for (const name of Object.keys(values)) {
     if (isKeyName(name)) continue
-    const outcome = (): string => suggestion(name, KEY_NAMES) ?? 'ignoring it'
+    const outcome = (): string => {
+      const meant = nearestKey(name)
+      return meant === undefined ? 'ignoring it' : `did you mean ${meant}?`
+    }
     problems.add('warning', showName(name), 'there is no such key', source.place(name), outcome)
   }
 }
@@ -98,11 +101,18 @@ export function warnAboutUnknownKeys(values: PlainMap, source: Source, problems:
 export function warnAboutVariables(env: Environment, problems: Problems): void {
   for (const name of Object.keys(env)) {
     if (!name.startsWith(PREFIX) || KNOWN_VARIABLES.has(name)) continue
-    const meant = nearestName(name.slice(PREFIX.length), KEY_NAMES)
+    const meant = nearestKey(name.slice(PREFIX.length))
     if (!meant) continue
     const outcome = `did you mean ${PREFIX}${meant.toUpperCase()}?`
     problems.add('warning', name, 'there is no such variable', 'environment', outcome)
   }
+}
+
+/** Keys that have got another name, of which it cannot be guessed. */
+const RENAMED: ReadonlyMap<string, KeyName> = new Map([['delegation', 'parent']])
+
+function nearestKey(name: string): string | undefined {
+  return RENAMED.get(name.toLowerCase()) ?? nearestName(name, KEY_NAMES)
 }
 
 const PREFIX = 'HOOKSPAN_'
