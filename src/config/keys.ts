@@ -167,11 +167,12 @@ const KEYS = {
 
   root_span_ttl_ms: { type: 'millis', min: 0, default: 600_000, about: 'A turn without a record for so long is over' },
   delegating_tools: { type: 'list', default: [], about: 'Further names of tools that start a child agent' },
-  delegation: {
+  parent: {
     type: 'enum',
-    values: ['link', 'nest'],
+    values: ['link', 'nest', 'active'],
     default: 'link',
-    about: 'A child agent whose parent is known only as a remote context is linked to it, or nested under it',
+    about:
+      'A turn is linked to its caller (`traceparent`), or nested below it; `active`: else below the host’s active span',
   },
   propagate_context: {
     type: 'bool',

@@ -2,7 +2,7 @@ import { homedir } from 'node:os'
 import { isBlank } from './backend-fields.ts'
 import { isKeyName, KEY_NAMES, KEY_ROWS, type KeyName, variableOf } from './keys.ts'
 import type { ConfigFile } from './load.ts'
-import { nearestName, suggestion } from './nearest.ts'
+import { nearestName } from './nearest.ts'
 import { type Environment, variable } from './paths.ts'
 import { emptyMap, isPlainMap, type Plain, type PlainMap, plainCopy, Unusable } from './plain.ts'
 import { type Problems, showName } from './problems.ts'
@@ -123,7 +123,10 @@ export function codeOptions(code: Plain, problems: Problems): PlainMap {
 export function warnAboutUnknownKeys(values: PlainMap, source: Source, problems: Problems): void {
   for (const name of Object.keys(values)) {
     if (isKeyName(name) || source.slips?.has(name)) continue
-    const outcome = (): string => suggestion(name, KEY_NAMES) ?? 'ignoring it'
+    const outcome = (): string => {
+      const meant = nearestKey(name)
+      return meant === undefined ? 'ignoring it' : `did you mean ${meant}?`
+    }
     problems.add('warning', showName(name), 'there is no such key', source.place(name), outcome)
   }
 }
@@ -131,7 +134,7 @@ export function warnAboutUnknownKeys(values: PlainMap, source: Source, problems:
 /** Only those that look like a slip: other parts of the program, and other programs, have variables of their own. */
 export function warnAboutVariables(env: Environment, source: Source, problems: Problems): void {
   for (const name of unknownVariables(env)) {
-    const meant = nearestName(withoutPrefix(name), KEY_NAMES)
+    const meant = nearestKey(withoutPrefix(name))
     if (!meant || source.slips?.has(withoutPrefix(name))) continue
     const outcome = `did you mean ${PREFIX}${meant.toUpperCase()}?`
     problems.add('warning', name, 'there is no such variable', 'environment', outcome)
@@ -144,6 +147,13 @@ function unknownVariables(env: Environment): string[] {
 
 function withoutPrefix(name: string): string {
   return name.slice(PREFIX.length).toLowerCase()
+}
+
+/** Keys that have got another name, of which it cannot be guessed. */
+const RENAMED: ReadonlyMap<string, KeyName> = new Map([['delegation', 'parent']])
+
+function nearestKey(name: string): string | undefined {
+  return RENAMED.get(name.toLowerCase()) ?? nearestName(name, KEY_NAMES)
 }
 
 const PREFIX = 'HOOKSPAN_'

@@ -13,6 +13,7 @@ import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
 import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
+import { activeSpan, baseContext } from './host-context.ts'
 import { type HandedIn, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
@@ -161,6 +162,7 @@ export function assemble(
     draw: drawOf(config, line => report.warn(line)),
     report,
     host,
+    activeSpan: () => (config.parent === 'active' ? activeSpan(pipeline !== undefined) : undefined),
     flush,
     hurry: pipeline && (() => pipeline.hurry()),
     seedIds: pipeline?.seedIds,
@@ -187,7 +189,8 @@ export function assemble(
   })
   if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
   const traceparent: Plugin['traceparent'] = ids => (config.propagate_context ? core.traceparent(ids, host) : undefined)
-  return facade({ core, pipeline, traceparent, shutdown })
+  const context: Plugin['context'] = (ids, base) => core.context(ids, host, baseContext(base))
+  return facade({ core, pipeline, traceparent, context, shutdown })
 }
 
 /** A meter of a host's may refuse to make instruments: that costs the metrics, not the spans. */
@@ -213,12 +216,12 @@ async function endAll(
   forgetSaving()
 }
 
-interface FacadeParts extends Pick<Plugin, 'traceparent' | 'shutdown'> {
+interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown'> {
   readonly core: Core
   readonly pipeline: Pipeline | undefined
 }
 
-function facade({ core, pipeline, traceparent, shutdown }: FacadeParts): Plugin {
+function facade({ core, pipeline, traceparent, context, shutdown }: FacadeParts): Plugin {
   const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
     core.on(hook, payload, meta)
   return {
@@ -228,6 +231,7 @@ function facade({ core, pipeline, traceparent, shutdown }: FacadeParts): Plugin 
     flush: () => core.flush(),
     shutdown,
     traceparent,
+    context,
     stats: (): PluginStats => ({ ...core.stats(), ...(pipeline?.stats() ?? { backends: [], traceFiles: [] }) }),
   }
 }
@@ -247,6 +251,7 @@ function switchedOff(): Plugin {
     flush: () => Promise.resolve(),
     shutdown: () => Promise.resolve(),
     traceparent: nothing,
+    context: (_ids, base) => baseContext(base),
     stats: () => ({
       hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
       spansOpen: 0,

@@ -1,7 +1,9 @@
-import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
+import type { Context, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { UserConfig } from '../config/types.ts'
 import type { HookHandler, HookMeta, HookName, HookPayloads, HookResult } from '../contract/index.ts'
 import type { BackendStats } from '../pipeline/index.ts'
+
+export type { Context } from '@opentelemetry/api'
 
 /** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
 export interface PluginOptions extends UserConfig {
@@ -28,8 +30,8 @@ export interface PluginStats {
   readonly traceFiles: readonly string[]
 }
 
-/** Ids of the turn or tool whose context is wanted, as the hooks spell them. */
-export interface TraceparentIds {
+/** Which open span is meant, in the ids of the hooks: a tool's, by its `tool_call_id`; else the innermost one of a turn. */
+export interface SpanIds {
   /** Where several hosts share the plugin. */
   readonly host?: string
   readonly session_id?: string
@@ -59,6 +61,15 @@ export interface Plugin {
    * W3C `traceparent` of exactly the turn or tool that is named, to hand to a child process or a tool server; undefined
    * when it is not open, or `propagate_context` is off.
    */
-  traceparent(ids: TraceparentIds): string | undefined
+  traceparent(ids: SpanIds): string | undefined
+  /**
+   * OpenTelemetry's context with the turn or tool that is named as its active span, so that spans of yours stand below it. What
+   * else `base` holds, it keeps; `base` itself when nothing of that name is open, or the plugin is switched off. Through the
+   * context nothing can be written to the span. `propagate_context` makes no difference: it hands nothing to anybody.
+   *
+   * @param base default: the context that is active
+   * @example context.with(hooks.context({ tool_call_id: 'c1' }), () => tracer.startActiveSpan('SELECT', work))
+   */
+  context(ids: SpanIds, base?: Context): Context
   stats(): PluginStats
 }

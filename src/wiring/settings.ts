@@ -80,7 +80,7 @@ export type CoreConfig = Pick<
   | 'namespace'
   | 'statusOk'
   | 'traceScope'
-  | 'delegation'
+  | 'parent'
   | 'delegatingTools'
   | 'skillSpans'
   | 'emitGenAiMetrics'
@@ -97,7 +97,7 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
     namespace: config.namespace,
     statusOk: config.span_status_ok,
     traceScope: config.trace_scope,
-    delegation: config.delegation,
+    parent: config.parent,
     delegatingTools: new Set(delegating.map(name => name.toLowerCase())),
     skillSpans: config.skill_spans,
     emitGenAiMetrics: config.emit_genai_metrics,

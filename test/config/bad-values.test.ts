@@ -170,6 +170,13 @@ test('unknown keys are named, with the nearest known one', () => {
   expect(({} as { enabled?: boolean }).enabled).toBeUndefined()
 })
 
+test('a key that has got another name is told by it', () => {
+  expect(messages(resolved({ yaml: 'delegation: nest', env: { HOOKSPAN_DELEGATION: 'nest' } }))).toEqual([
+    'config: delegation: there is no such key (config.yaml line 1); did you mean parent?',
+    'config: HOOKSPAN_DELEGATION: there is no such variable (environment); did you mean HOOKSPAN_PARENT?',
+  ])
+})
+
 test('variables of ours that look like a slip are named, others are left alone', () => {
   const env = { HOOKSPAN_SAMPLERATE: '1', HOOKSPAN_TOKEN: 'x', HOOKSPAN_CONFIG: '/dev/null', OTHER_DEBUGG: '1' }
   expect(messages(resolved({ env }))).toEqual([
