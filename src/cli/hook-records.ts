@@ -102,8 +102,9 @@ export class RecordReader {
 }
 
 function noAdapter(host: string | undefined): string {
-  if (host === undefined) return `a raw event of a host; say which with --host (${hostsWithAdapter()})`
-  return `a raw event of ${JSON.stringify(host)}, whose events cannot be read; those of ${hostsWithAdapter()} can`
+  const hosts = hostsWithAdapter().join(', ')
+  if (host === undefined) return `a raw event of a host; say which with --host (${hosts})`
+  return `a raw event of ${JSON.stringify(host)}, whose events cannot be read; those of ${hosts} can`
 }
 
 function isHead(value: unknown): value is HeadLine {

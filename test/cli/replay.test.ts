@@ -221,8 +221,8 @@ test('--host is the host of records that name none', async () => {
 describe('is used wrongly', () => {
   test.each<[string[], string]>([
     [[], 'expected a FILE of hook records, or - for standard input'],
-    [['x', '--bogus'], "Unknown option '--bogus'"],
-    [['x', '--out'], "Option '--out <value>' argument missing"],
+    [['x', '--bogus'], 'unknown option --bogus'],
+    [['x', '--out'], '--out takes a value: --out FILE'],
     [['x', '--out', ''], '--out takes a path'],
     [['x', '--metrics-out', 'y'], '--metrics-out goes with --out'],
     [['x', '--out', 'y', '--metrics-out', 'y'], '--out and --metrics-out are the same file'],
@@ -236,9 +236,7 @@ describe('is used wrongly', () => {
   ])('%j', async (args, message) => {
     const { code, stdout, stderr } = await scratch.replay(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toBe(
-      `hookspan replay: ${message}\nUsage: hookspan replay FILE… [--out FILE] [--metrics-out FILE] [--backend TYPE[=URL]] [--host H] [--speed N]\n`,
-    )
+    expect(stderr.split('\n')[0]).toBe(`hookspan replay: ${message}`)
     expect(scratch.wroteState()).toBe(false)
   })
 
@@ -260,5 +258,5 @@ test('--help tells its use', async () => {
   const { code, stdout, stderr } = await scratch.replay(['--help'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const option of ['--out', '--metrics-out', '--backend', '--host', '--speed'])
-    expect(stdout).toContain(`  ${option} `)
+    expect(stdout).toContain(`${option} `)
 })

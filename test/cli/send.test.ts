@@ -84,7 +84,7 @@ describe('hookspan send', () => {
   test.each([
     [['--backend', 'tempo'], /there is no backend "tempo"; configured: jaeger/],
     [['here'], /expected no argument, got "here"/],
-    [['--all'], /Unknown option '--all'/],
+    [['--all'], /unknown option --all/],
   ])('%j is wrong use', async (args, message) => {
     const { code, stderr } = await send(args, `jaeger=${sink.url}`)
     expect(code).toBe(2)

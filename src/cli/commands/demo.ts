@@ -1,10 +1,9 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { ResolvedConfig } from '../../config/types.ts'
 import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
-import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
 import { nextSteps } from '../demo-next-steps.ts'
 import { openInput, type ReadRecord, RecordReader } from '../hook-records.ts'
 import { Progress } from '../progress.ts'
@@ -12,35 +11,24 @@ import { drawTraces, reportDelivery } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
-const USAGE = `Usage: hookspan demo [--backend TYPE[=URL]]
-
-Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log, and into
-the configured backends if there are any. Draws the traces and says where they are.
-
-  --backend TYPE[=URL]  send to this backend instead of the configured ones, for example --backend jaeger; may be given
-                        more than once
-`
-
 /** Beside the code in the package: a turn with a sub-agent, and a session of three turns. */
 const RECORDINGS = ['hermes-turn.jsonl', 'demo-session.jsonl']
 const DRAWN_TRACES = 10
 
-export const demo: Command = {
+const PAGE = {
   name: 'demo',
   summary: 'see traces without an agent, a server or an account',
-  usage: USAGE,
-  run,
-}
+  about: `Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log,
+and into the configured backends if there are any. Draws the traces and says where they are.`,
+  options: { backend: BACKEND_OPTION },
+  closing: 'Exits with 1 when a backend did not get everything.',
+} as const satisfies CommandPage
+
+export const demo: Command = { ...PAGE, run }
 
 /** Resolves to the exit code: 1 when a backend did not get everything. */
 export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(demo, args, io, () => show(readBackends(args), io))
-}
-
-function readBackends(args: string[]): readonly string[] {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { backend: BACKEND_OPTION } })
-  if (positionals.length > 0) throw new WrongUse(`expected no argument, got ${JSON.stringify(positionals[0])}`)
-  return checkBackends(values.backend)
+  return runCommand(PAGE, args, io, ({ values }) => show(checkBackends(values.backend), io))
 }
 
 async function show(backends: readonly string[], io: CommandIo): Promise<number> {

@@ -3,43 +3,53 @@ import { resolveConfig } from '../../config/resolve.ts'
 import type { UserBackend } from '../../config/types.ts'
 import { countOf, humanCount } from '../../viewer/human-figures.ts'
 import type { PluginOptions } from '../../wiring/plugin.ts'
-import { type Command, type CommandIo, EXIT, runCommand } from '../command.ts'
+import { BACKEND_OPTION } from '../backend-option.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
 import { Progress } from '../progress.ts'
+import { hostsWithAdapter } from '../raw-events.ts'
 import { RecordFeed } from '../record-feed.ts'
 import { prepareOutputs, type ReplayArguments, readArguments } from '../replay-arguments.ts'
 import { drawTraces, reportDelivery, whatIsIn } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
-const USAGE = `Usage: hookspan replay FILE… [--out FILE] [--metrics-out FILE] [--backend TYPE[=URL]] [--host H] [--speed N]
-
-Turns files of hook records, or of raw events of a host (one JSON object a line; - reads standard input), into traces, and
-draws them. The same records give the same trace and span ids each time. Without --out and --backend they go where the configuration says:
-by default into the local trace log only. A malformed line is reported and skipped.
-
-  --out FILE            write OTLP/JSON lines to FILE (replaced), and send nothing anywhere
-  --metrics-out FILE    with --out: the metrics, too
-  --backend TYPE[=URL]  send to this backend instead of the configured ones; may be given more than once
-  --host H              the host of records and events that name none: pi, openclaw, opencode, claude-agent-sdk, …
-  --speed N             keep the recording's own time, N times as fast
-
-Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.
-`
-
 /** So many traces are drawn at the end. */
 const DRAWN_TRACES = 20
 
-export const replay: Command = {
+const PAGE = {
   name: 'replay',
   summary: 'turn files of hook records into traces',
-  usage: USAGE,
-  run,
-}
+  operand: { placeholder: 'FILE…', offers: 'files' },
+  about: `Turns files of hook records, or of raw events of a host (one JSON object a line; - reads standard input), into
+traces, and draws them. The same records give the same trace and span ids each time. Without --out and --backend
+they go where the configuration says: by default into the local trace log only. A malformed line is reported and
+skipped.`,
+  options: {
+    out: {
+      short: 'o',
+      value: 'FILE',
+      offers: 'files',
+      aka: ['output'],
+      help: 'write OTLP/JSON lines to FILE (replaced), and send nothing anywhere',
+    },
+    'metrics-out': { value: 'FILE', offers: 'files', help: 'with --out: the metrics, too' },
+    backend: BACKEND_OPTION,
+    host: {
+      value: 'H',
+      offers: hostsWithAdapter(),
+      help: `the host of records and events that name none: ${hostsWithAdapter().join(', ')}, …`,
+    },
+    speed: { value: 'N', help: "keep the recording's own time, N times as fast" },
+  },
+  closing: 'Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.',
+} as const satisfies CommandPage
+
+export const replay: Command = { ...PAGE, run }
 
 /** Resolves to the exit code: 1 when a line was malformed, a file unreadable, or something was dropped. */
 export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(replay, args, io, async () => {
-    const options = readArguments(args)
+  return runCommand(PAGE, args, io, async ({ values, operands }) => {
+    const options = readArguments(operands, values)
     return options.out === undefined ? replayAndDraw(options, io) : replayInto(options.out, options, io)
   })
 }

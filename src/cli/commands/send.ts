@@ -1,58 +1,48 @@
-import { parseArgs } from 'node:util'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { ResolvedConfig } from '../../config/types.ts'
 import { type BacklogEntry, createPipeline, type Pipeline, readBacklog } from '../../pipeline/index.ts'
 import { countOf } from '../../viewer/human-figures.ts'
 import { pipelineSettings, stateHome } from '../../wiring/settings.ts'
-import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
 import { humanBytes } from '../doctor/human-bytes.ts'
 import { Progress } from '../progress.ts'
-
-const USAGE = `Usage: hookspan send [--backend NAME]
-
-Delivers now what the local trace log still holds for a backend: traces that it did not take when they were recorded. The
-next agent that runs with hookspan does the same by itself. Traces of agents that are running are left to them.
-
-  --backend NAME  only for this backend, as it is named in the configuration; may be given more than once
-
-Exits with 1 when something is left.
-`
 
 /** So often the line that says how far it is is drawn anew. */
 const SHOW_MILLIS = 200
 
-export const send: Command = {
+const PAGE = {
   name: 'send',
   summary: 'deliver what the local trace log still holds for a backend',
-  usage: USAGE,
-  run,
-}
+  about: `Delivers now what the local trace log still holds for a backend: traces that it did not take when they were
+recorded. The next agent that runs with hookspan does the same by itself. Traces of agents that are running are
+left to them.`,
+  options: {
+    backend: { value: 'NAME', many: true, help: 'only for this backend, as it is named in the configuration' },
+  },
+  closing: 'Exits with 1 when something is left.',
+} as const satisfies CommandPage
+
+export const send: Command = { ...PAGE, run }
 
 /** Resolves to the exit code: 1 when a backend has not got everything. */
 export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(send, args, io, async () => {
+  return runCommand(PAGE, args, io, async ({ values }) => {
     const { config } = resolveConfig({ env: io.env, home: io.home })
-    const names = readNames(args, config)
+    const names = readNames(values.backend, config)
     const directory = stateHome(io.env, io.home)
     if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
     return deliver(directory, names, config, io)
   })
 }
 
-function readNames(args: string[], config: ResolvedConfig): readonly string[] {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { backend: { type: 'string', multiple: true, default: [] } },
-  })
-  if (positionals.length > 0) throw new WrongUse(`expected no argument, got ${JSON.stringify(positionals[0])}`)
+function readNames(given: readonly string[], config: ResolvedConfig): readonly string[] {
   const known = config.backends.map(({ name }) => name)
-  for (const name of values.backend) {
+  for (const name of given) {
     if (known.includes(name)) continue
     const configured = known.length === 0 ? 'none is configured' : `configured: ${known.join(', ')}`
     throw new WrongUse(`there is no backend ${JSON.stringify(name)}; ${configured}`)
   }
-  return values.backend.length === 0 ? known : values.backend
+  return given.length === 0 ? known : given
 }
 
 async function deliver(
