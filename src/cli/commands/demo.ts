@@ -1,7 +1,7 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { resolveConfig } from '../../config/resolve.ts'
-import type { ResolvedConfig } from '../../config/types.ts'
+import type { Resolution, ResolvedConfig } from '../../config/types.ts'
 import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
 import { nextSteps } from '../demo-next-steps.ts'
@@ -19,7 +19,10 @@ const PAGE = {
   name: 'demo',
   summary: 'see traces without an agent, a server or an account',
   about: `Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log,
-and into the configured backends if there are any. Draws the traces and says where they are.`,
+and into the configured backends if there are any. Draws the traces and says where they are.
+
+Nobody's words are in the recordings: their messages are shown whole, as with content_capture: full, unless your
+configuration says what to capture.`,
   options: { backend: BACKEND_OPTION },
   closing: 'Exits with 1 when a backend did not get everything.',
 } as const satisfies CommandPage
@@ -32,8 +35,13 @@ export function run(args: string[], io: CommandIo): Promise<number> {
 }
 
 async function show(backends: readonly string[], io: CommandIo): Promise<number> {
-  const code = { service_name: 'hookspan-demo', ...(backends.length === 0 ? {} : { backends }) }
-  const { config } = resolveConfig({ code, env: io.env, home: io.home })
+  const surroundings = { env: io.env, home: io.home }
+  const code = {
+    service_name: 'hookspan-demo',
+    ...wholeMessages(resolveConfig(surroundings)),
+    ...(backends.length === 0 ? {} : { backends }),
+  }
+  const { config } = resolveConfig({ code, ...surroundings })
   const place = await openTracePlace(config, io)
   try {
     const result = await play(code, config, place, io)
@@ -44,6 +52,13 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
   } finally {
     await place.close()
   }
+}
+
+/** The recordings are made up, so there is nothing to hide in them. What the person has set counts all the same. */
+function wholeMessages({ config, sources }: Resolution): { content_capture?: 'full' } {
+  // By default and `off`: what the person has set could not be read.
+  const isUnset = sources.get('content_capture')?.from === 'default' && config.content_capture !== 'off'
+  return isUnset ? { content_capture: 'full' } : {}
 }
 
 async function play(code: object, config: ResolvedConfig, place: TracePlace, io: CommandIo): Promise<ReplayResult> {
