@@ -14,12 +14,13 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
   config: { rooms: [], packages: ['yaml', 'node'] },
   pipeline: { rooms: ['semconv'], packages: ['@opentelemetry/*', 'node'] },
   viewer: { rooms: [], packages: ['node'] },
+  wrappers: { rooms: ['contract'], packages: ['node'] },
   wiring: {
-    rooms: ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline'],
+    rooms: ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline', 'wrappers'],
     packages: ['@opentelemetry/api', 'node'],
   },
   hosts: { rooms: ['contract', 'surface'], packages: [] },
-  surface: { rooms: ['contract', 'config', 'pipeline', 'viewer', 'wiring'], packages: [] },
+  surface: { rooms: ['contract', 'config', 'pipeline', 'viewer', 'wiring', 'wrappers'], packages: [] },
   cli: { rooms: CLI_ROOMS, packages: ['node'] },
 }
 

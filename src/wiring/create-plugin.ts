@@ -11,6 +11,7 @@ import type { CoreOptions } from '../core/options.ts'
 import { Core } from '../core/plugin.ts'
 import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
+import { turnsOf } from '../wrappers/turn.ts'
 import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { activeSpan, baseContext } from './host-context.ts'
@@ -227,6 +228,7 @@ function facade({ core, pipeline, traceparent, context, shutdown }: FacadeParts)
   return {
     emit,
     on: emit,
+    turn: turnsOf(emit),
     handlers: handlersOf(emit),
     flush: () => core.flush(),
     shutdown,
@@ -247,6 +249,7 @@ function switchedOff(): Plugin {
   return {
     emit: nothing,
     on: nothing,
+    turn: turnsOf(nothing),
     handlers: handlersOf(nothing),
     flush: () => Promise.resolve(),
     shutdown: () => Promise.resolve(),
