@@ -23,11 +23,15 @@ export interface CommandIo {
   /** Epoch milliseconds. */
   now(): number
   /**
-   * For commands that run until somebody ends them: resolves at the first SIGINT or SIGTERM, or when nobody reads the
-   * output any more. From the first call on these signals no longer end the process by themselves.
+   * Resolves at the first SIGINT or SIGTERM. From the first call on that does not end the process by itself, and the
+   * second one does.
    */
-  interrupted(): Promise<void>
+  interrupted(): Promise<StopSignal>
+  /** Resolves when nobody reads the output any more. */
+  hungUp(): Promise<void>
 }
+
+export type StopSignal = 'SIGINT' | 'SIGTERM'
 
 /** What a command takes besides its options. */
 export interface Operand {

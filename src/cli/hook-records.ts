@@ -53,10 +53,11 @@ export class RecordReader {
     this.#given = host
   }
 
-  async *read(input: Readable): AsyncGenerator<RecordEntry, void> {
+  /** `onTaken` is told, before each entry, how many bytes more have been read. */
+  async *read(input: Readable, onTaken?: (bytes: number) => void): AsyncGenerator<RecordEntry, void> {
     const splitter = new LineSplitter()
     for await (const chunk of input) {
-      for (const line of splitter.push(Buffer.from(chunk as Uint8Array))) yield* this.#entries(line)
+      for (const line of splitter.push(Buffer.from(chunk as Uint8Array), onTaken)) yield* this.#entries(line)
     }
     const last = splitter.finish()
     if (last !== undefined) yield* this.#entries(last)

@@ -85,7 +85,8 @@ export function createPipeline(settings: PipelineSettings, report: Report): Pipe
   const readers = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
   const meters = createMeterProvider(resource, readers)
   const store = local?.store
-  const departure = new Departure({ backends, meters, prometheus, waitMillis: settings.flushWaitMillis, store })
+  const { flushWaitMillis: waitMillis, giveUp } = settings
+  const departure = new Departure({ backends, meters, prometheus, waitMillis, giveUp, store })
   const spanProcessors: SpanProcessor[] = store ? [store.log] : queues.length > 0 ? [new Handover(queues)] : []
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),

@@ -26,6 +26,8 @@ export interface Surroundings {
   /** Only the records' own time counts, and exit is the program's own business. */
   readonly isReplay: boolean
   readonly diagnostics?: Diagnostics
+  /** As in the settings of the pipeline. */
+  readonly giveUp?: AbortSignal
 }
 
 /** Empty where the system knows none: then it throws, and that is no reason to fail in a host. */
@@ -120,13 +122,13 @@ function sinkOf(sink: unknown): LineSink | undefined {
 function openOutlets(
   handedIn: HandedIn,
   config: ResolvedConfig,
-  { env, home }: Surroundings,
+  { env, home, giveUp }: Surroundings,
   report: Diagnostics,
 ): Outlets {
   if (handedIn.tracerProvider !== undefined || handedIn.meterProvider !== undefined) {
     return outletsHandedIn(handedIn, report)
   }
-  return outletsOf(createPipeline(pipelineSettings(config, env, home), report))
+  return outletsOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report))
 }
 
 function exportGauge(pipeline: Pipeline | undefined): Gauge {

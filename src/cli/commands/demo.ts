@@ -6,8 +6,9 @@ import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
 import { nextSteps } from '../demo-next-steps.ts'
 import { openInput, type ReadRecord, RecordReader } from '../hook-records.ts'
+import { Interruption, interruptedAt, STOPPING } from '../interruption.ts'
 import { Progress } from '../progress.ts'
-import { drawTraces, reportDelivery } from '../replay-report.ts'
+import { drawTraces, reportDelivery, summaryOf, whereTheyAre } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
@@ -43,12 +44,17 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
   }
   const { config } = resolveConfig({ code, ...surroundings })
   const place = await openTracePlace(config, io)
+  const progress = new Progress(io)
+  const interruption = new Interruption(io, () => progress.say(STOPPING))
   try {
-    const result = await play(code, config, place, io)
-    const traceId = await drawTraces(result.stats.traceFiles.filter(existsSync), DRAWN_TRACES, io)
+    const result = await play(code, config, { place, progress, interruption }, io)
+    const { exitCode } = interruption
+    const files = exitCode === undefined ? result.stats.traceFiles.filter(existsSync) : []
+    const traceId = await drawTraces(files, DRAWN_TRACES, io)
     const isDelivered = reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
-    io.stdout.write(nextSteps(result.stats, place))
-    return isDelivered ? EXIT.ok : EXIT.failed
+    if (exitCode === undefined) io.stdout.write(nextSteps(result.stats, place))
+    else io.stderr.write(`${interruptedAt(interruption)}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
+    return exitCode ?? (isDelivered ? EXIT.ok : EXIT.failed)
   } finally {
     await place.close()
   }
@@ -61,16 +67,27 @@ function wholeMessages({ config, sources }: Resolution): { content_capture?: 'fu
   return isUnset ? { content_capture: 'full' } : {}
 }
 
-async function play(code: object, config: ResolvedConfig, place: TracePlace, io: CommandIo): Promise<ReplayResult> {
+interface Run {
+  readonly place: TracePlace
+  readonly progress: Progress
+  readonly interruption: Interruption
+}
+
+async function play(
+  code: object,
+  config: ResolvedConfig,
+  { place, progress, interruption }: Run,
+  io: CommandIo,
+): Promise<ReplayResult> {
   // Ids are new each time: the same ids at another time would be two traces in one for a server.
   const plugin = { ...code, local_log: true, deterministic_ids: false }
   const batchSpans = config.span_batch_max_export_batch_size
-  const replayer = new Replayer({ plugin, batchSpans }, { env: place.env, home: io.home, stderr: io.stderr })
+  const { home, stderr } = io
+  const replayer = new Replayer({ plugin, batchSpans, interruption }, { env: place.env, home, stderr })
   const records = (await Promise.all(RECORDINGS.map(name => readRecording(name, io)))).flat()
   const lastAt = Math.max(...records.map(({ meta }) => meta.at ?? 0))
   const shift = Math.round(io.now()) - lastAt
   for (const record of records) await replayer.feed(movedBy(shift, record))
-  const progress = new Progress(() => replayer.spans, io)
   if (config.backends.length > 0) progress.say('delivering …')
   const result = await replayer.finish()
   progress.end()

@@ -53,7 +53,7 @@ function readOptions({ offline, wait, backend }: Given<typeof PAGE.options>['val
 }
 
 async function watched(options: ExaminationOptions, io: CommandIo): ReturnType<typeof examine> {
-  const progress = new Progress(() => 0, io)
+  const progress = new Progress(io)
   if (!options.isOffline) progress.say('probing …')
   try {
     return await examine(options, io)

@@ -5,6 +5,7 @@ import { countOf } from '../../viewer/human-figures.ts'
 import { pipelineSettings, stateHome } from '../../wiring/settings.ts'
 import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
 import { humanBytes } from '../doctor/human-bytes.ts'
+import { Interruption } from '../interruption.ts'
 import { Progress } from '../progress.ts'
 
 /** So often the line that says how far it is is drawn anew. */
@@ -51,23 +52,30 @@ async function deliver(
   config: ResolvedConfig,
   io: CommandIo,
 ): Promise<number> {
-  const pipeline = openPipeline(names, config, io)
+  const interruption = new Interruption(io)
+  const pipeline = openPipeline(names, config, interruption.giveUp, io)
   const before = await readBacklog(directory)
-  await withProgress(pipeline, before, io, () => pipeline.deliverBacklog())
+  await withProgress(pipeline, before, io, () => Promise.race([pipeline.deliverBacklog(), stopped(interruption)]))
   await pipeline.shutdown()
   const after = (await readBacklog(directory)).filter(isLeft)
   for (const line of outcomes(pipeline, names, before, after)) io.stdout.write(`${line}\n`)
-  return after.some(({ backend }) => names.includes(backend)) ? EXIT.failed : EXIT.ok
+  const { exitCode } = interruption
+  if (exitCode !== undefined) io.stderr.write('hookspan send: interrupted; "hookspan send" goes on where it was\n')
+  return exitCode ?? (after.some(({ backend }) => names.includes(backend)) ? EXIT.failed : EXIT.ok)
 }
 
-function openPipeline(names: readonly string[], config: ResolvedConfig, io: CommandIo): Pipeline {
+function stopped({ stop }: Interruption): Promise<void> {
+  return new Promise(resolve => stop.addEventListener('abort', () => resolve(), { once: true }))
+}
+
+function openPipeline(names: readonly string[], config: ResolvedConfig, giveUp: AbortSignal, io: CommandIo): Pipeline {
   const settings = pipelineSettings({ ...config, local_log: true }, io.env, io.home)
   const { prometheus: _none, ...rest } = settings
   const backends = settings.backends
     .filter(({ name, type }) => names.includes(name) && type !== 'console')
     .map(backend => ({ ...backend, metrics: false }))
   const say = (line: string): void => io.stderr.write(`hookspan: ${line}\n`)
-  return createPipeline({ ...rest, backends }, { warn: say, error: say, debug: () => undefined })
+  return createPipeline({ ...rest, backends, giveUp }, { warn: say, error: say, debug: () => undefined })
 }
 
 async function withProgress(
@@ -76,11 +84,17 @@ async function withProgress(
   io: CommandIo,
   run: () => Promise<void>,
 ): Promise<void> {
-  const total = before.filter(isLeft).reduce((sum, { bytes }) => sum + bytes, 0)
-  const progress = new Progress(() => recovered(pipeline), io)
+  const asked = new Set(pipeline.stats().backends.map(({ name }) => name))
+  const isAsked = (entry: BacklogEntry): boolean => isLeft(entry) && asked.has(entry.backend)
+  const total = before.filter(isAsked).reduce((sum, { bytes }) => sum + bytes, 0)
+  const progress = new Progress(io, total)
+  let isTakenOver = false
   const shown = setInterval(() => {
     const left = pipeline.stats().backends.reduce((sum, { spoolBytes }) => sum + spoolBytes, 0)
-    progress.say(`${countOf(recovered(pipeline), 'span')} · ${humanBytes(left)} of ${humanBytes(total)} to go`)
+    // Until it has taken over what others left, there seems to be nothing to do.
+    isTakenOver ||= left > 0
+    if (isTakenOver)
+      progress.at(total - left, () => `${countOf(recovered(pipeline), 'span')} · ${humanBytes(left)} to go`)
   }, SHOW_MILLIS)
   await run().finally(() => clearInterval(shown))
   progress.end()

@@ -7,6 +7,7 @@ import { listSegments, selectTraces, type TraceQuery, type TraceSelection } from
 import { treeJson } from '../../viewer/tree-json.ts'
 import { renderTotals, renderTree } from '../../viewer/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
+import { readWatched } from '../log-reading.ts'
 import { lookOf } from '../look.ts'
 import type { Given } from '../options.ts'
 
@@ -87,7 +88,9 @@ async function findPlace(file: string | undefined, io: CommandIo): Promise<Place
 }
 
 async function show(place: Place, { query, json }: TreeOptions, io: CommandIo): Promise<number> {
-  const selection = await selectTraces(await place.listFiles(), query)
+  const files = await place.listFiles()
+  const selection = await readWatched(files, onRead => selectTraces(files, query, onRead), io)
+  if ('exitCode' in selection) return selection.exitCode
   const { trees, firstUnreadable, unreadableCount } = selection
   for (const each of trees) io.stdout.write(`${draw(each, json, io)}\n`)
   if (trees.length > 1 && !json) io.stdout.write(`${renderTotals(trees, lookOf(io))}\n`)
@@ -104,7 +107,7 @@ async function show(place: Place, { query, json }: TreeOptions, io: CommandIo): 
 async function follow(place: Place, { query, json }: TreeOptions, io: CommandIo): Promise<number> {
   const follower = new TraceFollower(place.listFiles, query)
   let isStopped = false
-  const interrupted = io.interrupted().then(() => {
+  const interrupted = Promise.race([io.interrupted(), io.hungUp()]).then(() => {
     isStopped = true
   })
   for (let isFirst = true; !isStopped; isFirst = false) {
