@@ -94,7 +94,7 @@ export class Ledger {
 
   /** Bytes that the backend has acknowledged; undefined when it is owed nothing, and is to be sent nothing. */
   offsetOf(backend: string): number | undefined {
-    return this.#delivered.get(backend) ?? this.sendingTo(backend)?.offset
+    return this.sendingTo(backend)?.offset ?? this.#delivered.get(backend)
   }
 
   sendingTo(backend: string): Sending | undefined {

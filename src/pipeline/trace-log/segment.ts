@@ -62,7 +62,7 @@ export class Segment {
     return this.#stuck.has(backend)
   }
 
-  /** Nothing more is sent that nobody owes; what is owed goes on. */
+  /** Nothing more is sent of it that is not owed; what is owed goes on. */
   stopSending(): void {
     for (const backend of this.#backends) this.ledger.send(backend, undefined)
     this.settle()

@@ -5,6 +5,7 @@ import type { LossLog } from './losses.ts'
 import type { ParcelTaker } from './parcel.ts'
 import { pruneSegments } from './prune.ts'
 import { type Adopter, Recovery } from './recovery.ts'
+import { Resend, type ResendRequest, type ResendTaker } from './resend.ts'
 import type { Segment } from './segment.ts'
 import { Spool } from './spool.ts'
 import type { Destinations, SegmentMarks } from './stored-line.ts'
@@ -22,7 +23,7 @@ export interface StoreParts {
   /** Everybody who gets spans, in order. */
   readonly takers: readonly ParcelTaker[]
   /** Those, by name, who get later what they could not take at once. */
-  readonly adopters: ReadonlyMap<string, Adopter>
+  readonly adopters: ReadonlyMap<string, Adopter & ResendTaker>
   /** Of those. */
   readonly destinations: Destinations
   readonly deliveries: DeliveryReport
@@ -81,6 +82,12 @@ export class Store {
     const recovery = this.#recovery
     this.#lookAgain ??= setInterval(() => void recovery.run(), LOOK_AGAIN_MILLIS).unref()
     return recovery.run()
+  }
+
+  /** For who asks for it: see `Resend`. */
+  resend(request: ResendRequest): Resend {
+    const { settings, adopters: takers, destinations } = this.#parts
+    return new Resend({ stateDirectory: settings.directory, spool: this.#spool, takers, destinations }, request)
   }
 
   /** Resolves when what other processes have left is taken over, if that was begun. */
