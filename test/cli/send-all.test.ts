@@ -118,10 +118,12 @@ describe('send --all', () => {
     await record(['a'])
     await record(['b'])
     await record(['c'])
-    sink.behaviour = { kind: 'status', status: 503 }
+    sink.behaviour = { kind: 'status', status: 500 }
     const failed = await send('--all', ...toSink())
     expect(failed.code).toBe(1)
     expect(failed.stdout).toContain('jaeger got nothing\n')
+    expect(failed.stderr).toMatch(/answered 500/)
+    expect(failed.stderr).not.toContain('sent later')
     expect(failed.stdout).toContain('not all of 3 files was sent; run this again: it goes on where it stopped')
     expect(listed('spool')).toEqual([])
     sink.requests.splice(0)
@@ -269,7 +271,7 @@ describe('send FILE', () => {
 
   test('fails when it does not arrive', async () => {
     await record(['a'])
-    sink.behaviour = { kind: 'status', status: 503 }
+    sink.behaviour = { kind: 'status', status: 500 }
     const { code, stdout } = await send(join(state(), 'traces'), ...toSink())
     expect(code).toBe(1)
     expect(stdout).toContain('not all of 1 file was sent; run this again: it sends all of them anew')

@@ -3,6 +3,7 @@ import { createPipeline, type Pipeline, readBacklog } from '../../pipeline/index
 import { pipelineSettings, stateHome } from '../../wiring/settings.ts'
 import { BACKEND_OPTION } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
+import { withoutMeanwhile } from '../doctor/probe-line.ts'
 import { Progress } from '../progress.ts'
 import { chosenBackends } from '../send/chosen-backends.ts'
 import { Delivery, type Job } from '../send/delivery.ts'
@@ -76,10 +77,12 @@ async function deliver(job: Job, io: CommandIo): Promise<number> {
   return delivery.isComplete(after) ? EXIT.ok : EXIT.failed
 }
 
-function openPipeline({ config, backends }: Job, io: CommandIo): Pipeline {
+function openPipeline({ config, backends, since }: Job, io: CommandIo): Pipeline {
   const settings = pipelineSettings({ ...config, backends, local_log: true }, io.env, io.home)
   const { prometheus: _none, ...rest } = settings
   const takers = settings.backends.map(backend => ({ ...backend, metrics: false }))
-  const say = (line: string): void => io.stderr.write(`hookspan: ${line}\n`)
+  // What nobody is owed is not sent later by itself.
+  const say = (line: string): void =>
+    io.stderr.write(`hookspan: ${since === undefined ? line : withoutMeanwhile(line)}\n`)
   return createPipeline({ ...rest, backends: takers }, { warn: say, error: say, debug: () => undefined })
 }
