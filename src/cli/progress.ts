@@ -11,7 +11,7 @@ const USUAL_COLUMNS = 80
 /** How far a long command is, on one line of a terminal; silent where nobody watches. */
 export class Progress {
   readonly #io: CommandIo
-  readonly #totalBytes: number
+  #totalBytes: number
   readonly #startedAt: number
   #bytes = 0
   #shownAt: number
@@ -25,9 +25,13 @@ export class Progress {
     this.#shownAt = this.#startedAt
   }
 
-  /** So many bytes of it are done; `text` says what was made of them, and is asked only when it is shown. */
-  at(bytes: number, text: (seconds: number) => string): void {
+  /**
+   * So many bytes of it are done; `text` says what was made of them, and is asked only when it is shown. `totalBytes`, where
+   * more has been found to do.
+   */
+  at(bytes: number, text: (seconds: number) => string, totalBytes: number = this.#totalBytes): void {
     this.#bytes = bytes
+    this.#totalBytes = totalBytes
     if (!this.#io.stderr.isTTY) return
     const now = this.#io.now()
     if (now - this.#shownAt < EVERY_MILLIS) return
