@@ -23,13 +23,17 @@ export function settle<Result>(run: () => Result, outcome: Outcome): Result {
     take(result, outcome)
     return result
   }
-  // A plain promise is passed on by an async function: a rejection that nobody handles stays one, and the stack of its error
-  // still names who awaited it. One that has methods of its own, as those of SDKs do, has to stay what it is.
-  if (Object.getPrototypeOf(result) === Promise.prototype) return passedOn(result, outcome) as Result
+  if (isPlain(result)) return passedOn(result, outcome) as Result
   watch(result, outcome)
   return result
 }
 
+/** One that has methods of its own, as those of SDKs do, has to stay what it is. */
+function isPlain(promise: Promise<unknown>): boolean {
+  return Object.getPrototypeOf(promise) === Promise.prototype && Object.keys(promise).length === 0
+}
+
+/** By an async function, so that a rejection that nobody handles stays one, and the stack of its error names who awaited it. */
 async function passedOn(promise: Promise<unknown>, outcome: Outcome): Promise<unknown> {
   let value: unknown
   try {
@@ -52,8 +56,9 @@ function watch(promise: Promise<unknown>, outcome: Outcome): void {
 }
 
 function take(value: unknown, outcome: Outcome): void {
-  if (isStream(value)) watchStream(value, outcome)
-  else outcome.ended(isThenable(value) ? undefined : value)
+  if (isThenable(value)) outcome.ended(undefined)
+  else if (isStream(value)) watchStream(value, outcome)
+  else outcome.ended(value)
 }
 
 /** Of no promise: to ask one for its value could run it a second time. */
@@ -80,9 +85,7 @@ function isStream(value: unknown): value is Stream {
 function watchStream(stream: Stream, outcome: Outcome): void {
   try {
     const iterate = stream[Symbol.asyncIterator]
-    const value = function (this: unknown): AsyncIterator<unknown> {
-      return watched(iterate.call(stream), outcome)
-    }
+    const value = (): AsyncIterator<unknown> => watched(iterate.call(stream), outcome)
     Object.defineProperty(stream, Symbol.asyncIterator, { value, configurable: true, writable: true })
   } catch {
     // Frozen, or somebody's Proxy.

@@ -20,6 +20,8 @@ describe('what is returned', () => {
       expect(turn.subagent({}, () => value)).toBe(value)
       expect(turn.request({}, () => promise).withResponse()).toBe('the response')
       expect(turn.tool('t', {}, () => promise)).toBe(promise)
+      const stoppable = Object.assign(Promise.resolve(), { stop: () => undefined })
+      expect(turn.tool('t', {}, () => stoppable)).toBe(stoppable)
     })
     expect(hooks.turn({}, () => value)).toBe(value)
     expect(hooks.turn({}, () => promise)).toBe(promise)
