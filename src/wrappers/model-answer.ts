@@ -110,7 +110,8 @@ function callOf(call: unknown): object | undefined {
   const described = first(call, ['function', 'functionCall']) ?? call
   const name = textOf(ownValue(described, 'name')) ?? textOf(ownValue(described, 'toolName'))
   if (name === undefined) return undefined
-  const id = ['call_id', 'id', 'toolCallId'].map(key => ownValue(call, key)).find(value => textOf(value) !== undefined)
+  const ids = ['call_id', 'id', 'toolCallId'].flatMap(key => [ownValue(call, key), ownValue(described, key)])
+  const id = ids.find(value => textOf(value) !== undefined)
   const given = ['arguments', 'input', 'args'].map(key => ownValue(described, key)).find(value => value !== undefined)
   return { id, name, arguments: given }
 }

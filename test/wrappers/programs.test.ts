@@ -18,6 +18,6 @@ test('whatever an agent does with the wrappers, its tree is the one of its calls
       expectAllAccounted(hooks, samples, run.records)
       await hooks.shutdown()
     }),
-    { numRuns: Number(process.env["RUNS"] ?? 100) },
+    { numRuns: Number(process.env['RUNS'] ?? 100) },
   )
 }, 120_000)
