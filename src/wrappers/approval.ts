@@ -1,9 +1,8 @@
-import { textOf } from '../contract/foreign.ts'
+import { ownValue, textOf } from '../contract/foreign.ts'
 import type { ApprovalResponse } from '../contract/index.ts'
 import { type Course, madeId, merged, once, picked } from './course.ts'
 import { failureOf } from './failure.ts'
 import type { ApprovalHandle, ApprovalOptions, ToolIds } from './handles.ts'
-import { ownValue } from './own-value.ts'
 import { settle } from './settle.ts'
 
 const GRANTED = 'once'

@@ -1,5 +1,4 @@
-import { peek, textOf } from '../contract/foreign.ts'
-import { ownValue } from './own-value.ts'
+import { ownValue, peek, textOf } from '../contract/foreign.ts'
 
 /** What was thrown, in the words of the hooks. */
 export interface Failure {

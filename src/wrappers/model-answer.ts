@@ -1,6 +1,5 @@
-import { elementsOf, isArray, textOf } from '../contract/foreign.ts'
+import { elementsOf, isArray, ownValue, textOf } from '../contract/foreign.ts'
 import type { ApiEnd } from '../contract/index.ts'
-import { ownAt, ownValue } from './own-value.ts'
 
 /**
  * Where the answers of model APIs say it: OpenAI (chat, responses), Anthropic, Gemini, the AI SDK, LangChain, Ollama, and
@@ -111,7 +110,15 @@ function callOf(call: unknown): object | undefined {
   const described = first(call, ['function', 'functionCall']) ?? call
   const name = textOf(ownValue(described, 'name')) ?? textOf(ownValue(described, 'toolName'))
   if (name === undefined) return undefined
-  const id = ['call_id', 'id', 'toolCallId'].map(key => ownValue(call, key)).find(value => textOf(value) !== undefined)
+  const ids = ['call_id', 'id', 'toolCallId'].flatMap(key => [ownValue(call, key), ownValue(described, key)])
+  const id = ids.find(value => textOf(value) !== undefined)
   const given = ['arguments', 'input', 'args'].map(key => ownValue(described, key)).find(value => value !== undefined)
   return { id, name, arguments: given }
+}
+
+/** `choices.0.message`: what is there, each step of it plain data. */
+function ownAt(value: unknown, path: readonly string[]): unknown {
+  let at = value
+  for (const key of path) at = ownValue(at, key)
+  return at
 }

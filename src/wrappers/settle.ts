@@ -1,5 +1,6 @@
 import { types } from 'node:util'
-import { isStream, watchStream } from './stream.ts'
+
+type Stream = AsyncIterable<unknown>
 
 /** Told once, when what was run has ended. Neither may throw. */
 export interface Outcome {
@@ -22,13 +23,17 @@ export function settle<Result>(run: () => Result, outcome: Outcome): Result {
     take(result, outcome)
     return result
   }
-  // A plain promise is passed on by an async function: a rejection that nobody handles stays one, and the stack of its error
-  // still names who awaited it. One that has methods of its own, as those of SDKs do, has to stay what it is.
-  if (Object.getPrototypeOf(result) === Promise.prototype) return passedOn(result, outcome) as Result
+  if (isPlain(result)) return passedOn(result, outcome) as Result
   watch(result, outcome)
   return result
 }
 
+/** One that has methods of its own, as those of SDKs do, has to stay what it is. */
+function isPlain(promise: Promise<unknown>): boolean {
+  return Object.getPrototypeOf(promise) === Promise.prototype && Object.keys(promise).length === 0
+}
+
+/** By an async function, so that a rejection that nobody handles stays one, and the stack of its error names who awaited it. */
 async function passedOn(promise: Promise<unknown>, outcome: Outcome): Promise<unknown> {
   let value: unknown
   try {
@@ -51,8 +56,9 @@ function watch(promise: Promise<unknown>, outcome: Outcome): void {
 }
 
 function take(value: unknown, outcome: Outcome): void {
-  if (isStream(value)) watchStream(value, outcome)
-  else outcome.ended(isThenable(value) ? undefined : value)
+  if (isThenable(value)) outcome.ended(undefined)
+  else if (isStream(value)) watchStream(value, outcome)
+  else outcome.ended(value)
 }
 
 /** Of no promise: to ask one for its value could run it a second time. */
@@ -62,4 +68,52 @@ function isThenable(value: unknown): boolean {
   } catch {
     return true
   }
+}
+
+function isStream(value: unknown): value is Stream {
+  try {
+    return typeof value === 'object' && value !== null && Symbol.asyncIterator in value
+  } catch {
+    return false
+  }
+}
+
+/**
+ * A stream has ended when whoever reads it with `for await` is through. The stream stays the very object that it is; only how
+ * it is iterated is looked at. One that is read otherwise, or does not let itself be looked at, ends when `end` is called.
+ */
+function watchStream(stream: Stream, outcome: Outcome): void {
+  try {
+    const iterate = stream[Symbol.asyncIterator]
+    const value = (): AsyncIterator<unknown> => watched(iterate.call(stream), outcome)
+    Object.defineProperty(stream, Symbol.asyncIterator, { value, configurable: true, writable: true })
+  } catch {
+    // Frozen, or somebody's Proxy.
+  }
+}
+
+/** The same iterator, as far as anybody can tell who calls its methods. */
+function watched(iterator: AsyncIterator<unknown>, { ended, failed, came }: Outcome): AsyncIterator<unknown> {
+  const step =
+    (method: 'next' | 'return' | 'throw') =>
+    async (...args: [unknown?]): Promise<IteratorResult<unknown>> => {
+      let result: IteratorResult<unknown>
+      try {
+        result = await (iterator[method] as (...args: unknown[]) => Promise<IteratorResult<unknown>>)(...args)
+      } catch (error) {
+        failed(error)
+        throw error
+      }
+      // Whoever leaves a stream before its end has had enough of it.
+      if (result.done === true || method === 'return') ended(undefined)
+      else came?.(result.value)
+      return result
+    }
+  const same = {
+    next: step('next'),
+    ...(iterator.return && { return: step('return') }),
+    ...(iterator.throw && { throw: step('throw') }),
+    [Symbol.asyncIterator]: () => same,
+  }
+  return same
 }
