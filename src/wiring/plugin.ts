@@ -57,6 +57,8 @@ export interface Plugin {
   flush(): Promise<void>
   /** Ends what is open (marked `shutdown`), flushes, closes; within `force_flush_wait_ms`. Idempotent. */
   shutdown(): Promise<void>
+  /** The same, at the end of the block: `await using hooks = createPlugin()`. */
+  [Symbol.asyncDispose](): Promise<void>
   /**
    * W3C `traceparent` of exactly the turn or tool that is named, to hand to a child process or a tool server; undefined
    * when it is not open, or `propagate_context` is off.
