@@ -5,6 +5,13 @@ import type { BackendStats } from '../pipeline/index.ts'
 
 export type { Context } from '@opentelemetry/api'
 
+declare global {
+  interface SymbolConstructor {
+    /** As TypeScript and Node declare it, for those who compile with neither: our types must not ask for a library. */
+    readonly asyncDispose: unique symbol
+  }
+}
+
 /** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
 export interface PluginOptions extends UserConfig {
   /** The agent product: `hermes`, `pi`, … Names the service, and is the host of records that name none. */
