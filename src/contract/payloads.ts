@@ -34,7 +34,7 @@ export interface TurnStart extends Identity {
   readonly platform?: string
   readonly sender_id?: string
   readonly parent_session_id?: string | null
-  /** W3C trace context of who asked for the turn, for hosts that tell of a session only once. */
+  /** W3C trace context of who asked for the turn, where the session was told of before. */
   readonly traceparent?: string
 }
 

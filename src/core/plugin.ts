@@ -103,19 +103,16 @@ export class Core {
     this.#over = true
     clearInterval(this.#timer)
     const { registry, lifecycle, spanSweep, tracker } = this.#parts
+    const end = (body: () => void): void => this.#guard.run('shutdown', body, undefined)
     for (const turn of [...registry.openTurns()]) {
       const at = Math.max(turn.activityAt, this.#options.sweepByClock ? this.#options.now() : turn.activityAt)
-      lifecycle.finish(turn, {
-        at,
-        finalStatus: 'incomplete',
-        descendants: 'shutdown',
-        root: 'shutdown',
-        rootStatus: 'unset',
-      })
+      const how = { descendants: 'shutdown', root: 'shutdown', rootStatus: 'unset' } as const
+      end(() => lifecycle.finish(turn, { at, finalStatus: 'incomplete', ...how }))
     }
     for (let open = spanSweep.oldest(); open !== undefined; open = spanSweep.oldest()) {
-      spanSweep.forget(open)
-      tracker.abandon(open, 'shutdown', open.activityAt)
+      const last = open
+      spanSweep.forget(last)
+      end(() => tracker.abandon(last, 'shutdown', last.activityAt))
     }
   }
 

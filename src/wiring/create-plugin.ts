@@ -15,6 +15,7 @@ import { turnsOf } from '../wrappers/turn.ts'
 import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { activeSpan, baseContext } from './host-context.ts'
+import { type Life, withLife } from './life.ts'
 import { type HandedIn, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
@@ -60,10 +61,16 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
   try {
     return create(options, surroundings)
   } catch (error) {
-    const report = surroundings.diagnostics ?? createDiagnostics(undefined, sinkIn(options))
-    report.error(`nothing is recorded, because it could not be started: ${whyNot(error)}`)
-    return switchedOff()
+    const why = `nothing is recorded, because it could not be started: ${whyNot(error)}`
+    return notStarted(options, why, surroundings.diagnostics)
   }
+}
+
+/** A plugin that takes everything and does nothing, and the line that says why; nothing at all is opened for it. */
+export function notStarted(options: unknown, why: string, diagnostics?: Diagnostics): Plugin {
+  const report = diagnostics ?? createDiagnostics(undefined, sinkIn(options))
+  report.error(why)
+  return switchedOff(report)
 }
 
 function sinkIn(options: unknown): LineSink | undefined {
@@ -105,7 +112,7 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
   const report =
     surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, sinkOf(sink))
   for (const { message } of resolution.problems) report.warn(message)
-  if (!config.enabled) return switchedOff()
+  if (!config.enabled) return switchedOff(report)
   if (config.local_log && stateHome(env, home) === undefined) {
     report.warn(
       'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
@@ -175,8 +182,10 @@ export function assemble(
     now: Date.now,
   }
   const core = coreOf(coreOptions)
+  const life: Life = { report, isOver: false }
   let ending: Promise<void> | undefined
   const shutdown = (): Promise<void> => {
+    life.isOver = true
     ending ??= endAll(core, pipeline, { forgetExit, forgetSaving })
     return ending
   }
@@ -193,7 +202,7 @@ export function assemble(
   if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
   const traceparent: Plugin['traceparent'] = ids => (config.propagate_context ? core.traceparent(ids, host) : undefined)
   const context: Plugin['context'] = (ids, base) => core.context(ids, host, baseContext(base))
-  return facade({ core, pipeline, traceparent, context, shutdown })
+  return withLife(facade({ core, pipeline, traceparent, context, shutdown }), life)
 }
 
 /** A meter of a host's may refuse to make instruments: that costs the metrics, not the spans. */
@@ -234,6 +243,7 @@ function facade({ core, pipeline, traceparent, context, shutdown }: FacadeParts)
     handlers: handlersOf(emit),
     flush: () => core.flush(),
     shutdown,
+    [Symbol.asyncDispose]: shutdown,
     traceparent,
     context,
     stats: (): PluginStats => ({ ...core.stats(), ...(pipeline?.stats() ?? { backends: [], traceFiles: [] }) }),
@@ -246,15 +256,21 @@ function handlersOf(emit: (hook: string, payload?: unknown) => Promise<void> | u
   return handlers
 }
 
-function switchedOff(): Plugin {
+function switchedOff(report: Diagnostics): Plugin {
   const nothing = (): undefined => undefined
-  return {
+  const life: Life = { report, isOver: false }
+  const shutdown = (): Promise<void> => {
+    life.isOver = true
+    return Promise.resolve()
+  }
+  const plugin: Plugin = {
     emit: nothing,
     on: nothing,
     turn: turnsOf(nothing),
     handlers: handlersOf(nothing),
     flush: () => Promise.resolve(),
-    shutdown: () => Promise.resolve(),
+    shutdown,
+    [Symbol.asyncDispose]: shutdown,
     traceparent: nothing,
     context: (_ids, base) => baseContext(base),
     stats: () => ({
@@ -265,4 +281,5 @@ function switchedOff(): Plugin {
       traceFiles: [],
     }),
   }
+  return withLife(plugin, life)
 }

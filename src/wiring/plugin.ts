@@ -6,6 +6,13 @@ import type { RunTurn } from '../wrappers/handles.ts'
 
 export type { Context } from '@opentelemetry/api'
 
+declare global {
+  interface SymbolConstructor {
+    /** As TypeScript and Node declare it, for those who compile with neither: our types must not ask for a library. */
+    readonly asyncDispose: unique symbol
+  }
+}
+
 /** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
 export interface PluginOptions extends UserConfig {
   /** The agent product: `hermes`, `pi`, … Names the service, and is the host of records that name none. */
@@ -60,6 +67,8 @@ export interface Plugin {
   flush(): Promise<void>
   /** Ends what is open (marked `shutdown`), flushes, closes; within `force_flush_wait_ms`. Idempotent. */
   shutdown(): Promise<void>
+  /** The same, at the end of the block: `await using hooks = createPlugin()`. */
+  [Symbol.asyncDispose](): Promise<void>
   /**
    * W3C `traceparent` of exactly the turn or tool that is named, to hand to a child process or a tool server; undefined
    * when it is not open, or `propagate_context` is off.
