@@ -253,7 +253,7 @@ describe('the messages', () => {
     expect(asked()).toContain('You review a change')
   })
 
-  test.each<[string, string, NodeJS.ProcessEnv]>([
+  test.each<[string, string, Readonly<Record<string, string>>]>([
     ['a file', 'content_capture: preview', {}],
     ['a variable', '', { HOOKSPAN_CONTENT_CAPTURE: 'off' }],
     ["OpenTelemetry's variable", '', { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'NO_CONTENT' }],
