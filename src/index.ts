@@ -8,6 +8,7 @@
 
 export type { BackendConfig, UserBackend, UserConfig } from './config/types.ts'
 export type {
+  Belongings,
   Correlation,
   DelegationIdentity,
   FinalStatus,
