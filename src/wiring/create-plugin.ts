@@ -11,7 +11,7 @@ import type { CoreOptions } from '../core/options.ts'
 import { Core } from '../core/plugin.ts'
 import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
-import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
+import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { type HandedIn, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
@@ -56,15 +56,15 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
   try {
     return create(options, surroundings)
   } catch (error) {
-    const report = surroundings.diagnostics ?? createDiagnostics(undefined, sinkIn(options))
+    const report = surroundings.diagnostics ?? createDiagnostics(undefined, loggerIn(options))
     report.error(`nothing is recorded, because it could not be started: ${whyNot(error)}`)
     return switchedOff()
   }
 }
 
-function sinkIn(options: unknown): LineSink | undefined {
+function loggerIn(options: unknown): Logger | undefined {
   try {
-    return sinkOf((options as PluginOptions).report)
+    return loggerOf((options as PluginOptions).logger)
   } catch {
     return undefined
   }
@@ -92,14 +92,17 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
     host,
     tracerProvider,
     meterProvider,
-    report: sink,
+    logger: given,
     ...code
   } = typeof options === 'object' && options !== null ? options : {}
   const { env, home } = surroundings
   const resolution = resolveConfig({ code: code as UserConfig, env, home, hostName: host })
   const { config } = resolution
-  const report =
-    surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, sinkOf(sink))
+  const logger = loggerOf(given)
+  const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, logger)
+  if (given !== undefined && logger === undefined) {
+    report.warn('logger: expected an object with the methods error and warn; lines go to stderr')
+  }
   for (const { message } of resolution.problems) report.warn(message)
   if (!config.enabled) return switchedOff()
   if (config.local_log && stateHome(env, home) === undefined) {
@@ -109,10 +112,6 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
   }
   const outlets = openOutlets({ tracerProvider, meterProvider }, config, surroundings, report)
   return assemble(host ?? '', config, outlets, surroundings, report)
-}
-
-function sinkOf(sink: unknown): LineSink | undefined {
-  return typeof sink === 'function' ? (sink as LineSink) : undefined
 }
 
 function openOutlets(

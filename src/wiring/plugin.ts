@@ -2,6 +2,7 @@ import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { UserConfig } from '../config/types.ts'
 import type { HookHandler, HookMeta, HookName, HookPayloads, HookResult } from '../contract/index.ts'
 import type { BackendStats } from '../pipeline/index.ts'
+import type { Logger } from './diagnostics.ts'
 
 /** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
 export interface PluginOptions extends UserConfig {
@@ -11,10 +12,11 @@ export interface PluginOptions extends UserConfig {
   readonly tracerProvider?: TracerProvider
   readonly meterProvider?: MeterProvider
   /**
-   * Takes the lines for the person: a wrong setting, a backend that does not answer. Default: stderr. For hosts that draw on
-   * the terminal, where a line on stderr would spoil the screen.
+   * Takes the lines for the person: a wrong setting, a backend that does not answer. Default: stderr.
+   *
+   * @example createPlugin({ logger: console })
    */
-  readonly report?: (line: string) => void
+  readonly logger?: Logger
 }
 
 export interface PluginStats {
