@@ -116,7 +116,7 @@ describe('a backend with an API', () => {
     [
       'is a web page',
       { apiHeaders: { 'content-type': 'text/html; charset=utf-8' } },
-      /^ {2}note .*is a web page and no API of phoenix → look for the span hookspan\.doctor/,
+      /^ {2}note .*is a web page and no API of phoenix → look for service hookspan-doctor, span hookspan\.doctor/,
     ],
   ])('that %s', async (_what, behaviour, expected) => {
     const { line, code } = await phoenix(['--wait', '300'], behaviour)
