@@ -118,6 +118,7 @@ const APPROVAL = {
   pattern_keys: ['npm', 'shell'],
   surface: 'cli',
   session_key: 'agent:main',
+  request_id: 'a-1',
 }
 const QUESTION = {
   ...FIRST,

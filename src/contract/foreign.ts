@@ -20,7 +20,7 @@ export function peek(value: unknown, key: string): unknown {
 export function ownValue(value: unknown, key: string): unknown {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined
   try {
-    return Object.getOwnPropertyDescriptor(value, key)?.value
+    return Object.hasOwn(value, key) ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined
   } catch {
     return undefined
   }
