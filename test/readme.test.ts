@@ -47,8 +47,8 @@ describe.each(PAGES.filter(path => !path.startsWith('observability/')))('%s', pa
     for (const { name, options } of allCode(page).flatMap(calls)) {
       const row = COMMANDS.find(command => command.name === name)
       expect(row, `hookspan ${name}`).toBeDefined()
-      const usage = (await row?.load())?.usage ?? ''
-      for (const option of options) expect(usage, `hookspan ${name} ${option}`).toContain(option)
+      const known = Object.keys((await row?.load())?.options ?? {})
+      for (const option of options) expect([...known, 'help'], `hookspan ${name} ${option}`).toContain(option.slice(2))
     }
   })
 

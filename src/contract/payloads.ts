@@ -178,6 +178,7 @@ export interface ApprovalRequest extends Identity {
   readonly pattern_keys?: readonly string[]
   readonly surface?: string
   readonly session_key?: string
+  readonly request_id?: string
 }
 
 export interface ApprovalResponse extends ApprovalRequest {

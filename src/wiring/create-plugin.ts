@@ -11,6 +11,7 @@ import type { CoreOptions } from '../core/options.ts'
 import { Core } from '../core/plugin.ts'
 import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
+import { turnsOf } from '../wrappers/turn.ts'
 import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { activeSpan, baseContext } from './host-context.ts'
@@ -26,6 +27,8 @@ export interface Surroundings {
   /** Only the records' own time counts, and exit is the program's own business. */
   readonly isReplay: boolean
   readonly diagnostics?: Diagnostics
+  /** As in the settings of the pipeline. */
+  readonly giveUp?: AbortSignal
 }
 
 /** Empty where the system knows none: then it throws, and that is no reason to fail in a host. */
@@ -126,13 +129,13 @@ function sinkOf(sink: unknown): LineSink | undefined {
 function openOutlets(
   handedIn: HandedIn,
   config: ResolvedConfig,
-  { env, home }: Surroundings,
+  { env, home, giveUp }: Surroundings,
   report: Diagnostics,
 ): Outlets {
   if (handedIn.tracerProvider !== undefined || handedIn.meterProvider !== undefined) {
     return outletsHandedIn(handedIn, report)
   }
-  return outletsOf(createPipeline(pipelineSettings(config, env, home), report))
+  return outletsOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report))
 }
 
 function exportGauge(pipeline: Pipeline | undefined): Gauge {
@@ -239,6 +242,7 @@ function facade({ core, pipeline, traceparent, context, shutdown }: FacadeParts)
   return {
     emit,
     on: emit,
+    turn: turnsOf(emit),
     handlers: handlersOf(emit),
     flush: () => awaited(core.flush()),
     shutdown,
@@ -265,6 +269,7 @@ function switchedOff(report: Diagnostics): Plugin {
   const plugin: Plugin = {
     emit: nothing,
     on: nothing,
+    turn: turnsOf(nothing),
     handlers: handlersOf(nothing),
     flush: () => Promise.resolve(),
     shutdown,

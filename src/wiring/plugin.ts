@@ -2,6 +2,7 @@ import type { Context, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { UserConfig } from '../config/types.ts'
 import type { HookHandler, HookMeta, HookName, HookPayloads, HookResult } from '../contract/index.ts'
 import type { BackendStats } from '../pipeline/index.ts'
+import type { RunTurn } from '../wrappers/handles.ts'
 
 export type { Context } from '@opentelemetry/api'
 
@@ -58,7 +59,9 @@ export interface Plugin {
   emit(hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined
   /** The same as `emit`, under the name by which a host may already call it. It subscribes to nothing. */
   readonly on: Plugin['emit']
-  /** The same, a function a hook, ready to hand to a host. */
+  /** Runs a turn of your own agent, and tells its hooks. With `enabled: false` it runs all the same. */
+  readonly turn: RunTurn
+  /** `emit`, a function a hook, ready to hand to a host. */
   readonly handlers: { readonly [Name in HookName]: HookHandler }
   /** Resolves when what was recorded until now is sent, or after `force_flush_wait_ms`. */
   flush(): Promise<void>

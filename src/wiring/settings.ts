@@ -109,7 +109,13 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
   }
 }
 
-function backendSettings({ exact_endpoint, timeout_ms, logs: _logs, ...backend }: BackendConfig): BackendSettings {
+/** One backend of the configuration, as the pipeline takes it. */
+export function backendSettings({
+  exact_endpoint,
+  timeout_ms,
+  logs: _logs,
+  ...backend
+}: BackendConfig): BackendSettings {
   return {
     ...backend,
     ...(exact_endpoint === undefined ? {} : { exactEndpoint: exact_endpoint }),
