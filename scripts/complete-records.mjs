@@ -160,6 +160,8 @@ const STEPS = [
       sender_id: '4712',
       ...belongingTo('prompt'),
       parent_session_id: 's-0',
+      // The root is there by then, and knows another.
+      traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
     },
   ],
   [120, 'pre_api_request', { ...FIRST, ...REQUEST, retry_count: 0, started_at: seconds(120) }],

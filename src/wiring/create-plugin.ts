@@ -16,7 +16,7 @@ import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './di
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { activeSpan, baseContext } from './host-context.ts'
 import { type Life, withLife } from './life.ts'
-import { type HandedIn, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
+import { type HandedIn, held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
 
@@ -222,7 +222,7 @@ async function endAll(
   core.endAll()
   forgetExit()
   // A provider that was handed in goes on when we do not.
-  await (pipeline ? pipeline.shutdown() : core.flush())
+  await (pipeline ? pipeline.shutdown() : held(core.flush()))
   // Not before: the host may end the process while we are at it.
   forgetSaving()
 }
@@ -233,14 +233,17 @@ interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown
 }
 
 function facade({ core, pipeline, traceparent, context, shutdown }: FacadeParts): Plugin {
-  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
-    core.on(hook, payload, meta)
+  const awaited = (work: Promise<void>): Promise<void> => (pipeline ? work : held(work))
+  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined => {
+    const flushed = core.on(hook, payload, meta)
+    return flushed && awaited(flushed)
+  }
   return {
     emit,
     on: emit,
     turn: turnsOf(emit),
     handlers: handlersOf(emit),
-    flush: () => core.flush(),
+    flush: () => awaited(core.flush()),
     shutdown,
     [Symbol.asyncDispose]: shutdown,
     traceparent,
