@@ -25,5 +25,13 @@ export type {
 export { HOOK_NAMES, HOOKS, isHookName } from './contract/index.ts'
 export { createPlugin } from './wiring/create-plugin.ts'
 export type { Logger } from './wiring/diagnostics.ts'
-export type { Plugin, PluginOptions, PluginStats, TraceparentIds } from './wiring/plugin.ts'
+export type {
+  Enrich,
+  EnrichedSpan,
+  EnrichRecord,
+  Plugin,
+  PluginOptions,
+  PluginStats,
+  TraceparentIds,
+} from './wiring/plugin.ts'
 export { register } from './wiring/register.ts'

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { createNoopMeter } from '@opentelemetry/api'
 import { resolveConfig } from '../config/resolve.ts'
-import type { ResolvedConfig, UserConfig } from '../config/types.ts'
+import type { ResolvedConfig } from '../config/types.ts'
 import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
 import type { Gauge } from '../core/instruments.ts'
@@ -13,7 +13,8 @@ import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
 import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
-import { type HandedIn, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
+import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
+import { type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
 
@@ -88,15 +89,10 @@ function whyNot(error: unknown): string {
 }
 
 function create(options: PluginOptions, surroundings: Surroundings): Plugin {
-  const {
-    host,
-    tracerProvider,
-    meterProvider,
-    logger: given,
-    ...code
-  } = typeof options === 'object' && options !== null ? options : {}
+  const parsed = apart(typeof options === 'object' && options !== null ? options : {})
+  const { host, logger: given, extensions } = parsed
   const { env, home } = surroundings
-  const resolution = resolveConfig({ code: code as UserConfig, env, home, hostName: host })
+  const resolution = resolveConfig({ code: parsed.config, env, home, hostName: host })
   const { config } = resolution
   const logger = loggerOf(given)
   const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, logger)
@@ -110,20 +106,24 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
       'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
     )
   }
-  const outlets = openOutlets({ tracerProvider, meterProvider }, config, surroundings, report)
-  return assemble(host ?? '', config, outlets, surroundings, report)
+  const outlets = openOutlets(parsed, config, surroundings, report)
+  return assemble(host ?? '', config, outlets, surroundings, report, extensions)
 }
 
 function openOutlets(
-  handedIn: HandedIn,
+  { tracerProvider, meterProvider, extensions }: ParsedOptions,
   config: ResolvedConfig,
   { env, home }: Surroundings,
   report: Diagnostics,
 ): Outlets {
-  if (handedIn.tracerProvider !== undefined || handedIn.meterProvider !== undefined) {
-    return outletsHandedIn(handedIn, report)
+  if (tracerProvider !== undefined || meterProvider !== undefined) {
+    for (const option of ['spanProcessors', 'metricReaders'] as const) {
+      if (extensions[option] !== undefined)
+        report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
+    }
+    return outletsHandedIn({ tracerProvider, meterProvider }, report)
   }
-  return outletsOf(createPipeline(pipelineSettings(config, env, home), report))
+  return outletsOf(createPipeline(pipelineSettings(config, env, home), report, extensions))
 }
 
 function exportGauge(pipeline: Pipeline | undefined): Gauge {
@@ -152,12 +152,15 @@ export function assemble(
   { tracer, meter, pipeline, flush }: Outlets,
   { env, isReplay }: Surroundings,
   report: Diagnostics,
+  extensions: Extensions = {},
 ): Plugin {
+  const warn = (line: string): void => report.warn(line)
   const coreOptions: CoreOptions = {
     ...coreConfigOf(config, env),
     tracer,
     meter,
-    draw: drawOf(config, line => report.warn(line)),
+    draw: drawOf(config, warn, extensions.redact),
+    enrich: usableEnrich(extensions, warn),
     report,
     host,
     flush,
