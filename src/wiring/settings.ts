@@ -69,6 +69,7 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Dr
     names: resolveNames(config.namespace, config.conventions),
     capture,
     spanNames: config.span_names,
+    rootLabel: config.root_label,
     agentName: id(config.agent_name),
     projectName: id(config.project_name),
     usageOnRoot: config.usage_on_root,
