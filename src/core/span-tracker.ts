@@ -9,6 +9,7 @@ import { isFailedEnd, isRequest } from './api-attempts.ts'
 import type { EndFacts, Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
+import { labelled, type RootLabel } from './root-label.ts'
 import { durationOf, endTime, saidDuration } from './span-times.ts'
 import type { EndedMark, OpenSpan, Turn } from './turn.ts'
 import { noteDeadEnd } from './turn-outcome.ts'
@@ -34,6 +35,8 @@ export interface StartOptions {
   readonly attempt?: number | undefined
   readonly links?: Link[] | undefined
   readonly attributes?: AttributeList | undefined
+  /** Behind the name. */
+  readonly label?: RootLabel | undefined
   /** The start was never seen: the record is the span's end. Computed from a duration, or without any. */
   readonly retroactive?: 'computed' | 'instant' | undefined
 }
@@ -75,7 +78,7 @@ export class SpanTracker {
     const name = guard.call(fired.hook, definition.name, literal(definition.kind), fired.payload, draw, undefined)
     this.#seed(turn, definition, options)
     const span = tracer.startSpan(
-      name,
+      options.label === undefined ? name : labelled(name, options.label),
       { kind: definition.spanKind, startTime: options.startAt, ...(options.links && { links: options.links }) },
       options.parent,
     )

@@ -78,6 +78,7 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void, own
     names: resolveNames(config.namespace, conventionsOf(config)),
     capture,
     spanNames: config.span_names,
+    rootLabel: config.root_label,
     agentName: id(config.agent_name),
     projectName: id(config.project_name),
     usageOnRoot: config.usage_on_root,
