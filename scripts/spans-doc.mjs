@@ -53,7 +53,11 @@ millisecond, where a failed request is told without its start and without a dura
 and where nothing came after a start that had to be ended.
 `
 
-const MARKS = `These appear where they have something to say:
+const MARKS = `What [belongs to a turn](extending.md#what-belongs-to-a-turn) stands on them, too, under these names and, its \`attributes\`, under their own. With
+\`langfuse\` among the \`conventions\`, or as a backend, tags are \`langfuse.trace.tags\` as well, and each entry of the metadata is
+\`langfuse.trace.metadata.<key>\`.
+
+These appear where they have something to say:
 
 | attribute | value |
 | --- | --- |
@@ -70,7 +74,7 @@ const AFTER_KINDS = `## Links
 | --- | --- | --- |
 | \`previous_turn\` | the root of a turn | the root of the turn before, of the same session |
 | \`previous_session\` | the root of the first turn after a reset | the last root of the session that was replaced |
-| \`parent\` | the root of a child agent | the parent that is known from a \`traceparent\`, or by its session (\`delegation: nest\` makes the former a parent) |
+| \`parent\` | the root of a turn | its caller, known from a \`traceparent\` (unless [\`parent\`](opentelemetry.md#whose-child-a-turn-is) makes it the parent); of a child agent the turn of its parent, known by its session |
 | \`delegation\` | the root of a child agent | its \`subagent\` span, where the child began before its delegation was told |
 `
 

@@ -74,6 +74,16 @@ test('only the guard catches on the hot path', () => {
   expect(catching.filter(path => !MAY_CATCH.has(path))).toEqual([])
 })
 
+/** The type with what keeps it safe, and the policy that cuts and masks. */
+const MAY_MAKE_SAFE_TEXT = ['spans/capture.ts', 'spans/content.ts']
+
+test('no text is cast to safe text outside the capture', () => {
+  // Also as a part of a longer type (`as SafeText | undefined`). The viewer's values are what has been stored.
+  const CAST = /\bas\b[^=;\n]*\b(SafeText|CapturedContent|AttributeValue)\b/
+  const casting = files.filter(path => !path.startsWith('viewer/') && CAST.test(code(path)))
+  expect(casting.sort()).toEqual(MAY_MAKE_SAFE_TEXT)
+})
+
 test('no room is named for nothing, no file is long', () => {
   expect(files.filter(path => /(^|\/)(utils?|helpers?|common|misc)(\/|\.ts$)/.test(path))).toEqual([])
   const long = files.filter(path => readFileSync(join(SRC, path), 'utf8').split('\n').length > 301)

@@ -74,6 +74,16 @@ export function isArray(value: unknown): value is readonly unknown[] {
   }
 }
 
+/** The names of its own properties, at most `limit`; none when the value is no object, a list, or refuses to say. */
+export function keysOf(value: unknown, limit: number): readonly string[] {
+  if (typeof value !== 'object' || value === null || isArray(value)) return []
+  try {
+    return Object.keys(value).slice(0, limit)
+  } catch {
+    return []
+  }
+}
+
 /** The first `limit` elements, or the last; none when the value is not an array. */
 export function elementsOf(value: unknown, limit: number, which: 'first' | 'last' = 'first'): readonly unknown[] {
   if (!isArray(value)) return []

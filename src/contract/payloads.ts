@@ -1,3 +1,4 @@
+import type { Belongings } from './belongings.ts'
 import type { DelegationIdentity, Identity } from './identity.ts'
 
 /**
@@ -5,7 +6,7 @@ import type { DelegationIdentity, Identity } from './identity.ts'
  * arrive in any field. Names are the wire names of `hermes.observer.v1`.
  */
 
-export interface SessionStart extends Identity {
+export interface SessionStart extends Identity, Belongings {
   readonly model?: string
   readonly platform?: string
   readonly provider?: string
@@ -21,11 +22,11 @@ export interface SessionStart extends Identity {
   readonly sender_id?: string
   readonly correlation_id?: string
   readonly parent_session_id?: string | null
-  /** W3C trace context of a parent in another process. */
+  /** W3C trace context of who asked for the turn that begins here; `parent` says what it becomes. */
   readonly traceparent?: string
 }
 
-export interface TurnStart extends Identity {
+export interface TurnStart extends Identity, Belongings {
   /** Text, or a list of content parts. */
   readonly user_message?: unknown
   readonly conversation_history?: readonly unknown[]
@@ -34,6 +35,8 @@ export interface TurnStart extends Identity {
   readonly platform?: string
   readonly sender_id?: string
   readonly parent_session_id?: string | null
+  /** W3C trace context of who asked for the turn, where the session was told of before. */
+  readonly traceparent?: string
 }
 
 export interface TurnAnswer extends Identity {
@@ -156,7 +159,7 @@ export interface ToolEnd extends ToolStart {
   readonly error_message?: string | null
 }
 
-export interface SubagentStart extends DelegationIdentity {
+export interface SubagentStart extends DelegationIdentity, Belongings {
   readonly child_role?: string
   readonly child_goal?: unknown
 }

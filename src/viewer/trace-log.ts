@@ -61,14 +61,19 @@ interface TraceNote {
  * Reads the traces that a query asks for. The files are read twice, because which traces are the newest is known only
  * at the end, and a log of hundreds of megabytes must not be held in memory to find five of them.
  *
- * @throws the error of the file system when a file cannot be read
+ * @param onRead is told of so many bytes more, in the first reading and in the second
+ * @throws the error of the file system when a file cannot be read, or what `onRead` throws
  */
-export async function selectTraces(paths: readonly string[], query: TraceQuery): Promise<TraceSelection> {
+export async function selectTraces(
+  paths: readonly string[],
+  query: TraceQuery,
+  onRead?: (bytes: number) => void,
+): Promise<TraceSelection> {
   const notes = new Map<string, TraceNote>()
   let unreadableCount = 0
   let firstUnreadable: UnreadableLine | undefined
   for (const path of paths) {
-    for await (const entry of readTraceFile(path)) {
+    for await (const entry of readTraceFile(path, undefined, onRead)) {
       if ('spans' in entry) noteSpans(entry.spans, notes, query.sessionId)
       else {
         unreadableCount += 1
@@ -76,7 +81,7 @@ export async function selectTraces(paths: readonly string[], query: TraceQuery):
       }
     }
   }
-  const trees = buildForest(await readTraces(paths, newest(notes, query.last)))
+  const trees = buildForest(await readTraces(paths, newest(notes, query.last), onRead))
   return { trees, traceCount: notes.size, unreadableCount, firstUnreadable }
 }
 
@@ -97,11 +102,15 @@ function newest(notes: ReadonlyMap<string, TraceNote>, last: number): ReadonlySe
   return new Set(wanted.slice(0, last).map(([traceId]) => traceId))
 }
 
-async function readTraces(paths: readonly string[], traceIds: ReadonlySet<string>): Promise<StoredSpan[]> {
+async function readTraces(
+  paths: readonly string[],
+  traceIds: ReadonlySet<string>,
+  onRead: ((bytes: number) => void) | undefined,
+): Promise<StoredSpan[]> {
   const spans: StoredSpan[] = []
   const mayHold = lineFilter(traceIds)
   for (const path of traceIds.size === 0 ? [] : paths) {
-    for await (const entry of readTraceFile(path, mayHold)) {
+    for await (const entry of readTraceFile(path, mayHold, onRead)) {
       if (!('spans' in entry)) continue
       for (const span of [...entry.running, ...entry.spans]) if (traceIds.has(span.traceId)) spans.push(span)
     }

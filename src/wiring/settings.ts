@@ -44,6 +44,11 @@ function ownPatterns(config: ResolvedConfig, warn: (line: string) => void): RegE
   return patterns
 }
 
+/** What only Langfuse reads is written where it is sent to, or for those who send to it through something else. */
+function conventionsOf({ conventions, backends }: ResolvedConfig): ResolvedConfig['conventions'] {
+  return backends.some(({ type }) => type === 'langfuse') ? [...conventions, 'langfuse'] : conventions
+}
+
 /** How spans are drawn: the part of the configuration that the definitions see. */
 export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Draw {
   const redact = createRedactor({ enabled: config.redact, patterns: ownPatterns(config, warn) })
@@ -66,7 +71,7 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Dr
   // A person's own setting and no host's: it may have a space in it whatever the mode.
   const { id } = createCapture({ ...settings, mode: 'preview' })
   return {
-    names: resolveNames(config.namespace, config.conventions),
+    names: resolveNames(config.namespace, conventionsOf(config)),
     capture,
     spanNames: config.span_names,
     agentName: id(config.agent_name),
@@ -80,7 +85,7 @@ export type CoreConfig = Pick<
   | 'namespace'
   | 'statusOk'
   | 'traceScope'
-  | 'delegation'
+  | 'parent'
   | 'delegatingTools'
   | 'skillSpans'
   | 'emitGenAiMetrics'
@@ -97,7 +102,7 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
     namespace: config.namespace,
     statusOk: config.span_status_ok,
     traceScope: config.trace_scope,
-    delegation: config.delegation,
+    parent: config.parent,
     delegatingTools: new Set(delegating.map(name => name.toLowerCase())),
     skillSpans: config.skill_spans,
     emitGenAiMetrics: config.emit_genai_metrics,
@@ -109,7 +114,13 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
   }
 }
 
-function backendSettings({ exact_endpoint, timeout_ms, logs: _logs, ...backend }: BackendConfig): BackendSettings {
+/** One backend of the configuration, as the pipeline takes it. */
+export function backendSettings({
+  exact_endpoint,
+  timeout_ms,
+  logs: _logs,
+  ...backend
+}: BackendConfig): BackendSettings {
   return {
     ...backend,
     ...(exact_endpoint === undefined ? {} : { exactEndpoint: exact_endpoint }),

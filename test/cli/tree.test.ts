@@ -116,15 +116,13 @@ describe('hookspan tree', () => {
 
   test.each([
     [['--last', 'many'], '--last takes a whole number, got "many"'],
-    [['--last'], "Option '--last <value>' argument missing"],
-    [['--bogus'], "Unknown option '--bogus'"],
+    [['--last'], '--last takes a value: --last N'],
+    [['--bogus'], 'unknown option --bogus'],
     [['a', 'b'], 'expected one FILE at most, got 2'],
   ])('is used wrongly: %j', async (args, message) => {
     const { code, stdout, stderr } = await tree(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toBe(
-      `hookspan tree: ${message}\nUsage: hookspan tree [FILE] [--session S] [--last N] [--follow] [--json]\n`,
-    )
+    expect(stderr.split('\n')[0]).toBe(`hookspan tree: ${message}`)
   })
 
   test('tells its use', async () => {

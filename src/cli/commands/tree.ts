@@ -1,34 +1,49 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { parseArgs } from 'node:util'
 import { stateDirectory } from '../../config/paths.ts'
 import { TraceFollower } from '../../viewer/trace-follower.ts'
 import type { TraceTree } from '../../viewer/trace-forest.ts'
 import { listSegments, selectTraces, type TraceQuery, type TraceSelection } from '../../viewer/trace-log.ts'
 import { treeJson } from '../../viewer/tree-json.ts'
 import { renderTotals, renderTree } from '../../viewer/tree-text.ts'
-import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
+import { readWatched } from '../log-reading.ts'
 import { lookOf } from '../look.ts'
-
-const USAGE = `Usage: hookspan tree [FILE] [--session S] [--last N] [--follow] [--json]
-
-Draws stored traces as trees: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of *.jsonl).
-
-  --session S   only traces in which session S took part
-  --last N      the last N traces, the newest at the bottom (default 5)
-  --follow      keep watching, and draw each trace when its root span has ended; if something is still running in it, once
-                more when all of it has
-  --json        one JSON object a line and trace, spans in the order of the tree
-`
+import type { Given } from '../options.ts'
 
 const POLL_MILLIS = 500
 
-export const tree: Command = { name: 'tree', summary: 'draw stored traces as trees', usage: USAGE, run }
+const PAGE = {
+  name: 'tree',
+  summary: 'draw stored traces as trees',
+  operand: { placeholder: '[FILE]', offers: 'files' },
+  about: `Draws stored traces as trees: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
+*.jsonl).`,
+  options: {
+    session: { value: 'S', help: 'only traces in which session S took part' },
+    last: {
+      short: 'n',
+      value: 'N',
+      default: '5',
+      aka: ['limit', 'lines', 'tail'],
+      help: 'the last N traces, the newest at the bottom',
+    },
+    follow: {
+      short: 'f',
+      aka: ['watch'],
+      help: 'keep watching, and draw each trace when its root span has ended; if something is still running in it, once more when all of it has',
+    },
+    json: { help: 'one JSON object a line and trace, spans in the order of the tree' },
+  },
+  closing: 'Exits with 1 when FILE cannot be read.',
+} as const satisfies CommandPage
+
+export const tree: Command = { ...PAGE, run }
 
 /** Resolves to the exit code: 0 also when there is nothing to show, 1 when FILE cannot be read, 2 for wrong use. */
 export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(tree, args, io, async () => {
-    const options = readOptions(args)
+  return runCommand(PAGE, args, io, async given => {
+    const options = readOptions(given)
     const place = await findPlace(options.file, io)
     return options.follow ? follow(place, options, io) : show(place, options, io)
   })
@@ -41,23 +56,13 @@ interface TreeOptions {
   readonly json: boolean
 }
 
-function readOptions(args: string[]): TreeOptions {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      session: { type: 'string' },
-      last: { type: 'string', default: '5' },
-      follow: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-    },
-  })
-  if (positionals.length > 1) throw new WrongUse(`expected one FILE at most, got ${positionals.length}`)
+function readOptions({ values, operands }: Given<typeof PAGE.options>): TreeOptions {
+  if (operands.length > 1) throw new WrongUse(`expected one FILE at most, got ${operands.length}`)
   if (!/^\d{1,9}$/.test(values.last)) {
     throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(values.last)}`)
   }
   const query = { last: Number(values.last), ...(values.session !== undefined && { sessionId: values.session }) }
-  return { file: positionals[0], query, follow: values.follow, json: values.json }
+  return { file: operands[0], query, follow: values.follow, json: values.json }
 }
 
 /** Where the traces are, and how to list the files there: a log gets new segments while we follow it. */
@@ -83,7 +88,9 @@ async function findPlace(file: string | undefined, io: CommandIo): Promise<Place
 }
 
 async function show(place: Place, { query, json }: TreeOptions, io: CommandIo): Promise<number> {
-  const selection = await selectTraces(await place.listFiles(), query)
+  const files = await place.listFiles()
+  const selection = await readWatched(files, onRead => selectTraces(files, query, onRead), io)
+  if ('exitCode' in selection) return selection.exitCode
   const { trees, firstUnreadable, unreadableCount } = selection
   for (const each of trees) io.stdout.write(`${draw(each, json, io)}\n`)
   if (trees.length > 1 && !json) io.stdout.write(`${renderTotals(trees, lookOf(io))}\n`)
@@ -100,7 +107,7 @@ async function show(place: Place, { query, json }: TreeOptions, io: CommandIo): 
 async function follow(place: Place, { query, json }: TreeOptions, io: CommandIo): Promise<number> {
   const follower = new TraceFollower(place.listFiles, query)
   let isStopped = false
-  const interrupted = io.interrupted().then(() => {
+  const interrupted = Promise.race([io.interrupted(), io.hungUp()]).then(() => {
     isStopped = true
   })
   for (let isFirst = true; !isStopped; isFirst = false) {
