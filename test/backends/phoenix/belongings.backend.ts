@@ -1,5 +1,6 @@
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { createPlugin } from '../../../src/index.ts'
+import type { PluginOptions } from '../../../src/index.ts'
+import { createPluginIn } from '../../../src/wiring/create-plugin.ts'
 import { START_MILLIS } from '../servers/phoenix.ts'
 import { Scene } from './scene.ts'
 
@@ -16,13 +17,14 @@ afterAll(() => scene?.stop())
 
 /** A turn of a user's, with a child agent. */
 async function tell(): Promise<void> {
-  const plugin = createPlugin({
+  const options: PluginOptions = {
     host: 'my-agent',
     project_name: PROJECT,
     local_log: false,
     prometheus: false,
     backends: [{ type: 'phoenix', endpoint: scene.phoenix.url }],
-  })
+  }
+  const plugin = createPluginIn(options, { env: {}, home: scene.home, isReplay: false })
   const [turn, child] = [
     { session_id: 's1', turn_id: 't1' },
     { session_id: 's2', turn_id: 't2' },
