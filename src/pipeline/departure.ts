@@ -31,9 +31,12 @@ export class Departure {
   readonly #parts: DepartureParts
   #closed: Promise<void> | undefined
   #isHurrying = false
+  /** Listened to once: a signal with many listeners is taken for a leak, and a warning goes to the host's stderr. */
+  readonly #givenUp: Promise<void>[]
 
   constructor(parts: DepartureParts) {
     this.#parts = parts
+    this.#givenUp = parts.giveUp === undefined ? [] : [aborted(parts.giveUp)]
   }
 
   async flush(): Promise<void> {
@@ -86,7 +89,7 @@ export class Departure {
    */
   async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
     if (this.#parts.backends.some(({ outbox }) => outbox !== undefined))
-      await within(this.#parts.waitMillis / 2, delivered, this.#parts.giveUp)
+      await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
   }
 
   /** A disk may hang as a backend may. */
@@ -109,7 +112,7 @@ export class Departure {
     delivered: Promise<unknown>,
     waitMillis: number = this.#parts.waitMillis,
   ): Promise<void> {
-    await within(Math.max(0, waitMillis - leaving.waitedMillis()), delivered, this.#parts.giveUp)
+    await within(Math.max(0, waitMillis - leaving.waitedMillis()), Promise.race([delivered, ...this.#givenUp]))
     await within(LAST_WORDS_MILLIS, leaving.stop())
     await within(LAST_WORDS_MILLIS, leaving.abandon())
   }
@@ -119,9 +122,9 @@ export class Departure {
   }
 }
 
-async function within(millis: number, done: Promise<unknown>, giveUp?: AbortSignal): Promise<void> {
+async function within(millis: number, done: Promise<unknown>): Promise<void> {
   const hold = new Hold(millis)
-  await Promise.race([done, hold.over, ...(giveUp === undefined ? [] : [aborted(giveUp)])])
+  await Promise.race([done, hold.over])
   hold.end()
 }
 
