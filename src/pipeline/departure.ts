@@ -34,9 +34,12 @@ export class Departure {
   readonly #parts: DepartureParts
   #closed: Promise<void> | undefined
   #isHurrying = false
+  /** Listened to once: a signal with many listeners is taken for a leak, and a warning goes to the host's stderr. */
+  readonly #givenUp: Promise<void>[]
 
   constructor(parts: DepartureParts) {
     this.#parts = parts
+    this.#givenUp = parts.giveUp === undefined ? [] : [aborted(parts.giveUp)]
   }
 
   async flush(): Promise<void> {
@@ -93,7 +96,7 @@ export class Departure {
    */
   async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
     if (this.#parts.backends.some(({ outbox }) => outbox !== undefined))
-      await within(this.#parts.waitMillis / 2, delivered, this.#parts.giveUp)
+      await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
   }
 
   /** A disk may hang as a backend may. */
@@ -116,7 +119,7 @@ export class Departure {
     delivered: Promise<unknown>,
     waitMillis: number = this.#parts.waitMillis,
   ): Promise<void> {
-    await within(Math.max(0, waitMillis - leaving.waitedMillis()), delivered, this.#parts.giveUp)
+    await within(Math.max(0, waitMillis - leaving.waitedMillis()), Promise.race([delivered, ...this.#givenUp]))
     await within(LAST_WORDS_MILLIS, leaving.stop())
     await within(LAST_WORDS_MILLIS, leaving.abandon())
   }
@@ -124,4 +127,11 @@ export class Departure {
   #queues<Result>(run: (queue: SpanQueue) => Result): Result[] {
     return this.#parts.backends.flatMap(({ queue }) => (queue ? [run(queue)] : []))
   }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }

@@ -17,16 +17,9 @@ export class Hold {
   }
 }
 
-/** Resolves with what is waited for, or when so much time is over, or at the signal. */
-export async function within(millis: number, done: Promise<unknown>, giveUp?: AbortSignal): Promise<void> {
+/** Resolves with what is waited for, or when so much time is over. */
+export async function within(millis: number, done: Promise<unknown>): Promise<void> {
   const hold = new Hold(millis)
-  await Promise.race([done, hold.over, ...(giveUp === undefined ? [] : [aborted(giveUp)])])
+  await Promise.race([done, hold.over])
   hold.end()
-}
-
-function aborted(signal: AbortSignal): Promise<void> {
-  return new Promise(resolve => {
-    if (signal.aborted) resolve()
-    else signal.addEventListener('abort', () => resolve(), { once: true })
-  })
 }
