@@ -1,4 +1,4 @@
-import { humanCount } from '../viewer/human-figures.ts'
+import { humanCount, humanDuration } from '../viewer/human-figures.ts'
 import type { CommandIo } from './command.ts'
 
 const EVERY_MILLIS = 200
@@ -31,6 +31,16 @@ export class Progress {
     this.#shownAt = now
     const rate = humanCount((this.#records * 1000) / (now - this.#startedAt))
     this.say(`${humanCount(this.#records)} records · ${humanCount(this.#spans())} spans · ${rate} records/s`)
+  }
+
+  /** `what · 42 % · 3.1 s left`, a few times a second; `done` of `total`, in whatever unit. */
+  share(done: number, total: number, what: string): void {
+    const now = this.#io.now()
+    if (!this.#io.stderr.isTTY || now - this.#shownAt < EVERY_MILLIS) return
+    this.#shownAt = now
+    const share = Math.min(1, done / total)
+    const left = share > 0 ? ` · ${humanDuration(((now - this.#startedAt) * (1 - share)) / share)} left` : ''
+    this.say(`${what} · ${Math.floor(share * 100)} %${left}`)
   }
 
   /** What it is at, until the next step or the end. */

@@ -17,8 +17,8 @@ export class LineReader {
     this.#splitter = new LineSplitter(maxLineBytes)
   }
 
-  /** Every complete line that has not been read yet; blank ones are left out. */
-  async *read(): AsyncGenerator<NumberedLine, void> {
+  /** Every complete line that has not been read yet; blank ones are left out. `onRead` is told of each piece, in bytes. */
+  async *read(onRead?: (bytes: number) => void): AsyncGenerator<NumberedLine, void> {
     const { size } = await stat(this.path)
     if (size < this.#offset) this.#restart()
     if (size === this.#offset) return
@@ -27,6 +27,7 @@ export class LineReader {
     }
     for await (const chunk of createReadStream(this.path, { start: this.#offset })) {
       yield* this.#splitter.push(chunk as Buffer, taken)
+      onRead?.((chunk as Buffer).length)
     }
   }
 

@@ -88,16 +88,18 @@ function readSpans(request: Record<string, unknown>): StoredSpan[] {
 
 /**
  * Reads a file of OTLP/JSON lines, a line at a time. Lines that cannot be read are reported and passed over; lines that
- * `mayMatter` (given their text) turns down are not even parsed.
+ * `mayMatter` (given their text) turns down are not even parsed. `onRead` is told how many bytes have been read since
+ * it was last called.
  *
  * @throws the error of the file system when the file cannot be read
  */
 export async function* readTraceFile(
   path: string,
   mayMatter: (line: string) => boolean = () => true,
+  onRead?: (bytes: number) => void,
 ): AsyncGenerator<TraceFileEntry, void> {
   const reader = new LineReader(path)
-  for await (const line of reader.read()) if ('problem' in line || mayMatter(line.text)) yield readEntry(line)
+  for await (const line of reader.read(onRead)) if ('problem' in line || mayMatter(line.text)) yield readEntry(line)
   const rest = reader.rest()
   if (rest !== undefined && ('problem' in rest || mayMatter(rest.text))) yield readEntry(rest)
 }

@@ -1,14 +1,13 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readTraceFile, type StoredSpan } from './stored-span.ts'
+import { FilterMatcher, type Met, type TraceFilter } from './trace-filter.ts'
 import { buildForest, type TraceTree } from './trace-forest.ts'
+import type { Extent } from './waterfall.ts'
 
-/** Which traces to take. */
-export interface TraceQuery {
-  /** At most so many, the newest. */
+/** Which traces to take: of those that pass the filter at most so many, the newest. */
+export interface TraceQuery extends TraceFilter {
   readonly last: number
-  /** Only traces with a span of this session; a sub-agent's session finds the trace of its parent. */
-  readonly sessionId?: string
 }
 
 export interface UnreadableLine {
@@ -20,11 +19,20 @@ export interface UnreadableLine {
 export interface TraceSelection {
   /** By start, the newest last. */
   readonly trees: readonly TraceTree[]
+  /** Older ones that pass the filter and are still running, by start; of very many those in which something happened last. */
+  readonly running: readonly TraceTree[]
   /** Traces that there are, whatever the query. */
   readonly traceCount: number
+  /** Traces that pass the filter. */
+  readonly matchCount: number
+  /** First start and last end of all traces that there are; undefined when there are none. */
+  readonly extent: Extent | undefined
   readonly unreadableCount: number
   readonly firstUnreadable: UnreadableLine | undefined
 }
+
+/** Is told, while files are read, how much of all the reading is behind: from 0 to 1. */
+export type OnShare = (share: number) => void
 
 /** The segments of a trace log, oldest first; none when there is no such directory. */
 export async function listSegments(directory: string): Promise<string[]> {
@@ -45,17 +53,20 @@ async function modifiedAt(path: string): Promise<number> {
   return found?.mtimeMs ?? 0
 }
 
-export function isOfSession(span: StoredSpan, sessionId: string): boolean {
-  const { attributes } = span
-  if (attributes['session.id'] === sessionId || attributes['gen_ai.conversation.id'] === sessionId) return true
-  return Object.keys(attributes).some(name => name.endsWith('.session.id') && attributes[name] === sessionId)
-}
-
 /** What the first pass keeps of a trace. */
 interface TraceNote {
   startAt: number
-  isWanted: boolean
+  endAt: number
+  met: Met
+  /** Ids of the spans that were noted as running and have not ended so far. */
+  open: Set<string> | undefined
 }
+
+/** More than these are not looked for behind the newest: a machine that went down leaves many that look like it. */
+const MOST_RUNNING = 5
+
+/** The second pass parses only a few lines. */
+const SECOND_PASS = 0.15
 
 /**
  * Reads the traces that a query asks for. The files are read twice, because which traces are the newest is known only
@@ -63,48 +74,111 @@ interface TraceNote {
  *
  * @throws the error of the file system when a file cannot be read
  */
-export async function selectTraces(paths: readonly string[], query: TraceQuery): Promise<TraceSelection> {
+export async function selectTraces(
+  paths: readonly string[],
+  query: TraceQuery,
+  onShare?: OnShare,
+): Promise<TraceSelection> {
+  const reading = new Reading(paths, onShare && (await sizeOf(paths)), onShare)
+  const { sinceAt, ...rest } = query
+  const matcher = new FilterMatcher(rest)
   const notes = new Map<string, TraceNote>()
+  const unreadable: UnreadableLine[] = []
   let unreadableCount = 0
-  let firstUnreadable: UnreadableLine | undefined
-  for (const path of paths) {
-    for await (const entry of readTraceFile(path)) {
-      if ('spans' in entry) noteSpans(entry.spans, notes, query.sessionId)
-      else {
-        unreadableCount += 1
-        firstUnreadable ??= { path, ...entry }
-      }
-    }
+  for await (const { path, entry } of reading.entries(1 - SECOND_PASS)) {
+    if ('spans' in entry) {
+      noteSpans(entry.running, notes, matcher)
+      noteSpans(entry.spans, notes, matcher)
+    } else if (++unreadableCount === 1) unreadable.push({ path, ...entry })
   }
-  const trees = buildForest(await readTraces(paths, newest(notes, query.last)))
-  return { trees, traceCount: notes.size, unreadableCount, firstUnreadable }
+  const matching = [...notes].filter(([, note]) => matcher.isMet(note.met) && isSince(note, sinceAt)).sort(byStart)
+  const newest = matching.slice(Math.max(0, matching.length - query.last))
+  const older = matching.slice(0, matching.length - newest.length).filter(([, { open }]) => open !== undefined)
+  const running = older.sort(([, a], [, b]) => b.endAt - a.endAt).slice(0, MOST_RUNNING)
+  const forest = buildForest(await readTraces(reading, new Set([...newest, ...running].map(([traceId]) => traceId))))
+  const isNewest = new Set(newest.map(([traceId]) => traceId))
+  return {
+    trees: forest.filter(({ traceId }) => isNewest.has(traceId)),
+    running: forest.filter(tree => !isNewest.has(tree.traceId) && tree.isRunning),
+    traceCount: notes.size,
+    matchCount: matching.length,
+    extent: extentOf(notes.values()),
+    unreadableCount,
+    firstUnreadable: unreadable[0],
+  }
 }
 
-function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, sessionId: string | undefined): void {
+/** The files that are read, and how far that is. */
+class Reading {
+  readonly #paths: readonly string[]
+  readonly #size: number
+  readonly #onShare: OnShare | undefined
+  /** Of the passes that are over. */
+  #behind = 0
+
+  constructor(paths: readonly string[], size: number | undefined, onShare: OnShare | undefined) {
+    this.#paths = paths
+    this.#size = size ?? 0
+    this.#onShare = onShare
+  }
+
+  /** @param share of all the reading that this pass is */
+  async *entries(share: number, mayMatter?: (line: string) => boolean) {
+    let bytes = 0
+    const onRead = (more: number): void => {
+      bytes += more
+      // A file may grow while it is read.
+      this.#onShare?.(this.#behind + share * Math.min(1, bytes / this.#size))
+    }
+    for (const path of this.#paths) {
+      for await (const entry of readTraceFile(path, mayMatter, this.#size > 0 ? onRead : undefined)) yield { path, entry }
+    }
+    this.#behind += share
+  }
+}
+
+/** Bytes of all of these. @throws the error of the file system */
+export async function sizeOf(paths: readonly string[]): Promise<number> {
+  const sizes = await Promise.all(paths.map(path => stat(path).then(({ size }) => size)))
+  return sizes.reduce((sum, size) => sum + size, 0)
+}
+
+function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, matcher: FilterMatcher): void {
   for (const span of spans) {
-    const isWanted = sessionId === undefined || isOfSession(span, sessionId)
-    const note = notes.get(span.traceId)
-    if (note === undefined) notes.set(span.traceId, { startAt: span.startAt, isWanted })
-    else {
-      note.startAt = Math.min(note.startAt, span.startAt)
-      note.isWanted ||= isWanted
-    }
+    const { traceId, startAt, endAt } = span
+    const note = notes.get(traceId) ?? { startAt, endAt, met: 0, open: undefined }
+    note.startAt = Math.min(note.startAt, startAt)
+    note.endAt = Math.max(note.endAt, endAt)
+    note.met = matcher.add(note.met, span)
+    if (span.running === true) note.open = (note.open ?? new Set()).add(span.spanId)
+    else if (note.open?.delete(span.spanId) && note.open.size === 0) note.open = undefined
+    notes.set(traceId, note)
   }
 }
 
-function newest(notes: ReadonlyMap<string, TraceNote>, last: number): ReadonlySet<string> {
-  const wanted = [...notes].filter(([, note]) => note.isWanted).sort(([, a], [, b]) => b.startAt - a.startAt)
-  return new Set(wanted.slice(0, last).map(([traceId]) => traceId))
+/** What was noted as running may have ended later on: whether something still is, is known only at the end. */
+function isSince({ endAt, open }: TraceNote, sinceAt: number | undefined): boolean {
+  return sinceAt === undefined || endAt >= sinceAt || open !== undefined
 }
 
-async function readTraces(paths: readonly string[], traceIds: ReadonlySet<string>): Promise<StoredSpan[]> {
+function byStart([, a]: readonly [string, TraceNote], [, b]: readonly [string, TraceNote]): number {
+  return a.startAt - b.startAt
+}
+
+function extentOf(notes: Iterable<TraceNote>): Extent | undefined {
+  let extent: Extent | undefined
+  for (const { startAt, endAt } of notes) {
+    extent = { startAt: Math.min(extent?.startAt ?? startAt, startAt), endAt: Math.max(extent?.endAt ?? endAt, endAt) }
+  }
+  return extent
+}
+
+async function readTraces(reading: Reading, traceIds: ReadonlySet<string>): Promise<StoredSpan[]> {
   const spans: StoredSpan[] = []
-  const mayHold = lineFilter(traceIds)
-  for (const path of traceIds.size === 0 ? [] : paths) {
-    for await (const entry of readTraceFile(path, mayHold)) {
-      if (!('spans' in entry)) continue
-      for (const span of [...entry.running, ...entry.spans]) if (traceIds.has(span.traceId)) spans.push(span)
-    }
+  if (traceIds.size === 0) return spans
+  for await (const { entry } of reading.entries(SECOND_PASS, lineFilter(traceIds))) {
+    if (!('spans' in entry)) continue
+    for (const span of [...entry.running, ...entry.spans]) if (traceIds.has(span.traceId)) spans.push(span)
   }
   return spans
 }

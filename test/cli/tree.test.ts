@@ -87,7 +87,7 @@ describe('hookspan tree', () => {
     const none = await tree([path, '--session', 'x'])
     expect(none.code).toBe(0)
     expect(none.stdout).toBe(
-      `No trace of session "x" among the 3 in ${path}; without --session the newest are shown.\n`,
+      `No trace of session "x" among the 3 in ${path}, of 2026-11-21 10:15:01 UTC to 2026-11-21 10:15:03 UTC.\n`,
     )
   })
 
@@ -116,14 +116,16 @@ describe('hookspan tree', () => {
 
   test.each([
     [['--last', 'many'], '--last takes a whole number, got "many"'],
-    [['--last'], "Option '--last <value>' argument missing"],
+    [['--last'], "Option '-n, --last <value>' argument missing"],
     [['--bogus'], "Unknown option '--bogus'"],
-    [['a', 'b'], 'expected one FILE at most, got 2'],
+    [['/', '/tmp'], 'expected one FILE at most, got 2'],
+    [['abc', 'def0'], 'expected one TRACE_ID at most, got 2'],
+    [['abc', '--follow'], '--follow and TRACE_ID do not go together'],
   ])('is used wrongly: %j', async (args, message) => {
     const { code, stdout, stderr } = await tree(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toBe(
-      `hookspan tree: ${message}\nUsage: hookspan tree [FILE] [--session S] [--last N] [--follow] [--json]\n`,
+      `hookspan tree: ${message}\nUsage: hookspan tree [FILE] [TRACE_ID] [OPTIONS]\n`,
     )
   })
 
