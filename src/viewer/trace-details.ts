@@ -3,7 +3,7 @@ import type { Attributes, AttributeValue } from './attribute-value.ts'
 import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padEndToWidth, wrapToWidth } from './display-width.ts'
 import { humanCount, humanDuration, humanInstant } from './human-figures.ts'
-import { type Segment, segment, spaced } from './segments.ts'
+import { clipSegments, type Segment, segment, spaced } from './segments.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
@@ -44,15 +44,15 @@ function* spanLines(
   tree: TraceTree,
   namespace: string,
   width: number,
-): Generator<Segment[], void> {
+): Generator<readonly Segment[], void> {
   const { span } = node
   const facts = factsOf(node, namespace)
   const name = segment(facts.isError ? 'error' : facts.kind, facts.name)
-  const ending = spaced(facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks], '  ')
-  yield [segment('strong', '■ '), name, segment('plain', '  '), ...ending]
+  const ending = facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks]
+  yield clipSegments([segment('strong', '■ '), ...spaced([name, ...ending], '  ')], width)
   yield* pairLines(
     [
-      ['span', idText(span.spanId)],
+      ['span', span.spanId],
       ['parent', parentText(span, parent)],
       ['kind', span.kind],
       ['status', span.statusMessage === undefined ? span.status : `${span.status}: ${span.statusMessage}`],
@@ -73,10 +73,6 @@ function* spanLines(
   }
 }
 
-function idText(spanId: string): string {
-  return displayText(spanId)
-}
-
 function parentText({ parentSpanId }: StoredSpan, parent: SpanNode | undefined): string {
   if (parentSpanId === undefined) return 'none'
   return parent === undefined ? `${parentSpanId}, which is missing` : `${parentSpanId}, ${parent.span.name}`
@@ -88,13 +84,13 @@ function instantText(at: number): string {
   return text === '' ? '?' : `${text.slice(0, -' UTC'.length)}${new Date(at).toISOString().slice(19, 23)} UTC`
 }
 
-function* resourceLines({ resource, scope }: StoredSpan, width: number): Generator<Segment[], void> {
+function* resourceLines({ resource, scope }: StoredSpan, width: number): Generator<readonly Segment[], void> {
   const version = scope.version === undefined ? '' : ` ${scope.version}`
   const by = scope.name === '' ? '' : `, written by ${displayText(`${scope.name}${version}`)}`
   yield* attributeLines(`resource${by}`, resource, width)
 }
 
-function* attributeLines(title: string, attributes: Attributes, width: number): Generator<Segment[], void> {
+function* attributeLines(title: string, attributes: Attributes, width: number): Generator<readonly Segment[], void> {
   const names = Object.keys(attributes).sort()
   for (const line of wrapToWidth(title, Math.max(1, width - INDENT))) {
     yield [segment('plain', ' '.repeat(INDENT)), segment('dim', line)]
@@ -111,7 +107,7 @@ function* pairLines(
   pairs: readonly (readonly [string, AttributeValue])[],
   indent: number,
   width: number,
-): Generator<Segment[], void> {
+): Generator<readonly Segment[], void> {
   const named = pairs.map(([name, value]) => ({ name: displayText(name) || '(no name)', value }))
   const most = Math.max(8, Math.floor((width - indent) / 2))
   const widest = named.reduce((cells, { name }) => {

@@ -21,7 +21,7 @@ export function treeJson(tree: TraceTree): string {
     tokens: summary.tokens,
     subagent_tokens: summary.subagentTokens || undefined,
     auxiliary_tokens: summary.auxiliaryTokens || undefined,
-    cost: summary.cost.paidCount === 0 ? undefined : summary.cost.dollars,
+    cost: summary.cost.paidCount === 0 ? undefined : Number(summary.cost.dollars.toPrecision(12)),
     requests_of_unknown_cost: summary.cost.paidCount === 0 ? undefined : summary.cost.unknownCount || undefined,
     span_count: summary.spanCount,
     error_count: summary.errorCount,
