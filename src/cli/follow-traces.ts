@@ -64,7 +64,7 @@ function isRedrawable({ stdout, env }: CommandIo): boolean {
 function openLines(follower: TraceFollower, io: CommandIo): string[] {
   const { width, color } = lookOf(io)
   // What is higher than the window cannot be redrawn: its first lines are out of reach.
-  const maxLines = Math.min(MOST_LINES, Math.max(1, (io.stdout.rows ?? MOST_LINES) - 2))
+  const maxLines = Math.min(MOST_LINES, Math.max(1, (io.stdout.rows ?? Number.POSITIVE_INFINITY) - 2))
   return renderOpenTurns(follower.open(), { width: width - 1, color, now: io.now(), maxLines })
 }
 

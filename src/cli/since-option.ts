@@ -25,5 +25,7 @@ export function sinceAt(text: string, now: number): number {
   const at = Date.parse(`${day}T${time}${/^utc$/i.test(zone) ? 'Z' : zone}`)
   if (!Number.isNaN(at)) return at
   const example = new Date(now).toISOString().slice(0, 16)
-  throw new WrongUse(`--since takes an age such as 30m, 2h or 7d, or a time such as ${example}, got ${JSON.stringify(text)}`)
+  throw new WrongUse(
+    `--since takes an age such as 30m, 2h or 7d, or a time such as ${example}, got ${JSON.stringify(text)}`,
+  )
 }

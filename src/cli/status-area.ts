@@ -1,6 +1,7 @@
 import { displayWidth } from '../viewer/display-width.ts'
 import type { Output } from './command.ts'
 
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what this takes out
 const COLOUR = /\u001b\[\d*m/g
 
 /** Some lines below all others of a terminal, drawn anew in their place when they change. */

@@ -52,9 +52,11 @@ function ofLines(text: string, path: string, isWhole: boolean): NoTraceFile {
   const host = values.map(hostOfHead).find(each => each !== undefined)
   const known = values.map(value => ofRecord(value, host, path)).find(each => each !== undefined)
   if (known !== undefined) return known
-  if (isWhole && parsed(text) !== undefined) return doubtful('it is other JSON, no OTLP: there is no "resourceSpans" in it')
+  if (isWhole && parsed(text) !== undefined)
+    return doubtful('it is other JSON, no OTLP: there is no "resourceSpans" in it')
   if (values.length > 0) return doubtful('its lines are other JSON, no OTLP: there is no "resourceSpans" in them')
-  if (/^\s*[{[]/.test(text)) return doubtful('it begins like JSON, but its first line is none; expected one request a line')
+  if (/^\s*[{[]/.test(text))
+    return doubtful('it begins like JSON, but its first line is none; expected one request a line')
   return doubtful('it is text, no JSON')
 }
 
@@ -76,7 +78,8 @@ function ofRecord(value: unknown, host: string | undefined, path: string): NoTra
   if (typeof value !== 'object' || value === null) return undefined
   const { hook, event } = value as { hook?: unknown; event?: unknown }
   if (typeof hook === 'string') return certain(`these are hook records: hookspan replay ${path}`)
-  if (typeof event === 'string') return certain(`these are raw events of a host: hookspan replay ${host === undefined ? '--host HOST ' : ''}${path}`)
+  if (typeof event === 'string')
+    return certain(`these are raw events of a host: hookspan replay ${host === undefined ? '--host HOST ' : ''}${path}`)
   return undefined
 }
 

@@ -15,7 +15,8 @@ export function nothingThere({ path, kind }: TracesPlace): string {
 /** There are traces, and none of them is one of these. */
 export function nothingMatches(place: TracesPlace, query: TraceQuery, selection: TraceSelection): string {
   const { traceCount, matchCount } = selection
-  if (matchCount > 0) return `${place.path} holds ${humanCount(traceCount)} traces, and --last ${query.last} asks for none.`
+  if (matchCount > 0)
+    return `${place.path} holds ${humanCount(traceCount)} traces, and --last ${query.last} asks for none.`
   return `No trace ${conditions(query)} among the ${humanCount(traceCount)} in ${place.path}${extentText(selection)}.`
 }
 

@@ -36,11 +36,6 @@ export function displayText(text: string): string {
 export function displayLines(text: string): string[] {
   const lines = text.replace(ANSI, '').split(/\r\n|[\n\r\u0085\u2028\u2029]/)
   return lines.map(line =>
-    line
-      .replaceAll('\t', '    ')
-      .replace(/\s/g, ' ')
-      .replace(UNPRINTABLE, '')
-      .replace(PILED_MARKS, '$1')
-      .trimEnd(),
+    line.replaceAll('\t', '    ').replace(/\s/g, ' ').replace(UNPRINTABLE, '').replace(PILED_MARKS, '$1').trimEnd(),
   )
 }

@@ -5,8 +5,8 @@ import { namespaceOfTree } from './span-attributes.ts'
 import type { SpanNode, TraceTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
 import { asOf } from './tree-as-of.ts'
-import { headerTitle, shortTraceId, silenceText } from './tree-header.ts'
 import { GAP } from './tree-columns.ts'
+import { headerTitle, shortTraceId, silenceText } from './tree-header.ts'
 import { titleOf, treeRows } from './tree-rows.ts'
 import { walkTree } from './tree-walk.ts'
 
@@ -63,11 +63,14 @@ function titleLine(
 ): readonly Segment[] {
   const summary = summarize(tree, namespace)
   const since = openSpans(tree).reduce((first, { span }) => Math.min(first, span.startAt), now)
-  const ages = spaced([
-    segment('plain', `running for ${age(now - since)}`),
-    segment('warn', silenceText(summary.silentMillis, age)),
-    segment('dim', summary.sessionId === '' ? '' : shortTraceId(tree.traceId)),
-  ], ' · ')
+  const ages = spaced(
+    [
+      segment('plain', `running for ${age(now - since)}`),
+      segment('warn', silenceText(summary.silentMillis, age)),
+      segment('dim', summary.sessionId === '' ? '' : shortTraceId(tree.traceId)),
+    ],
+    ' · ',
+  )
   return apart([segment('warn', '○ '), ...headerTitle(summary, tree.traceId)], ages, width)
 }
 

@@ -131,7 +131,8 @@ class Reading {
       this.#onShare?.(this.#behind + share * Math.min(1, bytes / this.#size))
     }
     for (const path of this.#paths) {
-      for await (const entry of readTraceFile(path, mayMatter, this.#size > 0 ? onRead : undefined)) yield { path, entry }
+      for await (const entry of readTraceFile(path, mayMatter, this.#size > 0 ? onRead : undefined))
+        yield { path, entry }
     }
     this.#behind += share
   }

@@ -55,7 +55,8 @@ export function silenceText(millis: number, duration: (millis: number) => string
 /** `$0.0123`, and of how many requests that is where others do not say what they cost. */
 function costText({ dollars, paidCount, unknownCount }: KnownCost): string {
   if (paidCount === 0) return ''
-  const of = unknownCount === 0 ? '' : ` for ${humanCount(paidCount)} of ${countOf(paidCount + unknownCount, 'request')}`
+  const of =
+    unknownCount === 0 ? '' : ` for ${humanCount(paidCount)} of ${countOf(paidCount + unknownCount, 'request')}`
   return `${humanCost(dollars)}${of}`
 }
 

@@ -124,9 +124,7 @@ describe('hookspan tree', () => {
   ])('is used wrongly: %j', async (args, message) => {
     const { code, stdout, stderr } = await tree(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toBe(
-      `hookspan tree: ${message}\nUsage: hookspan tree [FILE] [TRACE_ID] [OPTIONS]\n`,
-    )
+    expect(stderr).toBe(`hookspan tree: ${message}\nUsage: hookspan tree [FILE] [TRACE_ID] [OPTIONS]\n`)
   })
 
   test('tells its use', async () => {

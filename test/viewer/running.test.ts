@@ -1,7 +1,7 @@
 /** What is running, as a person sees it who looks at a certain time. */
 import { describe, expect, test } from 'vitest'
-import { renderOpenTurns } from '../../src/viewer/open-turns.ts'
 import type { NumberedLine } from '../../src/viewer/line-splitter.ts'
+import { renderOpenTurns } from '../../src/viewer/open-turns.ts'
 import { readEntry, type StoredSpan } from '../../src/viewer/stored-span.ts'
 import { buildForest, type TraceTree } from '../../src/viewer/trace-forest.ts'
 import { renderTree } from '../../src/viewer/tree-text.ts'
@@ -26,7 +26,12 @@ function openTurn(trace: string, from = 0): TraceTree {
     ...more,
   })
   const root = note('1', 'agent', {
-    attributes: { 'hermes.span.kind': 'session', 'session.id': 's1', 'gen_ai.agent.name': 'toy', 'hermes.turn.number': 2 },
+    attributes: {
+      'hermes.span.kind': 'session',
+      'session.id': 's1',
+      'gen_ai.agent.name': 'toy',
+      'hermes.turn.number': 2,
+    },
   })
   const request = note('3', 'api.m', { parent: '2', from: from + 20, to: from + 1_500 })
   const tool = note('4', 'tool.terminal', {
@@ -105,7 +110,13 @@ describe('what is running, in a few lines', () => {
   })
 
   test('counts the tools that run at once', () => {
-    const tools = Array.from({ length: 9 }, (_, index) => ({ id: `t${index}`, parent: 'r', name: 'tool.x', from: 1, to: 1 }))
+    const tools = Array.from({ length: 9 }, (_, index) => ({
+      id: `t${index}`,
+      parent: 'r',
+      name: 'tool.x',
+      from: 1,
+      to: 1,
+    }))
     const trees = buildForest(spansOf(noteLine({ id: 'r', name: 'agent', from: 0, to: 0 }, ...tools)))
     const lines = renderOpenTurns(trees, { ...look, now: TURN_AT })
     expect(lines.filter(line => line.includes('tool.x'))).toHaveLength(3)
@@ -113,8 +124,18 @@ describe('what is running, in a few lines', () => {
   })
 
   test('fits into narrow windows, and acts on no terminal', () => {
-    const root = { id: 'r', name: '\u001b[2J\u202eevil\nname '.repeat(9), from: 0, to: 0, attributes: { 'session.id': SESSION_ID } }
-    const [line = '', ...rest] = renderOpenTurns(buildForest(spansOf(noteLine(root))), { ...look, width: 40, now: TURN_AT })
+    const root = {
+      id: 'r',
+      name: '\u001b[2J\u202eevil\nname '.repeat(9),
+      from: 0,
+      to: 0,
+      attributes: { 'session.id': SESSION_ID },
+    }
+    const [line = '', ...rest] = renderOpenTurns(buildForest(spansOf(noteLine(root))), {
+      ...look,
+      width: 40,
+      now: TURN_AT,
+    })
     expect(line.length).toBeLessThanOrEqual(40)
     expect([line, ...rest].join('')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
   })

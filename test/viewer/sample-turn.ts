@@ -54,7 +54,9 @@ export function exportLine(...notes: readonly SpanNote[]): string {
 
 /** The trace log's note of spans that are running. */
 export function noteLine(...notes: readonly SpanNote[]): string {
-  const { resourceSpans } = JSON.parse(exportLine(...notes)) as { resourceSpans: { scopeSpans: { spans: object[] }[] }[] }
+  const { resourceSpans } = JSON.parse(exportLine(...notes)) as {
+    resourceSpans: { scopeSpans: { spans: object[] }[] }[]
+  }
   for (const span of resourceSpans.flatMap(each => each.scopeSpans).flatMap(each => each.spans)) {
     Object.assign(span, { endTimeUnixNano: undefined, status: undefined })
   }

@@ -18,8 +18,22 @@ function root(trace: string, from: number, more: Partial<SpanNote> = {}): SpanNo
   return { id: `${trace}r`, trace, name: 'agent', from, to: from + 10, ...more }
 }
 
-function child(trace: string, from: number, attributes: SpanNote['attributes'], more: Partial<SpanNote> = {}): SpanNote {
-  return { id: `${trace}c`, parent: `${trace}r`, trace, name: 'x', from, to: from + 5, attributes: attributes ?? {}, ...more }
+function child(
+  trace: string,
+  from: number,
+  attributes: SpanNote['attributes'],
+  more: Partial<SpanNote> = {},
+): SpanNote {
+  return {
+    id: `${trace}c`,
+    parent: `${trace}r`,
+    trace,
+    name: 'x',
+    from,
+    to: from + 5,
+    attributes: attributes ?? {},
+    ...more,
+  }
 }
 
 async function log(...lines: readonly string[]): Promise<string[]> {
@@ -110,7 +124,12 @@ describe('what is running', () => {
     expect(ids({ trees: follower.open() })).toEqual(['t'])
     await others.poll()
     expect(others.open()).toEqual([])
-    await log(noteLine(root('t', 0)), noteLine(child('t', 1, { 'gen_ai.tool.name': 'ls' })), exportLine(child('t', 1, {})), exportLine(root('t', 0)))
+    await log(
+      noteLine(root('t', 0)),
+      noteLine(child('t', 1, { 'gen_ai.tool.name': 'ls' })),
+      exportLine(child('t', 1, {})),
+      exportLine(root('t', 0)),
+    )
     expect(ids({ trees: await follower.poll() })).toEqual(['t'])
     expect(follower.open()).toEqual([])
   })
@@ -118,8 +137,10 @@ describe('what is running', () => {
 
 test('how far the reading is never goes back, and comes to its end', async () => {
   const shares: number[] = []
-  await selectTraces(await log(...Array.from({ length: 400 }, (_, index) => exportLine(root(`t${index}`, index)))), { last: 1 }, share =>
-    shares.push(share),
+  await selectTraces(
+    await log(...Array.from({ length: 400 }, (_, index) => exportLine(root(`t${index}`, index)))),
+    { last: 1 },
+    share => shares.push(share),
   )
   expect(shares.length).toBeGreaterThan(3)
   expect(shares).toEqual([...shares].sort((a, b) => a - b))
