@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { stateDirectory } from '../config/paths.ts'
+import { countOf } from '../viewer/human-figures.ts'
 import { listSegments } from '../viewer/trace-log.ts'
 import { type CommandIo, WrongUse } from './command.ts'
 import { noTraceFile } from './trace-file-kind.ts'
@@ -61,11 +62,20 @@ async function findPlace(name: string): Promise<TracesPlace | undefined> {
   return { path: name, kind: 'file', listFiles: async () => [name] }
 }
 
-/** To be asked when nothing was found there. @throws what it is, when it is no trace log */
-export async function expectTraceFiles({ kind, listFiles }: TracesPlace): Promise<void> {
+/**
+ * To be asked when nothing was found there.
+ *
+ * @param unreadableCount lines that could not be read
+ * @throws what it is, when it is no trace log
+ */
+export async function expectTraceFiles({ path, kind, listFiles }: TracesPlace, unreadableCount: number): Promise<void> {
   if (kind === 'local log') return
-  for (const path of await listFiles()) {
-    const trouble = await noTraceFile(path)
-    if (trouble !== undefined) throw new Error(`${path} is no trace log: ${trouble.problem}`)
+  for (const file of await listFiles()) {
+    const trouble = await noTraceFile(file)
+    if (trouble !== undefined) throw new Error(`${file} is no trace log: ${trouble.problem}`)
+  }
+  if (kind === 'file' && unreadableCount > 0) {
+    const lines = countOf(unreadableCount, 'line')
+    throw new Error(`${path} is no trace log: no trace could be read from its ${lines}; expected one request a line`)
   }
 }

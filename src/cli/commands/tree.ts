@@ -71,7 +71,7 @@ async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Pr
   const query = queryOf(options)
   const selection = await select(place, query, io)
   const { trees, traceCount } = selection
-  if (traceCount === 0) await expectTraceFiles(place)
+  if (traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   for (const each of trees) io.stdout.write(`${draw(each, options, io)}\n`)
   if (!options.json && trees.length > 0) io.stdout.write(footer(selection, options, io))
   // A program that reads the JSON must not find a sentence in it.
@@ -89,7 +89,7 @@ async function showOne(
   io: CommandIo,
 ): Promise<number> {
   const selection = await select(place, { ...filter, last: MOST_NAMED }, io)
-  if (selection.traceCount === 0) await expectTraceFiles(place)
+  if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   const [only] = selection.trees
   if (only === undefined || selection.matchCount > 1) throw new Error(whichTrace(place, filter, selection))
   io.stdout.write(`${draw(only, { json }, io)}\n`)
@@ -128,7 +128,7 @@ function footer({ trees, matchCount, running }: TraceSelection, { last }: TreeOp
   }
   if (running.length > 0) {
     const lines = renderOpenTurns(running, { ...look, now: io.now(), maxLines: MOST_RUNNING_LINES })
-    parts.push('\n  older, and still running:\n\n', ...lines.map(line => `${line}\n`))
+    parts.push(`${parts.length > 0 ? '\n' : ''}  older, and still running:\n\n`, ...lines.map(line => `${line}\n`))
   }
   return parts.join('')
 }
