@@ -56,7 +56,7 @@ function* spanLines(
       ['parent', parentText(span, parent)],
       ['kind', span.kind],
       ['status', span.statusMessage === undefined ? span.status : `${span.status}: ${span.statusMessage}`],
-      ['start', `${instantText(span.startAt)}, ${humanDuration(span.startAt - tree.startAt)} after the trace's`],
+      ['start', startText(span, tree)],
       ['duration', `${humanDuration(span.endAt - span.startAt)}${span.running === true ? ' so far' : ''}`],
     ],
     INDENT,
@@ -76,6 +76,11 @@ function* spanLines(
 function parentText({ parentSpanId }: StoredSpan, parent: SpanNode | undefined): string {
   if (parentSpanId === undefined) return 'none'
   return parent === undefined ? `${parentSpanId}, which is missing` : `${parentSpanId}, ${parent.span.name}`
+}
+
+function startText({ startAt }: StoredSpan, tree: TraceTree): string {
+  const after = startAt > tree.startAt ? `, ${humanDuration(startAt - tree.startAt)} after the trace's` : ''
+  return instantText(startAt) + after
 }
 
 /** With milliseconds: spans of one trace are compared. */

@@ -66,7 +66,7 @@ interface TraceNote {
 const MOST_RUNNING = 5
 
 /** The second pass parses only a few lines. */
-const SECOND_PASS = 0.15
+const SECOND_PASS = 0.2
 
 /**
  * Reads the traces that a query asks for. The files are read twice, because which traces are the newest is known only
@@ -184,9 +184,13 @@ async function readTraces(reading: Reading, traceIds: ReadonlySet<string>): Prom
   return spans
 }
 
-/** Looking for a few ids is many times faster than parsing. Ids that JSON may spell in two ways cannot be looked for. */
+/** Looking for ids is many times faster than parsing. Ids that JSON may spell in two ways cannot be looked for. */
 function lineFilter(traceIds: ReadonlySet<string>): (line: string) => boolean {
   const ids = [...traceIds]
-  if (ids.length > 20 || !ids.every(id => /^[0-9a-z]+$/i.test(id))) return () => true
-  return line => ids.some(id => line.includes(id))
+  if (!ids.every(id => /^[0-9a-z]+$/i.test(id))) return () => true
+  if (ids.length <= 20) return line => ids.some(id => line.includes(id))
+  return line => {
+    for (const [, id = ''] of line.matchAll(/"traceId"\s*:\s*"([0-9a-zA-Z]+)"/g)) if (traceIds.has(id)) return true
+    return false
+  }
 }

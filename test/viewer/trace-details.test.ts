@@ -50,7 +50,7 @@ describe('the details of a trace', () => {
   parent    none
   kind      internal
   status    ok
-  start     2026-11-21 10:15:00.000 UTC, 0 ms after the trace's
+  start     2026-11-21 10:15:00.000 UTC
   duration  2.0 s
   attributes
     a.flag            true
