@@ -3,6 +3,8 @@ import type { CommandIo } from './command.ts'
 
 const EVERY_MILLIS = 200
 const EVERY_STEPS = 100
+/** Less than this says nothing of how long the rest takes. */
+const TELLING_SHARE = 0.05
 const CLEAR_LINE = '\r\u001b[K'
 
 /** How far a long command is, on one line of a terminal; silent where nobody watches. */
@@ -33,13 +35,13 @@ export class Progress {
     this.say(`${humanCount(this.#records)} records · ${humanCount(this.#spans())} spans · ${rate} records/s`)
   }
 
-  /** `what · 42 % · 3.1 s left`, a few times a second; `done` of `total`, in whatever unit. */
+  /** `what · 42 % · 4 s left`, a few times a second; `done` of `total`, in whatever unit. */
   share(done: number, total: number, what: string): void {
     const now = this.#io.now()
     if (!this.#io.stderr.isTTY || now - this.#shownAt < EVERY_MILLIS) return
     this.#shownAt = now
     const share = Math.min(1, done / total)
-    const left = share > 0 ? ` · ${humanDuration(((now - this.#startedAt) * (1 - share)) / share)} left` : ''
+    const left = share < TELLING_SHARE ? '' : ` · ${inSeconds(((now - this.#startedAt) * (1 - share)) / share)} left`
     this.say(`${what} · ${Math.floor(share * 100)} %${left}`)
   }
 
@@ -55,4 +57,10 @@ export class Progress {
     if (this.#isShown) this.#io.stderr.write(CLEAR_LINE)
     this.#isShown = false
   }
+}
+
+/** In whole seconds: it is a guess. */
+function inSeconds(millis: number): string {
+  const seconds = Math.ceil(millis / 1000)
+  return seconds < 60 ? `${seconds} s` : humanDuration(seconds * 1000)
 }

@@ -148,7 +148,7 @@ describe('hookspan tree', () => {
       return at
     }
     const { stderr } = await tree([path, '-n', '1'], { columns: 80, now })
-    expect(stderr.split('\r\u001b[K').at(-2)).toMatch(/^reading \S+ · 100 % · 0 ms left$/)
+    expect(stderr.split('\r\u001b[K').at(-2)).toMatch(/^reading \S+ · 100 % · 0 s left$/)
     expect(stderr.endsWith('\r\u001b[K')).toBe(true)
     expect((await tree([path, '-n', '1'], { now })).stderr).toBe('')
   })
