@@ -31,7 +31,10 @@ in the configuration is wrong. Anything wrong is one line on standard error, and
 config: root_span_ttl_ms: expected a number ≥ 0, got "soon" (config.yaml line 7); using 600000
 \`\`\`
 
-A file that cannot be parsed disables nothing but itself. A blank value, in a file or in a variable, is the same as none.
+What is set for privacy fails closed. Where \`content_capture\` says something that is none of its words, or its name is
+misspelt (\`content_captrue\`), it is \`off\`, whatever a lower source says; so it is, unless a higher source says otherwise, when
+there is a file that cannot be read or parsed. In the same way \`redact\` is on then, and \`capture_sender_id\` and
+\`capture_conversation_history\` are off. Nothing else of a file that cannot be parsed counts. A blank value, in a file or in a variable, is the same as none.
 
 ## An example
 

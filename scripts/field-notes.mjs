@@ -46,6 +46,7 @@ export const FIELD_NOTES = {
     platform: 'Before the sender’s id',
     sender_id: IF_ASKED,
     parent_session_id: 'Where this hook opens the turn: of a child agent',
+    traceparent: 'W3C trace context of who asked for the turn, where the session was told of before: as above',
   },
   pre_api_request: REQUEST,
   post_api_request: {

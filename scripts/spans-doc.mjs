@@ -70,7 +70,7 @@ const AFTER_KINDS = `## Links
 | --- | --- | --- |
 | \`previous_turn\` | the root of a turn | the root of the turn before, of the same session |
 | \`previous_session\` | the root of the first turn after a reset | the last root of the session that was replaced |
-| \`parent\` | the root of a child agent | the parent that is known from a \`traceparent\`, or by its session (\`delegation: nest\` makes the former a parent) |
+| \`parent\` | the root of a turn | its caller, known from a \`traceparent\` (unless [\`parent\`](opentelemetry.md#whose-child-a-turn-is) makes it the parent); of a child agent the turn of its parent, known by its session |
 | \`delegation\` | the root of a child agent | its \`subagent\` span, where the child began before its delegation was told |
 `
 

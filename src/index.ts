@@ -23,5 +23,22 @@ export type {
 } from './contract/index.ts'
 export { HOOK_NAMES, HOOKS, isHookName } from './contract/index.ts'
 export { createPlugin } from './wiring/create-plugin.ts'
-export type { Plugin, PluginOptions, PluginStats, TraceparentIds } from './wiring/plugin.ts'
+export type { Context, Plugin, PluginOptions, PluginStats, SpanIds } from './wiring/plugin.ts'
 export { register } from './wiring/register.ts'
+export type {
+  ApprovalHandle,
+  ApprovalOptions,
+  End,
+  RequestHandle,
+  RequestIds,
+  RequestOptions,
+  RunTurn,
+  SubagentOptions,
+  ToolHandle,
+  ToolIds,
+  ToolOptions,
+  TurnHandle,
+  TurnIds,
+  TurnOptions,
+  Work,
+} from './wrappers/handles.ts'

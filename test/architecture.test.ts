@@ -14,12 +14,13 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
   config: { rooms: [], packages: ['yaml', 'node'] },
   pipeline: { rooms: ['semconv'], packages: ['@opentelemetry/*', 'node'] },
   viewer: { rooms: [], packages: ['node'] },
+  wrappers: { rooms: ['contract'], packages: ['node'] },
   wiring: {
-    rooms: ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline'],
+    rooms: ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline', 'wrappers'],
     packages: ['@opentelemetry/api', 'node'],
   },
   hosts: { rooms: ['contract', 'surface'], packages: [] },
-  surface: { rooms: ['contract', 'config', 'pipeline', 'viewer', 'wiring'], packages: [] },
+  surface: { rooms: ['contract', 'config', 'pipeline', 'viewer', 'wiring', 'wrappers'], packages: [] },
   cli: { rooms: CLI_ROOMS, packages: ['node'] },
 }
 
@@ -71,6 +72,16 @@ test.each(files)('%s imports only what its room may', path => {
 test('only the guard catches on the hot path', () => {
   const catching = files.filter(path => HOT_ROOMS.has(roomOf(path)) && /\bcatch\b\s*[({]/.test(code(path)))
   expect(catching.filter(path => !MAY_CATCH.has(path))).toEqual([])
+})
+
+/** The type with what keeps it safe, and the policy that cuts and masks. */
+const MAY_MAKE_SAFE_TEXT = ['spans/capture.ts', 'spans/content.ts']
+
+test('no text is cast to safe text outside the capture', () => {
+  // Also as a part of a longer type (`as SafeText | undefined`). The viewer's values are what has been stored.
+  const CAST = /\bas\b[^=;\n]*\b(SafeText|CapturedContent|AttributeValue)\b/
+  const casting = files.filter(path => !path.startsWith('viewer/') && CAST.test(code(path)))
+  expect(casting.sort()).toEqual(MAY_MAKE_SAFE_TEXT)
 })
 
 test('no room is named for nothing, no file is long', () => {

@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -9,9 +9,10 @@ import { KEY_NAMES, variableOf } from '../src/config/keys.ts'
 import { BACKENDS } from '../src/pipeline/backends.ts'
 import { messages, resolved } from './config/scratch-home.ts'
 import { SERIES } from './observability/prometheus-names.ts'
-import { blocks, inlineCode, PAGES, ROOT, read } from './support/pages.ts'
+import { blocks, inlineCode, links, PAGES, ROOT, read, script } from './support/pages.ts'
 
 const README = read('README.md')
+const { PICTURES } = await script<{ PICTURES: { readonly readme: readonly string[] } }>('write-pictures.mjs')
 const scratch: string[] = []
 
 afterEach(() => {
@@ -47,8 +48,8 @@ describe.each(PAGES.filter(path => !path.startsWith('observability/')))('%s', pa
     for (const { name, options } of allCode(page).flatMap(calls)) {
       const row = COMMANDS.find(command => command.name === name)
       expect(row, `hookspan ${name}`).toBeDefined()
-      const usage = (await row?.load())?.usage ?? ''
-      for (const option of options) expect(usage, `hookspan ${name} ${option}`).toContain(option)
+      const known = Object.keys((await row?.load())?.options ?? {})
+      for (const option of options) expect([...known, 'help'], `hookspan ${name} ${option}`).toContain(option.slice(2))
     }
   })
 
@@ -97,6 +98,35 @@ describe('README.md', () => {
     expect(blocks(README, 'sh')).toContain('npm ci && npm test\n')
     expect(read('.ci/run')).toContain('npm ci')
     expect(read('.ci/run')).toContain('npm test')
+  })
+})
+
+describe('pictures', () => {
+  const named = PAGES.flatMap(path => links(path).map(link => link.path)).filter(path =>
+    path.startsWith('docs/images/'),
+  )
+  const taken = [
+    'docs/images/trace-tree.svg',
+    ...Object.values(PICTURES)
+      .flat()
+      .map(name => `docs/images/${name}`),
+  ]
+
+  test('those that pages show are those that a script takes, and all are there', () => {
+    const there = readdirSync(join(ROOT, 'docs/images')).map(name => `docs/images/${name}`)
+    expect([...new Set(named)].sort()).toEqual(taken.toSorted())
+    expect(there.sort()).toEqual(taken.toSorted())
+  })
+
+  test('those of README.md come from its own commands', () => {
+    const own = new Set(['docs/images/trace-tree.svg', ...PICTURES.readme.map(name => `docs/images/${name}`)])
+    const shown = links('README.md').flatMap(({ path }) => (path.startsWith('docs/images/') ? [path] : []))
+    expect(shown.length).toBeGreaterThan(2)
+    expect(shown.filter(path => !own.has(path))).toEqual([])
+  })
+
+  test.each(taken)('%s is quickly loaded', path => {
+    expect(statSync(join(ROOT, path)).size).toBeLessThan(150_000)
   })
 })
 

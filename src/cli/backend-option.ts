@@ -1,13 +1,14 @@
 import { BACKEND_TYPES, isBackendType } from '../config/backend-types.ts'
 import { readEndpoint } from '../config/endpoint.ts'
 import { nearestName } from '../config/nearest.ts'
-import { WrongUse } from './command.ts'
+import { type OptionRow, WrongUse } from './options.ts'
 
-/** What a value of `--backend` may be: the short form of a backend in the configuration. */
-export const BACKEND_OPTION: { readonly type: 'string'; readonly multiple: true; readonly default: string[] } = {
-  type: 'string',
-  multiple: true,
-  default: [],
+/** Its value is the short form of a backend in the configuration. */
+export const BACKEND_OPTION: OptionRow & { readonly value: string; readonly many: true } = {
+  value: 'TYPE[=URL]',
+  many: true,
+  offers: BACKEND_TYPES,
+  help: 'send to this backend instead of the configured ones, for example --backend jaeger',
 }
 
 /**

@@ -18,19 +18,22 @@ interface Waiting {
 /** Keeps who makes spans from running away from the backends, but not for the sake of one that hangs. */
 export class Backpressure {
   readonly #backends: () => readonly BackendStats[]
+  readonly #stop: AbortSignal | undefined
   readonly #patienceMillis: number
   /** Since a backend took something last. */
   readonly #waited = new Map<string, Waiting>()
 
-  constructor(backends: () => readonly BackendStats[], patienceMillis: number = PATIENCE_MILLIS) {
+  /** @param stop aborted when nothing is to be waited for any more */
+  constructor(backends: () => readonly BackendStats[], patienceMillis: number = PATIENCE_MILLIS, stop?: AbortSignal) {
     this.#backends = backends
     this.#patienceMillis = patienceMillis
+    this.#stop = stop
   }
 
-  /** Waits, every so many records, until the backends have caught up. */
+  /** Waits, every so many records, until the backends have caught up, or the command is to stop. */
   async afterRecord(count: number): Promise<void> {
     if (count % EVERY_RECORDS !== 0) return
-    for (let behind = this.#behind(); behind.length > 0; behind = this.#behind()) {
+    for (let behind = this.#behind(); behind.length > 0 && this.#stop?.aborted !== true; behind = this.#behind()) {
       const since = performance.now()
       await pause(POLL_MILLIS)
       for (const backend of behind) this.#note(backend, performance.now() - since)

@@ -1,4 +1,8 @@
 import type { Readable } from 'node:stream'
+import { helpText, usageLine } from './help-text.ts'
+import { type Given, type Offers, type OptionTable, readOptions, WrongUse } from './options.ts'
+
+export { WrongUse } from './options.ts'
 
 /** Where a command writes. Writing to a pipe that was closed does nothing. */
 export interface Output {
@@ -21,51 +25,75 @@ export interface CommandIo {
   /** Epoch milliseconds. */
   now(): number
   /**
-   * For commands that run until somebody ends them: resolves at the first SIGINT or SIGTERM, or when nobody reads the
-   * output any more. From the first call on these signals no longer end the process by themselves.
+   * Resolves at the first SIGINT or SIGTERM. From the first call on that does not end the process by itself, and the
+   * second one does.
    */
-  interrupted(): Promise<void>
+  interrupted(): Promise<StopSignal>
+  /** Resolves when nobody reads the output any more. */
+  hungUp(): Promise<void>
 }
 
-export interface Command {
+export type StopSignal = 'SIGINT' | 'SIGTERM'
+
+/** What a command takes besides its options. */
+export interface Operand {
+  /** As in the usage: `FILE…`, `[FILE]`, `HOST`. */
+  readonly placeholder: string
+  readonly offers: Offers
+}
+
+/** All that there is to say of a command: its help, its options, and what a shell completes. */
+export interface CommandPage<Options extends OptionTable = OptionTable> {
   readonly name: string
   /** What it does, in a few words, for the list of commands. */
   readonly summary: string
-  /** What `--help` prints; its first line starts with `Usage: hookspan`. */
-  readonly usage: string
+  /** Without it the command takes options only. */
+  readonly operand?: Operand
+  /** What it does, as paragraphs for `--help`, which wraps them; one that begins with a space is a list, and stays as it is. */
+  readonly about: string
+  readonly options: Options
+  /** What `--help` says last, as `about`. */
+  readonly closing?: string
+}
+
+export interface Command extends CommandPage {
   /** Resolves to the exit code: 0 ok, 1 failed, 2 wrong use. Writes its own messages. */
   run(args: string[], io: CommandIo): Promise<number>
 }
 
 export const EXIT = { ok: 0, failed: 1, wrongUse: 2 } as const
 
-/** The command was called in a way that it does not know; the message says what was wrong. */
-export class WrongUse extends Error {
-  override readonly name = 'WrongUse'
-}
-
 /**
- * Runs a command's body with the manners that all commands share: `--help` prints the usage, wrong use (a `WrongUse`,
- * or what `parseArgs` of node:util throws) is one line and a hint, and any other error one line.
+ * Runs a command's body with the manners that all commands share: its options are read by its table, `--help` prints what the
+ * table says, wrong use is one line and a hint, and any other error one line.
  */
-export async function runCommand(
-  command: Command,
-  args: string[],
+export async function runCommand<Options extends OptionTable>(
+  command: CommandPage<Options>,
+  args: readonly string[],
   io: CommandIo,
-  body: () => Promise<number>,
+  body: (given: Given<Options>) => Promise<number> | number,
 ): Promise<number> {
   if (wantsHelp(args)) {
-    io.stdout.write(`${command.usage.trimEnd()}\n`)
+    io.stdout.write(helpText(command))
     return EXIT.ok
   }
   try {
-    return await body()
+    const given = readOptions(args, command.options)
+    if (command.operand === undefined) refuseOperands(given.operands, command.options)
+    return await body(given)
   } catch (error) {
-    if (!isWrongUse(error)) return reportFailure(command, error, io)
-    const [usage = ''] = command.usage.split('\n')
-    io.stderr.write(`hookspan ${command.name}: ${firstSentence(error.message)}\n${usage}\n`)
+    if (!(error instanceof WrongUse)) return reportFailure(command, error, io)
+    io.stderr.write(`hookspan ${command.name}: ${error.message}\n`)
+    // Who is told what was meant needs no more.
+    if (!/did you mean/i.test(error.message)) io.stderr.write(`${usageLine(command)}; --help says more\n`)
     return EXIT.wrongUse
   }
+}
+
+function refuseOperands([first]: readonly string[], options: OptionTable): void {
+  if (first === undefined) return
+  const meant = Object.hasOwn(options, first) ? `. Did you mean --${first}?` : ''
+  throw new WrongUse(`expected no argument, got ${JSON.stringify(first.slice(0, 60))}${meant}`)
 }
 
 /** One line; the stack only for those who debug us. */
@@ -79,14 +107,4 @@ export function reportFailure(command: { readonly name: string }, error: unknown
 function wantsHelp(args: readonly string[]): boolean {
   const end = args.indexOf('--')
   return (end === -1 ? args : args.slice(0, end)).some(arg => arg === '--help' || arg === '-h')
-}
-
-function isWrongUse(error: unknown): error is Error {
-  if (!(error instanceof Error)) return false
-  return error instanceof WrongUse || ('code' in error && String(error.code).startsWith('ERR_PARSE_ARGS'))
-}
-
-/** `parseArgs` goes on to explain how to pass a positional that starts with a dash. */
-function firstSentence(message: string): string {
-  return message.split(/\. (?=[A-Z])/)[0] ?? message
 }

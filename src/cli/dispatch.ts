@@ -1,7 +1,8 @@
 import { readFile } from 'node:fs/promises'
 import { nearestName } from '../config/nearest.ts'
-import { type CommandIo, EXIT, reportFailure } from './command.ts'
+import { type CommandIo, EXIT, type Output, reportFailure } from './command.ts'
 import { COMMANDS, type CommandRow } from './commands.ts'
+import { shown } from './options.ts'
 
 /** Runs the command that the arguments name; resolves to the exit code and never rejects. */
 export async function dispatch(
@@ -10,11 +11,11 @@ export async function dispatch(
   rows: readonly CommandRow[] = COMMANDS,
 ): Promise<number> {
   const [name, ...rest] = args
-  if (name === '--version' || name === '-V') return printVersion(io)
-  if (name === undefined || name === '--help' || name === '-h') return printHelp(name !== undefined, io, rows)
-  if (name === 'help') return dispatch([...rest.slice(0, 1), '--help'], io, rows)
+  if (name === '--version' || name === '-v' || name === '-V') return printVersion(io)
+  if (name === undefined) return printHelp(io.stderr, rows, EXIT.wrongUse)
+  if (isHelp(name)) return help(rest, io, rows)
   const row = rows.find(each => each.name === name)
-  if (row === undefined) return refuse(name, io, rows)
+  if (row === undefined) return refuse(name, rest, io, rows)
   try {
     return await (await row.load()).run(rest, io)
   } catch (error) {
@@ -22,20 +23,34 @@ export async function dispatch(
   }
 }
 
-function printHelp(wasAsked: boolean, io: CommandIo, rows: readonly CommandRow[]): number {
-  const width = Math.max(...rows.map(row => row.name.length))
+function isHelp(word: string): boolean {
+  return word === 'help' || word === '--help' || word === '-h'
+}
+
+/** `help COMMAND` and `--help COMMAND`; alone, or of itself, the list of commands. */
+function help(rest: readonly string[], io: CommandIo, rows: readonly CommandRow[]): Promise<number> | number {
+  const [name] = rest.filter(word => !isHelp(word))
+  return name === undefined ? printHelp(io.stdout, rows, EXIT.ok) : dispatch([name, '--help'], io, rows)
+}
+
+function printHelp(output: Output, rows: readonly CommandRow[], code: number): number {
+  const width = Math.max(...rows.map(row => row.name.length), '-v, --version'.length)
+  const line = (name: string, what: string): string => `  ${name.padEnd(width)}  ${what}`
   const lines = [
     'hookspan: OpenTelemetry traces from the hooks of AI agents',
     '',
     'Usage: hookspan COMMAND [OPTIONS]',
     '',
-    ...rows.map(row => `  ${row.name.padEnd(width)}  ${row.summary}`),
+    ...rows.map(row => line(row.name, row.summary)),
     '',
-    'hookspan COMMAND --help says more about one of them; hookspan --version says which one this is.',
+    line('-h, --help', 'this text; hookspan COMMAND --help says more about one of them'),
+    line('-v, --version', 'which hookspan this is'),
+    '',
+    'Exits with 0 when all went well, 1 when something failed, 2 when called in a way',
+    'that it does not know, and 130 when Ctrl-C ended it before its work was done.',
   ]
-  const output = wasAsked ? io.stdout : io.stderr
   output.write(`${lines.join('\n')}\n`)
-  return wasAsked ? EXIT.ok : EXIT.wrongUse
+  return code
 }
 
 async function printVersion(io: CommandIo): Promise<number> {
@@ -45,11 +60,30 @@ async function printVersion(io: CommandIo): Promise<number> {
   return EXIT.ok
 }
 
-function refuse(name: string, io: CommandIo, rows: readonly CommandRow[]): number {
-  const what = name.startsWith('-') ? 'option' : 'command'
-  const names = rows.map(row => row.name)
-  const meant = what === 'command' ? nearestName(name, names) : undefined
-  const advice = meant === undefined ? `Commands: ${names.join(', ')}` : `Did you mean "hookspan ${meant}"?`
-  io.stderr.write(`hookspan: unknown ${what} ${JSON.stringify(name)}. ${advice}\n`)
+function refuse(name: string, rest: readonly string[], io: CommandIo, rows: readonly CommandRow[]): number {
+  const [what, advice] = name.startsWith('-')
+    ? ['option', aboutOption(name, rest, rows)]
+    : ['command', aboutCommand(name, rows)]
+  io.stderr.write(`hookspan: unknown ${what} ${JSON.stringify(name.slice(0, 60))}. ${advice}\n`)
   return EXIT.wrongUse
+}
+
+const OWN_OPTIONS = ['--help', '--version']
+
+function aboutCommand(name: string, rows: readonly CommandRow[]): string {
+  const names = rows.map(row => row.name)
+  const meant = nearestName(name, [...names, 'help', ...OWN_OPTIONS])
+  return meant === undefined ? `Commands: ${names.join(', ')}` : `Did you mean "hookspan ${meant}"?`
+}
+
+/** Options belong to a command, so they come after it. */
+function aboutOption(option: string, rest: readonly string[], rows: readonly CommandRow[]): string {
+  const command = rest.find(word => rows.some(row => row.name === word))
+  if (command !== undefined) {
+    const others = rest.filter(word => word !== command)
+    return `Options come after the command: hookspan ${[command, option, ...others].map(shown).join(' ')}`
+  }
+  const meant = nearestName(option, OWN_OPTIONS)
+  if (meant !== undefined) return `Did you mean "hookspan ${meant}"?`
+  return `Options come after a command: ${rows.map(row => row.name).join(', ')}`
 }

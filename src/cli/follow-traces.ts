@@ -1,10 +1,10 @@
 import { renderOpenTurns } from '../viewer/open-turns.ts'
 import { TraceFollower } from '../viewer/trace-follower.ts'
 import type { TraceTree } from '../viewer/trace-forest.ts'
-import { sizeOf, type TraceQuery } from '../viewer/trace-log.ts'
-import type { CommandIo } from './command.ts'
+import type { TraceQuery } from '../viewer/trace-log.ts'
+import { type CommandIo, EXIT } from './command.ts'
+import { readWatched } from './log-reading.ts'
 import { lookOf } from './look.ts'
-import { Progress } from './progress.ts'
 import { StatusArea } from './status-area.ts'
 import type { TracesPlace } from './tree-place.ts'
 
@@ -21,17 +21,18 @@ export interface FollowOptions {
   readonly pause?: (interrupted: Promise<void>) => Promise<void>
 }
 
-/** Draws each trace as its root ends, until interrupted. */
-export async function followTraces(place: TracesPlace, options: FollowOptions, io: CommandIo): Promise<void> {
+/** Draws each trace as its root ends, until interrupted. Resolves to the exit code. */
+export async function followTraces(place: TracesPlace, options: FollowOptions, io: CommandIo): Promise<number> {
   const { query, draw, showsRunning, pause = waitABit } = options
   const follower = new TraceFollower(place.listFiles, query)
   const area = showsRunning && isRedrawable(io) ? new StatusArea(io.stdout) : undefined
   let isStopped = false
-  const interrupted = io.interrupted().then(() => {
+  const interrupted = Promise.race([io.interrupted(), io.hungUp()]).then(() => {
     isStopped = true
   })
   for (let isFirst = true; !isStopped; isFirst = false) {
     const trees = isFirst ? await firstPoll(follower, place, io) : await follower.poll()
+    if ('exitCode' in trees) return trees.exitCode
     if (trees.length > 0) area?.clear()
     for (const each of trees) io.stdout.write(`${draw(each)}\n`)
     const lines = area === undefined ? [] : openLines(follower, io)
@@ -42,19 +43,16 @@ export async function followTraces(place: TracesPlace, options: FollowOptions, i
     await pause(interrupted)
   }
   area?.clear()
+  return EXIT.ok
 }
 
 /** It reads everything that there is. */
-async function firstPoll(follower: TraceFollower, place: TracesPlace, io: CommandIo): Promise<TraceTree[]> {
-  const progress = new Progress(() => 0, io)
-  const total = await sizeOf(await place.listFiles())
-  let done = 0
-  const trees = await follower.poll(bytes => {
-    done += bytes
-    progress.share(done, total, `reading ${place.path}`)
-  })
-  progress.end()
-  return trees
+async function firstPoll(
+  follower: TraceFollower,
+  place: TracesPlace,
+  io: CommandIo,
+): Promise<TraceTree[] | { readonly exitCode: number }> {
+  return readWatched(await place.listFiles(), onRead => follower.poll(onRead), io)
 }
 
 function isRedrawable({ stdout, env }: CommandIo): boolean {

@@ -53,10 +53,11 @@ export class RecordReader {
     this.#given = host
   }
 
-  async *read(input: Readable): AsyncGenerator<RecordEntry, void> {
+  /** `onTaken` is told, before each entry, how many bytes more have been read. */
+  async *read(input: Readable, onTaken?: (bytes: number) => void): AsyncGenerator<RecordEntry, void> {
     const splitter = new LineSplitter()
     for await (const chunk of input) {
-      for (const line of splitter.push(Buffer.from(chunk as Uint8Array))) yield* this.#entries(line)
+      for (const line of splitter.push(Buffer.from(chunk as Uint8Array), onTaken)) yield* this.#entries(line)
     }
     const last = splitter.finish()
     if (last !== undefined) yield* this.#entries(last)
@@ -102,8 +103,9 @@ export class RecordReader {
 }
 
 function noAdapter(host: string | undefined): string {
-  if (host === undefined) return `a raw event of a host; say which with --host (${hostsWithAdapter()})`
-  return `a raw event of ${JSON.stringify(host)}, whose events cannot be read; those of ${hostsWithAdapter()} can`
+  const hosts = hostsWithAdapter().join(', ')
+  if (host === undefined) return `a raw event of a host; say which with --host (${hosts})`
+  return `a raw event of ${JSON.stringify(host)}, whose events cannot be read; those of ${hosts} can`
 }
 
 function isHead(value: unknown): value is HeadLine {

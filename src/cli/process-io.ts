@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import type { CommandIo, Output } from './command.ts'
+import type { CommandIo, Output, StopSignal } from './command.ts'
 
 /** The real process as a command sees it. */
 export function processIo(): CommandIo {
@@ -16,7 +16,8 @@ export function processIo(): CommandIo {
     env: process.env,
     home: homeDirectory(),
     now: Date.now,
-    interrupted: () => Promise.race([hungUp, firstSignal()]),
+    interrupted: firstSignal,
+    hungUp: () => hungUp,
   }
 }
 
@@ -65,12 +66,12 @@ function reportLoss(error: Error): void {
   process.stderr.write(`hookspan: the output could not be written: ${error.message}\n`)
 }
 
-function firstSignal(): Promise<void> {
+function firstSignal(): Promise<StopSignal> {
   return new Promise(resolve => {
-    const stop = (): void => {
+    const stop = (signal: NodeJS.Signals): void => {
       process.off('SIGINT', stop)
       process.off('SIGTERM', stop)
-      resolve()
+      resolve(signal as StopSignal)
     }
     process.on('SIGINT', stop)
     process.on('SIGTERM', stop)

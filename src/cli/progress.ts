@@ -1,55 +1,56 @@
-import { humanCount, humanDuration } from '../viewer/human-figures.ts'
+import { humanDuration } from '../viewer/human-figures.ts'
 import type { CommandIo } from './command.ts'
 
 const EVERY_MILLIS = 200
-const EVERY_STEPS = 100
-/** Less than this says nothing of how long the rest takes. */
-const TELLING_SHARE = 0.05
+/** What is left is not guessed at before. */
+const GUESS_MILLIS = 1000
 const CLEAR_LINE = '\r\u001b[K'
+/** Of a terminal that does not say how wide it is. */
+const USUAL_COLUMNS = 80
 
 /** How far a long command is, on one line of a terminal; silent where nobody watches. */
 export class Progress {
   readonly #io: CommandIo
-  readonly #spans: () => number
+  #totalBytes: number
   readonly #startedAt: number
-  #records = 0
+  #bytes = 0
   #shownAt: number
   #isShown = false
 
-  /** @param spans how many have come of the records so far */
-  constructor(spans: () => number, io: CommandIo) {
-    this.#spans = spans
+  /** @param totalBytes how much there is to do; undefined where that is not known */
+  constructor(io: CommandIo, totalBytes?: number) {
     this.#io = io
+    this.#totalBytes = totalBytes ?? 0
     this.#startedAt = io.now()
     this.#shownAt = this.#startedAt
   }
 
-  /** One more record. */
-  step(): void {
-    this.#records += 1
-    if (!this.#io.stderr.isTTY || this.#records % EVERY_STEPS !== 0) return
+  /**
+   * So many bytes of it are done; `text` says what was made of them, and is asked only when it is shown. `totalBytes`, where
+   * more has been found to do.
+   */
+  at(bytes: number, text: (seconds: number) => string, totalBytes: number = this.#totalBytes): void {
+    this.#bytes = bytes
+    this.#totalBytes = totalBytes
+    if (!this.#io.stderr.isTTY) return
     const now = this.#io.now()
     if (now - this.#shownAt < EVERY_MILLIS) return
     this.#shownAt = now
-    const rate = humanCount((this.#records * 1000) / (now - this.#startedAt))
-    this.say(`${humanCount(this.#records)} records · ${humanCount(this.#spans())} spans · ${rate} records/s`)
+    const elapsed = now - this.#startedAt
+    this.say([text(elapsed / 1000), this.share, this.#left(elapsed)].filter(part => part !== undefined).join(' · '))
   }
 
-  /** `what · 42 % · 4 s left`, a few times a second; `done` of `total`, in whatever unit. */
-  share(done: number, total: number, what: string): void {
-    const now = this.#io.now()
-    if (!this.#io.stderr.isTTY || now - this.#shownAt < EVERY_MILLIS) return
-    this.#shownAt = now
-    const share = Math.min(1, done / total)
-    const left = share < TELLING_SHARE ? '' : ` · ${inSeconds(((now - this.#startedAt) * (1 - share)) / share)} left`
-    this.say(`${what} · ${Math.floor(share * 100)} %${left}`)
+  /** `42 %`; undefined where the end is not known. */
+  get share(): string | undefined {
+    return this.#totalBytes > 0 ? `${Math.floor(this.#fraction * 100)} %` : undefined
   }
 
   /** What it is at, until the next step or the end. */
   say(text: string): void {
     if (!this.#io.stderr.isTTY) return
     this.#isShown = true
-    this.#io.stderr.write(`${CLEAR_LINE}${text}`)
+    const columns = this.#io.stderr.columns || USUAL_COLUMNS
+    this.#io.stderr.write(`${CLEAR_LINE}${text.slice(0, columns - 1)}`)
   }
 
   /** Takes the line away, so that a message has it. */
@@ -57,10 +58,15 @@ export class Progress {
     if (this.#isShown) this.#io.stderr.write(CLEAR_LINE)
     this.#isShown = false
   }
-}
 
-/** In whole seconds: it is a guess. */
-function inSeconds(millis: number): string {
-  const seconds = Math.ceil(millis / 1000)
-  return seconds < 60 ? `${seconds} s` : humanDuration(seconds * 1000)
+  get #fraction(): number {
+    return Math.min(1, this.#bytes / this.#totalBytes)
+  }
+
+  /** As long again for each share as for those before. */
+  #left(elapsed: number): string | undefined {
+    if (this.#totalBytes === 0 || elapsed < GUESS_MILLIS || this.#fraction < 0.01 || this.#fraction === 1) return
+    const seconds = Math.ceil((elapsed * (1 / this.#fraction - 1)) / 1000)
+    return `${seconds < 60 ? `${seconds} s` : humanDuration(seconds * 1000)} left`
+  }
 }

@@ -45,6 +45,6 @@ export function isRawEvent(value: unknown): value is HostEvent {
   return typeof value === 'object' && value !== null && textOf((value as { event?: unknown }).event) !== undefined
 }
 
-export function hostsWithAdapter(): string {
-  return Object.keys(MACHINES).join(', ')
+export function hostsWithAdapter(): readonly string[] {
+  return Object.keys(MACHINES)
 }

@@ -1,7 +1,9 @@
-import { countOf } from '../viewer/human-figures.ts'
+import { stat } from 'node:fs/promises'
+import { addAbortSignal } from 'node:stream'
+import { countOf, humanCount } from '../viewer/human-figures.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
-import { openInput, type ReadRecord, RecordReader } from './hook-records.ts'
+import { openInput, type ReadRecord, type RecordEntry, RecordReader } from './hook-records.ts'
 import type { Progress } from './progress.ts'
 import type { Replayer } from './replayer.ts'
 
@@ -12,25 +14,35 @@ const MOST_REPORTED = 20
 export class RecordFeed {
   readonly #replayer: Replayer
   readonly #progress: Progress
+  readonly #stop: AbortSignal
   readonly #io: CommandIo
+  #bytes = 0
+  #records = 0
 
-  constructor(replayer: Replayer, progress: Progress, io: CommandIo) {
+  /** @param stop aborted when no more is to be fed */
+  constructor(replayer: Replayer, progress: Progress, stop: AbortSignal, io: CommandIo) {
     this.#replayer = replayer
     this.#progress = progress
+    this.#stop = stop
     this.#io = io
   }
 
-  /** Resolves to false when a line was malformed or the file could not be read; the rest is replayed all the same. */
+  /**
+   * Resolves to false when a line was malformed or the file could not be read; the rest is replayed all the same. Of a file that
+   * is stopped, what stands behind is not looked at.
+   */
   async feedFile(file: string, host: string | undefined): Promise<boolean> {
     const name = file === '-' ? 'standard input' : file
     let malformed = 0
     try {
-      for await (const entry of new RecordReader(host).read(openInput(file, this.#io.stdin))) {
+      for await (const entry of this.#entries(file, host)) {
+        if (this.#stop.aborted) break
         if ('record' in entry) await this.#feed(entry.record, file === '-' ? this.#io.now() : undefined)
         else if (++malformed <= MOST_REPORTED)
           this.#say(`${name} line ${entry.line}: ${entry.problem}; the line is skipped`)
       }
     } catch (error) {
+      if (this.#stop.aborted) return malformed === 0
       this.#say(`cannot read ${name}: ${whyNot(error)}`)
       return false
     }
@@ -39,13 +51,36 @@ export class RecordFeed {
     return malformed === 0
   }
 
+  #entries(file: string, host: string | undefined): AsyncGenerator<RecordEntry, void> {
+    // It may be waiting for more when it is to stop.
+    const input = addAbortSignal(this.#stop, openInput(file, this.#io.stdin))
+    return new RecordReader(host).read(input, bytes => {
+      this.#bytes += bytes
+    })
+  }
+
   async #feed(record: ReadRecord, arrivedAt: number | undefined): Promise<void> {
     await this.#replayer.feed(record, arrivedAt)
-    this.#progress.step()
+    this.#records += 1
+    this.#progress.at(this.#bytes, seconds => {
+      const [records, spans] = [countOf(this.#records, 'record'), countOf(this.#replayer.spans, 'span')]
+      return `${records} · ${spans} · ${humanCount(this.#records / seconds)} records/s`
+    })
   }
 
   #say(line: string): void {
     this.#progress.end()
     this.#io.stderr.write(`hookspan replay: ${line}\n`)
   }
+}
+
+/** Of all that is to be read; undefined where that is not known. */
+export async function bytesOf(files: readonly string[]): Promise<number | undefined> {
+  let sum = 0
+  for (const file of files) {
+    const found = file === '-' ? undefined : await stat(file).catch(() => undefined)
+    if (found?.isFile() !== true) return undefined
+    sum += found.size
+  }
+  return sum
 }

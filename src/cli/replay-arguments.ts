@@ -1,9 +1,8 @@
 import { statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
-import { parseArgs } from 'node:util'
-import { BACKEND_OPTION, checkBackends } from './backend-option.ts'
-import { WrongUse } from './command.ts'
+import { checkBackends } from './backend-option.ts'
 import { whyNot } from './file-trouble.ts'
+import { WrongUse } from './options.ts'
 
 export interface ReplayArguments {
   /** `-` is standard input. */
@@ -15,27 +14,25 @@ export interface ReplayArguments {
   readonly speed: number | undefined
 }
 
-/** @throws WrongUse, or what `parseArgs` throws */
-export function readArguments(args: string[]): ReplayArguments {
-  const { values, positionals: files } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      out: { type: 'string' },
-      'metrics-out': { type: 'string' },
-      backend: BACKEND_OPTION,
-      host: { type: 'string' },
-      speed: { type: 'string' },
-    },
-  })
-  const { out, host, 'metrics-out': metricsOut } = values
+/** The options as they were given. */
+export interface GivenOptions {
+  readonly out: string | undefined
+  readonly 'metrics-out': string | undefined
+  readonly backend: readonly string[]
+  readonly host: string | undefined
+  readonly speed: string | undefined
+}
+
+/** @throws WrongUse */
+export function readArguments(files: readonly string[], options: GivenOptions): ReplayArguments {
+  const { out, host, backend, 'metrics-out': metricsOut } = options
   if (files.length === 0) throw new WrongUse('expected a FILE of hook records, or - for standard input')
   if (metricsOut !== undefined && out === undefined) throw new WrongUse('--metrics-out goes with --out')
-  if (out !== undefined && values.backend.length > 0) {
+  if (out !== undefined && backend.length > 0) {
     throw new WrongUse('--out sends nothing anywhere, so it takes no --backend')
   }
   checkOutputs(files, out, metricsOut)
-  return { files, out, metricsOut, backends: checkBackends(values.backend), host, speed: readSpeed(values.speed) }
+  return { files, out, metricsOut, backends: checkBackends(backend), host, speed: readSpeed(options.speed) }
 }
 
 function readSpeed(text: string | undefined): number | undefined {

@@ -6,6 +6,7 @@ import { renderTotals, renderTree } from '../viewer/tree-text.ts'
 import type { CommandIo } from './command.ts'
 import { lookOf } from './look.ts'
 import type { ReplayResult } from './replayer.ts'
+import type { TracePlace } from './trace-place.ts'
 
 /**
  * Draws what a replay has written; of very many traces the last ones.
@@ -75,4 +76,20 @@ function linkOf({ name, delivered }: BackendStats, { config, traceId }: Delivery
   if (backend === undefined || traceId === undefined || delivered === 0) return ''
   const { view } = traceLinks(backend, traceId, config.project_name)
   return view === undefined ? '' : `; the last trace: ${view}`
+}
+
+/** `28 records (1 ignored) → 13 spans`. */
+export function summaryOf({ records, spans, stats: { hooks } }: ReplayResult): string {
+  const rest = (['ignored', 'duplicate', 'error'] as const).filter(outcome => hooks[outcome] > 0)
+  const notes = rest.map(outcome => `${humanCount(hooks[outcome])} ${outcome}`).join(', ')
+  return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`
+}
+
+/** Where the spans of a run are stored, in words. */
+export function whereTheyAre(result: ReplayResult, { whyNotKept }: TracePlace): string {
+  if (whyNotKept !== undefined) return `not stored, because ${whyNotKept}`
+  const { traceFiles, backends } = result.stats
+  const log = backends.find(({ type, delivered }) => type === 'local_log' && delivered > 0)
+  const others = traceFiles.length > 1 ? ` and ${countOf(traceFiles.length - 1, 'file')} before it` : ''
+  return whatIsIn(result, log, `stored in ${traceFiles.at(-1)}${others}`)
 }

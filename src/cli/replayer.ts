@@ -6,6 +6,7 @@ import type { Plugin, PluginOptions, PluginStats } from '../wiring/plugin.ts'
 import { Backpressure, LARGEST_BATCH } from './backpressure.ts'
 import type { CommandIo } from './command.ts'
 import type { ReadRecord } from './hook-records.ts'
+import type { Interruption } from './interruption.ts'
 
 /** Batches are cut when they are full, never by time, so that two replays write the same bytes. */
 const NO_SCHEDULE_MILLIS = 3_600_000
@@ -22,6 +23,7 @@ export interface ReplayOptions {
   readonly batchSpans: number
   /** 1 = as fast as it happened, 2 = twice as fast; undefined = as fast as possible. */
   readonly speed?: number | undefined
+  readonly interruption: Interruption
 }
 
 export interface ReplayResult {
@@ -38,6 +40,7 @@ export class Replayer {
   readonly #plugin: Plugin
   readonly #speed: number | undefined
   readonly #backpressure: Backpressure
+  readonly #stop: AbortSignal
   #records = 0
   #lastAt: number | undefined
   #lastArrivedAt: number | undefined
@@ -45,15 +48,17 @@ export class Replayer {
 
   constructor(options: ReplayOptions, io: Pick<CommandIo, 'env' | 'home' | 'stderr'>) {
     this.#speed = options.speed
+    this.#stop = options.interruption.stop
     // A parent of this process is none of what was recorded.
     const { TRACEPARENT: _parent, ...env } = io.env
     this.#plugin = createPluginIn(replayOptions(options), {
       env,
       home: io.home,
       isReplay: true,
+      giveUp: options.interruption.giveUp,
       diagnostics: this.#diagnostics(io),
     })
-    this.#backpressure = new Backpressure(() => this.#plugin.stats().backends)
+    this.#backpressure = new Backpressure(() => this.#plugin.stats().backends, undefined, this.#stop)
   }
 
   /** Spans that have ended so far. */
@@ -90,7 +95,10 @@ export class Replayer {
   async #keepTime(at: number): Promise<void> {
     const gap = this.#lastAt === undefined ? 0 : Math.max(0, at - this.#lastAt)
     this.#lastAt = at
-    if (this.#speed !== undefined && gap > 0) await pause(Math.min(gap / this.#speed, LONGEST_PAUSE_MILLIS))
+    if (this.#speed === undefined || gap === 0) return
+    const millis = Math.min(gap / this.#speed, LONGEST_PAUSE_MILLIS)
+    // It rejects when it is cut short.
+    await pause(millis, undefined, { signal: this.#stop }).catch(() => undefined)
   }
 
   #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Diagnostics {

@@ -1,7 +1,18 @@
-import { parseArgs } from 'node:util'
 import type { TraceFilter } from '../viewer/trace-filter.ts'
-import { WrongUse } from './command.ts'
+import { WrongUse } from './options.ts'
 import { sinceAt } from './since-option.ts'
+
+/** What was given on the command line. */
+export interface TreeValues {
+  readonly session: string | undefined
+  readonly model: string | undefined
+  readonly tool: string | undefined
+  readonly errors: boolean
+  readonly since: string | undefined
+  readonly last: string | undefined
+  readonly follow: boolean
+  readonly json: boolean
+}
 
 export interface TreeOptions {
   /** FILE and TRACE_ID, in whatever order. */
@@ -13,22 +24,8 @@ export interface TreeOptions {
   readonly json: boolean
 }
 
-/** @throws {WrongUse}, or the error of `parseArgs` */
-export function readTreeOptions(args: string[], now: number): TreeOptions {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: {
-      session: { type: 'string' },
-      model: { type: 'string' },
-      tool: { type: 'string' },
-      errors: { type: 'boolean', default: false },
-      since: { type: 'string' },
-      last: { type: 'string', short: 'n' },
-      follow: { type: 'boolean', default: false },
-      json: { type: 'boolean', default: false },
-    },
-  })
+/** @throws {WrongUse} */
+export function readTreeOptions(values: TreeValues, names: readonly string[], now: number): TreeOptions {
   const { session, model, tool, errors, since, last, follow, json } = values
   if (last !== undefined && !/^\d{1,9}$/.test(last)) {
     throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(last)}`)
@@ -40,5 +37,5 @@ export function readTreeOptions(args: string[], now: number): TreeOptions {
     ...(errors && { hasError: true }),
     ...(since !== undefined && { sinceAt: sinceAt(since, now) }),
   }
-  return { names: positionals, filter, last: last === undefined ? undefined : Number(last), follow, json }
+  return { names, filter, last: last === undefined ? undefined : Number(last), follow, json }
 }

@@ -86,6 +86,7 @@ const KEYS = {
     type: 'enum',
     values: ['off', 'preview', 'full'],
     default: 'preview',
+    closed: 'off',
     about: 'Prompts, arguments, results: none at all, clipped one-line previews, or whole values',
     otel: ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'],
   },
@@ -136,7 +137,12 @@ const KEYS = {
     about: 'Length of one value with `content_capture: full`, in bytes of UTF-8',
     otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
   },
-  capture_conversation_history: { type: 'bool', default: false, about: 'The whole history as input of the llm span' },
+  capture_conversation_history: {
+    type: 'bool',
+    default: false,
+    closed: false,
+    about: 'The whole history as input of the llm span',
+  },
   conversation_history_max_chars: {
     type: 'integer',
     min: 1,
@@ -144,8 +150,13 @@ const KEYS = {
     about: 'Length of that history',
     otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
   },
-  capture_sender_id: { type: 'bool', default: false, about: 'Who wrote to the agent: `user.id`' },
-  redact: { type: 'bool', default: true, about: 'Mask secrets in every attribute, event and description' },
+  capture_sender_id: { type: 'bool', default: false, closed: false, about: 'Who wrote to the agent: `user.id`' },
+  redact: {
+    type: 'bool',
+    default: true,
+    closed: true,
+    about: 'Mask secrets in every attribute, event and description',
+  },
   redact_patterns: {
     type: 'list',
     private: true,
@@ -156,11 +167,12 @@ const KEYS = {
 
   root_span_ttl_ms: { type: 'millis', min: 0, default: 600_000, about: 'A turn without a record for so long is over' },
   delegating_tools: { type: 'list', default: [], about: 'Further names of tools that start a child agent' },
-  delegation: {
+  parent: {
     type: 'enum',
-    values: ['link', 'nest'],
+    values: ['link', 'nest', 'active'],
     default: 'link',
-    about: 'A child agent whose parent is known only as a remote context is linked to it, or nested under it',
+    about:
+      'A turn is linked to its caller (`traceparent`), or nested below it; `active`: else below the host’s active span',
   },
   propagate_context: {
     type: 'bool',
@@ -247,6 +259,8 @@ export interface KeyRow {
   readonly type: 'bool' | 'number' | 'integer' | 'millis' | 'text' | 'enum' | 'list' | 'map' | 'backends' | 'prometheus'
   /** Undefined = not set; what that means is in `about`, or in `fromHost` and `follows`. */
   readonly default: unknown
+  /** Privacy fails closed: in force where what was set cannot be used, instead of what the next lower source says. */
+  readonly closed?: unknown
   /** One line, for people. */
   readonly about: string
   /** The default is the name of the host where there is one. */

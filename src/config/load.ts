@@ -15,45 +15,65 @@ export interface ConfigFile {
   place(path: string): string
 }
 
+/** A file that may have said something, and cannot be used. */
+export interface BrokenFile {
+  readonly path?: undefined
+  /** The file, or the variable that names it. */
+  readonly key: string
+  readonly fault: string
+  readonly place?: string
+}
+
 const MAX_BYTES = 1_048_576
-const IGNORED = 'no file is read'
 
 /**
  * `HOOKSPAN_CONFIG`, else the first of `configFiles`. Never one of the working directory: an agent is often started in a
- * repository that somebody else wrote. A file that cannot be read is reported and counts as none.
+ * repository that somebody else wrote.
  */
-export function loadConfigFile(env: Environment, home: string, problems: Problems): ConfigFile | undefined {
-  const path = findFile(env, home, problems)
-  if (path === undefined) return undefined
-  const text = readText(path, problems)
-  const parsed: ParsedText | TextFault | undefined = text === undefined ? undefined : parseYaml(text)
-  if (!parsed) return undefined
+export function loadConfigFile(
+  env: Environment,
+  home: string,
+  problems: Problems,
+): ConfigFile | BrokenFile | undefined {
+  const found = findFile(env, home, problems)
+  if (found === undefined || typeof found !== 'string') return found
+  const path = found
+  const parsed = readFile(path)
   if ('fault' in parsed) {
-    const where = parsed.line === undefined ? undefined : `line ${parsed.line}, column ${parsed.column}`
-    problems.add('error', path, parsed.fault, where, 'the file is ignored')
-    return undefined
+    const place = parsed.line === undefined ? {} : { place: `line ${parsed.line}, column ${parsed.column}` }
+    return { key: path, fault: parsed.fault, ...place }
   }
   warnAboutMode(path, parsed.values, problems)
   const place = (inside: string): string => `${basename(path)} line ${lineOf(parsed.lines, inside)}`
   return { path, values: expandVariables(parsed.values, env) as PlainMap, place }
 }
 
-function findFile(env: Environment, home: string, problems: Problems): string | undefined {
+function findFile(env: Environment, home: string, problems: Problems): string | BrokenFile | undefined {
   const named = variable(env, 'HOOKSPAN_CONFIG')
-  if (named !== undefined) return namedFile(expandHome(named, home), problems)
+  if (named !== undefined) return namedFile(expandHome(named, home))
   // Without a home directory the default would be a relative path.
-  const found = configFiles(env, home).filter(path => isAbsolute(path) && statOf(path))
+  const found = configFiles(env, home).filter(path => isAbsolute(path) && mayBeThere(path))
   for (const unused of found.slice(1)) problems.add('warning', unused, `not read, because ${found[0]} is there`)
   return found[0]
 }
 
-function namedFile(path: string, problems: Problems): string | undefined {
+function namedFile(path: string): string | BrokenFile | undefined {
   if (path === '/dev/null') return undefined
   const relative = !isAbsolute(path)
-  if (!relative && statOf(path)) return path
+  if (!relative && mayBeThere(path)) return path
   const fault = relative ? `expected an absolute path, got ${quote(path)}` : 'it names a file that is not there'
-  problems.add('error', 'HOOKSPAN_CONFIG', fault, 'environment', IGNORED)
-  return undefined
+  return { key: 'HOOKSPAN_CONFIG', fault, place: 'environment' }
+}
+
+/** Not where the system says that it is absent; where it may not even tell, the file may be there. */
+function mayBeThere(path: string): boolean {
+  try {
+    statSync(path)
+    return true
+  } catch (error) {
+    const { code } = error as NodeJS.ErrnoException
+    return code !== 'ENOENT' && code !== 'ENOTDIR'
+  }
 }
 
 function statOf(path: string): Stats | undefined {
@@ -64,21 +84,15 @@ function statOf(path: string): Stats | undefined {
   }
 }
 
-function readText(path: string, problems: Problems): string | undefined {
-  const stats = statOf(path)
-  // A pipe or a device would block the host for as long as nobody writes into it.
-  const fault = stats?.isFile() ? (stats.size > MAX_BYTES ? 'it is larger than 1 MiB' : undefined) : 'it is not a file'
-  if (fault === undefined) {
-    try {
-      return readFileSync(path, 'utf8')
-    } catch (error) {
-      const code = (error as NodeJS.ErrnoException).code ?? 'unknown error'
-      problems.add('error', path, `it cannot be read: ${code}`, undefined, IGNORED)
-      return undefined
-    }
+function readFile(path: string): ParsedText | TextFault {
+  try {
+    const stats = statSync(path)
+    // A pipe or a device would block the host for as long as nobody writes into it.
+    if (!stats.isFile()) return { fault: 'it is not a file' }
+    return stats.size > MAX_BYTES ? { fault: 'it is larger than 1 MiB' } : parseYaml(readFileSync(path, 'utf8'))
+  } catch (error) {
+    return { fault: `it cannot be read: ${(error as NodeJS.ErrnoException).code ?? 'unknown error'}` }
   }
-  problems.add('error', path, fault, undefined, IGNORED)
-  return undefined
 }
 
 function lineOf(lines: ReadonlyMap<string, number>, path: string): number {

@@ -1,5 +1,5 @@
 import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
-import { loadConfigFile } from './load.ts'
+import { type BrokenFile, type ConfigFile, loadConfigFile } from './load.ts'
 import { otelOffer } from './otel.ts'
 import { otelBackends } from './otel-backends.ts'
 import { emptyMap } from './plain.ts'
@@ -28,19 +28,23 @@ import type { ConfigInput, ConfigSource, Resolution, ResolvedConfig } from './ty
 export function resolveConfig(input?: ConfigInput): Resolution {
   const given = readInput(input)
   const problems = new Problems()
-  const resolver = new Resolver(given, collectSources(given, problems), problems)
+  const file = loadConfigFile(given.env, given.home, problems)
+  const broken = file && 'fault' in file ? file : undefined
+  const sources = collectSources(given, broken ? undefined : (file as ConfigFile | undefined), problems)
+  const resolver = new Resolver(given, sources, problems, broken)
   return { ...resolver.resolve(), problems: problems.found }
 }
 
-function collectSources(given: GivenInput, problems: Problems): readonly Source[] {
-  const file = loadConfigFile(given.env, given.home, problems)
+function collectSources(given: GivenInput, file: ConfigFile | undefined, problems: Problems): readonly Source[] {
   const options = codeOptions(given.code, problems)
-  const [ofFile, ofCode] = [file && fileSource(file), codeSource(options)]
+  const [ofFile, ofEnvironment, ofCode] = [file && fileSource(file), environmentSource(given.env), codeSource(options)]
   if (file && ofFile) warnAboutUnknownKeys(file.values, ofFile, problems)
-  warnAboutVariables(given.env, problems)
+  warnAboutVariables(given.env, ofEnvironment, problems)
   warnAboutUnknownKeys(options, ofCode, problems)
-  return [...(ofFile ? [ofFile] : []), environmentSource(given.env), ofCode]
+  return [...(ofFile ? [ofFile] : []), ofEnvironment, ofCode]
 }
+
+const BROKEN: ConfigSource = { from: 'file', detail: 'a file that cannot be used' }
 
 /** What is in force for one key so far. */
 interface Held {
@@ -59,10 +63,12 @@ class Resolver {
   readonly #given: GivenInput
   readonly #sources: readonly Source[]
   readonly #problems: Problems
+  readonly #broken: BrokenFile | undefined
   readonly #held = new Map<KeyName, Held>()
   readonly #rejected: Rejected[] = []
 
-  constructor(given: GivenInput, sources: readonly Source[], problems: Problems) {
+  constructor(given: GivenInput, sources: readonly Source[], problems: Problems, broken: BrokenFile | undefined) {
+    this.#broken = broken
     this.#given = given
     this.#sources = sources
     this.#problems = problems
@@ -72,6 +78,7 @@ class Resolver {
     for (const key of KEY_NAMES) this.#resolveKey(key)
     for (const key of KEY_NAMES) this.#follow(key)
     // Only now is it known what is used instead.
+    this.#tellBroken()
     for (const { key, reason, place, level } of this.#rejected) {
       this.#problems.add(level, key, reason, place, `using ${shown(KEY_ROWS[key], this.#get(key))}`)
     }
@@ -83,7 +90,9 @@ class Resolver {
   }
 
   #resolveKey(key: KeyName): void {
-    this.#held.set(key, defaultOf(KEY_ROWS[key], this.#given.hostName))
+    const { closed } = KEY_ROWS[key]
+    const isClosed = this.#broken !== undefined && closed !== undefined
+    this.#held.set(key, isClosed ? { value: closed, source: BROKEN } : defaultOf(KEY_ROWS[key], this.#given.hostName))
     for (const source of this.#sources) {
       if (source.from === 'environment') this.#takeOtel(key)
       const site = this.#site(key, source.place, 'error')
@@ -91,6 +100,14 @@ class Resolver {
       this.#take(site, readValue(KEY_ROWS[key], source.value(key), site), { from: source.from, ...detail })
     }
     if (key === 'backends' && this.#get(key).source.from === 'default') this.#takeOtelBackends()
+  }
+
+  #tellBroken(): void {
+    if (this.#broken === undefined) return
+    const { key, fault, place } = this.#broken
+    const isClosed = this.#get('content_capture').source === BROKEN
+    const outcome = isClosed ? 'no file is read, and no content is captured' : 'no file is read'
+    this.#problems.add('error', key, fault, place, outcome)
   }
 
   #takeOtel(key: KeyName): void {
@@ -112,6 +129,8 @@ class Resolver {
     if (!reading) return
     if ('reason' in reading) {
       this.#rejected.push({ key, reason: reading.reason, place: site.place(key), level: site.level })
+      const { closed } = KEY_ROWS[key]
+      if (closed !== undefined) this.#held.set(key, { value: closed, source })
       return
     }
     const value = { value: reading.value, source }

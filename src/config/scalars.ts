@@ -74,10 +74,12 @@ export function readText(value: Plain, pattern?: KeyRow['pattern']): Reading<str
   return { value: text }
 }
 
+/** In JSON there is only false for `off`, and people write `no`: where `off` is one of the words, they mean it. */
 export function readWord(value: Plain, words: readonly string[]): Reading<string> {
-  // `off` is a boolean in YAML 1.1, in JSON there is only false: both mean the word where there is one.
-  const word = value === false ? 'off' : typeof value === 'string' ? value.trim().toLowerCase() : undefined
-  return word !== undefined && words.includes(word) ? { value: word } : refuse(value, alternatives(words))
+  const word = typeof value === 'string' ? value.trim().toLowerCase() : undefined
+  if (word !== undefined && words.includes(word)) return { value: word }
+  const isOff = words.includes('off') && isScalar(value) && WORDS.get(String(word ?? value)) === false
+  return isOff ? { value: 'off' } : refuse(value, alternatives(words))
 }
 
 export function isScalar(value: Plain): value is string | number | boolean {

@@ -1,9 +1,10 @@
 import { homedir } from 'node:os'
-import { isKeyName, KEY_NAMES, type KeyName, variableOf } from './keys.ts'
+import { isBlank } from './backend-fields.ts'
+import { isKeyName, KEY_NAMES, KEY_ROWS, type KeyName, variableOf } from './keys.ts'
 import type { ConfigFile } from './load.ts'
-import { nearestName, suggestion } from './nearest.ts'
+import { nearestName } from './nearest.ts'
 import { type Environment, variable } from './paths.ts'
-import { emptyMap, isPlainMap, type Plain, type PlainMap, plainCopy } from './plain.ts'
+import { emptyMap, isPlainMap, type Plain, type PlainMap, plainCopy, Unusable } from './plain.ts'
 import { type Problems, showName } from './problems.ts'
 import { refuse } from './reading.ts'
 import type { ConfigSource } from './types.ts'
@@ -21,6 +22,8 @@ export interface Source {
   readonly from: ConfigSource['from']
   value(key: KeyName): Plain
   place(path: string): string
+  /** Names that are told of with the keys that they were meant for. */
+  readonly slips?: ReadonlySet<string>
 }
 
 export function readInput(input: unknown): GivenInput {
@@ -66,16 +69,47 @@ function homeDirectory(): string {
 }
 
 export function fileSource(file: ConfigFile): Source {
-  return { from: 'file', value: key => file.values[key], place: path => file.place(path) }
+  const source: Source = { from: 'file', value: key => file.values[key], place: path => file.place(path) }
+  return withSlips(source, Object.keys(file.values))
 }
 
 export function environmentSource(env: Environment): Source {
   const place = (path: string): string => PREFIX + path.replace(/[.[].*$/s, '').toUpperCase()
-  return { from: 'environment', value: key => variable(env, variableOf(key)), place }
+  const source: Source = { from: 'environment', value: key => variable(env, variableOf(key)), place }
+  return withSlips(source, unknownVariables(env).map(withoutPrefix))
 }
 
 export function codeSource(code: PlainMap): Source {
-  return { from: 'code', value: key => code[key], place: () => 'options in code' }
+  const source: Source = { from: 'code', value: key => code[key], place: () => 'options in code' }
+  return withSlips(source, Object.keys(code))
+}
+
+/** A slip of the pen in the name of a key of privacy must not leave it open: the key counts as set, to nothing usable. */
+function withSlips(source: Source, names: readonly string[]): Source {
+  const slips = new Map<string, string>()
+  for (const name of names) {
+    const key = isKeyName(name) ? undefined : meantKey(name)
+    const isOpen = key !== undefined && KEY_ROWS[key].closed !== undefined && isBlank(source.value(key))
+    if (isOpen && !slips.has(key)) slips.set(key, name)
+  }
+  if (slips.size === 0) return source
+  const reason = (name: string): string => `perhaps meant by ${showName(name)}, which is no key`
+  return {
+    ...source,
+    value(key) {
+      const slip = slips.get(key)
+      return slip === undefined ? source.value(key) : new Unusable('', reason(slip))
+    },
+    place: path => source.place(slips.get(path) ?? path),
+    slips: new Set(slips.values()),
+  }
+}
+
+/** The key that a name was probably meant for; those of privacy also in other words (`capture_content`). */
+function meantKey(name: string): KeyName | undefined {
+  const near = nearestName(name, KEY_NAMES) as KeyName | undefined
+  const words = name.toLowerCase()
+  return near ?? (words.includes('content') && words.includes('capture') ? 'content_capture' : undefined)
 }
 
 /** The options given in code as a mapping, or a complaint. */
@@ -88,21 +122,38 @@ export function codeOptions(code: Plain, problems: Problems): PlainMap {
 /** Names that no key has, and that would otherwise be passed over in silence. */
 export function warnAboutUnknownKeys(values: PlainMap, source: Source, problems: Problems): void {
   for (const name of Object.keys(values)) {
-    if (isKeyName(name)) continue
-    const outcome = (): string => suggestion(name, KEY_NAMES) ?? 'ignoring it'
+    if (isKeyName(name) || source.slips?.has(name)) continue
+    const outcome = (): string => {
+      const meant = nearestKey(name)
+      return meant === undefined ? 'ignoring it' : `did you mean ${meant}?`
+    }
     problems.add('warning', showName(name), 'there is no such key', source.place(name), outcome)
   }
 }
 
 /** Only those that look like a slip: other parts of the program, and other programs, have variables of their own. */
-export function warnAboutVariables(env: Environment, problems: Problems): void {
-  for (const name of Object.keys(env)) {
-    if (!name.startsWith(PREFIX) || KNOWN_VARIABLES.has(name)) continue
-    const meant = nearestName(name.slice(PREFIX.length), KEY_NAMES)
-    if (!meant) continue
+export function warnAboutVariables(env: Environment, source: Source, problems: Problems): void {
+  for (const name of unknownVariables(env)) {
+    const meant = nearestKey(withoutPrefix(name))
+    if (!meant || source.slips?.has(withoutPrefix(name))) continue
     const outcome = `did you mean ${PREFIX}${meant.toUpperCase()}?`
     problems.add('warning', name, 'there is no such variable', 'environment', outcome)
   }
+}
+
+function unknownVariables(env: Environment): string[] {
+  return Object.keys(env).filter(name => name.startsWith(PREFIX) && !KNOWN_VARIABLES.has(name))
+}
+
+function withoutPrefix(name: string): string {
+  return name.slice(PREFIX.length).toLowerCase()
+}
+
+/** Keys that have got another name, of which it cannot be guessed. */
+const RENAMED: ReadonlyMap<string, KeyName> = new Map([['delegation', 'parent']])
+
+function nearestKey(name: string): string | undefined {
+  return RENAMED.get(name.toLowerCase()) ?? nearestName(name, KEY_NAMES)
 }
 
 const PREFIX = 'HOOKSPAN_'

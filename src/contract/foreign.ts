@@ -13,6 +13,19 @@ export function peek(value: unknown, key: string): unknown {
   }
 }
 
+/**
+ * The property, where it is plain data of the value itself. A getter is not asked: those of some SDKs warn, or set off what
+ * only their user may set off. Undefined also where a Proxy refuses.
+ */
+export function ownValue(value: unknown, key: string): unknown {
+  if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined
+  try {
+    return Object.getOwnPropertyDescriptor(value, key)?.value
+  } catch {
+    return undefined
+  }
+}
+
 /** Text with something in it, else undefined. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined

@@ -21,7 +21,7 @@ export interface SessionStart extends Identity {
   readonly sender_id?: string
   readonly correlation_id?: string
   readonly parent_session_id?: string | null
-  /** W3C trace context of a parent in another process. */
+  /** W3C trace context of who asked for the turn that begins here; `parent` says what it becomes. */
   readonly traceparent?: string
 }
 
@@ -34,6 +34,8 @@ export interface TurnStart extends Identity {
   readonly platform?: string
   readonly sender_id?: string
   readonly parent_session_id?: string | null
+  /** W3C trace context of who asked for the turn, where the session was told of before. */
+  readonly traceparent?: string
 }
 
 export interface TurnAnswer extends Identity {
@@ -176,6 +178,7 @@ export interface ApprovalRequest extends Identity {
   readonly pattern_keys?: readonly string[]
   readonly surface?: string
   readonly session_key?: string
+  readonly request_id?: string
 }
 
 export interface ApprovalResponse extends ApprovalRequest {

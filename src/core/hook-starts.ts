@@ -7,7 +7,7 @@ import { attemptAttribute, isRequest, nextAttempt, noteFollowed } from './api-at
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
 import { earlyEnd, isRepeat } from './repeated-starts.ts'
-import { HERMES } from './root-span.ts'
+import { HERMES, linkCaller } from './root-span.ts'
 import { isQueued, slot } from './span-tracker.ts'
 import type { EndedMark, OpenSpan, Turn } from './turn.ts'
 import { rememberedAttributes, rotatedIdentity } from './turn-identity.ts'
@@ -246,6 +246,7 @@ export class HookStarts {
   }
 
   #learn(turn: Turn, { fired }: Pick<Incoming, 'fired'>): void {
+    linkCaller(this.#parts.options, turn, fired.payload as SessionStart)
     const remembered = rememberedAttributes(fired.payload as SessionStart, this.#parts.options.draw)
     if (remembered.size === 0) return
     turn.identity.putAll(remembered)

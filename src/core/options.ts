@@ -16,8 +16,10 @@ export interface CoreOptions {
   readonly statusOk: boolean
   /** One trace per turn, or later turns of a session under its first. */
   readonly traceScope: 'turn' | 'session'
-  /** What to do with a parent that is known only as a remote context. */
-  readonly delegation: 'link' | 'nest'
+  /** What a caller outside of the agent is to a turn; what `active` adds is in `activeSpan`. */
+  readonly parent: 'link' | 'nest' | 'active'
+  /** The host's span that is active now, where it is to be asked for. */
+  readonly activeSpan: () => SpanContext | undefined
   /** Lower-case names of tools that start a child agent. */
   readonly delegatingTools: ReadonlySet<string>
   readonly skillSpans: boolean

@@ -1,4 +1,4 @@
-import type { ObservableResult } from '@opentelemetry/api'
+import { type Context, type ObservableResult, trace } from '@opentelemetry/api'
 import { idOf } from '../contract/foreign.ts'
 import type { HookMeta, HookName, HookResult } from '../contract/index.ts'
 import { isHookName } from '../contract/index.ts'
@@ -13,6 +13,7 @@ import { HookEnds } from './hook-ends.ts'
 import { HookEvents } from './hook-events.ts'
 import { HookStarts } from './hook-starts.ts'
 import { Instruments } from './instruments.ts'
+import { namedSpan } from './named-span.ts'
 import type { CoreOptions } from './options.ts'
 import { OrphanSweep } from './orphan-sweep.ts'
 import type { CoreParts, Incoming } from './parts.ts'
@@ -25,8 +26,6 @@ import { formatTraceparent } from './traceparent.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
 import { TurnRegistry } from './turn-registry.ts'
-
-type Asked = Readonly<Record<string, unknown>>
 
 const DELIVERIES_LIMIT = 10_000
 const UNKNOWN_HOOK = 'unknown'
@@ -104,19 +103,16 @@ export class Core {
     this.#over = true
     clearInterval(this.#timer)
     const { registry, lifecycle, spanSweep, tracker } = this.#parts
+    const end = (body: () => void): void => this.#guard.run('shutdown', body, undefined)
     for (const turn of [...registry.openTurns()]) {
       const at = Math.max(turn.activityAt, this.#options.sweepByClock ? this.#options.now() : turn.activityAt)
-      lifecycle.finish(turn, {
-        at,
-        finalStatus: 'incomplete',
-        descendants: 'shutdown',
-        root: 'shutdown',
-        rootStatus: 'unset',
-      })
+      const how = { descendants: 'shutdown', root: 'shutdown', rootStatus: 'unset' } as const
+      end(() => lifecycle.finish(turn, { at, finalStatus: 'incomplete', ...how }))
     }
     for (let open = spanSweep.oldest(); open !== undefined; open = spanSweep.oldest()) {
-      spanSweep.forget(open)
-      tracker.abandon(open, 'shutdown', open.activityAt)
+      const last = open
+      spanSweep.forget(last)
+      end(() => tracker.abandon(last, 'shutdown', last.activityAt))
     }
   }
 
@@ -132,19 +128,23 @@ export class Core {
 
   /** W3C `traceparent` of exactly the tool or turn that is named; undefined when it is not open. */
   traceparent(ids: unknown, host: string): string | undefined {
-    if (typeof ids !== 'object' || ids === null) return undefined
-    return this.#guard.call('traceparent', this.#traceparentOf, undefined, ids as Asked, host, undefined)
+    return this.#guard.call('traceparent', this.#traceparentOf, undefined, ids, host, undefined)
   }
 
-  readonly #traceparentOf = (ids: Asked, pluginHost: string): string | undefined => {
-    const host = idOf(ids['host']) ?? pluginHost
-    const named = idsOf('pre_tool_call', ids)
-    const turn = this.#parts.registry.look(host, named)
-    if (turn === undefined) return undefined
-    const tool = named.toolCallId === undefined ? undefined : turn.open.get(`tool ${named.toolCallId}`)
-    if (named.toolCallId !== undefined) return tool && formatTraceparent(tool.span.spanContext())
-    const open = turn.stack.innermost('api') ?? turn.stack.innermost('llm') ?? turn.root
-    return open && formatTraceparent(open.span.spanContext())
+  /** A context with the span of exactly the tool or turn that is named; `base` itself when it is not open. */
+  context(ids: unknown, host: string, base: Context): Context {
+    return this.#guard.call('context', this.#contextOf, base, ids, host, base)
+  }
+
+  readonly #traceparentOf = (ids: unknown, host: string): string | undefined => {
+    const named = namedSpan(this.#parts.registry, ids, host)
+    return named && formatTraceparent(named)
+  }
+
+  /** It holds the ids alone: through the span itself anybody could write to it what has not been masked, or end it. */
+  readonly #contextOf = (ids: unknown, host: string, base: Context): Context => {
+    const named = namedSpan(this.#parts.registry, ids, host)
+    return named === undefined ? base : trace.setSpanContext(base, named)
   }
 
   readonly #taking = (hook: string, payload: unknown, meta: HookMeta | undefined): HookResult => {

@@ -1,5 +1,5 @@
 import { type Attributes, type Context, type Link, ROOT_CONTEXT, type SpanContext } from '@opentelemetry/api'
-import { idOf } from '../contract/foreign.ts'
+import { idOf, peek } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { SafeText } from '../spans/capture.ts'
@@ -20,37 +20,48 @@ export function agentNameOf({ draw }: CoreOptions, host: string, payload: Sessio
   return capture.id(payload.agent_name) ?? agentName ?? capture.id(host === HERMES ? HERMES_AGENT : host)
 }
 
-/** A parent in another process: of this session, or of this whole process. */
-function remoteParent(options: CoreOptions, payload: SessionStart): SpanContext | undefined {
-  return parseTraceparent(payload.traceparent) ?? options.remoteParent
+/** Who has asked for a turn, by what is nearest to it: the record, the place in the host where it began, the process. */
+export function callerOf(options: CoreOptions, payload: SessionStart): SpanContext | undefined {
+  return parseTraceparent(peek(payload, 'traceparent')) ?? options.activeSpan() ?? options.remoteParent
 }
 
-/** A root has a parent only when it is somebody's child: a delegation's, or the session's first turn's. */
-export function rootParent(options: CoreOptions, { session, delegation }: Turn, payload: SessionStart): Context {
+/** A root has a parent only when it is somebody's child: a delegation's, the session's first turn's, a caller's. */
+export function rootParent(options: CoreOptions, turn: Turn): Context {
+  const { session, delegation, caller } = turn
   if (delegation !== undefined) return contextOfSpan(delegation.open.span.spanContext())
-  if (options.traceScope === 'session' && session.firstRoot !== undefined) return contextOfSpan(session.firstRoot)
-  const remote = options.delegation === 'nest' ? remoteParent(options, payload) : undefined
-  return remote === undefined ? ROOT_CONTEXT : contextOfSpan(remote)
+  if (isLaterInTrace(options, turn)) return contextOfSpan(session.firstRoot as SpanContext)
+  return caller === undefined || options.parent === 'link' ? ROOT_CONTEXT : contextOfSpan(caller)
+}
+
+function isLaterInTrace({ traceScope }: CoreOptions, { session }: Turn): boolean {
+  return traceScope === 'session' && session.firstRoot !== undefined
+}
+
+/** A caller that is told of when the root has its place already. */
+export function linkCaller({ draw }: CoreOptions, turn: Turn, payload: SessionStart): void {
+  const caller = parseTraceparent(peek(payload, 'traceparent'))
+  if (caller === undefined || caller.spanId === turn.caller?.spanId || turn.delegation !== undefined) return
+  turn.caller = caller
+  turn.root?.span.addLink?.({ context: caller, attributes: linkAttributes(draw.names.own.link, 'parent') })
+}
+
+function linkAttributes(name: string, value: string): Attributes {
+  return name === '' ? {} : { [name]: value }
 }
 
 /** What a root is connected with beyond its trace: the turn before it, a parent that is known by name only. */
-export function rootLinks(
-  options: CoreOptions,
-  registry: TurnRegistry,
-  { session, delegation, isBackground }: Turn,
-  payload: SessionStart,
-): Link[] {
+export function rootLinks(options: CoreOptions, registry: TurnRegistry, turn: Turn, payload: SessionStart): Link[] {
+  const { session, delegation, caller, isBackground } = turn
   const name = options.draw.names.own.link
   const links: Link[] = []
   const link = (context: SpanContext | undefined, value: string): void => {
-    const attributes: Attributes = name === '' ? {} : { [name]: value }
-    if (context !== undefined) links.push({ context, attributes })
+    if (context !== undefined) links.push({ context, attributes: linkAttributes(name, value) })
   }
   if (session.previous?.root !== undefined) link(session.previous.root, 'previous_session')
   // Background work may begin before its session has heard that the turn is over.
   else link((isBackground ? session.main?.root?.span.spanContext() : undefined) ?? session.lastRoot, 'previous_turn')
   if (delegation !== undefined) return links
-  if (options.delegation === 'link') link(remoteParent(options, payload), 'parent')
+  if (options.parent === 'link' || isLaterInTrace(options, turn)) link(caller, 'parent')
   const parentId = idOf(payload.parent_session_id)
   if (parentId === undefined) return links
   const parent = registry.knownSession(session.host, { sessionId: parentId } as RecordIds)

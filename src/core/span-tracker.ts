@@ -132,7 +132,7 @@ export class SpanTracker {
     this.#detach(open, at, false, false)
     const { own } = this.#options.draw.names
     if (own.spanIncomplete !== '') open.span.setAttribute(own.spanIncomplete, reason)
-    open.span.end(at)
+    this.#options.guard.call(open.kind, endSpan, undefined, open.span, at, undefined)
     this.#countIncomplete(reason)
   }
 
@@ -174,7 +174,7 @@ export class SpanTracker {
     const isSubagent = turn.delegation !== undefined
     const ended = { startAt, endAt, start, durationMillis, startSeen: start !== undefined, isSubagent }
     if (open.span.isRecording()) this.#drawEnd(open, fired, ended, options)
-    open.span.end(endAt)
+    this.#options.guard.call(open.kind, endSpan, undefined, open.span, endAt, undefined)
     return ended
   }
 
@@ -282,6 +282,11 @@ export class SpanTracker {
 function durationOf(open: OpenSpan, { payload }: AnyFired, endAt: number): number | undefined {
   const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
   return measuredDuration(open.kind, payload, open.attempt, spanMillis)
+}
+
+/** Behind it are processors that may be anybody's; one that throws must not keep the rest of a turn open. */
+function endSpan(span: Span, at: number): void {
+  span.end(at)
 }
 
 function write(span: Span, { names, values }: AttributeList): void {

@@ -18,7 +18,7 @@ function sessionAttributes(draw: Draw, sessionId: unknown): AttributeList {
  */
 function traceSession(draw: Draw, session: Session, delegation: Delegation | undefined): SafeText | undefined {
   const outer = delegation?.open.turn.identity.get(draw.names.general.sessionId)
-  return (outer as SafeText | undefined) ?? draw.capture.id(session.id)
+  return typeof outer === 'string' ? outer : draw.capture.id(session.id)
 }
 
 /** What every span of a turn carries, not only the root: backends group and filter by it. */

@@ -9,7 +9,7 @@ import type { DelegationRegistry } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
 import type { OrphanSweep } from './orphan-sweep.ts'
 import type { RecordIds } from './record-ids.ts'
-import { agentNameOf, rootAttributes, rootLinks, rootParent } from './root-span.ts'
+import { agentNameOf, callerOf, rootAttributes, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import {
   contextOfSpan,
@@ -78,6 +78,7 @@ export class TurnLifecycle {
       identity: turnIdentity(options.draw, session, ids.turnId, delegation),
       agentName: agentNameOf(options, session.host, payload),
       delegation,
+      caller: callerOf(options, payload),
       at: fired.at,
       seenAt: options.now(),
       memory: newMemory(this.#seed(session, ids.turnId, isTimed ? fired.at : undefined)),
@@ -86,7 +87,7 @@ export class TurnLifecycle {
     const links = rootLinks(options, registry, turn, payload)
     turn.root = tracker.start(turn, sessionDefinition, fired, {
       key: 'root',
-      parent: rootParent(options, turn, payload),
+      parent: rootParent(options, turn),
       startAt,
       isExplicit: how.isExplicit ?? true,
       ...(links.length === 0 ? {} : { links }),

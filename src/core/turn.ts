@@ -99,6 +99,8 @@ export interface Turn {
   readonly agentName: SafeText | undefined
   /** The delegation that this turn is the child of. */
   readonly delegation: Delegation | undefined
+  /** A span of somebody else's that has asked for it. */
+  caller: SpanContext | undefined
   activityAt: number
   seenAt: number
   /** The error of the last attempt, when no retry of it can follow and nothing has. */
@@ -179,7 +181,7 @@ export type TurnSeed = Pick<
   Turn,
   'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'agentName' | 'delegation'
 > &
-  Partial<Pick<Turn, 'anchor' | 'isBackground' | 'isReview'>> & {
+  Partial<Pick<Turn, 'anchor' | 'caller' | 'isBackground' | 'isReview'>> & {
     readonly memory: TurnMemory
     readonly at: number
     readonly seenAt: number
@@ -215,6 +217,7 @@ export function newTurn(seed: TurnSeed): Turn {
     identity: seed.identity,
     agentName: seed.agentName,
     delegation: seed.delegation,
+    caller: seed.caller,
     activityAt: seed.at,
     seenAt: seed.seenAt,
     deadEnd: undefined,

@@ -12,6 +12,8 @@ export interface DepartureParts {
   readonly meters: OwnMeterProvider
   readonly prometheus: PrometheusEndpoint | undefined
   readonly waitMillis: number
+  /** As in the settings. */
+  readonly giveUp: AbortSignal | undefined
   readonly store: Store | undefined
 }
 
@@ -84,7 +86,7 @@ export class Departure {
    */
   async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
     if (this.#parts.backends.some(({ outbox }) => outbox !== undefined))
-      await within(this.#parts.waitMillis / 2, delivered)
+      await within(this.#parts.waitMillis / 2, delivered, this.#parts.giveUp)
   }
 
   /** A disk may hang as a backend may. */
@@ -107,7 +109,7 @@ export class Departure {
     delivered: Promise<unknown>,
     waitMillis: number = this.#parts.waitMillis,
   ): Promise<void> {
-    await within(Math.max(0, waitMillis - leaving.waitedMillis()), delivered)
+    await within(Math.max(0, waitMillis - leaving.waitedMillis()), delivered, this.#parts.giveUp)
     await within(LAST_WORDS_MILLIS, leaving.stop())
     await within(LAST_WORDS_MILLIS, leaving.abandon())
   }
@@ -117,10 +119,17 @@ export class Departure {
   }
 }
 
-async function within(millis: number, done: Promise<unknown>): Promise<void> {
+async function within(millis: number, done: Promise<unknown>, giveUp?: AbortSignal): Promise<void> {
   const hold = new Hold(millis)
-  await Promise.race([done, hold.over])
+  await Promise.race([done, hold.over, ...(giveUp === undefined ? [] : [aborted(giveUp)])])
   hold.end()
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
 /**

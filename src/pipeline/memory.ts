@@ -57,6 +57,7 @@ export function createMemoryPipeline(settings: PipelineSettings): MemoryPipeline
     endNow: () => undefined,
     recover: () => undefined,
     deliverBacklog: () => Promise.resolve(),
+    resend: () => undefined,
     stats: () => ({ backends: [], traceFiles: [] }),
     lines: () =>
       exporter.getFinishedSpans().map(span => decode(transformer().JsonTraceSerializer.serializeRequest([span]))),

@@ -4,6 +4,7 @@ import type { BackendPlan } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-exporter.ts'
 import type { SpanSink } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
+import { destinationOf } from './destination.ts'
 import type { Signal } from './endpoint.ts'
 import { openFileMetricSink, openFileSpanSink } from './file-exporter.ts'
 import { createMetricReader, MetricOutbox } from './metrics.ts'
@@ -21,6 +22,8 @@ import { Owed, type ReadTrouble } from './trace-log/owed.ts'
 export interface OpenBackend {
   readonly name: string
   readonly type: string
+  /** As `destinationOf` names it. */
+  readonly destination: string
   readonly report: DeliveryReport
   /** What it does not take stays in the trace log until it does. */
   readonly isKept: boolean
@@ -51,6 +54,7 @@ export function openBackend(
   return {
     name,
     type,
+    destination: destinationOf(plan),
     report: deliveries,
     isKept: isKept && spans !== undefined,
     ...(queue ? { queue } : {}),

@@ -12,6 +12,7 @@ import { createResource } from './resource.ts'
 import type { LocalLogSettings, PipelineSettings, Report } from './settings.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
 import { LossLog } from './trace-log/losses.ts'
+import type { Resend, ResendRequest } from './trace-log/resend.ts'
 import { Store } from './trace-log/store.ts'
 
 export interface BackendStats extends SpanCounts {
@@ -60,6 +61,8 @@ export interface Pipeline {
   recover(onCrashed: (spans: number) => void): void
   /** As `recover`, once; resolves when each backend has got it, or does not take it for now. */
   deliverBacklog(): Promise<void>
+  /** Sends what is asked for, as `Resend` says; undefined without a trace log. After `deliverBacklog`. */
+  resend(request: ResendRequest): Resend | undefined
   stats(): PipelineStats
 }
 
@@ -85,7 +88,8 @@ export function createPipeline(settings: PipelineSettings, report: Report): Pipe
   const readers = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
   const meters = createMeterProvider(resource, readers)
   const store = local?.store
-  const departure = new Departure({ backends, meters, prometheus, waitMillis: settings.flushWaitMillis, store })
+  const { flushWaitMillis: waitMillis, giveUp } = settings
+  const departure = new Departure({ backends, meters, prometheus, waitMillis, giveUp, store })
   const spanProcessors: SpanProcessor[] = store ? [store.log] : queues.length > 0 ? [new Handover(queues)] : []
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
@@ -105,6 +109,7 @@ export function createPipeline(settings: PipelineSettings, report: Report): Pipe
       await store?.recover(() => undefined)
       await Promise.all(queues.map(queue => queue.drainAdopted()))
     },
+    resend: request => store?.resend(request),
     stats: () => ({
       backends: [...(local ? [local.stats()] : []), ...backends.map(backend => statsOf(backend, store))],
       traceFiles: store?.paths ?? [],
@@ -148,7 +153,20 @@ function openLocalLog(
   const deliveries = new DeliveryReport(LOCAL_LOG, report)
   const takers = backends.flatMap(({ queue }) => queue ?? [])
   const adopters = new Map(backends.flatMap(({ name, queue, isKept }) => (queue && isKept ? [[name, queue]] : [])))
-  const store = new Store({ settings: localLog, batch, marks, takers, adopters, deliveries, report, losses })
+  const destinations = new Map(
+    backends.flatMap(({ name, destination }) => (adopters.has(name) ? [[name, destination]] : [])),
+  )
+  const store = new Store({
+    settings: localLog,
+    batch,
+    marks,
+    takers,
+    adopters,
+    destinations,
+    deliveries,
+    report,
+    losses,
+  })
   const { name, type } = LOCAL_LOG
   const error = (): object => (deliveries.lastError === undefined ? {} : { lastError: deliveries.lastError })
   return { store, stats: () => ({ name, type, ...store.counts(), isKept: false, spoolBytes: 0, ...error() }) }

@@ -77,6 +77,8 @@ export interface PipelineSettings {
   readonly deterministicIds: boolean
   /** How long a flush may keep the process alive, and how long `shutdown()` waits before it gives up what is left. */
   readonly flushWaitMillis: number
+  /** Once it is aborted, `shutdown()` waits for no backend any more. */
+  readonly giveUp?: AbortSignal | undefined
 }
 
 /** Where the lines for the person go. They carry no prefix and never a secret. */

@@ -6,7 +6,7 @@ import { AttributeList } from '../spans/attribute-list.ts'
 import { requestContent, responseContent } from './api-content.ts'
 import { apiErrorType, ownDuration, timeToFirstChunk } from './api-facts.ts'
 import { apiErrorPoints, apiPoints } from './api-points.ts'
-import { literal } from './capture.ts'
+import { literal, phrase } from './capture.ts'
 import { contextFill } from './context-fill.ts'
 import { errorFacts } from './error-facts.ts'
 import { modelProvider } from './model-provider.ts'
@@ -131,9 +131,8 @@ export const api: SpanDefinition<ApiStart, End> = {
   },
   name(payload, draw) {
     const model = draw.capture.id(requestModel(payload))
-    const word = draw.spanNames === 'semconv' ? 'chat' : 'api'
-    if (model === undefined) return literal(draw.spanNames === 'semconv' ? word : 'api.error')
-    return literal(draw.spanNames === 'semconv' ? `${word} ${model}` : `${word}.${model}`)
+    if (model === undefined) return literal(draw.spanNames === 'semconv' ? 'chat' : 'api.error')
+    return draw.spanNames === 'semconv' ? phrase`chat ${model}` : phrase`api.${model}`
   },
   start: requestAttributes,
   end(fired, draw, ended) {

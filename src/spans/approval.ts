@@ -9,7 +9,7 @@ import {
 } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { literal } from './capture.ts'
+import { literal, phrase } from './capture.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
 const PATTERNS_LIMIT = 16
@@ -62,9 +62,9 @@ export const approval: SpanDefinition<Question, Answer> = {
   },
   name(payload, draw) {
     const pattern = draw.capture.id(patternOf(payload))
-    const word = isQuestion(payload) ? 'question' : APPROVAL
-    const joint = draw.spanNames === 'semconv' ? ' ' : '.'
-    return literal(pattern === undefined || pattern === word ? word : `${word}${joint}${pattern}`)
+    const word = literal(isQuestion(payload) ? 'question' : APPROVAL)
+    if (pattern === undefined || pattern === word) return word
+    return draw.spanNames === 'semconv' ? phrase`${word} ${pattern}` : phrase`${word}.${pattern}`
   },
   start({ payload }, draw) {
     const { own, genAi, inference } = draw.names

@@ -1,3 +1,4 @@
+import type { Attributes } from '@opentelemetry/api'
 import { DISCARDED } from '../semconv/index.ts'
 import type { SafeText } from './capture.ts'
 
@@ -38,6 +39,11 @@ export class AttributeList {
   get(name: string): AttributeValue | undefined {
     const at = this.names.lastIndexOf(name)
     return at < 0 ? undefined : this.values[at]
+  }
+
+  /** For where OpenTelemetry wants an object; the last value of a name counts. */
+  toAttributes(): Attributes {
+    return Object.fromEntries(this.names.map((name, at) => [name, this.values[at]])) as Attributes
   }
 
   addAll(others: AttributeList | undefined): this {

@@ -3,7 +3,7 @@ import { textOf } from '../contract/foreign.ts'
 import type { AuxiliaryEnd, AuxiliaryStart } from '../contract/index.ts'
 import { api, requestAttributes, responseAttributes } from './api.ts'
 import { apiErrorPoints, apiPoints, tokenPoints } from './api-points.ts'
-import { literal } from './capture.ts'
+import { literal, phrase } from './capture.ts'
 import { errorFacts, OTHER_ERROR } from './error-facts.ts'
 import { requestModel } from './request-parameters.ts'
 import type { SpanDefinition } from './span-definition.ts'
@@ -20,8 +20,9 @@ export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
   key: payload => api.key(payload),
   name(payload, draw) {
     const { id } = draw.capture
-    if (draw.spanNames === 'semconv') return literal(`chat ${id(requestModel(payload)) ?? ''}`.trim())
-    return literal(`aux.${id(payload.aux_task) ?? 'unknown'}`)
+    if (draw.spanNames !== 'semconv') return phrase`aux.${id(payload.aux_task) ?? literal('unknown')}`
+    const model = id(requestModel(payload))
+    return model === undefined ? literal('chat') : phrase`chat ${model}`
   },
   start(fired, draw) {
     return requestAttributes(fired, draw).set(draw.names.own.auxTask, draw.capture.id(fired.payload.aux_task))

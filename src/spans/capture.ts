@@ -1,6 +1,7 @@
 /**
- * What may leave the process. A string reaches a span only as `SafeText`, and only a `Capture` (or `literal`, for our
- * own constants) makes one: a payload string that was not clipped and redacted does not type-check as an attribute.
+ * What may leave the process. A string reaches a span only as `SafeText`, and only a `Capture` makes one out of a payload:
+ * a payload string that was not clipped and redacted does not type-check as an attribute. What is here besides makes one
+ * of our own constants (`literal`), or puts together what is safe already.
  */
 
 declare const safe: unique symbol
@@ -8,9 +9,38 @@ declare const safe: unique symbol
 /** A string that has been through the capture policy: clipped, and with its secrets masked. */
 export type SafeText = string & { readonly [safe]: true }
 
-/** For our own constants only, never for anything out of a payload. */
-export function literal(constant: string): SafeText {
-  return constant as SafeText
+/** Texts that the compiler knows one by one; `never` for `string`, and for a pattern such as `tool.${string}`. */
+type Constant<Text extends string> = Record<never, never> extends Record<Text, unknown> ? never : Text
+
+/** For our own constants only: what comes out of a payload does not compile here. */
+export function literal<const Text extends string>(constant: Constant<Text>): SafeText {
+  return constant as string as SafeText
+}
+
+/** Our own words around safe texts. */
+export function phrase(words: TemplateStringsArray, ...texts: readonly SafeText[]): SafeText {
+  let phrase = words[0] ?? ''
+  for (let at = 0; at < texts.length; at++) phrase += `${texts[at]}${words[at + 1]}`
+  return phrase as SafeText
+}
+
+/** A cut may leave half a character behind. */
+const LONE_HIGH_SURROGATE = /[\uD800-\uDBFF]$/
+
+/** Joined, and cut to `limit` characters, ellipsis included; undefined when there is nothing to join. */
+export function joined(texts: Iterable<SafeText>, separator: ',' | '|', limit: number): SafeText | undefined {
+  const text = [...texts].join(separator)
+  if (text === '') return undefined
+  if (text.length <= limit) return text as SafeText
+  return `${text.slice(0, limit - 3).replace(LONE_HIGH_SURROGATE, '')}...` as SafeText
+}
+
+/** Data in which every text is safe. Absent members are left out. */
+type SafeData = SafeText | number | boolean | undefined | readonly SafeData[] | { readonly [name: string]: SafeData }
+
+/** The data as JSON, however long that gets. */
+export function safeJson(data: SafeData): SafeText {
+  return JSON.stringify(data) as SafeText
 }
 
 /** `off`: no content at all. `preview`: clipped one-line previews. `full`: whole values up to `content_max_chars`. */

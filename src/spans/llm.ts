@@ -3,7 +3,7 @@ import { isArray, numberOf, peek } from '../contract/foreign.ts'
 import type { TurnAnswer, TurnStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { literal } from './capture.ts'
+import { literal, phrase } from './capture.ts'
 import { oneMessage } from './messages.ts'
 import { modelProvider } from './model-provider.ts'
 import type { SpanDefinition } from './span-definition.ts'
@@ -20,9 +20,8 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
   key: () => 'loop',
   name({ model }, draw) {
     const named = draw.capture.id(model)
-    const word = draw.spanNames === 'semconv' ? 'turn' : 'llm'
-    if (named === undefined) return literal(word)
-    return literal(draw.spanNames === 'semconv' ? `turn ${named}` : `llm.${named}`)
+    if (named === undefined) return literal(draw.spanNames === 'semconv' ? 'turn' : 'llm')
+    return draw.spanNames === 'semconv' ? phrase`turn ${named}` : phrase`llm.${named}`
   },
   start({ payload }, draw) {
     const { own, genAi, inference } = draw.names

@@ -1,7 +1,7 @@
 import { elementsOf, isArray, peek, textOf } from '../contract/foreign.ts'
 import { MESSAGE } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import type { CapturedContent, ContentCategory, SafeText } from './capture.ts'
+import { type CapturedContent, type ContentCategory, literal, type SafeText, safeJson } from './capture.ts'
 import type { Draw } from './span-definition.ts'
 
 /** A span has a limit of 1024 attributes, and each message takes several: of a longer conversation the end is kept. */
@@ -33,7 +33,7 @@ function captureCall(call: unknown, draw: Draw, category: ContentCategory): Capt
 }
 
 /** Text parts joined; other parts (images, audio) as JSON, so that nothing of a message is lost. */
-function contentOf(content: unknown): unknown {
+export function contentOf(content: unknown): unknown {
   if (!isArray(content)) return content
   const texts = elementsOf(content, MESSAGES_LIMIT).map(part => textOf(peek(part, 'text')) ?? textOf(part))
   return texts.every(text => text !== undefined) ? texts.join('\n') : content
@@ -110,16 +110,11 @@ export function oneMessage(
   if (content === undefined) return undefined
   const last = lastMessage.get(role)
   if (last?.content === content) return last.text
-  const parts = [{ type: 'text', content: content.text }]
-  const message = [role === 'user' ? { role, parts } : { role, parts, finish_reason: 'stop' }]
+  const said = { role: literal(role), parts: [{ type: literal('text'), content: content.text }] }
+  const message = [role === 'user' ? said : { ...said, finish_reason: literal('stop') }]
   // Escaped, a text that is as long as it may be is longer.
-  const text = capture.mode === 'full' ? capture.json(message) : captured(message)
+  const text = capture.mode === 'full' ? capture.json(message) : safeJson(message)
   if (text === undefined) return undefined
   lastMessage.set(role, { content, text })
   return text
-}
-
-/** JSON of a small structure of ours whose texts are captured already. */
-export function captured(structure: unknown): SafeText {
-  return JSON.stringify(structure) as SafeText
 }

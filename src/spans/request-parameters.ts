@@ -1,8 +1,7 @@
 import { booleanOf, elementsOf, numberOf, peek, positive, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart } from '../contract/index.ts'
 import type { AttributeList } from './attribute-list.ts'
-import type { SafeText } from './capture.ts'
-import { captured } from './messages.ts'
+import { type SafeText, safeJson } from './capture.ts'
 import type { Draw, Fired } from './span-definition.ts'
 
 const STOP_LIMIT = 16
@@ -61,6 +60,6 @@ export function addRequestParameters(attributes: AttributeList, { payload }: Fir
   attributes.set(genAi.requestStream, parameters.stream)
   attributes.set(genAi.requestSeed, parameters.seed)
   attributes.set(own.requestReasoningEffort, parameters.reasoning_effort)
-  const json = captured(parameters)
+  const json = safeJson(parameters)
   if (json !== NO_PARAMETERS) attributes.set(inference.invocationParameters, json)
 }

@@ -3,7 +3,7 @@ import { booleanOf, peek, textOf } from '../contract/foreign.ts'
 import type { FinalStatus, SessionEnd, SessionStart } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { literal, type SafeText } from './capture.ts'
+import { literal, phrase, type SafeText } from './capture.ts'
 import { oneMessage } from './messages.ts'
 import type { Draw, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, rootUsageAttributes } from './turn-summary-attributes.ts'
@@ -106,7 +106,8 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
   name(payload, draw) {
     if (draw.spanNames === 'hermes') return literal(sessionKind(payload as SessionStart) === CRON ? CRON : 'agent')
     const agent = draw.capture.id((payload as SessionStart).agent_name) ?? draw.agentName
-    return literal(agent === undefined ? OPERATION.invokeAgent : `${OPERATION.invokeAgent} ${agent}`)
+    const operation = literal(OPERATION.invokeAgent)
+    return agent === undefined ? operation : phrase`${operation} ${agent}`
   },
   start({ payload }, draw) {
     return new AttributeList()

@@ -1,21 +1,21 @@
-import { SpanKind } from '@opentelemetry/api'
+import { type Attributes, SpanKind } from '@opentelemetry/api'
 import { wholeOf } from '../contract/foreign.ts'
 import type { FinalStatus, SkillLifecycle } from '../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { literal, type SafeText } from './capture.ts'
+import { literal, phrase } from './capture.ts'
 import type { SkillEvidence } from './skill-evidence.ts'
 import type { Draw, SpanDefinition } from './span-definition.ts'
 
 /** What the event says of a skill that is used, made or changed. */
-export function skillLifecycle(payload: SkillLifecycle, { names, capture }: Draw): Record<string, SafeText | number> {
+export function skillLifecycle(payload: SkillLifecycle, { names, capture }: Draw): Attributes {
   const { own } = names
-  const said = new AttributeList()
+  return new AttributeList()
     .set(own.skillName, capture.id(payload.skill_name))
     .set(own.skillAction, capture.id(payload.action))
     .set(own.skillProvenance, capture.id(payload.provenance))
     .set(own.skillUseCount, wholeOf(payload.use_count))
-  return Object.fromEntries(said.names.map((name, at) => [name, said.values[at] as SafeText | number]))
+    .toAttributes()
 }
 
 /** No hook of its own: the tracker opens the window when a tool has loaded a skill and closes it with the turn. */
@@ -29,8 +29,8 @@ export const skill: SpanDefinition<SkillEvidence, SkillWindowEnd> = {
   parents: [],
   key: payload => ('name' in payload ? payload.name : undefined),
   name(payload, draw) {
-    const name = 'name' in payload ? draw.capture.id(payload.name) : undefined
-    return literal(`skill${draw.spanNames === 'semconv' ? ' ' : '.'}${name ?? 'unknown'}`)
+    const name = ('name' in payload ? draw.capture.id(payload.name) : undefined) ?? literal('unknown')
+    return draw.spanNames === 'semconv' ? phrase`skill ${name}` : phrase`skill.${name}`
   },
   start({ payload }, draw) {
     const { own, inference } = draw.names

@@ -3,7 +3,7 @@ import { idOf, numberOf, textOf } from '../contract/foreign.ts'
 import { FAILED_SUBAGENT_STATUSES, type SubagentStart, type SubagentStop } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { literal } from './capture.ts'
+import { literal, phrase } from './capture.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
 const NO_ROLE = 'none'
@@ -24,8 +24,8 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
   key: payload => idOf(payload.child_session_id) ?? idOf(payload.child_subagent_id),
   name(payload, draw) {
     const role = draw.capture.id(payload.child_role)
-    const [word, joint] = draw.spanNames === 'semconv' ? ['invoke_agent', ' '] : ['subagent', '.']
-    return literal(role === undefined ? word : `${word}${joint}${role}`)
+    if (role === undefined) return literal(draw.spanNames === 'semconv' ? 'invoke_agent' : 'subagent')
+    return draw.spanNames === 'semconv' ? phrase`invoke_agent ${role}` : phrase`subagent.${role}`
   },
   start({ payload }, draw) {
     const { own, genAi, inference } = draw.names

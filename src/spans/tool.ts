@@ -3,7 +3,7 @@ import { idOf, numberOf, peek, textOf } from '../contract/foreign.ts'
 import type { ToolEnd, ToolStart } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { literal, type SafeText } from './capture.ts'
+import { literal, phrase, type SafeText } from './capture.ts'
 import { JSON_TYPE } from './content.ts'
 import { errorFacts } from './error-facts.ts'
 import { perRecord } from './per-record.ts'
@@ -100,7 +100,7 @@ export const tool: SpanDefinition<ToolStart, ToolEnd> = {
   },
   name(payload, draw) {
     const name = toolName(payload, draw)
-    return literal(draw.spanNames === 'semconv' ? `execute_tool ${name}` : `tool.${name}`)
+    return draw.spanNames === 'semconv' ? phrase`execute_tool ${name}` : phrase`tool.${name}`
   },
   start(fired, draw) {
     const { payload } = fired

@@ -1,22 +1,10 @@
 import { AttributeList } from './attribute-list.ts'
-import type { SafeText } from './capture.ts'
+import { joined, type SafeText } from './capture.ts'
 import type { Draw } from './span-definition.ts'
 import { allTokens, type TokenSum, type TurnTotals } from './turn-totals.ts'
 
-/** Joined strings are clipped to this, ellipsis included. */
+/** Joined texts are cut to this, ellipsis included. */
 const JOINED_LIMIT = 500
-
-/** A cut may leave half a character behind. */
-const LONE_HIGH_SURROGATE = /[\uD800-\uDBFF]$/
-
-function joined(values: Iterable<SafeText>, separator: string): SafeText | undefined {
-  const text = [...values].join(separator)
-  if (text === '') return undefined
-  // The parts are safe already, and cutting safe text keeps it safe.
-  return (
-    text.length <= JOINED_LIMIT ? text : `${text.slice(0, JOINED_LIMIT - 3).replace(LONE_HIGH_SURROGATE, '')}...`
-  ) as SafeText
-}
 
 const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
 
@@ -30,14 +18,14 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: 
   const { own } = draw.names
   const all = allTokens(totals)
   attributes.set(own.turnToolCount, some(totals.tools.length))
-  attributes.set(own.turnTools, joined(sorted(totals.tools), ','))
+  attributes.set(own.turnTools, joined(sorted(totals.tools), ',', JOINED_LIMIT))
   attributes.set(own.turnToolCallCount, some(totals.toolCalls))
   attributes.set(own.turnToolErrorCount, some(totals.toolErrors))
-  attributes.set(own.turnToolTargets, joined(totals.targets, '|'))
-  attributes.set(own.turnToolCommands, joined(totals.commands, '|'))
-  attributes.set(own.turnToolOutcomes, joined(sorted(totals.outcomes), ','))
+  attributes.set(own.turnToolTargets, joined(totals.targets, '|', JOINED_LIMIT))
+  attributes.set(own.turnToolCommands, joined(totals.commands, '|', JOINED_LIMIT))
+  attributes.set(own.turnToolOutcomes, joined(sorted(totals.outcomes), ',', JOINED_LIMIT))
   attributes.set(own.turnSkillCount, some(totals.skills.length))
-  attributes.set(own.turnSkills, joined(sorted(totals.skills), ','))
+  attributes.set(own.turnSkills, joined(sorted(totals.skills), ',', JOINED_LIMIT))
   attributes.set(own.turnApiCallCount, some(totals.apiCalls))
   attributes.set(own.turnApiErrorCount, some(totals.apiErrors))
   attributes.set(own.turnRetryCount, some(totals.retries))

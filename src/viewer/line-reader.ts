@@ -17,17 +17,20 @@ export class LineReader {
     this.#splitter = new LineSplitter(maxLineBytes)
   }
 
-  /** Every complete line that has not been read yet; blank ones are left out. `onRead` is told of each piece, in bytes. */
+  /**
+   * Every complete line that has not been read yet; blank ones are left out. `onRead` is told of so many bytes more; what it
+   * throws ends the reading.
+   */
   async *read(onRead?: (bytes: number) => void): AsyncGenerator<NumberedLine, void> {
     const { size } = await stat(this.path)
     if (size < this.#offset) this.#restart()
     if (size === this.#offset) return
     const taken = (bytes: number): void => {
       this.#offset += bytes
+      onRead?.(bytes)
     }
     for await (const chunk of createReadStream(this.path, { start: this.#offset })) {
       yield* this.#splitter.push(chunk as Buffer, taken)
-      onRead?.((chunk as Buffer).length)
     }
   }
 

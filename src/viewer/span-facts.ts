@@ -105,6 +105,7 @@ function marksOf(node: SpanNode, attributes: SpanAttributes): Segment[] {
   const marks: (readonly [Tone, string])[] = [
     ['warn', prefixed('! ', attributes.text('.span.incomplete'))],
     ['warn', node.orphan ? orphanText(node) : ''],
+    ['dim', node.elsewhere ? '↑ parent elsewhere' : ''],
     ['dim', attributes.isTrue('.span.retroactive') ? '~ retroactive' : ''],
     ['dim', prefixed('? ', attributes.text('.correlation'))],
   ]

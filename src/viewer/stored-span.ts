@@ -27,6 +27,8 @@ export interface StoredSpan {
   readonly traceId: string
   readonly spanId: string
   readonly parentSpanId?: string
+  /** The parent is in another process, or recorded by somebody else. */
+  readonly parentIsRemote?: true
   readonly name: string
   readonly kind: StoredSpanKind
   /** Epoch milliseconds with fractions. */
@@ -88,8 +90,8 @@ function readSpans(request: Record<string, unknown>): StoredSpan[] {
 
 /**
  * Reads a file of OTLP/JSON lines, a line at a time. Lines that cannot be read are reported and passed over; lines that
- * `mayMatter` (given their text) turns down are not even parsed. `onRead` is told how many bytes have been read since
- * it was last called.
+ * `mayMatter` (given their text) turns down are not even parsed. `onRead` is told of so many bytes more; what it throws ends
+ * the reading.
  *
  * @throws the error of the file system when the file cannot be read
  */
@@ -141,6 +143,7 @@ function readSpan(span: Record<string, unknown>, resource: Attributes, scope: St
     traceId: requireId(span['traceId'], 'traceId'),
     spanId: requireId(span['spanId'], 'spanId'),
     ...(parentSpanId !== undefined && { parentSpanId }),
+    ...(parentSpanId !== undefined && isRemote(span['flags']) && { parentIsRemote: true }),
     name: text(span['name']),
     kind: readEnum(span['kind'], KINDS, 'SPAN_KIND_'),
     startAt,
@@ -193,6 +196,13 @@ function requireId(value: unknown, what: string): string {
 /** All zeros is how some writers spell "none". */
 function readId(value: unknown): string | undefined {
   return typeof value === 'string' && /[^0]/.test(value) ? value : undefined
+}
+
+/** Of two bits of the flags one says that it is known, the other that it is so. */
+const REMOTE_PARENT = 0x300
+
+function isRemote(flags: unknown): boolean {
+  return typeof flags === 'number' && (flags & REMOTE_PARENT) === REMOTE_PARENT
 }
 
 /** Enums arrive as numbers or as their protobuf names. */

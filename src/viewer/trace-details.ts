@@ -53,7 +53,7 @@ function* spanLines(
   yield* pairLines(
     [
       ['span', span.spanId],
-      ['parent', parentText(span, parent)],
+      ['parent', parentText(node, parent)],
       ['kind', span.kind],
       ['status', span.statusMessage === undefined ? span.status : `${span.status}: ${span.statusMessage}`],
       ['start', startText(span, tree)],
@@ -73,9 +73,11 @@ function* spanLines(
   }
 }
 
-function parentText({ parentSpanId }: StoredSpan, parent: SpanNode | undefined): string {
+function parentText({ span: { parentSpanId }, elsewhere, awaiting }: SpanNode, parent: SpanNode | undefined): string {
   if (parentSpanId === undefined) return 'none'
-  return parent === undefined ? `${parentSpanId}, which is missing` : `${parentSpanId}, ${parent.span.name}`
+  if (parent !== undefined) return `${parentSpanId}, ${parent.span.name}`
+  if (elsewhere) return `${parentSpanId}, which is stored elsewhere`
+  return `${parentSpanId}, which ${awaiting ? 'is running' : 'is missing'}`
 }
 
 function startText({ startAt }: StoredSpan, tree: TraceTree): string {

@@ -18,7 +18,8 @@ interface GrowingTrace {
 /**
  * Follows files that grow. Every `poll` gives the traces whose root span, the one without a parent, has ended since
  * the last one; and again, once, those in which something was still running then and nothing is any more. Spans that
- * come after that are left out: their line is in the log.
+ * come after that are left out: their line is in the log. A trace whose root is elsewhere has a root a turn, and is given again
+ * with each.
  */
 export class TraceFollower {
   readonly #listFiles: () => Promise<readonly string[]>
@@ -80,11 +81,13 @@ export class TraceFollower {
     const trace = this.#growing.get(traceId) ?? { spans: new Map<string, StoredSpan>(), isShown: false }
     this.#growing.set(traceId, trace)
     putSpan(trace.spans, span)
-    const isEndOfRoot = span.parentSpanId === undefined && span.running !== true
+    const isPart = isElsewhere(span, trace)
+    const isEndOfRoot = (isPart || span.parentSpanId === undefined) && span.running !== true
+    if (isPart && isEndOfRoot) trace.isShown = false
     if (trace.isShown) ready.add(traceId)
     else if (isEndOfRoot) {
       if (this.#isWanted(trace)) ready.add(traceId)
-      else this.#close(traceId)
+      else if (!isPart) this.#close(traceId)
     }
     if (ready.size > most) this.#drop(ready, ready)
     if (this.#growing.size > MAX_OPEN)
@@ -120,16 +123,22 @@ export class TraceFollower {
       const isGrowing = mayGrow(trace)
       if (!isGrowing || !trace.isShown) trees.push(buildTree(traceId, trace.spans, isGrowing))
       trace.isShown = true
-      if (!isGrowing) this.#close(traceId)
+      if (!isGrowing && ![...trace.spans.values()].some(span => isElsewhere(span, trace))) this.#close(traceId)
     }
     return trees.sort((a, b) => a.startAt - b.startAt)
   }
 }
 
+/** Its parent is not stored with ours, as far as is known. */
+function isElsewhere({ parentSpanId, parentIsRemote }: StoredSpan, { spans }: GrowingTrace): boolean {
+  return parentIsRemote === true && parentSpanId !== undefined && !spans.has(parentSpanId)
+}
+
 /** Something is running, or what something hangs on has not been heard of, because it has not ended. */
 function mayGrow({ spans }: GrowingTrace): boolean {
-  for (const { running, parentSpanId } of spans.values()) {
-    if (running === true || (parentSpanId !== undefined && !spans.has(parentSpanId))) return true
+  for (const { running, parentSpanId, parentIsRemote } of spans.values()) {
+    if (running === true) return true
+    if (parentSpanId !== undefined && !parentIsRemote && !spans.has(parentSpanId)) return true
   }
   return false
 }

@@ -6,6 +6,8 @@ export interface SpanNode {
   readonly children: readonly SpanNode[]
   /** A root that names a parent which is not there, or whose parents go round in a circle. */
   readonly orphan: boolean
+  /** A root that is a part of somebody else's trace, whose spans are not stored with ours. */
+  readonly elsewhere: boolean
   /** An orphan whose parent may be running, so that it is still to come. */
   readonly awaiting: boolean
 }
@@ -28,6 +30,7 @@ interface GrowingNode extends SpanNode {
   readonly children: GrowingNode[]
   readonly order: number
   orphan: boolean
+  elsewhere: boolean
   awaiting: boolean
   reached: boolean
 }
@@ -66,6 +69,7 @@ export function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan
       children: [],
       order: nodes.size,
       orphan: false,
+      elsewhere: false,
       awaiting: false,
       reached: false,
     })
@@ -87,7 +91,9 @@ function attachToParents(nodes: ReadonlyMap<string, GrowingNode>): GrowingNode[]
   const roots: GrowingNode[] = []
   for (const node of nodes.values()) {
     const parent = parentOf(node, nodes)
-    node.orphan = parent === undefined && node.span.parentSpanId !== undefined
+    const isAway = parent === undefined && node.span.parentSpanId !== undefined
+    node.elsewhere = isAway && node.span.parentIsRemote === true
+    node.orphan = isAway && !node.elsewhere
     if (parent === undefined) roots.push(node)
     else parent.children.push(node)
   }

@@ -31,9 +31,6 @@ export interface TraceSelection {
   readonly firstUnreadable: UnreadableLine | undefined
 }
 
-/** Is told, while files are read, how much of all the reading is behind: from 0 to 1. */
-export type OnShare = (share: number) => void
-
 /** The segments of a trace log, oldest first; none when there is no such directory. */
 export async function listSegments(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(noDirectory)
@@ -65,37 +62,40 @@ interface TraceNote {
 /** More than these are not looked for behind the newest: a machine that went down leaves many that look like it. */
 const MOST_RUNNING = 5
 
-/** The second pass parses only a few lines. */
-const SECOND_PASS = 0.2
-
 /**
  * Reads the traces that a query asks for. The files are read twice, because which traces are the newest is known only
  * at the end, and a log of hundreds of megabytes must not be held in memory to find five of them.
  *
- * @throws the error of the file system when a file cannot be read
+ * @param onRead is told of so many bytes more, in the first reading and in the second
+ * @throws the error of the file system when a file cannot be read, or what `onRead` throws
  */
 export async function selectTraces(
   paths: readonly string[],
   query: TraceQuery,
-  onShare?: OnShare,
+  onRead?: (bytes: number) => void,
 ): Promise<TraceSelection> {
-  const reading = new Reading(paths, onShare && (await sizeOf(paths)), onShare)
   const { sinceAt, ...rest } = query
   const matcher = new FilterMatcher(rest)
   const notes = new Map<string, TraceNote>()
-  const unreadable: UnreadableLine[] = []
   let unreadableCount = 0
-  for await (const { path, entry } of reading.entries(1 - SECOND_PASS)) {
-    if ('spans' in entry) {
-      noteSpans(entry.running, notes, matcher)
-      noteSpans(entry.spans, notes, matcher)
-    } else if (++unreadableCount === 1) unreadable.push({ path, ...entry })
+  let firstUnreadable: UnreadableLine | undefined
+  for (const path of paths) {
+    for await (const entry of readTraceFile(path, undefined, onRead)) {
+      if ('spans' in entry) {
+        noteSpans(entry.running, notes, matcher)
+        noteSpans(entry.spans, notes, matcher)
+      } else {
+        unreadableCount += 1
+        firstUnreadable ??= { path, ...entry }
+      }
+    }
   }
   const matching = [...notes].filter(([, note]) => matcher.isMet(note.met) && isSince(note, sinceAt)).sort(byStart)
   const newest = matching.slice(Math.max(0, matching.length - query.last))
   const older = matching.slice(0, matching.length - newest.length).filter(([, { open }]) => open !== undefined)
   const running = older.sort(([, a], [, b]) => b.endAt - a.endAt).slice(0, MOST_RUNNING)
-  const forest = buildForest(await readTraces(reading, new Set([...newest, ...running].map(([traceId]) => traceId))))
+  const traceIds = new Set([...newest, ...running].map(([traceId]) => traceId))
+  const forest = buildForest(await readTraces(paths, traceIds, onRead))
   const isNewest = new Set(newest.map(([traceId]) => traceId))
   return {
     trees: forest.filter(({ traceId }) => isNewest.has(traceId)),
@@ -104,44 +104,8 @@ export async function selectTraces(
     matchCount: matching.length,
     extent: extentOf(notes.values()),
     unreadableCount,
-    firstUnreadable: unreadable[0],
+    firstUnreadable,
   }
-}
-
-/** The files that are read, and how far that is. */
-class Reading {
-  readonly #paths: readonly string[]
-  readonly #size: number
-  readonly #onShare: OnShare | undefined
-  /** Of the passes that are over. */
-  #behind = 0
-
-  constructor(paths: readonly string[], size: number | undefined, onShare: OnShare | undefined) {
-    this.#paths = paths
-    this.#size = size ?? 0
-    this.#onShare = onShare
-  }
-
-  /** @param share of all the reading that this pass is */
-  async *entries(share: number, mayMatter?: (line: string) => boolean) {
-    let bytes = 0
-    const onRead = (more: number): void => {
-      bytes += more
-      // A file may grow while it is read.
-      this.#onShare?.(this.#behind + share * Math.min(1, bytes / this.#size))
-    }
-    for (const path of this.#paths) {
-      for await (const entry of readTraceFile(path, mayMatter, this.#size > 0 ? onRead : undefined))
-        yield { path, entry }
-    }
-    this.#behind += share
-  }
-}
-
-/** Bytes of all of these. @throws the error of the file system */
-export async function sizeOf(paths: readonly string[]): Promise<number> {
-  const sizes = await Promise.all(paths.map(path => stat(path).then(({ size }) => size)))
-  return sizes.reduce((sum, size) => sum + size, 0)
 }
 
 function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, matcher: FilterMatcher): void {
@@ -174,12 +138,18 @@ function extentOf(notes: Iterable<TraceNote>): Extent | undefined {
   return extent
 }
 
-async function readTraces(reading: Reading, traceIds: ReadonlySet<string>): Promise<StoredSpan[]> {
+async function readTraces(
+  paths: readonly string[],
+  traceIds: ReadonlySet<string>,
+  onRead: ((bytes: number) => void) | undefined,
+): Promise<StoredSpan[]> {
   const spans: StoredSpan[] = []
-  if (traceIds.size === 0) return spans
-  for await (const { entry } of reading.entries(SECOND_PASS, lineFilter(traceIds))) {
-    if (!('spans' in entry)) continue
-    for (const span of [...entry.running, ...entry.spans]) if (traceIds.has(span.traceId)) spans.push(span)
+  const mayHold = lineFilter(traceIds)
+  for (const path of traceIds.size === 0 ? [] : paths) {
+    for await (const entry of readTraceFile(path, mayHold, onRead)) {
+      if (!('spans' in entry)) continue
+      for (const span of [...entry.running, ...entry.spans]) if (traceIds.has(span.traceId)) spans.push(span)
+    }
   }
   return spans
 }

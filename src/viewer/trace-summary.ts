@@ -44,6 +44,7 @@ export interface KnownCost {
 
 export function summarize(tree: TraceTree, namespace: string = namespaceOfTree(tree)): TraceSummary {
   const main = mainRoot(tree)
+  const isWhole = tree.roots.filter(root => root.elsewhere).length <= 1
   const attributes = main && new SpanAttributes(main.span, namespace)
   const kind = attributes && drawnKind(attributes)
   const { input, output, subagentTokens, auxiliaryTokens, ...costs } = addRequests(tree, namespace)
@@ -51,16 +52,16 @@ export function summarize(tree: TraceTree, namespace: string = namespaceOfTree(t
   return {
     agent: attributes?.text('gen_ai.agent.name', '.host') ?? '',
     sessionId: attributes?.text('session.id', '.session.id', 'gen_ai.conversation.id') ?? '',
-    turnNumber: attributes?.number('.turn.number'),
+    turnNumber: isWhole ? attributes?.number('.turn.number') : undefined,
     isBackground: attributes?.text('.session.kind') === 'background',
     model: attributes?.text('gen_ai.request.model', 'llm.model_name') ?? '',
     startAt: tree.startAt,
-    durationMillis: main === undefined ? tree.endAt - tree.startAt : main.span.endAt - main.span.startAt,
+    durationMillis: main === undefined || !isWhole ? tree.endAt - tree.startAt : main.span.endAt - main.span.startAt,
     tokens: input + output > 0 ? { input, output } : attributes && kind && tokensOf(kind, attributes),
     subagentTokens,
     auxiliaryTokens,
     cost: costs.paidCount > 0 ? costs : (costOfRoot(attributes) ?? costs),
-    outcome: attributes && kind && outcomeOf(kind, attributes),
+    outcome: isWhole && attributes && kind ? outcomeOf(kind, attributes) : undefined,
     spanCount: tree.spanCount,
     errorCount: count(tree, span => span.status === 'error'),
     runningCount,

@@ -33,12 +33,13 @@ export function treeJson(tree: TraceTree): string {
 }
 
 function spanJson({ node, depth }: TreeStep): Record<string, unknown> {
-  const { span, orphan, awaiting } = node
+  const { span, orphan, elsewhere, awaiting } = node
   return {
     depth,
     span_id: span.spanId,
     parent_span_id: span.parentSpanId,
     ...(orphan && !awaiting && { parent_missing: true }),
+    ...(elsewhere && { parent_elsewhere: true }),
     running: span.running,
     name: span.name,
     kind: span.kind,

@@ -62,6 +62,7 @@ function flags(node: SpanNode, attributes: SpanAttributes): string[] {
     attributes.isTrue('.span.retroactive') ? '(retroactive)' : '',
     correlation === '' ? '' : `(${correlation})`,
     node.span.running === true ? '(running)' : '',
+    node.elsewhere ? '(parent elsewhere)' : '',
     node.orphan ? `(parent ${node.awaiting ? 'running' : 'missing'})` : '',
   ]
 }

@@ -11,8 +11,11 @@ import type { CoreOptions } from '../core/options.ts'
 import { Core } from '../core/plugin.ts'
 import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
+import { turnsOf } from '../wrappers/turn.ts'
 import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
+import { activeSpan, baseContext } from './host-context.ts'
+import { type Life, withLife } from './life.ts'
 import { type HandedIn, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
@@ -24,6 +27,8 @@ export interface Surroundings {
   /** Only the records' own time counts, and exit is the program's own business. */
   readonly isReplay: boolean
   readonly diagnostics?: Diagnostics
+  /** As in the settings of the pipeline. */
+  readonly giveUp?: AbortSignal
 }
 
 /** Empty where the system knows none: then it throws, and that is no reason to fail in a host. */
@@ -56,10 +61,16 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
   try {
     return create(options, surroundings)
   } catch (error) {
-    const report = surroundings.diagnostics ?? createDiagnostics(undefined, sinkIn(options))
-    report.error(`nothing is recorded, because it could not be started: ${whyNot(error)}`)
-    return switchedOff()
+    const why = `nothing is recorded, because it could not be started: ${whyNot(error)}`
+    return notStarted(options, why, surroundings.diagnostics)
   }
+}
+
+/** A plugin that takes everything and does nothing, and the line that says why; nothing at all is opened for it. */
+export function notStarted(options: unknown, why: string, diagnostics?: Diagnostics): Plugin {
+  const report = diagnostics ?? createDiagnostics(undefined, sinkIn(options))
+  report.error(why)
+  return switchedOff(report)
 }
 
 function sinkIn(options: unknown): LineSink | undefined {
@@ -101,7 +112,7 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
   const report =
     surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, sinkOf(sink))
   for (const { message } of resolution.problems) report.warn(message)
-  if (!config.enabled) return switchedOff()
+  if (!config.enabled) return switchedOff(report)
   if (config.local_log && stateHome(env, home) === undefined) {
     report.warn(
       'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
@@ -118,13 +129,13 @@ function sinkOf(sink: unknown): LineSink | undefined {
 function openOutlets(
   handedIn: HandedIn,
   config: ResolvedConfig,
-  { env, home }: Surroundings,
+  { env, home, giveUp }: Surroundings,
   report: Diagnostics,
 ): Outlets {
   if (handedIn.tracerProvider !== undefined || handedIn.meterProvider !== undefined) {
     return outletsHandedIn(handedIn, report)
   }
-  return outletsOf(createPipeline(pipelineSettings(config, env, home), report))
+  return outletsOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report))
 }
 
 function exportGauge(pipeline: Pipeline | undefined): Gauge {
@@ -161,6 +172,7 @@ export function assemble(
     draw: drawOf(config, line => report.warn(line)),
     report,
     host,
+    activeSpan: () => (config.parent === 'active' ? activeSpan(pipeline !== undefined) : undefined),
     flush,
     hurry: pipeline && (() => pipeline.hurry()),
     seedIds: pipeline?.seedIds,
@@ -170,8 +182,10 @@ export function assemble(
     now: Date.now,
   }
   const core = coreOf(coreOptions)
+  const life: Life = { report, isOver: false }
   let ending: Promise<void> | undefined
   const shutdown = (): Promise<void> => {
+    life.isOver = true
     ending ??= endAll(core, pipeline, { forgetExit, forgetSaving })
     return ending
   }
@@ -187,7 +201,8 @@ export function assemble(
   })
   if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
   const traceparent: Plugin['traceparent'] = ids => (config.propagate_context ? core.traceparent(ids, host) : undefined)
-  return facade({ core, pipeline, traceparent, shutdown })
+  const context: Plugin['context'] = (ids, base) => core.context(ids, host, baseContext(base))
+  return withLife(facade({ core, pipeline, traceparent, context, shutdown }), life)
 }
 
 /** A meter of a host's may refuse to make instruments: that costs the metrics, not the spans. */
@@ -213,21 +228,24 @@ async function endAll(
   forgetSaving()
 }
 
-interface FacadeParts extends Pick<Plugin, 'traceparent' | 'shutdown'> {
+interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown'> {
   readonly core: Core
   readonly pipeline: Pipeline | undefined
 }
 
-function facade({ core, pipeline, traceparent, shutdown }: FacadeParts): Plugin {
+function facade({ core, pipeline, traceparent, context, shutdown }: FacadeParts): Plugin {
   const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
     core.on(hook, payload, meta)
   return {
     emit,
     on: emit,
+    turn: turnsOf(emit),
     handlers: handlersOf(emit),
     flush: () => core.flush(),
     shutdown,
+    [Symbol.asyncDispose]: shutdown,
     traceparent,
+    context,
     stats: (): PluginStats => ({ ...core.stats(), ...(pipeline?.stats() ?? { backends: [], traceFiles: [] }) }),
   }
 }
@@ -238,15 +256,23 @@ function handlersOf(emit: (hook: string, payload?: unknown) => Promise<void> | u
   return handlers
 }
 
-function switchedOff(): Plugin {
+function switchedOff(report: Diagnostics): Plugin {
   const nothing = (): undefined => undefined
-  return {
+  const life: Life = { report, isOver: false }
+  const shutdown = (): Promise<void> => {
+    life.isOver = true
+    return Promise.resolve()
+  }
+  const plugin: Plugin = {
     emit: nothing,
     on: nothing,
+    turn: turnsOf(nothing),
     handlers: handlersOf(nothing),
     flush: () => Promise.resolve(),
-    shutdown: () => Promise.resolve(),
+    shutdown,
+    [Symbol.asyncDispose]: shutdown,
     traceparent: nothing,
+    context: (_ids, base) => baseContext(base),
     stats: () => ({
       hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
       spansOpen: 0,
@@ -255,4 +281,5 @@ function switchedOff(): Plugin {
       traceFiles: [],
     }),
   }
+  return withLife(plugin, life)
 }

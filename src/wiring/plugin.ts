@@ -1,7 +1,17 @@
-import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
+import type { Context, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { UserConfig } from '../config/types.ts'
 import type { HookHandler, HookMeta, HookName, HookPayloads, HookResult } from '../contract/index.ts'
 import type { BackendStats } from '../pipeline/index.ts'
+import type { RunTurn } from '../wrappers/handles.ts'
+
+export type { Context } from '@opentelemetry/api'
+
+declare global {
+  interface SymbolConstructor {
+    /** As TypeScript and Node declare it, for those who compile with neither: our types must not ask for a library. */
+    readonly asyncDispose: unique symbol
+  }
+}
 
 /** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
 export interface PluginOptions extends UserConfig {
@@ -28,8 +38,8 @@ export interface PluginStats {
   readonly traceFiles: readonly string[]
 }
 
-/** Ids of the turn or tool whose context is wanted, as the hooks spell them. */
-export interface TraceparentIds {
+/** Which open span is meant, in the ids of the hooks: a tool's, by its `tool_call_id`; else the innermost one of a turn. */
+export interface SpanIds {
   /** Where several hosts share the plugin. */
   readonly host?: string
   readonly session_id?: string
@@ -49,16 +59,29 @@ export interface Plugin {
   emit(hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined
   /** The same as `emit`, under the name by which a host may already call it. It subscribes to nothing. */
   readonly on: Plugin['emit']
-  /** The same, a function a hook, ready to hand to a host. */
+  /** Runs a turn of your own agent, and tells its hooks. With `enabled: false` it runs all the same. */
+  readonly turn: RunTurn
+  /** `emit`, a function a hook, ready to hand to a host. */
   readonly handlers: { readonly [Name in HookName]: HookHandler }
   /** Resolves when what was recorded until now is sent, or after `force_flush_wait_ms`. */
   flush(): Promise<void>
   /** Ends what is open (marked `shutdown`), flushes, closes; within `force_flush_wait_ms`. Idempotent. */
   shutdown(): Promise<void>
+  /** The same, at the end of the block: `await using hooks = createPlugin()`. */
+  [Symbol.asyncDispose](): Promise<void>
   /**
    * W3C `traceparent` of exactly the turn or tool that is named, to hand to a child process or a tool server; undefined
    * when it is not open, or `propagate_context` is off.
    */
-  traceparent(ids: TraceparentIds): string | undefined
+  traceparent(ids: SpanIds): string | undefined
+  /**
+   * OpenTelemetry's context with the turn or tool that is named as its active span, so that spans of yours stand below it. What
+   * else `base` holds, it keeps; `base` itself when nothing of that name is open, or the plugin is switched off. Through the
+   * context nothing can be written to the span. `propagate_context` makes no difference: it hands nothing to anybody.
+   *
+   * @param base default: the context that is active
+   * @example context.with(hooks.context({ tool_call_id: 'c1' }), () => tracer.startActiveSpan('SELECT', work))
+   */
+  context(ids: SpanIds, base?: Context): Context
   stats(): PluginStats
 }

@@ -80,7 +80,7 @@ export type CoreConfig = Pick<
   | 'namespace'
   | 'statusOk'
   | 'traceScope'
-  | 'delegation'
+  | 'parent'
   | 'delegatingTools'
   | 'skillSpans'
   | 'emitGenAiMetrics'
@@ -97,7 +97,7 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
     namespace: config.namespace,
     statusOk: config.span_status_ok,
     traceScope: config.trace_scope,
-    delegation: config.delegation,
+    parent: config.parent,
     delegatingTools: new Set(delegating.map(name => name.toLowerCase())),
     skillSpans: config.skill_spans,
     emitGenAiMetrics: config.emit_genai_metrics,
@@ -109,7 +109,13 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
   }
 }
 
-function backendSettings({ exact_endpoint, timeout_ms, logs: _logs, ...backend }: BackendConfig): BackendSettings {
+/** One backend of the configuration, as the pipeline takes it. */
+export function backendSettings({
+  exact_endpoint,
+  timeout_ms,
+  logs: _logs,
+  ...backend
+}: BackendConfig): BackendSettings {
   return {
     ...backend,
     ...(exact_endpoint === undefined ? {} : { exactEndpoint: exact_endpoint }),

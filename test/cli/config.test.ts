@@ -134,13 +134,13 @@ describe('--json', () => {
 })
 
 test.each<[string[], string]>([
-  [['--bogus'], "Unknown option '--bogus'"],
+  [['--bogus'], 'unknown option --bogus'],
   [['sample_rate'], 'expected no argument, got "sample_rate"'],
 ])('is used wrongly: %j', async (args, message) => {
   expect(await config(args, scratchHome())).toEqual({
     code: 2,
     stdout: '',
-    stderr: `hookspan config: ${message}\nUsage: hookspan config [--check] [--json]\n`,
+    stderr: `hookspan config: ${message}\nUsage: hookspan config [OPTIONS]; --help says more\n`,
   })
 })
 

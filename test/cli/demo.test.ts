@@ -1,4 +1,4 @@
-import { existsSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -78,7 +78,7 @@ const TREES = text`
                   tool.read_file OK
                 api.claude-haiku-4-5 OK
       api.claude-sonnet-4-6 OK
-    skill.release-notes OK
+    skill.bug-fix OK
 
   agent OK
     llm.claude-sonnet-4-6 OK
@@ -189,12 +189,12 @@ describe('--backend', () => {
 
   test.each<[string[], string]>([
     [['--backend', 'jeager'], '--backend does not know the type "jeager"; did you mean jaeger?'],
-    [['--bogus'], "Unknown option '--bogus'"],
+    [['--bogus'], 'unknown option --bogus'],
     [['file.jsonl'], 'expected no argument, got "file.jsonl"'],
   ])('is used wrongly: %j', async (args, message) => {
     const { code, stdout, stderr } = await demo(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toBe(`hookspan demo: ${message}\nUsage: hookspan demo [--backend TYPE[=URL]]\n`)
+    expect(stderr.split('\n')[0]).toBe(`hookspan demo: ${message}`)
     expect(storedFiles()).toEqual([])
   })
 })
@@ -242,6 +242,27 @@ test('the configuration of the agent does not hide the demo', async () => {
   expect(await demo([], { env })).toMatchObject({ code: 0, stderr: '' })
   expect(storedSpans()).toHaveLength(41)
   await taken.stop()
+})
+
+describe('the messages', () => {
+  const asked = (): unknown =>
+    storedSpans().find(span => span.name === 'api.claude-haiku-4-5')?.attributes['input.value']
+
+  test('are stored whole, because nobody said them', async () => {
+    await demo()
+    expect(asked()).toContain('You review a change')
+  })
+
+  test.each<[string, string, Readonly<Record<string, string>>]>([
+    ['a file', 'content_capture: preview', {}],
+    ['a variable', '', { HOOKSPAN_CONTENT_CAPTURE: 'off' }],
+    ["OpenTelemetry's variable", '', { OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT: 'NO_CONTENT' }],
+  ])('are captured as %s of the person says', async (_what, yaml, env) => {
+    mkdirSync(join(home, '.config', 'hookspan'), { recursive: true })
+    writeFileSync(join(home, '.config', 'hookspan', 'config.yaml'), yaml)
+    expect(await demo([], { env })).toMatchObject({ code: 0, stderr: '' })
+    expect(asked()).toBeUndefined()
+  })
 })
 
 describe('colours and width', () => {

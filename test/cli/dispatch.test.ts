@@ -8,7 +8,9 @@ import { fakeIo } from './fake-io.ts'
 const echo: Command = {
   name: 'echo',
   summary: 'say it again',
-  usage: 'Usage: hookspan echo WORD…',
+  operand: { placeholder: 'WORD…', offers: [] },
+  about: 'Says it.',
+  options: {},
   async run(args, io) {
     if (args[0] === 'boom') throw new Error('it\nbroke')
     io.stdout.write(args.join(' '))
@@ -34,7 +36,7 @@ describe('hookspan', () => {
   test('tells its commands', async () => {
     const { code, stdout } = await hookspan('--help')
     expect(code).toBe(0)
-    expect(stdout).toContain('  echo    say it again\n  replay  play\n')
+    expect(stdout).toContain('  echo           say it again\n  replay         play\n')
   })
 
   test('without a command is wrong use', async () => {
@@ -43,19 +45,38 @@ describe('hookspan', () => {
     expect(stderr).toContain('Usage: hookspan COMMAND')
   })
 
-  test('tells its version', async () => {
-    expect(await hookspan('--version')).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
+  test.each(['--version', '-v', '-V'])('%s tells its version', async option => {
+    expect(await hookspan(option)).toEqual({ code: 0, stdout: `${packageJson.version}\n`, stderr: '' })
   })
 
   test('asks a command for its help', async () => {
-    expect((await hookspan('help', 'echo')).stdout).toBe('--help')
+    for (const words of [
+      ['help', 'echo'],
+      ['--help', 'echo'],
+      ['-h', 'echo', 'more'],
+      ['help', '--help', 'echo'],
+    ]) {
+      expect(await hookspan(...words)).toEqual({ code: 0, stdout: '--help', stderr: '' })
+    }
+  })
+
+  test.each([[['help']], [['-h']], [['help', 'help']], [['help', '--help']]])('%j is its own help', async words => {
+    const { code, stdout } = await hookspan(...words)
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^hookspan: OpenTelemetry traces/)
   })
 
   test.each([
     [['ecko'], 'unknown command "ecko". Did you mean "hookspan echo"?'],
     [['replya'], 'unknown command "replya". Did you mean "hookspan replay"?'],
     [['zzzzzz'], 'unknown command "zzzzzz". Commands: echo, replay'],
-    [['--bogus'], 'unknown option "--bogus". Commands: echo, replay'],
+    [['help', 'ecko'], 'unknown command "ecko". Did you mean "hookspan echo"?'],
+    [['hepl'], 'unknown command "hepl". Did you mean "hookspan help"?'],
+    [['version'], 'unknown command "version". Did you mean "hookspan --version"?'],
+    [['--bogus'], 'unknown option "--bogus". Options come after a command: echo, replay'],
+    [['--verison'], 'unknown option "--verison". Did you mean "hookspan --version"?'],
+    [['--json', 'echo'], 'unknown option "--json". Options come after the command: hookspan echo --json'],
+    [['-n', '3', 'echo', 'a b'], 'unknown option "-n". Options come after the command: hookspan echo -n 3 "a b"'],
   ])('does not know %j', async (args, message) => {
     expect(await hookspan(...args)).toEqual({ code: 2, stdout: '', stderr: `hookspan: ${message}\n` })
   })
@@ -66,10 +87,28 @@ describe('hookspan', () => {
   })
 })
 
+describe('wrong use', () => {
+  const hint = 'Usage: hookspan demo [OPTIONS]; --help says more\n'
+
+  test.each([
+    [['--zzzzz'], `hookspan demo: unknown option --zzzzz\n${hint}`],
+    [['x'], `hookspan demo: expected no argument, got "x"\n${hint}`],
+    [['--bakend', 'jaeger'], 'hookspan demo: unknown option --bakend. Did you mean --backend?\n'],
+    [['backend'], 'hookspan demo: expected no argument, got "backend". Did you mean --backend?\n'],
+    [['--backend', 'jeager'], 'hookspan demo: --backend does not know the type "jeager"; did you mean jaeger?\n'],
+  ])(
+    '%j is one line where it is clear what was meant, else one more that says where to look',
+    async (args, message) => {
+      const io = fakeIo()
+      expect(await dispatch(['demo', ...args], io)).toBe(2)
+      expect(io.written).toEqual({ stdout: '', stderr: message })
+    },
+  )
+})
+
 describe('the table of commands', () => {
   test.each(COMMANDS.map(row => [row.name, row] as const))('%s agrees with the command', async (name, row) => {
     const command = await row.load()
     expect(command).toMatchObject({ name, summary: row.summary })
-    expect(command.usage).toMatch(new RegExp(`^Usage: hookspan ${name}`))
   })
 })

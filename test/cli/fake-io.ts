@@ -1,11 +1,11 @@
 import { Readable } from 'node:stream'
-import type { CommandIo } from '../../src/cli/command.ts'
+import type { CommandIo, StopSignal } from '../../src/cli/command.ts'
 
 export interface FakeIo extends CommandIo {
   /** All that was written so far. */
   readonly written: { readonly stdout: string; readonly stderr: string }
   /** As Ctrl-C does. */
-  interrupt(): void
+  interrupt(signal?: StopSignal): void
 }
 
 export interface FakeProcess {
@@ -26,8 +26,8 @@ export function fakeIo({
   now = () => 1795256100000,
 }: FakeProcess = {}): FakeIo {
   const written = { stdout: '', stderr: '' }
-  let interrupt: () => void = () => undefined
-  const interrupted = new Promise<void>(resolve => {
+  let interrupt: (signal: StopSignal) => void = () => undefined
+  const interrupted = new Promise<StopSignal>(resolve => {
     interrupt = resolve
   })
   const output = (name: 'stdout' | 'stderr') => ({
@@ -46,7 +46,8 @@ export function fakeIo({
     home,
     now,
     interrupted: () => interrupted,
+    hungUp: () => new Promise(() => undefined),
     written,
-    interrupt: () => interrupt(),
+    interrupt: (signal = 'SIGINT') => interrupt(signal),
   }
 }

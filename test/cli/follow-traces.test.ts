@@ -136,7 +136,7 @@ test('it is never higher than the window', async () => {
 
 test('the first look, which reads all, says how far it is', async () => {
   const { stderr } = (await withSlowClock()).io.written
-  expect(stderr).toMatch(new RegExp(`\\r\\u001b\\[Kreading ${directory} · \\d+ % · \\S+ s left`))
+  expect(stderr).toMatch(/Kreading .* · \d+ %/)
   expect(stderr.endsWith('\r\u001b[K')).toBe(true)
 })
 

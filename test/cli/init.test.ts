@@ -16,7 +16,7 @@ describe('hookspan init', () => {
     [[], /expected a host: pi, openclaw, opencode, claude-agent-sdk, openai-agents\n/],
     [['claw'], /there is no host "claw"; hosts: pi, openclaw, opencode, claude-agent-sdk, openai-agents\n/],
     [['pi', 'opencode'], /expected one host, got "opencode", too/],
-    [['pi', '--force'], /Unknown option '--force'/],
+    [['pi', '--force'], /unknown option --force/],
   ])('%j is wrong use', async (args, message) => {
     const { code, stdout, stderr } = await scene.init(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })

@@ -36,7 +36,7 @@ function storedTurn(name: string): string {
 describe('hookspan', () => {
   test.each<[string[], number, RegExp, RegExp]>([
     [['--version'], 0, new RegExp(`^${packageJson.version}\n$`), /^$/],
-    [['--help'], 0, / {2}demo {4}see traces without an agent/, /^$/],
+    [['--help'], 0, / {2}demo +see traces without an agent/, /^$/],
     [[], 2, /^$/, /Usage: hookspan COMMAND/],
     [['demo', '--help'], 0, /^Usage: hookspan demo/, /^$/],
     [['replay'], 2, /^$/, /^hookspan replay: expected a FILE[^\n]*\nUsage: hookspan replay [^\n]*\n$/],
@@ -199,7 +199,7 @@ describe('a signal', () => {
     },
   )
 
-  test('SIGINT ends a replay at its own speed; what had ended by then was stored at once', async () => {
+  test('SIGINT ends a replay at its own speed; what had ended by then was stored at once, and the rest is, too', async () => {
     const replay = program.spawn(['replay', '-', '--speed', '1'])
     const replayEnd = ended(replay)
     replay.stdin.write(asLines(generatedRecords(10).records))
@@ -210,6 +210,8 @@ describe('a signal', () => {
       follow.kill('SIGINT')
     })
     expect((await followEnd).stdout).toMatch(/^● s0 · turn 1 /)
-    expect(await replayEnd).toEqual({ code: null, stdout: '', stderr: '' })
+    const { code, stdout, stderr } = await replayEnd
+    expect({ code, stdout }).toEqual({ code: 130, stdout: '' })
+    expect(stderr).toMatch(/^Interrupted: \d+ records → \d+ spans; stored in \S+\n$/)
   })
 })

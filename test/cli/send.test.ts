@@ -76,19 +76,33 @@ describe('hookspan send', () => {
     expect(spool()).toEqual([])
   })
 
+  test('what was to go to another address is not given to a backend that is named on the command line', async () => {
+    await recordTurn(`jaeger=${dead}`)
+    const { code, stdout } = await send(['--backend', `jaeger=${sink.url}`])
+    const name = `jaeger@${new URL(sink.url).host}`
+    expect({ code, spans: sink.spanNames }).toEqual({ code: 0, spans: [] })
+    expect(stdout).toContain(`${name} got 0 spans; nothing is left for it\n`)
+    expect(stdout).toMatch(/KB are kept for jaeger, which is not asked for or not configured\n$/)
+    const asMeant = await send(['--backend', `jaeger=${dead}`])
+    expect(asMeant.stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are left for it\n$/)
+  })
+
   test('says so when there is nothing to do', async () => {
     const nothing = 'no backend is configured, and nothing is kept for any\n'
     expect(await send([])).toEqual({ code: 0, stdout: nothing, stderr: '' })
   })
 
   test.each([
-    [['--backend', 'tempo'], /there is no backend "tempo"; configured: jaeger/],
-    [['here'], /expected no argument, got "here"/],
-    [['--all'], /Unknown option '--all'/],
+    [['--backend', 'jager'], /there is no backend "jager"; did you mean jaeger\?/],
+    [['--backend', 'production'], /there is no backend "production"; configured: jaeger; any other is named TYPE=URL/],
+    [['--backend', 'jaeger=nonsense'], /--backend jaeger: /],
+    [['--backend', 'console'], /console is the terminal of an agent/],
+    [['--since', 'yesterday'], /--since takes an age/],
+    [['--all', 'file.jsonl'], /--all is of the trace log/],
+    [['--sinc', '2h'], /unknown option --sinc. Did you mean --since\?/],
   ])('%j is wrong use', async (args, message) => {
     const { code, stderr } = await send(args, `jaeger=${sink.url}`)
     expect(code).toBe(2)
     expect(stderr).toMatch(message)
-    expect(stderr).toMatch(/Usage: hookspan send/)
   })
 })

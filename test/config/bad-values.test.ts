@@ -79,21 +79,25 @@ const USING: { readonly [Key in KeyName]?: string } = {
 describe.each(KEY_NAMES)('%s', key => {
   const { default: preset } = KEY_ROWS[key]
   const empty = preset === undefined || (typeof preset === 'object' && Object.keys(preset as object).length === 0)
-  const using = USING[key] ?? (empty ? 'none' : String(preset))
+  const { closed } = KEY_ROWS[key]
+  const using = USING[key] ?? (empty ? 'none' : String(closed ?? preset))
 
-  test.each(wrongValues(key))('$from $value: one line, and the default', ({ from, value, expected, got }) => {
-    const resolution = resolved({
-      ...(from === 'file' ? { yaml: `# two\n# lines\n${key}: ${value}` } : {}),
-      ...(from === 'environment' ? { env: { [variableOf(key)]: String(value) } } : {}),
-      ...(from === 'code' ? { code: { [key]: value } } : {}),
-    })
-    const place = from === 'environment' ? variableOf(key) : PLACES[from]
-    expect(resolution.problems).toEqual([
-      { level: 'error', key, message: `config: ${key}: expected ${expected}, got ${got} (${place}); using ${using}` },
-    ])
-    expect(resolution.config[key]).toEqual(resolved({}).config[key])
-    expect(resolution.sources.get(key)).toEqual({ from: 'default' })
-  })
+  test.each(wrongValues(key))(
+    '$from $value: one line, and the default, or what is safe',
+    ({ from, value, expected, got }) => {
+      const resolution = resolved({
+        ...(from === 'file' ? { yaml: `# two\n# lines\n${key}: ${value}` } : {}),
+        ...(from === 'environment' ? { env: { [variableOf(key)]: String(value) } } : {}),
+        ...(from === 'code' ? { code: { [key]: value } } : {}),
+      })
+      const place = from === 'environment' ? variableOf(key) : PLACES[from]
+      expect(resolution.problems).toEqual([
+        { level: 'error', key, message: `config: ${key}: expected ${expected}, got ${got} (${place}); using ${using}` },
+      ])
+      expect(resolution.config[key]).toEqual(closed ?? resolved({}).config[key])
+      expect(resolution.sources.get(key)?.from).toBe(closed === undefined ? 'default' : from)
+    },
+  )
 })
 
 test('the line has exactly the form that the specification gives', () => {
@@ -164,6 +168,13 @@ test('unknown keys are named, with the nearest known one', () => {
   ])
   expect(resolution.problems.every(problem => problem.level === 'warning')).toBe(true)
   expect(({} as { enabled?: boolean }).enabled).toBeUndefined()
+})
+
+test('a key that has got another name is told by it', () => {
+  expect(messages(resolved({ yaml: 'delegation: nest', env: { HOOKSPAN_DELEGATION: 'nest' } }))).toEqual([
+    'config: delegation: there is no such key (config.yaml line 1); did you mean parent?',
+    'config: HOOKSPAN_DELEGATION: there is no such variable (environment); did you mean HOOKSPAN_PARENT?',
+  ])
 })
 
 test('variables of ours that look like a slip are named, others are left alone', () => {

@@ -55,13 +55,15 @@ test('HOOKSPAN_CONFIG must be absolute; where it cannot be read, no other file i
     return problems.map(problem => problem.message.replaceAll(home, ''))
   }
   expect(fault('./config.yaml')).toEqual([
-    'config: HOOKSPAN_CONFIG: expected an absolute path, got "./config.yaml" (environment); no file is read',
+    'config: HOOKSPAN_CONFIG: expected an absolute path, got "./config.yaml" (environment); no file is read, and no content is captured',
   ])
   expect(fault(`${home}/nowhere.yaml`)).toEqual([
-    'config: HOOKSPAN_CONFIG: it names a file that is not there (environment); no file is read',
+    'config: HOOKSPAN_CONFIG: it names a file that is not there (environment); no file is read, and no content is captured',
   ])
-  expect(fault(home)).toEqual(['config: : it is not a file; no file is read'])
-  expect(fault('/dev/zero')).toEqual(['config: /dev/zero: it is not a file; no file is read'])
+  expect(fault(home)).toEqual(['config: : it is not a file; no file is read, and no content is captured'])
+  expect(fault('/dev/zero')).toEqual([
+    'config: /dev/zero: it is not a file; no file is read, and no content is captured',
+  ])
   expect(fault('/dev/null')).toEqual([])
 })
 
@@ -111,17 +113,21 @@ test.each([
   ['- debug', 'expected a mapping of keys to values (line 1, column 1)'],
   ['debug', 'expected a mapping of keys to values (line 1, column 1)'],
   [`backends: ${'['.repeat(20_000)}`, expect.stringMatching(/^(it is nested too deeply|it is not valid YAML)/)],
-])('%j disables nothing but itself', (yaml, fault) => {
+])('%j disables itself, and the capture of content', (yaml, fault) => {
   const home = homeWith(yaml)
   const resolution = resolveConfig({ env: { HOOKSPAN_SPAN_NAMES: 'semconv' }, home })
   expect(resolution.config.debug).toBe(false)
+  expect(resolution.config.content_capture).toBe('off')
   expect(resolution.config.span_names).toBe('semconv')
   const [line = '', ...others] = messages(resolution)
   expect(others).toEqual([])
-  expect(line).toMatch(/; the file is ignored$/)
-  expect(line.slice(`config: ${home}/.config/hookspan/config.yaml: `.length, -'; the file is ignored'.length)).toEqual(
-    fault,
-  )
+  expect(line).toMatch(/; no file is read, and no content is captured$/)
+  expect(
+    line.slice(
+      `config: ${home}/.config/hookspan/config.yaml: `.length,
+      -'; no file is read, and no content is captured'.length,
+    ),
+  ).toEqual(fault)
 })
 
 test.each(['', '# nothing\n', '---\n', '{}', 'null'])('%j is an empty configuration', yaml => {
@@ -130,14 +136,16 @@ test.each(['', '# nothing\n', '---\n', '{}', 'null'])('%j is an empty configurat
 
 test('a file of more than 1 MiB is not read', () => {
   expect(messages(resolved({ yaml: `# ${'x'.repeat(1_048_576)}` }))[0]).toMatch(
-    /it is larger than 1 MiB; no file is read$/,
+    /it is larger than 1 MiB; no file is read, and no content is captured$/,
   )
 })
 
 test('a directory in the place of the file is reported', () => {
   const home = scratchHome()
   mkdirSync(join(home, '.config/hookspan/config.yaml'), { recursive: true })
-  expect(messages(resolveConfig({ env: {}, home }))[0]).toMatch(/config\.yaml: it is not a file; no file is read$/)
+  expect(messages(resolveConfig({ env: {}, home }))[0]).toMatch(
+    /config\.yaml: it is not a file; no file is read, and no content is captured$/,
+  )
 })
 
 test('variables in strings', () => {

@@ -40,7 +40,7 @@ test('without any configuration every key has the default that the specification
     redact_patterns: [],
     root_span_ttl_ms: 600_000,
     delegating_tools: [],
-    delegation: 'link',
+    parent: 'link',
     propagate_context: true,
     force_flush_on_session_end: true,
     force_flush_wait_ms: 1500,

@@ -33,7 +33,7 @@ test.each([
 ])('%s', (_, yaml, fault) => {
   const lines = said(yaml)
   expect(lines).toHaveLength(1)
-  expect(lines[0]).toMatch(/^config: config\.yaml: .*; the file is ignored$/)
+  expect(lines[0]).toMatch(/^config: config\.yaml: .*; no file is read, and no content is captured$/)
   expect(lines[0]).toContain(fault)
 })
 
@@ -72,7 +72,7 @@ test('of more than 32 backends the first are used', () => {
 
 test('keys that are there twice are still refused, wherever they are', () => {
   expect(said('backends:\n  - type: phoenix\n    type: jaeger')).toEqual([
-    'config: config.yaml: the same key is there twice (line 3, column 5); the file is ignored',
+    'config: config.yaml: the same key is there twice (line 3, column 5); no file is read, and no content is captured',
   ])
 })
 

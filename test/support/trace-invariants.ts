@@ -22,7 +22,8 @@ function identityOf(span: StoredSpan): string | undefined {
     api: `${attributes['hermes.api.call_count']} ${attributes['hermes.api.attempt']}`,
     tool: attributes['gen_ai.tool.call.id'],
     subagent: attributes['hermes.subagent.child_session_id'],
-    approval: attributes['gen_ai.tool.call.id'] ?? span.name,
+    // A tool may ask for more than one thing.
+    approval: `${attributes['gen_ai.tool.call.id']} ${span.name}`,
     skill: span.name,
     auxiliary: span.name,
   }

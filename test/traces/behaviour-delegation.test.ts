@@ -255,12 +255,12 @@ describe('a parent that is not known in time', () => {
     expect(root?.links).toMatchObject([{ traceId, spanId }])
   })
 
-  test.each(['link', 'nest'] as const)('a traceparent in the environment of the process (%s)', async delegation => {
-    const plugin = createLivePlugin({ delegation }, { env: { TRACEPARENT } })
+  test.each(['link', 'nest'] as const)('a traceparent in the environment of the process (%s)', async parent => {
+    const plugin = createLivePlugin({ parent }, { env: { TRACEPARENT } })
     for (const [at, hook, payload] of [...began(), ...answered(100)]) plugin.on(hook, payload, { at: START_AT + at })
     const root = plugin.spans().find(span => span.name === 'agent')
-    expect(root?.parentSpanId).toBe(delegation === 'nest' ? 'b'.repeat(16) : undefined)
-    expect(root?.links.map(link => link.spanId)).toEqual(delegation === 'nest' ? [] : ['b'.repeat(16)])
+    expect(root?.parentSpanId).toBe(parent === 'nest' ? 'b'.repeat(16) : undefined)
+    expect(root?.links.map(link => link.spanId)).toEqual(parent === 'nest' ? [] : ['b'.repeat(16)])
     await plugin.shutdown()
   })
 
@@ -268,7 +268,7 @@ describe('a parent that is not known in time', () => {
     'a traceparent that is none: %s',
     traceparent => {
       const plugin = told([[0, 'on_session_start', { session_id: 's1', traceparent }], ...answered(100)], {
-        delegation: 'nest',
+        parent: 'nest',
       })
       expect(only(plugin, 'agent')).not.toHaveProperty('parentSpanId')
       expect(only(plugin, 'agent').links).toEqual([])
@@ -276,7 +276,7 @@ describe('a parent that is not known in time', () => {
   )
 
   test('a delegation that is known is stronger than a traceparent', () => {
-    const plugin = told([...began(), delegated(100)], { delegation: 'nest' })
+    const plugin = told([...began(), delegated(100)], { parent: 'nest' })
     const [start, ...rest] = childTurn(150) as [Step, ...Step[]]
     feedSteps(plugin, [
       [150, 'on_session_start', { ...start[2], traceparent: TRACEPARENT }],

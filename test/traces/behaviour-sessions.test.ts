@@ -255,7 +255,7 @@ describe('a traceparent', () => {
     const parent = told([...began(), delegated(100)])
     const traceparent = parent.traceparent(TURN)
     const [start, ...rest] = childTurn(0) as [Step, ...Step[]]
-    const child = told([[0, 'on_session_start', { ...start[2], traceparent }], ...rest], { delegation: 'nest' })
+    const child = told([[0, 'on_session_start', { ...start[2], traceparent }], ...rest], { parent: 'nest' })
     feedSteps(parent, answered(300))
     expect(only(child, 'agent')).toMatchObject({
       traceId: only(parent, 'llm.qwen3').traceId,

@@ -200,18 +200,15 @@ test('B28: a traceparent is that of exactly the session or tool that is named', 
   expect(named).toBe(`00-${traceId}-${spanId}-01`)
 })
 
-test.each(['link', 'nest'] as const)(
-  'B29: a parent in another process is known by its traceparent (%s)',
-  delegation => {
-    const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
-    const plugin = told([[0, 'on_session_start', { session_id: 's1', traceparent }], ...answered(100)], { delegation })
-    const root = only(plugin, 'agent')
-    expect(root.links.map(link => link.spanId)).toEqual(delegation === 'link' ? ['b'.repeat(16)] : [])
-    expect([root.traceId, root.parentSpanId]).toEqual(
-      delegation === 'nest' ? ['a'.repeat(32), 'b'.repeat(16)] : [expect.not.stringMatching(/^a+$/), undefined],
-    )
-  },
-)
+test.each(['link', 'nest'] as const)('B29: a parent in another process is known by its traceparent (%s)', parent => {
+  const traceparent = `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01`
+  const plugin = told([[0, 'on_session_start', { session_id: 's1', traceparent }], ...answered(100)], { parent })
+  const root = only(plugin, 'agent')
+  expect(root.links.map(link => link.spanId)).toEqual(parent === 'link' ? ['b'.repeat(16)] : [])
+  expect([root.traceId, root.parentSpanId]).toEqual(
+    parent === 'nest' ? ['a'.repeat(32), 'b'.repeat(16)] : [expect.not.stringMatching(/^a+$/), undefined],
+  )
+})
 
 test('B30: two prompts without a session do not meet', () => {
   const ask = (turn_id: string): object => ({ turn_id, pattern_key: 'rm' })

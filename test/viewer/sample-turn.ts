@@ -15,6 +15,8 @@ export interface SpanNote {
   readonly status?: 0 | 1 | 2
   readonly message?: string
   readonly attributes?: Readonly<Record<string, Value>>
+  /** Its parent is in another process, or recorded by somebody else. */
+  readonly remote?: true
 }
 
 export const TURN_AT = 1795256100000
@@ -42,6 +44,7 @@ function otlpSpan(note: SpanNote): Record<string, unknown> {
     startTimeUnixNano: nanos(note.from),
     endTimeUnixNano: nanos(note.to),
     attributes: Object.entries(note.attributes ?? {}).map(([key, value]) => ({ key, value: anyValue(value) })),
+    ...(note.remote && { flags: 0x301 }),
     status: { code: note.status ?? 1, ...(note.message !== undefined && { message: note.message }) },
   }
 }

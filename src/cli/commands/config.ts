@@ -1,38 +1,29 @@
 import { isAbsolute } from 'node:path'
-import { parseArgs } from 'node:util'
 import { loadConfigFile } from '../../config/load.ts'
 import { configFiles } from '../../config/paths.ts'
 import { Problems } from '../../config/problems.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import { type ShownKey, showConfig } from '../../config/show.ts'
-import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
 
-const USAGE = `Usage: hookspan config [--check] [--json]
-
-Prints the configuration in force: every key, its value and where the value came from. Secrets are shown as <set>.
-
-  --check   print only what is wrong, and exit with 1 if anything is
-  --json    one JSON object: {"file", "values": [{key, value, source}], "problems": [{level, key, message}]}
-`
-
-export const config: Command = {
+const PAGE = {
   name: 'config',
   summary: 'the configuration in force, and where it comes from',
-  usage: USAGE,
-  run,
-}
+  about: `Prints the configuration in force: every key, its value and where the value came from. Secrets are shown as
+<set>.`,
+  options: {
+    check: { help: 'print only what is wrong, and exit with 1 if anything is' },
+    json: {
+      help: 'one JSON object: {"file", "values": [{key, value, source}], "problems": [{level, key, message}]}',
+    },
+  },
+} as const satisfies CommandPage
+
+export const config: Command = { ...PAGE, run }
 
 /** Resolves to the exit code: 1 only with `--check`, when there is a problem. */
 export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(config, args, io, async () => {
-    const { values, positionals } = parseArgs({
-      args,
-      allowPositionals: true,
-      options: { check: { type: 'boolean', default: false }, json: { type: 'boolean', default: false } },
-    })
-    if (positionals.length > 0) throw new WrongUse(`expected no argument, got ${JSON.stringify(positionals[0])}`)
-    return show(values, io)
-  })
+  return runCommand(PAGE, args, io, ({ values }) => show(values, io))
 }
 
 function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo): number {

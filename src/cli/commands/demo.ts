@@ -1,73 +1,93 @@
 import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
-import { parseArgs } from 'node:util'
 import { resolveConfig } from '../../config/resolve.ts'
-import type { ResolvedConfig } from '../../config/types.ts'
+import type { Resolution, ResolvedConfig } from '../../config/types.ts'
 import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
-import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
 import { nextSteps } from '../demo-next-steps.ts'
 import { openInput, type ReadRecord, RecordReader } from '../hook-records.ts'
+import { Interruption, interruptedAt, STOPPING } from '../interruption.ts'
 import { Progress } from '../progress.ts'
-import { drawTraces, reportDelivery } from '../replay-report.ts'
+import { drawTraces, reportDelivery, summaryOf, whereTheyAre } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
-
-const USAGE = `Usage: hookspan demo [--backend TYPE[=URL]]
-
-Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log, and into
-the configured backends if there are any. Draws the traces and says where they are.
-
-  --backend TYPE[=URL]  send to this backend instead of the configured ones, for example --backend jaeger; may be given
-                        more than once
-`
 
 /** Beside the code in the package: a turn with a sub-agent, and a session of three turns. */
 const RECORDINGS = ['hermes-turn.jsonl', 'demo-session.jsonl']
 const DRAWN_TRACES = 10
 
-export const demo: Command = {
+const PAGE = {
   name: 'demo',
   summary: 'see traces without an agent, a server or an account',
-  usage: USAGE,
-  run,
-}
+  about: `Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log,
+and into the configured backends if there are any. Draws the traces and says where they are.
+
+Nobody's words are in the recordings: their messages are shown whole, as with content_capture: full, unless your
+configuration says what to capture.`,
+  options: { backend: BACKEND_OPTION },
+  closing: 'Exits with 1 when a backend did not get everything.',
+} as const satisfies CommandPage
+
+export const demo: Command = { ...PAGE, run }
 
 /** Resolves to the exit code: 1 when a backend did not get everything. */
 export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(demo, args, io, () => show(readBackends(args), io))
-}
-
-function readBackends(args: string[]): readonly string[] {
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options: { backend: BACKEND_OPTION } })
-  if (positionals.length > 0) throw new WrongUse(`expected no argument, got ${JSON.stringify(positionals[0])}`)
-  return checkBackends(values.backend)
+  return runCommand(PAGE, args, io, ({ values }) => show(checkBackends(values.backend), io))
 }
 
 async function show(backends: readonly string[], io: CommandIo): Promise<number> {
-  const code = { service_name: 'hookspan-demo', ...(backends.length === 0 ? {} : { backends }) }
-  const { config } = resolveConfig({ code, env: io.env, home: io.home })
+  const surroundings = { env: io.env, home: io.home }
+  const code = {
+    service_name: 'hookspan-demo',
+    ...wholeMessages(resolveConfig(surroundings)),
+    ...(backends.length === 0 ? {} : { backends }),
+  }
+  const { config } = resolveConfig({ code, ...surroundings })
   const place = await openTracePlace(config, io)
+  const progress = new Progress(io)
+  const interruption = new Interruption(io, () => progress.say(STOPPING))
   try {
-    const result = await play(code, config, place, io)
-    const traceId = await drawTraces(result.stats.traceFiles.filter(existsSync), DRAWN_TRACES, io)
+    const result = await play(code, config, { place, progress, interruption }, io)
+    const { exitCode } = interruption
+    const files = exitCode === undefined ? result.stats.traceFiles.filter(existsSync) : []
+    const traceId = await drawTraces(files, DRAWN_TRACES, io)
     const isDelivered = reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
-    io.stdout.write(nextSteps(result.stats, place))
-    return isDelivered ? EXIT.ok : EXIT.failed
+    if (exitCode === undefined) io.stdout.write(nextSteps(result.stats, place))
+    else io.stderr.write(`${interruptedAt(interruption)}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
+    return exitCode ?? (isDelivered ? EXIT.ok : EXIT.failed)
   } finally {
     await place.close()
   }
 }
 
-async function play(code: object, config: ResolvedConfig, place: TracePlace, io: CommandIo): Promise<ReplayResult> {
+/** The recordings are made up, so there is nothing to hide in them. What the person has set counts all the same. */
+function wholeMessages({ config, sources }: Resolution): { content_capture?: 'full' } {
+  // By default and `off`: what the person has set could not be read.
+  const isUnset = sources.get('content_capture')?.from === 'default' && config.content_capture !== 'off'
+  return isUnset ? { content_capture: 'full' } : {}
+}
+
+interface Run {
+  readonly place: TracePlace
+  readonly progress: Progress
+  readonly interruption: Interruption
+}
+
+async function play(
+  code: object,
+  config: ResolvedConfig,
+  { place, progress, interruption }: Run,
+  io: CommandIo,
+): Promise<ReplayResult> {
   // Ids are new each time: the same ids at another time would be two traces in one for a server.
   const plugin = { ...code, local_log: true, deterministic_ids: false }
   const batchSpans = config.span_batch_max_export_batch_size
-  const replayer = new Replayer({ plugin, batchSpans }, { env: place.env, home: io.home, stderr: io.stderr })
+  const { home, stderr } = io
+  const replayer = new Replayer({ plugin, batchSpans, interruption }, { env: place.env, home, stderr })
   const records = (await Promise.all(RECORDINGS.map(name => readRecording(name, io)))).flat()
   const lastAt = Math.max(...records.map(({ meta }) => meta.at ?? 0))
   const shift = Math.round(io.now()) - lastAt
   for (const record of records) await replayer.feed(movedBy(shift, record))
-  const progress = new Progress(() => replayer.spans, io)
   if (config.backends.length > 0) progress.say('delivering …')
   const result = await replayer.finish()
   progress.end()

@@ -1,6 +1,5 @@
 import { relative } from 'node:path'
-import { parseArgs } from 'node:util'
-import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
 import { makeChange } from '../init/config-file.ts'
 import { lineDiff } from '../init/line-diff.ts'
 import { openclaw } from '../init/openclaw.ts'
@@ -10,22 +9,7 @@ import { pi } from '../init/pi.ts'
 import type { ByHand, Change, HostSetup, Nothing, Plan } from '../init/plan.ts'
 import { SDK_CODE } from '../init/sdk-code.ts'
 import { lookOf } from '../look.ts'
-
-const USAGE = `Usage: hookspan init HOST [--print] [--undo] [--json]
-
-Makes an agent load hookspan: writes what its own configuration needs, after showing what changes. What was there before
-is kept beside it (FILE.hookspan-backup). A second run finds nothing to do.
-
-  pi, openclaw, opencode           writes the host's configuration
-  claude-agent-sdk, openai-agents  shows the lines for your program: these have no configuration
-
-  --print  write nothing: print the configuration; with --undo, what would be taken out
-  --undo   take our part out again, and nothing else
-  --json   one JSON object: {"host", "file", "changed", "backup"}, with --print "content", too,
-           and "todo" when the file is left to you
-
-Exits with 1 when the configuration could not be changed, or is left for you to change by hand.
-`
+import type { Given } from '../options.ts'
 
 const HOSTS: ReadonlyMap<string, HostSetup> = new Map([
   ['pi', pi],
@@ -34,19 +18,36 @@ const HOSTS: ReadonlyMap<string, HostSetup> = new Map([
 ])
 const INSTALL = 'install it first: npm install -g hookspan (or npm install hookspan in your project)'
 
-export const init: Command = {
-  name: 'init',
-  summary: 'make an agent load hookspan, or stop it from doing so',
-  usage: USAGE,
-  run,
-}
-
 interface InitOptions {
   readonly host: string
   readonly isPrinted: boolean
   readonly isUndone: boolean
   readonly isJson: boolean
 }
+
+const HOST_NAMES: readonly string[] = [...HOSTS.keys(), ...SDK_CODE.keys()]
+
+const PAGE = {
+  name: 'init',
+  summary: 'make an agent load hookspan, or stop it from doing so',
+  operand: { placeholder: 'HOST', offers: HOST_NAMES },
+  about: `Makes an agent load hookspan: writes what its own configuration needs, after showing what changes. What was
+there before is kept beside it (FILE.hookspan-backup). A second run finds nothing to do.
+
+  pi, openclaw, opencode           writes the host's configuration
+  claude-agent-sdk, openai-agents  shows the lines for your program: these have
+                                   no configuration`,
+  options: {
+    print: { help: 'write nothing: print the configuration; with --undo, what would be taken out' },
+    undo: { aka: ['remove', 'uninstall'], help: 'take our part out again, and nothing else' },
+    json: {
+      help: 'one JSON object: {"host", "file", "changed", "backup"}, with --print "content", too, and "todo" when the file is left to you',
+    },
+  },
+  closing: 'Exits with 1 when the configuration could not be changed, or is left for you to change by hand.',
+} as const satisfies CommandPage
+
+export const init: Command = { ...PAGE, run }
 
 /** Resolves to the exit code: 1 when the configuration is not what it should be. */
 export function run(args: string[], io: CommandIo): Promise<number> {
@@ -56,8 +57,8 @@ export function run(args: string[], io: CommandIo): Promise<number> {
 
 /** As {@link run}, for a hookspan that is installed in `folder`; `trouble` says why no host should be told of it. */
 export function runIn(folder: string, trouble: string | undefined, args: string[], io: CommandIo): Promise<number> {
-  return runCommand(init, args, io, async () => {
-    const options = readOptions(args)
+  return runCommand(PAGE, args, io, async given => {
+    const options = readOptions(given)
     const setup = HOSTS.get(options.host)
     if (setup === undefined) return showCode(options, io)
     if (trouble !== undefined && !options.isUndone) throw new Error(`${trouble} (${folder}); ${INSTALL}`)
@@ -68,15 +69,11 @@ export function runIn(folder: string, trouble: string | undefined, args: string[
   })
 }
 
-function readOptions(args: string[]): InitOptions {
-  const flag = { type: 'boolean', default: false } as const
-  const options = { print: flag, undo: flag, json: flag }
-  const { values, positionals } = parseArgs({ args, allowPositionals: true, options })
-  const [host, second] = positionals
-  const hosts = [...HOSTS.keys(), ...SDK_CODE.keys()]
-  if (host === undefined) throw new WrongUse(`expected a host: ${hosts.join(', ')}`)
+function readOptions({ values, operands: [host, second] }: Given<typeof PAGE.options>): InitOptions {
+  const hosts = HOST_NAMES.join(', ')
+  if (host === undefined) throw new WrongUse(`expected a host: ${hosts}`)
   if (second !== undefined) throw new WrongUse(`expected one host, got ${JSON.stringify(second)}, too`)
-  if (!hosts.includes(host)) throw new WrongUse(`there is no host ${JSON.stringify(host)}; hosts: ${hosts.join(', ')}`)
+  if (!HOST_NAMES.includes(host)) throw new WrongUse(`there is no host ${JSON.stringify(host)}; hosts: ${hosts}`)
   return { host, isPrinted: values.print, isUndone: values.undo, isJson: values.json }
 }
 

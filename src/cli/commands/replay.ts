@@ -1,45 +1,55 @@
 import { existsSync } from 'node:fs'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { UserBackend } from '../../config/types.ts'
-import { countOf, humanCount } from '../../viewer/human-figures.ts'
 import type { PluginOptions } from '../../wiring/plugin.ts'
-import { type Command, type CommandIo, EXIT, runCommand } from '../command.ts'
+import { BACKEND_OPTION } from '../backend-option.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
+import { Interruption, interruptedAt, STOPPING } from '../interruption.ts'
 import { Progress } from '../progress.ts'
-import { RecordFeed } from '../record-feed.ts'
+import { hostsWithAdapter } from '../raw-events.ts'
+import { bytesOf, RecordFeed } from '../record-feed.ts'
 import { prepareOutputs, type ReplayArguments, readArguments } from '../replay-arguments.ts'
-import { drawTraces, reportDelivery, whatIsIn } from '../replay-report.ts'
+import { drawTraces, reportDelivery, summaryOf, whatIsIn, whereTheyAre } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
-import { openTracePlace, type TracePlace } from '../trace-place.ts'
-
-const USAGE = `Usage: hookspan replay FILE… [--out FILE] [--metrics-out FILE] [--backend TYPE[=URL]] [--host H] [--speed N]
-
-Turns files of hook records, or of raw events of a host (one JSON object a line; - reads standard input), into traces, and
-draws them. The same records give the same trace and span ids each time. Without --out and --backend they go where the configuration says:
-by default into the local trace log only. A malformed line is reported and skipped.
-
-  --out FILE            write OTLP/JSON lines to FILE (replaced), and send nothing anywhere
-  --metrics-out FILE    with --out: the metrics, too
-  --backend TYPE[=URL]  send to this backend instead of the configured ones; may be given more than once
-  --host H              the host of records and events that name none: pi, openclaw, opencode, claude-agent-sdk, …
-  --speed N             keep the recording's own time, N times as fast
-
-Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.
-`
+import { openTracePlace } from '../trace-place.ts'
 
 /** So many traces are drawn at the end. */
 const DRAWN_TRACES = 20
 
-export const replay: Command = {
+const PAGE = {
   name: 'replay',
   summary: 'turn files of hook records into traces',
-  usage: USAGE,
-  run,
-}
+  operand: { placeholder: 'FILE…', offers: 'files' },
+  about: `Turns files of hook records, or of raw events of a host (one JSON object a line; - reads standard input), into
+traces, and draws them. The same records give the same trace and span ids each time. Without --out and --backend
+they go where the configuration says: by default into the local trace log only. A malformed line is reported and
+skipped.`,
+  options: {
+    out: {
+      short: 'o',
+      value: 'FILE',
+      offers: 'files',
+      aka: ['output'],
+      help: 'write OTLP/JSON lines to FILE (replaced), and send nothing anywhere',
+    },
+    'metrics-out': { value: 'FILE', offers: 'files', help: 'with --out: the metrics, too' },
+    backend: BACKEND_OPTION,
+    host: {
+      value: 'H',
+      offers: hostsWithAdapter(),
+      help: `the host of records and events that name none: ${hostsWithAdapter().join(', ')}, …`,
+    },
+    speed: { value: 'N', help: "keep the recording's own time, N times as fast" },
+  },
+  closing: 'Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.',
+} as const satisfies CommandPage
+
+export const replay: Command = { ...PAGE, run }
 
 /** Resolves to the exit code: 1 when a line was malformed, a file unreadable, or something was dropped. */
 export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(replay, args, io, async () => {
-    const options = readArguments(args)
+  return runCommand(PAGE, args, io, async ({ values, operands }) => {
+    const options = readArguments(operands, values)
     return options.out === undefined ? replayAndDraw(options, io) : replayInto(options.out, options, io)
   })
 }
@@ -51,15 +61,16 @@ async function replayInto(out: string, options: ReplayArguments, io: CommandIo):
   const code = { ...hostOf(options), local_log: false, backends: [file] }
   const { config } = resolveConfig({ env: io.env, home: io.home })
   const { span_batch_max_export_batch_size: batchSpans } = config
-  const { isClean, result } = await play(code, { batchSpans, env: io.env }, options, io)
+  const played = await play(code, { batchSpans, env: io.env }, options, io)
+  const { result } = played
   const isDelivered = reportDelivery(
     result,
     { config: { ...config, backends: [] }, traceId: undefined, isKept: false },
     io,
   )
   const written = result.stats.backends.find(({ type }) => type === 'file')
-  io.stderr.write(`${summary(result)}; ${whatIsIn(result, written, `written to ${out}`)}\n`)
-  return isClean && isDelivered ? EXIT.ok : EXIT.failed
+  io.stderr.write(`${played.begins}${summaryOf(result)}; ${whatIsIn(result, written, `written to ${out}`)}\n`)
+  return played.exitCode ?? (played.isClean && isDelivered ? EXIT.ok : EXIT.failed)
 }
 
 async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<number> {
@@ -69,12 +80,14 @@ async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<n
   try {
     const plugin = { ...code, local_log: true }
     const { span_batch_max_export_batch_size: batchSpans } = config
-    const { isClean, result } = await play(plugin, { batchSpans, env: place.env }, options, io)
-    const traceId = await drawTraces(result.stats.traceFiles.filter(existsSync), DRAWN_TRACES, io)
+    const played = await play(plugin, { batchSpans, env: place.env }, options, io)
+    const { result, exitCode } = played
+    const files = exitCode === undefined ? result.stats.traceFiles.filter(existsSync) : []
+    const traceId = await drawTraces(files, DRAWN_TRACES, io)
     const isDelivered = reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
-    io.stderr.write(`${summary(result)}; ${whereTheyAre(place, result)}\n`)
+    io.stderr.write(`${played.begins}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
     const isKept = place.whyNotKept === undefined || !config.local_log
-    return isClean && isDelivered && isKept ? EXIT.ok : EXIT.failed
+    return exitCode ?? (played.isClean && isDelivered && isKept ? EXIT.ok : EXIT.failed)
   } finally {
     await place.close()
   }
@@ -84,33 +97,31 @@ function hostOf({ host }: ReplayArguments): PluginOptions {
   return host === undefined ? {} : { host }
 }
 
+interface Played {
+  readonly result: ReplayResult
+  /** No line was malformed, and no file unreadable. */
+  readonly isClean: boolean
+  /** Of an interruption. */
+  readonly exitCode: number | undefined
+  /** What its summary begins with. */
+  readonly begins: string
+}
+
 async function play(
   plugin: PluginOptions,
   { batchSpans, env }: { readonly batchSpans: number; readonly env: CommandIo['env'] },
   { files, host, speed }: ReplayArguments,
   io: CommandIo,
-): Promise<{ isClean: boolean; result: ReplayResult }> {
-  const replayer = new Replayer({ plugin, batchSpans, speed }, { env, home: io.home, stderr: io.stderr })
-  const progress = new Progress(() => replayer.spans, io)
-  const feed = new RecordFeed(replayer, progress, io)
+): Promise<Played> {
+  const progress = new Progress(io, await bytesOf(files))
+  const interruption = new Interruption(io, () => progress.say(STOPPING))
+  const replayer = new Replayer({ plugin, batchSpans, speed, interruption }, { env, home: io.home, stderr: io.stderr })
+  const feed = new RecordFeed(replayer, progress, interruption.stop, io)
   let isClean = true
   for (const file of files) isClean = (await feed.feedFile(file, host)) && isClean
-  progress.say('delivering …')
+  const begins = interruptedAt(interruption, progress)
+  if (begins === '') progress.say('delivering …')
   const result = await replayer.finish()
   progress.end()
-  return { isClean, result }
-}
-
-function summary({ records, spans, stats: { hooks } }: ReplayResult): string {
-  const rest = (['ignored', 'duplicate', 'error'] as const).filter(outcome => hooks[outcome] > 0)
-  const notes = rest.map(outcome => `${humanCount(hooks[outcome])} ${outcome}`).join(', ')
-  return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`
-}
-
-function whereTheyAre({ whyNotKept }: TracePlace, result: ReplayResult): string {
-  if (whyNotKept !== undefined) return `not stored, because ${whyNotKept}`
-  const { traceFiles, backends } = result.stats
-  const log = backends.find(({ type, delivered }) => type === 'local_log' && delivered > 0)
-  const others = traceFiles.length > 1 ? ` and ${countOf(traceFiles.length - 1, 'file')} before it` : ''
-  return whatIsIn(result, log, `stored in ${traceFiles.at(-1)}${others}`)
+  return { result, isClean, exitCode: interruption.exitCode, begins: begins || interruptedAt(interruption) }
 }

@@ -1,129 +1,94 @@
-import { parseArgs } from 'node:util'
 import { resolveConfig } from '../../config/resolve.ts'
-import type { ResolvedConfig } from '../../config/types.ts'
-import { type BacklogEntry, createPipeline, type Pipeline, readBacklog } from '../../pipeline/index.ts'
-import { countOf } from '../../viewer/human-figures.ts'
+import { createPipeline, type Pipeline, readBacklog } from '../../pipeline/index.ts'
 import { pipelineSettings, stateHome } from '../../wiring/settings.ts'
-import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
-import { humanBytes } from '../doctor/human-bytes.ts'
+import { BACKEND_OPTION } from '../backend-option.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
+import { withoutMeanwhile } from '../doctor/probe-line.ts'
+import { Interruption } from '../interruption.ts'
 import { Progress } from '../progress.ts'
-
-const USAGE = `Usage: hookspan send [--backend NAME]
-
-Delivers now what the local trace log still holds for a backend: traces that it did not take when they were recorded. The
-next agent that runs with hookspan does the same by itself. Traces of agents that are running are left to them.
-
-  --backend NAME  only for this backend, as it is named in the configuration; may be given more than once
-
-Exits with 1 when something is left.
-`
+import { chosenBackends } from '../send/chosen-backends.ts'
+import { Delivery, type Job } from '../send/delivery.ts'
+import { traceFiles } from '../send/trace-files.ts'
+import { sinceAt } from '../since-option.ts'
 
 /** So often the line that says how far it is is drawn anew. */
 const SHOW_MILLIS = 200
 
-export const send: Command = {
+const PAGE = {
   name: 'send',
-  summary: 'deliver what the local trace log still holds for a backend',
-  usage: USAGE,
-  run,
-}
+  summary: 'deliver what the trace log holds for a backend, or all of it',
+  operand: { placeholder: '[FILE…]', offers: 'files' },
+  about: `Delivers now what the local trace log still holds for a backend: traces that it did not take when they were
+recorded. The next agent that runs with hookspan does the same by itself. Traces of agents that are running are
+left to them.
+
+With --all, a backend also gets the traces that were recorded before it was named, each once: what it has got is
+remembered beside the log, by its name and address. With FILE (OTLP/JSON lines, or a directory of *.jsonl) it gets what
+is in there, as often as it is asked; the ids are those of the file.`,
+  options: {
+    backend: {
+      ...BACKEND_OPTION,
+      value: 'NAME|TYPE[=URL]',
+      help: 'only to this one: as it is named in the configuration, or any other, for example jaeger=http://127.0.0.1:4318',
+    },
+    all: { help: 'also what was recorded before the backend was named' },
+    since: { value: 'TIME', help: 'as --all, but only traces that began since then: 2h, 7d, 2026-11-21T10:00' },
+  },
+  closing: 'Exits with 1 when something is left.',
+} as const satisfies CommandPage
+
+export const send: Command = { ...PAGE, run }
 
 /** Resolves to the exit code: 1 when a backend has not got everything. */
 export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(send, args, io, async () => {
+  return runCommand(PAGE, args, io, async ({ values, operands }) => {
+    if (operands.length > 0 && values.all) throw new WrongUse('--all is of the trace log: it goes without FILE')
+    const since = values.since === undefined ? undefined : sinceAt(values.since, io.now())
     const { config } = resolveConfig({ env: io.env, home: io.home })
-    const names = readNames(args, config)
     const directory = stateHome(io.env, io.home)
     if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
-    return deliver(directory, names, config, io)
+    const backends = await chosenBackends(values.backend, config, directory, io)
+    const isAsked = values.all || since !== undefined || operands.length > 0
+    if (isAsked && backends.length === 0) {
+      throw new WrongUse('no backend is configured; name one, for example --backend jaeger=http://127.0.0.1:4318')
+    }
+    const files = operands.length === 0 ? undefined : await traceFiles(operands)
+    return deliver({ directory, config, backends, files, since: isAsked ? (since ?? 0) : undefined }, io)
   })
 }
 
-function readNames(args: string[], config: ResolvedConfig): readonly string[] {
-  const { values, positionals } = parseArgs({
-    args,
-    allowPositionals: true,
-    options: { backend: { type: 'string', multiple: true, default: [] } },
-  })
-  if (positionals.length > 0) throw new WrongUse(`expected no argument, got ${JSON.stringify(positionals[0])}`)
-  const known = config.backends.map(({ name }) => name)
-  for (const name of values.backend) {
-    if (known.includes(name)) continue
-    const configured = known.length === 0 ? 'none is configured' : `configured: ${known.join(', ')}`
-    throw new WrongUse(`there is no backend ${JSON.stringify(name)}; ${configured}`)
+async function deliver(job: Job, io: CommandIo): Promise<number> {
+  const interruption = new Interruption(io)
+  const pipeline = openPipeline(job, interruption.giveUp, io)
+  const before = await readBacklog(job.directory)
+  const delivery = new Delivery(pipeline, job, before)
+  const progress = new Progress(io)
+  // It also keeps the process alive: requests do not.
+  const shown = setInterval(() => delivery.show(progress), SHOW_MILLIS)
+  try {
+    await Promise.race([delivery.run(interruption.stop), stopped(interruption)])
+    await pipeline.shutdown()
+  } finally {
+    clearInterval(shown)
+    progress.end()
   }
-  return values.backend.length === 0 ? known : values.backend
+  const after = (await readBacklog(job.directory)).filter(({ isLive }) => !isLive)
+  for (const line of delivery.outcome(after)) io.stdout.write(`${line}\n`)
+  const { exitCode } = interruption
+  if (exitCode !== undefined) io.stderr.write('hookspan send: interrupted; the same command goes on where it was\n')
+  return exitCode ?? (delivery.isComplete(after) ? EXIT.ok : EXIT.failed)
 }
 
-async function deliver(
-  directory: string,
-  names: readonly string[],
-  config: ResolvedConfig,
-  io: CommandIo,
-): Promise<number> {
-  const pipeline = openPipeline(names, config, io)
-  const before = await readBacklog(directory)
-  await withProgress(pipeline, before, io, () => pipeline.deliverBacklog())
-  await pipeline.shutdown()
-  const after = (await readBacklog(directory)).filter(isLeft)
-  for (const line of outcomes(pipeline, names, before, after)) io.stdout.write(`${line}\n`)
-  return after.some(({ backend }) => names.includes(backend)) ? EXIT.failed : EXIT.ok
+function stopped({ stop }: Interruption): Promise<void> {
+  return new Promise(resolve => stop.addEventListener('abort', () => resolve(), { once: true }))
 }
 
-function openPipeline(names: readonly string[], config: ResolvedConfig, io: CommandIo): Pipeline {
-  const settings = pipelineSettings({ ...config, local_log: true }, io.env, io.home)
+function openPipeline({ config, backends, since }: Job, giveUp: AbortSignal, io: CommandIo): Pipeline {
+  const settings = pipelineSettings({ ...config, backends, local_log: true }, io.env, io.home)
   const { prometheus: _none, ...rest } = settings
-  const backends = settings.backends
-    .filter(({ name, type }) => names.includes(name) && type !== 'console')
-    .map(backend => ({ ...backend, metrics: false }))
-  const say = (line: string): void => io.stderr.write(`hookspan: ${line}\n`)
-  return createPipeline({ ...rest, backends }, { warn: say, error: say, debug: () => undefined })
-}
-
-async function withProgress(
-  pipeline: Pipeline,
-  before: readonly BacklogEntry[],
-  io: CommandIo,
-  run: () => Promise<void>,
-): Promise<void> {
-  const total = before.filter(isLeft).reduce((sum, { bytes }) => sum + bytes, 0)
-  const progress = new Progress(() => recovered(pipeline), io)
-  const shown = setInterval(() => {
-    const left = pipeline.stats().backends.reduce((sum, { spoolBytes }) => sum + spoolBytes, 0)
-    progress.say(`${countOf(recovered(pipeline), 'span')} · ${humanBytes(left)} of ${humanBytes(total)} to go`)
-  }, SHOW_MILLIS)
-  await run().finally(() => clearInterval(shown))
-  progress.end()
-}
-
-function recovered(pipeline: Pipeline): number {
-  return pipeline.stats().backends.reduce((sum, backend) => sum + backend.recovered, 0)
-}
-
-/** One line for each backend, and for what is left for others. */
-function outcomes(
-  pipeline: Pipeline,
-  names: readonly string[],
-  before: readonly BacklogEntry[],
-  after: readonly BacklogEntry[],
-): string[] {
-  const lines = names.map(name => {
-    const spans = pipeline.stats().backends.find(backend => backend.name === name)?.recovered ?? 0
-    const left = after.find(({ backend }) => backend === name)
-    const rest = left === undefined ? 'nothing is left for it' : `${humanBytes(left.bytes)} are left for it`
-    return `${name} got ${countOf(spans, 'span')}; ${rest}`
-  })
-  const others = after.filter(({ backend }) => !names.includes(backend))
-  for (const { backend, bytes } of others) {
-    lines.push(`${humanBytes(bytes)} are kept for ${backend}, which is not asked for or not configured`)
-  }
-  const running = before.filter(({ isLive }) => isLive)
-  for (const { backend, bytes } of running) {
-    lines.push(`${humanBytes(bytes)} for ${backend} belong to agents that are running; they deliver them`)
-  }
-  return lines.length === 0 ? ['no backend is configured, and nothing is kept for any'] : lines
-}
-
-function isLeft({ isLive }: BacklogEntry): boolean {
-  return !isLive
+  const takers = settings.backends.map(backend => ({ ...backend, metrics: false }))
+  // What nobody is owed is not sent later by itself.
+  const say = (line: string): void =>
+    io.stderr.write(`hookspan: ${since === undefined ? line : withoutMeanwhile(line)}\n`)
+  return createPipeline({ ...rest, backends: takers, giveUp }, { warn: say, error: say, debug: () => undefined })
 }

@@ -6,54 +6,64 @@ import type { TraceTree } from '../../viewer/trace-forest.ts'
 import { selectTraces, type TraceQuery, type TraceSelection } from '../../viewer/trace-log.ts'
 import { treeJson } from '../../viewer/tree-json.ts'
 import { renderTotals, renderTree } from '../../viewer/tree-text.ts'
-import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
 import { followTraces } from '../follow-traces.ts'
+import { readWatched } from '../log-reading.ts'
 import { lookOf } from '../look.ts'
-import { Progress } from '../progress.ts'
 import { nothingMatches, nothingThere, whichTrace } from '../tree-messages.ts'
 import { readTreeOptions, type TreeOptions } from '../tree-options.ts'
 import { expectTraceFiles, findSubject, type TracesPlace } from '../tree-place.ts'
 
-const USAGE = `Usage: hookspan tree [FILE] [TRACE_ID] [OPTIONS]
-
-Draws stored traces as trees: those of the local trace log, or of FILE
-(OTLP/JSON lines, or a directory of *.jsonl). What is running is drawn as such,
-with how long it has been open and silent.
-
-With TRACE_ID, or as much of its beginning as tells it from others (each tree
-shows eight digits of it), one trace with all attributes, events and links of
-each span; very long values are cut, --json has them whole. An argument that
-names a file or directory is FILE; otherwise hexadecimal digits are TRACE_ID.
-
-  --errors       only traces in which something failed
-  --since WHEN   only traces in which something ended since then, or that are
-                 still running: an age (90s, 30m, 2h, 7d, 1w) or a time
-                 (2026-11-22, 2026-11-22T15:04), UTC unless it has a zone
-  --model M      only traces that asked model M; M, T and S may be beginnings
-  --tool T       only traces that used tool T
-  --session S    only traces in which session S took part
-  -n, --last N   the last N of them, the newest at the bottom (default 5)
-  --follow       keep watching, and draw each trace when its root span has
-                 ended; if something is still running in it, once more when all
-                 of it has. On a terminal, what is running stands below
-  --json         one JSON object a line and trace, spans in the order of the
-                 tree
-
-Several conditions must all hold. Exits with 1 when FILE is no trace log, or
-TRACE_ID does not name one trace.
-`
-
+/** So many are drawn when nobody says how many. */
 const DEFAULT_LAST = 5
 /** Of the traces that the beginning of an id names. */
 const MOST_NAMED = 10
 const MOST_RUNNING_LINES = 20
 
-export const tree: Command = { name: 'tree', summary: 'draw stored traces as trees', usage: USAGE, run }
+const PAGE = {
+  name: 'tree',
+  summary: 'draw stored traces as trees',
+  operand: { placeholder: '[FILE] [TRACE_ID]', offers: 'files' },
+  about: `Draws stored traces as trees: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
+*.jsonl). What is running is drawn as such, with how long it has been open and silent.
+
+With TRACE_ID, or as much of its beginning as tells it from others (each tree shows eight digits of it), one trace with all
+attributes, events and links of each span; very long values are cut, --json has them whole. An argument that names a file
+or directory is FILE; otherwise hexadecimal digits are TRACE_ID.`,
+  options: {
+    errors: { aka: ['error', 'failed'], help: 'only traces in which something failed' },
+    since: {
+      value: 'WHEN',
+      aka: ['after', 'from'],
+      help: `only traces in which something ended since then, or that are still running: an age (90s, 30m, 2h, 7d, 1w) or a time
+        (2026-11-22, 2026-11-22T15:04), UTC unless it has a zone`,
+    },
+    model: { value: 'M', help: 'only traces that asked model M; M, T and S may be beginnings' },
+    tool: { value: 'T', help: 'only traces that used tool T' },
+    session: { value: 'S', help: 'only traces in which session S took part' },
+    last: {
+      short: 'n',
+      value: 'N',
+      aka: ['limit', 'lines', 'tail'],
+      help: `the last N of them, the newest at the bottom (default ${DEFAULT_LAST})`,
+    },
+    follow: {
+      short: 'f',
+      aka: ['watch'],
+      help: `keep watching, and draw each trace when its root span has ended; if something is still running in it, once more when
+        all of it has. On a terminal, what is running stands below`,
+    },
+    json: { help: 'one JSON object a line and trace, spans in the order of the tree' },
+  },
+  closing: `Several conditions must all hold. Exits with 1 when FILE is no trace log, or TRACE_ID does not name one trace.`,
+} as const satisfies CommandPage
+
+export const tree: Command = { ...PAGE, run }
 
 /** Resolves to the exit code: 0 also when nothing passes the filters, 1 as the usage says, 2 for wrong use. */
 export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(tree, args, io, async () => {
-    const options = readTreeOptions(args, io.now())
+  return runCommand(PAGE, args, io, async ({ values, operands }) => {
+    const options = readTreeOptions(values, operands, io.now())
     const { place, traceId } = await findSubject(options.names, io)
     if (traceId === undefined) return options.follow ? follow(place, options, io) : show(place, options, io)
     if (options.follow) throw new WrongUse('--follow and TRACE_ID do not go together')
@@ -63,13 +73,13 @@ export function run(args: string[], io: CommandIo): Promise<number> {
 
 async function follow(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
   const query = queryOf(options)
-  await followTraces(place, { query, draw: each => draw(each, options, io), showsRunning: !options.json }, io)
-  return EXIT.ok
+  return followTraces(place, { query, draw: each => draw(each, options, io), showsRunning: !options.json }, io)
 }
 
 async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
   const query = queryOf(options)
   const selection = await select(place, query, io)
+  if ('exitCode' in selection) return selection.exitCode
   const { trees, traceCount } = selection
   if (traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   for (const each of trees) io.stdout.write(`${draw(each, options, io)}\n`)
@@ -89,6 +99,7 @@ async function showOne(
   io: CommandIo,
 ): Promise<number> {
   const selection = await select(place, { ...filter, last: MOST_NAMED }, io)
+  if ('exitCode' in selection) return selection.exitCode
   if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   const [only] = selection.trees
   if (only === undefined || selection.matchCount > 1) throw new Error(whichTrace(place, filter, selection))
@@ -104,15 +115,13 @@ function queryOf({ filter, last = DEFAULT_LAST }: TreeOptions): TraceQuery {
   return { ...filter, last }
 }
 
-async function select(place: TracesPlace, query: TraceQuery, io: CommandIo): Promise<TraceSelection> {
-  const progress = new Progress(() => 0, io)
-  try {
-    return await selectTraces(await place.listFiles(), query, share => {
-      progress.share(share, 1, `reading ${place.path}`)
-    })
-  } finally {
-    progress.end()
-  }
+async function select(
+  place: TracesPlace,
+  query: TraceQuery,
+  io: CommandIo,
+): Promise<TraceSelection | { readonly exitCode: number }> {
+  const files = await place.listFiles()
+  return readWatched(files, onRead => selectTraces(files, query, onRead), io)
 }
 
 function draw(trace: TraceTree, { json }: Pick<TreeOptions, 'json'>, io: CommandIo): string {

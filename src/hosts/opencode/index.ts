@@ -1,5 +1,5 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { TraceparentIds } from '../../index.ts'
+import type { SpanIds } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import { createOpencodeMachine } from './events.ts'
 import { agentOf } from './requests.ts'
@@ -42,7 +42,7 @@ function hooksOf(attachment: Attachment, directory: string): Hooks {
     )
     return Promise.resolve()
   }
-  const give = (target: unknown, name: string, ids: TraceparentIds): Promise<void> => {
+  const give = (target: unknown, name: string, ids: SpanIds): Promise<void> => {
     attachment.guard(() => offer(target, name, attachment, ids))
     return Promise.resolve()
   }
@@ -62,7 +62,7 @@ function hooksOf(attachment: Attachment, directory: string): Hooks {
   }
 }
 
-function idsOf(input: unknown): TraceparentIds {
+function idsOf(input: unknown): SpanIds {
   const session_id = idOf(peek(input, 'sessionID'))
   const tool_call_id = idOf(peek(input, 'callID'))
   return {
@@ -72,7 +72,7 @@ function idsOf(input: unknown): TraceparentIds {
 }
 
 /** Nothing is put over what another plugin, or the user, has set. A shell that no session has opened gets none. */
-function offer(target: unknown, name: string, { plugin }: Attachment, ids: TraceparentIds): void {
+function offer(target: unknown, name: string, { plugin }: Attachment, ids: SpanIds): void {
   if (ids.session_id === undefined || typeof target !== 'object' || target === null) return
   if (peek(target, name) !== undefined) return
   const { session_id } = ids

@@ -1,4 +1,4 @@
-import type { TraceparentIds } from '../../index.ts'
+import type { SpanIds } from '../../index.ts'
 
 /** One for all copies of us in a process: there is one environment, too. */
 const SHARED = Symbol.for('hookspan.pi.environment')
@@ -16,11 +16,11 @@ interface Shared {
  * nobody set the environment of one tool, so it is that of all of us while tools run, and is put back afterwards.
  */
 export class ToolEnvironment {
-  readonly #traceparent: (ids: TraceparentIds) => string | undefined
+  readonly #traceparent: (ids: SpanIds) => string | undefined
   readonly #open = new Map<string, Set<string>>()
 
   /** @param traceparent of exactly the tool or turn that is named */
-  constructor(traceparent: (ids: TraceparentIds) => string | undefined) {
+  constructor(traceparent: (ids: SpanIds) => string | undefined) {
     this.#traceparent = traceparent
   }
 

@@ -2,7 +2,7 @@ import { stat } from 'node:fs/promises'
 import { segmentPath } from './ledger-file.ts'
 import { type LedgerEntry, listLedgers, readLedger, segmentStartAt } from './ledger-list.ts'
 import { isAlive } from './owner.ts'
-import { SegmentReader } from './segment-reader.ts'
+import { readDestinations, SegmentReader } from './segment-reader.ts'
 
 /** So many bytes are certainly not notes alone. */
 const NOTES_BYTES = 262_144
@@ -29,6 +29,18 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
     }
   }
   return [...rows.values()].sort(byName)
+}
+
+/** Where what is kept for a backend of this name is to go: `destinationOf` of each, empty where it is not known. Never rejects. */
+export async function destinationsOwed(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
+  const destinations = new Set<string>()
+  for (const entry of await listLedgers(stateDirectory)) {
+    for (const row of await owedOf(stateDirectory, entry)) {
+      if (row.backend !== backend) continue
+      destinations.add((await readDestinations(segmentPath(stateDirectory, entry.segment))).get(backend) ?? '')
+    }
+  }
+  return destinations
 }
 
 async function owedOf(stateDirectory: string, entry: LedgerEntry): Promise<BacklogEntry[]> {

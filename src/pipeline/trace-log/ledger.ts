@@ -1,5 +1,5 @@
 import { existsSync, readdirSync, renameSync, statSync, unlinkSync, utimesSync } from 'node:fs'
-import { basename } from 'node:path'
+import { basename, dirname } from 'node:path'
 import {
   codeOf,
   createLedgerFile,
@@ -17,11 +17,14 @@ import {
 import type { LedgerEntry } from './ledger-list.ts'
 import { isAlive, ownerToken, thisOwner } from './owner.ts'
 import { readOwnFile } from './private-place.ts'
+import type { Sending } from './sending.ts'
 
 export { type LedgerEntry, listLedgers, readLedger } from './ledger-list.ts'
 
 /** `taken`: somebody took us for dead. From every custody but `ours` nothing is written any more. */
 type Custody = 'ours' | 'taken' | 'free' | 'removed'
+
+const NOTHING: LedgerContent = { open: false, delivered: new Map(), isDamaged: false }
 
 /**
  * What has become of one segment: whether spans are open in it, and up to where each backend has it. Every change is
@@ -36,14 +39,16 @@ export class Ledger {
   readonly #stateDirectory: string
   readonly #path: string
   readonly #delivered: Map<string, number>
+  /** What somebody asks to be sent to backends that are owed nothing of it: not kept in this file. */
+  readonly #sendings = new Map<string, Sending>()
   #open: boolean
   #custody: Custody = 'ours'
   #isSaved = true
 
   /** Of a file that is there already, under the name of this process: see `create` and `adoptLedger`. */
-  constructor(stateDirectory: string, segment: string, content: LedgerContent) {
+  constructor(stateDirectory: string, segment: string, content: LedgerContent, path?: string) {
     this.segment = segment
-    this.segmentPath = segmentPath(stateDirectory, segment)
+    this.segmentPath = path ?? segmentPath(stateDirectory, segment)
     this.isDamaged = content.isDamaged
     this.#stateDirectory = stateDirectory
     this.#path = ownPath(stateDirectory, segment)
@@ -58,6 +63,25 @@ export class Ledger {
     return new Ledger(stateDirectory, segment, { open: true, delivered, isDamaged: false })
   }
 
+  /**
+   * For a segment that owes nobody anything, so that no other process sends or removes it. Undefined when another one
+   * has it. @throws the error of the file system
+   */
+  static hold(stateDirectory: string, segment: string): Ledger | undefined {
+    createLedgerFile(ownPath(stateDirectory, segment), ledgerText(NOTHING.open, NOTHING.delivered))
+    const ledger = new Ledger(stateDirectory, segment, NOTHING)
+    if (!ledger.#isTaken()) return ledger
+    ledger.remove()
+    return undefined
+  }
+
+  /** Of a file that is no part of the log: nothing is written down about it. */
+  static ofFile(path: string): Ledger {
+    const ledger = new Ledger(dirname(path), basename(path), NOTHING, path)
+    ledger.#custody = 'removed'
+    return ledger
+  }
+
   /** Spans may be open in the segment that nobody has ended. */
   get open(): boolean {
     return this.#open
@@ -68,13 +92,24 @@ export class Ledger {
     return [...this.#delivered.keys()]
   }
 
-  /** Bytes that the backend has acknowledged; undefined when it is owed nothing. */
+  /** Bytes that the backend has acknowledged; undefined when it is owed nothing, and is to be sent nothing. */
   offsetOf(backend: string): number | undefined {
-    return this.#delivered.get(backend)
+    return this.sendingTo(backend)?.offset ?? this.#delivered.get(backend)
+  }
+
+  sendingTo(backend: string): Sending | undefined {
+    return this.#sendings.get(backend)
+  }
+
+  /** For a backend that is owed nothing of it; undefined ends it. */
+  send(backend: string, sending: Sending | undefined): void {
+    if (sending === undefined) this.#sendings.delete(backend)
+    else this.#sendings.set(backend, sending)
   }
 
   /** Never moves back. Returns whether everything is saved. */
   advance(backend: string, offset: number): boolean {
+    this.sendingTo(backend)?.advance(offset)
     const before = this.#delivered.get(backend)
     if (before === undefined || !isOffset(offset) || offset <= before) return this.#saved()
     this.#delivered.set(backend, offset)
@@ -97,12 +132,14 @@ export class Ledger {
 
   /** The backend is owed nothing more of this segment: it gave up, or the segment was pruned. */
   forgive(backend: string): void {
+    this.#sendings.delete(backend)
     if (this.#delivered.delete(backend)) this.#save()
   }
 
   /** Removes the file if the ledger is closed and every backend has `bytes`. Returns whether it is gone. */
   settle(bytes: number): boolean {
-    const isOwed = this.#open || [...this.#delivered.values()].some(offset => offset < bytes)
+    const offsets = [...this.#delivered.values(), ...[...this.#sendings.values()].map(({ offset }) => offset)]
+    const isOwed = this.#open || offsets.some(offset => offset < bytes)
     if (this.#custody === 'ours' && !isOwed) this.remove()
     return this.#custody === 'removed'
   }

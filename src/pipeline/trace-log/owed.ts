@@ -68,8 +68,9 @@ export class Owed {
       }
       // Pruned in the meantime, and counted as lost.
       if (segment.isGone) return undefined
-      if (spans.length > 0) return { spans, place: { segment, end } }
-      // It is shorter than it was: somebody has cut it.
+      const wanted = segment.ledger.sendingTo(this.#backend)?.wanted(spans) ?? spans
+      if (wanted.length > 0) return { spans: wanted, place: { segment, end } }
+      // None of them is wanted; or the file is shorter than it was, because somebody has cut it.
       segment.passed(this.#backend, end > from ? end : segment.bytes, 0)
     } catch (error) {
       await this.close()
@@ -104,7 +105,7 @@ export class Owed {
 
   #missing(segment: Segment): void {
     const spans = segment.spansOwedTo(this.#backend)
-    if (spans === 0 || segment.isGone || segment.isStuck(this.#backend)) return
+    if (spans <= 0 || segment.isGone || segment.isStuck(this.#backend)) return
     segment.passed(this.#backend, segment.bytes, spans)
     this.#trouble.missing(segment, spans)
   }

@@ -6,6 +6,7 @@ import { isAlive } from './owner.ts'
 import type { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-name.ts'
 import { SegmentReader } from './segment-reader.ts'
+import { removeSentRecord } from './sent-record.ts'
 import type { Spool } from './spool.ts'
 
 const HOUR_MILLIS = 3_600_000
@@ -65,6 +66,7 @@ async function removeSegment(
     ledger.remove()
   } else if (await hasLedger(directory, file.name)) return false
   await rm(file.path, { force: true }).catch(() => undefined)
+  await removeSentRecord(directory, file.name)
   return true
 }
 

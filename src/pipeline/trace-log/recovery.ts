@@ -8,7 +8,10 @@ import { isAlive } from './owner.ts'
 import { isOwnFile, placesOf, tighten } from './private-place.ts'
 import type { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-name.ts'
+import { readDestinations } from './segment-reader.ts'
+import { SentRecord } from './sent-record.ts'
 import type { Spool } from './spool.ts'
+import type { Destinations } from './stored-line.ts'
 
 /** Who delivers what was left behind to one backend. */
 export interface Adopter {
@@ -26,6 +29,8 @@ export interface RecoveryParts {
   readonly stateDirectory: string
   readonly spool: Spool
   readonly adopters: ReadonlyMap<string, Adopter>
+  /** Of the adopters. */
+  readonly destinations: Destinations
   readonly report: Report
   /** Spans that a process that was killed had left open. */
   readonly onCrashed: (spans: number) => void
@@ -126,8 +131,23 @@ export class Recovery {
     ledger.cutTo(stats.size)
     if (ledger.open) await this.#endCrashed(ledger, writersHeartbeat(entry))
     const segment = spool.adopt(ledger, (await stat(ledger.segmentPath)).size)
+    await this.#noteMoved(segment)
     for (const backend of ledger.backends) adopters.get(backend)?.adopt(segment)
     segment.settle()
+  }
+
+  /** What was meant for another address goes to the one that its backend has now: that one has it then. */
+  async #noteMoved({ ledger, path, bytes }: Segment): Promise<void> {
+    const { stateDirectory, destinations } = this.#parts
+    const owed = ledger.backends.filter(backend => destinations.has(backend))
+    if (owed.length === 0) return
+    const meant = await readDestinations(path)
+    const moved = owed.flatMap(backend => {
+      const destination = destinations.get(backend)
+      return destination === undefined || destination === meant.get(backend) ? [] : [destination]
+    })
+    const record = moved.length === 0 ? undefined : new SentRecord(stateDirectory, ledger.segment)
+    for (const destination of moved) record?.set(destination, { since: 0, before: null, offset: bytes })
   }
 
   async #endCrashed(ledger: Ledger, heartbeatAt: number): Promise<void> {

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { OPEN } from './private-place.ts'
-import { LineParser, type StoredLine } from './stored-line.ts'
+import { type Destinations, LineParser, type StoredLine } from './stored-line.ts'
 
 const CHUNK_BYTES = 262_144
 /** A line that is longer is none of ours. */
@@ -91,6 +91,19 @@ export class SegmentReader {
         return chunk
     }
   }
+}
+
+/** To whom a segment is owed from its start. Nobody, when it does not say so. Never rejects. */
+export async function readDestinations(path: string): Promise<Destinations> {
+  const reader = new SegmentReader(path)
+  try {
+    for await (const { line } of reader.lines(0, CHUNK_BYTES)) return line.kind === 'header' ? line.backends : new Map()
+  } catch {
+    // It cannot be read now; whoever needs what is in it will say so.
+  } finally {
+    await reader.close()
+  }
+  return new Map()
 }
 
 /** A file system may give less than was asked for although there is more. Resolves to how much there is. */

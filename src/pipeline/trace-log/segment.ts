@@ -62,6 +62,12 @@ export class Segment {
     return this.#stuck.has(backend)
   }
 
+  /** Nothing more is sent of it that is not owed; what is owed goes on. */
+  stopSending(): void {
+    for (const backend of this.#backends) this.ledger.send(backend, undefined)
+    this.settle()
+  }
+
   /** Another process may have better luck with it, or this one later. */
   giveBack(): void {
     this.isGone = true

@@ -129,7 +129,10 @@ export class Spool {
   release(): void {
     this.#isReleased = true
     clearInterval(this.#heartbeat)
-    for (const segment of this.#held) segment.ledger.release()
+    for (const segment of this.#held) {
+      segment.stopSending()
+      segment.ledger.release()
+    }
     this.#held.clear()
   }
 

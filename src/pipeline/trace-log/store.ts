@@ -5,9 +5,10 @@ import type { LossLog } from './losses.ts'
 import type { ParcelTaker } from './parcel.ts'
 import { pruneSegments } from './prune.ts'
 import { type Adopter, Recovery } from './recovery.ts'
+import { Resend, type ResendRequest, type ResendTaker } from './resend.ts'
 import type { Segment } from './segment.ts'
 import { Spool } from './spool.ts'
-import type { SegmentMarks } from './stored-line.ts'
+import type { Destinations, SegmentMarks } from './stored-line.ts'
 import { TraceLog } from './trace-log.ts'
 
 /** Processes die at any time, and others leave what they could not deliver. */
@@ -22,7 +23,9 @@ export interface StoreParts {
   /** Everybody who gets spans, in order. */
   readonly takers: readonly ParcelTaker[]
   /** Those, by name, who get later what they could not take at once. */
-  readonly adopters: ReadonlyMap<string, Adopter>
+  readonly adopters: ReadonlyMap<string, Adopter & ResendTaker>
+  /** Of those. */
+  readonly destinations: Destinations
   readonly deliveries: DeliveryReport
   readonly report: Report
   readonly losses: LossLog
@@ -40,7 +43,7 @@ export class Store {
 
   constructor(parts: StoreParts) {
     this.#parts = parts
-    const { settings, batch, marks, takers, deliveries } = parts
+    const { settings, batch, marks, destinations, takers, deliveries } = parts
     this.#spool = new Spool({
       settings,
       backends: [...parts.adopters.keys()],
@@ -48,7 +51,7 @@ export class Store {
       onGone: segment => this.#gone(segment),
       say: line => parts.report.warn(line),
     })
-    this.log = new TraceLog({ settings, batch, marks, takers, spool: this.#spool, report: deliveries })
+    this.log = new TraceLog({ settings, batch, marks, destinations, takers, spool: this.#spool, report: deliveries })
   }
 
   /** The segments that this process has written and that are still there, oldest first. */
@@ -67,17 +70,24 @@ export class Store {
 
   /** Takes over what processes that have died left, now and from time to time. Resolves when that is done for now. */
   recover(onCrashed: (spans: number) => void): Promise<void> {
-    const { settings, adopters, report } = this.#parts
+    const { settings, adopters, destinations, report } = this.#parts
     this.#recovery ??= new Recovery({
       stateDirectory: settings.directory,
       spool: this.#spool,
       adopters,
+      destinations,
       report,
       onCrashed,
     })
     const recovery = this.#recovery
     this.#lookAgain ??= setInterval(() => void recovery.run(), LOOK_AGAIN_MILLIS).unref()
     return recovery.run()
+  }
+
+  /** For who asks for it: see `Resend`. */
+  resend(request: ResendRequest): Resend {
+    const { settings, adopters: takers, destinations } = this.#parts
+    return new Resend({ stateDirectory: settings.directory, spool: this.#spool, takers, destinations }, request)
   }
 
   /** Resolves when what other processes have left is taken over, if that was begun. */

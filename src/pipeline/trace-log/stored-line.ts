@@ -17,18 +17,23 @@ export interface SegmentMarks {
   readonly spanKind: string
 }
 
+/** Backend → where it sends to (`destinationOf`), of those that a segment is owed to from its start. */
+export type Destinations = ReadonlyMap<string, string>
+
 export type StoredLine =
   | { readonly kind: 'spans'; readonly spans: readonly ReadableSpan[] }
   /** Spans that had not ended when this was written. */
   | { readonly kind: 'open'; readonly spans: readonly ReadableSpan[] }
-  | { readonly kind: 'header'; readonly marks: SegmentMarks }
+  | { readonly kind: 'header'; readonly marks: SegmentMarks; readonly backends: Destinations }
   | { readonly kind: 'other' }
   /** `problem` never quotes the line. */
   | { readonly kind: 'damaged'; readonly problem: string }
 
 /** The first line of a segment, without a line end. */
-export function headerJson({ incomplete, finalStatus, spanKind }: SegmentMarks): string {
-  return JSON.stringify({ [HEADER]: { version: VERSION, marks: { incomplete, finalStatus, spanKind } } })
+export function headerJson({ incomplete, finalStatus, spanKind }: SegmentMarks, destinations: Destinations): string {
+  // `fromEntries` defines what an assignment would not: a backend may be called `__proto__`.
+  const backends = Object.fromEntries(destinations)
+  return JSON.stringify({ [HEADER]: { version: VERSION, marks: { incomplete, finalStatus, spanKind }, backends } })
 }
 
 /**
@@ -57,7 +62,7 @@ export class LineParser {
     if (line[OPEN_NOTE] !== undefined) {
       return { kind: 'open', spans: this.#spans(readFields(line[OPEN_NOTE], 'the note of open spans'), false) }
     }
-    return line[HEADER] === undefined ? { kind: 'other' } : { kind: 'header', marks: readMarks(line[HEADER]) }
+    return line[HEADER] === undefined ? { kind: 'other' } : readHeader(line[HEADER])
   }
 
   #spans(request: Fields, ended: boolean): ReadableSpan[] {
@@ -126,9 +131,18 @@ function parsed(text: string): unknown {
   }
 }
 
-function readMarks(value: unknown): SegmentMarks {
+function readHeader(value: unknown): StoredLine {
   const header = readFields(value, 'the header')
   readCount(header['version'], 'the version', VERSION)
+  return { kind: 'header', marks: readMarks(header), backends: readDestinations(header) }
+}
+
+function readDestinations(header: Fields): Destinations {
+  const backends = Object.entries(readFields(header['backends'] ?? {}, 'the backends'))
+  return new Map(backends.map(([name, place]) => [name, readOptionalText(place, 'a backend') ?? '']))
+}
+
+function readMarks(header: Fields): SegmentMarks {
   const marks = readFields(header['marks'] ?? {}, 'the marks')
   return {
     incomplete: readOptionalText(marks['incomplete'], 'a mark') ?? '',

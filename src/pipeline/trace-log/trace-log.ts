@@ -10,7 +10,7 @@ import type { Segment } from './segment.ts'
 import { fileFailure, type SegmentFile } from './segment-file.ts'
 import { openNoteJson, requestJson, spanJson } from './span-json.ts'
 import type { Spool } from './spool.ts'
-import { headerJson, type SegmentMarks } from './stored-line.ts'
+import { type Destinations, headerJson, type SegmentMarks } from './stored-line.ts'
 
 const SAMPLED = 1
 /** Of one line, roughly: writing more at a time would hold the event loop for too long. */
@@ -22,6 +22,7 @@ export interface TraceLogParts {
   readonly settings: LocalLogSettings
   readonly batch: BatchSettings
   readonly marks: SegmentMarks
+  readonly destinations: Destinations
   readonly spool: Spool
   readonly takers: readonly ParcelTaker[]
   readonly report: DeliveryReport
@@ -204,7 +205,7 @@ export class TraceLog implements SpanProcessor {
     const { segment, file } = opened
     const notes = this.#journal.takeNotes(this.#parts.batch.maxExportBatchSize)
     const { spans, line } = this.#takeEnded()
-    const header = file.bytes === 0 ? `${headerJson(this.#parts.marks)}\n` : ''
+    const header = file.bytes === 0 ? `${headerJson(this.#parts.marks, this.#parts.destinations)}\n` : ''
     const note = noteLine(notes)
     const bytes = this.#encoder.encode(`${header}${note}${line}`)
     return { spans, bytes, segment, file, isSettled: false, isStalled: false }

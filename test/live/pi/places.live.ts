@@ -38,7 +38,7 @@ test('a child agent in a process of its own: its trace is linked to the tool tha
 })
 
 test('a child agent in a process of its own: it can be nested in the same trace', async () => {
-  const pi = await delegating({ HOOKSPAN_DELEGATION: 'nest' })
+  const pi = await delegating({ HOOKSPAN_PARENT: 'nest' })
   expect(await treeOf(pi)).toMatchInlineSnapshot(`
     "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=stop]
       llm.fake-1 OK

@@ -150,7 +150,10 @@ describe('whatever a line is', () => {
   })
 
   test('reading it does not throw', () => {
-    const pieces = fc.constantFrom(lineOf([spanWith()]), headerJson({ incomplete: '', finalStatus: '', spanKind: '' }))
+    const pieces = fc.constantFrom(
+      lineOf([spanWith()]),
+      headerJson({ incomplete: '', finalStatus: '', spanKind: '' }, new Map()),
+    )
     fc.assert(
       fc.property(pieces, fc.nat(), fc.nat(), fc.string({ unit: 'binary' }), (line, from, until, text) => {
         const cut = line.slice(0, from % line.length) + text + line.slice(until % line.length)

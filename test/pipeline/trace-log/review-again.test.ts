@@ -219,7 +219,7 @@ test('what is taken over in the moment of the end is let go again', async () => 
   mkdirSync(join(directory, 'traces'))
   const segment = '1000-7'
   const note = openNoteJson([spanWith({ name: 'open', endTime: [0, 0] })])
-  writeFileSync(join(directory, 'traces', `${segment}.jsonl`), `${headerJson(MARKS)}\n${note}\n`)
+  writeFileSync(join(directory, 'traces', `${segment}.jsonl`), `${headerJson(MARKS, new Map())}\n${note}\n`)
   leave(directory, { segment, text: '{"open":true,"delivered":{"jaeger":0}}' })
   const scene = sceneOf(new FakeServer(), { directory })
   let isReleased = false

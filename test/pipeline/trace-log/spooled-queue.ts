@@ -108,6 +108,7 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
     marks: MARKS,
     takers: queues,
     adopters: byName,
+    destinations: new Map([...byName.keys()].map(name => [name, `where ${name} is`])),
     deliveries: new DeliveryReport({ ...FACTS, name: 'local_log', type: 'local_log' }, lines),
     report: lines,
     losses: new LossLog(directory),

@@ -135,15 +135,22 @@ describe('the note of open spans', () => {
 describe('the header', () => {
   test('is read as it was written', () => {
     fc.assert(
-      fc.property(fc.record({ incomplete: anyText, finalStatus: anyText, spanKind: anyText }), marks => {
-        expect(headerJson(marks)).not.toContain('\n')
-        expect(new LineParser().read(headerJson(marks))).toEqual({ kind: 'header', marks })
-      }),
+      fc.property(
+        fc.record({ incomplete: anyText, finalStatus: anyText, spanKind: anyText }),
+        fc.array(fc.tuple(anyText, anyText)).map(pairs => new Map(pairs)),
+        (marks, backends) => {
+          const line = headerJson(marks, backends)
+          expect(line).not.toContain('\n')
+          expect(new LineParser().read(line)).toEqual({ kind: 'header', marks, backends })
+        },
+      ),
     )
   })
 
-  test('names the version and the marks', () => {
-    expect(JSON.parse(headerJson(MARKS))).toEqual({ 'hookspan.segment': { version: 1, marks: MARKS } })
+  test('names the version, the marks, and to whom the segment is owed', () => {
+    expect(JSON.parse(headerJson(MARKS, new Map([['jaeger', 'there']])))).toEqual({
+      'hookspan.segment': { version: 1, marks: MARKS, backends: { jaeger: 'there' } },
+    })
   })
 
   test('of a later version may say more, or less', () => {
@@ -151,6 +158,7 @@ describe('the header', () => {
     expect(new LineParser().read(JSON.stringify(later))).toEqual({
       kind: 'header',
       marks: { incomplete: '', finalStatus: '', spanKind: 'x.kind' },
+      backends: new Map(),
     })
   })
 })

@@ -1,0 +1,80 @@
+import { BACKEND_TYPES } from '../../config/backend-types.ts'
+import { nearestName } from '../../config/nearest.ts'
+import { resolveConfig } from '../../config/resolve.ts'
+import type { BackendConfig, ResolvedConfig } from '../../config/types.ts'
+import { type BackendPlan, planBackend } from '../../pipeline/backend-plan.ts'
+import { destinationOf } from '../../pipeline/destination.ts'
+import { destinationsOwed } from '../../pipeline/index.ts'
+import { backendSettings } from '../../wiring/settings.ts'
+import { checkBackends } from '../backend-option.ts'
+import { type CommandIo, WrongUse } from '../command.ts'
+
+/**
+ * The backends that are meant: those of the configuration by their names, any other in short (`TYPE`, `TYPE=URL`); all that
+ * are configured when none is named.
+ *
+ * @throws WrongUse when there is none of that name, and no such type
+ */
+export async function chosenBackends(
+  values: readonly string[],
+  config: ResolvedConfig,
+  directory: string,
+  io: CommandIo,
+): Promise<readonly BackendConfig[]> {
+  if (values.length === 0) return config.backends.filter(({ type }) => type !== 'console')
+  const chosen = new Map<string, BackendConfig>()
+  for (const value of values) {
+    const backend = await chosenBackend(value, config, directory, io)
+    if (backend.type === 'console') throw new WrongUse('console is the terminal of an agent; hookspan tree draws here')
+    chosen.set(backend.name, backend)
+  }
+  return [...chosen.values()]
+}
+
+async function chosenBackend(
+  value: string,
+  config: ResolvedConfig,
+  directory: string,
+  io: CommandIo,
+): Promise<BackendConfig> {
+  const named = config.backends.find(({ name }) => name === value)
+  if (named !== undefined) return named
+  expectKnown(value, config)
+  checkBackends([value])
+  const [backend] = resolveConfig({ code: { backends: [value] }, env: io.env, home: io.home }).config.backends
+  if (backend === undefined) throw new WrongUse(`--backend ${JSON.stringify(value)} cannot be read`)
+  const plan = planOf(backend)
+  // One that cannot be used is said to be so when it is opened.
+  if (plan === undefined) return backend
+  return config.backends.find(other => isSame(plan, planOf(other))) ?? ownName(backend, plan, directory)
+}
+
+/** A word that is neither: a name or a type was meant. */
+function expectKnown(value: string, config: ResolvedConfig): void {
+  const types: readonly string[] = BACKEND_TYPES
+  if (!/^[\w.-]+$/.test(value) || types.includes(value.toLowerCase())) return
+  const names = config.backends.map(({ name }) => name)
+  const meant = nearestName(value, [...names, ...types])
+  const configured = names.length === 0 ? 'none is configured' : `configured: ${names.join(', ')}`
+  const advice = meant === undefined ? `${configured}; any other is named TYPE=URL` : `did you mean ${meant}?`
+  throw new WrongUse(`there is no backend ${JSON.stringify(value)}; ${advice}`)
+}
+
+function planOf(backend: BackendConfig): BackendPlan | undefined {
+  const planned = planBackend(backendSettings(backend))
+  return planned.ok ? planned.plan : undefined
+}
+
+function isSame(plan: BackendPlan, other: BackendPlan | undefined): boolean {
+  if (other === undefined || other.settings.type !== plan.settings.type) return false
+  const as = (name: string): BackendPlan => ({ ...other, settings: { ...other.settings, name } })
+  return destinationOf(as(plan.settings.name)) === destinationOf(plan)
+}
+
+/** What is kept for a backend of this name may be meant for another address; then it is none of this one's. */
+async function ownName(backend: BackendConfig, plan: BackendPlan, directory: string): Promise<BackendConfig> {
+  const meant = await destinationsOwed(directory, backend.name)
+  const isForOthers = [...meant].some(destination => destination !== destinationOf(plan))
+  const place = URL.canParse(plan.urls.traces ?? '') ? new URL(plan.urls.traces ?? '').host : plan.options['path']
+  return isForOthers ? { ...backend, name: `${backend.name}@${place}` } : backend
+}

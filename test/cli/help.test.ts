@@ -1,0 +1,96 @@
+import { describe, expect, test } from 'vitest'
+import type { Command } from '../../src/cli/command.ts'
+import { COMMANDS } from '../../src/cli/commands.ts'
+import { dispatch } from '../../src/cli/dispatch.ts'
+import { helpText } from '../../src/cli/help-text.ts'
+import { readOptions } from '../../src/cli/options.ts'
+import { displayWidth } from '../../src/viewer/display-width.ts'
+import { fakeIo } from './fake-io.ts'
+
+async function printed(...args: readonly string[]): Promise<string> {
+  const io = fakeIo()
+  expect(await dispatch(args, io)).toBe(0)
+  expect(io.written.stderr).toBe('')
+  return io.written.stdout
+}
+
+const NAMES = COMMANDS.map(({ name }) => name)
+
+function loaded(name: string): Promise<Command> {
+  const row = COMMANDS.find(each => each.name === name)
+  return row?.load() ?? Promise.reject(new Error(`no ${name}`))
+}
+
+describe('every help', () => {
+  test.each([['--help'], ...NAMES.map(name => [name, '--help'])])(
+    'hookspan %s %s fits into 80 columns',
+    async (...args) => {
+      const lines = (await printed(...args.filter(arg => arg !== undefined))).split('\n')
+      expect(lines.filter(line => displayWidth(line) > 80)).toEqual([])
+    },
+  )
+
+  test.each(NAMES)('of %s is the same by every way of asking', async name => {
+    const [help, ...others] = await Promise.all([
+      printed(name, '--help'),
+      printed(name, '-h'),
+      printed('help', name),
+      printed('--help', name),
+      printed(name, 'x', '--nonsense', '--help'),
+    ])
+    expect(help).toMatch(new RegExp(`^Usage: hookspan ${name} .*\\n\\n[A-Z]`))
+    for (const other of others) expect(other).toBe(help)
+  })
+
+  test.each(NAMES)('of %s names every option that is taken, and none that is not', async name => {
+    const { options } = await loaded(name)
+    const named = [...(await printed(name, '--help')).matchAll(/^ {2}(?:-(\w), | {4})--([a-z-]+)(?: (\S+))?/gm)]
+    expect(named.map(([, , long]) => long).sort()).toEqual([...Object.keys(options), 'help'].sort())
+    for (const [, short, long = '', value] of named.filter(([, , name]) => name !== 'help')) {
+      const given = value === undefined ? [] : ['1']
+      for (const spelled of [`--${long}`, ...(short === undefined ? [] : [`-${short}`])]) {
+        expect(readOptions([spelled, ...given], options).operands).toEqual([])
+      }
+    }
+  })
+
+  test('an option that is spoken of elsewhere in a help exists, too', async () => {
+    for (const { name, load } of COMMANDS) {
+      const command = await load()
+      const spoken = [...helpText(command).matchAll(/--([a-z][a-z-]+)/g)].map(([, long = '']) => long)
+      const known = [...Object.keys(command.options), 'help']
+      expect(
+        spoken.filter(long => !known.includes(long)),
+        name,
+      ).toEqual([])
+    }
+  })
+})
+
+test('defaults and repetition are said by the table', () => {
+  const text = helpText({
+    name: 'x',
+    summary: '',
+    about: 'One.\n\n  a list   that stays\n\nTwo.',
+    options: {
+      last: { short: 'n', value: 'N', default: '5', help: 'the last N' },
+      to: { value: 'T', many: true, help: `to ${'word '.repeat(12)}end` },
+    },
+    closing: 'Exits.',
+  })
+  expect(text).toBe(`Usage: hookspan x [OPTIONS]
+
+One.
+
+  a list   that stays
+
+Two.
+
+  -n, --last N  the last N (default 5)
+      --to T    to word word word word word word word word word word word word
+                end; may be given more than once
+  -h, --help    this text
+
+Exits.
+`)
+})

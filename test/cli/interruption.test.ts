@@ -1,0 +1,179 @@
+import { spawn } from 'node:child_process'
+import { join } from 'node:path'
+import { Readable } from 'node:stream'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import type { StopSignal } from '../../src/cli/command.ts'
+import { run as demo } from '../../src/cli/commands/demo.ts'
+import { run as replay } from '../../src/cli/commands/replay.ts'
+import { run as send } from '../../src/cli/commands/send.ts'
+import { run as tree } from '../../src/cli/commands/tree.ts'
+import { OtlpSink } from '../support/otlp-sink.ts'
+import { exportLine, SAMPLE_TURN } from '../viewer/sample-turn.ts'
+import { type FakeIo, fakeIo } from './fake-io.ts'
+import { asLines, generatedRecords } from './generated-records.ts'
+import { REPOSITORY } from './program.ts'
+import { ScratchReplay, spansIn } from './scratch-replay.ts'
+
+let scratch: ScratchReplay
+let sink: OtlpSink
+beforeEach(async () => {
+  scratch = new ScratchReplay()
+  sink = await OtlpSink.start({ kind: 'hanging' })
+})
+afterEach(async () => {
+  await sink.stop()
+  scratch.remove()
+})
+
+/** Interrupted when the clock is looked at for the n-th time, and never by time that passes. */
+function interruptedAtLook(n: number, signal?: StopSignal, columns?: number): FakeIo {
+  let looks = 0
+  const io: FakeIo = fakeIo({
+    home: scratch.home,
+    ...(columns !== undefined && { columns }),
+    now: () => {
+      looks += 1
+      if (looks === n) io.interrupt(signal)
+      return 1000
+    },
+  })
+  return io
+}
+
+/** Standard input that stays open. The clock is looked at for each record of it, and once at the beginning. */
+function endless(text: string, io: FakeIo): FakeIo {
+  let rest: string | undefined = text
+  const stdin = new Readable({
+    read() {
+      if (rest !== undefined) this.push(rest)
+      rest = undefined
+    },
+  })
+  return { ...io, stdin }
+}
+
+const { records, spans } = generatedRecords(1000)
+
+describe('Ctrl-C in a replay', () => {
+  test('that waits for input: what came is written whole, and the summary says how much', async () => {
+    const io = interruptedAtLook(1 + records.length)
+    const out = scratch.path('out.jsonl')
+    expect(await replay(['-', '--out', out], endless(asLines(records), io))).toBe(130)
+    expect(spansIn(out)).toHaveLength(spans)
+    expect(io.written).toEqual({
+      stdout: '',
+      stderr: `Interrupted: 1 000 records → ${spans} spans; written to ${out}\n`,
+    })
+  })
+
+  test('of a file: says how far it came, and draws nothing', async () => {
+    const io = interruptedAtLook(300, 'SIGINT', 120)
+    const file = scratch.put('in.jsonl', asLines(records))
+    expect(await replay([file], io)).toBe(130)
+    expect(io.written.stdout).toBe('')
+    const [, percent, count] =
+      /Interrupted at (\d+) %: (\d+) records → \d+ spans; stored in .*\n$/.exec(io.written.stderr) ?? []
+    expect(Number(count)).toBeGreaterThan(290)
+    expect(Number(count)).toBeLessThan(900)
+    expect(Number(percent)).toBeGreaterThan(25)
+    expect(Number(percent)).toBeLessThan(95)
+  })
+
+  test('that keeps the time of the recording: its pause ends', async () => {
+    const io = interruptedAtLook(3)
+    const [first, second] = records
+    const late = { ...second!, at: (first!.at ?? 0) + 30_000 }
+    const args = ['-', '--speed', '1', '--out', scratch.path('o')]
+    expect(await replay(args, endless(asLines([first!, late]), io))).toBe(130)
+    expect(io.written.stderr).toMatch(/^Interrupted: 2 records → /)
+  })
+
+  test('is told from a SIGTERM', async () => {
+    const io = interruptedAtLook(10, 'SIGTERM')
+    expect(await replay(['-', '--out', scratch.path('o')], endless(asLines(records), io))).toBe(143)
+  })
+
+  test('counts more than a malformed line', async () => {
+    const io = interruptedAtLook(2)
+    expect(await replay(['-', '--out', scratch.path('o')], endless(`{"hook"\n${asLines(records)}`, io))).toBe(130)
+    expect(io.written.stderr).toMatch(/line 1: not JSON.*\nInterrupted: 1 record → /)
+  })
+})
+
+describe('Ctrl-C while a backend does not answer', () => {
+  test.each([
+    ['demo', (io: FakeIo) => demo(['--backend', `jaeger=${sink.url}`], io)],
+    ['replay', (io: FakeIo) => replay([scratch.put('in', asLines(records)), '--backend', `jaeger=${sink.url}`], io)],
+  ])('%s waits no longer, and keeps what was not sent', async (_name, start) => {
+    const io = fakeIo({ home: scratch.home })
+    const ended = start(io)
+    await sink.until(() => sink.requests.length > 0)
+    io.interrupt()
+    expect(await ended).toBe(130)
+    expect(io.written.stdout).toBe('')
+    expect(io.written.stderr).toMatch(
+      /jaeger got 0 of ([\d ]+) spans; \1 are kept for it\nInterrupted.*: [\d ]+ records → \1 spans; stored in .*\n$/,
+    )
+  })
+
+  test('send says what it has sent, and leaves the rest', async () => {
+    const gone = await OtlpSink.start()
+    const dead = gone.url
+    await gone.stop()
+    expect(
+      await replay(
+        [scratch.put('in', asLines(records)), '--backend', `jaeger=${dead}`],
+        fakeIo({ home: scratch.home }),
+      ),
+    ).toBe(1)
+    const env = { HOOKSPAN_BACKENDS: `jaeger=${sink.url}` }
+    const io = fakeIo({ home: scratch.home, env })
+    const ended = send([], io)
+    await sink.until(() => sink.requests.length > 0)
+    io.interrupt()
+    expect(await ended).toBe(130)
+    expect(io.written.stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are left for it\n$/)
+    expect(io.written.stderr).toMatch(/hookspan send: interrupted; "hookspan send" goes on where it was\n$/)
+    sink.behaviour = { kind: 'ok' }
+    sink.requests.length = 0
+    expect(await send([], fakeIo({ home: scratch.home, env }))).toBe(0)
+    expect(sink.spanNames).toHaveLength(spans)
+  })
+})
+
+test('Ctrl-C in tree draws nothing of what was read by half', async () => {
+  const io = interruptedAtLook(500, 'SIGINT', 120)
+  const file = scratch.put('log.jsonl', `${exportLine(...SAMPLE_TURN)}\n`.repeat(1000))
+  expect(await tree([file], io)).toBe(130)
+  expect(io.written.stdout).toBe('')
+  expect(io.written.stderr).toMatch(/^Interrupted at [1-8]\d %; nothing is drawn\n$/)
+})
+
+test('what ends by itself before anybody interrupts has its own exit code', async () => {
+  const io = fakeIo({ home: scratch.home })
+  expect(await replay([scratch.put('in', asLines(records)), '--out', scratch.path('o')], io)).toBe(0)
+  io.interrupt()
+  expect(io.written.stderr).not.toContain('nterrupted')
+})
+
+test('the second Ctrl-C ends the process at once', async () => {
+  const module = join(REPOSITORY, 'dist', 'cli', 'process-io.js')
+  const script = `
+    import { processIo } from ${JSON.stringify(module)}
+    const io = processIo()
+    const interrupted = io.interrupted()
+    setInterval(() => undefined, 1000)
+    console.log('ready')
+    console.log(await interrupted)
+  `
+  const child = spawn(process.execPath, ['--input-type=module', '--eval', script], {
+    stdio: ['ignore', 'pipe', 'pipe'],
+  })
+  let said = ''
+  child.stdout.setEncoding('utf8').on('data', (text: string) => {
+    said += text
+    child.kill('SIGINT')
+  })
+  const signal = await new Promise(resolve => child.on('close', (_code, by) => resolve(by)))
+  expect({ said, signal }).toEqual({ said: 'ready\nSIGINT\n', signal: 'SIGINT' })
+})

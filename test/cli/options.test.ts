@@ -1,0 +1,75 @@
+import { describe, expect, test } from 'vitest'
+import { type OptionTable, readOptions } from '../../src/cli/options.ts'
+
+const TABLE = {
+  session: { value: 'S', help: 'of this session' },
+  last: { short: 'n', value: 'N', default: '5', aka: ['limit'], help: 'the last N' },
+  backend: { value: 'TYPE', many: true, help: 'to this one' },
+  follow: { short: 'f', help: 'keep watching' },
+  json: { help: 'as JSON' },
+} as const satisfies OptionTable
+
+function read(...args: readonly string[]): ReturnType<typeof readOptions<typeof TABLE>> {
+  return readOptions([...args], TABLE)
+}
+
+function refused(...args: readonly string[]): string {
+  try {
+    read(...args)
+  } catch (error) {
+    return `${(error as Error).name}: ${(error as Error).message}`
+  }
+  return 'taken'
+}
+
+describe('options by their table', () => {
+  test('what is not given', () => {
+    expect(read()).toEqual({
+      values: { session: undefined, last: '5', backend: [], follow: false, json: false },
+      operands: [],
+    })
+  })
+
+  test.each([
+    [['--session', 'a', '--last', '2', '--json']],
+    [['--session=a', '-n', '2', '--json']],
+    [['-n2', '--json', '--session', 'a']],
+    [['-n', '9', '-n', '2', '--json', '--session', 'a']],
+  ])('%j', args => {
+    expect(read(...args).values).toMatchObject({ session: 'a', last: '2', json: true })
+  })
+
+  test('several short ones in one, a value that is given more than once, what stands behind --', () => {
+    const { values, operands } = read('-fn3', 'one', '--backend', 'a', '--backend=b', '-', '--', '--json')
+    expect(values).toMatchObject({ follow: true, last: '3', backend: ['a', 'b'], json: false })
+    expect(operands).toEqual(['one', '-', '--json'])
+  })
+
+  test('a value may be empty, or start with a dash where that cannot be an option', () => {
+    expect(read('--session=', '--last=-4').values).toMatchObject({ session: '', last: '-4' })
+    expect(read('--session', '-').values.session).toBe('-')
+  })
+
+  test.each([
+    [['--sesion', 'a'], 'unknown option --sesion. Did you mean --session?'],
+    [['--Follow'], 'unknown option --Follow. Did you mean --follow?'],
+    [['--sesion=a'], 'unknown option --sesion. Did you mean --session?'],
+    [['--limit', '3'], 'unknown option --limit. Did you mean --last?'],
+    [['-session', 'a'], 'unknown option -session. Did you mean --session?'],
+    [['-follow'], 'unknown option -follow. Did you mean --follow?'],
+    [['-20'], 'unknown option -20. Did you mean -n 20?'],
+    [['--hepl'], 'unknown option --hepl. Did you mean --help?'],
+    [['--version'], 'unknown option --version. Did you mean hookspan --version?'],
+    [['-v'], 'unknown option -v. Did you mean hookspan --version?'],
+    [['--zzzzzz'], 'unknown option --zzzzzz'],
+    [['-fx'], 'unknown option -x'],
+    [['--__proto__'], 'unknown option --__proto__'],
+    [['--a\u001b[31mb'], 'unknown option "--a\\u001b[31mb"'],
+    [['--session'], '--session takes a value: --session S'],
+    [['-n'], '-n takes a value: -n N'],
+    [['--session', '--json'], '--session takes a value: --session S'],
+    [['--json=yes'], '--json takes no value'],
+  ])('%j is wrong use', (args, message) => {
+    expect(refused(...args)).toBe(`WrongUse: ${message}`)
+  })
+})

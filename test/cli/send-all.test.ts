@@ -1,0 +1,296 @@
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { run } from '../../src/cli/commands/send.ts'
+import { createPluginIn } from '../../src/wiring/create-plugin.ts'
+import { OtlpSink } from '../support/otlp-sink.ts'
+import { fakeIo } from './fake-io.ts'
+
+const NOW = Date.parse('2026-11-22T17:00:00Z')
+const HOUR = 3_600_000
+const quiet = { warn: () => undefined, error: () => undefined, debug: () => undefined }
+
+let home: string
+let sink: OtlpSink
+
+beforeEach(async () => {
+  home = mkdtempSync(join(tmpdir(), 'hookspan-send-'))
+  sink = await OtlpSink.start()
+})
+
+afterEach(async () => {
+  rmSync(home, { recursive: true, force: true })
+  await sink.stop()
+})
+
+interface Turn {
+  readonly session: string
+  /** Default: three hours ago. */
+  readonly at?: number
+}
+
+const state = (): string => join(home, '.local', 'state', 'hookspan')
+const listed = (name: string): string[] => readdirSync(join(state(), name))
+
+function openAgent(backends?: string) {
+  const env = { HOOKSPAN_FORCE_FLUSH_WAIT_MS: '1000', ...(backends && { HOOKSPAN_BACKENDS: backends }) }
+  return createPluginIn({ host: 'agent' }, { env, home, isReplay: true, diagnostics: quiet })
+}
+
+function tell(plugin: ReturnType<typeof openAgent>, { session, at = NOW - 3 * HOUR }: Turn): void {
+  const ids = { session_id: session, turn_id: `turn of ${session}` }
+  plugin.emit('pre_llm_call', { ...ids, model: session }, { at })
+  plugin.emit('on_session_end', { ...ids, completed: true }, { at: at + 1000 })
+}
+
+/** Turns of two spans each, in one file of the log. */
+async function record(turns: readonly (string | Turn)[], backends?: string): Promise<void> {
+  const plugin = openAgent(backends)
+  for (const turn of turns) tell(plugin, typeof turn === 'string' ? { session: turn } : turn)
+  await plugin.shutdown()
+}
+
+async function send(...args: string[]) {
+  const io = fakeIo({ home, now: () => NOW, env: { HOOKSPAN_FORCE_FLUSH_WAIT_MS: '200' } })
+  const code = await run(args, io)
+  return { code, ...io.written }
+}
+
+const toSink = (): string[] => ['--backend', `jaeger=${sink.url}`]
+/** The sessions whose turns have come, once for each time. */
+const arrived = (): string[] => sink.spanNames.flatMap(name => /^llm\.(.+)/.exec(name)?.[1] ?? []).sort()
+
+describe('send --all', () => {
+  test('sends what was recorded before any backend was named, once', async () => {
+    await record(['a', 'b'])
+    await record(['c'])
+    const first = await send('--all', ...toSink())
+    expect(arrived()).toEqual(['a', 'b', 'c'])
+    expect(first).toMatchObject({ code: 0, stderr: '' })
+    expect(first.stdout).toContain(
+      'jaeger got 3 traces, 6 spans, from 2026-11-22 14:00:00 UTC to 2026-11-22 14:00:01 UTC\n',
+    )
+    const [file] = listed('traces')
+    expect(first.stdout).toContain(`  ${file}: 2 traces, 4 spans, from 2026-11-22 14:00:00 UTC`)
+    const second = await send('--all', ...toSink())
+    expect(second).toEqual({ code: 0, stdout: 'jaeger has all of it already; nothing was sent\n', stderr: '' })
+    expect(arrived()).toEqual(['a', 'b', 'c'])
+    expect(listed('spool')).toEqual([])
+  })
+
+  test('what is recorded later is sent alone', async () => {
+    await record(['a'])
+    await send('--all', ...toSink())
+    await record(['b'])
+    const { stdout } = await send('--all', ...toSink())
+    expect(arrived()).toEqual(['a', 'b'])
+    expect(stdout).toMatch(/jaeger got 1 trace, 2 spans, .*\n {2}1 further file it has already\n$/)
+  })
+
+  test('a backend that got its traces as they were recorded gets none of them again', async () => {
+    await record(['a'], `jaeger=${sink.url}`)
+    expect(arrived()).toEqual(['a'])
+    expect((await send('--all', ...toSink())).stdout).toBe('jaeger has all of it already; nothing was sent\n')
+    expect(arrived()).toEqual(['a'])
+  })
+
+  test('another address is another backend', async () => {
+    const other = await OtlpSink.start()
+    await record(['a'], `jaeger=${sink.url}`)
+    await send('--all', '--backend', `jaeger=${other.url}`)
+    expect(other.spanNames).toHaveLength(2)
+    await other.stop()
+  })
+
+  test('what was kept for an address that was wrong, and went to the right one, is not sent there again', async () => {
+    const wrong = await OtlpSink.start({ kind: 'status', status: 404 })
+    await record(['a'], `jaeger=${wrong.url}`)
+    await wrong.stop()
+    const io = fakeIo({ home, env: { HOOKSPAN_BACKENDS: `jaeger=${sink.url}` }, now: () => NOW })
+    expect(await run([], io)).toBe(0)
+    expect(arrived()).toEqual(['a'])
+    await send('--all', ...toSink())
+    expect(arrived()).toEqual(['a'])
+  })
+
+  test('goes on where it stopped when the backend did not take everything', async () => {
+    await record(['a'])
+    await record(['b'])
+    await record(['c'])
+    sink.behaviour = { kind: 'status', status: 500 }
+    const failed = await send('--all', ...toSink())
+    expect(failed.code).toBe(1)
+    expect(failed.stdout).toContain('jaeger got nothing\n')
+    expect(failed.stderr).toMatch(/answered 500/)
+    expect(failed.stderr).not.toContain('sent later')
+    expect(failed.stdout).toContain('not all of 3 files was sent; run this again: it goes on where it stopped')
+    expect(listed('spool')).toEqual([])
+    sink.requests.splice(0)
+    sink.behaviour = { kind: 'ok' }
+    expect((await send('--all', ...toSink())).code).toBe(0)
+    expect(arrived()).toEqual(['a', 'b', 'c'])
+  })
+
+  test('leaves an agent that is running its file', async () => {
+    const plugin = openAgent()
+    tell(plugin, { session: 'running' })
+    await plugin.flush()
+    await record(['done'])
+    const { code, stdout } = await send('--all', ...toSink())
+    expect(arrived()).toEqual(['done'])
+    expect({ code, stdout }).toMatchObject({
+      code: 0,
+      stdout: expect.stringContaining('1 file belongs to an agent that is running: run this again when it has ended'),
+    })
+    await plugin.shutdown()
+    await send('--all', ...toSink())
+    expect(arrived()).toEqual(['done', 'running'])
+  })
+
+  test('what is open is not sent as ended', async () => {
+    const plugin = openAgent()
+    tell(plugin, { session: 'ended' })
+    plugin.emit('pre_llm_call', { session_id: 'open', turn_id: 'open', model: 'open' }, { at: NOW })
+    await plugin.flush()
+    const [name = ''] = listed('traces')
+    const copy = join(home, 'copy.jsonl')
+    writeFileSync(copy, readFileSync(join(state(), 'traces', name)))
+    expect(readFileSync(copy, 'utf8')).toContain('hookspan.open')
+    await send(copy, ...toSink())
+    expect(arrived()).toEqual(['ended'])
+    await plugin.shutdown()
+  })
+
+  test('without a backend it says so, and names one', async () => {
+    const { code, stderr } = await send('--all')
+    expect(code).toBe(2)
+    expect(stderr).toContain('no backend is configured; name one, for example --backend jaeger=http://127.0.0.1:4318')
+  })
+
+  test('a log without traces is no failure', async () => {
+    const { code, stdout } = await send('--all', ...toSink())
+    expect({ code, stdout }).toEqual({ code: 0, stdout: `there are no traces in ${join(state(), 'traces')}\n` })
+  })
+
+  test('a backend that is not set up is, and is said', async () => {
+    await record(['a'])
+    const { code, stderr } = await send('--all', '--backend', 'langfuse')
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/backend langfuse is off: /)
+  })
+
+  test('what it remembers is private', async () => {
+    await record(['a'])
+    await send('--all', ...toSink())
+    const [name = ''] = listed('sent')
+    const path = join(state(), 'sent', name)
+    expect([statSync(path).mode & 0o777, statSync(join(state(), 'sent')).mode & 0o777]).toEqual([0o600, 0o700])
+    expect(readFileSync(path, 'utf8')).not.toContain(new URL(sink.url).port)
+  })
+})
+
+describe('send --since', () => {
+  const turns = [
+    { session: 'old', at: NOW - 5 * HOUR },
+    { session: 'new', at: NOW - HOUR },
+  ]
+
+  test('sends only traces that began since then, and --all the others later', async () => {
+    await record(turns)
+    expect((await send('--since', '2h', ...toSink())).code).toBe(0)
+    expect(arrived()).toEqual(['new'])
+    expect((await send('--since', '2h', ...toSink())).stdout).toBe('jaeger has all of it already; nothing was sent\n')
+    await send('--since', '2026-11-22T11:30', ...toSink())
+    expect(arrived()).toEqual(['new', 'old'])
+    await send('--all', ...toSink())
+    expect(arrived()).toEqual(['new', 'old'])
+  })
+
+  test('says so when none did', async () => {
+    await record(turns)
+    const { code, stdout } = await send('--since', '10m', ...toSink())
+    expect({ code, spans: sink.spanNames }).toEqual({ code: 0, spans: [] })
+    expect(stdout).toBe(`nothing in ${join(state(), 'traces')} is to be sent to jaeger\n`)
+  })
+
+  test('a trace began when its first span did, whichever file that is in', async () => {
+    await record([{ session: 'begin', at: NOW - 5 * HOUR }])
+    await record([{ session: 'end', at: NOW - HOUR }])
+    const [first = '', second = ''] = listed('traces').map(name => join(state(), 'traces', name))
+    const idOf = (path: string): string => /"traceId":"(\w+)"/.exec(readFileSync(path, 'utf8'))?.[1] ?? ''
+    writeFileSync(second, readFileSync(second, 'utf8').replaceAll(idOf(second), idOf(first)))
+    await send('--since', '2h', ...toSink())
+    expect(arrived()).toEqual([])
+    await send('--since', '6h', ...toSink())
+    expect(arrived()).toEqual(['begin', 'end'])
+  })
+})
+
+describe('send FILE', () => {
+  test('sends what is in it, as often as it is asked, with the ids of the file', async () => {
+    await record(['a', 'b'])
+    const [name = ''] = listed('traces')
+    const file = join(home, 'elsewhere.jsonl')
+    writeFileSync(file, readFileSync(join(state(), 'traces', name)))
+    const { code, stdout } = await send(file, ...toSink())
+    expect(code).toBe(0)
+    expect(stdout).toMatch(/^jaeger got 2 traces, 4 spans, from .*\n {2}elsewhere\.jsonl: 2 traces, 4 spans, .*\n$/)
+    await send(file, ...toSink())
+    expect(arrived()).toEqual(['a', 'a', 'b', 'b'])
+    const spanIds = sink.requests.map(({ records }) => records.map(({ spanId }) => spanId))
+    expect(spanIds[1]).toEqual(spanIds[0])
+    expect(readdirSync(state())).not.toContain('sent')
+  })
+
+  test('only the newer traces of it, with --since; a directory stands for its files', async () => {
+    await record([
+      { session: 'old', at: NOW - 5 * HOUR },
+      { session: 'new', at: NOW - HOUR },
+    ])
+    await send(join(state(), 'traces'), '--since', '2h', ...toSink())
+    expect(arrived()).toEqual(['new'])
+  })
+
+  test.each([
+    ['nothing.jsonl', undefined, /there is no file .*nothing\.jsonl/],
+    [
+      'records.jsonl',
+      '{"hook":"pre_llm_call","payload":{}}\n',
+      /no traces in .*: these are hook records: hookspan replay/,
+    ],
+    ['empty.jsonl', '', /it is empty/],
+  ])('%s is refused before anything is sent', async (name, text, message) => {
+    const path = join(home, name)
+    if (text !== undefined) writeFileSync(path, text)
+    const { code, stderr } = await send(path, ...toSink())
+    expect(code).toBe(1)
+    expect(stderr).toMatch(message)
+    expect(sink.requests).toEqual([])
+  })
+
+  test('fails when it does not arrive', async () => {
+    await record(['a'])
+    sink.behaviour = { kind: 'status', status: 500 }
+    const { code, stdout } = await send(join(state(), 'traces'), ...toSink())
+    expect(code).toBe(1)
+    expect(stdout).toContain('not all of 1 file was sent; run this again: it sends all of them anew')
+  })
+})
+
+test('Ctrl-C ends it, what had arrived is remembered, and nothing is left lying', async () => {
+  await record(['a'])
+  await record(['b'])
+  sink.behaviour = { kind: 'hanging' }
+  const io = fakeIo({ home, now: () => NOW, env: { HOOKSPAN_FORCE_FLUSH_WAIT_MS: '50' } })
+  const running = run(['--all', ...toSink()], io)
+  while (sink.requests.length === 0) await new Promise(setImmediate)
+  io.interrupt()
+  expect(await running).toBe(1)
+  expect(io.written.stdout).toContain('not all of 2 files was sent')
+  expect(listed('spool')).toEqual([])
+  sink.requests.splice(0)
+  sink.behaviour = { kind: 'ok' }
+  await send('--all', ...toSink())
+  expect(arrived()).toEqual(['a', 'b'])
+})

@@ -1,0 +1,72 @@
+import { execFileSync } from 'node:child_process'
+import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { ROOT } from '../support/pages.ts'
+
+let project = ''
+
+/** A project in TypeScript that has installed us. */
+beforeEach(() => {
+  project = mkdtempSync(join(tmpdir(), 'hookspan-types-'))
+  mkdirSync(join(project, 'node_modules'))
+  symlinkSync(ROOT, join(project, 'node_modules', 'hookspan'))
+})
+
+afterEach(() => rmSync(project, { recursive: true, force: true }))
+
+/** What the compiler complains of, checking the declarations of packages, too. */
+function complaints(program: string, { lib, types }: { lib: readonly string[]; types: readonly string[] }): string[] {
+  const compilerOptions = {
+    ...{ module: 'nodenext', target: 'es2022', strict: true, noEmit: true, skipLibCheck: false, lib, types },
+    typeRoots: [join(ROOT, 'node_modules/@types')],
+  }
+  writeFileSync(join(project, 'tsconfig.json'), JSON.stringify({ compilerOptions, files: ['user.mts'] }))
+  writeFileSync(join(project, 'user.mts'), program)
+  try {
+    execFileSync(process.execPath, [join(ROOT, 'node_modules/typescript/bin/tsc'), '-p', project], { stdio: 'pipe' })
+    return []
+  } catch (error) {
+    return String((error as { stdout: Buffer }).stdout)
+      .split('\n')
+      .filter(line => line !== '')
+  }
+}
+
+const PROGRAM = `
+import { type Context, createPlugin, type Plugin, type PluginOptions, type SpanIds } from 'hookspan'
+const parent: PluginOptions['parent'] = 'active'
+const hooks: Plugin = createPlugin({ parent })
+const ids: SpanIds = { tool_call_id: 'c1' }
+export const held: Context = hooks.context(ids)
+export const ended: Promise<void> = hooks[Symbol.asyncDispose]()
+`
+const USING = `
+import { createPlugin } from 'hookspan'
+await using hooks = createPlugin()
+hooks.emit('on_session_start', { session_id: 's1' })
+`
+const WRONG = `
+import { createPlugin } from 'hookspan'
+createPlugin({ parent: 'nested' })
+createPlugin().context('c1')
+`
+
+test.each([
+  ['Node', { lib: ['es2022'], types: ['node'] }],
+  ['Node, and all that TypeScript knows', { lib: ['esnext'], types: ['node'] }],
+])('what is exported compiles with the types of %s', (_what, libraries) => {
+  expect(complaints(PROGRAM, libraries)).toEqual([])
+  expect(complaints(USING, libraries)).toEqual([])
+})
+
+test('disposal asks for no library', () => {
+  const said = complaints(PROGRAM, { lib: ['es2022', 'dom'], types: [] })
+  expect(said.filter(line => /asyncDispose|user\.mts/.test(line))).toEqual([])
+})
+
+test('what is no parent, and what are no ids, do not compile', () => {
+  const said = complaints(WRONG, { lib: ['es2022'], types: ['node'] })
+  expect(said.map(line => /user\.mts\((\d+),/.exec(line)?.[1])).toEqual(['3', '4'])
+})
