@@ -34,6 +34,7 @@ records that name none. A line that is no record is reported with its number and
 const AFTER_PLAN = `A turn is one user message and everything that follows from it until the answer: one trace, with \`session\` as its root.
 Some hosts fire \`on_session_start\` once a session and some once a turn; both are understood. What opens a turn, and what
 happens to records that come late, twice or never, is in [design.md](design.md#which-turn-a-record-belongs-to).
+What becomes of a caller's \`traceparent\`: [opentelemetry.md](opentelemetry.md#whose-child-a-turn-is).
 `
 
 const BEFORE_PAYLOADS = `The last column is what a field becomes, found out by leaving it away from a turn that has them all: attributes (on

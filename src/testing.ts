@@ -38,7 +38,7 @@ export interface TestPlugin extends Plugin {
  * the records' own (`at`), so a test says when things happen.
  */
 export function createTestPlugin(
-  options: Omit<PluginOptions, 'tracerProvider' | 'meterProvider' | 'report'> = {},
+  options: Omit<PluginOptions, 'tracerProvider' | 'meterProvider' | 'logger'> = {},
 ): TestPlugin {
   const { host, ...code } = options
   const reported: string[] = []

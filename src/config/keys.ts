@@ -65,9 +65,10 @@ const KEYS = {
   },
   conventions: {
     type: 'list',
-    values: ['own', 'gen_ai', 'openinference'],
+    values: ['own', 'gen_ai', 'openinference', 'langfuse'],
     default: ['own', 'gen_ai', 'openinference'],
-    about: 'Sets of attribute names that are written side by side',
+    about:
+      'Sets of attribute names that are written side by side; `langfuse` is on where a backend of that type is named',
   },
   span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'How spans are named' },
   span_status_ok: { type: 'bool', default: true, about: 'Status OK on what went well; off: UNSET' },

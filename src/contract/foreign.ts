@@ -20,7 +20,7 @@ export function peek(value: unknown, key: string): unknown {
 export function ownValue(value: unknown, key: string): unknown {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined
   try {
-    return Object.getOwnPropertyDescriptor(value, key)?.value
+    return Object.hasOwn(value, key) ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined
   } catch {
     return undefined
   }
@@ -71,6 +71,16 @@ export function isArray(value: unknown): value is readonly unknown[] {
     return Array.isArray(value)
   } catch {
     return false
+  }
+}
+
+/** The names of its own properties, at most `limit`; none when the value is no object, a list, or refuses to say. */
+export function keysOf(value: unknown, limit: number): readonly string[] {
+  if (typeof value !== 'object' || value === null || isArray(value)) return []
+  try {
+    return Object.keys(value).slice(0, limit)
+  } catch {
+    return []
   }
 }
 

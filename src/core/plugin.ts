@@ -24,6 +24,7 @@ import { plausibleAt } from './span-times.ts'
 import { SpanTracker } from './span-tracker.ts'
 import { formatTraceparent } from './traceparent.ts'
 import type { OpenSpan, Turn } from './turn.ts'
+import { TurnFacts } from './turn-facts.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
 import { TurnRegistry } from './turn-registry.ts'
 
@@ -246,6 +247,7 @@ export class Core {
     const guard = this.#guard
     const { tracer, draw, statusOk, seedIds } = options
     const tracker = new SpanTracker({ tracer, draw, instruments: this.#instruments, guard, statusOk, seedIds })
+    const facts = new TurnFacts(draw, tracker, guard)
     const spanSweep = new OrphanSweep<OpenSpan>(options.rootSpanTtlMillis)
     const turnSweep = new OrphanSweep<Turn>(options.rootSpanTtlMillis)
     const backgroundSweep = new OrphanSweep<Turn>(Math.min(BACKGROUND_LIMIT_MILLIS, options.rootSpanTtlMillis))
@@ -261,11 +263,11 @@ export class Core {
       lifecycle.closeWhenEmpty(open.turn)
     })
     const sweeps = { turnSweep, backgroundSweep, spanSweep }
-    const lifecycle = new TurnLifecycle({ options, registry, tracker, delegations, ...sweeps })
+    const lifecycle = new TurnLifecycle({ options, registry, tracker, facts, delegations, ...sweeps })
     const onTurnEnd = (): void => {
       this.#turnEnded = true
     }
-    return { options, guard, registry, tracker, lifecycle, delegations, ...sweeps, abandon, onTurnEnd }
+    return { options, guard, registry, tracker, facts, lifecycle, delegations, ...sweeps, abandon, onTurnEnd }
   }
 }
 

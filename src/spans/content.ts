@@ -3,6 +3,7 @@ import { bigintText, boundedJson } from './bounded-json.ts'
 import {
   type Capture,
   type CapturedContent,
+  type CapturedEntry,
   type ContentCategory,
   type ContentMode,
   literal,
@@ -12,6 +13,7 @@ import { type Clipped, clip, keepAll, redactWithin, WINDOW_MARGIN, windowOf, wit
 import { rewriteJson } from './json-text.ts'
 import { oneLine, withoutControls } from './one-line.ts'
 import { isSecretKey } from './secret-keys.ts'
+import { MASK } from './secret-span.ts'
 
 export interface CaptureSettings {
   readonly mode: ContentMode
@@ -82,6 +84,16 @@ class CapturePolicy {
     if (text === '') return undefined
     if (value.length <= ID_CAP) this.#remember(value, safe(text))
     return safe(text)
+  }
+
+  entry(key: string, value: unknown): CapturedEntry | undefined {
+    const name = this.id(key)
+    if (name === undefined) return undefined
+    if (typeof value === 'boolean') return { name, value }
+    const isNumber = typeof value === 'number'
+    const plain = isNumber && Number.isFinite(value) ? value : isNumber ? undefined : this.id(value)
+    if (plain === undefined) return undefined
+    return { name, value: this.#isSecret(key) ? literal(MASK) : plain }
   }
 
   content(value: unknown, category: ContentCategory): CapturedContent | undefined {
@@ -190,6 +202,7 @@ export function createCapture(settings: CaptureSettings): Capture {
     conversationHistory: policy.conversationHistory,
     senderId: policy.senderId,
     id: value => policy.id(value),
+    entry: (name, value) => policy.entry(name, value),
     content: (value, category) => policy.content(value, category),
     snippet: value => policy.snippet(value),
     errorText: value => policy.errorText(value),

@@ -12,11 +12,11 @@ import { Core } from '../core/plugin.ts'
 import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
 import { turnsOf } from '../wrappers/turn.ts'
-import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
+import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { activeSpan, baseContext } from './host-context.ts'
 import { type Life, withLife } from './life.ts'
-import { type HandedIn, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
+import { type HandedIn, held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
 
@@ -68,14 +68,14 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
 
 /** A plugin that takes everything and does nothing, and the line that says why; nothing at all is opened for it. */
 export function notStarted(options: unknown, why: string, diagnostics?: Diagnostics): Plugin {
-  const report = diagnostics ?? createDiagnostics(undefined, sinkIn(options))
+  const report = diagnostics ?? createDiagnostics(undefined, loggerIn(options))
   report.error(why)
   return switchedOff(report)
 }
 
-function sinkIn(options: unknown): LineSink | undefined {
+function loggerIn(options: unknown): Logger | undefined {
   try {
-    return sinkOf((options as PluginOptions).report)
+    return loggerOf((options as PluginOptions).logger)
   } catch {
     return undefined
   }
@@ -103,14 +103,17 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
     host,
     tracerProvider,
     meterProvider,
-    report: sink,
+    logger: given,
     ...code
   } = typeof options === 'object' && options !== null ? options : {}
   const { env, home } = surroundings
   const resolution = resolveConfig({ code: code as UserConfig, env, home, hostName: host })
   const { config } = resolution
-  const report =
-    surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, sinkOf(sink))
+  const logger = loggerOf(given)
+  const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, logger)
+  if (given !== undefined && logger === undefined) {
+    report.warn('logger: expected an object with the methods error and warn; lines go to stderr')
+  }
   for (const { message } of resolution.problems) report.warn(message)
   if (!config.enabled) return switchedOff(report)
   if (config.local_log && stateHome(env, home) === undefined) {
@@ -120,10 +123,6 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
   }
   const outlets = openOutlets({ tracerProvider, meterProvider }, config, surroundings, report)
   return assemble(host ?? '', config, outlets, surroundings, report)
-}
-
-function sinkOf(sink: unknown): LineSink | undefined {
-  return typeof sink === 'function' ? (sink as LineSink) : undefined
 }
 
 function openOutlets(
@@ -223,7 +222,7 @@ async function endAll(
   core.endAll()
   forgetExit()
   // A provider that was handed in goes on when we do not.
-  await (pipeline ? pipeline.shutdown() : core.flush())
+  await (pipeline ? pipeline.shutdown() : held(core.flush()))
   // Not before: the host may end the process while we are at it.
   forgetSaving()
 }
@@ -234,14 +233,17 @@ interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown
 }
 
 function facade({ core, pipeline, traceparent, context, shutdown }: FacadeParts): Plugin {
-  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
-    core.on(hook, payload, meta)
+  const awaited = (work: Promise<void>): Promise<void> => (pipeline ? work : held(work))
+  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined => {
+    const flushed = core.on(hook, payload, meta)
+    return flushed && awaited(flushed)
+  }
   return {
     emit,
     on: emit,
     turn: turnsOf(emit),
     handlers: handlersOf(emit),
-    flush: () => core.flush(),
+    flush: () => awaited(core.flush()),
     shutdown,
     [Symbol.asyncDispose]: shutdown,
     traceparent,

@@ -3,6 +3,7 @@ import type { UserConfig } from '../config/types.ts'
 import type { HookHandler, HookMeta, HookName, HookPayloads, HookResult } from '../contract/index.ts'
 import type { BackendStats } from '../pipeline/index.ts'
 import type { RunTurn } from '../wrappers/handles.ts'
+import type { Logger } from './diagnostics.ts'
 
 export type { Context } from '@opentelemetry/api'
 
@@ -21,10 +22,11 @@ export interface PluginOptions extends UserConfig {
   readonly tracerProvider?: TracerProvider
   readonly meterProvider?: MeterProvider
   /**
-   * Takes the lines for the person: a wrong setting, a backend that does not answer. Default: stderr. For hosts that draw on
-   * the terminal, where a line on stderr would spoil the screen.
+   * Takes the lines for the person: a wrong setting, a backend that does not answer. Default: stderr.
+   *
+   * @example createPlugin({ logger: console })
    */
-  readonly report?: (line: string) => void
+  readonly logger?: Logger
 }
 
 export interface PluginStats {

@@ -44,6 +44,11 @@ function ownPatterns(config: ResolvedConfig, warn: (line: string) => void): RegE
   return patterns
 }
 
+/** What only Langfuse reads is written where it is sent to, or for those who send to it through something else. */
+function conventionsOf({ conventions, backends }: ResolvedConfig): ResolvedConfig['conventions'] {
+  return backends.some(({ type }) => type === 'langfuse') ? [...conventions, 'langfuse'] : conventions
+}
+
 /** How spans are drawn: the part of the configuration that the definitions see. */
 export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Draw {
   const redact = createRedactor({ enabled: config.redact, patterns: ownPatterns(config, warn) })
@@ -66,7 +71,7 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Dr
   // A person's own setting and no host's: it may have a space in it whatever the mode.
   const { id } = createCapture({ ...settings, mode: 'preview' })
   return {
-    names: resolveNames(config.namespace, config.conventions),
+    names: resolveNames(config.namespace, conventionsOf(config)),
     capture,
     spanNames: config.span_names,
     agentName: id(config.agent_name),

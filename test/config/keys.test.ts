@@ -105,7 +105,9 @@ test('the types say what the rows say', () => {
   expectTypeOf<ResolvedConfig['sample_rate']>().toEqualTypeOf<number | undefined>()
   expectTypeOf<ResolvedConfig['tool_input_preview_max_chars']>().toEqualTypeOf<number>()
   expectTypeOf<ResolvedConfig['content_capture']>().toEqualTypeOf<'off' | 'preview' | 'full'>()
-  expectTypeOf<ResolvedConfig['conventions']>().toEqualTypeOf<readonly ('own' | 'gen_ai' | 'openinference')[]>()
+  expectTypeOf<ResolvedConfig['conventions']>().toEqualTypeOf<
+    readonly ('own' | 'gen_ai' | 'openinference' | 'langfuse')[]
+  >()
   expectTypeOf<ResolvedConfig['backends']>().toEqualTypeOf<readonly BackendConfig[]>()
   expectTypeOf<ResolvedConfig['prometheus']>().toEqualTypeOf<
     { readonly host: string; readonly port: number } | undefined

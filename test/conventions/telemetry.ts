@@ -87,7 +87,7 @@ export async function record(options: PluginOptions, tell: (plugin: Plugin) => v
     config,
     outletsOf(pipeline),
     surroundings,
-    createDiagnostics(undefined, () => undefined),
+    createDiagnostics(undefined, { error: () => undefined, warn: () => undefined }),
   )
   tell(plugin)
   const { resourceMetrics } = await reader.collect()

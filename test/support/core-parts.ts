@@ -50,6 +50,7 @@ export function turnOf(session: Session, turnId?: string, more: { isSide?: boole
     number: session.turnCount,
     isSide: more.isSide ?? false,
     identity: new AttributeList(),
+    belonging: undefined,
     agentName: undefined,
     delegation: undefined,
     at: 0,

@@ -8,7 +8,8 @@ import {
 } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, BatchSpanProcessor, InMemorySpanExporter } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test } from 'vitest'
-import { scratchPlugin, tellTurn } from './scratch-plugin.ts'
+import { runHost } from './child-host.ts'
+import { scratchHome, scratchPlugin, tellTurn } from './scratch-plugin.ts'
 
 const TURN = ['tool.terminal', 'llm.qwen3', 'agent']
 const FAR_OFF_MILLIS = 3_600_000
@@ -92,6 +93,24 @@ describe('a flush of a provider that is handed in', () => {
     await expect(plugin.flush()).resolves.toBeUndefined()
     await expect(plugin.shutdown()).resolves.toBeUndefined()
     expect(lines).toEqual([])
+  })
+
+  test.each([
+    ['shutdown', 'await plugin.shutdown()'],
+    ['flush', 'await plugin.flush()'],
+    ['the end of a session', "await plugin.emit('on_session_end', { session_id: 's1', completed: true })"],
+    ['disposal', 'await plugin[Symbol.asyncDispose]()'],
+  ])('that never comes back does not end a program that waits for %s', async (_what, waiting) => {
+    const body = `
+      const { ProxyTracerProvider } = await import('@opentelemetry/api')
+      const tracer = new ProxyTracerProvider().getTracer('none')
+      const tracerProvider = { getTracer: () => tracer, forceFlush: () => new Promise(() => undefined) }
+      const plugin = createPlugin({ tracerProvider, force_flush_wait_ms: 50 })
+      plugin.emit('on_session_start', { session_id: 's1' })
+      ${waiting}
+      process.stdout.write('it goes on')`
+    const { code, stdout } = await runHost(body, { HOME: scratchHome() })
+    expect([code, stdout]).toEqual([0, 'it goes on'])
   })
 
   test('that fails for traces is made for metrics', async () => {
