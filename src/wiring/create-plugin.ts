@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { createNoopMeter } from '@opentelemetry/api'
+import { nearestName } from '../config/nearest.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig, UserConfig } from '../config/types.ts'
 import { peek, textOf } from '../contract/foreign.ts'
@@ -158,6 +159,7 @@ export function assemble(
     ...coreConfigOf(config, env),
     tracer,
     meter,
+    nearestName,
     draw: drawOf(config, line => report.warn(line)),
     report,
     host,
@@ -223,6 +225,7 @@ function facade({ core, pipeline, traceparent, shutdown }: FacadeParts): Plugin 
     core.on(hook, payload, meta)
   return {
     emit,
+    emitUntyped: emit,
     on: emit,
     handlers: handlersOf(emit),
     flush: () => core.flush(),
@@ -242,6 +245,7 @@ function switchedOff(): Plugin {
   const nothing = (): undefined => undefined
   return {
     emit: nothing,
+    emitUntyped: nothing,
     on: nothing,
     handlers: handlersOf(nothing),
     flush: () => Promise.resolve(),
@@ -251,6 +255,7 @@ function switchedOff(): Plugin {
       hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
       spansOpen: 0,
       turnsOpen: 0,
+      unread: { hooks: 0, fields: 0, types: 0 },
       backends: [],
       traceFiles: [],
     }),

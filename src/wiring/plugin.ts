@@ -1,6 +1,7 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { UserConfig } from '../config/types.ts'
-import type { HookHandler, HookMeta, HookName, HookPayloads, HookResult } from '../contract/index.ts'
+import type { HookMeta, HookName, HookPayloads } from '../contract/index.ts'
+import type { CoreStats } from '../core/plugin.ts'
 import type { BackendStats } from '../pipeline/index.ts'
 
 /** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
@@ -17,11 +18,7 @@ export interface PluginOptions extends UserConfig {
   readonly report?: (line: string) => void
 }
 
-export interface PluginStats {
-  /** Hook records received, by what became of them. */
-  readonly hooks: Readonly<Record<HookResult, number>>
-  readonly spansOpen: number
-  readonly turnsOpen: number
+export interface PluginStats extends CoreStats {
   /** Per backend: spans delivered, dropped, queued, kept for later. The local trace log is one of them. */
   readonly backends: readonly BackendStats[]
   /** Where the traces of this process are, oldest first, when the local log is on and something was recorded. */
@@ -43,14 +40,24 @@ export interface Plugin {
    * Takes one hook. Returns nothing; only the end of a session gives a promise, which resolves when everything is flushed
    * or after `force_flush_wait_ms`, for hosts that want to wait.
    *
+   * What is misspelt does not compile; where nobody compiles, it is one line for the person, and counted in `stats().unread`.
+   *
    * @example plugin.emit('pre_tool_call', { session_id: 's1', tool_name: 'terminal', args: { command: 'ls' } })
    */
   emit<Name extends HookName>(hook: Name, payload: HookPayloads[Name], meta?: HookMeta): Promise<void> | undefined
-  emit(hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined
+  /**
+   * The same for what comes out of a file, or out of a host that the compiler knows nothing of: any name, any payload. It is
+   * judged when it comes in.
+   *
+   * @example for (const { hook, payload, ...meta } of lines.map(JSON.parse)) plugin.emitUntyped(hook, payload, meta)
+   */
+  emitUntyped(hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined
   /** The same as `emit`, under the name by which a host may already call it. It subscribes to nothing. */
   readonly on: Plugin['emit']
   /** The same, a function a hook, ready to hand to a host. */
-  readonly handlers: { readonly [Name in HookName]: HookHandler }
+  readonly handlers: {
+    readonly [Name in keyof HookPayloads]: (payload?: HookPayloads[Name]) => Promise<void> | undefined
+  }
   /** Resolves when what was recorded until now is sent, or after `force_flush_wait_ms`. */
   flush(): Promise<void>
   /** Ends what is open (marked `shutdown`), flushes, closes; within `force_flush_wait_ms`. Idempotent. */

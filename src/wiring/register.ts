@@ -20,7 +20,7 @@ function subscriber(context: HostContext): Subscribe | undefined {
 /** A host that does not know the hook throws: it will not fire there, and the others must not be lost with it. */
 function trySubscribe(subscribe: Subscribe, hook: HookName, plugin: Plugin): boolean {
   try {
-    const answer = subscribe(hook, plugin.handlers[hook])
+    const answer = subscribe(hook, payload => plugin.emitUntyped(hook, payload))
     // Or it refuses later: a promise that nobody listens to would end the host's process.
     if (answer instanceof Promise) answer.catch(() => undefined)
     return true

@@ -1,0 +1,151 @@
+import { eachField, isArray, numberOf } from '../contract/foreign.ts'
+import { FIELDS, type FieldKind, HOOK_NAMES, type HookName, isUnheard } from '../contract/index.ts'
+import type { Report } from './report.ts'
+
+/** What was told and could not be read: slips of the pen, most likely. */
+export interface UnreadStats {
+  /** Records of a hook of unknown name; they are `ignored`, too. */
+  readonly hooks: number
+  /** Fields of unknown name, near that of a field which was not told. */
+  readonly fields: number
+  /** Values of a type that nothing can be read out of; each counts as missing. */
+  readonly types: number
+}
+
+type NearestName = (unknown: string, known: readonly string[]) => string | undefined
+
+/** What is known of a name among the fields of a hook: what it should hold, that it is nobody's business, or a slip. */
+type Verdict = FieldKind | 'other' | 'slip'
+
+/** So many lines are said; from then on it is only counted. */
+const LINES_LIMIT = 100
+/** No hook has so many fields. What has more is not looked at: to list them costs more than to read what is known. */
+const NAMES_LIMIT = 200
+/** No name of ours is nearly so long. */
+const NAME_LIMIT = 100
+
+const SHOULD_BE = { text: 'text', number: 'a number', boolean: 'true or false', list: 'a list' }
+
+/** Looks at each record for what its author will not have meant, and says so once. */
+export class Slips {
+  readonly #report: Report
+  readonly #nearest: NearestName
+  /** Makes a host's name fit to be written. */
+  readonly #clean: (name: unknown) => string
+  readonly #fields = new Map<HookName, Map<string, Verdict>>()
+  readonly #told = new Set<string>()
+  readonly #stats = { hooks: 0, fields: 0, types: 0 }
+
+  constructor(report: Report, nearest: NearestName, clean: (name: unknown) => string) {
+    this.#report = report
+    this.#nearest = nearest
+    this.#clean = clean
+  }
+
+  get stats(): UnreadStats {
+    return { ...this.#stats }
+  }
+
+  /** A hook that we do not know. One of an adapter's (`pi:event`) is an event of a newer agent, and no slip of anybody's. */
+  hook(name: unknown): void {
+    if (typeof name === 'string' && (name.includes(':') || isUnheard(name))) return
+    this.#stats.hooks += 1
+    const key = typeof name === 'string' ? name.slice(0, NAME_LIMIT) : ''
+    const meant = this.#isNew(key) ? this.#nearest(key, HOOK_NAMES) : undefined
+    this.#tell(key, () => `there is no hook ${this.#clean(name)}, so it is ignored${didYouMean(meant)}`)
+  }
+
+  look(hook: HookName, payload: unknown): void {
+    if (typeof payload !== 'object' || isArray(payload)) {
+      if (payload !== undefined) this.#mistyped(hook, 'payload', 'an object', payload)
+      return
+    }
+    if (payload === null) return
+    const verdicts = this.#verdictsOf(hook)
+    if (verdicts.size > NAMES_LIMIT) return
+    eachField(payload, name => this.#lookAt(hook, verdicts, payload as Readonly<Record<string, unknown>>, name))
+  }
+
+  #lookAt(
+    hook: HookName,
+    verdicts: Map<string, Verdict>,
+    payload: Readonly<Record<string, unknown>>,
+    name: string,
+  ): boolean {
+    const verdict = verdicts.get(name)
+    if (verdict === 'any' || verdict === 'other') return true
+    if (verdict === undefined) return this.#meet(hook, verdicts, payload, name)
+    if (verdict === 'slip') this.#stats.fields += 1
+    else if (!isUsable(verdict, payload[name])) this.#mistyped(hook, name, SHOULD_BE[verdict], payload[name])
+    return true
+  }
+
+  /** A name that this hook has never had. Where the host also tells the field that it is near, it means something else. */
+  #meet(hook: HookName, verdicts: Map<string, Verdict>, payload: object, name: string): boolean {
+    if (name.length > NAME_LIMIT) return true
+    const meant = this.#nearest(name, Object.keys(FIELDS[hook]))
+    const isSlip = meant !== undefined && !(meant in payload)
+    verdicts.set(name, isSlip ? 'slip' : 'other')
+    if (isSlip) {
+      this.#stats.fields += 1
+      this.#tell(
+        `${hook} ${name}`,
+        () => `${hook}: it has no field ${this.#clean(name)}, so that is not read${didYouMean(meant)}`,
+      )
+    }
+    return verdicts.size <= NAMES_LIMIT
+  }
+
+  #mistyped(hook: HookName, name: string, expected: string, value: unknown): void {
+    this.#stats.types += 1
+    this.#tell(
+      `${hook} ${name} type`,
+      () => `${hook}: ${name} should be ${expected} and is ${kindOf(value)}; it counts as missing`,
+    )
+  }
+
+  #verdictsOf(hook: HookName): Map<string, Verdict> {
+    let verdicts = this.#fields.get(hook)
+    if (verdicts === undefined) {
+      verdicts = new Map<string, Verdict>(Object.entries(FIELDS[hook]))
+      this.#fields.set(hook, verdicts)
+    }
+    return verdicts
+  }
+
+  #isNew(key: string): boolean {
+    return this.#told.size < LINES_LIMIT && !this.#told.has(key)
+  }
+
+  #tell(key: string, line: () => string): void {
+    if (!this.#isNew(key)) return
+    this.#told.add(key)
+    this.#report.warn(line())
+  }
+}
+
+function didYouMean(name: string | undefined): string {
+  return name === undefined ? '' : `; did you mean ${name}?`
+}
+
+/** Whether something can be read out of it; what is absent or blank asks nothing of us. */
+function isUsable(kind: keyof typeof SHOULD_BE, value: unknown): boolean {
+  if (value === undefined || value === null || value === '') return true
+  switch (kind) {
+    case 'text':
+      return typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint'
+    case 'number':
+      return numberOf(value) !== undefined
+    case 'boolean':
+      return typeof value === 'boolean'
+    case 'list':
+      return isArray(value)
+  }
+}
+
+function kindOf(value: unknown): string {
+  if (isArray(value)) return 'a list'
+  if (typeof value === 'number') return 'no finite number'
+  if (typeof value === 'string') return 'text'
+  return typeof value === 'object' ? 'an object' : `a ${typeof value}`
+}
