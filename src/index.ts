@@ -6,8 +6,27 @@
  * export default ctx => register(ctx, { host: 'my-agent' })
  */
 
-export type { BackendConfig, UserBackend, UserConfig } from './config/types.ts'
+export type { BackendType } from './config/backend-types.ts'
 export type {
+  BackendConfig,
+  Compression,
+  KeyName,
+  OtlpProtocol,
+  PrometheusAddress,
+  StringMap,
+  Temporality,
+  UserBackend,
+  UserConfig,
+  UserValue,
+} from './config/types.ts'
+export type {
+  ApiEnd,
+  ApiError,
+  ApiStart,
+  ApprovalRequest,
+  ApprovalResponse,
+  AuxiliaryEnd,
+  AuxiliaryStart,
   Correlation,
   DelegationIdentity,
   FinalStatus,
@@ -18,10 +37,29 @@ export type {
   HookRecord,
   HookResult,
   HostContext,
+  HumanInputRequest,
+  HumanInputResolved,
   Identity,
   IncompleteReason,
+  RequestParameters,
+  SessionEnd,
+  SessionFinalize,
+  SessionReset,
+  SessionStart,
+  SkillLifecycle,
+  StreamEnd,
+  StreamStart,
+  SubagentStart,
+  SubagentStop,
+  ToolEnd,
+  ToolStart,
+  TransformLlmOutput,
+  TransformToolResult,
+  TurnAnswer,
+  TurnStart,
 } from './contract/index.ts'
 export { HOOK_NAMES, HOOKS, isHookName } from './contract/index.ts'
+export type { BackendStats, SpanCounts } from './pipeline/index.ts'
 export { createPlugin } from './wiring/create-plugin.ts'
-export type { Plugin, PluginOptions, PluginStats, TraceparentIds } from './wiring/plugin.ts'
+export type { CoreStats, Plugin, PluginOptions, PluginStats, TraceparentIds, UnreadStats } from './wiring/plugin.ts'
 export { register } from './wiring/register.ts'

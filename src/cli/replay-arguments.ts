@@ -13,6 +13,8 @@ export interface ReplayArguments {
   readonly backends: readonly string[]
   readonly host: string | undefined
   readonly speed: number | undefined
+  /** What is not read makes the exit code 1. */
+  readonly isStrict: boolean
 }
 
 /** @throws WrongUse, or what `parseArgs` throws */
@@ -26,6 +28,7 @@ export function readArguments(args: string[]): ReplayArguments {
       backend: BACKEND_OPTION,
       host: { type: 'string' },
       speed: { type: 'string' },
+      strict: { type: 'boolean', default: false },
     },
   })
   const { out, host, 'metrics-out': metricsOut } = values
@@ -35,7 +38,8 @@ export function readArguments(args: string[]): ReplayArguments {
     throw new WrongUse('--out sends nothing anywhere, so it takes no --backend')
   }
   checkOutputs(files, out, metricsOut)
-  return { files, out, metricsOut, backends: checkBackends(values.backend), host, speed: readSpeed(values.speed) }
+  const backends = checkBackends(values.backend)
+  return { files, out, metricsOut, backends, host, speed: readSpeed(values.speed), isStrict: values.strict }
 }
 
 function readSpeed(text: string | undefined): number | undefined {

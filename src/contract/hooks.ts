@@ -79,6 +79,7 @@ export interface HookPayloads {
   transform_llm_output: TransformLlmOutput
 }
 
+/** The name of a hook. */
 export type HookName = keyof HookPayloads
 
 /** Every hook that we listen to, and what it means. `docs/hooks.md` is generated from this. */
@@ -109,8 +110,10 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   transform_llm_output: 'the answer is offered to other plugins, which may change it',
 }
 
+/** All hooks that we listen to. */
 export const HOOK_NAMES: readonly HookName[] = Object.keys(HOOKS) as HookName[]
 
+/** Whether there is a hook of this name. */
 export function isHookName(value: unknown): value is HookName {
   return typeof value === 'string' && Object.hasOwn(HOOKS, value)
 }

@@ -27,6 +27,8 @@ import type { OpenSpan, Turn } from './turn.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
 import { TurnRegistry } from './turn-registry.ts'
 
+export type { UnreadStats } from './slips.ts'
+
 type Asked = Readonly<Record<string, unknown>>
 
 const DELIVERIES_LIMIT = 10_000
@@ -36,6 +38,7 @@ const BACKGROUND_LIMIT_MILLIS = 5000
 /** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 
+/** What has become of the hooks. */
 export interface CoreStats {
   /** Hook records received, by what became of them. */
   readonly hooks: Readonly<Record<HookResult, number>>
@@ -74,7 +77,12 @@ export class Core {
     const { report, nearestName } = options
     const { id } = options.draw.capture
     this.#guard = new Guard(report, name => id(name) ?? 'an error without a name')
-    this.#slips = new Slips(report, nearestName, name => id(name) ?? '(a name that is not shown)')
+    this.#slips = new Slips(
+      report,
+      nearestName,
+      name => id(name) ?? '(a name that is not shown)',
+      !options.sweepByClock,
+    )
     this.#instruments = this.#createInstruments()
     this.#parts = this.#assemble()
     this.#starts = new HookStarts(this.#parts)

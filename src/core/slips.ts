@@ -2,7 +2,10 @@ import { eachField, isArray, numberOf } from '../contract/foreign.ts'
 import { FIELDS, type FieldKind, HOOK_NAMES, type HookName, isUnheard } from '../contract/index.ts'
 import type { Report } from './report.ts'
 
-/** What was told and could not be read: slips of the pen, most likely. */
+/**
+ * What was told and could not be read: slips of the pen, most likely. Of each hook the first hundred records are looked at, and
+ * from then on each sixteenth; in a replay and in tests all of them.
+ */
 export interface UnreadStats {
   /** Records of a hook of unknown name; they are `ignored`, too. */
   readonly hooks: number
@@ -16,6 +19,15 @@ type NearestName = (unknown: string, known: readonly string[]) => string | undef
 
 /** What is known of a name among the fields of a hook: what it should hold, that it is nobody's business, or a slip. */
 type Verdict = FieldKind | 'other' | 'slip'
+
+interface Seen {
+  records: number
+  readonly verdicts: Map<string, Verdict>
+}
+
+/** A program makes the same slip again and again: of each hook so many records are looked at, and then each sixteenth. */
+const RECORDS_LIMIT = 100
+const EVERY = 16
 
 /** So many lines are said; from then on it is only counted. */
 const LINES_LIMIT = 100
@@ -32,11 +44,14 @@ export class Slips {
   readonly #nearest: NearestName
   /** Makes a host's name fit to be written. */
   readonly #clean: (name: unknown) => string
-  readonly #fields = new Map<HookName, Map<string, Verdict>>()
+  readonly #isThorough: boolean
+  readonly #hooks = new Map<HookName, Seen>()
   readonly #told = new Set<string>()
   readonly #stats = { hooks: 0, fields: 0, types: 0 }
 
-  constructor(report: Report, nearest: NearestName, clean: (name: unknown) => string) {
+  /** @param isThorough look at every record: where nobody's agent waits */
+  constructor(report: Report, nearest: NearestName, clean: (name: unknown) => string, isThorough: boolean) {
+    this.#isThorough = isThorough
     this.#report = report
     this.#nearest = nearest
     this.#clean = clean
@@ -56,12 +71,15 @@ export class Slips {
   }
 
   look(hook: HookName, payload: unknown): void {
+    const seen = this.#seenOf(hook)
+    seen.records += 1
+    if (!this.#isThorough && seen.records > RECORDS_LIMIT && seen.records % EVERY !== 0) return
     if (typeof payload !== 'object' || isArray(payload)) {
       if (payload !== undefined) this.#mistyped(hook, 'payload', 'an object', payload)
       return
     }
     if (payload === null) return
-    const verdicts = this.#verdictsOf(hook)
+    const { verdicts } = seen
     if (verdicts.size > NAMES_LIMIT) return
     eachField(payload, name => this.#lookAt(hook, verdicts, payload as Readonly<Record<string, unknown>>, name))
   }
@@ -104,13 +122,13 @@ export class Slips {
     )
   }
 
-  #verdictsOf(hook: HookName): Map<string, Verdict> {
-    let verdicts = this.#fields.get(hook)
-    if (verdicts === undefined) {
-      verdicts = new Map<string, Verdict>(Object.entries(FIELDS[hook]))
-      this.#fields.set(hook, verdicts)
+  #seenOf(hook: HookName): Seen {
+    let seen = this.#hooks.get(hook)
+    if (seen === undefined) {
+      seen = { records: 0, verdicts: new Map<string, Verdict>(Object.entries(FIELDS[hook])) }
+      this.#hooks.set(hook, seen)
     }
-    return verdicts
+    return seen
   }
 
   #isNew(key: string): boolean {

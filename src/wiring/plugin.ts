@@ -4,20 +4,24 @@ import type { HookMeta, HookName, HookPayloads } from '../contract/index.ts'
 import type { CoreStats } from '../core/plugin.ts'
 import type { BackendStats } from '../pipeline/index.ts'
 
+export type { CoreStats, UnreadStats } from '../core/plugin.ts'
+
 /** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
 export interface PluginOptions extends UserConfig {
   /** The agent product: `hermes`, `pi`, … Names the service, and is the host of records that name none. */
-  readonly host?: string
+  readonly host?: string | undefined
   /** Record through a provider of yours. Then nothing of ours is exported by us: yours is flushed, and never shut down. */
-  readonly tracerProvider?: TracerProvider
-  readonly meterProvider?: MeterProvider
+  readonly tracerProvider?: TracerProvider | undefined
+  /** The same for metrics. */
+  readonly meterProvider?: MeterProvider | undefined
   /**
    * Takes the lines for the person: a wrong setting, a backend that does not answer. Default: stderr. For hosts that draw on
    * the terminal, where a line on stderr would spoil the screen.
    */
-  readonly report?: (line: string) => void
+  readonly report?: ((line: string) => void) | undefined
 }
 
+/** What has become of the hooks and of the spans. */
 export interface PluginStats extends CoreStats {
   /** Per backend: spans delivered, dropped, queued, kept for later. The local trace log is one of them. */
   readonly backends: readonly BackendStats[]
@@ -28,10 +32,13 @@ export interface PluginStats extends CoreStats {
 /** Ids of the turn or tool whose context is wanted, as the hooks spell them. */
 export interface TraceparentIds {
   /** Where several hosts share the plugin. */
-  readonly host?: string
-  readonly session_id?: string
-  readonly turn_id?: string
-  readonly tool_call_id?: string
+  readonly host?: string | undefined
+  /** Of the turn, or of the turn that the tool runs in */
+  readonly session_id?: string | undefined
+  /** Without it: the session's open turn */
+  readonly turn_id?: string | undefined
+  /** The tool; without it the turn is meant */
+  readonly tool_call_id?: string | undefined
 }
 
 /** A running plugin. No method of it throws, and no promise of it rejects. */
@@ -67,5 +74,6 @@ export interface Plugin {
    * when it is not open, or `propagate_context` is off.
    */
   traceparent(ids: TraceparentIds): string | undefined
+  /** What has become of the hooks and spans until now. */
   stats(): PluginStats
 }

@@ -6,6 +6,7 @@ import { Problems } from '../../config/problems.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import { type ShownKey, showConfig } from '../../config/show.ts'
 import { type Command, type CommandIo, EXIT, runCommand, WrongUse } from '../command.ts'
+import { keyHelp } from '../key-help.ts'
 
 const USAGE = `Usage: hookspan config [--check] [--json]
 
@@ -13,6 +14,11 @@ Prints the configuration in force: every key, its value and where the value came
 
   --check   print only what is wrong, and exit with 1 if anything is
   --json    one JSON object: {"file", "values": [{key, value, source}], "problems": [{level, key, message}]}
+
+Keys, in the file; as a variable, HOOKSPAN_ and the name in capitals:
+
+${keyHelp()}
+docs/configuration.md has their defaults, and the fields of backends.
 `
 
 export const config: Command = {

@@ -11,7 +11,7 @@ import { drawTraces, reportDelivery, whatIsIn } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
-const USAGE = `Usage: hookspan replay FILE… [--out FILE] [--metrics-out FILE] [--backend TYPE[=URL]] [--host H] [--speed N]
+const USAGE = `Usage: hookspan replay FILE… [--out FILE] [--metrics-out FILE] [--backend TYPE[=URL]] [--host H] [--speed N] [--strict]
 
 Turns files of hook records, or of raw events of a host (one JSON object a line; - reads standard input), into traces, and
 draws them. The same records give the same trace and span ids each time. Without --out and --backend they go where the configuration says:
@@ -22,6 +22,7 @@ by default into the local trace log only. A malformed line is reported and skipp
   --backend TYPE[=URL]  send to this backend instead of the configured ones; may be given more than once
   --host H              the host of records and events that name none: pi, openclaw, opencode, claude-agent-sdk, …
   --speed N             keep the recording's own time, N times as fast
+  --strict              exit with 1 also when a hook or a field is not known, or a value has another type
 
 Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.
 `
@@ -59,7 +60,7 @@ async function replayInto(out: string, options: ReplayArguments, io: CommandIo):
   )
   const written = result.stats.backends.find(({ type }) => type === 'file')
   io.stderr.write(`${summary(result)}; ${whatIsIn(result, written, `written to ${out}`)}\n`)
-  return isClean && isDelivered ? EXIT.ok : EXIT.failed
+  return isClean && isDelivered && !isTooLax(result, options) ? EXIT.ok : EXIT.failed
 }
 
 async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<number> {
@@ -74,7 +75,7 @@ async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<n
     const isDelivered = reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
     io.stderr.write(`${summary(result)}; ${whereTheyAre(place, result)}\n`)
     const isKept = place.whyNotKept === undefined || !config.local_log
-    return isClean && isDelivered && isKept ? EXIT.ok : EXIT.failed
+    return isClean && isDelivered && isKept && !isTooLax(result, options) ? EXIT.ok : EXIT.failed
   } finally {
     await place.close()
   }
@@ -101,10 +102,21 @@ async function play(
   return { isClean, result }
 }
 
-function summary({ records, spans, stats: { hooks } }: ReplayResult): string {
+function summary({ records, spans, stats: { hooks, unread } }: ReplayResult): string {
   const rest = (['ignored', 'duplicate', 'error'] as const).filter(outcome => hooks[outcome] > 0)
-  const notes = rest.map(outcome => `${humanCount(hooks[outcome])} ${outcome}`).join(', ')
+  const outcomes = rest.map(outcome => `${humanCount(hooks[outcome])} ${outcome}`)
+  const misspelt = unread.hooks + unread.fields
+  const slips = [
+    ...(misspelt > 0 ? [`${humanCount(misspelt)} of unknown name`] : []),
+    ...(unread.types > 0 ? [`${humanCount(unread.types)} of another type`] : []),
+  ]
+  const notes = [...outcomes, ...(slips.length > 0 ? [`not read: ${slips.join(', ')}`] : [])].join(', ')
   return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`
+}
+
+/** Something in the records was not read, and the person wants to know. */
+function isTooLax({ stats: { unread } }: ReplayResult, { isStrict }: ReplayArguments): boolean {
+  return isStrict && unread.hooks + unread.fields + unread.types > 0
 }
 
 function whereTheyAre({ whyNotKept }: TracePlace, result: ReplayResult): string {
