@@ -109,7 +109,7 @@ beforeAll(() => {
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
 test.each(Object.keys(SETTINGS))('with settings that are %s', name => {
-  const always = ['--ignoreConfig', '--noEmit', '--module', 'nodenext', '--target', 'es2023', '--types', '']
+  const always = ['--ignoreConfig', '--noEmit', '--module', 'nodenext', '--target', 'es2023', '--types', 'node']
   const run = spawnSync(process.execPath, [TSC, ...always, ...(SETTINGS[name] ?? []), 'program.ts'], {
     cwd: project,
     encoding: 'utf8',
