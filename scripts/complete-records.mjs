@@ -156,6 +156,7 @@ const STEPS = [
       conversation_history: MESSAGES.slice(0, 2),
       is_first_turn: false,
       model: 'qwen3-coder-30b',
+      provider: 'openrouter',
       platform: 'telegram',
       sender_id: '4712',
       ...belongingTo('prompt'),

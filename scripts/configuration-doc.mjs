@@ -55,7 +55,8 @@ YAML 1.2, or JSON. \`\${NAME}\` and \`\${NAME:-default}\` in any text stand for 
 themselves. A variable that is not set is reported, and what needed it is left out.
 `
 
-function defaultOf({ default: value, fromHost, follows, type }) {
+/** What is in force where nothing is set, in words. */
+export function defaultOf({ default: value, fromHost, follows, type }) {
   if (follows) return `as ${code(follows)}`
   const own = typeof value === 'object' ? Object.values(value).join(', ') : value
   const shown = own === undefined || own === '' ? (type === 'prometheus' ? 'off' : 'none') : code(own)
@@ -68,11 +69,13 @@ function rangeOf({ type, min, max, values }) {
   return min === undefined ? '' : ` (${type === 'integer' ? 'whole number, ' : ''}≥ ${min})`
 }
 
+/** What a key is about, and what it can be set to. */
+export function aboutKey(key) {
+  return KEY_ROWS[key].about + rangeOf(KEY_ROWS[key])
+}
+
 function keyTable() {
-  const rows = KEY_NAMES.map(key => {
-    const { about, ...rest } = KEY_ROWS[key]
-    return [code(key), defaultOf(rest), code(variableOf(key)), about + rangeOf(rest)]
-  })
+  const rows = KEY_NAMES.map(key => [code(key), defaultOf(KEY_ROWS[key]), code(variableOf(key)), aboutKey(key)])
   return table(['key', 'default', 'environment', 'meaning'], rows)
 }
 

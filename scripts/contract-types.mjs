@@ -17,7 +17,7 @@ const plain = comment => (comment ?? '').replace(/\s*\n\s*\*?\s*/g, ' ').trim()
 
 function fieldsOf(body) {
   return [...body.matchAll(FIELD)].map(([, about, name, , type]) => {
-    const said = type.replace(' | null', '').trim()
+    const said = type.replace(/ \| (null|undefined)\b/g, '').trim()
     return { name, type: WORDS.get(said) ?? said, about: plain(about) }
   })
 }
@@ -28,7 +28,8 @@ function read(file) {
 
 /** Name → `{parents, fields}` of every interface of the contract. */
 export function contractInterfaces() {
-  const text = ['identity.ts', 'belongings.ts', 'payloads.ts', 'hook-record.ts'].map(read).join('\n')
+  const files = ['identity.ts', 'belongings.ts', 'payloads.ts', 'request-payloads.ts', 'hook-record.ts']
+  const text = files.map(read).join('\n')
   return new Map(
     [...text.matchAll(INTERFACE)].map(([, name, parents, body]) => [
       name,
@@ -40,7 +41,7 @@ export function contractInterfaces() {
 /** Hook → the name of its payload's interface. */
 export function payloadInterfaces() {
   const [, body] = /export interface HookPayloads \{\n([\s\S]*?)\n\}/.exec(read('hooks.ts'))
-  return new Map([...body.matchAll(/(\w+): (\w+)/g)].map(([, hook, name]) => [hook, name]))
+  return new Map([...body.matchAll(/^ {2}(\w+): (\w+)$/gm)].map(([, hook, name]) => [hook, name]))
 }
 
 /**

@@ -3,7 +3,6 @@ import { HOOKS } from '../dist/contract/index.js'
 import { HOOK_PLAN } from '../dist/spans/index.js'
 import { contractInterfaces, describePayload, payloadInterfaces } from './contract-types.mjs'
 import { fieldEffects } from './field-effects.mjs'
-import { FIELD_NOTES } from './field-notes.mjs'
 import { code, generatedBy, table } from './markdown.mjs'
 
 const INTRO = `# Hooks
@@ -11,8 +10,9 @@ const INTRO = `# Hooks
 What an agent tells hookspan. A hook fires, a record of it comes in, and a span starts or ends: [spans.md](spans.md) says
 what is then written on it.
 
-In code a hook is a call, \`plugin.emit('pre_tool_call', payload, meta)\`, or a function that the host calls,
-\`plugin.handlers.pre_tool_call(payload)\`. In a file, or through a pipe into \`hookspan replay -\`, it is one line of JSON:
+In code a hook is a call, \`plugin.emit('pre_tool_call', payload, meta)\`, in which a misspelt name does not compile; for what
+is not typed, out of a file or another program, there is \`plugin.emitUntyped(hook, payload, meta)\`. Or it is a function that
+the host calls, \`plugin.handlers.pre_tool_call(payload)\`. In a file, or through a pipe into \`hookspan replay -\`, it is one line of JSON:
 
 \`\`\`json
 {"hook": "pre_tool_call", "at": 1795256104330, "payload": {"tool_name": "terminal", "args": {"command": "ls"}, "session_id": "s1", "turn_id": "s1:t1", "tool_call_id": "call_1", "api_request_id": "r1"}}
@@ -22,6 +22,10 @@ In code a hook is a call, \`plugin.emit('pre_tool_call', payload, meta)\`, or a 
   difference between a tree and a guess: \`session_id\` and \`turn_id\`.
 - The names are the wire names of \`hermes.observer.v1\`. Fields that are not listed are ignored, and a hook that is not
   listed is ignored and counted: both are additions of a newer host, not errors.
+- What looks like a slip is said once, in a line that names what was probably meant, and counted in \`stats().unread\`: a hook
+  that is not known, a field whose name is near that of one which is missing, a value that nothing can be read out of.
+  \`hookspan replay --strict\` exits with 1 when there is one. Of a running agent the first hundred records of each hook are
+  looked at, and from then on each sixteenth.
 - A value of a wrong type is treated as if it were missing. Nothing that comes in makes hookspan throw.
 - A callback returns nothing. Only the end of a turn gives a promise, of the flush, for hosts that want to wait. hookspan
   cannot block a tool, add context or replace a result.
@@ -98,8 +102,7 @@ function payloadTable(hook, fields) {
     fields.map(({ name }) => name),
   )
   const rows = fields.map(({ name, type, about }) => {
-    const note = FIELD_NOTES[hook]?.[name] ?? about
-    return [code(name), type, note, [...effects.get(name)].join(', ') || '–']
+    return [code(name), type, about, [...effects.get(name)].join(', ') || '–']
   })
   return table(['field', 'type', 'note', 'becomes'], rows)
 }

@@ -6,8 +6,27 @@
  * export default ctx => register(ctx, { host: 'my-agent' })
  */
 
-export type { BackendConfig, UserBackend, UserConfig } from './config/types.ts'
+export type { BackendType } from './config/backend-types.ts'
 export type {
+  BackendConfig,
+  Compression,
+  KeyName,
+  OtlpProtocol,
+  PrometheusAddress,
+  StringMap,
+  Temporality,
+  UserBackend,
+  UserConfig,
+  UserValue,
+} from './config/types.ts'
+export type {
+  ApiEnd,
+  ApiError,
+  ApiStart,
+  ApprovalRequest,
+  ApprovalResponse,
+  AuxiliaryEnd,
+  AuxiliaryStart,
   Belongings,
   Correlation,
   DelegationIdentity,
@@ -19,14 +38,34 @@ export type {
   HookRecord,
   HookResult,
   HostContext,
+  HumanInputRequest,
+  HumanInputResolved,
   Identity,
   IncompleteReason,
+  RequestParameters,
+  SessionEnd,
+  SessionFinalize,
+  SessionReset,
+  SessionStart,
+  SkillLifecycle,
+  StreamEnd,
+  StreamStart,
+  SubagentStart,
+  SubagentStop,
+  ToolEnd,
+  ToolStart,
+  TransformLlmOutput,
+  TransformToolResult,
+  TurnAnswer,
+  TurnStart,
 } from './contract/index.ts'
 export { HOOK_NAMES, HOOKS, isHookName } from './contract/index.ts'
+export type { BackendStats, SpanCounts } from './pipeline/index.ts'
 export { createPlugin } from './wiring/create-plugin.ts'
 export type { Logger } from './wiring/diagnostics.ts'
 export type {
   Context,
+  CoreStats,
   Enrich,
   EnrichedSpan,
   EnrichRecord,
@@ -34,6 +73,7 @@ export type {
   PluginOptions,
   PluginStats,
   SpanIds,
+  UnreadStats,
 } from './wiring/plugin.ts'
 export { register } from './wiring/register.ts'
 export type {

@@ -20,10 +20,12 @@ import type { Plugin, PluginOptions } from './wiring/plugin.ts'
 import { pipelineSettings } from './wiring/settings.ts'
 
 export type { MetricSample } from './pipeline/memory.ts'
-export type { StoredSpan } from './viewer/stored-span.ts'
+export type { Attributes, AttributeValue } from './viewer/attribute-value.ts'
+export type { StoredEvent, StoredLink, StoredSpan, StoredSpanKind, StoredSpanStatus } from './viewer/stored-span.ts'
 export type { OutlineOptions } from './viewer/tree-outline.ts'
 export type { Plugin, PluginOptions } from './wiring/plugin.ts'
 
+/** A plugin that keeps what it records, and shows it. */
 export interface TestPlugin extends Plugin {
   /** Spans that have ended, in the order of their ends. */
   spans(): readonly StoredSpan[]

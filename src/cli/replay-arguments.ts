@@ -12,6 +12,8 @@ export interface ReplayArguments {
   readonly backends: readonly string[]
   readonly host: string | undefined
   readonly speed: number | undefined
+  /** What is not read makes the exit code 1. */
+  readonly isStrict: boolean
 }
 
 /** The options as they were given. */
@@ -21,6 +23,7 @@ export interface GivenOptions {
   readonly backend: readonly string[]
   readonly host: string | undefined
   readonly speed: string | undefined
+  readonly strict: boolean
 }
 
 /** @throws WrongUse */
@@ -32,7 +35,8 @@ export function readArguments(files: readonly string[], options: GivenOptions): 
     throw new WrongUse('--out sends nothing anywhere, so it takes no --backend')
   }
   checkOutputs(files, out, metricsOut)
-  return { files, out, metricsOut, backends: checkBackends(backend), host, speed: readSpeed(options.speed) }
+  const speed = readSpeed(options.speed)
+  return { files, out, metricsOut, backends: checkBackends(backend), host, speed, isStrict: options.strict }
 }
 
 function readSpeed(text: string | undefined): number | undefined {

@@ -79,9 +79,15 @@ function linkOf({ name, delivered }: BackendStats, { config, traceId }: Delivery
 }
 
 /** `28 records (1 ignored) → 13 spans`. */
-export function summaryOf({ records, spans, stats: { hooks } }: ReplayResult): string {
+export function summaryOf({ records, spans, stats: { hooks, unread } }: ReplayResult): string {
   const rest = (['ignored', 'duplicate', 'error'] as const).filter(outcome => hooks[outcome] > 0)
-  const notes = rest.map(outcome => `${humanCount(hooks[outcome])} ${outcome}`).join(', ')
+  const outcomes = rest.map(outcome => `${humanCount(hooks[outcome])} ${outcome}`)
+  const misspelt = unread.hooks + unread.fields
+  const slips = [
+    ...(misspelt > 0 ? [`${humanCount(misspelt)} of unknown name`] : []),
+    ...(unread.types > 0 ? [`${humanCount(unread.types)} of another type`] : []),
+  ]
+  const notes = [...outcomes, ...(slips.length > 0 ? [`not read: ${slips.join(', ')}`] : [])].join(', ')
   return `${countOf(records, 'record')}${notes === '' ? '' : ` (${notes})`} → ${countOf(spans, 'span')}`
 }
 

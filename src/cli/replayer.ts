@@ -75,7 +75,7 @@ export class Replayer {
     this.#lastArrivedAt = arrivedAt
     // In a recording, now is when the record before it was.
     const timed = at === undefined && this.#lastAt !== undefined ? { ...meta, at: this.#lastAt } : meta
-    this.#plugin.emit(hook, payload, timed)
+    this.#plugin.emitUntyped(hook, payload, timed)
     this.#records += 1
     await this.#backpressure.afterRecord(this.#records)
   }

@@ -19,6 +19,7 @@ const OWN_FIELDS = {
   console: ['stream'],
 } as const
 
+/** The kinds of backends; `docs/configuration.md` says what each is. */
 export type BackendType = keyof typeof OWN_FIELDS
 
 export const BACKEND_TYPES: readonly BackendType[] = Object.keys(OWN_FIELDS) as BackendType[]

@@ -260,6 +260,7 @@ const KEYS = {
 
 /** The rows with their literal types: the types of the configuration are derived from them. */
 export type KeyTable = typeof KEYS
+/** The name of a key. */
 export type KeyName = keyof KeyTable
 
 /** A key's row, seen without its literal types. */

@@ -1,17 +1,24 @@
 import type { BackendType } from './backend-types.ts'
 import type { KeyName, KeyTable } from './keys.ts'
 import type { Environment } from './paths.ts'
+import type { UserConfig } from './user-config.ts'
 
 export type { KeyName } from './keys.ts'
+export type { UserConfig } from './user-config.ts'
 
+/** Names and texts. */
 export type StringMap = Readonly<Record<string, string>>
 
-type OtlpProtocol = 'http/json' | 'http/protobuf'
-type Compression = 'gzip' | 'none'
-type Temporality = 'cumulative' | 'delta' | 'lowmemory'
+/** How OTLP is spoken. */
+export type OtlpProtocol = 'http/json' | 'http/protobuf'
+/** Of what is sent. */
+export type Compression = 'gzip' | 'none'
+/** What a point of a metric counts from: the beginning, or the point before it; `lowmemory` mixes the two. */
+export type Temporality = 'cumulative' | 'delta' | 'lowmemory'
 
 /** One destination, as the exporters need it. */
 export interface BackendConfig {
+  /** What kind of backend it is */
   readonly type: BackendType
   /** Unique among the backends, also where case does not count; safe as a file name. */
   readonly name: string
@@ -23,11 +30,17 @@ export interface BackendConfig {
   readonly headers: StringMap
   /** Absent, like the following: what the type prefers. */
   readonly protocol?: OtlpProtocol
+  /** `gzip` or `none` */
   readonly compression?: Compression
+  /** Longest time of one request, retries included */
   readonly timeout_ms?: number
+  /** Send traces */
   readonly traces?: boolean
+  /** Send metrics */
   readonly metrics?: boolean
+  /** Send logs */
   readonly logs?: boolean
+  /** Of metrics: `cumulative`, `delta` or `lowmemory` */
   readonly temporality?: Temporality
   /** Path of a PEM file with the certificate authorities to trust. */
   readonly certificate?: string
@@ -37,7 +50,9 @@ export interface BackendConfig {
 
 /** Where the metrics can be scraped. */
 export interface PrometheusAddress {
+  /** Address to listen at; `127.0.0.1` where absent */
   readonly host: string
+  /** 9464 where absent; 0 takes any that is free */
   readonly port: number
 }
 
@@ -75,19 +90,33 @@ export type ResolvedConfig = {
  * @example { type: 'phoenix', endpoint: 'http://127.0.0.1:6006', api_key_env: 'PHOENIX_API_KEY' }
  */
 export interface UserBackend {
+  /** One of the types below; the only field that must be there */
   readonly type: BackendType
+  /** Names it in messages and statistics; default: the type */
   readonly name?: string | undefined
+  /** http(s) URL: base, or the full URL of a signal; default: that of the type */
   readonly endpoint?: string | undefined
+  /** Use the endpoint as it is; default: `/v1/traces` or `/v1/metrics` is appended where it is missing */
   readonly exact_endpoint?: boolean | undefined
+  /** Mapping of HTTP headers; they win over those that the type makes */
   readonly headers?: StringMap | undefined
+  /** `http/json` or `http/protobuf`; default: what the type prefers */
   readonly protocol?: OtlpProtocol | undefined
+  /** `gzip` or `none` */
   readonly compression?: Compression | undefined
+  /** Longest time of one request, retries included */
   readonly timeout_ms?: number | undefined
+  /** Send traces; default: where the type takes them */
   readonly traces?: boolean | undefined
+  /** Send metrics; default: where the type takes them */
   readonly metrics?: boolean | undefined
+  /** Send logs; there are none of ours so far */
   readonly logs?: boolean | undefined
+  /** Of metrics: `cumulative`, `delta` or `lowmemory`; default: what the type prefers */
   readonly temporality?: Temporality | undefined
+  /** Path of a PEM file with the certificate authorities to trust */
   readonly certificate?: string | undefined
+  /** The type's own fields, and `<x>_env` of each field */
   readonly [option: string]: unknown
 }
 
@@ -99,13 +128,8 @@ interface UserValueOfType {
 
 type UserValueOf<Row> = Row extends { type: keyof UserValueOfType } ? UserValueOfType[Row['type']] : ValueOf<Row>
 
-/**
- * What may be written in code: any of the keys, in the spelling of the file. Durations are milliseconds (`_ms`). A value
- * that cannot be used is reported and ignored, never thrown.
- *
- * @example { content_capture: 'full', backends: [{ type: 'jaeger' }], sample_rate: 0.1 }
- */
-export type UserConfig = { readonly [Key in KeyName]?: UserValueOf<KeyTable[Key]> | undefined }
+/** What one key may be set to in code. */
+export type UserValue<Key extends KeyName> = UserValueOf<KeyTable[Key]>
 
 /** What `resolveConfig` is given; all of it optional. */
 export interface ConfigInput {

@@ -4,11 +4,11 @@
  */
 export interface Belongings {
   /** To find turns by */
-  readonly tags?: readonly string[]
+  readonly tags?: readonly string[] | undefined
   /** A flat map of text, numbers and booleans: what is known of the turn beyond its tags */
-  readonly metadata?: Readonly<Record<string, string | number | boolean>>
+  readonly metadata?: Readonly<Record<string, string | number | boolean>> | undefined
   /** Whose turn it is. With `content_capture: off` only where `capture_sender_id` is on */
-  readonly user_id?: string
+  readonly user_id?: string | undefined
   /** A flat map like `metadata`, written under its own names. Names that hookspan writes itself are left out, with a line */
-  readonly attributes?: Readonly<Record<string, string | number | boolean>>
+  readonly attributes?: Readonly<Record<string, string | number | boolean>> | undefined
 }

@@ -84,6 +84,15 @@ export function keysOf(value: unknown, limit: number): readonly string[] {
   }
 }
 
+/** Calls for each field of an object until it is told to stop; what throws on the way stops it, too. */
+export function eachField(holder: object, visit: (name: string) => boolean): void {
+  try {
+    for (const name in holder) if (!visit(name)) return
+  } catch {
+    // The rest cannot be read.
+  }
+}
+
 /** The first `limit` elements, or the last; none when the value is not an array. */
 export function elementsOf(value: unknown, limit: number, which: 'first' | 'last' = 'first'): readonly unknown[] {
   if (!isArray(value)) return []

@@ -1,11 +1,6 @@
 import type {
-  ApiEnd,
-  ApiError,
-  ApiStart,
   ApprovalRequest,
   ApprovalResponse,
-  AuxiliaryEnd,
-  AuxiliaryStart,
   HumanInputRequest,
   HumanInputResolved,
   SessionEnd,
@@ -13,8 +8,6 @@ import type {
   SessionReset,
   SessionStart,
   SkillLifecycle,
-  StreamEnd,
-  StreamStart,
   SubagentStart,
   SubagentStop,
   ToolEnd,
@@ -24,35 +17,69 @@ import type {
   TurnAnswer,
   TurnStart,
 } from './payloads.ts'
+import type {
+  ApiEnd,
+  ApiError,
+  ApiStart,
+  AuxiliaryEnd,
+  AuxiliaryStart,
+  StreamEnd,
+  StreamStart,
+} from './request-payloads.ts'
 
 /** Hook name → its payload. */
 export interface HookPayloads {
+  /** A session (or, on some hosts, a turn) begins. */
   on_session_start: SessionStart
+  /** A turn begins: once per user turn, before the tool loop. */
   pre_llm_call: TurnStart
+  /** One attempt at a model request begins. */
   pre_api_request: ApiStart
+  /** The attempt succeeded. */
   post_api_request: ApiEnd
+  /** The attempt failed. */
   api_request_error: ApiError
+  /** A tool is about to run. */
   pre_tool_call: ToolStart
+  /** The tool ended: ok, error, blocked or cancelled. */
   post_tool_call: ToolEnd
+  /** The turn has its final answer (absent on failure, interrupt, iteration limit). */
   post_llm_call: TurnAnswer
+  /** The turn is over, whatever the outcome. */
   on_session_end: SessionEnd
+  /** The session identity is torn down. */
   on_session_finalize: SessionFinalize
+  /** One session identity replaces another. */
   on_session_reset: SessionReset
+  /** A child agent is delegated to. */
   subagent_start: SubagentStart
+  /** The child agent returned or failed. */
   subagent_stop: SubagentStop
+  /** A human (or a guardian model) is asked. */
   pre_approval_request: ApprovalRequest
+  /** The human has answered, or the prompt timed out. */
   post_approval_response: ApprovalResponse
+  /** A person is asked something else than to approve. */
   on_human_input_request: HumanInputRequest
+  /** The person has answered, or the question timed out. */
   on_human_input_resolved: HumanInputResolved
+  /** A side call of the host begins (title, compression, vision, guardian). */
   pre_auxiliary_call: AuxiliaryStart
+  /** The side call ended. */
   post_auxiliary_call: AuxiliaryEnd
+  /** A request is made whose answer is streamed; its first chunk is still to come. */
   on_stream_start: StreamStart
+  /** The stream has ended: the end of a request of which nothing else is told. */
   on_stream_end: StreamEnd
+  /** A skill is used, made or changed. */
   on_skill_lifecycle: SkillLifecycle
+  /** A tool result is offered to other plugins, which may change it. */
   transform_tool_result: TransformToolResult
+  /** The answer is offered to other plugins, which may change it. */
   transform_llm_output: TransformLlmOutput
 }
 
+/** The name of a hook. */
 export type HookName = keyof HookPayloads
 
 /** Every hook that we listen to, and what it means. `docs/hooks.md` is generated from this. */
@@ -83,8 +110,30 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   transform_llm_output: 'the answer is offered to other plugins, which may change it',
 }
 
+/** All hooks that we listen to. */
 export const HOOK_NAMES: readonly HookName[] = Object.keys(HOOKS) as HookName[]
 
+/** Whether there is a hook of this name. */
 export function isHookName(value: unknown): value is HookName {
   return typeof value === 'string' && Object.hasOwn(HOOKS, value)
+}
+
+const UNHEARD: ReadonlySet<string> = new Set([
+  'agent_loop_stopped',
+  'gateway_platform_event',
+  'on_interim_message',
+  'on_room_member_activity',
+  'on_stream_delta',
+  'pre_command',
+  'pre_gateway_dispatch',
+  'pre_transcription',
+  'pre_tts_synthesis',
+  'pre_verify',
+  'transform_api_error_classification',
+  'transform_terminal_output',
+])
+
+/** A hook of Hermes that says nothing for a trace: ignored like one of unknown name, and no slip of anybody's. */
+export function isUnheard(name: string): boolean {
+  return UNHEARD.has(name) || /^(on_)?kanban_/.test(name)
 }

@@ -10,6 +10,8 @@ export interface CoreOptions {
   readonly tracer: Tracer
   readonly meter: Meter
   readonly draw: Draw
+  /** The known name that an unknown one is probably meant to be. */
+  readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined
   readonly report: Report
   /** Host of records that name none. */
   readonly host: string

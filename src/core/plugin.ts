@@ -21,8 +21,10 @@ import type { CoreParts, Incoming } from './parts.ts'
 import { idsOf } from './record-ids.ts'
 import { SessionChanges } from './session-changes.ts'
 import { Silence } from './silence.ts'
+import { Slips } from './slips.ts'
 import { plausibleAt } from './span-times.ts'
 import { SpanTracker } from './span-tracker.ts'
+import type { CoreStats } from './stats.ts'
 import { formatTraceparent } from './traceparent.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import { TurnFacts } from './turn-facts.ts'
@@ -39,17 +41,11 @@ const BACKGROUND_LIMIT_MILLIS = 5000
 /** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 
-export interface CoreStats {
-  /** Hook records received, by what became of them. */
-  readonly hooks: Readonly<Record<HookResult, number>>
-  readonly spansOpen: number
-  readonly turnsOpen: number
-}
-
 /** The whole core: hook records in, spans and points out. Nothing that it is given makes it throw. */
 export class Core {
   readonly #options: CoreOptions
   readonly #guard: Guard
+  readonly #slips: Slips
   readonly #instruments: Instruments
   readonly #parts: CoreParts
   readonly #starts: HookStarts
@@ -69,7 +65,15 @@ export class Core {
 
   constructor(options: CoreOptions) {
     this.#options = options
-    this.#guard = new Guard(options.report, name => options.draw.capture.id(name) ?? 'an error without a name')
+    const { report, nearestName } = options
+    const { id } = options.draw.capture
+    this.#guard = new Guard(report, name => id(name) ?? 'an error without a name')
+    this.#slips = new Slips(
+      report,
+      nearestName,
+      name => id(name) ?? '(a name that is not shown)',
+      !options.sweepByClock,
+    )
     this.#instruments = this.#createInstruments()
     this.#parts = this.#assemble()
     this.#starts = new HookStarts(this.#parts)
@@ -128,7 +132,8 @@ export class Core {
 
   stats(): CoreStats {
     const { tracker, registry } = this.#parts
-    return { hooks: { ...this.#counts }, spansOpen: tracker.openCount, turnsOpen: registry.openCount }
+    const open = { spansOpen: tracker.openCount, turnsOpen: registry.openCount }
+    return { hooks: { ...this.#counts }, ...open, unread: this.#slips.stats }
   }
 
   /** W3C `traceparent` of exactly the tool or turn that is named; undefined when it is not open. */
@@ -153,8 +158,12 @@ export class Core {
   }
 
   readonly #taking = (hook: string, payload: unknown, meta: HookMeta | undefined): HookResult => {
-    if (!isHookName(hook)) return 'ignored'
+    if (!isHookName(hook)) {
+      this.#slips.hook(hook)
+      return 'ignored'
+    }
     if (this.#isRedelivered(meta)) return 'duplicate'
+    this.#slips.look(hook, payload)
     const incoming = this.#receive(hook, payload, meta)
     this.#silence.endAt(incoming.fired.at)
     return this.#route(hook, incoming)

@@ -99,7 +99,7 @@ class RunningHost {
     ;(globalThis as Shared)[TAP]?.(this.#host, event)
     const records = this.#machine.accept(event)
     // The core counts a name that it does not know as ignored.
-    if (records === undefined) this.plugin.emit(`${this.#host}:${event.event}`)
+    if (records === undefined) this.plugin.emitUntyped(`${this.#host}:${event.event}`)
     else this.#tellAll(records)
   }
 
@@ -132,7 +132,7 @@ class RunningHost {
     try {
       return run()
     } catch (error) {
-      this.plugin.emit(`${this.#host}:unreadable`)
+      this.plugin.emitUntyped(`${this.#host}:unreadable`)
       this.#tell(what, error)
       return undefined
     }

@@ -8,7 +8,9 @@ import type { PipelineSettings } from './settings.ts'
 
 /** One series of an instrument as it stands now. */
 export interface MetricSample {
+  /** Name of the instrument */
   readonly name: string
+  /** What tells the series from others of the instrument */
   readonly labels: Readonly<Record<string, string>>
   /** Of a counter or gauge; of a histogram the sum. */
   readonly value: number

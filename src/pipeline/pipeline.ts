@@ -16,8 +16,11 @@ import { LossLog } from './trace-log/losses.ts'
 import type { Resend, ResendRequest } from './trace-log/resend.ts'
 import { Store } from './trace-log/store.ts'
 
+/** What has become of the spans for one backend. */
 export interface BackendStats extends SpanCounts {
+  /** As configured; the local trace log is `local_log` */
   readonly name: string
+  /** What kind of backend it is */
   readonly type: string
   /** What it does not take stays in the trace log until it does. */
   readonly isKept: boolean

@@ -1,5 +1,6 @@
 import type { WorkOrigin } from './work.ts'
 
+/** What has become of spans, in numbers of them. */
 export interface SpanCounts {
   /** Spans of this process that arrived. */
   readonly delivered: number

@@ -7,6 +7,7 @@ export type AttributeValue =
   | readonly AttributeValue[]
   | { readonly [key: string]: AttributeValue }
 
+/** By name. */
 export type Attributes = Readonly<Record<string, AttributeValue>>
 
 /** Deeper values come from nobody honest, and reading them would end the stack. They are shown as an ellipsis. */

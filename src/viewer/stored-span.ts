@@ -3,19 +3,28 @@ import { LineReader, type NumberedLine } from './line-reader.ts'
 
 export type { Attributes } from './attribute-value.ts'
 
+/** Whether it is work of its own, or one side of a call. */
 export type StoredSpanKind = 'unspecified' | 'internal' | 'server' | 'client' | 'producer' | 'consumer'
+/** `error`: it failed; `unset`: nothing is said. */
 export type StoredSpanStatus = 'unset' | 'ok' | 'error'
 
+/** Something that happened at a moment of a span. */
 export interface StoredEvent {
+  /** What happened */
   readonly name: string
   /** Epoch milliseconds with fractions. */
   readonly at: number
+  /** What is told of it */
   readonly attributes: Attributes
 }
 
+/** That a span has to do with one that is not its parent. */
 export interface StoredLink {
+  /** Of the other span: 32 hex digits */
   readonly traceId: string
+  /** Of the other span: 16 hex digits */
   readonly spanId: string
+  /** What is told of it */
   readonly attributes: Attributes
 }
 
@@ -24,22 +33,35 @@ export interface StoredLink {
  * it shows any OpenTelemetry trace. No text in it is to be trusted, ids included; `displayText` makes it printable.
  */
 export interface StoredSpan {
+  /** 32 hex digits */
   readonly traceId: string
+  /** 16 hex digits */
   readonly spanId: string
+  /** Absent on a root */
   readonly parentSpanId?: string
   /** The parent is in another process, or recorded by somebody else. */
   readonly parentIsRemote?: true
+  /** As drawn: `tool.terminal` */
   readonly name: string
+  /** Whether it is work of its own, or one side of a call */
   readonly kind: StoredSpanKind
   /** Epoch milliseconds with fractions. */
   readonly startAt: number
+  /** Epoch milliseconds with fractions. */
   readonly endAt: number
+  /** How it went */
   readonly status: StoredSpanStatus
+  /** Of an error */
   readonly statusMessage?: string
+  /** What is told of it */
   readonly attributes: Attributes
+  /** In the order in which they happened */
   readonly events: readonly StoredEvent[]
+  /** In the order in which they were added */
   readonly links: readonly StoredLink[]
+  /** What is told of the process */
   readonly resource: Attributes
+  /** What has recorded it */
   readonly scope: { readonly name: string; readonly version?: string }
   /** It had not ended when this was written; `endAt` is what is known of it so far. */
   readonly running?: true

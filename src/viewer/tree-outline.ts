@@ -5,6 +5,7 @@ import { namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import type { SpanNode, TraceTree } from './trace-forest.ts'
 import { type TreeStep, walkTree } from './tree-walk.ts'
 
+/** What a trace as text shows. */
 export interface OutlineOptions {
   /** Names of attributes to show where a span has them, in this order. */
   readonly attributes?: readonly string[]

@@ -2,6 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { createNoopMeter } from '@opentelemetry/api'
+import { nearestName } from '../config/nearest.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import { peek, textOf } from '../contract/foreign.ts'
@@ -170,6 +171,7 @@ export function assemble(
     ...coreConfigOf(config, env),
     tracer,
     meter,
+    nearestName,
     draw: drawOf(config, warn, extensions.redact),
     enrich: usableEnrich(extensions, warn),
     report,
@@ -243,6 +245,7 @@ function facade({ core, pipeline, traceparent, context, shutdown }: FacadeParts)
   }
   return {
     emit,
+    emitUntyped: emit,
     on: emit,
     turn: turnsOf(emit),
     handlers: handlersOf(emit),
@@ -270,6 +273,7 @@ function switchedOff(report: Diagnostics): Plugin {
   }
   const plugin: Plugin = {
     emit: nothing,
+    emitUntyped: nothing,
     on: nothing,
     turn: turnsOf(nothing),
     handlers: handlersOf(nothing),
@@ -282,6 +286,7 @@ function switchedOff(report: Diagnostics): Plugin {
       hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
       spansOpen: 0,
       turnsOpen: 0,
+      unread: { hooks: 0, fields: 0, types: 0 },
       backends: [],
       traceFiles: [],
     }),

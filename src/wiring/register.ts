@@ -43,7 +43,7 @@ function subscribeAll(subscribe: Subscribe, registration: Registration): void {
     trySubscribe(
       subscribe,
       hook,
-      payload => registration.plugin.handlers[hook](payload),
+      payload => registration.plugin.emitUntyped(hook, payload),
       () => report?.debug(`register: the host does not take ${hook}`),
     ),
   )

@@ -260,3 +260,28 @@ test('--help tells its use', async () => {
   for (const option of ['--out', '--metrics-out', '--backend', '--host', '--speed'])
     expect(stdout).toContain(`${option} `)
 })
+
+describe('what is not read', () => {
+  const SLIPS = asLines([
+    { hook: 'on_session_start', payload: { session_id: 's1' } },
+    { hook: 'pre_tool_cal', payload: { session_id: 's1' } },
+    { hook: 'pre_tool_call', payload: { session_id: 's1', tool_nam: 'ls', tool_call_id: 'c1' } },
+    { hook: 'post_tool_call', payload: { session_id: 's1', tool_name: 'ls', tool_call_id: 'c1', duration_ms: [] } },
+  ])
+
+  test('is said, counted, and with --strict a failure', async () => {
+    const file = scratch.put('slips.jsonl', SLIPS)
+    const lax = await scratch.replay([file])
+    expect(lax.code).toBe(0)
+    expect(lax.stderr).toContain('4 records (1 ignored, not read: 2 of unknown name, 1 of another type) → ')
+    expect(lax.stderr).toContain(
+      'hookspan: there is no hook pre_tool_cal, so it is ignored; did you mean pre_tool_call?\n',
+    )
+    expect((await scratch.replay([file, '--strict'])).code).toBe(1)
+    expect((await scratch.replay([file, '--strict', '--out', scratch.path('o.jsonl')])).code).toBe(1)
+  })
+
+  test('nothing of it, and --strict is content', async () => {
+    expect((await scratch.replay([TURN, '--strict'])).code).toBe(0)
+  })
+})

@@ -183,7 +183,7 @@ test('Prometheus is told the same, part by part', async () => {
   const [port = 0] = await freePorts(1)
   const config = { local_log: false, prometheus: { host: '127.0.0.1', port } }
   const plugin = createPluginIn({ host: 'totals', ...config }, { env: {}, home, isReplay: true })
-  for (const { hook, payload, meta } of records) void plugin.on(hook, payload, meta)
+  for (const { hook, payload, meta } of records) void plugin.emitUntyped(hook, payload, meta)
   await plugin.flush()
   const page = await (await fetch(`http://127.0.0.1:${port}/metrics`)).text()
   await plugin.shutdown()

@@ -34,7 +34,7 @@ afterEach(async () => {
 
 /** What is shown when this has happened and is on the disk. */
 async function shownAfter(...steps: readonly Step[]): Promise<string[]> {
-  for (const [millis, hook, payload] of steps) plugin.on(hook, payload ?? {}, { at: START_AT + millis })
+  for (const [millis, hook, payload] of steps) plugin.emitUntyped(hook, payload ?? {}, { at: START_AT + millis })
   await plugin.flush()
   return (await follower.poll()).map(tree => outline(tree))
 }

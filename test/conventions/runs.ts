@@ -15,7 +15,7 @@ export interface Run {
 
 function telling(records: readonly FedRecord[]): Run['tell'] {
   return plugin => {
-    for (const { hook, payload, ...meta } of records) void plugin.on(hook, conventional(payload), meta)
+    for (const { hook, payload, ...meta } of records) void plugin.emitUntyped(hook, conventional(payload), meta)
   }
 }
 
@@ -31,7 +31,7 @@ function captures(host: string): Run[] {
     if (reader === undefined) throw new Error(`no adapter for ${host}`)
     const records = [...events.flatMap(event => reader.read(event)), ...reader.end()]
     const tell: Run['tell'] = plugin => {
-      for (const { hook, payload, meta } of records) void plugin.on(hook, payload, meta)
+      for (const { hook, payload, meta } of records) void plugin.emitUntyped(hook, payload, meta)
     }
     return { name: `${host}: ${scenario}`, host, tell }
   })

@@ -43,7 +43,7 @@ test('ids differ between turns that neither a time nor an id tells apart, and co
   ]
   const replay = (): string[] => {
     const plugin = createTestPlugin({ deterministic_ids: true, host: 'h' })
-    for (const [hook, payload] of [...turn, ...turn, ...turn]) plugin.on(hook, payload)
+    for (const [hook, payload] of [...turn, ...turn, ...turn]) plugin.emitUntyped(hook, payload)
     return plugin.spans().map(({ traceId, spanId }) => `${traceId} ${spanId}`)
   }
   const ids = replay()

@@ -79,7 +79,7 @@ describe('what comes beside a payload', () => {
 
   test('a hook may have any name', async () => {
     const plugin = createTestPlugin({ host: 'agent' })
-    for (const hook of HOSTILE_HOOKS) expect(plugin.on(hook as string, { session_id: 's' })).toBeUndefined()
+    for (const hook of HOSTILE_HOOKS) expect(plugin.emitUntyped(hook as string, { session_id: 's' })).toBeUndefined()
     expect(plugin.stats().hooks).toEqual({ ok: 0, ignored: HOSTILE_HOOKS.length, duplicate: 0, error: 0 })
     expect(await labelsOf(plugin)).toEqual(['unknown ignored'])
     await expectAllWell(plugin)
@@ -150,7 +150,7 @@ test.each([Number.MAX_VALUE, -1, 1.5, 2 ** 60, '2e9'])(
   retry_count => {
     const plugin = createTestPlugin({ host: 'agent' })
     const request = { session_id: 's', turn_id: 't', api_request_id: 'r', retry_count }
-    for (let at = 0; at < 4; at += 1) plugin.on('pre_api_request', request, { at: START_AT + at })
+    for (let at = 0; at < 4; at += 1) plugin.emitUntyped('pre_api_request', request, { at: START_AT + at })
     plugin.on('on_session_end', request, { at: START_AT + 10 })
     const attempts = plugin.spans().flatMap(({ attributes }) => attributes['hermes.api.attempt'] ?? [])
     expect(new Set(attempts).size).toBe(4)

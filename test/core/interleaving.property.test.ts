@@ -43,7 +43,7 @@ async function draw(
 ): Promise<Drawn> {
   const plugin = createTestPlugin({ host: 'agent', ...options })
   for (const { hook, payload, ...meta } of records) {
-    const returned: unknown = plugin.on(hook, payload, meta)
+    const returned: unknown = plugin.emitUntyped(hook, payload, meta)
     if (returned !== undefined) await expect(returned).resolves.toBeUndefined()
   }
   const { turnsOpen } = plugin.stats()
@@ -198,7 +198,7 @@ test(
     ]
     await holds(cases(agentScript({ ...SCRIPT_LIMITS, turns: 2 }), ANY_ARRIVAL), async ({ records }) => {
       const plugin = createTestPlugin({ host: 'agent' })
-      for (const { hook, payload, ...meta } of [...records, ...last]) plugin.on(hook, payload, meta)
+      for (const { hook, payload, ...meta } of [...records, ...last]) plugin.emitUntyped(hook, payload, meta)
       expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
       const spans = plugin.spans()
       for (const span of spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'orphaned')) {
@@ -218,7 +218,7 @@ test(
   async () => {
     const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
     const tell = (at: number, hook: string, payload: object): void =>
-      void plugin.on(hook, payload, { at: START_AT + at })
+      void plugin.emitUntyped(hook, payload, { at: START_AT + at })
     const MOST = 10_000
     for (let call = 0; call < MOST + 200; call += 1) {
       tell(call, 'pre_tool_call', {
@@ -248,7 +248,7 @@ test(
   () => {
     const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
     const tell = (at: number, hook: string, payload: object): void =>
-      void plugin.on(hook, payload, { at: START_AT + at })
+      void plugin.emitUntyped(hook, payload, { at: START_AT + at })
     for (let turn = 0; turn < 5000; turn += 1) {
       // The session id rotates in every fourth turn, and another session comes every hundred.
       const session_id = `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4)}`

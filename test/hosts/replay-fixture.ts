@@ -43,7 +43,7 @@ export async function replayEvents(host: string, events: readonly HostEvent[]): 
   const hooks: HookName[] = []
   const feed = ({ hook, payload, meta }: ReturnType<RawEvents['read']>[number]): void => {
     hooks.push(hook as HookName)
-    void plugin.on(hook, payload, meta)
+    void plugin.emitUntyped(hook, payload, meta)
   }
   for (const event of events) for (const record of run.read(event)) feed(record)
   for (const record of run.end()) feed(record)

@@ -15,7 +15,7 @@ const RECORDS: readonly FedRecord[] = [
 ]
 
 export function feedAll(plugin: Plugin): void {
-  for (const { hook, payload, ...meta } of RECORDS) plugin.on(hook, payload, meta)
+  for (const { hook, payload, ...meta } of RECORDS) plugin.emitUntyped(hook, payload, meta)
 }
 
 function payloads(...hooks: string[]): Record<string, unknown>[] {

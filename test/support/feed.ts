@@ -31,11 +31,12 @@ export const START_AT = 1_795_256_100_000
 export type Step = readonly [number, string, object?, HookMeta?]
 
 export function feed(plugin: TestPlugin, records: readonly FedRecord[]): void {
-  for (const { hook, payload, ...meta } of records) plugin.on(hook, payload, meta)
+  for (const { hook, payload, ...meta } of records) plugin.emitUntyped(hook, payload, meta)
 }
 
 export function feedSteps(plugin: TestPlugin, steps: readonly Step[]): void {
-  for (const [millis, hook, payload, meta] of steps) plugin.on(hook, payload ?? {}, { at: START_AT + millis, ...meta })
+  for (const [millis, hook, payload, meta] of steps)
+    plugin.emitUntyped(hook, payload ?? {}, { at: START_AT + millis, ...meta })
 }
 
 /** A plugin that has been told the steps; nothing is ended for it. */

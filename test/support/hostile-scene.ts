@@ -63,7 +63,7 @@ export function tellSpoilt(
     const meta = { at: START_AT + index, ...(isSpoilt ? spoilMeta : {}) } as HookMeta
     const before = counted(plugin)
     try {
-      const returned: unknown = plugin.on(name, isSpoilt ? spoil(payload) : payload, meta)
+      const returned: unknown = plugin.emitUntyped(name, isSpoilt ? spoil(payload) : payload, meta)
       if (returned !== undefined && !(returned instanceof Promise)) noticed.push(`returned ${typeof returned}`)
     } catch (error) {
       noticed.push(`threw ${String(error)}`)

@@ -122,7 +122,7 @@ describe('background work', () => {
     vi.useFakeTimers({ now: START_AT })
     const plugin = createLivePlugin()
     for (const [millis, hook, payload] of [...began(), ...answered(100), ...reviewed(200)])
-      plugin.on(hook, payload ?? {}, { at: START_AT + millis })
+      plugin.emitUntyped(hook, payload ?? {}, { at: START_AT + millis })
     expect(plugin.stats().turnsOpen).toBe(1)
     vi.advanceTimersByTime(120_000)
     expect(plugin.stats().turnsOpen).toBe(0)

@@ -257,7 +257,8 @@ describe('a parent that is not known in time', () => {
 
   test.each(['link', 'nest'] as const)('a traceparent in the environment of the process (%s)', async parent => {
     const plugin = createLivePlugin({ parent }, { env: { TRACEPARENT } })
-    for (const [at, hook, payload] of [...began(), ...answered(100)]) plugin.on(hook, payload, { at: START_AT + at })
+    for (const [at, hook, payload] of [...began(), ...answered(100)])
+      plugin.emitUntyped(hook, payload, { at: START_AT + at })
     const root = plugin.spans().find(span => span.name === 'agent')
     expect(root?.parentSpanId).toBe(parent === 'nest' ? 'b'.repeat(16) : undefined)
     expect(root?.links.map(link => link.spanId)).toEqual(parent === 'nest' ? [] : ['b'.repeat(16)])

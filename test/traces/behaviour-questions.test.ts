@@ -68,14 +68,14 @@ describe('an approval that a guardian model passes on', () => {
   test('a side call of another kind does not hang below an approval', () => {
     const title: Step = [120, 'pre_auxiliary_call', { ...TURN, aux_task: 'title', api_request_id: 'a1' }]
     const plugin = told([...began(), TOOL, [110, 'pre_approval_request', ASKED], title])
-    plugin.on('post_auxiliary_call', title[2], { at: START_AT + 130 })
+    plugin.emitUntyped('post_auxiliary_call', title[2], { at: START_AT + 130 })
     feedEnd(plugin)
     expect(only(plugin, 'aux.title').parentSpanId).toBe(only(plugin, 'agent').spanId)
   })
 })
 
 function feedEnd(plugin: ReturnType<typeof told>): void {
-  for (const [at, hook, payload] of answered(900)) plugin.on(hook, payload ?? {}, { at: START_AT + at })
+  for (const [at, hook, payload] of answered(900)) plugin.emitUntyped(hook, payload ?? {}, { at: START_AT + at })
 }
 
 describe('a question to a person', () => {

@@ -74,7 +74,7 @@ describe('every field of every hook', () => {
 
   test.each(ODD)('may be missing, with a payload that is %s', (_what, payload) => {
     const plugin = createTestPlugin()
-    for (const [index, hook] of HOOK_NAMES.entries()) plugin.on(hook, payload, { at: START_AT - 1000 + index })
+    for (const [index, hook] of HOOK_NAMES.entries()) plugin.emitUntyped(hook, payload, { at: START_AT - 1000 + index })
     isStillHealthy(plugin)
   })
 
@@ -97,7 +97,7 @@ describe('around a payload', () => {
     'the hook %s is ignored and counted',
     hook => {
       const plugin = createTestPlugin()
-      plugin.on(hook as string, TURN)
+      plugin.emitUntyped(hook as string, TURN)
       expect(plugin.stats().hooks).toEqual({ ok: 0, ignored: 1, duplicate: 0, error: 0 })
       isStillHealthy(plugin)
     },

@@ -166,7 +166,7 @@ describe('live', () => {
     const live = createLivePlugin()
     for (const [at, hook, payload] of STORY) {
       vi.setSystemTime(START_AT + at)
-      live.on(hook, payload, { at: START_AT + at })
+      live.emitUntyped(hook, payload, { at: START_AT + at })
     }
     vi.setSystemTime(START_AT + 9 * TTL)
     const replay = told(STORY)
@@ -179,7 +179,7 @@ describe('live', () => {
 
   test('an idle process is swept by the clock, with the times of the records', async () => {
     const live = createLivePlugin()
-    for (const [at, hook, payload] of began()) live.on(hook, payload, { at: START_AT + at })
+    for (const [at, hook, payload] of began()) live.emitUntyped(hook, payload, { at: START_AT + at })
     vi.advanceTimersByTime(TTL / 2)
     expect(live.stats().turnsOpen).toBe(1)
     vi.advanceTimersByTime(TTL)

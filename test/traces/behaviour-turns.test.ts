@@ -86,7 +86,7 @@ describe('ids that are the same in two places', () => {
     const plugin = told([], { host: 'hermes' })
     for (const host of ['hermes', 'pi']) {
       for (const [at, hook, payload] of [...began(), ...answered(100)])
-        plugin.on(hook, payload, { at: START_AT + at, host })
+        plugin.emitUntyped(hook, payload, { at: START_AT + at, host })
     }
     expect(all(plugin, 'agent').map(root => root.attributes['hermes.host'])).toEqual(['hermes', 'pi'])
   })

@@ -111,7 +111,7 @@ test('without times, an attempt that we numbered takes the end with that number'
   const plugin = createTestPlugin()
   feedSteps(plugin, began())
   const steps = [error(0, { retry_count: 0 }), pre(0, { retry_count: 0 }), post(0, { retry_count: 1 })]
-  for (const [, hook, payload] of steps) plugin.on(hook, payload)
+  for (const [, hook, payload] of steps) plugin.emitUntyped(hook, payload)
   feedSteps(plugin, answered(900))
   expect(plugin.tree(SHOWN)).toBe(text`
     agent OK 910 ms

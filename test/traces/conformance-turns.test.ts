@@ -124,7 +124,7 @@ describe('the tree', () => {
       { enabled: false, local_log: false },
       { env: {}, home: '/nonexistent', isReplay: true },
     )
-    for (const [at, hook, payload] of THREE_LEVELS) expect(plugin.on(hook, payload, { at })).toBeUndefined()
+    for (const [at, hook, payload] of THREE_LEVELS) expect(plugin.emitUntyped(hook, payload, { at })).toBeUndefined()
     expect(plugin.stats()).toMatchObject({ hooks: { ok: 0 }, spansOpen: 0 })
   })
 })

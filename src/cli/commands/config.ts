@@ -5,6 +5,7 @@ import { Problems } from '../../config/problems.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import { type ShownKey, showConfig } from '../../config/show.ts'
 import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
+import { keyHelp } from '../key-help.ts'
 
 const PAGE = {
   name: 'config',
@@ -17,6 +18,10 @@ const PAGE = {
       help: 'one JSON object: {"file", "values": [{key, value, source}], "problems": [{level, key, message}]}',
     },
   },
+  closing: `Keys, in the file; as a variable, HOOKSPAN_ and the name in capitals:
+
+${keyHelp()}
+docs/configuration.md has their defaults, and the fields of backends.`,
 } as const satisfies CommandPage
 
 export const config: Command = { ...PAGE, run }

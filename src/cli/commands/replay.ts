@@ -40,6 +40,7 @@ skipped.`,
       help: `the host of records and events that name none: ${hostsWithAdapter().join(', ')}, …`,
     },
     speed: { value: 'N', help: "keep the recording's own time, N times as fast" },
+    strict: { help: 'exit with 1 also when a hook or a field is not known, or a value has another type' },
   },
   closing: 'Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.',
 } as const satisfies CommandPage
@@ -70,7 +71,8 @@ async function replayInto(out: string, options: ReplayArguments, io: CommandIo):
   )
   const written = result.stats.backends.find(({ type }) => type === 'file')
   io.stderr.write(`${played.begins}${summaryOf(result)}; ${whatIsIn(result, written, `written to ${out}`)}\n`)
-  return played.exitCode ?? (played.isClean && isDelivered ? EXIT.ok : EXIT.failed)
+  const isGood = played.isClean && isDelivered && !isTooLax(result, options)
+  return played.exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
 }
 
 async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<number> {
@@ -87,7 +89,8 @@ async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<n
     const isDelivered = reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
     io.stderr.write(`${played.begins}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
     const isKept = place.whyNotKept === undefined || !config.local_log
-    return exitCode ?? (played.isClean && isDelivered && isKept ? EXIT.ok : EXIT.failed)
+    const isGood = played.isClean && isDelivered && isKept && !isTooLax(result, options)
+    return exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
   } finally {
     await place.close()
   }
@@ -124,4 +127,9 @@ async function play(
   const result = await replayer.finish()
   progress.end()
   return { result, isClean, exitCode: interruption.exitCode, begins: begins || interruptedAt(interruption) }
+}
+
+/** Something in the records was not read, and the person wants to know. */
+function isTooLax({ stats: { unread } }: ReplayResult, { isStrict }: ReplayArguments): boolean {
+  return isStrict && unread.hooks + unread.fields + unread.types > 0
 }

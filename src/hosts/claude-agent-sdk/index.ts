@@ -15,6 +15,7 @@ import { tracedParameters } from './query-options.ts'
 import type { QueryFunction, Tell } from './types.ts'
 
 export type { PluginOptions } from '../../index.ts'
+export type { QueryFunction } from './types.ts'
 
 /**
  * `query()` with every run of it traced. What it takes, returns and throws is the SDK's: hooks of ours are added behind

@@ -20,6 +20,7 @@ export interface HostTrace {
   readonly metadata?: Record<string, unknown>
 }
 
+/** A span of the SDK's own tracing. */
 export interface HostSpan {
   readonly traceId: string
   readonly spanId: string

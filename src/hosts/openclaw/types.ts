@@ -21,6 +21,7 @@ export interface OpenClawApi {
 /** Hooks are called one by one or together, some are awaited; what a handler of ours gives is nothing, or a flush. */
 export type OpenClawHandler = (event: unknown, context: unknown) => Promise<void> | undefined
 
+/** What OpenClaw tells of a running agent. */
 export interface OpenClawRuntime {
   readonly events?: {
     /** Listeners are called in order, inside a guard of the host. Gives the function that ends the subscription. */

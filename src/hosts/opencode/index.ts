@@ -6,6 +6,8 @@ import { agentOf } from './requests.ts'
 import { screenOf } from './screen.ts'
 import type { Hooks, OpencodePlugin } from './types.ts'
 
+export type { ChatInput, Client, Hooks, OpencodePlugin, PluginInput } from './types.ts'
+
 const HOST = 'opencode'
 const TITLE = 'title'
 const HEADER = 'traceparent'

@@ -8,16 +8,19 @@ export interface Client {
   readonly app?: { log?(options: { readonly body: object }): unknown }
 }
 
+/** What opencode gives a plugin. */
 export interface PluginInput {
   readonly directory?: string
   readonly client?: Client
 }
 
-interface ChatInput {
+/** Of what a hook about a conversation is told. */
+export interface ChatInput {
   readonly sessionID?: string
   readonly agent?: unknown
 }
 
+/** What opencode calls. */
 export interface Hooks {
   event(input: { readonly event: { readonly type: string; readonly properties?: unknown } }): Promise<void>
   'chat.message'(input: ChatInput, output: unknown): Promise<void>

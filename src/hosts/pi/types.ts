@@ -15,6 +15,7 @@ export interface PiContext {
   readonly mode?: string
 }
 
+/** The model in use. */
 export interface PiModel {
   readonly provider?: string
   readonly id?: string
@@ -22,6 +23,7 @@ export interface PiModel {
   readonly baseUrl?: string
 }
 
+/** What Pi gives an extension. */
 export interface PiExtensionApi {
   /** An event of a name that this Pi does not know never comes. Handlers are waited for, one after another. */
   on(event: string, handler: (event: unknown, context: PiContext) => unknown): unknown

@@ -24,7 +24,7 @@ export async function expectedSeries(
   host: string,
 ): Promise<ExpectedSeries[]> {
   const plugin = createTestPlugin({ host, force_flush_on_session_end: false })
-  for (const { hook, payload, meta } of records) void plugin.on(hook, payload, meta)
+  for (const { hook, payload, meta } of records) void plugin.emitUntyped(hook, payload, meta)
   return (await plugin.metrics()).flatMap(sample => seriesOf(sample, path))
 }
 

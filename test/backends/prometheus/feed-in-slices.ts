@@ -46,7 +46,7 @@ export async function feedInSlices(
   const size = Math.ceil(records.length / slices)
   for (let from = 0; from < records.length; from += size) {
     const slice = records.slice(from, from + size)
-    for (const { hook, payload, meta } of slice) void plugin.on(hook, payload, meta)
+    for (const { hook, payload, meta } of slice) void plugin.emitUntyped(hook, payload, meta)
     await plugin.flush()
     const told = from + slice.length
     await until(

@@ -18,7 +18,7 @@ afterAll(() => rmSync(home, { recursive: true, force: true }))
 
 async function inMemory(): Promise<TreeSpan[]> {
   const plugin = createTestPlugin({ host: 'workload' })
-  for (const { hook, payload, meta } of await workload(SCENARIOS)) void plugin.on(hook, payload, meta)
+  for (const { hook, payload, meta } of await workload(SCENARIOS)) void plugin.emitUntyped(hook, payload, meta)
   await plugin.shutdown()
   return plugin.spans().map(({ startAt, status, kind, ...span }) => ({
     ...span,

@@ -89,7 +89,7 @@ export async function feedWorkload(options: FeedOptions): Promise<Fed | OpenFed>
   }
   // The records' own time counts, and nothing of this machine is configured.
   const plugin = createPluginIn(config, { env: {}, home: options.home, isReplay: true })
-  for (const { hook, payload, meta } of records) void plugin.on(hook, payload, meta)
+  for (const { hook, payload, meta } of records) void plugin.emitUntyped(hook, payload, meta)
   await plugin.flush()
   const account = (): Fed => {
     const stats = plugin.stats()

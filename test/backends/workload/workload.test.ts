@@ -17,7 +17,7 @@ beforeAll(async () => {
   const records = await workload(undefined, NOW)
   totals = totalsOf(records)
   const plugin = createTestPlugin({ host: 'workload' })
-  for (const { hook, payload, meta } of records) void plugin.on(hook, payload, meta)
+  for (const { hook, payload, meta } of records) void plugin.emitUntyped(hook, payload, meta)
   await plugin.shutdown()
   spans = plugin.spans()
   samples = await plugin.metrics()

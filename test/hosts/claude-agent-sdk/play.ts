@@ -23,6 +23,6 @@ export async function play(events: readonly HostEvent[], shown: readonly string[
 }
 
 function tell(plugin: TestPlugin, records: ReturnType<HostMachine['accept']>, event?: HostEvent): void {
-  if (records === undefined) void plugin.on(`claude-agent-sdk:${event?.event}`)
+  if (records === undefined) void plugin.emitUntyped(`claude-agent-sdk:${event?.event}`)
   for (const { hook, payload, ...meta } of records ?? []) void plugin.on(hook, payload, meta)
 }

@@ -1,0 +1,26 @@
+import type { HookResult } from '../contract/index.ts'
+
+/** What has become of the hooks. */
+export interface CoreStats {
+  /** Hook records received, by what became of them. */
+  readonly hooks: Readonly<Record<HookResult, number>>
+  /** Spans that have started and not ended. */
+  readonly spansOpen: number
+  /** Turns that are under way. */
+  readonly turnsOpen: number
+  /** What was told and could not be read, such as a misspelt name. */
+  readonly unread: UnreadStats
+}
+
+/**
+ * What was told and could not be read: slips of the pen, most likely. Of each hook the first hundred records are looked at, and
+ * from then on each sixteenth; in a replay and in tests all of them.
+ */
+export interface UnreadStats {
+  /** Records of a hook of unknown name; they are `ignored`, too. */
+  readonly hooks: number
+  /** Fields of unknown name, near that of a field which was not told. */
+  readonly fields: number
+  /** Values of a type that nothing can be read out of; each counts as missing. */
+  readonly types: number
+}

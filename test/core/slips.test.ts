@@ -1,0 +1,194 @@
+/** What a person will not have meant is told once, with the name that was probably meant, and counted. */
+import { createReadStream, readdirSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { RecordReader } from '../../src/cli/hook-records.ts'
+import { FIELDS } from '../../src/contract/fields.ts'
+import { HOOK_NAMES } from '../../src/index.ts'
+import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
+import { CONTRACT_FIELDS } from '../support/contract-fields.ts'
+
+const IDS = { session_id: 's1', turn_id: 't1' }
+
+function told(hook: string, payload: unknown, options = {}): TestPlugin {
+  const plugin = createTestPlugin(options)
+  plugin.emitUntyped(hook, payload)
+  plugin.emitUntyped(hook, payload)
+  return plugin
+}
+
+describe('a hook that there is not', () => {
+  test.each([
+    ['pre_tool_cal', 'there is no hook pre_tool_cal, so it is ignored; did you mean pre_tool_call?'],
+    ['preToolCall', 'there is no hook preToolCall, so it is ignored; did you mean pre_tool_call?'],
+    ['something_else', 'there is no hook something_else, so it is ignored'],
+  ])('%s is one line, and counted', (hook, line) => {
+    const plugin = told(hook, IDS)
+    expect(plugin.reported).toEqual([line])
+    expect(plugin.stats().unread).toEqual({ hooks: 2, fields: 0, types: 0 })
+    expect(plugin.stats().hooks.ignored).toBe(2)
+  })
+
+  test.each(['pi:new_event', 'pre_verify', 'kanban_task_claimed'])('%s is ignored, and no slip', hook => {
+    const plugin = told(hook, IDS)
+    expect([plugin.reported, plugin.stats().unread.hooks, plugin.stats().hooks.ignored]).toEqual([[], 0, 2])
+  })
+})
+
+describe('a field that there is not', () => {
+  test.each([
+    ['tool_nam', 'tool_name'],
+    ['toolName', 'tool_name'],
+    ['sesion_id', 'session_id'],
+    ['arg', 'args'],
+  ])('%s, near one that is not told, is one line, and counted', (field, meant) => {
+    const plugin = told('pre_tool_call', { [field]: 'x' })
+    expect(plugin.reported).toEqual([
+      `pre_tool_call: it has no field ${field}, so that is not read; did you mean ${meant}?`,
+    ])
+    expect(plugin.stats().unread).toEqual({ hooks: 0, fields: 2, types: 0 })
+    expect(plugin.stats().hooks.ok + plugin.stats().hooks.duplicate).toBe(2)
+  })
+
+  test('is nobody’s business where it is near nothing, or near a field that is told, too', () => {
+    const plugin = told('pre_tool_call', { ...IDS, tool_name: 'ls', toolName: 'ls', telemetry_schema_version: '1' })
+    expect([plugin.reported, plugin.stats().unread.fields]).toEqual([[], 0])
+  })
+
+  test('is told of each hook that has it', () => {
+    const plugin = createTestPlugin()
+    for (const hook of ['pre_tool_call', 'post_tool_call']) plugin.emitUntyped(hook, { tool_nam: 'x' })
+    expect(plugin.reported).toHaveLength(2)
+  })
+})
+
+describe('a value of another type', () => {
+  test.each<[string, unknown, string]>([
+    ['duration_ms', true, 'a number and is a boolean'],
+    ['duration_ms', 'soon', 'a number and is text'],
+    ['duration_ms', Number.NaN, 'a number and is no finite number'],
+    ['duration_ms', [12], 'a number and is a list'],
+    ['tool_name', { name: 'ls' }, 'text and is an object'],
+    ['session_id', false, 'text and is a boolean'],
+  ])('%s: %j is one line, and counted', (field, value, line) => {
+    const plugin = told('post_tool_call', { [field]: value })
+    expect(plugin.reported).toEqual([`post_tool_call: ${field} should be ${line}; it counts as missing`])
+    expect(plugin.stats().unread).toEqual({ hooks: 0, fields: 0, types: 2 })
+  })
+
+  test('in words for true and false, and for lists', () => {
+    expect(told('on_session_end', { completed: 'true' }).reported[0]).toMatch(
+      /completed should be true or false and is text/,
+    )
+    expect(told('pre_approval_request', { pattern_keys: 'rm' }).reported[0]).toMatch(/should be a list and is text/)
+  })
+
+  test.each([['a text'], [5], [[]]])('also of the whole payload: %j', payload => {
+    const plugin = told('pre_tool_call', payload)
+    expect(plugin.reported).toEqual([expect.stringMatching(/^pre_tool_call: payload should be an object and is /)])
+  })
+
+  test.each<[string, unknown]>([
+    ['duration_ms', '12'],
+    ['duration_ms', 12n],
+    ['duration_ms', null],
+    ['duration_ms', ''],
+    ['session_id', 7],
+    ['error_type', null],
+    ['result', 12],
+    ['args', undefined],
+  ])('%s: %s can be read, or is absent', (field, value) => {
+    const plugin = told('post_tool_call', { [field]: value })
+    expect([plugin.reported, plugin.stats().unread.types]).toEqual([[], 0])
+  })
+})
+
+describe('whatever a host tells', () => {
+  test('a name is masked and on one line', () => {
+    const key = `sk-${'a1B2c3D4'.repeat(6)}`
+    const lines = [told(`pre_tool_call\n${key}`, IDS).reported, told(`a person wrote this ${key}`, IDS).reported].flat()
+    expect(lines).toHaveLength(2)
+    for (const line of lines) expect(line).not.toMatch(new RegExp(`${key}|\n`))
+  })
+
+  test('with capture off, only what looks like a name is shown', () => {
+    const off = { content_capture: 'off' } as const
+    expect(told('what a person wrote', IDS, off).reported).toEqual([
+      'there is no hook (a name that is not shown), so it is ignored',
+    ])
+  })
+
+  test('a hundred lines are said, and all is counted', () => {
+    const plugin = createTestPlugin()
+    for (let n = 0; n < 500; n++) plugin.emitUntyped(`something_${n}_else`)
+    expect(plugin.reported).toHaveLength(100)
+    expect(plugin.stats().unread.hooks).toBe(500)
+  })
+
+  test('an object of very many fields is not looked through, and its record counts', () => {
+    const plugin = createTestPlugin()
+    const many = Object.fromEntries(Array.from({ length: 5000 }, (_, n) => [`tool_nam${n}`, 1]))
+    plugin.emitUntyped('pre_tool_call', { ...many, ...IDS })
+    expect(plugin.reported.length).toBeLessThanOrEqual(100)
+    expect(plugin.stats().unread.fields).toBeLessThan(300)
+    expect(plugin.stats().hooks.ok).toBe(1)
+  })
+
+  test('one that throws when it is listed, or a field that does, costs nothing else', () => {
+    const plugin = createTestPlugin()
+    const unlisted = new Proxy(
+      { ...IDS, tool_name: 'ls' },
+      {
+        ownKeys: () => {
+          throw new Error('no')
+        },
+      },
+    )
+    plugin.emitUntyped('pre_tool_call', unlisted)
+    plugin.emitUntyped('post_tool_call', {
+      ...IDS,
+      get duration_ms(): number {
+        throw new Error('no')
+      },
+    })
+    expect(plugin.reported.filter(line => !/error/i.test(line))).toEqual([])
+    expect(plugin.stats().hooks.ok).toBeGreaterThan(0)
+  })
+})
+
+test('the table has exactly the fields of the interfaces', () => {
+  for (const hook of HOOK_NAMES) {
+    expect(Object.keys(FIELDS[hook]).sort()).toEqual([...(CONTRACT_FIELDS.get(hook) ?? [])].sort())
+  }
+})
+
+describe('nothing is said of what real agents have told', () => {
+  const root = new URL('../../', import.meta.url).pathname
+  const captures = ['fixtures', 'test/fixtures'].flatMap(directory =>
+    readdirSync(root + directory, { recursive: true, encoding: 'utf8' })
+      .filter(path => path.endsWith('.jsonl'))
+      .map(path => `${directory}/${path}`),
+  )
+
+  test('there are captures of every agent', () => {
+    const agents = new Set(captures.map(path => path.split('/').at(-2)))
+    expect([...agents].sort()).toEqual([
+      'claude-agent-sdk',
+      'fixtures',
+      'hermes',
+      'openai-agents',
+      'openclaw',
+      'opencode',
+      'pi',
+    ])
+  })
+
+  test.each(captures)('%s', async capture => {
+    const plugin = createTestPlugin()
+    for await (const entry of new RecordReader(undefined).read(createReadStream(root + capture))) {
+      if ('record' in entry) plugin.emitUntyped(entry.record.hook, entry.record.payload, entry.record.meta)
+    }
+    expect(plugin.stats().unread).toEqual({ hooks: 0, fields: 0, types: 0 })
+    expect(plugin.stats().hooks.ok).toBeGreaterThan(0)
+    expect(plugin.reported).toEqual([])
+  })
+})

@@ -1,0 +1,60 @@
+/** What a user can import, read from the declarations that are shipped. */
+import { readFileSync } from 'node:fs'
+import { describe, expect, test } from 'vitest'
+import { BACKEND_FIELDS } from '../../src/config/backend-types.ts'
+import { KEY_NAMES, KEY_ROWS, variableOf } from '../../src/config/keys.ts'
+import { HOOKS } from '../../src/index.ts'
+import { Declarations } from './declarations.ts'
+
+const dist = new Declarations(new URL('../../dist/', import.meta.url))
+const { exports } = JSON.parse(readFileSync(new URL('../../package.json', import.meta.url), 'utf8')) as {
+  readonly exports: Readonly<Record<string, { readonly types?: string } | string>>
+}
+const ENTRIES = Object.values(exports).flatMap(entry =>
+  typeof entry === 'object' && entry.types !== undefined ? [entry.types.replace('./dist/', '')] : [],
+)
+const MAIN = 'index.d.ts'
+
+/** Only there to work out other types: what they come to is written where they are used. */
+const WORKED_OUT = new Set(['KeyTable', 'UserValueOf', 'OWN_FIELDS'])
+
+test('there are entries', () => {
+  expect(ENTRIES).toContain(MAIN)
+  expect(dist.exported(MAIN).size).toBeGreaterThan(40)
+})
+
+describe.each(ENTRIES)('%s', entry => {
+  test('every type that its functions and types speak of can be imported by name', () => {
+    const names = new Set([...dist.exported(entry).keys(), ...dist.exported(MAIN).keys()])
+    const spokenOf = [...dist.exported(entry)].flatMap(([name, place]) =>
+      dist.mentions(place).map(mention => [mention, name] as const),
+    )
+    const missing = spokenOf.filter(([mention]) => !names.has(mention) && !WORKED_OUT.has(mention))
+    expect(missing.map(([mention, name]) => `${mention}, in ${name}`)).toEqual([])
+  })
+
+  // The members of an agent's own interface are the agent's to describe.
+  test('everything that it exports, and every member of ours, has a doc comment', () => {
+    const silent = [...dist.exported(entry)]
+      .flatMap(([name, place]) => dist.undocumented(place).map(member => name + member))
+      .filter(at => !(entry.startsWith('hosts/') && at.includes('.')))
+    expect(silent).toEqual([])
+  })
+})
+
+describe('the same words everywhere', () => {
+  test.each(KEY_NAMES)('the key %s', key => {
+    const doc = dist.docOf({ file: 'config/user-config.d.ts', name: 'UserConfig' }, key)
+    expect(doc).toContain(KEY_ROWS[key].about)
+    expect(doc).toContain(variableOf(key))
+  })
+
+  test.each(Object.entries(BACKEND_FIELDS))('the field %s of a backend', (field, about) => {
+    expect(dist.docOf({ file: 'config/types.d.ts', name: 'UserBackend' }, field)).toBe(about)
+  })
+
+  test.each(Object.entries(HOOKS))('the hook %s', (hook, about) => {
+    const doc = dist.docOf({ file: 'contract/hooks.d.ts', name: 'HookPayloads' }, hook)
+    expect(doc).toBe(`${about.charAt(0).toUpperCase()}${about.slice(1)}.`)
+  })
+})
