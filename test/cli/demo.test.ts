@@ -301,5 +301,5 @@ describe('colours and width', () => {
 test('--help tells its use', async () => {
   const { code, stdout } = await demo(['--help'])
   expect(code).toBe(0)
-  expect(stdout).toMatch(/^Usage: hookspan demo [\s\S]*--backend TYPE\[=URL\] {2}/)
+  expect(stdout).toMatch(/^Usage: hookspan demo [\s\S]*content_capture: full[\s\S]*--backend TYPE\[=URL\] {2}/)
 })

@@ -22,8 +22,8 @@ const PAGE = {
   about: `Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log,
 and into the configured backends if there are any. Draws the traces and says where they are.
 
-Nobody's words are in the recordings: their messages are shown whole, as with content_capture: full, unless your
-configuration says what to capture.`,
+The recordings are made up, so their messages are stored and sent whole (content_capture: full), unless your
+configuration or environment says otherwise.`,
   options: { backend: BACKEND_OPTION },
   closing: 'Exits with 1 when a backend did not get everything.',
 } as const satisfies CommandPage
@@ -60,7 +60,7 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
   }
 }
 
-/** The recordings are made up, so there is nothing to hide in them. What the person has set counts all the same. */
+/** The recordings are made up, so there is nothing to hide in them. What a person has set counts all the same. */
 function wholeMessages({ config, sources }: Resolution): { content_capture?: 'full' } {
   // By default and `off`: what the person has set could not be read.
   const isUnset = sources.get('content_capture')?.from === 'default' && config.content_capture !== 'off'
