@@ -45,6 +45,9 @@ function factsOf(answer: unknown): Facts {
       break
     }
   }
+  // Ollama counts beside the answer.
+  const [input, output] = [ownValue(answer, 'prompt_eval_count'), ownValue(answer, 'eval_count')]
+  if ((input ?? output) !== undefined) facts['usage'] ??= { input, output }
   return facts
 }
 

@@ -108,11 +108,19 @@ test.each(Object.entries(ANSWERS))('an answer of %s is understood', (_, answer) 
   expect(JSON.stringify(attributesOf(answer, 'preview'))).not.toContain('Let me look')
 })
 
-test('of Ollama, the message and why it ended', () => {
-  const answer = { model: 'm-1', message: { role: 'assistant', content: 'Hi.' }, done_reason: 'stop' }
+test('of Ollama, the message, why it ended, and its counts', () => {
+  const answer = {
+    model: 'm-1',
+    message: { role: 'assistant', content: 'Hi.' },
+    done_reason: 'stop',
+    prompt_eval_count: 30,
+    eval_count: 7,
+  }
   expect(attributesOf(answer, 'full')).toMatchObject({
     'gen_ai.response.model': 'm-1',
     'gen_ai.response.finish_reason': 'stop',
+    'gen_ai.usage.input_tokens': 30,
+    'gen_ai.usage.output_tokens': 7,
     'output.value': 'Hi.',
   })
 })
