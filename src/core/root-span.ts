@@ -14,10 +14,16 @@ import type { TurnRegistry } from './turn-registry.ts'
 export const HERMES = 'hermes'
 const HERMES_AGENT = 'hermes-agent'
 
-/** Where one process serves several hosts, the agent name tells them apart. */
-export function agentNameOf({ draw }: CoreOptions, host: string, payload: SessionStart): SafeText | undefined {
+/** Where one process serves several hosts, the agent name tells them apart: the setting is by default the plugin's host. */
+export function agentNameOf(
+  { draw, host: own }: CoreOptions,
+  host: string,
+  payload: SessionStart,
+): SafeText | undefined {
   const { capture, agentName } = draw
-  return capture.id(payload.agent_name) ?? agentName ?? capture.id(host === HERMES ? HERMES_AGENT : host)
+  const isOthers = host !== own && agentName === capture.id(own)
+  const set = isOthers ? undefined : agentName
+  return capture.id(payload.agent_name) ?? set ?? capture.id(host === HERMES ? HERMES_AGENT : host)
 }
 
 /** Who has asked for a turn, by what is nearest to it: the record, the place in the host where it began, the process. */

@@ -92,7 +92,7 @@ export function sessionStartAttributes(payload: SessionStart, draw: Draw): Attri
     .set(own.platform, id(payload.platform))
     .set(own.profile, id(payload.profile))
     .set(own.cronJobId, id(payload.job_id) ?? id(payload.cron_job_id))
-    .set(genAi.agentName, id(payload.agent_name) ?? draw.agentName)
+    .set(genAi.agentName, id(payload.agent_name))
     .set(genAi.requestModel, model)
     .set(inference.modelName, model)
 }

@@ -44,10 +44,19 @@ test('and the end of the session, by which those of one day differ', async () =>
 
 test('an agent that the name says already is not said twice', async () => {
   const options = { root_label: 'agent', span_names: 'semconv' } as const
-  expect(await roots(options, [{ agent: 'scout' }, { host: 'writer' }])).toEqual([
-    'invoke_agent scout',
-    'invoke_agent writer',
-  ])
+  expect(await roots(options, [{ agent: 'scout' }, {}])).toEqual(['invoke_agent scout', 'invoke_agent gateway'])
+})
+
+test('agents that share a plugin have an agent name each, also when their session is begun twice', async () => {
+  const plugin = createTestPlugin({ host: 'gateway' })
+  for (const host of ['writer', 'reviewer', 'gateway']) {
+    const ids = { session_id: `of ${host}`, turn_id: 't' }
+    for (let times = 0; times < 2; times++) plugin.emit('on_session_start', ids, { host })
+    plugin.emit('on_session_end', { ...ids, completed: true }, { host })
+  }
+  const names = plugin.spans().map(({ attributes }) => attributes['gen_ai.agent.name'])
+  expect(names).toEqual(['writer', 'reviewer', 'gateway'])
+  await plugin.shutdown()
 })
 
 test('a secret is masked there, too', async () => {

@@ -1,6 +1,5 @@
 import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
-import type { Attributes } from '@opentelemetry/api'
 import { traceLinks } from '../../pipeline/backend-links.ts'
 import type { BackendPlan } from '../../pipeline/backend-plan.ts'
 import type { Pipeline } from '../../pipeline/index.ts'
@@ -14,7 +13,7 @@ export const PROBE_SPAN = 'hookspan.doctor'
 const PROBE_METRIC = 'hookspan.doctor.probes'
 
 /** What tells a person who comes upon it what it is. */
-function probeAttributes(): Attributes {
+function probeAttributes(): Record<string, string> {
   const [at, from] = [new Date().toISOString(), hostname()]
   return {
     'hookspan.doctor.sent_at': at,
