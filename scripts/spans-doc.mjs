@@ -10,7 +10,7 @@ import { SPAN_KINDS } from './span-kinds.mjs'
 
 const INTRO = `# Spans
 
-What hookspan writes: one trace a turn, and on each span the attributes below. They are not copied from the code but
+What hookspan writes: one trace per turn, and on each span the attributes below. They are not copied from the code but
 seen: this page is made by replaying the bundled recordings, and a turn in which every field of every hook is set.
 Which hook starts and ends which span is in [hooks.md](hooks.md).
 

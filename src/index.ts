@@ -25,7 +25,16 @@ export type {
 export { HOOK_NAMES, HOOKS, isHookName } from './contract/index.ts'
 export { createPlugin } from './wiring/create-plugin.ts'
 export type { Logger } from './wiring/diagnostics.ts'
-export type { Context, Plugin, PluginOptions, PluginStats, SpanIds } from './wiring/plugin.ts'
+export type {
+  Context,
+  Enrich,
+  EnrichedSpan,
+  EnrichRecord,
+  Plugin,
+  PluginOptions,
+  PluginStats,
+  SpanIds,
+} from './wiring/plugin.ts'
 export { register } from './wiring/register.ts'
 export type {
   ApprovalHandle,

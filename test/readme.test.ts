@@ -9,6 +9,7 @@ import { KEY_NAMES, variableOf } from '../src/config/keys.ts'
 import { BACKENDS } from '../src/pipeline/backends.ts'
 import { messages, resolved } from './config/scratch-home.ts'
 import { SERIES } from './observability/prometheus-names.ts'
+import { shapeOf } from './support/drawn-shape.ts'
 import { blocks, inlineCode, links, PAGES, ROOT, read, script } from './support/pages.ts'
 
 const README = read('README.md')
@@ -27,6 +28,28 @@ const KNOWN = new Set([
   ...SERIES.map(({ name }) => name),
   'unknown_metrics',
 ])
+
+function scratchHome(): string {
+  const home = mkdtempSync(join(tmpdir(), 'hookspan-readme-'))
+  scratch.push(home)
+  return home
+}
+
+/** What Node prints with these arguments, in the environment of nobody. */
+function printed(args: readonly string[], home: string): string {
+  const env = { PATH: process.env['PATH'], HOME: home, XDG_STATE_HOME: home, COLUMNS: '100' }
+  return execFileSync(process.execPath, args, { cwd: ROOT, env, encoding: 'utf8', stdio: 'pipe' })
+}
+
+/** Each program of README.md that has a tree below it, before the next one. */
+function programsWithTrees(): [program: string, tree: string][] {
+  return README.split('```js\n')
+    .slice(1)
+    .flatMap(part => {
+      const [program = ''] = part.split('```')
+      return blocks(part.slice(part.indexOf('\n```\n') + 5), 'text').map(tree => [program, tree] as [string, string])
+    })
+}
 
 function allCode(page: string): string[] {
   return [...inlineCode(page), ...blocks(page).flatMap(body => body.split('\n'))]
@@ -82,16 +105,13 @@ describe('README.md', () => {
   })
 
   test.each(blocks(README, 'js'))('its program runs and says nothing:\n%s', program => {
-    const home = mkdtempSync(join(tmpdir(), 'hookspan-readme-'))
-    scratch.push(home)
-    const env = { PATH: process.env['PATH'], HOME: home, XDG_STATE_HOME: home }
-    const out = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
-      cwd: ROOT,
-      env,
-      encoding: 'utf8',
-      stdio: 'pipe',
-    })
-    expect(out).toBe('')
+    expect(printed(['--input-type=module', '-e', program], scratchHome())).toBe('')
+  })
+
+  test.each(programsWithTrees())('the tree below a program is what it gives:\n%s', (program, tree) => {
+    const home = scratchHome()
+    printed(['--input-type=module', '-e', program], home)
+    expect(shapeOf(printed(['dist/cli/main.js', 'tree'], home))).toBe(shapeOf(tree))
   })
 
   test('its test command is the one that continuous integration runs', () => {

@@ -92,3 +92,16 @@ export function elementsOf(value: unknown, limit: number, which: 'first' | 'last
   const from = which === 'first' ? 0 : length - count
   return Array.from({ length: count }, (_, index) => peek(value, String(from + index)))
 }
+
+/** What was thrown, as `a TypeError`; not what it says, for a message can quote anything. */
+export function kindOf(error: unknown): string {
+  const name = textOf(peek(error, 'name'))
+  return name !== undefined && /^\w{1,60}$/.test(name) ? `a ${name}` : 'something that is no error'
+}
+
+/** Whether a callback has answered with a promise; then, should it reject, that ends nobody's process. */
+export function isPromise(answer: unknown): boolean {
+  if (typeof peek(answer, 'then') !== 'function') return false
+  Promise.resolve(answer).catch(() => undefined)
+  return true
+}

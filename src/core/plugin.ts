@@ -7,6 +7,7 @@ import { HOOK_PLAN } from '../spans/index.ts'
 import type { Fired } from '../spans/span-definition.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { DelegationRegistry } from './delegation.ts'
+import { Enrichment } from './enrichment.ts'
 import { Flusher } from './flush.ts'
 import { Guard } from './guard.ts'
 import { HookEnds } from './hook-ends.ts'
@@ -29,6 +30,9 @@ import { TurnLifecycle } from './turn-lifecycle.ts'
 import { TurnRegistry } from './turn-registry.ts'
 
 const DELIVERIES_LIMIT = 10_000
+const CLOCK = (): number => performance.now()
+/** Of a replay: nobody waits for it. */
+const NO_CLOCK = (): number => 0
 const UNKNOWN_HOOK = 'unknown'
 /** Between two hooks of one piece of background work pass milliseconds. */
 const BACKGROUND_LIMIT_MILLIS = 5000
@@ -246,7 +250,10 @@ export class Core {
     const options = this.#options
     const guard = this.#guard
     const { tracer, draw, statusOk, seedIds } = options
-    const tracker = new SpanTracker({ tracer, draw, instruments: this.#instruments, guard, statusOk, seedIds })
+    const instruments = this.#instruments
+    const enrichment =
+      options.enrich && new Enrichment(options.enrich, draw, guard, options.sweepByClock ? CLOCK : NO_CLOCK)
+    const tracker = new SpanTracker({ tracer, draw, instruments, guard, statusOk, seedIds, enrichment })
     const facts = new TurnFacts(draw, tracker, guard)
     const spanSweep = new OrphanSweep<OpenSpan>(options.rootSpanTtlMillis)
     const turnSweep = new OrphanSweep<Turn>(options.rootSpanTtlMillis)

@@ -9,6 +9,7 @@ import type { DelegationRegistry } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
 import type { OrphanSweep } from './orphan-sweep.ts'
 import type { RecordIds } from './record-ids.ts'
+import { rootLabel } from './root-label.ts'
 import { agentNameOf, callerOf, rootAttributes, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import {
@@ -96,6 +97,7 @@ export class TurnLifecycle {
       isExplicit: how.isExplicit ?? true,
       ...(links.length === 0 ? {} : { links }),
       attributes: rootAttributes(options, turn, payload),
+      label: rootLabel(options, turn),
     })
     session.firstRoot ??= turn.root.span.spanContext()
     session.previous = undefined

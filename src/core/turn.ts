@@ -13,6 +13,7 @@ import { ParentStack } from './parent-stack.ts'
 /** A span that has started and not ended. */
 export interface OpenSpan {
   readonly kind: SpanKindName
+  readonly name: SafeText
   /** Unique among the open spans of its turn, but for queued tools, which share one and chain through `next`. */
   readonly key: string
   readonly definition: AnyDefinition

@@ -27,6 +27,8 @@ export interface CaptureSettings {
   readonly senderId: boolean
   /** From `createRedactor`. */
   readonly redact: (text: string) => string
+  /** It looks for more than we know of, so that it is shown the shortest keys, too. */
+  readonly redactsShortKeys?: boolean
 }
 
 export const JSON_TYPE: SafeText = literal('application/json')
@@ -138,7 +140,7 @@ class CapturePolicy {
     if (cap <= 0) return undefined
     if (typeof value === 'string') return this.#capturedText(value, cap)
     if (typeof value === 'object' && value !== null) {
-      const json = boundedJson(value, cap, this.#leaf, this.#isSecret)
+      const json = boundedJson(value, cap, this.#leaf, this.#isSecret, this.#settings.redactsShortKeys)
       return json && { text: safe(json.text), mimeType: JSON_TYPE, truncated: json.truncated }
     }
     if (typeof value !== 'boolean' && !isNumeric(value)) return undefined

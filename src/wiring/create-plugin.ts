@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { createNoopMeter } from '@opentelemetry/api'
 import { resolveConfig } from '../config/resolve.ts'
-import type { ResolvedConfig, UserConfig } from '../config/types.ts'
+import type { ResolvedConfig } from '../config/types.ts'
 import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
 import type { Gauge } from '../core/instruments.ts'
@@ -14,9 +14,10 @@ import { LABEL } from '../semconv/index.ts'
 import { turnsOf } from '../wrappers/turn.ts'
 import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
+import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
 import { activeSpan, baseContext } from './host-context.ts'
 import { type Life, withLife } from './life.ts'
-import { type HandedIn, held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
+import { held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
 
@@ -99,15 +100,10 @@ function whyNot(error: unknown): string {
 }
 
 function create(options: PluginOptions, surroundings: Surroundings): Plugin {
-  const {
-    host,
-    tracerProvider,
-    meterProvider,
-    logger: given,
-    ...code
-  } = typeof options === 'object' && options !== null ? options : {}
+  const parsed = apart(typeof options === 'object' && options !== null ? options : {})
+  const { host, logger: given, extensions } = parsed
   const { env, home } = surroundings
-  const resolution = resolveConfig({ code: code as UserConfig, env, home, hostName: host })
+  const resolution = resolveConfig({ code: parsed.config, env, home, hostName: host })
   const { config } = resolution
   const logger = loggerOf(given)
   const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, logger)
@@ -121,20 +117,24 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
       'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
     )
   }
-  const outlets = openOutlets({ tracerProvider, meterProvider }, config, surroundings, report)
-  return assemble(host ?? '', config, outlets, surroundings, report)
+  const outlets = openOutlets(parsed, config, surroundings, report)
+  return assemble(host ?? '', config, outlets, surroundings, report, extensions)
 }
 
 function openOutlets(
-  handedIn: HandedIn,
+  { tracerProvider, meterProvider, extensions }: ParsedOptions,
   config: ResolvedConfig,
   { env, home, giveUp }: Surroundings,
   report: Diagnostics,
 ): Outlets {
-  if (handedIn.tracerProvider !== undefined || handedIn.meterProvider !== undefined) {
-    return outletsHandedIn(handedIn, report)
+  if (tracerProvider !== undefined || meterProvider !== undefined) {
+    for (const option of ['spanProcessors', 'metricReaders'] as const) {
+      if (extensions[option] !== undefined)
+        report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
+    }
+    return outletsHandedIn({ tracerProvider, meterProvider }, report)
   }
-  return outletsOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report))
+  return outletsOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, extensions))
 }
 
 function exportGauge(pipeline: Pipeline | undefined): Gauge {
@@ -163,12 +163,15 @@ export function assemble(
   { tracer, meter, pipeline, flush }: Outlets,
   { env, isReplay }: Surroundings,
   report: Diagnostics,
+  extensions: Extensions = {},
 ): Plugin {
+  const warn = (line: string): void => report.warn(line)
   const coreOptions: CoreOptions = {
     ...coreConfigOf(config, env),
     tracer,
     meter,
-    draw: drawOf(config, line => report.warn(line)),
+    draw: drawOf(config, warn, extensions.redact),
+    enrich: usableEnrich(extensions, warn),
     report,
     host,
     activeSpan: () => (config.parent === 'active' ? activeSpan(pipeline !== undefined) : undefined),

@@ -10,6 +10,7 @@ import { type CaptureSettings, createCapture } from '../spans/content.ts'
 import { checkPattern } from '../spans/redact-patterns.ts'
 import { createRedactor } from '../spans/redaction.ts'
 import type { Draw } from '../spans/span-definition.ts'
+import { guardedRedact, type Redact } from './own-redact.ts'
 import { PACKAGE_VERSION } from './package-facts.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -50,8 +51,10 @@ function conventionsOf({ conventions, backends }: ResolvedConfig): ResolvedConfi
 }
 
 /** How spans are drawn: the part of the configuration that the definitions see. */
-export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Draw {
-  const redact = createRedactor({ enabled: config.redact, patterns: ownPatterns(config, warn) })
+export function drawOf(config: ResolvedConfig, warn: (line: string) => void, ownRedact?: Redact): Draw {
+  const own = ownRedact && guardedRedact(ownRedact, warn)
+  const patterns = ownPatterns(config, warn)
+  const redact = createRedactor({ enabled: config.redact, patterns, own })
   const settings: CaptureSettings = {
     mode: config.content_capture,
     previewMaxChars: config.preview_max_chars,
@@ -66,6 +69,7 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Dr
     conversationHistoryMaxChars: config.conversation_history_max_chars,
     senderId: config.capture_sender_id,
     redact,
+    redactsShortKeys: config.redact && (own !== undefined || patterns.length > 0),
   }
   const capture = createCapture(settings)
   // A person's own setting and no host's: it may have a space in it whatever the mode.
@@ -74,6 +78,7 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Dr
     names: resolveNames(config.namespace, conventionsOf(config)),
     capture,
     spanNames: config.span_names,
+    rootLabel: config.root_label,
     agentName: id(config.agent_name),
     projectName: id(config.project_name),
     usageOnRoot: config.usage_on_root,

@@ -22,6 +22,7 @@ test('without any configuration every key has the default that the specification
     namespace: 'hermes',
     conventions: ['own', 'gen_ai', 'openinference'],
     span_names: 'hermes',
+    root_label: 'none',
     span_status_ok: true,
     usage_on_root: false,
     trace_scope: 'turn',
