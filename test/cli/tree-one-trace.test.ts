@@ -31,7 +31,7 @@ function turn(trace: string, session: string): string {
 }
 
 async function tree(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
-  const io = fakeIo({ home, columns: 80, env: { NO_COLOR: '1' }, now: () => TURN_AT + 60_000 })
+  const io = fakeIo({ home, env: { COLUMNS: '80' }, now: () => TURN_AT + 60_000 })
   const code = await run([...args], io)
   return { code, ...io.written }
 }
