@@ -53,9 +53,15 @@ async function deliver(
   io: CommandIo,
 ): Promise<number> {
   const interruption = new Interruption(io)
-  const pipeline = openPipeline(names, config, interruption.giveUp, io)
   const before = await readBacklog(directory)
-  await withProgress(pipeline, before, io, () => Promise.race([pipeline.deliverBacklog(), stopped(interruption)]))
+  const total = bytesIn(before.filter(entry => isLeft(entry) && names.includes(entry.backend)))
+  const progress = new Progress(io, total)
+  const pipeline = openPipeline(names, config, interruption.giveUp, {
+    env: io.env,
+    home: io.home,
+    stderr: progress.stderr,
+  })
+  await withProgress(pipeline, progress, total, () => Promise.race([pipeline.deliverBacklog(), stopped(interruption)]))
   await pipeline.shutdown()
   const after = (await readBacklog(directory)).filter(isLeft)
   for (const line of outcomes(pipeline, names, before, after)) io.stdout.write(`${line}\n`)
@@ -65,10 +71,18 @@ async function deliver(
 }
 
 function stopped({ stop }: Interruption): Promise<void> {
-  return new Promise(resolve => stop.addEventListener('abort', () => resolve(), { once: true }))
+  return new Promise(resolve => {
+    if (stop.aborted) resolve()
+    else stop.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
-function openPipeline(names: readonly string[], config: ResolvedConfig, giveUp: AbortSignal, io: CommandIo): Pipeline {
+function openPipeline(
+  names: readonly string[],
+  config: ResolvedConfig,
+  giveUp: AbortSignal,
+  io: Pick<CommandIo, 'env' | 'home' | 'stderr'>,
+): Pipeline {
   const settings = pipelineSettings({ ...config, local_log: true }, io.env, io.home)
   const { prometheus: _none, ...rest } = settings
   const backends = settings.backends
@@ -80,14 +94,10 @@ function openPipeline(names: readonly string[], config: ResolvedConfig, giveUp: 
 
 async function withProgress(
   pipeline: Pipeline,
-  before: readonly BacklogEntry[],
-  io: CommandIo,
+  progress: Progress,
+  total: number,
   run: () => Promise<void>,
 ): Promise<void> {
-  const asked = new Set(pipeline.stats().backends.map(({ name }) => name))
-  const isAsked = (entry: BacklogEntry): boolean => isLeft(entry) && asked.has(entry.backend)
-  const total = before.filter(isAsked).reduce((sum, { bytes }) => sum + bytes, 0)
-  const progress = new Progress(io, total)
   let isTakenOver = false
   const shown = setInterval(() => {
     const left = pipeline.stats().backends.reduce((sum, { spoolBytes }) => sum + spoolBytes, 0)
@@ -98,6 +108,10 @@ async function withProgress(
   }, SHOW_MILLIS)
   await run().finally(() => clearInterval(shown))
   progress.end()
+}
+
+function bytesIn(entries: readonly BacklogEntry[]): number {
+  return entries.reduce((sum, { bytes }) => sum + bytes, 0)
 }
 
 function recovered(pipeline: Pipeline): number {
