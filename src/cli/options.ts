@@ -109,7 +109,7 @@ function meantBy(written: string, table: OptionTable): string | undefined {
 }
 
 /** The long option that was probably meant, with its dashes. */
-export function nearestOption(written: string, table: OptionTable): string | undefined {
+function nearestOption(written: string, table: OptionTable): string | undefined {
   const name = written.replace(/^-+/, '')
   const alias = Object.entries(table).find(([, { aka }]) => aka?.includes(name))?.[0]
   const meant = alias ?? nearestName(name, [...Object.keys(table), 'help'])

@@ -1,5 +1,5 @@
 import { humanDuration } from '../viewer/human-figures.ts'
-import type { CommandIo } from './command.ts'
+import type { CommandIo, Output } from './command.ts'
 
 const EVERY_MILLIS = 200
 /** What is left is not guessed at before. */
@@ -57,6 +57,16 @@ export class Progress {
   end(): void {
     if (this.#isShown) this.#io.stderr.write(CLEAR_LINE)
     this.#isShown = false
+  }
+
+  /** For lines that come meanwhile: the one of a terminal goes away before each. */
+  get stderr(): Output {
+    const { stderr } = this.#io
+    const write = (text: string): void => {
+      this.end()
+      stderr.write(text)
+    }
+    return { write, isTTY: stderr.isTTY, columns: stderr.columns }
   }
 
   get #fraction(): number {

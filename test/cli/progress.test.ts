@@ -79,6 +79,15 @@ test('the line goes away only where there is one', () => {
   expect(io.written.stderr).toBe(`${CLEAR_LINE}delivering …${CLEAR_LINE}`)
 })
 
+test('a line that comes meanwhile has a line of its own', () => {
+  const { io } = watched(80)
+  const progress = new Progress(io)
+  progress.say('working …')
+  progress.stderr.write('hookspan: oh\n')
+  progress.stderr.write('and more\n')
+  expect(io.written.stderr).toBe(`${CLEAR_LINE}working …${CLEAR_LINE}hookspan: oh\nand more\n`)
+})
+
 test('nothing where nobody watches; the share is known all the same', () => {
   const { io, pass } = watched()
   const progress = new Progress(io, 100)

@@ -82,7 +82,8 @@ async function play(
   // Ids are new each time: the same ids at another time would be two traces in one for a server.
   const plugin = { ...code, local_log: true, deterministic_ids: false }
   const batchSpans = config.span_batch_max_export_batch_size
-  const { home, stderr } = io
+  const { home } = io
+  const { stderr } = progress
   const replayer = new Replayer({ plugin, batchSpans, interruption }, { env: place.env, home, stderr })
   const records = (await Promise.all(RECORDINGS.map(name => readRecording(name, io)))).flat()
   const lastAt = Math.max(...records.map(({ meta }) => meta.at ?? 0))

@@ -118,7 +118,10 @@ async function play(
 ): Promise<Played> {
   const progress = new Progress(io, await bytesOf(files))
   const interruption = new Interruption(io, () => progress.say(STOPPING))
-  const replayer = new Replayer({ plugin, batchSpans, speed, interruption }, { env, home: io.home, stderr: io.stderr })
+  const replayer = new Replayer(
+    { plugin, batchSpans, speed, interruption },
+    { env, home: io.home, stderr: progress.stderr },
+  )
   const feed = new RecordFeed(replayer, progress, interruption.stop, io)
   let isClean = true
   for (const file of files) isClean = (await feed.feedFile(file, host)) && isClean

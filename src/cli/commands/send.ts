@@ -59,10 +59,10 @@ export function run(args: string[], io: CommandIo): Promise<number> {
 
 async function deliver(job: Job, io: CommandIo): Promise<number> {
   const interruption = new Interruption(io)
-  const pipeline = openPipeline(job, interruption.giveUp, io)
+  const progress = new Progress(io)
+  const pipeline = openPipeline(job, interruption.giveUp, { env: io.env, home: io.home, stderr: progress.stderr })
   const before = await readBacklog(job.directory)
   const delivery = new Delivery(pipeline, job, before)
-  const progress = new Progress(io)
   // It also keeps the process alive: requests do not.
   const shown = setInterval(() => delivery.show(progress), SHOW_MILLIS)
   try {
@@ -73,17 +73,26 @@ async function deliver(job: Job, io: CommandIo): Promise<number> {
     progress.end()
   }
   const after = (await readBacklog(job.directory)).filter(({ isLive }) => !isLive)
-  for (const line of delivery.outcome(after)) io.stdout.write(`${line}\n`)
+  for (const line of delivery.outcome(after))
+    io.stdout.write(`${line}
+`)
   const { exitCode } = interruption
   if (exitCode !== undefined) io.stderr.write('hookspan send: interrupted; the same command goes on where it was\n')
   return exitCode ?? (delivery.isComplete(after) ? EXIT.ok : EXIT.failed)
 }
 
 function stopped({ stop }: Interruption): Promise<void> {
-  return new Promise(resolve => stop.addEventListener('abort', () => resolve(), { once: true }))
+  return new Promise(resolve => {
+    if (stop.aborted) resolve()
+    else stop.addEventListener('abort', () => resolve(), { once: true })
+  })
 }
 
-function openPipeline({ config, backends, since }: Job, giveUp: AbortSignal, io: CommandIo): Pipeline {
+function openPipeline(
+  { config, backends, since }: Job,
+  giveUp: AbortSignal,
+  io: Pick<CommandIo, 'env' | 'home' | 'stderr'>,
+): Pipeline {
   const settings = pipelineSettings({ ...config, backends, local_log: true }, io.env, io.home)
   const { prometheus: _none, ...rest } = settings
   const takers = settings.backends.map(backend => ({ ...backend, metrics: false }))
