@@ -94,4 +94,8 @@ export const BACKEND_SUITES = {
   mlflow: ['mlflow'],
   rows: ['otlp-proto'],
   coexistence: ['otel-2', 'otel-3'],
+  readme: ['jaeger', 'phoenix', 'chromium'],
 }
+
+/** They listen where a person's own servers do, so they run only when they are named. */
+export const SUITES_BY_NAME = ['readme']

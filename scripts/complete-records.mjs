@@ -75,6 +75,17 @@ const RESPONSE = {
   cost: { total: 0.0183 },
 }
 
+/** An attribute that the agent named itself. */
+export const isAgentsOwn = name => name.startsWith('team.')
+
+/** Each its own, so that it can be told which hook said it. */
+const belongingTo = what => ({
+  tags: [what],
+  metadata: { [`${what}_ticket`]: 'T-12' },
+  user_id: `user-of-the-${what}`,
+  attributes: { [`team.${what}`]: 'search' },
+})
+
 const SESSION = {
   model: 'qwen3-coder-30b',
   platform: 'telegram',
@@ -91,6 +102,7 @@ const SESSION = {
   sender_id: '4711',
   correlation_id: 'req-77',
   parent_session_id: 's-0',
+  ...belongingTo('session'),
   traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01',
 }
 
@@ -106,6 +118,7 @@ const APPROVAL = {
   pattern_keys: ['npm', 'shell'],
   surface: 'cli',
   session_key: 'agent:main',
+  request_id: 'a-1',
 }
 const QUESTION = {
   ...FIRST,
@@ -129,7 +142,7 @@ const CHILD = {
 const SIDE = { ...TURN, api_request_id: 'aux-1', api_call_count: 3 }
 
 const STEPS = [
-  [0, 'on_session_start', { session_id: 's-1', turn_id: 't-0', platform: 'telegram' }],
+  [0, 'on_session_start', { session_id: 's-1', turn_id: 't-0', platform: 'telegram', sender_id: '4710' }],
   [10, 'on_session_end', { session_id: 's-1', turn_id: 't-0', completed: true }],
   [20, 'on_session_reset', { session_id: 's-2', old_session_id: 's-1', new_session_id: 's-2', reason: 'new_session' }],
 
@@ -145,6 +158,7 @@ const STEPS = [
       model: 'qwen3-coder-30b',
       platform: 'telegram',
       sender_id: '4712',
+      ...belongingTo('prompt'),
       parent_session_id: 's-0',
       // The root is there by then, and knows another.
       traceparent: '00-0af7651916cd43dd8448eb211c80319c-b7ad6b7169203331-01',
@@ -221,7 +235,7 @@ const STEPS = [
   [8200, 'post_tool_call', { ...MCP, result: 'a', status: 'ok', duration_ms: 100 }],
 
   [8300, 'pre_tool_call', DELEGATING],
-  [8310, 'subagent_start', { ...CHILD, child_goal: 'Review it' }],
+  [8310, 'subagent_start', { ...CHILD, child_goal: 'Review it', ...belongingTo('delegation') }],
   [8320, 'on_session_start', { session_id: 's-3', turn_id: 't-c', model: 'claude-haiku-4-5', platform: 'subagent' }],
   [8330, 'pre_llm_call', { session_id: 's-3', turn_id: 't-c', user_message: 'Review it', model: 'claude-haiku-4-5' }],
   [8340, 'pre_api_request', { session_id: 's-3', turn_id: 't-c', api_request_id: 'r-c', model: 'claude-haiku-4-5' }],
@@ -287,7 +301,11 @@ const STEPS = [
   [20_500, 'on_session_finalize', { session_id: 's-2', platform: 'telegram', reason: 'shutdown' }],
 
   // A session that nobody announced.
-  [30_000, 'pre_llm_call', { session_id: 's-9', user_message: 'Hello', model: 'm' }],
+  [
+    30_000,
+    'pre_llm_call',
+    { session_id: 's-9', user_message: 'Hello', model: 'm', platform: 'telegram', sender_id: '4713' },
+  ],
   [30_100, 'on_session_end', { session_id: 's-9', interrupted: true }],
 ]
 

@@ -9,6 +9,7 @@ const WORDS = new Map([
   ['unknown', 'any value'],
   ['readonly unknown[]', 'list'],
   ['readonly string[]', 'list of strings'],
+  ['Readonly<Record<string, string | number | boolean>>', 'flat object'],
   ['string | readonly string[]', 'string or list of strings'],
 ])
 
@@ -27,7 +28,7 @@ function read(file) {
 
 /** Name → `{parents, fields}` of every interface of the contract. */
 export function contractInterfaces() {
-  const text = ['identity.ts', 'payloads.ts', 'hook-record.ts'].map(read).join('\n')
+  const text = ['identity.ts', 'belongings.ts', 'payloads.ts', 'hook-record.ts'].map(read).join('\n')
   return new Map(
     [...text.matchAll(INTERFACE)].map(([, name, parents, body]) => [
       name,
@@ -55,4 +56,4 @@ export function describePayload(interfaces, name) {
 }
 
 const IDENTITIES = ['Identity', 'DelegationIdentity']
-const MIXED_IN = ['RequestParameters']
+const MIXED_IN = ['RequestParameters', 'Belongings']

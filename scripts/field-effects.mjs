@@ -1,5 +1,5 @@
 // What each field of a payload is for, found out by leaving it away: no list that somebody has to keep.
-import { COMPLETE_RECORDS } from './complete-records.mjs'
+import { COMPLETE_RECORDS, isAgentsOwn } from './complete-records.mjs'
 import { observe } from './observed-spans.mjs'
 
 const EVERYTHING = {
@@ -16,7 +16,7 @@ const family = name => name.replace(/\.\d+\..*$/, '')
 function factsOf({ name, attributes, events, links, status, endAt }) {
   const facts = new Map()
   for (const [attribute, value] of attributes) {
-    const key = `\`${family(attribute)}\``
+    const key = isAgentsOwn(attribute) ? 'attributes of those names' : `\`${family(attribute)}\``
     facts.set(key, `${facts.get(key) ?? ''}\n${JSON.stringify(value)}`)
   }
   facts.set('the name', name)

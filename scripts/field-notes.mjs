@@ -87,7 +87,10 @@ export const FIELD_NOTES = {
     reason: NOT_READ,
   },
   subagent_stop: { child_role: 'For metrics', status: 'Where there is no `child_status`' },
-  pre_approval_request: { session_key: NOT_READ },
+  pre_approval_request: {
+    session_key: NOT_READ,
+    request_id: 'Pairs the answer with the question, where several are open',
+  },
   post_approval_response: {
     choice: '`once`, `session`, `always`, `smart_approve` grant; `deny`, `timeout`, … do not',
     decided_by: '`user`, a guardian’s name, …',

@@ -37,7 +37,7 @@ happens to records that come late, twice or never, is in [design.md](design.md#w
 What becomes of a caller's \`traceparent\`: [opentelemetry.md](opentelemetry.md#whose-child-a-turn-is).
 `
 
-const BEFORE_PAYLOADS = `The last column is what a field becomes, found out by leaving it away from a turn that has them all: attributes (on
+const BEFORE_PAYLOADS = `The last column is what a field becomes, found out by leaving it out of a turn that has them all: attributes (on
 whatever span of the turn), or, in plain words, the span's name, its end, its status, a link, an event, a span of its own.
 A \`–\` means that it only stands in for another field, counts in metrics, decides which span the record belongs to, or is
 not read.

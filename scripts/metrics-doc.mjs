@@ -11,7 +11,7 @@ There are two ways out, both in [backends/prometheus.md](backends/prometheus.md)
 hookspan's own endpoint (\`prometheus: {port: 9464}\`). Without either they go nowhere.
 `
 
-const NAMES = `The way that a metric takes decides its name in Prometheus: what is pushed gets its unit behind its name, what is scraped
+const NAMES = `Which way a metric takes decides its name in Prometheus: what is pushed gets its unit behind its name, what is scraped
 does not. Only histograms in seconds or milliseconds differ. A histogram is \`_bucket\`, \`_sum\` and \`_count\` there, and a dot
 in the name of a label is an underscore. The dashboard and the alerts in \`observability/\` understand both.
 `

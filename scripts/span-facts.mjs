@@ -1,6 +1,6 @@
 // Which attributes a span of each kind gets, when, and what has to be switched on for it: seen, not claimed.
 import { GEN_AI, GENERAL, OPENINFERENCE, OWN } from '../dist/semconv/index.js'
-import { COMPLETE_RECORDS } from './complete-records.mjs'
+import { COMPLETE_RECORDS, isAgentsOwn } from './complete-records.mjs'
 import { observe, recording } from './observed-spans.mjs'
 
 /** In this order: what the first run writes needs nothing, what only a later one writes needs what it is named for. */
@@ -47,6 +47,7 @@ function add(facts, span, needs) {
   const ofKind = facts.get(span.kind) ?? new Map()
   facts.set(span.kind, ofKind)
   for (const [raw, value] of span.attributes) {
+    if (isAgentsOwn(raw)) continue
     const name = generic(raw)
     const seen = { name, convention: convention(name), needs, phases: new Set(), type: typeOf(value), example: value }
     const known = ofKind.get(name) ?? seen

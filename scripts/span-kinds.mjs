@@ -36,7 +36,7 @@ export const SPAN_KINDS = [
     key: '`tool_call_id`; without one, first in first out for each tool name and task',
     parent:
       'the request that `api_request_id` names, open or ended; else the open `api`, else the open `llm`, else the root',
-    status: 'ERROR for the outcome `error` only: a timeout, a block and a cancellation are no errors',
+    status: 'ERROR for the outcome `error` only: a timeout, a block and a cancellation are not errors',
   },
   {
     kind: 'subagent',

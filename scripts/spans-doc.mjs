@@ -10,7 +10,7 @@ import { SPAN_KINDS } from './span-kinds.mjs'
 
 const INTRO = `# Spans
 
-What hookspan writes: one trace a turn, and on each span the attributes below. They are not copied from the code but
+What hookspan writes: one trace per turn, and on each span the attributes below. They are not copied from the code but
 seen: this page is made by replaying the bundled recordings, and a turn in which every field of every hook is set.
 Which hook starts and ends which span is in [hooks.md](hooks.md).
 
@@ -53,7 +53,11 @@ millisecond, where a failed request is told without its start and without a dura
 and where nothing came after a start that had to be ended.
 `
 
-const MARKS = `These appear where they have something to say:
+const MARKS = `What [belongs to a turn](extending.md#what-belongs-to-a-turn) stands on them, too, under these names and, its \`attributes\`, under their own. With
+\`langfuse\` among the \`conventions\`, or as a backend, tags are \`langfuse.trace.tags\` as well, and each entry of the metadata is
+\`langfuse.trace.metadata.<key>\`.
+
+These appear where they have something to say:
 
 | attribute | value |
 | --- | --- |

@@ -1,7 +1,7 @@
 /**
  * Asks real servers for what we have sent to them:
  *
- *     npm run test:backends -- jaeger           one suite; several names, or none for all
+ *     npm run test:backends -- jaeger           one suite; several names, or none for all but `readme`
  *     npm run test:backends -- jaeger -t 'link' what is no suite goes to vitest
  *     npm run test:backends -- jaeger --no-build   with the `dist` that is there
  *     npm run test:backends -- --install        only installs the servers
@@ -10,12 +10,12 @@
  * (default `~/.cache/hookspan-backends`); some are Debian packages. A folder may be deleted at any time. One that cannot
  * be installed leaves out the suites that need it; with CI=true or HOOKSPAN_REQUIRE_BACKENDS=1 that is a failure.
  *
- * With HOOKSPAN_UPDATE_PICTURES=1 the pictures in `docs/images` are taken anew.
+ * With HOOKSPAN_UPDATE_PICTURES=1 the pictures in `docs/images` are taken anew: `npm run pictures`.
  */
 import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { CACHE, once } from './backend-install/cache.mjs'
-import { BACKEND_SERVERS, BACKEND_SUITES } from './backend-servers.mjs'
+import { BACKEND_SERVERS, BACKEND_SUITES, SUITES_BY_NAME } from './backend-servers.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
 const OWN_OPTIONS = ['--no-build', '--install']
@@ -36,7 +36,8 @@ async function main() {
     console.error(`no suite is called ${unknown}: ${Object.keys(BACKEND_SUITES).join(', ')}`)
     return 2
   }
-  const suites = chosen.length === 0 ? Object.keys(BACKEND_SUITES) : chosen
+  const suites =
+    chosen.length === 0 ? Object.keys(BACKEND_SUITES).filter(name => !SUITES_BY_NAME.includes(name)) : chosen
   const installed = await installAll(new Set(suites.flatMap(suite => BACKEND_SUITES[suite])))
   const runnable = suites.filter(suite => hasAll(suite, installed))
   if (isRequired && runnable.length < suites.length) return 1

@@ -9,7 +9,7 @@ import { dashboardText } from './dashboard.mjs'
 import { hooksDoc } from './hooks-doc.mjs'
 import { metricsDoc } from './metrics-doc.mjs'
 import { spansDoc } from './spans-doc.mjs'
-import { picture } from './write-picture.mjs'
+import { picture } from './tree-picture.mjs'
 
 /** Path from the top of the repository → what makes its text. */
 export const GENERATED = new Map([

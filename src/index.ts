@@ -8,6 +8,7 @@
 
 export type { BackendConfig, UserBackend, UserConfig } from './config/types.ts'
 export type {
+  Belongings,
   Correlation,
   DelegationIdentity,
   FinalStatus,
@@ -23,7 +24,17 @@ export type {
 } from './contract/index.ts'
 export { HOOK_NAMES, HOOKS, isHookName } from './contract/index.ts'
 export { createPlugin } from './wiring/create-plugin.ts'
-export type { Context, Plugin, PluginOptions, PluginStats, SpanIds } from './wiring/plugin.ts'
+export type { Logger } from './wiring/diagnostics.ts'
+export type {
+  Context,
+  Enrich,
+  EnrichedSpan,
+  EnrichRecord,
+  Plugin,
+  PluginOptions,
+  PluginStats,
+  SpanIds,
+} from './wiring/plugin.ts'
 export { register } from './wiring/register.ts'
 export type {
   ApprovalHandle,

@@ -7,12 +7,14 @@
  * expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
  */
 import { resolveConfig } from './config/resolve.ts'
+import { Added } from './pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from './pipeline/memory.ts'
 import { readExportLine, type StoredSpan } from './viewer/stored-span.ts'
 import { buildForest } from './viewer/trace-forest.ts'
 import { type OutlineOptions, outline } from './viewer/tree-outline.ts'
 import { assemble } from './wiring/create-plugin.ts'
 import { createDiagnostics } from './wiring/diagnostics.ts'
+import { apart } from './wiring/extensions.ts'
 import { outletsOf } from './wiring/outlets.ts'
 import type { Plugin, PluginOptions } from './wiring/plugin.ts'
 import { pipelineSettings } from './wiring/settings.ts'
@@ -38,9 +40,9 @@ export interface TestPlugin extends Plugin {
  * the records' own (`at`), so a test says when things happen.
  */
 export function createTestPlugin(
-  options: Omit<PluginOptions, 'tracerProvider' | 'meterProvider' | 'report'> = {},
+  options: Omit<PluginOptions, 'tracerProvider' | 'meterProvider' | 'logger'> = {},
 ): TestPlugin {
-  const { host, ...code } = options
+  const { host, config: code, extensions } = apart(options)
   const reported: string[] = []
   const report = { ...createDiagnostics(undefined), warn: collect, error: collect }
   function collect(line: string): void {
@@ -49,13 +51,14 @@ export function createTestPlugin(
   const { config, problems } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
   for (const { message } of problems) collect(message)
   const settings = pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent')
-  const pipeline = createMemoryPipeline(settings)
+  const pipeline = createMemoryPipeline(settings, new Added(extensions, settings.flushWaitMillis, report))
   const plugin = assemble(
     host ?? '',
     config,
     outletsOf(pipeline),
     { env: {}, home: '/nonexistent', isReplay: true },
     report,
+    extensions,
   )
   const spans = (): StoredSpan[] => pipeline.lines().flatMap(readExportLine)
   return {

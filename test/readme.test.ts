@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
+import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -9,9 +9,11 @@ import { KEY_NAMES, variableOf } from '../src/config/keys.ts'
 import { BACKENDS } from '../src/pipeline/backends.ts'
 import { messages, resolved } from './config/scratch-home.ts'
 import { SERIES } from './observability/prometheus-names.ts'
-import { blocks, inlineCode, PAGES, ROOT, read } from './support/pages.ts'
+import { shapeOf } from './support/drawn-shape.ts'
+import { blocks, inlineCode, links, PAGES, ROOT, read, script } from './support/pages.ts'
 
 const README = read('README.md')
+const { PICTURES } = await script<{ PICTURES: { readonly readme: readonly string[] } }>('write-pictures.mjs')
 const scratch: string[] = []
 
 afterEach(() => {
@@ -26,6 +28,28 @@ const KNOWN = new Set([
   ...SERIES.map(({ name }) => name),
   'unknown_metrics',
 ])
+
+function scratchHome(): string {
+  const home = mkdtempSync(join(tmpdir(), 'hookspan-readme-'))
+  scratch.push(home)
+  return home
+}
+
+/** What Node prints with these arguments, in the environment of nobody. */
+function printed(args: readonly string[], home: string): string {
+  const env = { PATH: process.env['PATH'], HOME: home, XDG_STATE_HOME: home, COLUMNS: '100' }
+  return execFileSync(process.execPath, args, { cwd: ROOT, env, encoding: 'utf8', stdio: 'pipe' })
+}
+
+/** Each program of README.md that has a tree below it, before the next one. */
+function programsWithTrees(): [program: string, tree: string][] {
+  return README.split('```js\n')
+    .slice(1)
+    .flatMap(part => {
+      const [program = ''] = part.split('```')
+      return blocks(part.slice(part.indexOf('\n```\n') + 5), 'text').map(tree => [program, tree] as [string, string])
+    })
+}
 
 function allCode(page: string): string[] {
   return [...inlineCode(page), ...blocks(page).flatMap(body => body.split('\n'))]
@@ -81,22 +105,48 @@ describe('README.md', () => {
   })
 
   test.each(blocks(README, 'js'))('its program runs and says nothing:\n%s', program => {
-    const home = mkdtempSync(join(tmpdir(), 'hookspan-readme-'))
-    scratch.push(home)
-    const env = { PATH: process.env['PATH'], HOME: home, XDG_STATE_HOME: home }
-    const out = execFileSync(process.execPath, ['--input-type=module', '-e', program], {
-      cwd: ROOT,
-      env,
-      encoding: 'utf8',
-      stdio: 'pipe',
-    })
-    expect(out).toBe('')
+    expect(printed(['--input-type=module', '-e', program], scratchHome())).toBe('')
+  })
+
+  test.each(programsWithTrees())('the tree below a program is what it gives:\n%s', (program, tree) => {
+    const home = scratchHome()
+    printed(['--input-type=module', '-e', program], home)
+    expect(shapeOf(printed(['dist/cli/main.js', 'tree'], home))).toBe(shapeOf(tree))
   })
 
   test('its test command is the one that continuous integration runs', () => {
     expect(blocks(README, 'sh')).toContain('npm ci && npm test\n')
     expect(read('.ci/run')).toContain('npm ci')
     expect(read('.ci/run')).toContain('npm test')
+  })
+})
+
+describe('pictures', () => {
+  const named = PAGES.flatMap(path => links(path).map(link => link.path)).filter(path =>
+    path.startsWith('docs/images/'),
+  )
+  const taken = [
+    'docs/images/trace-tree.svg',
+    ...Object.values(PICTURES)
+      .flat()
+      .map(name => `docs/images/${name}`),
+  ]
+
+  test('those that pages show are those that a script takes, and all are there', () => {
+    const there = readdirSync(join(ROOT, 'docs/images')).map(name => `docs/images/${name}`)
+    expect([...new Set(named)].sort()).toEqual(taken.toSorted())
+    expect(there.sort()).toEqual(taken.toSorted())
+  })
+
+  test('those of README.md come from its own commands', () => {
+    const own = new Set(['docs/images/trace-tree.svg', ...PICTURES.readme.map(name => `docs/images/${name}`)])
+    const shown = links('README.md').flatMap(({ path }) => (path.startsWith('docs/images/') ? [path] : []))
+    expect(shown.length).toBeGreaterThan(2)
+    expect(shown.filter(path => !own.has(path))).toEqual([])
+  })
+
+  test.each(taken)('%s is quickly loaded', path => {
+    expect(statSync(join(ROOT, path)).size).toBeLessThan(150_000)
   })
 })
 

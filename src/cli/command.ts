@@ -10,6 +10,8 @@ export interface Output {
   readonly isTTY: boolean
   /** Cells of a line; undefined when it is no terminal. */
   readonly columns: number | undefined
+  /** Lines of the terminal, where they are known. */
+  readonly rows?: number | undefined
 }
 
 /** All that a command knows of its process, so that a test can be one. */

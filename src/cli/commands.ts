@@ -43,4 +43,9 @@ export const COMMANDS: readonly CommandRow[] = [
     summary: 'deliver what the local trace log still holds for a backend',
     load: async () => (await import('./commands/send.ts')).send,
   },
+  {
+    name: 'completion',
+    summary: 'let the shell complete commands, options, hosts and backends',
+    load: async () => (await import('./commands/completion.ts')).completion,
+  },
 ]

@@ -20,7 +20,9 @@ interface Step {
 /** Where the traces are, and what to do next: a line each, ready to be copied. */
 export function nextSteps(stats: PluginStats, place: TracePlace): string {
   const again = { label: 'draw them again', command: 'npx hookspan tree', outcome: '' }
-  const steps: Step[] = [...(place.whyNotKept === undefined ? [again] : []), ...SERVERS.map(serverStep)]
+  // Not what has just been done.
+  const others = SERVERS.filter(({ type }) => !stats.backends.some(each => each.type === type && each.delivered > 0))
+  const steps: Step[] = [...(place.whyNotKept === undefined ? [again] : []), ...others.map(serverStep)]
   const labelWidth = Math.max(...steps.map(({ label }) => label.length))
   const commandWidth = Math.max(...steps.map(({ command }) => command.length))
   const lines = steps.map(({ label, command, outcome }) =>

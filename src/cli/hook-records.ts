@@ -1,5 +1,6 @@
 import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
+import { nearestName } from '../config/nearest.ts'
 import type { HookMeta } from '../contract/index.ts'
 import type { HostEvent } from '../hosts/host-event.ts'
 import { LineSplitter, type NumberedLine } from '../viewer/line-splitter.ts'
@@ -105,7 +106,9 @@ export class RecordReader {
 function noAdapter(host: string | undefined): string {
   const hosts = hostsWithAdapter().join(', ')
   if (host === undefined) return `a raw event of a host; say which with --host (${hosts})`
-  return `a raw event of ${JSON.stringify(host)}, whose events cannot be read; those of ${hosts} can`
+  const meant = nearestName(host, hostsWithAdapter())
+  const [told, advice] = [JSON.stringify(host), meant === undefined ? '' : `; did you mean ${meant}?`]
+  return `a raw event of ${told}, whose events cannot be read; those of ${hosts} can${advice}`
 }
 
 function isHead(value: unknown): value is HeadLine {

@@ -26,7 +26,9 @@ export async function readWatched<Result>(
   const onRead = (bytes: number): void => {
     if (interruption.stop.aborted) throw new Stopped()
     done += bytes
-    progress.at(done, () => `reading ${humanBytes(total)}`)
+    // Once more, for the traces that are wanted, and much faster.
+    if (done > total && done - bytes <= total) progress.say('gathering what is drawn …')
+    if (done <= total) progress.at(done, () => `reading ${humanBytes(total)}`)
   }
   try {
     return await read(onRead)

@@ -55,6 +55,9 @@ function openOutput(stream: NodeJS.WriteStream, onClosed: () => void): Output {
     get columns() {
       return stream.columns
     },
+    get rows() {
+      return stream.rows
+    },
   }
 }
 

@@ -49,7 +49,8 @@ function ofLines(text: string, path: string, isWhole: boolean): NoTraceFile {
   const filled = lines.filter(line => line.trim() !== '')
   if (filled.length === 0) return doubtful('there is nothing but blanks in it')
   const values = filled.map(parsed).filter(value => value !== undefined)
-  const known = values.map(value => ofRecord(value, path)).find(each => each !== undefined)
+  const host = values.map(hostOfHead).find(each => each !== undefined)
+  const known = values.map(value => ofRecord(value, host, path)).find(each => each !== undefined)
   if (known !== undefined) return known
   if (isWhole && parsed(text) !== undefined)
     return doubtful('it is other JSON, no OTLP: there is no "resourceSpans" in it')
@@ -67,11 +68,18 @@ function parsed(text: string): unknown {
   }
 }
 
-function ofRecord(value: unknown, path: string): NoTraceFile | undefined {
+/** A recording begins with a line that says whose it is; then replay need not be told. */
+function hostOfHead(value: unknown): string | undefined {
+  const host = (value as { fixture?: { host?: unknown } } | null)?.fixture?.host
+  return typeof host === 'string' ? host : undefined
+}
+
+function ofRecord(value: unknown, host: string | undefined, path: string): NoTraceFile | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const { hook, event } = value as { hook?: unknown; event?: unknown }
   if (typeof hook === 'string') return certain(`these are hook records: hookspan replay ${path}`)
-  if (typeof event === 'string') return certain(`these are raw events of a host: hookspan replay --host HOST ${path}`)
+  if (typeof event === 'string')
+    return certain(`these are raw events of a host: hookspan replay ${host === undefined ? '--host HOST ' : ''}${path}`)
   return undefined
 }
 

@@ -65,11 +65,19 @@ const KEYS = {
   },
   conventions: {
     type: 'list',
-    values: ['own', 'gen_ai', 'openinference'],
+    values: ['own', 'gen_ai', 'openinference', 'langfuse'],
     default: ['own', 'gen_ai', 'openinference'],
-    about: 'Sets of attribute names that are written side by side',
+    about:
+      'Sets of attribute names that are written side by side; `langfuse` is on where a backend of that type is named',
   },
   span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'How spans are named' },
+  root_label: {
+    type: 'enum',
+    values: ['none', 'agent', 'session'],
+    default: 'none',
+    about:
+      'What stands behind the names of roots, for lists that show no more: nothing, the agent, or also the session',
+  },
   span_status_ok: { type: 'bool', default: true, about: 'Status OK on what went well; off: UNSET' },
   usage_on_root: { type: 'bool', default: false, about: 'Repeat the token sums of a turn on its root' },
   trace_scope: { type: 'enum', values: ['turn', 'session'], default: 'turn', about: 'What one trace holds' },

@@ -20,7 +20,7 @@ export function peek(value: unknown, key: string): unknown {
 export function ownValue(value: unknown, key: string): unknown {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined
   try {
-    return Object.getOwnPropertyDescriptor(value, key)?.value
+    return Object.hasOwn(value, key) ? Object.getOwnPropertyDescriptor(value, key)?.value : undefined
   } catch {
     return undefined
   }
@@ -74,6 +74,16 @@ export function isArray(value: unknown): value is readonly unknown[] {
   }
 }
 
+/** The names of its own properties, at most `limit`; none when the value is no object, a list, or refuses to say. */
+export function keysOf(value: unknown, limit: number): readonly string[] {
+  if (typeof value !== 'object' || value === null || isArray(value)) return []
+  try {
+    return Object.keys(value).slice(0, limit)
+  } catch {
+    return []
+  }
+}
+
 /** The first `limit` elements, or the last; none when the value is not an array. */
 export function elementsOf(value: unknown, limit: number, which: 'first' | 'last' = 'first'): readonly unknown[] {
   if (!isArray(value)) return []
@@ -81,4 +91,17 @@ export function elementsOf(value: unknown, limit: number, which: 'first' | 'last
   const count = Math.min(length, limit)
   const from = which === 'first' ? 0 : length - count
   return Array.from({ length: count }, (_, index) => peek(value, String(from + index)))
+}
+
+/** What was thrown, as `a TypeError`; not what it says, for a message can quote anything. */
+export function kindOf(error: unknown): string {
+  const name = textOf(peek(error, 'name'))
+  return name !== undefined && /^\w{1,60}$/.test(name) ? `a ${name}` : 'something that is no error'
+}
+
+/** Whether a callback has answered with a promise; then, should it reject, that ends nobody's process. */
+export function isPromise(answer: unknown): boolean {
+  if (typeof peek(answer, 'then') !== 'function') return false
+  Promise.resolve(answer).catch(() => undefined)
+  return true
 }

@@ -72,7 +72,7 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   subagent_stop: 'the child agent returned or failed',
   pre_approval_request: 'a human (or a guardian model) is asked',
   post_approval_response: 'the human has answered, or the prompt timed out',
-  on_human_input_request: 'a person is asked something else than to approve',
+  on_human_input_request: 'a person is asked something other than to approve',
   on_human_input_resolved: 'the person has answered, or the question timed out',
   pre_auxiliary_call: 'a side call of the host begins (title, compression, vision, guardian)',
   post_auxiliary_call: 'the side call ended',

@@ -1,3 +1,4 @@
+import type { Belongings } from './belongings.ts'
 import type { DelegationIdentity, Identity } from './identity.ts'
 
 /**
@@ -5,7 +6,7 @@ import type { DelegationIdentity, Identity } from './identity.ts'
  * arrive in any field. Names are the wire names of `hermes.observer.v1`.
  */
 
-export interface SessionStart extends Identity {
+export interface SessionStart extends Identity, Belongings {
   readonly model?: string
   readonly platform?: string
   readonly provider?: string
@@ -25,7 +26,7 @@ export interface SessionStart extends Identity {
   readonly traceparent?: string
 }
 
-export interface TurnStart extends Identity {
+export interface TurnStart extends Identity, Belongings {
   /** Text, or a list of content parts. */
   readonly user_message?: unknown
   readonly conversation_history?: readonly unknown[]
@@ -158,7 +159,7 @@ export interface ToolEnd extends ToolStart {
   readonly error_message?: string | null
 }
 
-export interface SubagentStart extends DelegationIdentity {
+export interface SubagentStart extends DelegationIdentity, Belongings {
   readonly child_role?: string
   readonly child_goal?: unknown
 }

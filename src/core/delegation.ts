@@ -1,5 +1,6 @@
 import { idOf } from '../contract/foreign.ts'
 import type { SubagentStart, SubagentStop } from '../contract/index.ts'
+import type { Belonging } from '../spans/belongings.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 
@@ -11,6 +12,8 @@ export interface Delegation {
   readonly childSubagentId: string | undefined
   readonly role: unknown
   readonly parentSessionId: string | undefined
+  /** What belongs to the child's turns, beside what belongs to the turn that delegates. */
+  readonly belonging: Belonging | undefined
   /** `subagent_stop` was seen, or we ended the span. */
   stopped: boolean
   /** By the records' time, epoch ms. */
@@ -50,7 +53,12 @@ export class DelegationRegistry {
     this.#delegations = new BoundedMap(DELEGATIONS_LIMIT, onEvict)
   }
 
-  add(open: OpenSpan, payload: SubagentStart, parentSessionId: string | undefined): Delegation {
+  add(
+    open: OpenSpan,
+    payload: SubagentStart,
+    parentSessionId: string | undefined,
+    belonging: Belonging | undefined,
+  ): Delegation {
     const delegation: Delegation = {
       host: open.turn.host,
       open,
@@ -58,6 +66,7 @@ export class DelegationRegistry {
       childSubagentId: idOf(payload.child_subagent_id),
       role: payload.child_role,
       parentSessionId,
+      belonging,
       stopped: false,
       stoppedAt: Number.POSITIVE_INFINITY,
       childTurns: new Set(),

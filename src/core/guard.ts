@@ -67,12 +67,17 @@ export class Guard {
     }
   }
 
+  /** A line that is worth it once: what is wrong comes again with each record. */
+  tell(line: string): void {
+    if (this.#causes.has(line) || this.#causes.size >= CAUSES_LIMIT) return
+    this.#causes.add(line)
+    this.#report.warn(line)
+  }
+
   note(site: string, error: unknown): void {
     this.#count += 1
     const cause = `${site}: ${this.#describe(error)}`
-    if (this.#causes.has(cause) || this.#causes.size >= CAUSES_LIMIT) return
-    this.#causes.add(cause)
-    this.#report.warn(`${cause}; the hook is counted as an error, the agent is not affected`)
+    this.tell(`${cause}; the hook is counted as an error, the agent is not affected`)
   }
 
   /** What it was and where, not what it says: a host's error can quote its user. Even these can be getters that throw. */

@@ -4,6 +4,7 @@ import type { AnyDefinition } from '../spans/index.ts'
 import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
 import { skill } from '../spans/skill.ts'
 import { type SkillEvidence, skillOf } from '../spans/skill-evidence.ts'
+import { isQueued } from '../spans/tool.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
 import {
   attemptAttribute,
@@ -21,7 +22,7 @@ import { type HookStarts, isToldApproval } from './hook-starts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
 import { saidDuration } from './span-times.ts'
-import { isQueued, slot } from './span-tracker.ts'
+import { slot } from './span-tracker.ts'
 import type { EndedMark, OpenSpan, Turn } from './turn.ts'
 
 /** For records that a key identifies, so that their time need not. */

@@ -1,16 +1,18 @@
 import type { HookResult, SessionStart, SubagentStart } from '../contract/index.ts'
 import { ESCALATED, isEscalation } from '../spans/approval.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
+import type { Belonging } from '../spans/belongings.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
+import { isQueued } from '../spans/tool.ts'
 import { attemptAttribute, isRequest, nextAttempt, noteFollowed } from './api-attempts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
 import { earlyEnd, isRepeat } from './repeated-starts.ts'
 import { HERMES, linkCaller } from './root-span.ts'
-import { isQueued, slot } from './span-tracker.ts'
+import { slot } from './span-tracker.ts'
 import type { EndedMark, OpenSpan, Turn } from './turn.ts'
-import { rememberedAttributes, rotatedIdentity } from './turn-identity.ts'
+import { rotatedIdentity } from './turn-identity.ts'
 import { isFailed, noteDeadEnd } from './turn-outcome.ts'
 import { foldStart } from './turn-summary.ts'
 
@@ -29,9 +31,10 @@ export class HookStarts {
 
   /** `on_session_start`: opens the turn's root, or adds to the one that is open. */
   session(incoming: Incoming): HookResult {
-    const { registry, lifecycle } = this.#parts
+    const { registry, lifecycle, facts } = this.#parts
     const { fired, ids, host } = incoming
     const session = registry.session(host, ids)
+    const said = facts.said(incoming)
     const wasStarted = session.started
     session.started = true
     let open = this.#rooted(incoming)
@@ -41,27 +44,32 @@ export class HookStarts {
       open = undefined
     }
     if (open !== undefined) {
+      session.belonging = facts.join(session.belonging, said)
       lifecycle.promote(open)
-      return this.#supply(open, incoming)
+      return this.#supply(open, incoming, said)
     }
     // Its turn has come and gone before it arrived, or it arrives again.
     const isLate = incoming.isExplicit && registry.findEnded(host, ids, fired.at, true) !== undefined
     if (isLate) return wasStarted ? 'duplicate' : 'ok'
     if (ids.turnId !== undefined) this.#interrupt(session.main, fired.at)
+    session.belonging = said
     lifecycle.open(session, ids, ambiguousWithoutId(incoming), { isSide: false, isExplicit: incoming.isExplicit })
     return 'ok'
   }
 
   /** `pre_llm_call`: begins a turn, so another one of its session that is still open was interrupted. */
   turn(definition: AnyDefinition, incoming: Incoming): HookResult {
-    const { registry } = this.#parts
+    const { registry, facts } = this.#parts
     const { fired, ids, host } = incoming
     const session = registry.session(host, ids)
     session.prompted = true
     const known = this.#rooted(incoming)
     if (known === undefined) {
       const late = incoming.isExplicit ? this.#late(incoming, true) : undefined
-      if (late !== undefined) return this.#open(late, definition, incoming)
+      if (late !== undefined) {
+        facts.learn(late, incoming, facts.said(incoming))
+        return this.#open(late, definition, incoming)
+      }
     }
     const isReview = known?.isReview ?? isReviewPrompt(incoming)
     // One that began before the turn that is open now comes late: it stands beside it and interrupts nothing.
@@ -77,7 +85,8 @@ export class HookStarts {
       })
     if (!isBehind && turn.root !== undefined && turn.session === session) session.main = turn
     this.#parts.lifecycle.promote(turn)
-    this.#learn(turn, incoming)
+    linkCaller(this.#parts.options, turn, fired.payload as SessionStart)
+    facts.learn(turn, incoming, facts.said(incoming))
     return this.#open(turn, definition, incoming)
   }
 
@@ -190,12 +199,14 @@ export class HookStarts {
 
   /** Delegations and approvals have a limit of their own; a child may have started before its delegation was told. */
   #watch(open: OpenSpan, { fired, ids, host }: Incoming): void {
-    const { spanSweep, delegations, options, registry } = this.#parts
+    const { spanSweep, delegations, options, registry, facts, tracker } = this.#parts
     if (open.kind !== 'subagent' && open.kind !== 'approval') return
     spanSweep.touch(open, fired.at, options.now())
     if (open.kind === 'approval') return
     const payload = fired.payload as SubagentStart
-    const delegation = delegations.add(open, payload, ids.sessionId)
+    const said = facts.said({ fired })
+    if (said !== undefined) tracker.setAttributes(open, facts.attributesOf(facts.join(open.turn.belonging, said)))
+    const delegation = delegations.add(open, payload, ids.sessionId, said)
     if (delegation.childSessionId === undefined) return
     const child = registry.knownSession(host, { ...ids, sessionId: delegation.childSessionId })?.main
     if (child?.root === undefined || child === open.turn) return
@@ -225,33 +236,25 @@ export class HookStarts {
   }
 
   /** A repeated start of a session supplies what was missing, and is otherwise without effect. */
-  #supply(turn: Turn, { fired }: Incoming): HookResult {
-    const { options, tracker, lifecycle } = this.#parts
+  #supply(turn: Turn, { fired }: Incoming, said: Belonging | undefined): HookResult {
+    const { options, tracker, lifecycle, facts } = this.#parts
     lifecycle.touch(turn, fired.at)
     if (turn.root === undefined) return 'ignored'
     const payload = fired.payload as SessionStart
     const { own } = options.draw.names
-    const said = sessionStartAttributes(payload, options.draw)
+    const fresh = sessionStartAttributes(payload, options.draw)
     const before = sessionStartAttributes((turn.root.start ?? {}) as SessionStart, options.draw)
     const supplied = new AttributeList()
-    said.names.forEach((name, at) => {
-      const value = said.values[at]
+    fresh.names.forEach((name, at) => {
+      const value = fresh.values[at]
       const isKind = name === own.sessionKind
       const isMissing = isKind ? value !== 'session' : before.get(name) === undefined
       if (isMissing) supplied.set(name, value)
     })
     tracker.setAttributes(turn.root, supplied)
-    this.#learn(turn, { fired })
+    linkCaller(options, turn, payload)
+    facts.learn(turn, { fired }, said)
     return 'ok'
-  }
-
-  #learn(turn: Turn, { fired }: Pick<Incoming, 'fired'>): void {
-    linkCaller(this.#parts.options, turn, fired.payload as SessionStart)
-    const remembered = rememberedAttributes(fired.payload as SessionStart, this.#parts.options.draw)
-    if (remembered.size === 0) return
-    turn.identity.putAll(remembered)
-    turn.session.remembered.putAll(remembered)
-    if (turn.root !== undefined) this.#parts.tracker.setAttributes(turn.root, remembered)
   }
 
   #isBehind(main: Turn | undefined, { fired, isExplicit }: Incoming): boolean {

@@ -1,6 +1,7 @@
 import type { Meter, SpanContext, Tracer } from '@opentelemetry/api'
 import type { MetricKey } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
+import type { Enrich } from './enrichment.ts'
 import type { Gauge } from './instruments.ts'
 import type { Report } from './report.ts'
 
@@ -37,6 +38,8 @@ export interface CoreOptions {
   readonly hurry?: (() => void) | undefined
   /** Called at the end of each hook: what it recorded is to be safe before the host goes on. */
   readonly settle: (() => void) | undefined
+  /** Asked what else is to be said of each span. */
+  readonly enrich?: Enrich | undefined
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   /** Sweep idle turns by the clock too. Off in a replay, where only the records' time counts. */
   readonly sweepByClock: boolean

@@ -7,6 +7,7 @@ import type { OrphanSweep } from './orphan-sweep.ts'
 import type { RecordIds } from './record-ids.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import type { OpenSpan, Turn } from './turn.ts'
+import type { TurnFacts } from './turn-facts.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
@@ -25,6 +26,7 @@ export interface CoreParts {
   readonly guard: Guard
   readonly registry: TurnRegistry
   readonly tracker: SpanTracker
+  readonly facts: TurnFacts
   readonly lifecycle: TurnLifecycle
   readonly delegations: DelegationRegistry
   readonly turnSweep: OrphanSweep<Turn>

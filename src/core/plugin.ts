@@ -7,6 +7,7 @@ import { HOOK_PLAN } from '../spans/index.ts'
 import type { Fired } from '../spans/span-definition.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { DelegationRegistry } from './delegation.ts'
+import { Enrichment } from './enrichment.ts'
 import { Flusher } from './flush.ts'
 import { Guard } from './guard.ts'
 import { HookEnds } from './hook-ends.ts'
@@ -24,10 +25,14 @@ import { plausibleAt } from './span-times.ts'
 import { SpanTracker } from './span-tracker.ts'
 import { formatTraceparent } from './traceparent.ts'
 import type { OpenSpan, Turn } from './turn.ts'
+import { TurnFacts } from './turn-facts.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
 import { TurnRegistry } from './turn-registry.ts'
 
 const DELIVERIES_LIMIT = 10_000
+const CLOCK = (): number => performance.now()
+/** Of a replay: nobody waits for it. */
+const NO_CLOCK = (): number => 0
 const UNKNOWN_HOOK = 'unknown'
 /** Between two hooks of one piece of background work pass milliseconds. */
 const BACKGROUND_LIMIT_MILLIS = 5000
@@ -245,7 +250,11 @@ export class Core {
     const options = this.#options
     const guard = this.#guard
     const { tracer, draw, statusOk, seedIds } = options
-    const tracker = new SpanTracker({ tracer, draw, instruments: this.#instruments, guard, statusOk, seedIds })
+    const instruments = this.#instruments
+    const enrichment =
+      options.enrich && new Enrichment(options.enrich, draw, guard, options.sweepByClock ? CLOCK : NO_CLOCK)
+    const tracker = new SpanTracker({ tracer, draw, instruments, guard, statusOk, seedIds, enrichment })
+    const facts = new TurnFacts(draw, tracker, guard)
     const spanSweep = new OrphanSweep<OpenSpan>(options.rootSpanTtlMillis)
     const turnSweep = new OrphanSweep<Turn>(options.rootSpanTtlMillis)
     const backgroundSweep = new OrphanSweep<Turn>(Math.min(BACKGROUND_LIMIT_MILLIS, options.rootSpanTtlMillis))
@@ -261,11 +270,11 @@ export class Core {
       lifecycle.closeWhenEmpty(open.turn)
     })
     const sweeps = { turnSweep, backgroundSweep, spanSweep }
-    const lifecycle = new TurnLifecycle({ options, registry, tracker, delegations, ...sweeps })
+    const lifecycle = new TurnLifecycle({ options, registry, tracker, facts, delegations, ...sweeps })
     const onTurnEnd = (): void => {
       this.#turnEnded = true
     }
-    return { options, guard, registry, tracker, lifecycle, delegations, ...sweeps, abandon, onTurnEnd }
+    return { options, guard, registry, tracker, facts, lifecycle, delegations, ...sweeps, abandon, onTurnEnd }
   }
 }
 

@@ -2,6 +2,7 @@ import { numberOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { millis } from '../spans/api-facts.ts'
 import type { Fired } from '../spans/span-definition.ts'
+import type { OpenSpan } from './turn.ts'
 
 /** 1973 to 2100: what is outside is no epoch in milliseconds (seconds by mistake, garbage). */
 const EARLIEST = 1e11
@@ -51,4 +52,14 @@ export function measuredDuration(
   const said = saidDuration(kind, payload)
   if (said === undefined || spanMillis === undefined) return said ?? spanMillis
   return attempt > 0 || said > spanMillis + EARLIER_START_MILLIS ? spanMillis : said
+}
+
+/** Of a span that ends with this record: as it is measured, milliseconds. */
+export function durationOf(
+  open: OpenSpan,
+  { payload }: Fired<Readonly<Record<string, unknown>>>,
+  endAt: number,
+): number | undefined {
+  const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
+  return measuredDuration(open.kind, payload, open.attempt, spanMillis)
 }

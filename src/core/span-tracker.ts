@@ -5,11 +5,12 @@ import { AttributeList } from '../spans/attribute-list.ts'
 import { literal } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import type { Draw, EndedSpan, Fired, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
-import { QUEUED_KEY_PREFIX } from '../spans/tool.ts'
 import { isFailedEnd, isRequest } from './api-attempts.ts'
+import type { EndFacts, Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
 import type { Instruments } from './instruments.ts'
-import { endTime, measuredDuration, saidDuration } from './span-times.ts'
+import { labelled, type RootLabel } from './root-label.ts'
+import { durationOf, endTime, saidDuration } from './span-times.ts'
 import type { EndedMark, OpenSpan, Turn } from './turn.ts'
 import { noteDeadEnd } from './turn-outcome.ts'
 import { foldEnd } from './turn-summary.ts'
@@ -23,6 +24,7 @@ export interface TrackerOptions {
   readonly statusOk: boolean
   /** Seeds the ids of the next span, for repeatable traces. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
+  readonly enrichment: Enrichment | undefined
 }
 
 export interface StartOptions {
@@ -33,6 +35,8 @@ export interface StartOptions {
   readonly attempt?: number | undefined
   readonly links?: Link[] | undefined
   readonly attributes?: AttributeList | undefined
+  /** Behind the name. */
+  readonly label?: RootLabel | undefined
   /** The start was never seen: the record is the span's end. Computed from a duration, or without any. */
   readonly retroactive?: 'computed' | 'instant' | undefined
 }
@@ -74,12 +78,13 @@ export class SpanTracker {
     const name = guard.call(fired.hook, definition.name, literal(definition.kind), fired.payload, draw, undefined)
     this.#seed(turn, definition, options)
     const span = tracer.startSpan(
-      name,
+      options.label === undefined ? name : labelled(name, options.label),
       { kind: definition.spanKind, startTime: options.startAt, ...(options.links && { links: options.links }) },
       options.parent,
     )
     const open: OpenSpan = {
       kind: definition.kind,
+      name,
       key: slot(definition, options.key),
       definition,
       span,
@@ -141,8 +146,8 @@ export class SpanTracker {
     return turn.open.get(slot(definition, key))
   }
 
-  setAttributes(open: OpenSpan, attributes: AttributeList): void {
-    if (open.span.isRecording()) write(open.span, attributes)
+  setAttributes(open: OpenSpan, attributes: AttributeList | undefined): void {
+    if (attributes !== undefined && open.span.isRecording()) write(open.span, attributes)
   }
 
   /** An end that has no span of its own: it counts, and it tells the turn (when there is one) what it knows. */
@@ -190,6 +195,7 @@ export class SpanTracker {
     write(open.span, open.turn.identity)
     write(open.span, attributes)
     if (options.attributes !== undefined) write(open.span, options.attributes)
+    if (options.retroactive === undefined) this.#enrich(open, fired)
   }
 
   #drawEnd(open: OpenSpan, fired: AnyFired, ended: Drawn, options: EndOptions): void {
@@ -202,6 +208,7 @@ export class SpanTracker {
     if (options.incomplete !== undefined) attributes.set(own.spanIncomplete, literal(options.incomplete))
     if (error !== undefined) attributes.set(general.errorType, error.type)
     write(open.span, attributes)
+    this.#enrich(open, fired, { at: ended.endAt, errorType: error?.type })
     if (error !== undefined && drawn.exception) {
       const facts = {
         [general.exceptionType]: error.type,
@@ -215,6 +222,11 @@ export class SpanTracker {
       const message = error.message === undefined ? {} : { message: error.message }
       open.span.setStatus({ code: SpanStatusCode.ERROR, ...message })
     } else if (statusOk) open.span.setStatus({ code: SpanStatusCode.OK })
+  }
+
+  #enrich(open: OpenSpan, fired: AnyFired, end?: EndFacts): void {
+    const { enrichment } = this.#options
+    if (enrichment !== undefined) this.setAttributes(open, enrichment.ask(open, fired, end))
   }
 
   readonly #fold = (turn: Turn, fired: AnyFired, ended: Parameters<typeof foldEnd>[3]): void => {
@@ -279,21 +291,9 @@ export class SpanTracker {
   }
 }
 
-function durationOf(open: OpenSpan, { payload }: AnyFired, endAt: number): number | undefined {
-  const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
-  return measuredDuration(open.kind, payload, open.attempt, spanMillis)
-}
-
 /** Behind it are processors that may be anybody's; one that throws must not keep the rest of a turn open. */
-function endSpan(span: Span, at: number): void {
-  span.end(at)
-}
+const endSpan = (span: Span, at: number): void => span.end(at)
 
 function write(span: Span, { names, values }: AttributeList): void {
   for (let at = 0; at < names.length; at++) span.setAttribute(names[at] as string, values[at] as string)
-}
-
-/** Tools without an id may be open several times under one key; everything else only once. */
-export function isQueued(key: string): boolean {
-  return key.startsWith(QUEUED_KEY_PREFIX)
 }

@@ -1,6 +1,7 @@
 import { textOf } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
+import { type Belonging, belongingAttributes } from '../spans/belongings.ts'
 import type { SafeText } from '../spans/capture.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Delegation } from './delegation.ts'
@@ -26,13 +27,15 @@ export function turnIdentity(
   draw: Draw,
   session: Session,
   turnId: string | undefined,
+  belonging: Belonging | undefined,
   delegation?: Delegation,
 ): AttributeList {
-  return new AttributeList()
+  const identity = new AttributeList()
     .set(draw.names.general.sessionId, traceSession(draw, session, delegation))
     .addAll(sessionAttributes(draw, session.id))
     .addAll(session.remembered)
     .set(draw.names.own.turnId, draw.capture.id(turnId))
+  return belonging === undefined ? identity : identity.putAll(belongingAttributes(belonging, draw))
 }
 
 /** A record of a session that the turn's own has rotated into: its span says the new id. */

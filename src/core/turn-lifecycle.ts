@@ -9,6 +9,7 @@ import type { DelegationRegistry } from './delegation.ts'
 import type { CoreOptions } from './options.ts'
 import type { OrphanSweep } from './orphan-sweep.ts'
 import type { RecordIds } from './record-ids.ts'
+import { rootLabel } from './root-label.ts'
 import { agentNameOf, callerOf, rootAttributes, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import {
@@ -21,6 +22,7 @@ import {
   type Turn,
   type TurnMemory,
 } from './turn.ts'
+import type { TurnFacts } from './turn-facts.ts'
 import { rememberedAttributes, turnIdentity } from './turn-identity.ts'
 import { provenEnd, type TurnOver } from './turn-outcome.ts'
 import type { TurnRegistry } from './turn-registry.ts'
@@ -37,6 +39,7 @@ export interface LifecycleParts {
   readonly options: CoreOptions
   readonly registry: TurnRegistry
   readonly tracker: SpanTracker
+  readonly facts: TurnFacts
   readonly delegations: DelegationRegistry
   readonly turnSweep: OrphanSweep<Turn>
   readonly backgroundSweep: OrphanSweep<Turn>
@@ -60,10 +63,11 @@ export class TurnLifecycle {
     fired: AnyFired,
     how: { isSide: boolean; isBackground?: boolean; isReview?: boolean; startAt?: number; isExplicit?: boolean },
   ): Turn {
-    const { options, registry, tracker, delegations } = this.#parts
+    const { options, registry, tracker, delegations, facts } = this.#parts
     const payload = fired.payload as SessionStart
     const delegation = delegations.forChild(session.host, session.id, fired.at)
     session.remembered.putAll(rememberedAttributes(payload, options.draw))
+    const belonging = facts.inherited(session, delegation)
     const isBackground = how.isBackground ?? false
     // In a replay, what has no time of its own has that of the replay.
     const isTimed = how.isExplicit === true || options.sweepByClock
@@ -75,7 +79,8 @@ export class TurnLifecycle {
       isSide: how.isSide,
       isBackground,
       isReview: how.isReview ?? false,
-      identity: turnIdentity(options.draw, session, ids.turnId, delegation),
+      identity: turnIdentity(options.draw, session, ids.turnId, belonging, delegation),
+      belonging,
       agentName: agentNameOf(options, session.host, payload),
       delegation,
       caller: callerOf(options, payload),
@@ -92,6 +97,7 @@ export class TurnLifecycle {
       isExplicit: how.isExplicit ?? true,
       ...(links.length === 0 ? {} : { links }),
       attributes: rootAttributes(options, turn, payload),
+      label: rootLabel(options, turn),
     })
     session.firstRoot ??= turn.root.span.spanContext()
     session.previous = undefined
@@ -110,7 +116,8 @@ export class TurnLifecycle {
       turnId: ended?.turnId ?? ids.turnId,
       number: ended?.number ?? session.turnCount,
       isSide: true,
-      identity: ended?.identity ?? turnIdentity(options.draw, session, ids.turnId),
+      identity: ended?.identity ?? turnIdentity(options.draw, session, ids.turnId, session.belonging),
+      belonging: session.belonging,
       agentName: undefined,
       delegation: ended?.delegation,
       at: fired.at,

@@ -1,6 +1,7 @@
 import { type Context, ROOT_CONTEXT, type Span, type SpanContext, trace } from '@opentelemetry/api'
 import type { SpanKindName } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
+import type { Belonging } from '../spans/belongings.ts'
 import type { SafeText } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import type { Fired } from '../spans/span-definition.ts'
@@ -12,6 +13,7 @@ import { ParentStack } from './parent-stack.ts'
 /** A span that has started and not ended. */
 export interface OpenSpan {
   readonly kind: SpanKindName
+  readonly name: SafeText
   /** Unique among the open spans of its turn, but for queued tools, which share one and chain through `next`. */
   readonly key: string
   readonly definition: AnyDefinition
@@ -96,6 +98,8 @@ export interface Turn {
   readonly seeds: Map<string, number>
   /** Set on every span of the turn. */
   readonly identity: AttributeList
+  /** What was said of it, and of what it is a part of: on every span, as the identity is. */
+  belonging: Belonging | undefined
   readonly agentName: SafeText | undefined
   /** The delegation that this turn is the child of. */
   readonly delegation: Delegation | undefined
@@ -127,6 +131,8 @@ export interface Session {
   turnCount: number
   /** Said once, true for every later turn: correlation id, sender. */
   readonly remembered: AttributeList
+  /** What its last start said of it: every turn has it until the next one. */
+  belonging: Belonging | undefined
   /** Only with `trace_scope: session`, where later turns go under it. */
   firstRoot: SpanContext | undefined
   lastRoot: SpanContext | undefined
@@ -169,6 +175,7 @@ export function newSession(key: string, host: string, id: string | undefined): S
     main: undefined,
     turnCount: 0,
     remembered: new AttributeList(),
+    belonging: undefined,
     firstRoot: undefined,
     lastRoot: undefined,
     lastEndedKey: undefined,
@@ -179,7 +186,7 @@ export function newSession(key: string, host: string, id: string | undefined): S
 
 export type TurnSeed = Pick<
   Turn,
-  'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'agentName' | 'delegation'
+  'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'belonging' | 'agentName' | 'delegation'
 > &
   Partial<Pick<Turn, 'anchor' | 'caller' | 'isBackground' | 'isReview'>> & {
     readonly memory: TurnMemory
@@ -215,6 +222,7 @@ export function newTurn(seed: TurnSeed): Turn {
     stack: new ParentStack(),
     totals: emptyTotals(),
     identity: seed.identity,
+    belonging: seed.belonging,
     agentName: seed.agentName,
     delegation: seed.delegation,
     caller: seed.caller,

@@ -13,7 +13,7 @@ type Tap = (host: string, event: HostEvent) => void
 
 type LineSink = (line: string) => void
 
-/** Lines for the person, kept until it is known where this host shows them. */
+/** Lines for the person, as a logger gets them, kept until it is known where this host shows them. */
 class Lines {
   #sink: LineSink | undefined
   #held: string[] = []
@@ -30,7 +30,7 @@ class Lines {
 
   /** Nobody has said where to. */
   release(): void {
-    if (this.#sink === undefined) this.sendTo(line => process.stderr.write(`hookspan: ${line}\n`))
+    if (this.#sink === undefined) this.sendTo(line => process.stderr.write(`${line}\n`))
   }
 }
 
@@ -71,7 +71,7 @@ class RunningHost {
   constructor(host: string, machine: HostMachine, options: PluginOptions) {
     this.#host = host
     this.#machine = machine
-    this.plugin = createPlugin({ host, report: this.#lines.say, ...options })
+    this.plugin = createPlugin({ host, logger: { error: this.#lines.say, warn: this.#lines.say }, ...options })
     const finish = (): void => this.#finish()
     // Before the plugin's own listeners, after which it takes nothing more.
     process.prependOnceListener('beforeExit', finish)
@@ -143,7 +143,7 @@ class RunningHost {
     if (this.#told.has(what) || this.#told.size >= 100) return
     this.#told.add(what)
     const kind = error instanceof Error ? error.name : typeof error
-    this.#lines.say(`${this.#host}: ${what} could not be read (${kind}); the trace lacks it`)
+    this.#lines.say(`hookspan: ${this.#host}: ${what} could not be read (${kind}); the trace lacks it`)
   }
 }
 

@@ -1,3 +1,5 @@
+import type { Added } from './added.ts'
+import { Hold, within } from './hold.ts'
 import type { OpenBackend } from './open-backend.ts'
 import type { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
@@ -10,6 +12,7 @@ const LAST_WORDS_MILLIS = 200
 export interface DepartureParts {
   readonly backends: readonly OpenBackend[]
   readonly meters: OwnMeterProvider
+  readonly added: Added
   readonly prometheus: PrometheusEndpoint | undefined
   readonly waitMillis: number
   /** As in the settings. */
@@ -31,19 +34,23 @@ export class Departure {
   readonly #parts: DepartureParts
   #closed: Promise<void> | undefined
   #isHurrying = false
+  /** Listened to once: a signal with many listeners is taken for a leak, and a warning goes to the host's stderr. */
+  readonly #givenUp: Promise<void>[]
 
   constructor(parts: DepartureParts) {
     this.#parts = parts
+    this.#givenUp = parts.giveUp === undefined ? [] : [aborted(parts.giveUp)]
   }
 
   async flush(): Promise<void> {
     if (this.#closed) return this.#closed
     const hold = new Hold(this.#parts.waitMillis)
+    const added = this.#parts.added.flush()
     // First: it hands over to the backends what it has written.
     await this.#parts.store?.log.forceFlush()
     const delivered = Promise.allSettled(this.#queues(queue => queue.forceFlush()))
     await this.#beforeMetrics(delivered)
-    await Promise.allSettled([delivered, this.#parts.meters.forceFlush()])
+    await Promise.allSettled([delivered, this.#parts.meters.forceFlush(), added])
     hold.end()
   }
 
@@ -67,6 +74,7 @@ export class Departure {
   }
 
   async #close(): Promise<void> {
+    const added = this.#parts.added.shutdown()
     await this.#closeLog()
     const leavingAt = performance.now()
     const adopted = this.#parts.store?.recovered() ?? Promise.resolve()
@@ -75,8 +83,10 @@ export class Departure {
     const measured = this.#parts.meters.shutdown().catch(() => undefined)
     const outboxes = this.#parts.backends.flatMap(({ outbox }) => outbox ?? [])
     const waitMillis = this.#parts.waitMillis - (performance.now() - leavingAt)
-    await Promise.all([left, ...outboxes.map(outbox => this.#leave(outbox, measured, waitMillis))])
+    const read = this.#parts.added.metricReaders.length > 0 ? within(waitMillis, measured) : undefined
+    await Promise.all([left, read, ...outboxes.map(outbox => this.#leave(outbox, measured, waitMillis))])
     await this.#closeStore()
+    await added
     this.#parts.prometheus?.close()
   }
 
@@ -86,7 +96,7 @@ export class Departure {
    */
   async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
     if (this.#parts.backends.some(({ outbox }) => outbox !== undefined))
-      await within(this.#parts.waitMillis / 2, delivered, this.#parts.giveUp)
+      await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
   }
 
   /** A disk may hang as a backend may. */
@@ -109,7 +119,7 @@ export class Departure {
     delivered: Promise<unknown>,
     waitMillis: number = this.#parts.waitMillis,
   ): Promise<void> {
-    await within(Math.max(0, waitMillis - leaving.waitedMillis()), delivered, this.#parts.giveUp)
+    await within(Math.max(0, waitMillis - leaving.waitedMillis()), Promise.race([delivered, ...this.#givenUp]))
     await within(LAST_WORDS_MILLIS, leaving.stop())
     await within(LAST_WORDS_MILLIS, leaving.abandon())
   }
@@ -119,34 +129,9 @@ export class Departure {
   }
 }
 
-async function within(millis: number, done: Promise<unknown>, giveUp?: AbortSignal): Promise<void> {
-  const hold = new Hold(millis)
-  await Promise.race([done, hold.over, ...(giveUp === undefined ? [] : [aborted(giveUp)])])
-  hold.end()
-}
-
 function aborted(signal: AbortSignal): Promise<void> {
   return new Promise(resolve => {
     if (signal.aborted) resolve()
     else signal.addEventListener('abort', () => resolve(), { once: true })
   })
-}
-
-/**
- * Keeps the process alive while something is waited for. Requests do not: a collector that hangs must never hold the
- * process for longer than this.
- */
-class Hold {
-  readonly over: Promise<void>
-  #timer: NodeJS.Timeout | undefined
-
-  constructor(millis: number) {
-    this.over = new Promise(resolve => {
-      this.#timer = setTimeout(resolve, millis)
-    })
-  }
-
-  end(): void {
-    clearTimeout(this.#timer)
-  }
 }

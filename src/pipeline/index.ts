@@ -1,4 +1,5 @@
 /** The pipeline only delivers. Importing it loads no package of OpenTelemetry. */
+export { Added, type HandedOver, type MetricReader, type SpanProcessor } from './added.ts'
 export { traceLinks } from './backend-links.ts'
 export type { OptionRow } from './backend-row.ts'
 export { BACKENDS } from './backends.ts'

@@ -1,3 +1,4 @@
+import { Added } from './added.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
 import type { Pipeline } from './pipeline.ts'
 import { createMeterProvider, createTracerProvider } from './providers.ts'
@@ -30,7 +31,10 @@ function sampleOf(name: string, attributes: object, value: Value): MetricSample 
 }
 
 /** Keeps everything in memory: for tests, ours and those of users. Nothing is written and nothing is sent. */
-export function createMemoryPipeline(settings: PipelineSettings): MemoryPipeline {
+export function createMemoryPipeline(
+  settings: PipelineSettings,
+  added: Added = new Added({}, settings.flushWaitMillis),
+): MemoryPipeline {
   const sdk = traceSdk()
   const exporter = new sdk.InMemorySpanExporter()
   const reader = new (class extends metricsSdk().MetricReader {
@@ -43,16 +47,18 @@ export function createMemoryPipeline(settings: PipelineSettings): MemoryPipeline
   })()
   const resource = createResource(settings, {})
   const ids = settings.deterministicIds ? new DeterministicIds() : undefined
-  const spanProcessors = [new sdk.SimpleSpanProcessor(exporter)]
-  const { meterProvider } = createMeterProvider(resource, [reader])
+  const spanProcessors = [new sdk.SimpleSpanProcessor(exporter), ...added.spanProcessors]
+  const meters = createMeterProvider(resource, [reader, ...added.metricReaders])
   const decode = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
-    meterProvider,
+    meterProvider: meters.meterProvider,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
-    flush: () => Promise.resolve(),
+    flush: async () => {
+      await Promise.all([added.flush(), meters.forceFlush()])
+    },
     hurry: () => undefined,
-    shutdown: () => Promise.resolve(),
+    shutdown: () => added.shutdown(),
     saveNow: () => undefined,
     endNow: () => undefined,
     recover: () => undefined,

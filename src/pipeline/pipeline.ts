@@ -1,5 +1,6 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { Added, type HandedOver } from './added.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { DeliveryReport } from './delivery-report.ts'
 import { Departure } from './departure.ts'
@@ -75,7 +76,7 @@ export interface Pipeline {
  * pipeline.tracerProvider.getTracer('example').startSpan('work').end()
  * await pipeline.shutdown()
  */
-export function createPipeline(settings: PipelineSettings, report: Report): Pipeline {
+export function createPipeline(settings: PipelineSettings, report: Report, handedOver: HandedOver = {}): Pipeline {
   const plans = planned(settings, report)
   const { localLog } = settings
   const losses = localLog && new LossLog(localLog.directory)
@@ -84,13 +85,15 @@ export function createPipeline(settings: PipelineSettings, report: Report): Pipe
   const local = localLog && losses && openLocalLog(localLog, losses, backends, settings, report)
   const prometheus = settings.prometheus && openPrometheus(settings.prometheus, report)
   const resource = createResource(settings, Object.assign({}, ...plans.map(plan => plan.resource)) as Attributes)
+  const added = new Added(handedOver, settings.flushWaitMillis, report)
   const ids = settings.deterministicIds ? new DeterministicIds() : undefined
-  const readers = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
-  const meters = createMeterProvider(resource, readers)
+  const own = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
+  const meters = createMeterProvider(resource, [...own, ...added.metricReaders])
   const store = local?.store
   const { flushWaitMillis: waitMillis, giveUp } = settings
-  const departure = new Departure({ backends, meters, prometheus, waitMillis, giveUp, store })
-  const spanProcessors: SpanProcessor[] = store ? [store.log] : queues.length > 0 ? [new Handover(queues)] : []
+  const departure = new Departure({ backends, meters, added, prometheus, waitMillis, giveUp, store })
+  const first: SpanProcessor[] = store ? [store.log] : queues.length > 0 ? [new Handover(queues)] : []
+  const spanProcessors = [...first, ...added.spanProcessors]
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,

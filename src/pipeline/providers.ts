@@ -1,6 +1,6 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
-import type { MetricReader } from '@opentelemetry/sdk-metrics'
+import type { IMetricReader } from '@opentelemetry/sdk-metrics'
 import type { IdGenerator, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { createSampler } from './sampling.ts'
 import { api, metricsSdk, traceSdk } from './sdk.ts'
@@ -42,7 +42,7 @@ export interface OwnMeterProvider {
 }
 
 /** Without a reader the points go nowhere, and the metrics SDK is not even loaded. */
-export function createMeterProvider(resource: Resource, readers: MetricReader[]): OwnMeterProvider {
+export function createMeterProvider(resource: Resource, readers: IMetricReader[]): OwnMeterProvider {
   if (readers.length === 0) return unreadMeterProvider()
   const provider = new (metricsSdk().MeterProvider)({ resource, readers })
   return {

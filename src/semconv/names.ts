@@ -1,9 +1,10 @@
 import { GEN_AI, type GenAiNames } from './gen-ai.ts'
 import { GENERAL, type GeneralNames } from './general.ts'
+import { LANGFUSE, type LangfuseNames } from './langfuse.ts'
 import { OPENINFERENCE, type OpenInferenceNames } from './openinference.ts'
 import { OWN, type OwnNames } from './own.ts'
 
-export type Convention = 'own' | 'gen_ai' | 'openinference'
+export type Convention = 'own' | 'gen_ai' | 'openinference' | 'langfuse'
 
 /** All attribute names, resolved once for a namespace and a choice of conventions. */
 export interface Names {
@@ -11,8 +12,11 @@ export interface Names {
   readonly own: OwnNames
   readonly genAi: GenAiNames
   readonly inference: OpenInferenceNames
+  readonly langfuse: LangfuseNames
   /** True when a convention is switched off, so that attributes named `DISCARDED` must be taken out. */
   readonly hasDiscarded: boolean
+  /** Whether a name is one that we write, or might: nobody else's value may stand under it. */
+  isOurs(name: string): boolean
 }
 
 /** The name of every attribute of a convention that is switched off: rows write as always, the tracker drops it. */
@@ -30,6 +34,17 @@ export function resolveNamespace(template: string, namespace: string): string {
   return template.replace('{ns}', namespace)
 }
 
+/** Ours are whole spaces of names and single ones, whether their convention is switched on or not. */
+function ownership(namespace: string): Names['isOurs'] {
+  const spaces = ['gen_ai.', `${namespace}.`, 'hookspan.', 'openinference.', 'llm.', `${LANGFUSE.traceMetadata}.`]
+  const tables = [GENERAL, OWN, OPENINFERENCE, LANGFUSE]
+  let names: ReadonlySet<string> | undefined
+  return name => {
+    names ??= new Set(tables.flatMap(table => Object.values<string>({ ...table })))
+    return names.has(name) || spaces.some(space => name.startsWith(space))
+  }
+}
+
 export function resolveNames(namespace: string, conventions: readonly Convention[]): Names {
   const has = (convention: Convention): boolean => conventions.includes(convention)
   return {
@@ -37,6 +52,8 @@ export function resolveNames(namespace: string, conventions: readonly Convention
     own: mapValues(OWN, has('own') ? name => resolveNamespace(name, namespace) : discard),
     genAi: has('gen_ai') ? GEN_AI : mapValues(GEN_AI, discard),
     inference: has('openinference') ? OPENINFERENCE : mapValues(OPENINFERENCE, discard),
+    langfuse: has('langfuse') ? LANGFUSE : mapValues(LANGFUSE, discard),
     hasDiscarded: !(has('own') && has('gen_ai') && has('openinference')),
+    isOurs: ownership(namespace),
   }
 }

@@ -2,6 +2,8 @@
 export const OPENINFERENCE = {
   spanKind: 'openinference.span.kind',
   projectName: 'openinference.project.name',
+  tags: 'tag.tags',
+  metadata: 'metadata',
   inputValue: 'input.value',
   inputMimeType: 'input.mime_type',
   outputValue: 'output.value',

@@ -1,7 +1,15 @@
 import { elementsOf, isArray, peek, textOf } from '../contract/foreign.ts'
 import type { ApiEnd, ApiStart } from '../contract/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import { captureMessages, genAiMessages, indexedMessages, MESSAGES_LIMIT } from './messages.ts'
+import { literal, type SafeText } from './capture.ts'
+import {
+  type CapturedMessage,
+  captureMessages,
+  contentOf,
+  genAiMessages,
+  indexedMessages,
+  MESSAGES_LIMIT,
+} from './messages.ts'
 import { requestBody } from './request-parameters.ts'
 import type { Draw } from './span-definition.ts'
 import { toolDefinitions } from './tool-definitions.ts'
@@ -18,12 +26,15 @@ export function requestContent(payload: ApiStart, draw: Draw): AttributeList {
   const messages = captureMessages(given, draw, 'llm_input')
   const leading = messages[0]?.role === 'system' || messages[0]?.role === 'developer' ? messages[0].content : undefined
   const system = payload.system_prompt ?? peek(body, 'system') ?? peek(body, 'instructions')
-  const instructions = capture.content(system, 'llm_input')?.text ?? leading
+  const apart = capture.content(contentOf(system), 'llm_input')?.text
+  const instructions = apart ?? leading
   const last = messages.at(-1)
   const whole = isArray(given) ? elementsOf(given, MESSAGES_LIMIT, 'last') : given
   const input = isArray(whole) && whole.length === 0 ? undefined : capture.content(whole, 'llm_input')
   return new AttributeList()
-    .addAll(indexedMessages(names.inference.inputMessages, messages))
+    .addAll(
+      indexedMessages(names.inference.inputMessages, withSystem(leading === undefined ? apart : undefined, messages)),
+    )
     .set(names.genAi.inputMessages, genAiMessages(messages, draw))
     .set(names.genAi.toolDefinitions, toolDefinitions(payload, draw))
     .set(
@@ -33,6 +44,13 @@ export function requestContent(payload: ApiStart, draw: Draw): AttributeList {
     .set(names.inference.inputValue, input?.text ?? last?.content)
     .set(names.inference.inputMimeType, input?.mimeType)
     .set(names.own.contentTruncated, input?.truncated || undefined)
+}
+
+/** Some providers take the system prompt apart from the messages. OpenInference has no other place for it than these. */
+function withSystem(content: SafeText | undefined, messages: readonly CapturedMessage[]): readonly CapturedMessage[] {
+  if (content === undefined) return messages
+  const system = { role: literal('system'), content, name: undefined, toolCallId: undefined, toolCalls: [] }
+  return [system, ...messages]
 }
 
 export function responseContent(payload: ApiEnd, draw: Draw): AttributeList {

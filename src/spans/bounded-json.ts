@@ -23,7 +23,7 @@ const MAX_KEYS = 10_000
 /** How much may be read for each character that may be written: masked text takes less room than it had. */
 const READS_PER_CHARACTER = 8
 const MAX_KEY_CHARS = 200
-/** A key can be a secret, too; below this none is recognised. */
+/** A key can be a secret, too; below this none of ours is recognised. */
 const SHORTEST_SECRET_KEY_TEXT = 16
 const MAX_BIGINT = 2n ** 512n
 
@@ -203,7 +203,7 @@ class ValueWalk {
   }
 
   #key(key: string): string {
-    if (key.length < SHORTEST_SECRET_KEY_TEXT) return key
+    if (key.length < SHORTEST_SECRET_KEY_TEXT && !this.#masking.readsShortKeys) return key
     return clip(this.#redacted(key, MAX_KEY_CHARS), MAX_KEY_CHARS).text
   }
 
@@ -244,8 +244,9 @@ export function boundedJson(
   maxChars: number,
   leaf: (text: string) => string,
   isSecret: (key: string) => boolean = isSecretKey,
+  readsShortKeys = false,
 ): BoundedJson | undefined {
-  const walk = new ValueWalk(maxChars, { leaf, isSecret })
+  const walk = new ValueWalk(maxChars, { leaf, isSecret, readsShortKeys })
   if (walk.value('', value)) return { text: walk.writer.text, truncated: walk.writer.isTruncated }
   return isWritable(value) && maxChars >= 2 ? { text: '""', truncated: true } : undefined
 }

@@ -56,6 +56,11 @@ export interface CapturedContent {
   readonly truncated: boolean
 }
 
+export interface CapturedEntry {
+  readonly name: SafeText
+  readonly value: SafeText | number | boolean
+}
+
 /**
  * The compiled capture policy. Nothing in here throws, whatever the value; cost is linear in the cap, not the value. Its
  * functions can be taken apart (`const { id } = capture`).
@@ -72,6 +77,12 @@ export interface Capture {
    * a host may put a sentence where a name belongs. Repeated values cost a map look-up.
    */
   id(value: unknown): SafeText | undefined
+
+  /**
+   * One entry of a flat map that somebody hands in, its name as well as its value: text as `id` has it, a finite number, a
+   * boolean. What stands under the name of a secret is masked whole. Undefined for anything else.
+   */
+  entry(name: string, value: unknown): CapturedEntry | undefined
 
   /** Content in the mode's form (preview or full), under the category's cap; undefined when off, absent or blank. */
   content(value: unknown, category: ContentCategory): CapturedContent | undefined

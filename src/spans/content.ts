@@ -3,6 +3,7 @@ import { bigintText, boundedJson } from './bounded-json.ts'
 import {
   type Capture,
   type CapturedContent,
+  type CapturedEntry,
   type ContentCategory,
   type ContentMode,
   literal,
@@ -12,6 +13,7 @@ import { type Clipped, clip, keepAll, redactWithin, WINDOW_MARGIN, windowOf, wit
 import { rewriteJson } from './json-text.ts'
 import { oneLine, withoutControls } from './one-line.ts'
 import { isSecretKey } from './secret-keys.ts'
+import { MASK } from './secret-span.ts'
 
 export interface CaptureSettings {
   readonly mode: ContentMode
@@ -25,6 +27,8 @@ export interface CaptureSettings {
   readonly senderId: boolean
   /** From `createRedactor`. */
   readonly redact: (text: string) => string
+  /** It looks for more than we know of, so that it is shown the shortest keys, too. */
+  readonly redactsShortKeys?: boolean
 }
 
 export const JSON_TYPE: SafeText = literal('application/json')
@@ -84,6 +88,16 @@ class CapturePolicy {
     return safe(text)
   }
 
+  entry(key: string, value: unknown): CapturedEntry | undefined {
+    const name = this.id(key)
+    if (name === undefined) return undefined
+    if (typeof value === 'boolean') return { name, value }
+    const isNumber = typeof value === 'number'
+    const plain = isNumber && Number.isFinite(value) ? value : isNumber ? undefined : this.id(value)
+    if (plain === undefined) return undefined
+    return { name, value: this.#isSecret(key) ? literal(MASK) : plain }
+  }
+
   content(value: unknown, category: ContentCategory): CapturedContent | undefined {
     if (this.mode === 'off') return undefined
     const { categoryMaxChars, previewMaxChars, contentMaxChars } = this.#settings
@@ -126,7 +140,7 @@ class CapturePolicy {
     if (cap <= 0) return undefined
     if (typeof value === 'string') return this.#capturedText(value, cap)
     if (typeof value === 'object' && value !== null) {
-      const json = boundedJson(value, cap, this.#leaf, this.#isSecret)
+      const json = boundedJson(value, cap, this.#leaf, this.#isSecret, this.#settings.redactsShortKeys)
       return json && { text: safe(json.text), mimeType: JSON_TYPE, truncated: json.truncated }
     }
     if (typeof value !== 'boolean' && !isNumeric(value)) return undefined
@@ -190,6 +204,7 @@ export function createCapture(settings: CaptureSettings): Capture {
     conversationHistory: policy.conversationHistory,
     senderId: policy.senderId,
     id: value => policy.id(value),
+    entry: (name, value) => policy.entry(name, value),
     content: (value, category) => policy.content(value, category),
     snippet: value => policy.snippet(value),
     errorText: value => policy.errorText(value),

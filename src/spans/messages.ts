@@ -33,7 +33,7 @@ function captureCall(call: unknown, draw: Draw, category: ContentCategory): Capt
 }
 
 /** Text parts joined; other parts (images, audio) as JSON, so that nothing of a message is lost. */
-function contentOf(content: unknown): unknown {
+export function contentOf(content: unknown): unknown {
   if (!isArray(content)) return content
   const texts = elementsOf(content, MESSAGES_LIMIT).map(part => textOf(peek(part, 'text')) ?? textOf(part))
   return texts.every(text => text !== undefined) ? texts.join('\n') : content

@@ -16,6 +16,8 @@ export interface RedactorOptions {
   readonly enabled: boolean
   /** Own patterns, from `checkPattern`. */
   readonly patterns: readonly RegExp[]
+  /** Comes first, so that whatever it returns is masked as well. */
+  readonly own?: ((text: string) => string) | undefined
 }
 
 const PIECE = 8192
@@ -88,7 +90,7 @@ function maskFamilies(text: string): string {
  * Masks the secrets inside a text with `[REDACTED]`. Linear in the text; masking twice changes nothing more. `keepAll`
  * when it is not enabled.
  */
-export function createRedactor({ enabled, patterns }: RedactorOptions): (text: string) => string {
+export function createRedactor({ enabled, patterns, own }: RedactorOptions): (text: string) => string {
   if (!enabled) return keepAll
   function maskAt(text: string, depth: number): string {
     let masked = text
@@ -97,5 +99,5 @@ export function createRedactor({ enabled, patterns }: RedactorOptions): (text: s
     if (depth === DEEPEST || (seen === masked && !mayHide(masked))) return seen
     return maskJson(masked, inner => maskAt(inner, depth + 1)) ?? seen
   }
-  return text => maskAt(text, 0)
+  return own === undefined ? text => maskAt(text, 0) : text => maskAt(own(text), 0)
 }

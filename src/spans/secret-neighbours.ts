@@ -6,6 +6,8 @@ import { MASK } from './secret-span.ts'
 export interface Masking {
   leaf(text: string): string
   isSecret(key: string): boolean
+  /** Short keys are read, too: somebody looks for more than keys of vendors. */
+  readonly readsShortKeys?: boolean
 }
 
 const REACH = 200

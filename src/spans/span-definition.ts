@@ -56,6 +56,8 @@ export interface Draw {
   readonly names: Names
   readonly capture: Capture
   readonly spanNames: 'hermes' | 'semconv'
+  /** What stands behind the names of roots. */
+  readonly rootLabel: 'none' | 'agent' | 'session'
   readonly agentName: SafeText | undefined
   readonly projectName: SafeText | undefined
   /** Write the turn's usage on the root too. */

@@ -17,7 +17,7 @@ const UNNAMED = 'unknown'
 const TOOL_ERROR = 'tool_error'
 
 /** Tools without an id pair first in, first out, per name and task; the prefix tells the tracker so. */
-export const QUEUED_KEY_PREFIX = '\u0000queued '
+const QUEUED_KEY_PREFIX = '\u0000queued '
 
 function firstText(args: unknown, keys: readonly string[]): string | undefined {
   for (const key of keys) {
@@ -148,4 +148,9 @@ export const tool: SpanDefinition<ToolStart, ToolEnd> = {
     }
   },
   measure: points,
+}
+
+/** Tools without an id may be open several times under one key; everything else only once. */
+export function isQueued(key: string): boolean {
+  return key.startsWith(QUEUED_KEY_PREFIX)
 }

@@ -28,3 +28,14 @@ export function displayText(text: string): string {
     .replace(PILED_MARKS, '$1')
     .trim()
 }
+
+/**
+ * Text that may have several lines as it may be shown, as harmless as `displayText`: blanks at the beginning of a line
+ * stay, because they are how code and lists are read.
+ */
+export function displayLines(text: string): string[] {
+  const lines = text.replace(ANSI, '').split(/\r\n|[\n\r\u0085\u2028\u2029]/)
+  return lines.map(line =>
+    line.replaceAll('\t', '    ').replace(/\s/g, ' ').replace(UNPRINTABLE, '').replace(PILED_MARKS, '$1').trimEnd(),
+  )
+}

@@ -63,6 +63,28 @@ export function clipToWidth(text: string, width: number): string {
   return width < 1 ? '' : `${clipped.trimEnd()}…`
 }
 
+/** The text in pieces of at most `width` cells, at least one; cut at a blank where there is one in the last third. */
+export function wrapToWidth(text: string, width: number): string[] {
+  const pieces: string[] = []
+  let piece = ''
+  let used = 0
+  for (const character of text) {
+    const cells = characterWidth(character)
+    if (used + cells > width && piece !== '') {
+      const blank = piece.lastIndexOf(' ')
+      const cut = character !== ' ' && blank > (piece.length * 2) / 3 ? blank + 1 : piece.length
+      pieces.push(piece.slice(0, cut).trimEnd())
+      piece = piece.slice(cut)
+      used = displayWidth(piece)
+      if (character === ' ' && piece === '') continue
+    }
+    piece += character
+    used += cells
+  }
+  pieces.push(piece)
+  return pieces
+}
+
 export function padEndToWidth(text: string, width: number): string {
   return text + ' '.repeat(Math.max(0, width - displayWidth(text)))
 }

@@ -25,6 +25,15 @@ export function humanCount(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ' ')
 }
 
+/** `$0.0123`, `$1.23`, `$1 204.50`: US dollars; what is too little to be seen says so. */
+export function humanCost(dollars: number): string {
+  if (dollars === 0) return '$0'
+  if (dollars < 0.00005) return '<$0.0001'
+  if (dollars < 0.99995) return `$${dollars.toFixed(4)}`
+  const [whole = '', cents = ''] = dollars.toFixed(2).split('.')
+  return `$${humanCount(Number(whole))}.${cents}`
+}
+
 /** `1 span`, `14 spans`. */
 export function countOf(count: number, noun: string): string {
   return `${humanCount(count)} ${noun}${count === 1 ? '' : 's'}`

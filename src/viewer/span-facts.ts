@@ -20,6 +20,8 @@ export interface SpanFacts {
   readonly hint: string
   readonly durationMillis: number
   readonly tokens: Tokens | undefined
+  /** US dollars; of requests only, where it is said. */
+  readonly cost: number | undefined
   readonly outcome: Segment | undefined
   /** What the reader must know before trusting the line. */
   readonly marks: readonly Segment[]
@@ -37,6 +39,7 @@ export function factsOf(node: SpanNode, namespace: string): SpanFacts {
     hint: hintOf(kind, attributes),
     durationMillis: span.endAt - span.startAt,
     tokens: tokensOf(kind, attributes),
+    cost: isRequest(kind) ? costOf(attributes) : undefined,
     outcome: outcomeOf(kind, attributes),
     marks: marksOf(node, attributes),
     isError: span.status === 'error',
@@ -63,17 +66,28 @@ const HINT_NAMES: { readonly [Kind in DrawnKind]: readonly string[] } = {
 
 function hintOf(kind: DrawnKind, attributes: SpanAttributes): string {
   const { span } = attributes
-  const isRequest = kind === 'api' || kind === 'auxiliary'
-  if (span.status === 'error' && isRequest && span.statusMessage !== undefined) return displayText(span.statusMessage)
+  const isOfRequest = isRequest(kind)
+  if (span.status === 'error' && isOfRequest && span.statusMessage !== undefined) return displayText(span.statusMessage)
   const hint = attributes.text(...HINT_NAMES[kind])
-  const said = isRequest && span.name.includes(hint) ? '' : hint
-  return isRequest ? [said, cachedText(attributes)].filter(part => part !== '').join(' · ') : said
+  const said = isOfRequest && span.name.includes(hint) ? '' : hint
+  return isOfRequest ? [said, cachedText(attributes)].filter(part => part !== '').join(' · ') : said
 }
 
 /** What the request cost depends on it more than on anything else that a line could say. */
 function cachedText(attributes: SpanAttributes): string {
   const cached = attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
   return cached === undefined || cached <= 0 ? '' : `${humanCount(cached)} cached`
+}
+
+/** What uses tokens, and costs something. */
+export function isRequest(kind: DrawnKind): boolean {
+  return kind === 'api' || kind === 'auxiliary'
+}
+
+/** US dollars, as the span says it: prices change, so nothing is worked out from tokens. */
+export function costOf(attributes: SpanAttributes): number | undefined {
+  const cost = attributes.number('llm.cost.total')
+  return cost === undefined || cost < 0 ? undefined : cost
 }
 
 /** A session's are its turn's totals, under names that no backend adds up a second time. */

@@ -1,7 +1,8 @@
 import { LineReader } from './line-reader.ts'
 import { readEntry, type StoredSpan } from './stored-span.ts'
+import { FilterMatcher } from './trace-filter.ts'
 import { buildTree, putSpan, type TraceTree } from './trace-forest.ts'
-import { isOfSession, type TraceQuery } from './trace-log.ts'
+import type { TraceQuery } from './trace-log.ts'
 
 /** Traces whose root never ends must not pile up, nor the memory of those that were handed out. */
 const MAX_OPEN = 1_000
@@ -22,7 +23,8 @@ interface GrowingTrace {
  */
 export class TraceFollower {
   readonly #listFiles: () => Promise<readonly string[]>
-  readonly #query: TraceQuery
+  readonly #last: number
+  readonly #filter: FilterMatcher
   readonly #readers = new Map<string, LineReader>()
   readonly #growing = new Map<string, GrowingTrace>()
   readonly #done = new Set<string>()
@@ -30,27 +32,38 @@ export class TraceFollower {
 
   constructor(listFiles: () => Promise<readonly string[]>, query: TraceQuery) {
     this.#listFiles = listFiles
-    this.#query = query
+    this.#last = query.last
+    this.#filter = new FilterMatcher(query)
   }
 
   /** By start. The first poll, which reads everything there is, gives only the query's last ones. */
-  async poll(): Promise<TraceTree[]> {
-    const most = this.#hasPolled ? Number.POSITIVE_INFINITY : this.#query.last
+  async poll(onRead?: (bytes: number) => void): Promise<TraceTree[]> {
+    const most = this.#hasPolled ? Number.POSITIVE_INFINITY : this.#last
     this.#hasPolled = true
     const ready = new Set<string>()
     const paths = await this.#listFiles()
     for (const path of this.#readers.keys()) if (!paths.includes(path)) this.#readers.delete(path)
     for (const path of paths) {
-      for await (const span of this.#newSpans(path)) this.#take(span, ready, most)
+      for await (const span of this.#newSpans(path, onRead)) this.#take(span, ready, most)
     }
     return this.#handOut(ready)
   }
 
-  async *#newSpans(path: string): AsyncGenerator<StoredSpan, void> {
+  /** Those that pass the filter so far and in which something is running, as of the last poll. */
+  open(): TraceTree[] {
+    const trees: TraceTree[] = []
+    for (const [traceId, trace] of this.#growing) {
+      if (!isAnyRunning(trace) || !this.#isWanted(trace)) continue
+      trees.push(buildTree(traceId, trace.spans, true))
+    }
+    return trees
+  }
+
+  async *#newSpans(path: string, onRead?: (bytes: number) => void): AsyncGenerator<StoredSpan, void> {
     const reader = this.#readers.get(path) ?? new LineReader(path)
     this.#readers.set(path, reader)
     try {
-      for await (const line of reader.read()) {
+      for await (const line of reader.read(onRead)) {
         const entry = readEntry(line)
         if (!('spans' in entry)) continue
         yield* entry.running
@@ -85,8 +98,7 @@ export class TraceFollower {
   }
 
   #isWanted({ spans }: GrowingTrace): boolean {
-    const { sessionId } = this.#query
-    return sessionId === undefined || [...spans.values()].some(span => isOfSession(span, sessionId))
+    return this.#filter.matches(spans.values())
   }
 
   /** Gives up the first of these. */
@@ -128,5 +140,10 @@ function mayGrow({ spans }: GrowingTrace): boolean {
     if (running === true) return true
     if (parentSpanId !== undefined && !parentIsRemote && !spans.has(parentSpanId)) return true
   }
+  return false
+}
+
+function isAnyRunning({ spans }: GrowingTrace): boolean {
+  for (const { running } of spans.values()) if (running === true) return true
   return false
 }

@@ -20,6 +20,10 @@ export interface TraceTree {
   /** First start and last end of all its spans, epoch milliseconds. */
   readonly startAt: number
   readonly endAt: number
+  /** The last start or end that is known of. */
+  readonly lastAt: number
+  /** Something in it had not ended when this was read. */
+  readonly isRunning: boolean
 }
 
 interface GrowingNode extends SpanNode {
@@ -57,6 +61,7 @@ export function putSpan(trace: Map<string, StoredSpan>, span: StoredSpan): void 
 export function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan>, isGrowing = false): TraceTree {
   const nodes = new Map<string, GrowingNode>()
   const { startAt, endAt } = extent(spans.values())
+  const isRunning = [...spans.values()].some(({ running }) => running === true)
   for (const span of [...spans.values()].sort((a, b) => a.startAt - b.startAt)) {
     const shown = span.running === true ? { ...span, endAt } : span
     nodes.set(span.spanId, {
@@ -74,7 +79,7 @@ export function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan
   for (const root of roots) markReached(root)
   for (const node of nodes.values()) if (!node.reached) roots.push(cutCircle(node, nodes))
   roots.sort((a, b) => a.order - b.order)
-  return { traceId, roots, spanCount: nodes.size, startAt, endAt }
+  return { traceId, roots, spanCount: nodes.size, startAt, endAt, lastAt: endAt, isRunning }
 }
 
 function parentOf(node: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): GrowingNode | undefined {

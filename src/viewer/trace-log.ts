@@ -1,14 +1,13 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { readTraceFile, type StoredSpan } from './stored-span.ts'
+import { FilterMatcher, type Met, type TraceFilter } from './trace-filter.ts'
 import { buildForest, type TraceTree } from './trace-forest.ts'
+import type { Extent } from './waterfall.ts'
 
-/** Which traces to take. */
-export interface TraceQuery {
-  /** At most so many, the newest. */
+/** Which traces to take: of those that pass the filter at most so many, the newest. */
+export interface TraceQuery extends TraceFilter {
   readonly last: number
-  /** Only traces with a span of this session; a sub-agent's session finds the trace of its parent. */
-  readonly sessionId?: string
 }
 
 export interface UnreadableLine {
@@ -20,8 +19,14 @@ export interface UnreadableLine {
 export interface TraceSelection {
   /** By start, the newest last. */
   readonly trees: readonly TraceTree[]
+  /** Older ones that pass the filter and are still running, by start; of very many those in which something happened last. */
+  readonly running: readonly TraceTree[]
   /** Traces that there are, whatever the query. */
   readonly traceCount: number
+  /** Traces that pass the filter. */
+  readonly matchCount: number
+  /** First start and last end of all traces that there are; undefined when there are none. */
+  readonly extent: Extent | undefined
   readonly unreadableCount: number
   readonly firstUnreadable: UnreadableLine | undefined
 }
@@ -45,17 +50,17 @@ async function modifiedAt(path: string): Promise<number> {
   return found?.mtimeMs ?? 0
 }
 
-export function isOfSession(span: StoredSpan, sessionId: string): boolean {
-  const { attributes } = span
-  if (attributes['session.id'] === sessionId || attributes['gen_ai.conversation.id'] === sessionId) return true
-  return Object.keys(attributes).some(name => name.endsWith('.session.id') && attributes[name] === sessionId)
-}
-
 /** What the first pass keeps of a trace. */
 interface TraceNote {
   startAt: number
-  isWanted: boolean
+  endAt: number
+  met: Met
+  /** Ids of the spans that were noted as running and have not ended so far. */
+  open: Set<string> | undefined
 }
+
+/** More than these are not looked for behind the newest: a machine that went down leaves many that look like it. */
+const MOST_RUNNING = 5
 
 /**
  * Reads the traces that a query asks for. The files are read twice, because which traces are the newest is known only
@@ -69,37 +74,68 @@ export async function selectTraces(
   query: TraceQuery,
   onRead?: (bytes: number) => void,
 ): Promise<TraceSelection> {
+  const { sinceAt, ...rest } = query
+  const matcher = new FilterMatcher(rest)
   const notes = new Map<string, TraceNote>()
   let unreadableCount = 0
   let firstUnreadable: UnreadableLine | undefined
   for (const path of paths) {
     for await (const entry of readTraceFile(path, undefined, onRead)) {
-      if ('spans' in entry) noteSpans(entry.spans, notes, query.sessionId)
-      else {
+      if ('spans' in entry) {
+        noteSpans(entry.running, notes, matcher)
+        noteSpans(entry.spans, notes, matcher)
+      } else {
         unreadableCount += 1
         firstUnreadable ??= { path, ...entry }
       }
     }
   }
-  const trees = buildForest(await readTraces(paths, newest(notes, query.last), onRead))
-  return { trees, traceCount: notes.size, unreadableCount, firstUnreadable }
-}
-
-function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, sessionId: string | undefined): void {
-  for (const span of spans) {
-    const isWanted = sessionId === undefined || isOfSession(span, sessionId)
-    const note = notes.get(span.traceId)
-    if (note === undefined) notes.set(span.traceId, { startAt: span.startAt, isWanted })
-    else {
-      note.startAt = Math.min(note.startAt, span.startAt)
-      note.isWanted ||= isWanted
-    }
+  const matching = [...notes].filter(([, note]) => matcher.isMet(note.met) && isSince(note, sinceAt)).sort(byStart)
+  const newest = matching.slice(Math.max(0, matching.length - query.last))
+  const older = matching.slice(0, matching.length - newest.length).filter(([, { open }]) => open !== undefined)
+  const running = older.sort(([, a], [, b]) => b.endAt - a.endAt).slice(0, MOST_RUNNING)
+  const traceIds = new Set([...newest, ...running].map(([traceId]) => traceId))
+  const forest = buildForest(await readTraces(paths, traceIds, onRead))
+  const isNewest = new Set(newest.map(([traceId]) => traceId))
+  return {
+    trees: forest.filter(({ traceId }) => isNewest.has(traceId)),
+    running: forest.filter(tree => !isNewest.has(tree.traceId) && tree.isRunning),
+    traceCount: notes.size,
+    matchCount: matching.length,
+    extent: extentOf(notes.values()),
+    unreadableCount,
+    firstUnreadable,
   }
 }
 
-function newest(notes: ReadonlyMap<string, TraceNote>, last: number): ReadonlySet<string> {
-  const wanted = [...notes].filter(([, note]) => note.isWanted).sort(([, a], [, b]) => b.startAt - a.startAt)
-  return new Set(wanted.slice(0, last).map(([traceId]) => traceId))
+function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, matcher: FilterMatcher): void {
+  for (const span of spans) {
+    const { traceId, startAt, endAt } = span
+    const note = notes.get(traceId) ?? { startAt, endAt, met: 0, open: undefined }
+    note.startAt = Math.min(note.startAt, startAt)
+    note.endAt = Math.max(note.endAt, endAt)
+    note.met = matcher.add(note.met, span)
+    if (span.running === true) note.open = (note.open ?? new Set()).add(span.spanId)
+    else if (note.open?.delete(span.spanId) && note.open.size === 0) note.open = undefined
+    notes.set(traceId, note)
+  }
+}
+
+/** What was noted as running may have ended later on: whether something still is, is known only at the end. */
+function isSince({ endAt, open }: TraceNote, sinceAt: number | undefined): boolean {
+  return sinceAt === undefined || endAt >= sinceAt || open !== undefined
+}
+
+function byStart([, a]: readonly [string, TraceNote], [, b]: readonly [string, TraceNote]): number {
+  return a.startAt - b.startAt
+}
+
+function extentOf(notes: Iterable<TraceNote>): Extent | undefined {
+  let extent: Extent | undefined
+  for (const { startAt, endAt } of notes) {
+    extent = { startAt: Math.min(extent?.startAt ?? startAt, startAt), endAt: Math.max(extent?.endAt ?? endAt, endAt) }
+  }
+  return extent
 }
 
 async function readTraces(
@@ -118,9 +154,13 @@ async function readTraces(
   return spans
 }
 
-/** Looking for a few ids is many times faster than parsing. Ids that JSON may spell in two ways cannot be looked for. */
+/** Looking for ids is many times faster than parsing. Ids that JSON may spell in two ways cannot be looked for. */
 function lineFilter(traceIds: ReadonlySet<string>): (line: string) => boolean {
   const ids = [...traceIds]
-  if (ids.length > 20 || !ids.every(id => /^[0-9a-z]+$/i.test(id))) return () => true
-  return line => ids.some(id => line.includes(id))
+  if (!ids.every(id => /^[0-9a-z]+$/i.test(id))) return () => true
+  if (ids.length <= 20) return line => ids.some(id => line.includes(id))
+  return line => {
+    for (const [, id = ''] of line.matchAll(/"traceId"\s*:\s*"([0-9a-zA-Z]+)"/g)) if (traceIds.has(id)) return true
+    return false
+  }
 }

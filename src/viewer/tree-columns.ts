@@ -1,7 +1,7 @@
 import { displayWidth } from './display-width.ts'
 import { humanDuration } from './human-figures.ts'
 import { segmentsWidth } from './segments.ts'
-import { endingOf, inputText, outputText, type TreeRow, titleOf } from './tree-rows.ts'
+import { costText, endingOf, inputText, outputText, type TreeRow, titleOf } from './tree-rows.ts'
 
 /** Cells of each column of the terminal's tree; 0 = the column is left out. */
 export interface TreeColumns {
@@ -10,6 +10,7 @@ export interface TreeColumns {
   readonly duration: number
   readonly input: number
   readonly output: number
+  readonly cost: number
   readonly ending: number
   /** Levels that are drawn as branches; deeper ones are counted instead. */
   readonly levels: number
@@ -42,13 +43,15 @@ export function planColumns(rows: readonly TreeRow[], width: number): TreeColumn
   const tightEnding = Math.max(TIGHT_ENDING.least, Math.floor(width * TIGHT_ENDING.share))
   const full = room(ample) >= names ? ample : { ...ample, ending: Math.min(ample.ending, tightEnding) }
   const withoutTokens = { ...full, input: 0, output: 0 }
+  const withoutFigures = { ...withoutTokens, cost: 0 }
   const plans = [
     full,
     withoutTokens,
-    { ...withoutTokens, ending: Math.min(full.ending, 14) },
-    { ...withoutTokens, ending: 0 },
+    withoutFigures,
+    { ...withoutFigures, ending: Math.min(full.ending, 14) },
+    { ...withoutFigures, ending: 0 },
   ]
-  const plan = plans.find(each => room(each) >= LEAST_TITLE) ?? { ...withoutTokens, ending: 0, duration: 0 }
+  const plan = plans.find(each => room(each) >= LEAST_TITLE) ?? { ...withoutFigures, ending: 0, duration: 0 }
   const bar = barWidth(plan.bar, room(plan) + plan.bar, names, titles, width)
   return { ...plan, bar, levels, title: Math.min(Math.max(titles, LEAST_TITLE), room(plan) + plan.bar - bar) }
 }
@@ -67,7 +70,7 @@ interface Widest extends Omit<TreeColumns, 'title' | 'bar' | 'levels'> {
 }
 
 function widest(rows: readonly TreeRow[], levels: number): Widest {
-  const widths = { names: 0, titles: 0, duration: 0, input: 0, output: 0, ending: 0 }
+  const widths = { names: 0, titles: 0, duration: 0, input: 0, output: 0, cost: 0, ending: 0 }
   for (const row of rows) {
     const branches = Math.min(row.step.depth, levels + 2) * CELLS_PER_LEVEL
     const title = titleOf(row)
@@ -77,6 +80,7 @@ function widest(rows: readonly TreeRow[], levels: number): Widest {
     widths.duration = Math.max(widths.duration, displayWidth(humanDuration(row.facts.durationMillis)))
     widths.input = Math.max(widths.input, displayWidth(inputText(row.facts.tokens)))
     widths.output = Math.max(widths.output, displayWidth(outputText(row.facts.tokens)))
+    widths.cost = Math.max(widths.cost, displayWidth(costText(row)))
     widths.ending = Math.max(widths.ending, Math.min(MOST_ENDING, segmentsWidth(endingOf(row))))
   }
   return widths
@@ -87,6 +91,6 @@ type Besides = Omit<TreeColumns, 'title' | 'levels'>
 /** Everything right of the title, gaps included. */
 function besides(columns: Besides): number {
   const tokens = columns.input === 0 ? 0 : columns.input + ARROW.length + columns.output
-  const used = [columns.bar, columns.duration, tokens, columns.ending].filter(cells => cells > 0)
+  const used = [columns.bar, columns.duration, tokens, columns.cost, columns.ending].filter(cells => cells > 0)
   return used.reduce((sum, cells) => sum + cells + GAP.length, 0)
 }

@@ -1,7 +1,7 @@
 import { displayText } from './display-text.ts'
-import { countOf, humanCount, humanDuration, humanInstant } from './human-figures.ts'
+import { countOf, humanCost, humanCount, humanDuration, humanInstant } from './human-figures.ts'
 import { type Segment, segment, spaced } from './segments.ts'
-import type { TraceSummary } from './trace-summary.ts'
+import type { KnownCost, TraceSummary } from './trace-summary.ts'
 import { tokensText } from './tree-rows.ts'
 
 /** Agent, session and turn; the trace's id where nothing else is known. */
@@ -10,6 +10,13 @@ export function headerTitle(summary: TraceSummary, traceId: string): Segment[] {
   const numbered = summary.turnNumber === undefined ? '' : `turn ${humanCount(summary.turnNumber)}`
   const turn = summary.isBackground ? 'background' : numbered
   return spaced([segment('strong', summary.agent), segment('plain', id), segment('dim', turn)], ' · ')
+}
+
+const ID_CHARS = 8
+
+/** So much of an id as tells it from others. */
+export function shortTraceId(traceId: string): string {
+  return displayText(traceId).slice(0, ID_CHARS)
 }
 
 export function headerTime(summary: TraceSummary): string {
@@ -23,7 +30,9 @@ export function headerFigures(summary: TraceSummary): Segment[] {
     [
       outcome ?? segment('dim', ''),
       segment('plain', humanDuration(summary.durationMillis)),
+      segment('warn', silenceText(summary.silentMillis)),
       segment('plain', usageText(summary)),
+      segment('plain', costText(summary.cost)),
       segment('plain', spansText(summary)),
       segment('error', errorCount === 0 ? '' : countOf(errorCount, 'error')),
       segment('dim', summary.model),
@@ -34,6 +43,21 @@ export function headerFigures(summary: TraceSummary): Segment[] {
 
 function spansText({ spanCount, runningCount }: TraceSummary): string {
   return `${countOf(spanCount, 'span')}${runningCount === 0 ? '' : `, ${humanCount(runningCount)} of them running`}`
+}
+
+/** A shorter silence is none. */
+const SILENT_FROM_MILLIS = 10_000
+
+export function silenceText(millis: number, duration: (millis: number) => string = humanDuration): string {
+  return millis < SILENT_FROM_MILLIS ? '' : `silent for ${duration(millis)}`
+}
+
+/** `$0.0123`, and of how many requests that is where others do not say what they cost. */
+function costText({ dollars, paidCount, unknownCount }: KnownCost): string {
+  if (paidCount === 0) return ''
+  const of =
+    unknownCount === 0 ? '' : ` for ${humanCount(paidCount)} of ${countOf(paidCount + unknownCount, 'request')}`
+  return `${humanCost(dollars)}${of}`
 }
 
 /** All tokens, and what of them other agents and the host's side calls used. */
@@ -61,10 +85,16 @@ export function totalFigures(summaries: readonly TraceSummary[]): Segment[] {
     subagentTokens: sum(summary => summary.subagentTokens),
     auxiliaryTokens: sum(summary => summary.auxiliaryTokens),
   }
+  const cost = {
+    dollars: sum(({ cost }) => cost.dollars),
+    paidCount: sum(({ cost }) => cost.paidCount),
+    unknownCount: sum(({ cost }) => cost.unknownCount),
+  }
   const parts = [
     segment('dim', countOf(summaries.length, 'trace')),
     segment('dim', humanDuration(sum(summary => summary.durationMillis))),
     segment('dim', tokens.input + tokens.output === 0 ? '' : usageText(usage)),
+    segment('dim', costText(cost)),
     segment(
       'dim',
       countOf(

@@ -21,9 +21,12 @@ export function treeJson(tree: TraceTree): string {
     tokens: summary.tokens,
     subagent_tokens: summary.subagentTokens || undefined,
     auxiliary_tokens: summary.auxiliaryTokens || undefined,
+    cost: summary.cost.paidCount === 0 ? undefined : Number(summary.cost.dollars.toPrecision(12)),
+    requests_of_unknown_cost: summary.cost.paidCount === 0 ? undefined : summary.cost.unknownCount || undefined,
     span_count: summary.spanCount,
     error_count: summary.errorCount,
     running: summary.runningCount || undefined,
+    last_activity: summary.runningCount === 0 ? undefined : instant(tree.lastAt),
     spans: Array.from(walkTree(tree), spanJson),
   }
   return JSON.stringify(trace).replace(UNSAFE, escapeUnits)

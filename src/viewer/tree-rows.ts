@@ -1,4 +1,4 @@
-import { humanCount } from './human-figures.ts'
+import { humanCost, humanCount } from './human-figures.ts'
 import { type Segment, segment, spaced } from './segments.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf, type SpanFacts, type Tokens } from './span-facts.ts'
@@ -38,6 +38,10 @@ export function inputText(tokens: Tokens | undefined): string {
 
 export function outputText(tokens: Tokens | undefined): string {
   return tokens === undefined ? '' : figure(tokens.output)
+}
+
+export function costText({ facts }: TreeRow): string {
+  return facts.cost === undefined ? '' : humanCost(facts.cost)
 }
 
 function figure(count: number | undefined): string {

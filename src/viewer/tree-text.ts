@@ -4,10 +4,11 @@ import { humanDuration } from './human-figures.ts'
 import { clipSegments, type Segment, segment, segmentsWidth } from './segments.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import type { TraceTree } from './trace-forest.ts'
-import { summarize } from './trace-summary.ts'
+import { summarize, type TraceSummary } from './trace-summary.ts'
+import { asOf } from './tree-as-of.ts'
 import { ARROW, GAP, MARGIN, planColumns, type TreeColumns } from './tree-columns.ts'
-import { headerFigures, headerTime, headerTitle, totalFigures } from './tree-header.ts'
-import { endingOf, inputText, outputText, type TreeRow, titleOf, treeRows } from './tree-rows.ts'
+import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
+import { costText, endingOf, inputText, outputText, type TreeRow, titleOf, treeRows } from './tree-rows.ts'
 import type { TreeStep } from './tree-walk.ts'
 import { waterfallBar } from './waterfall.ts'
 
@@ -18,13 +19,18 @@ export interface TreeTextOptions {
   readonly color?: boolean
   /** Namespace of our own attributes. Default: what the root's attributes say. */
   readonly namespace?: string
+  /** Epoch milliseconds: what is running is drawn up to then. Default: up to the last that is known of its trace. */
+  readonly now?: number
 }
 
 const DEFAULT_WIDTH = 100
 const LEAST_WIDTH = 20
+/** Where there is less room, the figures need all of it. */
+const LEAST_FIGURES = 40
 
 /** The tree of one trace for the terminal, lines joined by line ends. No line is wider than `width`. */
-export function renderTree(tree: TraceTree, options: TreeTextOptions = {}): string {
+export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): string {
+  const tree = options.now === undefined ? stored : asOf(stored, options.now)
   const width = Math.max(LEAST_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
   const namespace = options.namespace ?? namespaceOfTree(tree)
   const rows = treeRows(tree, namespace)
@@ -45,9 +51,18 @@ function headerLines(tree: TraceTree, namespace: string, width: number): (readon
   const time = segment('dim', headerTime(summary))
   const title = [segment(summary.outcome?.tone ?? 'dim', '● '), ...headerTitle(summary, tree.traceId)]
   const room = width - segmentsWidth([time]) - GAP.length
-  const figures = clipSegments([blank(MARGIN), ...headerFigures(summary)], width)
+  const figures = figuresLine(summary, tree.traceId, width)
   if (room < segmentsWidth(title)) return [clipSegments(title, width), figures]
   return [[...title, blank(width - segmentsWidth([...title, time])), time], figures]
+}
+
+/** At its end the beginning of the trace's id, by which `hookspan tree` finds it, where the title does not say it. */
+function figuresLine(summary: TraceSummary, traceId: string, width: number): readonly Segment[] {
+  const id = segment('dim', summary.sessionId === '' ? '' : shortTraceId(traceId))
+  const room = width - segmentsWidth([id]) - GAP.length
+  if (id.text === '' || room < LEAST_FIGURES) return clipSegments([blank(MARGIN), ...headerFigures(summary)], width)
+  const figures = clipSegments([blank(MARGIN), ...headerFigures(summary)], room)
+  return [...figures, blank(width - segmentsWidth([...figures, id])), id]
 }
 
 function blank(width: number): Segment {
@@ -63,6 +78,7 @@ function rowLine(row: TreeRow, tree: TraceTree, columns: TreeColumns): Segment[]
     ...barCell(row, tree, columns.bar),
     ...durationCell(row, columns.duration),
     ...tokensCell(row, columns),
+    ...costCell(row, columns.cost),
     ...endingCell(row, columns.ending),
   ]
 }
@@ -86,6 +102,10 @@ function tokensCell({ facts }: TreeRow, columns: TreeColumns): Segment[] {
     segment('dim', ARROW),
     segment('plain', padEndToWidth(outputText(facts.tokens), columns.output)),
   ]
+}
+
+function costCell(row: TreeRow, width: number): Segment[] {
+  return width === 0 ? [] : [segment('plain', GAP + padStartToWidth(costText(row), width))]
 }
 
 function endingCell(row: TreeRow, width: number): Segment[] {

@@ -3,7 +3,7 @@ import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { createNoopMeter } from '@opentelemetry/api'
 import { resolveConfig } from '../config/resolve.ts'
-import type { ResolvedConfig, UserConfig } from '../config/types.ts'
+import type { ResolvedConfig } from '../config/types.ts'
 import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
 import type { Gauge } from '../core/instruments.ts'
@@ -12,11 +12,12 @@ import { Core } from '../core/plugin.ts'
 import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { LABEL } from '../semconv/index.ts'
 import { turnsOf } from '../wrappers/turn.ts'
-import { createDiagnostics, type Diagnostics, type LineSink } from './diagnostics.ts'
+import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
+import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
 import { activeSpan, baseContext } from './host-context.ts'
 import { type Life, withLife } from './life.ts'
-import { type HandedIn, held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
+import { held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
 
@@ -68,14 +69,14 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
 
 /** A plugin that takes everything and does nothing, and the line that says why; nothing at all is opened for it. */
 export function notStarted(options: unknown, why: string, diagnostics?: Diagnostics): Plugin {
-  const report = diagnostics ?? createDiagnostics(undefined, sinkIn(options))
+  const report = diagnostics ?? createDiagnostics(undefined, loggerIn(options))
   report.error(why)
   return switchedOff(report)
 }
 
-function sinkIn(options: unknown): LineSink | undefined {
+function loggerIn(options: unknown): Logger | undefined {
   try {
-    return sinkOf((options as PluginOptions).report)
+    return loggerOf((options as PluginOptions).logger)
   } catch {
     return undefined
   }
@@ -99,18 +100,16 @@ function whyNot(error: unknown): string {
 }
 
 function create(options: PluginOptions, surroundings: Surroundings): Plugin {
-  const {
-    host,
-    tracerProvider,
-    meterProvider,
-    report: sink,
-    ...code
-  } = typeof options === 'object' && options !== null ? options : {}
+  const parsed = apart(typeof options === 'object' && options !== null ? options : {})
+  const { host, logger: given, extensions } = parsed
   const { env, home } = surroundings
-  const resolution = resolveConfig({ code: code as UserConfig, env, home, hostName: host })
+  const resolution = resolveConfig({ code: parsed.config, env, home, hostName: host })
   const { config } = resolution
-  const report =
-    surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, sinkOf(sink))
+  const logger = loggerOf(given)
+  const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, logger)
+  if (given !== undefined && logger === undefined) {
+    report.warn('logger: expected an object with the methods error and warn; lines go to stderr')
+  }
   for (const { message } of resolution.problems) report.warn(message)
   if (!config.enabled) return switchedOff(report)
   if (config.local_log && stateHome(env, home) === undefined) {
@@ -118,24 +117,24 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
       'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
     )
   }
-  const outlets = openOutlets({ tracerProvider, meterProvider }, config, surroundings, report)
-  return assemble(host ?? '', config, outlets, surroundings, report)
-}
-
-function sinkOf(sink: unknown): LineSink | undefined {
-  return typeof sink === 'function' ? (sink as LineSink) : undefined
+  const outlets = openOutlets(parsed, config, surroundings, report)
+  return assemble(host ?? '', config, outlets, surroundings, report, extensions)
 }
 
 function openOutlets(
-  handedIn: HandedIn,
+  { tracerProvider, meterProvider, extensions }: ParsedOptions,
   config: ResolvedConfig,
   { env, home, giveUp }: Surroundings,
   report: Diagnostics,
 ): Outlets {
-  if (handedIn.tracerProvider !== undefined || handedIn.meterProvider !== undefined) {
-    return outletsHandedIn(handedIn, report)
+  if (tracerProvider !== undefined || meterProvider !== undefined) {
+    for (const option of ['spanProcessors', 'metricReaders'] as const) {
+      if (extensions[option] !== undefined)
+        report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
+    }
+    return outletsHandedIn({ tracerProvider, meterProvider }, report)
   }
-  return outletsOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report))
+  return outletsOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, extensions))
 }
 
 function exportGauge(pipeline: Pipeline | undefined): Gauge {
@@ -164,12 +163,15 @@ export function assemble(
   { tracer, meter, pipeline, flush }: Outlets,
   { env, isReplay }: Surroundings,
   report: Diagnostics,
+  extensions: Extensions = {},
 ): Plugin {
+  const warn = (line: string): void => report.warn(line)
   const coreOptions: CoreOptions = {
     ...coreConfigOf(config, env),
     tracer,
     meter,
-    draw: drawOf(config, line => report.warn(line)),
+    draw: drawOf(config, warn, extensions.redact),
+    enrich: usableEnrich(extensions, warn),
     report,
     host,
     activeSpan: () => (config.parent === 'active' ? activeSpan(pipeline !== undefined) : undefined),

@@ -9,11 +9,36 @@ export interface Diagnostics {
   debug(line: string): void
 }
 
-/** Takes one line for the person. */
-export type LineSink = (line: string) => void
+/**
+ * Takes lines for the person, each a text that begins with `hookspan: `. `console`, pino, winston and the `diag` of OpenTelemetry
+ * fit as they are. What its methods return or throw is of no consequence.
+ */
+export interface Logger {
+  /** Nothing is recorded or sent, in part or at all. */
+  error(line: string): unknown
+  /** Something is set wrong, or was lost, and the person can do something about it. */
+  warn(line: string): unknown
+  /** Nothing is said here so far. */
+  info?(line: string): unknown
+  /** With `debug: true` only: what is also in the debug log. */
+  debug?(line: string): unknown
+}
 
-function toStderr(line: string): void {
-  process.stderr.write(`hookspan: ${line}\n`)
+const toStderr = (line: string): void => {
+  process.stderr.write(`${line}\n`)
+}
+
+const STDERR: Logger = { error: toStderr, warn: toStderr }
+
+/** What was handed in, when it can be used as a logger. */
+export function loggerOf(given: unknown): Logger | undefined {
+  const hasMethods = (logger: Partial<Logger>): boolean =>
+    typeof logger.error === 'function' && typeof logger.warn === 'function'
+  try {
+    return given instanceof Object && hasMethods(given) ? (given as Logger) : undefined
+  } catch {
+    return undefined
+  }
 }
 
 /** The debug log stops here: nobody reads more, and a disk must not fill because debugging was forgotten. */
@@ -47,20 +72,26 @@ class DebugFile {
 }
 
 /**
- * `warn` and `error` are lines on stderr that start with `hookspan:`, or go to `sink` as they are; `debug` goes to a file in
- * the state directory, and only for those who asked.
+ * `warn` and `error` are lines on stderr, or go to the logger; `debug` goes to a file in the state directory and to the
+ * logger, and only for those who asked.
  */
-export function createDiagnostics(debugDirectory: string | undefined, sink: LineSink = toStderr): Diagnostics {
+export function createDiagnostics(debugDirectory: string | undefined, logger: Logger = STDERR): Diagnostics {
   const file = debugDirectory === undefined ? undefined : new DebugFile(debugDirectory)
-  const say = (line: string): void => {
+  const say = (level: 'error' | 'warn' | 'debug', line: string): void => {
     const text = oneLine(line)
     file?.write(text)
     try {
-      const shown: unknown = sink(text)
+      const shown: unknown = logger[level]?.(`hookspan: ${text}`)
       if (shown instanceof Object && 'then' in shown) Promise.resolve(shown).catch(() => undefined)
     } catch {
       // A host whose screen is gone must not lose a span to it.
     }
   }
-  return { warn: say, error: say, debug: line => file?.write(oneLine(line)) }
+  return {
+    warn: line => say('warn', line),
+    error: line => say('error', line),
+    debug(line) {
+      if (file !== undefined) say('debug', line)
+    },
+  }
 }

@@ -1,10 +1,14 @@
 import type { Context, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { UserConfig } from '../config/types.ts'
 import type { HookHandler, HookMeta, HookName, HookPayloads, HookResult } from '../contract/index.ts'
-import type { BackendStats } from '../pipeline/index.ts'
+import type { Enrich } from '../core/enrichment.ts'
+import type { BackendStats, MetricReader, SpanProcessor } from '../pipeline/index.ts'
 import type { RunTurn } from '../wrappers/handles.ts'
+import type { Logger } from './diagnostics.ts'
+import type { Redact } from './own-redact.ts'
 
 export type { Context } from '@opentelemetry/api'
+export type { Enrich, EnrichedSpan, EnrichRecord } from '../core/enrichment.ts'
 
 declare global {
   interface SymbolConstructor {
@@ -14,17 +18,37 @@ declare global {
 }
 
 /** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
-export interface PluginOptions extends UserConfig {
+export interface PluginOptions extends Omit<UserConfig, 'redact'> {
   /** The agent product: `hermes`, `pi`, … Names the service, and is the host of records that name none. */
   readonly host?: string
   /** Record through a provider of yours. Then nothing of ours is exported by us: yours is flushed, and never shut down. */
   readonly tracerProvider?: TracerProvider
   readonly meterProvider?: MeterProvider
   /**
-   * Takes the lines for the person: a wrong setting, a backend that does not answer. Default: stderr. For hosts that draw on
-   * the terminal, where a line on stderr would spoil the screen.
+   * Takes the lines for the person: a wrong setting, a backend that does not answer. Default: stderr.
+   *
+   * @example createPlugin({ logger: console })
    */
-  readonly report?: (line: string) => void
+  readonly logger?: Logger
+  /**
+   * `false`: no secrets are masked. A function: it is given every text before it reaches a span, and says what may be seen of
+   * it; what is masked without it is masked after it. A text on which it throws, or returns no text, is withheld.
+   *
+   * @example createPlugin({ redact: text => text.replaceAll(/[\w.]+@example\.com/g, '[MAIL]') })
+   */
+  readonly redact?: boolean | Redact
+  /**
+   * Attributes of your own: called at the start and at the end of each span, with the hook record that tells of it. What it
+   * returns is masked and cut like everything, and cannot take the place of names that are hookspan's. The agent waits for
+   * it. What it throws is a line, and costs the span nothing.
+   *
+   * @example createPlugin({ enrich: ({ payload }, { kind }) => (kind === 'tool' ? { owner: ownerOf(payload) } : {}) })
+   */
+  readonly enrich?: Enrich
+  /** Processors of the OpenTelemetry SDK that see each span beside ours, masked already. Flushed and shut down with us. */
+  readonly spanProcessors?: readonly SpanProcessor[]
+  /** Readers of the OpenTelemetry SDK that collect our metrics beside ours. Flushed and shut down with us. */
+  readonly metricReaders?: readonly MetricReader[]
 }
 
 export interface PluginStats {

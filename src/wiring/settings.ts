@@ -10,6 +10,7 @@ import { type CaptureSettings, createCapture } from '../spans/content.ts'
 import { checkPattern } from '../spans/redact-patterns.ts'
 import { createRedactor } from '../spans/redaction.ts'
 import type { Draw } from '../spans/span-definition.ts'
+import { guardedRedact, type Redact } from './own-redact.ts'
 import { PACKAGE_VERSION } from './package-facts.ts'
 
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -44,9 +45,16 @@ function ownPatterns(config: ResolvedConfig, warn: (line: string) => void): RegE
   return patterns
 }
 
+/** What only Langfuse reads is written where it is sent to, or for those who send to it through something else. */
+function conventionsOf({ conventions, backends }: ResolvedConfig): ResolvedConfig['conventions'] {
+  return backends.some(({ type }) => type === 'langfuse') ? [...conventions, 'langfuse'] : conventions
+}
+
 /** How spans are drawn: the part of the configuration that the definitions see. */
-export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Draw {
-  const redact = createRedactor({ enabled: config.redact, patterns: ownPatterns(config, warn) })
+export function drawOf(config: ResolvedConfig, warn: (line: string) => void, ownRedact?: Redact): Draw {
+  const own = ownRedact && guardedRedact(ownRedact, warn)
+  const patterns = ownPatterns(config, warn)
+  const redact = createRedactor({ enabled: config.redact, patterns, own })
   const settings: CaptureSettings = {
     mode: config.content_capture,
     previewMaxChars: config.preview_max_chars,
@@ -61,14 +69,16 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void): Dr
     conversationHistoryMaxChars: config.conversation_history_max_chars,
     senderId: config.capture_sender_id,
     redact,
+    redactsShortKeys: config.redact && (own !== undefined || patterns.length > 0),
   }
   const capture = createCapture(settings)
   // A person's own setting and no host's: it may have a space in it whatever the mode.
   const { id } = createCapture({ ...settings, mode: 'preview' })
   return {
-    names: resolveNames(config.namespace, config.conventions),
+    names: resolveNames(config.namespace, conventionsOf(config)),
     capture,
     spanNames: config.span_names,
+    rootLabel: config.root_label,
     agentName: id(config.agent_name),
     projectName: id(config.project_name),
     usageOnRoot: config.usage_on_root,

@@ -35,7 +35,7 @@ const PARTS_LIMIT = 100
 type Facts = { readonly [Field in Place]?: ApiEnd[Field] }
 
 /** What a model's answer, or a chunk of one, says of itself beside its text. */
-export function factsOf(answer: unknown): Facts {
+function factsOf(answer: unknown): Facts {
   const facts: { [field: string]: unknown } = {}
   for (const [field, paths] of PATHS) {
     for (const path of paths) {

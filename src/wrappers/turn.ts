@@ -41,7 +41,7 @@ function runTurn<Result>(
     over?.(said)
   })
   const work = workOf({ emit, ids, requests: new Map(), made: 0 })
-  return settle(() => run({ ids, end: fields => end(withOutcome(fields ?? {})), ...work }), {
+  return settle(() => run({ ids, end: fields => end(withOutcome(merged(fields, {}))), ...work }), {
     ended: value => end({ completed: true, ...(textOf(value) !== undefined && { assistant_response: value }) }),
     failed: error => end(endedBy(error)),
   })

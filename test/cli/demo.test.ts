@@ -128,6 +128,18 @@ describe('hookspan demo', () => {
     ])
   })
 
+  test('does not ask for what has just been done', async () => {
+    const sink = await OtlpSink.start()
+    const args = ['--backend', `jaeger=${sink.url}`]
+    const { code, stdout } = await demo(args)
+    await sink.stop()
+    expect(code).toBe(0)
+    expect(stdout).toContain('npx hookspan demo --backend phoenix')
+    expect(stdout).not.toContain('--backend jaeger')
+    // A server that did not answer has still to be started.
+    expect((await demo(args)).stdout).toContain('--backend jaeger')
+  })
+
   test('has just happened, with all its times, and is another trace each time', async () => {
     const now = fakeIo().now()
     await demo()

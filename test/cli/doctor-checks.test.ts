@@ -102,7 +102,7 @@ describe('proxies', () => {
 
 describe('backlog', () => {
   const now = 1_795_256_100_000
-  const context = { configured: new Set(['jaeger']), maxAgeHours: 168, now }
+  const context = { configured: new Set(['jaeger']), failing: new Set<string>(), maxAgeHours: 168, now }
   const entry = { segments: 2, bytes: 1_300_000, oldestAt: now - 7_800_000 }
 
   test.each([
@@ -128,6 +128,12 @@ describe('backlog', () => {
     ],
   ])('%s', (_what, entries, expected) => {
     expect(levelAndText(checkBacklog(entries, context))).toEqual(expected)
+  })
+
+  test('nobody is told to send what the probe has just shown not to arrive', () => {
+    const failing = new Set(['jaeger'])
+    const [line] = levelAndText(checkBacklog([{ ...entry, backend: 'jaeger', isLive: false }], { ...context, failing }))
+    expect(line).toMatch(/ → see that jaeger answers, above; then hookspan send --backend jaeger, or start an agent$/)
   })
 })
 

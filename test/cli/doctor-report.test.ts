@@ -208,5 +208,7 @@ test('--help says that it sends something', async () => {
   const { code, stdout } = await scene.doctor(['--help'])
   expect(code).toBe(0)
   expect(stdout).toMatch(/^Usage: hookspan doctor /)
-  expect(stdout.replace(/\s+/g, ' ')).toContain('Sends one span named hookspan.doctor to each configured backend')
+  expect(stdout.replace(/\s+/g, ' ')).toContain(
+    'Sends one span named hookspan.doctor, of the service hookspan-doctor, to each configured backend',
+  )
 })

@@ -66,9 +66,13 @@ export function linesOf({ stdout }: Pick<Diagnosis, 'stdout'>, level: 'ok' | 'no
   return stdout.split('\n').flatMap(line => (line.startsWith(mark) ? [line.slice(mark.length)] : []))
 }
 
-/** The lines under one heading. */
+/** Where the probes are to be found, which is said once when one has arrived. */
+export const PROBE_HINT =
+  "  note  look for service hookspan-doctor, span hookspan.doctor: it says when it was sent and from where, and is no agent's turn"
+
+/** The lines under one heading, without that of the probes. */
 export function section({ stdout }: Pick<Diagnosis, 'stdout'>, heading: string): string[] {
   const lines = stdout.split('\n')
   const from = lines.indexOf(heading) + 1
-  return lines.slice(from, lines.indexOf('', from))
+  return lines.slice(from, lines.indexOf('', from)).filter(line => line !== PROBE_HINT)
 }

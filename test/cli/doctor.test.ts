@@ -1,6 +1,8 @@
-import { existsSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { hostname } from 'node:os'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { DoctorScene, linesOf, section } from './doctor-scene.ts'
+import { DoctorScene, linesOf, PROBE_HINT, section } from './doctor-scene.ts'
 import type { ServerBehaviour } from './doctor-server.ts'
 
 let scene: DoctorScene
@@ -114,7 +116,7 @@ describe('a backend with an API', () => {
     [
       'is a web page',
       { apiHeaders: { 'content-type': 'text/html; charset=utf-8' } },
-      /^ {2}note .*is a web page and no API of phoenix → look for the span hookspan\.doctor/,
+      /^ {2}note .*is a web page and no API of phoenix → look for service hookspan-doctor, span hookspan\.doctor/,
     ],
   ])('that %s', async (_what, behaviour, expected) => {
     const { line, code } = await phoenix(['--wait', '300'], behaviour)
@@ -134,6 +136,50 @@ describe('a backend with an API', () => {
         `^  note  langfuse ${server.url}/v1/traces: delivered in .*; not read back: ${api} cannot be asked \\(ECONNREFUSED\\) → look for`,
       ),
     ])
+  })
+})
+
+describe('the probe', () => {
+  test('says what it is, when and from where it was sent, and is the service of no agent', async () => {
+    const sink = await scene.otlpSink()
+    const file = join(scene.home, 'spans.jsonl')
+    scene.configure(
+      `service_name: my-agent\nresource_attributes: { service.name: my-agent, team: red }\nbackends: [{ type: file, path: "${file}" }, { type: otlp, endpoint: "${sink.url}" }]\n`,
+    )
+    const { stdout } = await scene.doctor()
+    expect(stdout.split('\n').filter(line => line === PROBE_HINT)).toHaveLength(1)
+    const { resourceSpans } = JSON.parse(readFileSync(file, 'utf8').split('\n')[0] ?? '')
+    const textsOf = (attributes: { key: string; value: { stringValue?: string } }[]) =>
+      Object.fromEntries(attributes.map(({ key, value }) => [key, value.stringValue]))
+    expect(textsOf(resourceSpans[0].resource.attributes)).toMatchObject({
+      'service.name': 'hookspan-doctor',
+      team: 'red',
+    })
+    const [span] = resourceSpans[0].scopeSpans[0].spans
+    const attributes = textsOf(span.attributes)
+    expect(attributes).toEqual({
+      'hookspan.doctor.sent_at': expect.stringMatching(/^\d{4}-\d\d-\d\dT/),
+      'hookspan.doctor.sent_from': hostname(),
+      'input.value': expect.stringMatching(/^A probe of hookspan doctor \S+, sent from .* at .*; no agent's turn$/),
+    })
+    const metrics = sink.requests
+      .filter(({ path }) => path === '/v1/metrics')
+      .map(({ body }) => body.toString('latin1'))
+    expect(metrics.length).toBeGreaterThan(0)
+    for (const body of metrics) expect(body).toContain('hookspan-doctor')
+  })
+
+  test('is not spoken of where nothing has arrived', async () => {
+    const { stdout } = await scene.doctor(['--backend', `otlp=${await scene.deadUrl()}`])
+    expect(stdout).not.toContain(PROBE_HINT)
+  })
+
+  test('is in no panel and no alert', () => {
+    const files = readdirSync('observability', { recursive: true, encoding: 'utf8' })
+      .filter(name => /\.(json|ya?ml)$/.test(name))
+      .map(name => join('observability', name))
+    expect(files.length).toBeGreaterThan(3)
+    for (const file of files) expect(readFileSync(file, 'utf8'), file).not.toMatch(/hookspan[._-]doctor/)
   })
 })
 

@@ -13,11 +13,18 @@ export interface FakeProcess {
   readonly env?: Readonly<Record<string, string>>
   /** Cells of a terminal; without them the output is a pipe. */
   readonly columns?: number
+  readonly rows?: number
   /** Default: a clock that stands still. */
   readonly now?: () => number
 }
 
-export function fakeIo({ home = '/nowhere', env = {}, columns, now = () => 1795256100000 }: FakeProcess = {}): FakeIo {
+export function fakeIo({
+  home = '/nowhere',
+  env = {},
+  columns,
+  rows,
+  now = () => 1795256100000,
+}: FakeProcess = {}): FakeIo {
   const written = { stdout: '', stderr: '' }
   let interrupt: (signal: StopSignal) => void = () => undefined
   const interrupted = new Promise<StopSignal>(resolve => {
@@ -29,6 +36,7 @@ export function fakeIo({ home = '/nowhere', env = {}, columns, now = () => 17952
     },
     isTTY: columns !== undefined,
     columns,
+    rows,
   })
   return {
     stdout: output('stdout'),

@@ -5,6 +5,7 @@ import { dispatch } from '../../src/cli/dispatch.ts'
 import { helpText } from '../../src/cli/help-text.ts'
 import { readOptions } from '../../src/cli/options.ts'
 import { displayWidth } from '../../src/viewer/display-width.ts'
+import { read } from '../support/pages.ts'
 import { fakeIo } from './fake-io.ts'
 
 async function printed(...args: readonly string[]): Promise<string> {
@@ -65,6 +66,11 @@ describe('every help', () => {
       ).toEqual([])
     }
   })
+})
+
+test('docs/commands.md knows every command', () => {
+  const page = read('docs/commands.md')
+  for (const name of NAMES) expect(page).toMatch(new RegExp(`^\\| \`hookspan ${name}[ \`]`, 'm'))
 })
 
 test('defaults and repetition are said by the table', () => {

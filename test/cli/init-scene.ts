@@ -25,10 +25,10 @@ export class InitScene {
 
   async init(
     args: readonly string[],
-    { env = {}, folder = this.folder, home = this.home, trouble, columns }: InitStart = {},
+    { env = {}, folder = this.folder, home = this.home, refusal, isTemporary = false, columns }: InitStart = {},
   ): Promise<InitEnd> {
     const io = fakeIo({ home, env, ...(columns === undefined ? {} : { columns }) })
-    const code = await runIn(folder, trouble, [...args], io)
+    const code = await runIn({ folder, refusal, isTemporary }, [...args], io)
     return { code, ...io.written }
   }
 
@@ -74,6 +74,7 @@ interface InitStart {
   readonly env?: Readonly<Record<string, string>>
   readonly folder?: string
   readonly home?: string
-  readonly trouble?: string
+  readonly refusal?: string
+  readonly isTemporary?: boolean
   readonly columns?: number
 }

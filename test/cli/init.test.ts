@@ -1,7 +1,7 @@
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { packageFolder, whyNotLasting, withoutStore } from '../../src/cli/init/package-folder.ts'
+import { isTemporary, packageFolder, whyNotLasting, withoutStore } from '../../src/cli/init/package-folder.ts'
 import { InitScene } from './init-scene.ts'
 import { REPOSITORY } from './program.ts'
 
@@ -14,7 +14,7 @@ afterEach(() => scene.remove())
 describe('hookspan init', () => {
   test.each([
     [[], /expected a host: pi, openclaw, opencode, claude-agent-sdk, openai-agents\n/],
-    [['claw'], /there is no host "claw"; hosts: pi, openclaw, opencode, claude-agent-sdk, openai-agents\n/],
+    [['zzz'], /there is no host "zzz"; hosts: pi, openclaw, opencode, claude-agent-sdk, openai-agents\. An agent of/],
     [['pi', 'opencode'], /expected one host, got "opencode", too/],
     [['pi', '--force'], /unknown option --force/],
   ])('%j is wrong use', async (args, message) => {
@@ -41,16 +41,70 @@ describe('hookspan init', () => {
   })
 
   test.each(['pi', 'openclaw', 'opencode'])('of %s names no place that will be gone', async host => {
-    const trouble = 'this hookspan runs from a cache of npx'
-    for (const print of [[], ['--print']]) {
-      expect(await scene.init([host, ...print], { trouble })).toEqual({
+    const refusal = 'this hookspan runs from a cache of npx'
+    for (const print of [[], ['--print'], ['--dry-run']]) {
+      expect(await scene.init([host, ...print], { refusal })).toEqual({
         code: 1,
         stdout: '',
-        stderr: `hookspan init: ${trouble} (${scene.folder}); install it first: npm install -g hookspan (or npm install hookspan in your project)\n`,
+        stderr: `hookspan init: ${refusal}\n`,
       })
     }
     expect(scene.names()).toEqual([])
-    expect((await scene.init([host, '--undo'], { trouble })).code).toBe(0)
+    expect((await scene.init([host, '--undo'], { refusal })).code).toBe(0)
+  })
+
+  test.each(['pi', 'openclaw', 'opencode'])(
+    'of %s in a temporary folder is done, with a word of warning',
+    async host => {
+      const lasting = await scene.init([host, '--json'])
+      await scene.init([host, '--undo'])
+      const { code, stdout, stderr } = await scene.init([host, '--json'], { isTemporary: true })
+      expect({ code, stdout }).toEqual({ code: 0, stdout: lasting.stdout })
+      expect(JSON.parse(stdout)).toMatchObject({ changed: true })
+      expect(stderr).toMatch(
+        /^hookspan init: \S+ is in a temporary folder: when that is emptied, \S+ finds no hookspan there\n$/,
+      )
+      expect((await scene.init([host, '--undo'], { isTemporary: true })).stderr).toBe('')
+    },
+  )
+
+  test.each(['pi', 'openclaw', 'opencode'])(
+    'of %s --dry-run shows what would change, and changes nothing',
+    async host => {
+      const dry = await scene.init([host, '-n'])
+      expect(dry).toMatchObject({ code: 0, stderr: 'Nothing has been written.\n' })
+      expect(dry.stdout).toMatch(/^\S+ \(new\)\n\+/)
+      expect(scene.names()).toEqual([])
+      const done = await scene.init([host])
+      expect(done.stdout.startsWith(dry.stdout)).toBe(true)
+      const names = scene.names()
+      expect(await scene.init([host, '--dry-run', '--undo'])).toMatchObject({ code: 0, stderr: dry.stderr })
+      expect(JSON.parse((await scene.init([host, '-n', '--undo', '--json'])).stdout)).toMatchObject({ changed: false })
+      expect(scene.names()).toEqual(names)
+    },
+  )
+
+  test.each([
+    ['openclow', 'there is no host "openclow". Did you mean openclaw?'],
+    ['OpenCode', 'there is no host "OpenCode". Did you mean opencode?'],
+    ['open-claw', 'there is no host "open-claw". Did you mean openclaw?'],
+    ['claw', 'there is no host "claw". Did you mean openclaw?'],
+    ['agents', 'there is no host "agents". Did you mean openai-agents?'],
+    ['openai-agents-sdk', 'there is no host "openai-agents-sdk". Did you mean openai-agents?'],
+    ['anthropic', 'there is no host "anthropic". Did you mean claude-agent-sdk?'],
+    ['claude', /no adapter for Claude Code itself; .*: hookspan init claude-agent-sdk$/],
+    ['claude-code', /no adapter for Claude Code itself; .*: hookspan init claude-agent-sdk$/],
+    ['openai', /no adapter for the plain OpenAI client; .*: hookspan init openai-agents$/],
+    ['hermes', /no adapter for Hermes, which is Python; .*: hookspan replay FILE --host hermes$/],
+    ['langgraph', /^there is no host "langgraph"; hosts: .*: docs\/hooks\.md$/],
+    ['__proto__', /^there is no host "__proto__"; hosts: /],
+  ])('of %s says what was meant, or what there is instead', async (host, message) => {
+    const { code, stdout, stderr } = await scene.init([host])
+    expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
+    const [first = ''] = stderr.split('\n')
+    expect(first.replace('hookspan init: ', '')).toEqual(
+      typeof message === 'string' ? message : expect.stringMatching(message),
+    )
   })
 
   test.each(['pi', 'openclaw', 'opencode'])('of %s where the system knows of no home directory', async host => {
@@ -92,11 +146,34 @@ describe('where hookspan is installed', () => {
     ['/home/u/.cache/pnpm/dlx/a1/b2/node_modules/hookspan', 'a cache of pnpm dlx'],
     ['/srv/bunx-0-hookspan@latest/node_modules/hookspan', 'a cache of bunx'],
     ['/home/u/.yarn/cache/hookspan-npm-1.zip/node_modules/hookspan', 'inside an archive'],
-    ['/tmp/x/node_modules/hookspan', 'a temporary folder'],
-    [join(tmpdir(), 'hookspan'), 'a temporary folder'],
   ])('%s does not last', (folder, why) => {
-    expect(whyNotLasting(folder)).toBe(`this hookspan runs from ${why}`)
+    const message = whyNotLasting(folder, '/')
+    expect(message?.startsWith(`this hookspan runs from ${why} (${folder}), which `)).toBe(true)
+    expect(message).toMatch(
+      /; install one that stays: npm install -g hookspan \(or npm install hookspan in your project\)$/,
+    )
   })
+
+  test('who has installed it is not told to install it', () => {
+    const cache = '/home/u/.npm/_npx/a1b2/node_modules/hookspan'
+    const project = scene.path('project')
+    scene.put('project/node_modules/hookspan/package.json', '{}')
+    scene.put('project/src/deep/file', '')
+    for (const from of [project, join(project, 'src', 'deep')]) {
+      const message = whyNotLasting(cache, from)
+      expect(message).toMatch(/; run the one that you have installed: \S+ init$/)
+      expect(message).toContain(join(project, 'node_modules', '.bin', 'hookspan'))
+      expect(message).not.toContain('npm install')
+    }
+  })
+
+  test.each(['/tmp/x/node_modules/hookspan', join(tmpdir(), 'hookspan'), '/var/tmp/hookspan'])(
+    '%s is temporary',
+    folder => {
+      expect(isTemporary(folder)).toBe(true)
+      expect(whyNotLasting(folder, '/')).toBeUndefined()
+    },
+  )
 
   test.each([
     '/usr/lib/node_modules/hookspan',
@@ -104,7 +181,8 @@ describe('where hookspan is installed', () => {
     '/home/tmp/hookspan',
     '/tmpfiles/hookspan',
   ])('%s lasts', folder => {
-    expect(whyNotLasting(folder)).toBeUndefined()
+    expect(whyNotLasting(folder, '/')).toBeUndefined()
+    expect(isTemporary(folder)).toBe(false)
   })
 
   test('of pnpm is the link, which outlives an upgrade', () => {

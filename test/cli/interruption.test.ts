@@ -156,6 +156,18 @@ test('what ends by itself before anybody interrupts has its own exit code', asyn
   expect(io.written.stderr).not.toContain('nterrupted')
 })
 
+test('many backends are no reason for a warning of Node', async () => {
+  sink.behaviour = { kind: 'ok' }
+  const warnings: string[] = []
+  const note = ({ name }: Error): unknown => warnings.push(name)
+  process.on('warning', note)
+  const backends = Array.from({ length: 12 }, () => ['--backend', `otlp=${sink.url}`]).flat()
+  expect(await demo(backends, fakeIo({ home: scratch.home }))).toBe(0)
+  await new Promise(resolve => setImmediate(resolve))
+  process.off('warning', note)
+  expect(warnings).toEqual([])
+})
+
 test('the second Ctrl-C ends the process at once', async () => {
   const module = join(REPOSITORY, 'dist', 'cli', 'process-io.js')
   const script = `

@@ -57,4 +57,11 @@ describe('raw events', () => {
       `line 1: a raw event of "x", whose events cannot be read; those of ${HOSTS.join(', ')} can; the line is skipped`,
     )
   })
+
+  test('of a host that is misspelt', async () => {
+    const [event = ''] = capture('pi').events.split('\n')
+    const { code, stderr } = await scratch.replay(['-', '--host', 'openclow'], { stdin: [event] })
+    expect(code).toBe(1)
+    expect(stderr).toContain('; did you mean openclaw?; the line is skipped')
+  })
 })

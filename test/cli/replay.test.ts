@@ -26,7 +26,7 @@ const DRAWN = `\
 ● hermes-agent · 20261121_101500_7c41de · turn 1                                                 2026-11-21 10:15:00 UTC
   completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 spans · 1 error · qwen3-coder-30b
 
-  agent  We release tides 1.2 today. Delete the…  ─────────────────────────────  14.2 s  4 150 → 206  completed
+  agent  We are releasing tides 1.2 today. Dele…  ─────────────────────────────  14.2 s  4 150 → 206  completed
   └─ llm.qwen3-coder-30b                          ─────────────────────────────  14.1 s
      ├─ api.qwen3-coder-30b  Error code: 429 -…   ━                              360 ms               429 RateLimitError
      ├─ api.qwen3-coder-30b  attempt 1  1 228 c…       ━━━━                       1.9 s  1 840 → 148  tool_calls

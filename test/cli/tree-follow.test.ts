@@ -110,7 +110,7 @@ test('what runs is drawn up to the last that is known, and counted', async () =>
   const { trees } = await selectTraces(await listFiles(), { last: 5 })
   const [tree] = trees
   if (tree === undefined) throw new Error('no trace')
-  const lines = renderTree(tree, { width: 100 }).split('\n')
+  const lines = renderTree(tree, { width: 120 }).split('\n')
   expect(lines[1]).toContain(' · 7 spans, 3 of them running')
   expect(lines.find(line => line.includes('subagent.researcher'))).toMatch(/ 160 ms +running$/)
   expect(lines.join('\n')).not.toContain('missing')

@@ -3,7 +3,15 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { run } from '../../src/cli/commands/tree.ts'
-import { exportLine, SAMPLE_TURN, SESSION_ID, type SpanNote, TRACE_ID } from '../viewer/sample-turn.ts'
+import {
+  exportLine,
+  noteLine,
+  SAMPLE_TURN,
+  SESSION_ID,
+  type SpanNote,
+  TRACE_ID,
+  TURN_AT,
+} from '../viewer/sample-turn.ts'
 import { type FakeProcess, fakeIo } from './fake-io.ts'
 
 let home = ''
@@ -87,8 +95,62 @@ describe('hookspan tree', () => {
     const none = await tree([path, '--session', 'x'])
     expect(none.code).toBe(0)
     expect(none.stdout).toBe(
-      `No trace of session "x" among the 3 in ${path}; without --session the newest are shown.\n`,
+      `No trace of session "x" among the 3 in ${path}, of 2026-11-21 10:15:01 UTC to 2026-11-21 10:15:03 UTC.\n`,
     )
+  })
+
+  test('takes several conditions, and says what it looked through when nothing has all of them', async () => {
+    const used = { ...turn(2), attributes: { ...turn(2).attributes, 'gen_ai.tool.name': 'ls' } }
+    const failed = { ...used, ...turn(3), status: 2 as const, attributes: used.attributes }
+    const path = await write('t.jsonl', exportLine(turn(1)), exportLine(used), exportLine(failed))
+    const found = async (...args: string[]): Promise<string[]> => roots((await tree([path, ...args])).stdout)
+    expect(await found('--tool', 'l')).toEqual(['agent2', 'agent3'])
+    expect(await found('--tool', 'l', '--errors')).toEqual(['agent3'])
+    expect(await found('--tool', 'l', '-n', '1', '--session', 's2')).toEqual(['agent3'])
+    // The last of them ended 3.5 s after the time that it is now.
+    const now = (): number => TURN_AT + 7_000
+    expect(roots((await tree([path, '--since', '5s'], { now })).stdout)).toEqual(['agent2', 'agent3'])
+    const args = ['--errors', '--model', 'm', '--since', '2026-11-20', '--tool', 'ls']
+    const { code, stdout } = await tree([path, ...args])
+    expect(code).toBe(0)
+    expect(stdout).toBe(
+      `No trace with model "m", with tool "ls", with an error and since 2026-11-20 00:00:00 UTC among the 3 in ${path}, of 2026-11-21 10:15:01 UTC to 2026-11-21 10:15:03 UTC.\n`,
+    )
+    const json = await tree([path, ...args, '--json'])
+    expect(json).toEqual({ code: 0, stdout: '', stderr: stdout })
+    const one = await tree([path, '--errors', '--json'])
+    expect(JSON.parse(one.stdout).trace_id).toBe('trace3')
+  })
+
+  test('says how many it has left out when nobody said how many to draw', async () => {
+    const path = await write('t.jsonl', ...[1, 2, 3, 4, 5, 6].map(number => exportLine(turn(number))))
+    expect((await tree([path])).stdout).toContain('  the last 5 of 6; -n N shows more\n')
+    expect((await tree([path, '-n', '5'])).stdout).not.toContain('the last')
+    expect((await tree([path, '-n', '6'])).stdout).not.toContain('the last')
+    expect((await tree([path, '--json'])).stdout.trim().split('\n')).toHaveLength(5)
+  })
+
+  test('says which older ones are still running', async () => {
+    const path = await write('t.jsonl', noteLine(turn(1)), exportLine(turn(2)), exportLine(turn(3)))
+    const { stdout } = await tree([path, '-n', '1'], { now: () => TURN_AT + 65_000 })
+    expect(roots(stdout)).toEqual(['agent3'])
+    expect(stdout).toMatch(
+      /\n {2}older, and still running:\n\n○ s1 .*running for 1 m 04 s · silent for 1 m 04 s · trace1\n/,
+    )
+    expect((await tree([path, '-n', '1', '--json'])).stdout).not.toContain('running')
+  })
+
+  test('shows on a terminal how far the reading of a long log is', async () => {
+    const path = await write('t.jsonl', ...Array.from({ length: 400 }, (_, number) => exportLine(turn(number))))
+    let at = TURN_AT
+    const now = (): number => {
+      at += 300
+      return at
+    }
+    const { stderr } = await tree([path, '-n', '1'], { columns: 80, now })
+    expect(stderr.split('\r\u001b[K')[1]).toMatch(/^reading .* · \d+ %/)
+    expect(stderr.endsWith('\r\u001b[K')).toBe(true)
+    expect((await tree([path, '-n', '1'], { now })).stderr).toBe('')
   })
 
   test('says where it looked and what to do when there is nothing', async () => {
@@ -117,8 +179,11 @@ describe('hookspan tree', () => {
   test.each([
     [['--last', 'many'], '--last takes a whole number, got "many"'],
     [['--last'], '--last takes a value: --last N'],
+    [['--since', 'soon'], '--since takes an age such as 30m, 2h or 7d, or a time such as 2026-11-21T10:15, got "soon"'],
     [['--bogus'], 'unknown option --bogus'],
-    [['a', 'b'], 'expected one FILE at most, got 2'],
+    [['/', '/tmp'], 'expected one FILE at most, got 2'],
+    [['abc', 'def0'], 'expected one TRACE_ID at most, got 2'],
+    [['abc', '--follow'], '--follow and TRACE_ID do not go together'],
   ])('is used wrongly: %j', async (args, message) => {
     const { code, stdout, stderr } = await tree(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
@@ -129,6 +194,7 @@ describe('hookspan tree', () => {
     const { code, stdout } = await tree(['--help'])
     expect(code).toBe(0)
     expect(stdout).toMatch(/^Usage: hookspan tree \[FILE\][\s\S]*--follow/)
+    for (const line of stdout.split('\n')) expect(line.length).toBeLessThanOrEqual(80)
   })
 })
 

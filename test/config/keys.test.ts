@@ -22,6 +22,7 @@ test('without any configuration every key has the default that the specification
     namespace: 'hermes',
     conventions: ['own', 'gen_ai', 'openinference'],
     span_names: 'hermes',
+    root_label: 'none',
     span_status_ok: true,
     usage_on_root: false,
     trace_scope: 'turn',
@@ -105,7 +106,9 @@ test('the types say what the rows say', () => {
   expectTypeOf<ResolvedConfig['sample_rate']>().toEqualTypeOf<number | undefined>()
   expectTypeOf<ResolvedConfig['tool_input_preview_max_chars']>().toEqualTypeOf<number>()
   expectTypeOf<ResolvedConfig['content_capture']>().toEqualTypeOf<'off' | 'preview' | 'full'>()
-  expectTypeOf<ResolvedConfig['conventions']>().toEqualTypeOf<readonly ('own' | 'gen_ai' | 'openinference')[]>()
+  expectTypeOf<ResolvedConfig['conventions']>().toEqualTypeOf<
+    readonly ('own' | 'gen_ai' | 'openinference' | 'langfuse')[]
+  >()
   expectTypeOf<ResolvedConfig['backends']>().toEqualTypeOf<readonly BackendConfig[]>()
   expectTypeOf<ResolvedConfig['prometheus']>().toEqualTypeOf<
     { readonly host: string; readonly port: number } | undefined

@@ -52,6 +52,8 @@ export const GENERAL_ATTRIBUTES: Readonly<Record<string, AttributeRow>> = {
 export const OPENINFERENCE_ATTRIBUTES: Readonly<Record<string, AttributeRow>> = {
   'openinference.span.kind': oneOf('LLM', 'AGENT', 'TOOL', 'CHAIN'),
   'openinference.project.name': text,
+  'tag.tags': { type: 'string[]' },
+  metadata: json,
   'input.value': text,
   'input.mime_type': oneOf('text/plain', 'application/json'),
   'output.value': text,

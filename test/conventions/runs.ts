@@ -15,8 +15,14 @@ export interface Run {
 
 function telling(records: readonly FedRecord[]): Run['tell'] {
   return plugin => {
-    for (const { hook, payload, ...meta } of records) void plugin.on(hook, payload, meta)
+    for (const { hook, payload, ...meta } of records) void plugin.on(hook, conventional(payload), meta)
   }
+}
+
+/** What an agent names itself is in nobody's registry. */
+function conventional(payload: unknown): unknown {
+  if (typeof payload !== 'object' || payload === null) return payload
+  return Object.fromEntries(Object.entries(payload).filter(([field]) => field !== 'attributes'))
 }
 
 function captures(host: string): Run[] {

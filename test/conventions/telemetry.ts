@@ -5,6 +5,7 @@ import type { Plugin, PluginOptions } from '../../src/index.ts'
 import { createMemoryPipeline } from '../../src/pipeline/memory.ts'
 import { assemble } from '../../src/wiring/create-plugin.ts'
 import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
+import { apart } from '../../src/wiring/extensions.ts'
 import { outletsOf } from '../../src/wiring/outlets.ts'
 import { pipelineSettings } from '../../src/wiring/settings.ts'
 
@@ -71,7 +72,7 @@ const BACKEND = {
 
 /** Runs a plugin with the real SDK under it, and has everything that comes out serialised. */
 export async function record(options: PluginOptions, tell: (plugin: Plugin) => void): Promise<Telemetry> {
-  const { host, ...code } = options
+  const { host, config: code } = apart(options)
   const { config } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
   const settings = pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent')
   const memory = createMemoryPipeline(settings)
@@ -87,7 +88,7 @@ export async function record(options: PluginOptions, tell: (plugin: Plugin) => v
     config,
     outletsOf(pipeline),
     surroundings,
-    createDiagnostics(undefined, () => undefined),
+    createDiagnostics(undefined, { error: () => undefined, warn: () => undefined }),
   )
   tell(plugin)
   const { resourceMetrics } = await reader.collect()

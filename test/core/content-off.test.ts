@@ -111,12 +111,15 @@ describe('prose', () => {
 describe('a word', () => {
   const seen = new Set<string>()
 
+  /** Whatever their entries are called, they are those of the field. */
+  const flat = new Set(['metadata', 'attributes'])
+
   /** Where a word may stand in a field, by the name of the place. */
   const placesOf = (field: string): [string, (word: string) => unknown][] => [
     [field, word => word],
     [field, word => [word]],
     ...INNER_KEYS.flatMap((key): [string, (word: string) => unknown][] => [
-      [`${field}.${key}`, word => ({ [key]: word })],
+      [flat.has(field) ? field : `${field}.${key}`, word => ({ [key]: word })],
       [`${field}.${key}`, word => JSON.stringify({ [key]: word })],
       [`${field}.body.${key}`, word => ({ body: { [key]: word } })],
       [`${field}.error.${key}`, word => ({ status: 'error', error: { [key]: word } })],

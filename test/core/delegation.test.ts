@@ -18,7 +18,7 @@ function spanOf(payload: object): OpenSpan {
 }
 
 function delegate(registry: DelegationRegistry, payload: object): Delegation {
-  return registry.add(spanOf(payload), payload, 'parent')
+  return registry.add(spanOf(payload), payload, 'parent', undefined)
 }
 
 const childTurn = () => turnOf(newSession('child', HOST, 'child'), 'c1')

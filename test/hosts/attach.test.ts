@@ -85,8 +85,8 @@ describe('what goes wrong', () => {
     expect(attachment.guard(() => JSON.parse('{'))).toBeUndefined()
     expect(attachment.plugin.stats().hooks.ignored).toBe(3)
     expect(lines).toEqual([
-      'pi: broken could not be read (TypeError); the trace lacks it',
-      'pi: a callback could not be read (SyntaxError); the trace lacks it',
+      'hookspan: pi: broken could not be read (TypeError); the trace lacks it',
+      'hookspan: pi: a callback could not be read (SyntaxError); the trace lacks it',
     ])
   })
 
@@ -109,7 +109,7 @@ describe('what goes wrong', () => {
 
   test('is said where the host shows it, also what was wrong before there was such a place', () => {
     const attachment = attachHost('pi', createMachine, { ...OPTIONS, sample_rate: 7 })
-    expect(linesOf(attachment)).toEqual([expect.stringMatching(/^config: sample_rate: /)])
+    expect(linesOf(attachment)).toEqual([expect.stringMatching(/^hookspan: config: sample_rate: /)])
   })
 })
 

@@ -21,7 +21,7 @@ function interfacesOf(text: string): Map<string, Interface> {
   return found
 }
 
-const interfaces = interfacesOf(`${source('identity.ts')}\n${source('payloads.ts')}`)
+const interfaces = interfacesOf(['identity.ts', 'belongings.ts', 'payloads.ts'].map(source).join('\n'))
 const payloads = new Map(
   [...source('hooks.ts').matchAll(/^ {2}(\w+): ([A-Z]\w+)$/gm)].map(([, hook = '', name = '']) => [hook, name]),
 )

@@ -3,6 +3,7 @@ import type { SpanKindName } from '../../src/contract/index.ts'
 import type { RecordIds } from '../../src/core/record-ids.ts'
 import { newMemory, newTurn, type OpenSpan, type Session, type Turn } from '../../src/core/turn.ts'
 import { AttributeList } from '../../src/spans/attribute-list.ts'
+import { literal } from '../../src/spans/capture.ts'
 import { HOOK_PLAN } from '../../src/spans/index.ts'
 
 /** Parts of the core to try one of them alone; nothing of them is recorded. */
@@ -20,6 +21,7 @@ export function ids(named: Partial<RecordIds> = {}): RecordIds {
 export function openSpan(kind: SpanKindName, turn: Turn, more: Partial<OpenSpan> = {}): OpenSpan {
   return {
     kind,
+    name: literal(kind),
     key: `${kind} 1`,
     definition: HOOK_PLAN.pre_tool_call.definition,
     span: trace.wrapSpanContext(INVALID_SPAN_CONTEXT),
@@ -50,6 +52,7 @@ export function turnOf(session: Session, turnId?: string, more: { isSide?: boole
     number: session.turnCount,
     isSide: more.isSide ?? false,
     identity: new AttributeList(),
+    belonging: undefined,
     agentName: undefined,
     delegation: undefined,
     at: 0,

@@ -128,6 +128,36 @@ describe('capture', () => {
     expect(json(span['input.value'])).toEqual(messages)
   })
 
+  test.each([{ system_prompt: 'be brief' }, { request: { body: { system: [{ type: 'text', text: 'be brief' }] } } }])(
+    'case 59: a system prompt that is not among the messages is the first of those that OpenInference reads: %j',
+    given => {
+      const request_messages = [{ role: 'user', content: 'hello' }]
+      const plugin = told([...began(), ...asked(100, { request_messages, ...given })], { content_capture: 'full' })
+      const span = attributes(plugin, 'api.qwen3')
+      expect(span).toMatchObject({
+        'llm.input_messages.0.message.role': 'system',
+        'llm.input_messages.0.message.content': 'be brief',
+        'llm.input_messages.1.message.role': 'user',
+        'llm.input_messages.1.message.content': 'hello',
+      })
+      expect(json(span['gen_ai.input.messages'])).toEqual([
+        { role: 'user', parts: [{ type: 'text', content: 'hello' }] },
+      ])
+    },
+  )
+
+  test('case 59: a system prompt that is told twice is there once', () => {
+    const request_messages = [
+      { role: 'system', content: 'be brief' },
+      { role: 'user', content: 'hello' },
+    ]
+    const given = { request_messages, system_prompt: 'be brief' }
+    const plugin = told([...began(), ...asked(100, given)], { content_capture: 'full' })
+    const span = attributes(plugin, 'api.qwen3')
+    expect(span['llm.input_messages.1.message.role']).toBe('user')
+    expect(span).not.toHaveProperty('llm.input_messages.2.message.role')
+  })
+
   test('case 59: a request without messages sets nothing', () => {
     const plugin = told([...began(), ...asked(100, { request_messages: [] })], { content_capture: 'full' })
     for (const name of Object.keys(attributes(plugin, 'api.qwen3'))) {

@@ -5,6 +5,7 @@ import { buildForest } from '../../src/viewer/trace-forest.ts'
 import { outline } from '../../src/viewer/tree-outline.ts'
 import { assemble } from '../../src/wiring/create-plugin.ts'
 import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
+import { apart } from '../../src/wiring/extensions.ts'
 import { outletsOf } from '../../src/wiring/outlets.ts'
 import type { Plugin, PluginOptions } from '../../src/wiring/plugin.ts'
 import { pipelineSettings } from '../../src/wiring/settings.ts'
@@ -22,7 +23,7 @@ interface Surroundings {
 
 /** A plugin as a host has it (the clock sweeps, the environment counts), but for that its spans stay in memory. */
 export function createLivePlugin(options: PluginOptions = {}, { env = {}, flush }: Surroundings = {}): LivePlugin {
-  const { host, ...code } = options
+  const { host, config: code } = apart(options)
   const { config } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
   const pipeline = createMemoryPipeline(
     pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent'),

@@ -19,7 +19,7 @@ export interface SpanNote {
   readonly remote?: true
 }
 
-const TURN_AT = 1795256100000
+export const TURN_AT = 1795256100000
 export const TRACE_ID = '5b8efff798038103d269b633813fc60c'
 export const SESSION_ID = '20261121_101500_7c41de'
 
@@ -53,6 +53,17 @@ export function exportLine(...notes: readonly SpanNote[]): string {
   const resource = { attributes: [{ key: 'service.name', value: { stringValue: 'hermes-agent' } }] }
   const scope = { name: 'hookspan', version: '0.1.0' }
   return JSON.stringify({ resourceSpans: [{ resource, scopeSpans: [{ scope, spans: notes.map(otlpSpan) }] }] })
+}
+
+/** The trace log's note of spans that are running. */
+export function noteLine(...notes: readonly SpanNote[]): string {
+  const { resourceSpans } = JSON.parse(exportLine(...notes)) as {
+    resourceSpans: { scopeSpans: { spans: object[] }[] }[]
+  }
+  for (const span of resourceSpans.flatMap(each => each.scopeSpans).flatMap(each => each.spans)) {
+    Object.assign(span, { endTimeUnixNano: undefined, status: undefined })
+  }
+  return JSON.stringify({ 'hookspan.open': { resourceSpans } })
 }
 
 export function storedSpans(...notes: readonly SpanNote[]): StoredSpan[] {

@@ -34,7 +34,7 @@ describe('the tree in the terminal', () => {
   test('with a waterfall where there is room', () => {
     expect(`\n${renderTree(treeOf(SAMPLE_TURN), { width: 120 })}\n`).toBe(`
 ● hermes-agent · 20261121_101500_7c41de · turn 1                                                 2026-11-21 10:15:00 UTC
-  completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 spans · 1 error · qwen3-coder-30b
+  completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 spans · 1 error · qwen3-coder-30b  5b8efff7
 
   agent  Remove the build directory, show me th…  ─────────────────────────────  14.2 s  4 150 → 206  completed
   └─ llm.qwen3-coder-30b                          ─────────────────────────────  14.1 s
@@ -55,7 +55,7 @@ describe('the tree in the terminal', () => {
   test('without one where there is none', () => {
     expect(`\n${renderTree(treeOf(SAMPLE_TURN), { width: 80 })}\n`).toBe(`
 ● hermes-agent · 20261121_101500_7c41de · turn 1         2026-11-21 10:15:00 UTC
-  completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agents · 13 sp…
+  completed · 14.2 s · 5 230 → 302 tokens, of which 1 176 in sub-agen…  5b8efff7
 
   agent  Remove the build directory, s…  14.2 s  4 150 → 206  completed
   └─ llm.qwen3-coder-30b                 14.1 s

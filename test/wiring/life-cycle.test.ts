@@ -2,7 +2,14 @@ import { readFileSync } from 'node:fs'
 import { ProxyTracerProvider, type Span } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { HOOK_NAMES, type HookHandler, type Plugin, type PluginOptions, register } from '../../src/index.ts'
+import {
+  HOOK_NAMES,
+  type HookHandler,
+  type Logger,
+  type Plugin,
+  type PluginOptions,
+  register,
+} from '../../src/index.ts'
 import { createTestPlugin } from '../../src/testing.ts'
 import { ending, filesBelow, scratchHome, scratchPlugin, tellTurn } from './scratch-plugin.ts'
 
@@ -11,7 +18,7 @@ const TURN = ['tool.terminal', 'llm.qwen3', 'agent']
 
 let home = ''
 let lines: string[] = []
-const report = (line: string): void => void lines.push(line)
+const logger: Logger = { error: line => lines.push(line), warn: line => lines.push(line) }
 
 beforeEach(() => {
   home = scratchHome()
@@ -41,7 +48,7 @@ function firing(takes: (name: string) => boolean = () => true) {
 }
 
 function registered(context: object, options: PluginOptions = QUIET): Plugin {
-  return ending(register(context, { report, ...options }))
+  return ending(register(context, { logger, ...options }))
 }
 
 describe('register, shut down, register', () => {
@@ -102,14 +109,16 @@ describe('a host without hooks', () => {
     const listeners = (): number[] => ['beforeExit', 'exit', 'SIGINT'].map(name => process.listenerCount(name))
     const before = listeners()
     const timers = vi.spyOn(globalThis, 'setInterval')
-    const plugin = register({}, { report, handle_signals: true })
+    const plugin = register({}, { logger, handle_signals: true })
     expect(tellTurn(plugin)).toBeUndefined()
     expect(plugin.stats()).toMatchObject({ hooks: { ok: 0, ignored: 0 }, backends: [], traceFiles: [] })
     expect(filesBelow(home)).toEqual([])
     expect(listeners()).toEqual(before)
     expect(timers).not.toHaveBeenCalled()
     timers.mockRestore()
-    expect(lines).toEqual(['register: the host context has no registerHook or register_hook; nothing is recorded'])
+    expect(lines).toEqual([
+      'hookspan: register: the host context has no registerHook or register_hook; nothing is recorded',
+    ])
   })
 })
 
@@ -125,7 +134,7 @@ describe('a host that does not take every hook', () => {
 
   test('or takes none is spoken of: nothing will be recorded', () => {
     const plugin = registered(firing(() => false).context)
-    expect(lines).toEqual(['register: the host takes none of the hooks; only what is emitted is recorded'])
+    expect(lines).toEqual(['hookspan: register: the host takes none of the hooks; only what is emitted is recorded'])
     plugin.emit('on_session_start', { session_id: 's1' })
     expect(plugin.stats().hooks.ok).toBe(1)
   })

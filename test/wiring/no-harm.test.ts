@@ -77,11 +77,11 @@ test('a provider whose flush throws or rejects harms nobody', async () => {
 describe('in a process of its own', () => {
   const env = () => ({ HOME: scratchHome() })
 
-  test.concurrent('an asynchronous report that rejects, or is no promise, is nothing to the host', async () => {
+  test.concurrent('an asynchronous logger that rejects, or is no promise, is nothing to the host', async () => {
     const ended = await runHost(
-      `const reports = [async () => { throw new Error('gone') }, () => ({ then: (_, no) => no(new Error('gone')) }),
+      `const methods = [async () => { throw new Error('gone') }, () => ({ then: (_, no) => no(new Error('gone')) }),
          () => ({ get then() { throw new Error('gone') } })]
-       for (const report of reports) await createPlugin({ sample_rate: 7, report }).shutdown()
+       for (const say of methods) await createPlugin({ sample_rate: 7, logger: { warn: say, error: say } }).shutdown()
        await new Promise(setImmediate)
        console.log('alive')`,
       env(),

@@ -111,12 +111,20 @@ describe('what is returned', () => {
   ])('may be %s', (_, make) => {
     const hooks = createTestPlugin()
     const odd = make()
-    const given = hooks.turn(odd, turn => [
-      turn.request(odd, () => odd) === odd,
-      turn.tool(odd, odd, args => args) === odd,
-      turn.approval(odd, () => odd) === odd,
-      turn.subagent(odd, () => odd) === odd,
-    ])
+    const given = hooks.turn(odd, turn => {
+      const same = [
+        turn.request(odd, () => odd) === odd,
+        turn.tool(odd, odd, args => args) === odd,
+        turn.approval(odd, () => odd) === odd,
+        turn.subagent(odd, () => odd) === odd,
+      ]
+      turn.request({}, request => request.end(odd))
+      turn.tool('t', {}, (_, tool) => tool.end(odd))
+      turn.approval({}, approval => approval.end(odd))
+      turn.subagent({}, child => child.end(odd))
+      turn.end(odd)
+      return same
+    })
     expect(given).toEqual([true, true, true, true])
     expect(hooks.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
   })

@@ -98,6 +98,28 @@ describe('a turn', () => {
     expect(second?.links.map(({ spanId }) => spanId)).toEqual([first?.spanId])
   })
 
+  test('of the same session ends one that still runs as interrupted, and disturbs nothing of it', async () => {
+    const hooks = createTestPlugin()
+    const gate = later<string>()
+    const first = hooks.turn({ session_id: 's1' }, async () => gate.promise)
+    await hooks.turn({ session_id: 's1' }, async () => 'second')
+    gate.resolve('first')
+    expect(await first).toBe('first')
+    const roots = hooks.spans().filter(span => span.parentSpanId === undefined)
+    expect(roots.map(span => span.attributes['hermes.turn.final_status'])).toEqual(['interrupted', 'completed'])
+  })
+
+  test('links to the caller in another process whose trace context it is given', () => {
+    const hooks = createTestPlugin()
+    hooks.turn({ traceparent: '00-4bf92f3577b34da6a3ce929d0e0e4736-00f067aa0ba902b7-01' }, () => undefined)
+    expect(
+      hooks
+        .spans()
+        .at(-1)
+        ?.links.map(({ spanId }) => spanId),
+    ).toEqual(['00f067aa0ba902b7'])
+  })
+
   test('that runs beside another of another session does not meet it', async () => {
     const hooks = createTestPlugin()
     const [a, b] = [later(), later()]

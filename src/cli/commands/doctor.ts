@@ -14,8 +14,8 @@ const LONG_MILLIS = 60_000
 const PAGE = {
   name: 'doctor',
   summary: 'prove that traces arrive, and say what to do where they do not',
-  about: `Checks that traces arrive, and says what to do where they do not. Sends one span named hookspan.doctor to each
-configured backend, and one point of the counter hookspan.doctor.probes where it takes metrics, then asks for
+  about: `Checks that traces arrive, and says what to do where they do not. Sends one span named hookspan.doctor, of the
+service hookspan-doctor, to each configured backend, and one point of the counter hookspan.doctor.probes where it takes metrics, then asks for
 the span again where the backend has an API for that. Also looks at the configuration, the trace log, its
 backlog and losses, clocks, proxy variables and Node.`,
   options: {

@@ -4,10 +4,11 @@ import { makeChange } from '../init/config-file.ts'
 import { lineDiff } from '../init/line-diff.ts'
 import { openclaw } from '../init/openclaw.ts'
 import { opencode } from '../init/opencode.ts'
-import { packageFolder, whyNotLasting } from '../init/package-folder.ts'
+import { isTemporary, packageFolder, whyNotLasting } from '../init/package-folder.ts'
 import { pi } from '../init/pi.ts'
 import type { ByHand, Change, HostSetup, Nothing, Plan } from '../init/plan.ts'
 import { SDK_CODE } from '../init/sdk-code.ts'
+import { unknownHost } from '../init/unknown-host.ts'
 import { lookOf } from '../look.ts'
 import type { Given } from '../options.ts'
 
@@ -16,10 +17,10 @@ const HOSTS: ReadonlyMap<string, HostSetup> = new Map([
   ['openclaw', openclaw],
   ['opencode', opencode],
 ])
-const INSTALL = 'install it first: npm install -g hookspan (or npm install hookspan in your project)'
 
 interface InitOptions {
   readonly host: string
+  readonly isDry: boolean
   readonly isPrinted: boolean
   readonly isUndone: boolean
   readonly isJson: boolean
@@ -38,6 +39,7 @@ there before is kept beside it (FILE.hookspan-backup). A second run finds nothin
   claude-agent-sdk, openai-agents  shows the lines for your program: these have
                                    no configuration`,
   options: {
+    'dry-run': { short: 'n', help: 'write nothing: show what would change' },
     print: { help: 'write nothing: print the configuration; with --undo, what would be taken out' },
     undo: { aka: ['remove', 'uninstall'], help: 'take our part out again, and nothing else' },
     json: {
@@ -52,29 +54,52 @@ export const init: Command = { ...PAGE, run }
 /** Resolves to the exit code: 1 when the configuration is not what it should be. */
 export function run(args: string[], io: CommandIo): Promise<number> {
   const folder = packageFolder()
-  return runIn(folder, whyNotLasting(folder), args, io)
+  const refusal = whyNotLasting(folder, process.cwd())
+  return runIn({ folder, refusal, isTemporary: isTemporary(folder) }, args, io)
 }
 
-/** As {@link run}, for a hookspan that is installed in `folder`; `trouble` says why no host should be told of it. */
-export function runIn(folder: string, trouble: string | undefined, args: string[], io: CommandIo): Promise<number> {
+/** Where this hookspan is. */
+export interface Installed {
+  readonly folder: string
+  /** Why no host should be told of it. */
+  readonly refusal: string | undefined
+  readonly isTemporary: boolean
+}
+
+/** As {@link run}, for a hookspan that is installed there. */
+export function runIn(installed: Installed, args: string[], io: CommandIo): Promise<number> {
   return runCommand(PAGE, args, io, async given => {
     const options = readOptions(given)
     const setup = HOSTS.get(options.host)
     if (setup === undefined) return showCode(options, io)
-    if (trouble !== undefined && !options.isUndone) throw new Error(`${trouble} (${folder}); ${INSTALL}`)
+    const { folder, refusal } = installed
+    if (refusal !== undefined && !options.isUndone) throw new Error(refusal)
     const surroundings = { env: io.env, home: io.home, folder }
     if (options.isPrinted && !options.isUndone) return print(setup.print(surroundings), options, io)
     const plan = await (options.isUndone ? setup.undo(surroundings) : setup.enable(surroundings))
-    return carryOut(plan, setup, options, io)
+    const code = await carryOut(plan, setup, options, io)
+    if (installed.isTemporary && !options.isUndone) io.stderr.write(`${notForLong(folder, setup)}\n`)
+    return code
   })
+}
+
+/** It is what was asked for, so it is done; but somebody will wonder one day. */
+function notForLong(folder: string, { title }: HostSetup): string {
+  return `hookspan init: ${folder} is in a temporary folder: when that is emptied, ${title} finds no hookspan there`
 }
 
 function readOptions({ values, operands: [host, second] }: Given<typeof PAGE.options>): InitOptions {
   const hosts = HOST_NAMES.join(', ')
   if (host === undefined) throw new WrongUse(`expected a host: ${hosts}`)
   if (second !== undefined) throw new WrongUse(`expected one host, got ${JSON.stringify(second)}, too`)
-  if (!HOST_NAMES.includes(host)) throw new WrongUse(`there is no host ${JSON.stringify(host)}; hosts: ${hosts}`)
-  return { host, isPrinted: values.print, isUndone: values.undo, isJson: values.json }
+  if (!HOST_NAMES.includes(host)) throw new WrongUse(unknownHost(host, HOST_NAMES))
+  return {
+    host,
+    isDry: values['dry-run'] || values.print,
+    isPrinted: values.print,
+    isUndone: values.undo,
+    isJson: values.json,
+  }
 }
 
 function showCode({ host, isUndone, isJson }: InitOptions, io: CommandIo): number {
@@ -102,10 +127,15 @@ async function carryOut(plan: Plan, setup: HostSetup, options: InitOptions, io: 
   const result = { host: options.host, file: plan.file, changed: false, backup: null }
   if (plan.kind === 'nothing') return options.isJson ? json(result, io) : sayNothing(plan, io)
   if (!options.isJson) io.stdout.write(shown(plan, lookOf(io).color))
-  if (options.isPrinted) return options.isJson ? json(result, io) : EXIT.ok
+  if (options.isDry) return options.isJson ? json(result, io) : sayDry(io)
   const { backup, newFolder } = await makeChange(plan)
   if (options.isJson) return json({ ...result, changed: true, backup: backup ?? null }, io)
   for (const line of report(plan, { backup, newFolder }, setup, options)) io.stdout.write(`${line}\n`)
+  return EXIT.ok
+}
+
+function sayDry(io: CommandIo): number {
+  io.stderr.write('Nothing has been written.\n')
   return EXIT.ok
 }
 
@@ -145,6 +175,6 @@ function report(
   if (backup !== undefined) lines.push(`What it was is kept in ${backup}`)
   if (restored !== undefined) lines.push('The file is again, byte by byte, what it was before.')
   lines.push(...notes)
-  if (!isUndone) lines.push(`To take it out again: hookspan init ${host} --undo`)
+  if (!isUndone) lines.push(`To take it out again: npx hookspan init ${host} --undo`)
   return lines
 }

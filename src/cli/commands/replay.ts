@@ -93,7 +93,7 @@ async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<n
   }
 }
 
-function hostOf({ host }: ReplayArguments): PluginOptions {
+function hostOf({ host }: ReplayArguments): Pick<PluginOptions, 'host'> {
   return host === undefined ? {} : { host }
 }
 

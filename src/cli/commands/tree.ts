@@ -1,143 +1,150 @@
-import { stat } from 'node:fs/promises'
-import { join } from 'node:path'
-import { stateDirectory } from '../../config/paths.ts'
-import { TraceFollower } from '../../viewer/trace-follower.ts'
+import { humanCount } from '../../viewer/human-figures.ts'
+import { renderOpenTurns } from '../../viewer/open-turns.ts'
+import { renderDetails } from '../../viewer/trace-details.ts'
+import type { TraceFilter } from '../../viewer/trace-filter.ts'
 import type { TraceTree } from '../../viewer/trace-forest.ts'
-import { listSegments, selectTraces, type TraceQuery, type TraceSelection } from '../../viewer/trace-log.ts'
+import { selectTraces, type TraceQuery, type TraceSelection } from '../../viewer/trace-log.ts'
 import { treeJson } from '../../viewer/tree-json.ts'
 import { renderTotals, renderTree } from '../../viewer/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
+import { followTraces } from '../follow-traces.ts'
 import { readWatched } from '../log-reading.ts'
 import { lookOf } from '../look.ts'
-import type { Given } from '../options.ts'
+import { nothingMatches, nothingThere, whichTrace } from '../tree-messages.ts'
+import { readTreeOptions, type TreeOptions } from '../tree-options.ts'
+import { expectTraceFiles, findSubject, type TracesPlace } from '../tree-place.ts'
 
-const POLL_MILLIS = 500
+/** So many are drawn when nobody says how many. */
+const DEFAULT_LAST = 5
+/** Of the traces that the beginning of an id names. */
+const MOST_NAMED = 10
+const MOST_RUNNING_LINES = 20
 
 const PAGE = {
   name: 'tree',
   summary: 'draw stored traces as trees',
-  operand: { placeholder: '[FILE]', offers: 'files' },
+  operand: { placeholder: '[FILE] [TRACE_ID]', offers: 'files' },
   about: `Draws stored traces as trees: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
-*.jsonl).`,
+*.jsonl). What is running is drawn as such, with how long it has been open and silent.
+
+With TRACE_ID, or as much of its beginning as tells it from others (each tree shows eight digits of it), one trace with all
+attributes, events and links of each span; very long values are cut, --json has them whole. An argument that names a file
+or directory is FILE; otherwise hexadecimal digits are TRACE_ID.`,
   options: {
+    errors: { aka: ['error', 'failed'], help: 'only traces in which something failed' },
+    since: {
+      value: 'WHEN',
+      aka: ['after', 'from'],
+      help: `only traces in which something ended since then, or that are still running: an age (90s, 30m, 2h, 7d, 1w) or a time
+        (2026-11-22, 2026-11-22T15:04), UTC unless it has a zone`,
+    },
+    model: { value: 'M', help: 'only traces that asked model M; M, T and S may be beginnings' },
+    tool: { value: 'T', help: 'only traces that used tool T' },
     session: { value: 'S', help: 'only traces in which session S took part' },
     last: {
       short: 'n',
       value: 'N',
-      default: '5',
       aka: ['limit', 'lines', 'tail'],
-      help: 'the last N traces, the newest at the bottom',
+      help: `the last N of them, the newest at the bottom (default ${DEFAULT_LAST})`,
     },
     follow: {
       short: 'f',
       aka: ['watch'],
-      help: 'keep watching, and draw each trace when its root span has ended; if something is still running in it, once more when all of it has',
+      help: `keep watching, and draw each trace when its root span has ended; if something is still running in it, once more when
+        all of it has. On a terminal, what is running stands below`,
     },
     json: { help: 'one JSON object a line and trace, spans in the order of the tree' },
   },
-  closing: 'Exits with 1 when FILE cannot be read.',
+  closing: `Several conditions must all hold. Exits with 1 when FILE is no trace log, or TRACE_ID does not name one trace.`,
 } as const satisfies CommandPage
 
 export const tree: Command = { ...PAGE, run }
 
-/** Resolves to the exit code: 0 also when there is nothing to show, 1 when FILE cannot be read, 2 for wrong use. */
+/** Resolves to the exit code: 0 also when nothing passes the filters, 1 as the usage says, 2 for wrong use. */
 export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(PAGE, args, io, async given => {
-    const options = readOptions(given)
-    const place = await findPlace(options.file, io)
-    return options.follow ? follow(place, options, io) : show(place, options, io)
+  return runCommand(PAGE, args, io, async ({ values, operands }) => {
+    const options = readTreeOptions(values, operands, io.now())
+    const { place, traceId } = await findSubject(options.names, io)
+    if (traceId === undefined) return options.follow ? follow(place, options, io) : show(place, options, io)
+    if (options.follow) throw new WrongUse('--follow and TRACE_ID do not go together')
+    return showOne(place, { ...options.filter, traceId }, options, io)
   })
 }
 
-interface TreeOptions {
-  readonly file: string | undefined
-  readonly query: TraceQuery
-  readonly follow: boolean
-  readonly json: boolean
+async function follow(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
+  const query = queryOf(options)
+  return followTraces(place, { query, draw: each => draw(each, options, io), showsRunning: !options.json }, io)
 }
 
-function readOptions({ values, operands }: Given<typeof PAGE.options>): TreeOptions {
-  if (operands.length > 1) throw new WrongUse(`expected one FILE at most, got ${operands.length}`)
-  if (!/^\d{1,9}$/.test(values.last)) {
-    throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(values.last)}`)
-  }
-  const query = { last: Number(values.last), ...(values.session !== undefined && { sessionId: values.session }) }
-  return { file: operands[0], query, follow: values.follow, json: values.json }
-}
-
-/** Where the traces are, and how to list the files there: a log gets new segments while we follow it. */
-interface Place {
-  readonly path: string
-  readonly isLocalLog: boolean
-  listFiles(): Promise<readonly string[]>
-}
-
-async function findPlace(file: string | undefined, io: CommandIo): Promise<Place> {
-  if (file === undefined) {
-    const path = join(stateDirectory(io.env, io.home), 'traces')
-    return { path, isLocalLog: true, listFiles: () => listSegments(path) }
-  }
-  const found = await stat(file).catch((error: NodeJS.ErrnoException) => {
-    const message = error.code === 'ENOENT' ? `there is no file ${file}` : `cannot read ${file}: ${error.code}`
-    throw new Error(message, { cause: error })
-  })
-  if (found.isDirectory()) return { path: file, isLocalLog: false, listFiles: () => listSegments(file) }
-  // It is read twice, which a pipe does not survive.
-  if (!found.isFile()) throw new Error(`${file} is not a regular file`)
-  return { path: file, isLocalLog: false, listFiles: async () => [file] }
-}
-
-async function show(place: Place, { query, json }: TreeOptions, io: CommandIo): Promise<number> {
-  const files = await place.listFiles()
-  const selection = await readWatched(files, onRead => selectTraces(files, query, onRead), io)
+async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
+  const query = queryOf(options)
+  const selection = await select(place, query, io)
   if ('exitCode' in selection) return selection.exitCode
-  const { trees, firstUnreadable, unreadableCount } = selection
-  for (const each of trees) io.stdout.write(`${draw(each, json, io)}\n`)
-  if (trees.length > 1 && !json) io.stdout.write(`${renderTotals(trees, lookOf(io))}\n`)
+  const { trees, traceCount } = selection
+  if (traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
+  for (const each of trees) io.stdout.write(`${draw(each, options, io)}\n`)
+  if (!options.json && trees.length > 0) io.stdout.write(footer(selection, options, io))
   // A program that reads the JSON must not find a sentence in it.
-  if (trees.length === 0) (json ? io.stderr : io.stdout).write(`${nothingFound(place, query, selection)}\n`)
-  if (firstUnreadable !== undefined) {
-    const { path, line, problem } = firstUnreadable
-    const count = unreadableCount === 1 ? '1 line was' : `${unreadableCount} lines were`
-    io.stderr.write(`hookspan tree: ${count} left out; the first is line ${line} of ${path}: ${problem}\n`)
-  }
+  const out = options.json ? io.stderr : io.stdout
+  if (traceCount === 0) out.write(`${nothingThere(place)}\n`)
+  else if (trees.length === 0) out.write(`${nothingMatches(place, query, selection)}\n`)
+  tellUnreadable(selection, io)
   return EXIT.ok
 }
 
-async function follow(place: Place, { query, json }: TreeOptions, io: CommandIo): Promise<number> {
-  const follower = new TraceFollower(place.listFiles, query)
-  let isStopped = false
-  const interrupted = Promise.race([io.interrupted(), io.hungUp()]).then(() => {
-    isStopped = true
-  })
-  for (let isFirst = true; !isStopped; isFirst = false) {
-    const trees = await follower.poll()
-    for (const each of trees) io.stdout.write(`${draw(each, json, io)}\n`)
-    if (isFirst && trees.length === 0) io.stderr.write(`Waiting for traces in ${place.path} (Ctrl-C ends this).\n`)
-    await pause(interrupted)
-  }
+async function showOne(
+  place: TracesPlace,
+  filter: TraceFilter & { traceId: string },
+  { json }: TreeOptions,
+  io: CommandIo,
+): Promise<number> {
+  const selection = await select(place, { ...filter, last: MOST_NAMED }, io)
+  if ('exitCode' in selection) return selection.exitCode
+  if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
+  const [only] = selection.trees
+  if (only === undefined || selection.matchCount > 1) throw new Error(whichTrace(place, filter, selection))
+  io.stdout.write(`${draw(only, { json }, io)}\n`)
+  if (json) return EXIT.ok
+  const look = { ...lookOf(io), now: io.now() }
+  for (const details of renderDetails(only, look)) io.stdout.write(`${details}\n\n`)
+  tellUnreadable(selection, io)
   return EXIT.ok
 }
 
-/** Whatever comes first; the timer goes, too, so that nothing holds the process afterwards. */
-async function pause(interrupted: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, POLL_MILLIS)
-  })
-  await Promise.race([timeout, interrupted])
-  clearTimeout(timer)
+function queryOf({ filter, last = DEFAULT_LAST }: TreeOptions): TraceQuery {
+  return { ...filter, last }
 }
 
-function draw(trace: TraceTree, json: boolean, io: CommandIo): string {
-  return json ? treeJson(trace) : `${renderTree(trace, lookOf(io))}\n`
+async function select(
+  place: TracesPlace,
+  query: TraceQuery,
+  io: CommandIo,
+): Promise<TraceSelection | { readonly exitCode: number }> {
+  const files = await place.listFiles()
+  return readWatched(files, onRead => selectTraces(files, query, onRead), io)
 }
 
-function nothingFound(place: Place, query: TraceQuery, { traceCount }: TraceSelection): string {
-  if (query.sessionId !== undefined && traceCount > 0) {
-    return `No trace of session ${JSON.stringify(query.sessionId)} among the ${traceCount} in ${place.path}; without --session the newest are shown.`
+function draw(trace: TraceTree, { json }: Pick<TreeOptions, 'json'>, io: CommandIo): string {
+  return json ? treeJson(trace) : `${renderTree(trace, { ...lookOf(io), now: io.now() })}\n`
+}
+
+/** The sums, what was left out, and what else is running. */
+function footer({ trees, matchCount, running }: TraceSelection, { last }: TreeOptions, io: CommandIo): string {
+  const look = lookOf(io)
+  const parts = trees.length > 1 ? [`${renderTotals(trees, look)}\n`] : []
+  if (last === undefined && matchCount > trees.length) {
+    parts.push(`  the last ${trees.length} of ${humanCount(matchCount)}; -n N shows more\n`)
   }
-  if (traceCount > 0) return `${place.path} holds ${traceCount} traces, and --last ${query.last} asks for none of them.`
-  if (!place.isLocalLog) return `There are no traces in ${place.path}: expected OTLP/JSON, one request a line.`
-  return `There are no traces in ${place.path} yet. Run "hookspan demo" to record some, or name a file: hookspan tree FILE`
+  if (running.length > 0) {
+    const lines = renderOpenTurns(running, { ...look, now: io.now(), maxLines: MOST_RUNNING_LINES })
+    parts.push(`${parts.length > 0 ? '\n' : ''}  older, and still running:\n\n`, ...lines.map(line => `${line}\n`))
+  }
+  return parts.join('')
+}
+
+function tellUnreadable({ firstUnreadable, unreadableCount }: TraceSelection, io: CommandIo): void {
+  if (firstUnreadable === undefined) return
+  const { path, line, problem } = firstUnreadable
+  const count = unreadableCount === 1 ? '1 line was' : `${humanCount(unreadableCount)} lines were`
+  io.stderr.write(`hookspan tree: ${count} left out; the first is line ${line} of ${path}: ${problem}\n`)
 }

@@ -1,18 +1,21 @@
 import { humanDuration } from '../../viewer/human-figures.ts'
 import { type Finding, finding, type Level } from './finding.ts'
 import type { ProbeOptions, ProbeResult } from './probe-result.ts'
-import { PROBE_SPAN } from './probe-steps.ts'
+import { PROBE_SERVICE, PROBE_SPAN } from './probe-steps.ts'
 
-const LOOK = `look for the span ${PROBE_SPAN} in it yourself`
+const LOOK = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN} yourself`
+const PROBE = `look for service ${PROBE_SERVICE}, span ${PROBE_SPAN}: it says when it was sent and from where, and is no agent's turn`
 
 /** What the probes say, a line for each backend and one for each problem. */
 export function checkBackends(results: readonly ProbeResult[], options: ProbeOptions): readonly Finding[] {
   if (results.length === 0) return [finding('ok', 'Backends', 'none is configured: nothing leaves this machine')]
-  return results.flatMap(result => [
+  const probed = results.some(({ delivered }) => delivered === true) ? [finding('note', 'Backends', PROBE)] : []
+  const findings = results.flatMap(result => [
     ...outcomeFindings(result, options),
     ...result.problems.map(({ what, remedy }) => finding('fail', 'Backends', what, remedy)),
     ...result.warnings.map(({ what, remedy }) => finding('warn', 'Backends', what, remedy)),
   ])
+  return [...findings, ...probed]
 }
 
 /** Nothing where a problem says it all. */

@@ -6,6 +6,8 @@ import { humanBytes } from './human-bytes.ts'
 export interface BacklogContext {
   /** Names of the backends that are configured. */
   readonly configured: ReadonlySet<string>
+  /** Names of those that did not take the probe. */
+  readonly failing: ReadonlySet<string>
   /** `local_log_max_age_hours` */
   readonly maxAgeHours: number
   /** Epoch milliseconds. */
@@ -18,7 +20,7 @@ export function checkBacklog(entries: readonly BacklogEntry[], context: BacklogC
   return entries.map(entry => entryFinding(entry, context))
 }
 
-function entryFinding(entry: BacklogEntry, { configured, maxAgeHours, now }: BacklogContext): Finding {
+function entryFinding(entry: BacklogEntry, { configured, failing, maxAgeHours, now }: BacklogContext): Finding {
   const { backend, segments, bytes, oldestAt, isLive } = entry
   const age = humanDuration(Math.max(0, now - oldestAt))
   const what = `${humanBytes(bytes)} for ${backend} in ${countOf(segments, 'file')}, the oldest begun ${age} ago`
@@ -29,5 +31,8 @@ function entryFinding(entry: BacklogEntry, { configured, maxAgeHours, now }: Bac
     return say('warn', 'no backend has that name any more', remedy)
   }
   if (isLive) return say('note', 'an agent that is running delivers it')
-  return say('warn', 'no agent that is running delivers it', `hookspan send --backend ${backend}, or start an agent`)
+  // Sent now, it would fail as the probe did.
+  const first = failing.has(backend) ? `see that ${backend} answers, above; then ` : ''
+  const remedy = `${first}hookspan send --backend ${backend}, or start an agent`
+  return say('warn', 'no agent that is running delivers it', remedy)
 }

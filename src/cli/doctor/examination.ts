@@ -52,7 +52,8 @@ export async function examine(
   const { results, skews } = await probeAll(resolution, options, io)
   const { backlog, losses } = await readState(io)
   const names = new Set(configured.config.backends.map(({ name }) => name))
-  const context = { configured: names, maxAgeHours: config.local_log_max_age_hours, now: io.now() }
+  const failing = new Set(results.filter(({ delivered }) => delivered === false).map(({ name }) => name))
+  const context = { configured: names, failing, maxAgeHours: config.local_log_max_age_hours, now: io.now() }
   return {
     version: PACKAGE_VERSION,
     node: process.versions.node,

@@ -1,17 +1,33 @@
 import { readFile } from 'node:fs/promises'
+import { hostname } from 'node:os'
+import type { Attributes } from '@opentelemetry/api'
 import { traceLinks } from '../../pipeline/backend-links.ts'
 import type { BackendPlan } from '../../pipeline/backend-plan.ts'
 import type { Pipeline } from '../../pipeline/index.ts'
+import { OPENINFERENCE } from '../../semconv/index.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from '../../wiring/package-facts.ts'
 import { type ReadBackOutcome, readBack, readBackFile } from './read-back.ts'
 
+/** Not that of an agent: in the lists of servers it stands beside agents, and is counted with none of them. */
+export const PROBE_SERVICE = 'hookspan-doctor'
 export const PROBE_SPAN = 'hookspan.doctor'
 const PROBE_METRIC = 'hookspan.doctor.probes'
+
+/** What tells a person who comes upon it what it is. */
+function probeAttributes(): Attributes {
+  const [at, from] = [new Date().toISOString(), hostname()]
+  return {
+    'hookspan.doctor.sent_at': at,
+    'hookspan.doctor.sent_from': from,
+    // Phoenix and others list it.
+    [OPENINFERENCE.inputValue]: `A probe of hookspan doctor ${PACKAGE_VERSION}, sent from ${from} at ${at}; no agent's turn`,
+  }
+}
 
 /** Resolves when it has arrived or failed. */
 export async function sendSpan(pipeline: Pipeline): Promise<{ readonly traceId: string; readonly millis: number }> {
   const tracer = pipeline.tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION)
-  const span = tracer.startSpan(PROBE_SPAN, { root: true })
+  const span = tracer.startSpan(PROBE_SPAN, { root: true, attributes: probeAttributes() })
   const startedAt = performance.now()
   span.end()
   await pipeline.flush()

@@ -3,7 +3,7 @@ import { shownUrl } from '../../pipeline/endpoint.ts'
 import { type BackendSettings, createPipeline, type Pipeline, type PipelineSettings } from '../../pipeline/index.ts'
 import { probeProblem } from './probe-line.ts'
 import type { ProbeOptions, ProbeResult } from './probe-result.ts'
-import { askFor, sendMetric, sendSpan, statsOf } from './probe-steps.ts'
+import { askFor, PROBE_SERVICE, sendMetric, sendSpan, statsOf } from './probe-steps.ts'
 
 /** The command holds the process itself; this is how long a pipeline that closes may try again what it tried already. */
 const CLOSE_MILLIS = 500
@@ -45,13 +45,23 @@ function placeOf({ row, urls, options }: BackendPlan): string | undefined {
 /** As configured, for one backend and for one span: whatever the configuration samples away or keeps to itself. */
 function probing(backend: BackendSettings, settings: PipelineSettings): PipelineSettings {
   const { localLog: _log, prometheus: _endpoint, ...rest } = settings
+  const { resourceAttributes, globalTags } = settings
   return {
     ...rest,
     backends: [backend],
+    serviceName: PROBE_SERVICE,
+    resourceAttributes: withoutService(resourceAttributes),
+    globalTags: withoutService(globalTags),
     sampler: { type: 'always_on' },
     deterministicIds: false,
     flushWaitMillis: CLOSE_MILLIS,
   }
+}
+
+/** They would win over the name of the probe. */
+function withoutService(attributes: Readonly<Record<string, string>>): Record<string, string> {
+  const { 'service.name': _name, 'service.namespace': _namespace, ...rest } = attributes
+  return rest
 }
 
 type Tried = Pick<ProbeResult, 'delivered' | 'metrics' | 'readBack' | 'readBackUrl' | 'millis'>

@@ -11,7 +11,7 @@ export interface StateEntry {
   readonly bytes: number
 }
 
-const DIRECTORIES = ['traces', 'spool']
+const DIRECTORIES = ['traces', 'spool', 'sent']
 
 /** The state directory first, then what it holds. Empty where there is none. */
 export async function listState(stateDirectory: string): Promise<readonly StateEntry[]> {

@@ -1,6 +1,6 @@
 import { existsSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
-import { join, sep } from 'node:path'
+import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
 
 /** Caches that package managers run a program from and empty by themselves, as parts of a path. */
@@ -28,16 +28,41 @@ export function withoutStore(folder: string): string {
 }
 
 /**
- * Why a host must not be told this folder: it will be gone when the host looks for it. Undefined when it lasts.
+ * Why a host must not be told this folder, and what to do: a package manager takes the folder away by itself, or a host cannot
+ * read what is in it. Undefined when it may be told.
+ *
+ * @param from where to look for another copy: an absolute path
  */
-export function whyNotLasting(folder: string): string | undefined {
-  const path = `${folder.replaceAll(sep, '/')}/`
+export function whyNotLasting(folder: string, from: string): string | undefined {
+  const path = slashed(folder)
   const owner = CACHES.find(([part]) => path.includes(part))?.[1]
-  if (owner !== undefined) return `this hookspan runs from a cache of ${owner}`
-  if (/\.zip\//.test(path)) return 'this hookspan runs from inside an archive'
-  const temporary = [...TEMPORARY_FOLDERS, tmpdir()].flatMap(each => [each, resolved(each)])
-  const isTemporary = temporary.some(each => path.startsWith(`${each.replaceAll(sep, '/').replace(/\/$/, '')}/`))
-  return isTemporary ? 'this hookspan runs from a temporary folder' : undefined
+  const isArchive = path.includes('.zip/')
+  if (owner === undefined && !isArchive) return undefined
+  const why =
+    owner === undefined
+      ? `this hookspan runs from inside an archive (${folder}), which agents cannot read`
+      : `this hookspan runs from a cache of ${owner} (${folder}), which ${owner} empties by itself`
+  const installed = copyNear(from)
+  if (installed !== undefined) return `${why}; run the one that you have installed: ${installed} init`
+  return `${why}; install one that stays: npm install -g hookspan (or npm install hookspan in your project)`
+}
+
+/** The program of the copy that a project at `from` or above it has installed. */
+function copyNear(from: string): string | undefined {
+  const modules = join(from, 'node_modules')
+  if (existsSync(join(modules, 'hookspan', 'package.json'))) return join(modules, '.bin', 'hookspan')
+  const parent = dirname(from)
+  return parent === from ? undefined : copyNear(parent)
+}
+
+/** Whether the folder may be gone after a restart of the machine: a project there is one, but not for long. */
+export function isTemporary(folder: string): boolean {
+  const places = [...TEMPORARY_FOLDERS, tmpdir()].flatMap(each => [each, resolved(each)])
+  return places.some(each => slashed(folder).startsWith(slashed(each)))
+}
+
+function slashed(path: string): string {
+  return `${path.replaceAll(sep, '/').replace(/\/$/, '')}/`
 }
 
 /**

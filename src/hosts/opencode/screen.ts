@@ -10,8 +10,7 @@ type Say = (line: string) => void
 export function screenOf(client: Client | undefined): Say | undefined {
   // The plugins of a terminal's opencode live in a worker, those of all others in the main thread.
   if (peek(Reflect.get(globalThis, 'Bun'), 'isMainThread') !== false) return undefined
-  return line =>
-    quiet(client?.app?.log?.({ body: { service: 'hookspan', level: 'warn', message: `hookspan: ${line}` } }))
+  return line => quiet(client?.app?.log?.({ body: { service: 'hookspan', level: 'warn', message: line } }))
 }
 
 /** It waits for what is starting, so it is not waited for; and a refusal that nobody listens to would end opencode. */

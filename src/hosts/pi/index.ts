@@ -100,10 +100,10 @@ class PiListener {
     if (hasUI !== true || typeof ui?.notify !== 'function') return
     this.#attachment.reportTo(line => {
       try {
-        ui.notify?.(`hookspan: ${line}`, 'warning')
+        ui.notify?.(line, 'warning')
       } catch {
         // The session that it belonged to is gone.
-        process.stderr.write(`hookspan: ${line}\n`)
+        process.stderr.write(`${line}\n`)
       }
     })
   }

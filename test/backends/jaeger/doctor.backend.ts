@@ -10,7 +10,7 @@ let program: Program
 
 beforeAll(async () => {
   program = new Program()
-  scene = await Scene.start({ usualPorts: true })
+  scene = await Scene.start({ usualPorts: 'on its own address' })
 })
 
 afterAll(async () => {

@@ -1,7 +1,6 @@
 import type { Browser, Page } from 'playwright-core'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { openBrowser } from '../support/browser.ts'
-import { takePicture } from '../support/picture.ts'
 import type { Fed } from '../workload/feed.ts'
 import { Scene, serviceOf } from './scene.ts'
 
@@ -22,9 +21,6 @@ agent
     api.qwen3-coder-30b`.trim()
 
 const WINDOW = { width: 1280, height: 640 }
-/** Of the column with the names: in it the deepest one can be read. */
-const NAMES_WIDTH = 420
-
 let scene: Scene
 let browser: Browser
 let page: Page
@@ -52,8 +48,6 @@ describe("Jaeger's page", () => {
       .nth(fed.spans.length - 1)
       .waitFor()
     expect(await rowsOf(page)).toBe(TREE)
-    await widenNames(page)
-    await takePicture(page, 'jaeger-trace')
   })
 
   test('finds it by the service and the type of the error', async () => {
@@ -65,17 +59,6 @@ describe("Jaeger's page", () => {
     expect(await results.first().innerText()).toContain(`${fed.spans.length} Spans`)
   })
 })
-
-/** Drags the border of the column, as a person does. */
-async function widenNames(shown: Page): Promise<void> {
-  const box = await shown.locator('.TimelineHeaderRow .VerticalResizer--dragger').boundingBox()
-  if (box === null) throw new Error('the column of names has no border to drag')
-  await shown.mouse.move(box.x + box.width / 2, box.y + box.height / 2)
-  await shown.mouse.down()
-  await shown.mouse.move(NAMES_WIDTH, box.y + box.height / 2, { steps: 5 })
-  await shown.mouse.up()
-  await shown.mouse.move(0, 0)
-}
 
 /** The rows in the order of the page, indented by the guides that it draws, `!` where it shows an error. */
 async function rowsOf(shown: Page): Promise<string> {

@@ -40,7 +40,7 @@ async function agent({ host, options, answer }: Scene): Promise<Plugin> {
   const traces = answer === undefined ? [] : [await tracesTo(answer)]
   const config = { host, metrics_interval_ms: 1000, force_flush_wait_ms: 500, ...options }
   return createPluginIn(
-    { ...config, backends: [metrics, ...traces], report: () => undefined },
+    { ...config, backends: [metrics, ...traces], logger: { error: () => undefined, warn: () => undefined } },
     { env: {}, home: join(home, host), isReplay: false },
   )
 }

@@ -1,5 +1,5 @@
 import { fileURLToPath } from 'node:url'
-import { freePorts } from '../support/free-port.ts'
+import { expectFree, freePorts } from '../support/free-port.ts'
 import { installedPath } from '../support/installed.ts'
 import { startServer } from '../support/server-process.ts'
 
@@ -19,15 +19,16 @@ export interface Jaeger {
 
 export interface JaegerOptions {
   /**
-   * The ports that a user's Jaeger has, which are those that our programs look at, on a loopback address of its own: on
-   * 127.0.0.1 they may well be taken.
+   * The ports that a user's Jaeger has, which are those that our programs look at: on 127.0.0.1, where they may well be
+   * taken, or on a loopback address of its own.
    */
-  readonly usualPorts?: boolean
+  readonly usualPorts?: 'on 127.0.0.1' | 'on its own address'
 }
 
 /** A real Jaeger, with nothing in its memory. */
-export async function startJaeger({ usualPorts = false }: JaegerOptions = {}): Promise<Jaeger> {
-  const host = usualPorts ? ownLoopback() : '127.0.0.1'
+export async function startJaeger({ usualPorts }: JaegerOptions = {}): Promise<Jaeger> {
+  const host = usualPorts === 'on its own address' ? ownLoopback() : '127.0.0.1'
+  if (usualPorts === 'on 127.0.0.1') await expectFree([UI_PORT, OTLP_PORT])
   const [freeQuery, freeOtlp, grpcPort, healthPort] = await freePorts(4)
   const query = `${host}:${usualPorts ? UI_PORT : freeQuery}`
   const otlp = `${host}:${usualPorts ? OTLP_PORT : freeOtlp}`

@@ -2,12 +2,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { compose } from '../../observability/stack-files.ts'
-import { freePorts } from '../support/free-port.ts'
+import { expectFree, freePorts } from '../support/free-port.ts'
 import { installedPath } from '../support/installed.ts'
 import { startServer } from '../support/server-process.ts'
 
 /** It loads some thousand Python modules, on a machine that others use as well. */
 export const START_MILLIS = 300_000
+
+const USUAL_PORT = 6006
 
 /** Of the server that asks who one is. They open nothing else. */
 const SECRET = 'only-for-tests-on-loopback-0123456789'
@@ -25,12 +27,16 @@ export interface Phoenix {
 export interface PhoenixOptions {
   /** Default false: everybody may read and write. */
   readonly authentication?: boolean
+  /** Default false. The port that a user's Phoenix has may well be taken. */
+  readonly usualPort?: boolean
 }
 
 /** A real Phoenix with an empty database, as the compose file runs it. Only the addresses and the folder are ours. */
-export async function startPhoenix({ authentication = false }: PhoenixOptions = {}): Promise<Phoenix> {
+export async function startPhoenix({ authentication = false, usualPort }: PhoenixOptions = {}): Promise<Phoenix> {
+  const [freePort = 0, grpcPort = 0] = await freePorts(2)
+  const port = usualPort ? USUAL_PORT : freePort
+  await expectFree([port])
   const folder = mkdtempSync(join(tmpdir(), 'hookspan-phoenix-'))
-  const [port = 0, grpcPort = 0] = await freePorts(2)
   const url = `http://127.0.0.1:${port}`
   try {
     const server = await startServer({

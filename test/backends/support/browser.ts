@@ -1,4 +1,4 @@
-import { type Browser, chromium } from 'playwright-core'
+import { type Browser, chromium, type Page, type ViewportSize } from 'playwright-core'
 import { installedPath } from './installed.ts'
 
 /** It asks nobody but the servers of the test: neither its maker's nor those that a page would like to load things from. */
@@ -23,4 +23,15 @@ const START_MILLIS = 60_000
 export function openBrowser(): Promise<Browser> {
   const executablePath = installedPath('chromium')
   return chromium.launch({ executablePath, headless: true, chromiumSandbox: false, args: QUIET, timeout: START_MILLIS })
+}
+
+/** A page as the pictures of the documentation have it: light, and with nothing of where they are taken. */
+export function pageOf(browser: Browser, viewport: ViewportSize): Promise<Page> {
+  return browser.newPage({
+    viewport,
+    colorScheme: 'light',
+    locale: 'en-GB',
+    timezoneId: 'UTC',
+    reducedMotion: 'reduce',
+  })
 }

@@ -4,7 +4,7 @@ import { fileURLToPath } from 'node:url'
 import type { Page, PageScreenshotOptions } from 'playwright-core'
 import { expect } from 'vitest'
 
-const LARGEST_BYTES = 250_000
+const LARGEST_BYTES = 150_000
 
 /** Whether the pictures of the documentation are to be taken anew. */
 export const takesPictures: boolean = process.env['HOOKSPAN_UPDATE_PICTURES'] === '1'

@@ -49,7 +49,7 @@ test('left open, it can be asked for more', async () => {
 
 test('a backend that does not get everything is told of', async () => {
   const backends = [{ type: 'otlp', endpoint: 'http://127.0.0.1:1/v1/traces', force_flush_wait_ms: 100 }] as const
-  const config = { backends, force_flush_wait_ms: 100, report: () => undefined }
+  const config = { backends, force_flush_wait_ms: 100, logger: { error: () => undefined, warn: () => undefined } }
   const feeding = feedWorkload({ home: join(home, 'refused'), config, scenarios: ['pi/basic'] })
   await expect(feeding).rejects.toThrow('did not get everything')
 })

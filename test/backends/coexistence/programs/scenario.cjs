@@ -17,7 +17,9 @@ async function play({ createPlugin, loadHttp }) {
   const registry = globalThis[REGISTRY]
   const handedIn = { tracerProvider: trace.getTracerProvider(), meterProvider: metrics.getMeterProvider() }
   const lines = []
-  const plugin = createPlugin({ ...options, ...(isHandedIn ? handedIn : {}), report: line => lines.push(line) })
+  const note = line => lines.push(line.replace(/^hookspan: /, ''))
+  const logger = { error: note, warn: note }
+  const plugin = createPlugin({ ...options, ...(isHandedIn ? handedIn : {}), logger })
   if (order === 'plugin first') await (await tellTurn(plugin, 'early', startAt)).flushed
   const globals = { hadRegistry: registry !== undefined, isRegistryLeft: globalThis[REGISTRY] === registry }
   const host = startHost()

@@ -1,0 +1,50 @@
+import { nearestName } from '../../config/nearest.ts'
+import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
+import { COMMANDS } from '../commands.ts'
+import { bashScript } from '../completion/bash.ts'
+import { type CompletedPage, helpPage } from '../completion/completion-page.ts'
+import { fishScript } from '../completion/fish.ts'
+import { zshScript } from '../completion/zsh.ts'
+
+const SCRIPTS: ReadonlyMap<string, (pages: readonly CompletedPage[]) => string> = new Map([
+  ['bash', bashScript],
+  ['zsh', zshScript],
+  ['fish', fishScript],
+])
+const SHELLS: readonly string[] = [...SCRIPTS.keys()]
+
+const PAGE = {
+  name: 'completion',
+  summary: 'let the shell complete commands, options, hosts and backends',
+  operand: { placeholder: 'SHELL', offers: SHELLS },
+  about: `Prints a script by which your shell completes what belongs to hookspan: commands, options, hosts, types of
+backends, files. Put one of these lines where it is:
+
+  ~/.bashrc                   source <(hookspan completion bash)
+  ~/.zshrc, behind compinit   source <(hookspan completion zsh)
+  ~/.config/fish/config.fish  hookspan completion fish | source
+
+It completes "hookspan", so that has to be on the PATH: npm install -g hookspan.`,
+  options: {},
+} as const satisfies CommandPage
+
+export const completion: Command = { ...PAGE, run }
+
+/** Resolves to the exit code. */
+export function run(args: string[], io: CommandIo): Promise<number> {
+  return runCommand(PAGE, args, io, async ({ operands: [shell, second] }) => {
+    if (shell === undefined) throw new WrongUse(`expected a shell: ${SHELLS.join(', ')}`)
+    if (second !== undefined) throw new WrongUse(`expected one shell, got ${JSON.stringify(second)}, too`)
+    const script = SCRIPTS.get(shell)
+    if (script === undefined) throw new WrongUse(unknownShell(shell))
+    const pages = await Promise.all(COMMANDS.map(row => row.load()))
+    io.stdout.write(script([...pages, helpPage(pages)]))
+    return EXIT.ok
+  })
+}
+
+function unknownShell(shell: string): string {
+  const meant = nearestName(shell, SHELLS)
+  const advice = meant === undefined ? `; shells: ${SHELLS.join(', ')}` : `. Did you mean ${meant}?`
+  return `there is nothing for the shell ${JSON.stringify(shell.slice(0, 60))}${advice}`
+}

@@ -1,0 +1,43 @@
+import { nearestName } from '../../config/nearest.ts'
+
+/** Other names of a host that there is. */
+const ALIASES: Readonly<Record<string, string>> = {
+  picodingagent: 'pi',
+  pimono: 'pi',
+  clawdbot: 'openclaw',
+  moltbot: 'openclaw',
+  anthropic: 'claude-agent-sdk',
+  claudesdk: 'claude-agent-sdk',
+  claudecodesdk: 'claude-agent-sdk',
+}
+
+const CLAUDE_CODE =
+  'there is no adapter for Claude Code itself; a program of your own that uses its SDK: hookspan init claude-agent-sdk'
+
+/** Agents that people ask for and that have no adapter: what there is instead. */
+const OTHERS: Readonly<Record<string, string>> = {
+  claude: CLAUDE_CODE,
+  claudecode: CLAUDE_CODE,
+  openai: 'there is no adapter for the plain OpenAI client; for the OpenAI Agents SDK: hookspan init openai-agents',
+  codex: 'there is no adapter for Codex; for the OpenAI Agents SDK: hookspan init openai-agents',
+  hermes:
+    'there is no adapter for Hermes, which is Python; its hooks as lines of JSON: hookspan replay FILE --host hermes',
+}
+
+/** What to say of a host that there is not: the one that was meant, or what there is instead. */
+export function unknownHost(name: string, hosts: readonly string[]): string {
+  const folded = name.toLowerCase().replace(/[^a-z0-9]/g, '')
+  const other = Object.hasOwn(OTHERS, folded) ? OTHERS[folded] : undefined
+  if (other !== undefined) return other
+  const alias = Object.hasOwn(ALIASES, folded) ? ALIASES[folded] : undefined
+  const meant = alias ?? nearestName(name, hosts) ?? onlyPart(name.toLowerCase(), hosts)
+  const what = `there is no host ${JSON.stringify(name.slice(0, 60))}`
+  if (meant !== undefined) return `${what}. Did you mean ${meant}?`
+  return `${what}; hosts: ${hosts.join(', ')}. An agent of your own calls its hooks itself: docs/hooks.md`
+}
+
+/** `agents`, where one host alone has that in its name. */
+function onlyPart(part: string, hosts: readonly string[]): string | undefined {
+  const [first, second] = part.length < 3 ? [] : hosts.filter(host => host.includes(part))
+  return second === undefined ? first : undefined
+}

@@ -1,0 +1,81 @@
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { stateDirectory } from '../config/paths.ts'
+import { countOf } from '../viewer/human-figures.ts'
+import { listSegments } from '../viewer/trace-log.ts'
+import { type CommandIo, WrongUse } from './command.ts'
+import { noTraceFile } from './trace-file-kind.ts'
+
+/** Where the traces are, and how to list the files there: a log gets new segments while we follow it. */
+export interface TracesPlace {
+  readonly path: string
+  readonly kind: 'local log' | 'directory' | 'file'
+  listFiles(): Promise<readonly string[]>
+}
+
+/** What the arguments that are no options name. */
+export interface TreeSubject {
+  readonly place: TracesPlace
+  /** The beginning of a trace's id. */
+  readonly traceId: string | undefined
+}
+
+/**
+ * What is there as a file is FILE; of the rest, what can be the beginning of an id is TRACE_ID.
+ *
+ * @throws {WrongUse} when there are two of a kind; else an error that says why FILE cannot be read
+ */
+export async function findSubject(names: readonly string[], io: CommandIo): Promise<TreeSubject> {
+  const files: TracesPlace[] = []
+  const traceIds: string[] = []
+  for (const name of names) {
+    const place = await findPlace(name)
+    if (place === undefined) traceIds.push(name)
+    else files.push(place)
+  }
+  if (files.length > 1) throw new WrongUse(`expected one FILE at most, got ${files.length}`)
+  if (traceIds.length > 1) throw new WrongUse(`expected one TRACE_ID at most, got ${traceIds.length}`)
+  return { place: files[0] ?? localLog(io), traceId: traceIds[0] }
+}
+
+function localLog(io: CommandIo): TracesPlace {
+  const path = join(stateDirectory(io.env, io.home), 'traces')
+  return { path, kind: 'local log', listFiles: () => listSegments(path) }
+}
+
+/** Undefined for what is no file and can be the beginning of an id. */
+async function findPlace(name: string): Promise<TracesPlace | undefined> {
+  const found = await stat(name).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw new Error(`cannot read ${name}: ${error.code}`, { cause: error })
+    return undefined
+  })
+  if (found === undefined) {
+    if (/^[0-9a-f]{1,32}$/i.test(name)) return undefined
+    const hint = /^[\w-]+$/.test(name) ? ', and a trace id has only the digits 0 to 9 and a to f' : ''
+    throw new Error(`there is no file ${name}${hint}`)
+  }
+  if (found.isDirectory()) return { path: name, kind: 'directory', listFiles: () => listSegments(name) }
+  // It is read twice, which a pipe does not survive.
+  if (!found.isFile()) throw new Error(`${name} is not a regular file`)
+  const trouble = await noTraceFile(name)
+  if (trouble?.isCertain === true) throw new Error(`${name} is no trace log: ${trouble.problem}`)
+  return { path: name, kind: 'file', listFiles: async () => [name] }
+}
+
+/**
+ * To be asked when nothing was found there.
+ *
+ * @param unreadableCount lines that could not be read
+ * @throws what it is, when it is no trace log
+ */
+export async function expectTraceFiles({ path, kind, listFiles }: TracesPlace, unreadableCount: number): Promise<void> {
+  if (kind === 'local log') return
+  for (const file of await listFiles()) {
+    const trouble = await noTraceFile(file)
+    if (trouble !== undefined) throw new Error(`${file} is no trace log: ${trouble.problem}`)
+  }
+  if (kind === 'file' && unreadableCount > 0) {
+    const lines = countOf(unreadableCount, 'line')
+    throw new Error(`${path} is no trace log: no trace could be read from its ${lines}; expected one request a line`)
+  }
+}

@@ -1,0 +1,146 @@
+import type { IMetricReader } from '@opentelemetry/sdk-metrics'
+import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { within } from './hold.ts'
+import { metricsSdk } from './sdk.ts'
+import type { Report } from './settings.ts'
+
+export type { SpanProcessor }
+export type MetricReader = IMetricReader
+
+/** What somebody has added to our providers, as it was handed in: it need not be what its type says. */
+export interface HandedOver {
+  readonly spanProcessors?: readonly SpanProcessor[] | undefined
+  readonly metricReaders?: readonly IMetricReader[] | undefined
+}
+
+type Methods = Readonly<Record<string, (...of: unknown[]) => unknown>>
+
+/** One processor or reader of somebody else's: whatever it throws or never finishes costs nobody else anything. */
+class Guest {
+  readonly #methods: Methods
+  readonly #name: string
+  readonly #waitMillis: number
+  readonly #warn: (line: string) => void
+  readonly #told = new Set<string>()
+
+  constructor(methods: object, name: string, waitMillis: number, warn: (line: string) => void) {
+    this.#methods = methods as Methods
+    this.#name = name
+    this.#waitMillis = waitMillis
+    this.#warn = warn
+  }
+
+  call(method: string, ...of: unknown[]): unknown {
+    try {
+      const answer = this.#methods[method]?.(...of)
+      if (answer instanceof Object && 'then' in answer) {
+        return Promise.resolve(answer).catch(() => this.#tell(method, 'failed'))
+      }
+      return answer
+    } catch {
+      this.#tell(method, 'failed')
+      return undefined
+    }
+  }
+
+  /** Resolves when the method's promise has settled, or `force_flush_wait_ms` is over. */
+  async ask(method: string): Promise<void> {
+    let isDone = false
+    const done = Promise.resolve(this.call(method)).then(() => {
+      isDone = true
+    })
+    await within(this.#waitMillis, done)
+    if (!isDone) this.#tell(method, `was not done after ${this.#waitMillis} ms`)
+  }
+
+  #tell(method: string, what: string): void {
+    if (this.#told.has(method)) return
+    this.#told.add(method)
+    this.#warn(`${this.#name}: its ${method} ${what}; everything else goes on`)
+  }
+}
+
+function isGuest(given: unknown, methods: readonly string[]): given is object {
+  try {
+    return (
+      given instanceof Object &&
+      methods.every(method => typeof (given as Record<string, unknown>)[method] === 'function')
+    )
+  } catch {
+    return false
+  }
+}
+
+/** Those of a list that can be used; of the others a line. */
+function guestsOf(
+  option: string,
+  given: unknown,
+  methods: readonly string[],
+  { waitMillis, report }: { readonly waitMillis: number; readonly report: Pick<Report, 'warn'> },
+): Guest[] {
+  if (given === undefined) return []
+  if (!Array.isArray(given)) {
+    report.warn(`${option}: expected a list; nothing is added`)
+    return []
+  }
+  const warn = (line: string): void => report.warn(line)
+  return given.flatMap((one: unknown, index) => {
+    const name = `${option}[${index}]`
+    if (isGuest(one, methods)) return [new Guest(one, name, waitMillis, warn)]
+    report.warn(`${name}: expected an object with the methods ${methods.join(', ')}; it is left out`)
+    return []
+  })
+}
+
+function processorOf(guest: Guest): SpanProcessor {
+  return {
+    onStart: (span, context) => void guest.call('onStart', span, context),
+    onEnd: span => void guest.call('onEnd', span),
+    forceFlush: () => guest.ask('forceFlush'),
+    shutdown: () => guest.ask('shutdown'),
+  }
+}
+
+/** Instruments ask a reader how to count; one that does not know gets the usual. */
+function readerOf(guest: Guest): IMetricReader {
+  const { AggregationTemporality, AggregationType } = metricsSdk()
+  type Of<Method extends keyof IMetricReader> = ReturnType<IMetricReader[Method]>
+  const usual = { type: AggregationType.DEFAULT } as const
+  return {
+    setMetricProducer: producer => void guest.call('setMetricProducer', producer),
+    selectAggregation: of => (guest.call('selectAggregation', of) as Of<'selectAggregation'> | undefined) ?? usual,
+    selectAggregationTemporality: of =>
+      (guest.call('selectAggregationTemporality', of) as Of<'selectAggregationTemporality'> | undefined) ??
+      AggregationTemporality.CUMULATIVE,
+    selectCardinalityLimit: of =>
+      (guest.call('selectCardinalityLimit', of) as Of<'selectCardinalityLimit'> | undefined) ?? 2000,
+    collect: options => guest.call('collect', options) as Of<'collect'>,
+    forceFlush: () => guest.ask('forceFlush'),
+    shutdown: () => guest.ask('shutdown'),
+  }
+}
+
+/** Processors and readers of the user's, beside ours. */
+export class Added {
+  readonly spanProcessors: readonly SpanProcessor[]
+  readonly metricReaders: readonly IMetricReader[]
+
+  constructor(
+    { spanProcessors, metricReaders }: HandedOver,
+    waitMillis: number,
+    report: Pick<Report, 'warn'> = { warn: () => undefined },
+  ) {
+    const how = { waitMillis, report }
+    this.spanProcessors = guestsOf('spanProcessors', spanProcessors, ['onStart', 'onEnd'], how).map(processorOf)
+    this.metricReaders = guestsOf('metricReaders', metricReaders, ['setMetricProducer', 'collect'], how).map(readerOf)
+  }
+
+  /** Of the processors: readers are asked by their provider. */
+  async flush(): Promise<void> {
+    await Promise.all(this.spanProcessors.map(processor => processor.forceFlush()))
+  }
+
+  async shutdown(): Promise<void> {
+    await Promise.all(this.spanProcessors.map(processor => processor.shutdown()))
+  }
+}

@@ -1,0 +1,8 @@
+/** Names that only Langfuse reads; of the others it reads `user.id` and `session.id`, and the kinds and contents of OpenInference. */
+export const LANGFUSE = {
+  traceTags: 'langfuse.trace.tags',
+  /** The beginning of a name: each key of the metadata is an attribute. */
+  traceMetadata: 'langfuse.trace.metadata',
+} as const
+
+export type LangfuseNames = { readonly [Key in keyof typeof LANGFUSE]: string }

@@ -1,0 +1,153 @@
+import { paintLine } from './ansi-paint.ts'
+import type { Attributes, AttributeValue } from './attribute-value.ts'
+import { displayLines, displayText } from './display-text.ts'
+import { displayWidth, padEndToWidth, wrapToWidth } from './display-width.ts'
+import { humanCount, humanDuration, humanInstant } from './human-figures.ts'
+import { clipSegments, type Segment, segment, spaced } from './segments.ts'
+import { namespaceOfTree } from './span-attributes.ts'
+import { factsOf } from './span-facts.ts'
+import type { StoredSpan } from './stored-span.ts'
+import type { SpanNode, TraceTree } from './trace-forest.ts'
+import { asOf } from './tree-as-of.ts'
+import type { TreeTextOptions } from './tree-text.ts'
+import { walkTree } from './tree-walk.ts'
+
+/** Of one value. Longer ones are cut, and say how much there is: `--json` has all of it. */
+const MOST_CHARS = 4_000
+const MOST_LINES = 40
+const INDENT = 2
+const LEAST_VALUE = 20
+
+/**
+ * Every span of a trace in the order of its tree, each with all that is stored of it, a name and a value a line. No line is
+ * wider than `width`, and no text in it acts on a terminal.
+ */
+export function* renderDetails(stored: TraceTree, options: TreeTextOptions = {}): Generator<string, void> {
+  const { color = false, now } = options
+  const width = Math.max(LEAST_VALUE, options.width ?? 100)
+  const tree = now === undefined ? stored : asOf(stored, now)
+  const namespace = options.namespace ?? namespaceOfTree(tree)
+  let resource: string | undefined
+  for (const { node, parent } of walkTree(tree)) {
+    const lines = [...spanLines(node, parent?.node, tree, namespace, width)]
+    // Mostly it is the same for all spans, and then it is said once.
+    const ofSpan = JSON.stringify([node.span.resource, node.span.scope])
+    if (ofSpan !== resource) lines.push(...resourceLines(node.span, width))
+    resource = ofSpan
+    yield lines.map(line => paintLine(line, color)).join('\n')
+  }
+}
+
+function* spanLines(
+  node: SpanNode,
+  parent: SpanNode | undefined,
+  tree: TraceTree,
+  namespace: string,
+  width: number,
+): Generator<readonly Segment[], void> {
+  const { span } = node
+  const facts = factsOf(node, namespace)
+  const name = segment(facts.isError ? 'error' : facts.kind, facts.name)
+  const ending = facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks]
+  yield clipSegments([segment('strong', '■ '), ...spaced([name, ...ending], '  ')], width)
+  yield* pairLines(
+    [
+      ['span', span.spanId],
+      ['parent', parentText(node, parent)],
+      ['kind', span.kind],
+      ['status', span.statusMessage === undefined ? span.status : `${span.status}: ${span.statusMessage}`],
+      ['start', startText(span, tree)],
+      ['duration', `${humanDuration(span.endAt - span.startAt)}${span.running === true ? ' so far' : ''}`],
+    ],
+    INDENT,
+    width,
+  )
+  yield* attributeLines('attributes', span.attributes, width)
+  for (const event of span.events) {
+    const after = `${humanDuration(event.at - span.startAt)} after the span's start`
+    yield* attributeLines(`event ${displayText(event.name)}, ${after}`, event.attributes, width)
+  }
+  for (const link of span.links) {
+    const target = `link to span ${displayText(link.spanId)} of trace ${displayText(link.traceId)}`
+    yield* attributeLines(target, link.attributes, width)
+  }
+}
+
+function parentText({ span: { parentSpanId }, elsewhere, awaiting }: SpanNode, parent: SpanNode | undefined): string {
+  if (parentSpanId === undefined) return 'none'
+  if (parent !== undefined) return `${parentSpanId}, ${parent.span.name}`
+  if (elsewhere) return `${parentSpanId}, which is stored elsewhere`
+  return `${parentSpanId}, which ${awaiting ? 'is running' : 'is missing'}`
+}
+
+function startText({ startAt }: StoredSpan, tree: TraceTree): string {
+  const after = startAt > tree.startAt ? `, ${humanDuration(startAt - tree.startAt)} after the trace's` : ''
+  return instantText(startAt) + after
+}
+
+/** With milliseconds: spans of one trace are compared. */
+function instantText(at: number): string {
+  const text = humanInstant(at)
+  return text === '' ? '?' : `${text.slice(0, -' UTC'.length)}${new Date(at).toISOString().slice(19, 23)} UTC`
+}
+
+function* resourceLines({ resource, scope }: StoredSpan, width: number): Generator<readonly Segment[], void> {
+  const version = scope.version === undefined ? '' : ` ${scope.version}`
+  const by = scope.name === '' ? '' : `, written by ${displayText(`${scope.name}${version}`)}`
+  yield* attributeLines(`resource${by}`, resource, width)
+}
+
+function* attributeLines(title: string, attributes: Attributes, width: number): Generator<readonly Segment[], void> {
+  const names = Object.keys(attributes).sort()
+  for (const line of wrapToWidth(title, Math.max(1, width - INDENT))) {
+    yield [segment('plain', ' '.repeat(INDENT)), segment('dim', line)]
+  }
+  yield* pairLines(
+    names.map(name => [name, attributes[name] ?? null]),
+    INDENT * 2,
+    width,
+  )
+}
+
+/** Names in one column and values in another; a name that is too long for it has a line of its own. */
+function* pairLines(
+  pairs: readonly (readonly [string, AttributeValue])[],
+  indent: number,
+  width: number,
+): Generator<readonly Segment[], void> {
+  const named = pairs.map(([name, value]) => ({ name: displayText(name) || '(no name)', value }))
+  const most = Math.max(8, Math.floor((width - indent) / 2))
+  const widest = named.reduce((cells, { name }) => {
+    const own = displayWidth(name)
+    return own > most ? cells : Math.max(cells, own)
+  }, 0)
+  const column = width - indent - widest - 2 < LEAST_VALUE ? 0 : widest
+  const left = segment('plain', ' '.repeat(indent))
+  const blank = segment('plain', ' '.repeat(column + 2))
+  for (const { name, value } of named) {
+    const lines = [...valueLines(value, width - indent - column - 2)]
+    const isLong = displayWidth(name) > column
+    if (isLong) for (const part of wrapToWidth(name, width - indent)) yield [left, segment('dim', part)]
+    for (const [index, line] of lines.entries()) {
+      const first = index === 0 && !isLong ? segment('dim', `${padEndToWidth(name, column)}  `) : blank
+      yield [left, first, line]
+    }
+  }
+}
+
+function* valueLines(value: AttributeValue, width: number): Generator<Segment, void> {
+  const text = typeof value === 'string' ? value : JSON.stringify(value)
+  let left = MOST_LINES
+  for (const line of displayLines(text.slice(0, MOST_CHARS))) {
+    for (const piece of wrapToWidth(line, width)) {
+      if (left === 0) return yield rest(text)
+      left -= 1
+      yield segment('plain', piece)
+    }
+  }
+  if (text.length > MOST_CHARS) yield rest(text)
+}
+
+function rest(text: string): Segment {
+  return segment('warn', `… and so on: ${humanCount(text.length)} characters in all`)
+}

@@ -1,0 +1,54 @@
+import { expect, test } from 'vitest'
+import { StatusArea } from '../../src/cli/status-area.ts'
+
+function terminal(columns: number) {
+  return {
+    text: '',
+    columns,
+    isTTY: true,
+    write(text: string) {
+      this.text += text
+    },
+    /** What was written since the last look. */
+    look(): string {
+      const { text } = this
+      this.text = ''
+      return text
+    },
+  }
+}
+
+test('lines are drawn in the place of those before', () => {
+  const output = terminal(80)
+  const area = new StatusArea(output)
+  area.show(['one', 'two'])
+  expect(output.look()).toBe('one\ntwo\n')
+  area.show(['three'])
+  expect(output.look()).toBe('\u001b[2A\r\u001b[Jthree\n')
+  area.clear()
+  expect(output.look()).toBe('\u001b[1A\r\u001b[J')
+})
+
+test('nothing is written when nothing has changed', () => {
+  const output = terminal(80)
+  const area = new StatusArea(output)
+  area.clear()
+  area.show(['one'])
+  output.look()
+  area.show(['one'])
+  expect(output.look()).toBe('')
+  area.clear()
+  output.look()
+  area.clear()
+  expect(output.look()).toBe('')
+})
+
+test('in a window that was made narrower, the lines are taken away that they have become', () => {
+  const output = terminal(80)
+  const area = new StatusArea(output)
+  area.show([`\u001b[33m${'x'.repeat(70)}\u001b[0m`, 'two', ''])
+  output.look()
+  output.columns = 30
+  area.clear()
+  expect(output.look()).toBe('\u001b[5A\r\u001b[J')
+})
