@@ -179,8 +179,7 @@ const KEYS = {
     type: 'enum',
     values: ['link', 'nest', 'active'],
     default: 'link',
-    about:
-      'A turn is linked to its caller (`traceparent`), or nested below it; `active`: else below the host’s active span',
+    about: 'A turn is linked to its caller (`traceparent`), or nested below it; `active`: or below the active span',
   },
   propagate_context: {
     type: 'bool',
@@ -258,7 +257,6 @@ const KEYS = {
   debug: { type: 'bool', default: false, about: 'Write a debug log to the state directory' },
 } as const
 
-/** The rows with their literal types: the types of the configuration are derived from them. */
 export type KeyTable = typeof KEYS
 /** The name of a key. */
 export type KeyName = keyof KeyTable

@@ -8,7 +8,7 @@ import { isQueued } from '../spans/tool.ts'
 import { attemptAttribute, isRequest, nextAttempt, noteFollowed } from './api-attempts.ts'
 import { parentOf } from './parents.ts'
 import type { CoreParts, Incoming } from './parts.ts'
-import { earlyEnd, isRepeat } from './repeated-starts.ts'
+import { earlyEnd, foldedByEnd, isRepeat } from './repeated-starts.ts'
 import { HERMES, linkCaller } from './root-span.ts'
 import { slot } from './span-tracker.ts'
 import type { EndedMark, OpenSpan, Turn } from './turn.ts'
@@ -278,11 +278,6 @@ export class HookStarts {
 export function isToldApproval({ fired }: Pick<Incoming, 'fired'>): boolean {
   const isQuestion = fired.hook === 'on_human_input_request' || fired.hook === 'on_human_input_resolved'
   return isQuestion && fired.payload['kind'] === 'approval'
-}
-
-/** The end of a request or a tool whose start was not seen has told the turn's sums of the start, too. */
-function foldedByEnd({ kind }: OpenSpan): boolean {
-  return kind === 'api' || kind === 'tool'
 }
 
 /** Up to 0.19 Hermes fires the hooks of a whole turn for its reviews: only what the fork is asked tells it from one. */

@@ -28,3 +28,8 @@ export function isRepeat(
   if (ended === undefined || retry > ended.attempt) return false
   return fired.at === ended.startAt || fired.at < ended.endAt
 }
+
+/** The end of a request or a tool whose start was not seen has told the turn's sums of the start, too. */
+export function foldedByEnd({ kind }: OpenSpan): boolean {
+  return kind === 'api' || kind === 'tool'
+}

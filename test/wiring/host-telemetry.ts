@@ -1,4 +1,4 @@
-import { type Context, context, type Span, type Tracer, trace } from '@opentelemetry/api'
+import { context, type Span, type Tracer } from '@opentelemetry/api'
 import { AsyncLocalStorageContextManager } from '@opentelemetry/context-async-hooks'
 import {
   BasicTracerProvider,
@@ -48,9 +48,4 @@ export function hostTelemetry({ sampler }: { sampler?: Sampler } = {}): HostTele
         }
       }),
   }
-}
-
-/** A context that holds this span, as instrumentation of a host has it. */
-export function holding(span: Span, base: Context = context.active()): Context {
-  return trace.setSpan(base, span)
 }
