@@ -74,7 +74,7 @@ export interface UserConfig {
   readonly root_span_ttl_ms?: UserValue<'root_span_ttl_ms'> | undefined
   /** Further names of tools that start a child agent. Default: none. Environment: `HOOKSPAN_DELEGATING_TOOLS` */
   readonly delegating_tools?: UserValue<'delegating_tools'> | undefined
-  /** A turn is linked to its caller (`traceparent`), or nested below it; `active`: else below the host’s active span (`link`, `nest`, `active`). Default: `link`. Environment: `HOOKSPAN_PARENT` */
+  /** A turn is linked to its caller (`traceparent`), or nested below it; `active`: or below the active span (`link`, `nest`, `active`). Default: `link`. Environment: `HOOKSPAN_PARENT` */
   readonly parent?: UserValue<'parent'> | undefined
   /** Hand the trace context (`traceparent`) to model requests and to the processes of tools, where the host lets us. Default: `true`. Environment: `HOOKSPAN_PROPAGATE_CONTEXT` */
   readonly propagate_context?: UserValue<'propagate_context'> | undefined
