@@ -48,6 +48,7 @@ export type {
   SessionReset,
   SessionStart,
   SkillLifecycle,
+  SpanKindName,
   StreamEnd,
   StreamStart,
   SubagentStart,
@@ -60,9 +61,10 @@ export type {
   TurnStart,
 } from './contract/index.ts'
 export { HOOK_NAMES, HOOKS, isHookName } from './contract/index.ts'
-export type { BackendStats, SpanCounts } from './pipeline/index.ts'
+export type { BackendStats, MetricReader, SpanCounts, SpanProcessor } from './pipeline/index.ts'
 export { createPlugin } from './wiring/create-plugin.ts'
 export type { Logger } from './wiring/diagnostics.ts'
+export type { Redact } from './wiring/own-redact.ts'
 export type {
   Context,
   CoreStats,

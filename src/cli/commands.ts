@@ -40,7 +40,7 @@ export const COMMANDS: readonly CommandRow[] = [
   },
   {
     name: 'send',
-    summary: 'deliver what the local trace log still holds for a backend',
+    summary: 'deliver what the trace log holds for a backend, or all of it',
     load: async () => (await import('./commands/send.ts')).send,
   },
   {

@@ -75,8 +75,7 @@ const KEYS = {
     type: 'enum',
     values: ['none', 'agent', 'session'],
     default: 'none',
-    about:
-      'What stands behind the names of roots, for lists that show no more: nothing, the agent, or also the session',
+    about: 'What follows the names of roots, for lists that show no more: nothing, the agent, or the session, too',
   },
   span_status_ok: { type: 'bool', default: true, about: 'Status OK on what went well; off: UNSET' },
   usage_on_root: { type: 'bool', default: false, about: 'Repeat the token sums of a turn on its root' },

@@ -36,7 +36,7 @@ export interface UserConfig {
   readonly conventions?: UserValue<'conventions'> | undefined
   /** How spans are named (`hermes`, `semconv`). Default: `hermes`. Environment: `HOOKSPAN_SPAN_NAMES` */
   readonly span_names?: UserValue<'span_names'> | undefined
-  /** What stands behind the names of roots, for lists that show no more: nothing, the agent, or also the session (`none`, `agent`, `session`). Default: `none`. Environment: `HOOKSPAN_ROOT_LABEL` */
+  /** What follows the names of roots, for lists that show no more: nothing, the agent, or the session, too (`none`, `agent`, `session`). Default: `none`. Environment: `HOOKSPAN_ROOT_LABEL` */
   readonly root_label?: UserValue<'root_label'> | undefined
   /** Status OK on what went well; off: UNSET. Default: `true`. Environment: `HOOKSPAN_SPAN_STATUS_OK` */
   readonly span_status_ok?: UserValue<'span_status_ok'> | undefined

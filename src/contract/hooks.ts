@@ -59,7 +59,7 @@ export interface HookPayloads {
   pre_approval_request: ApprovalRequest
   /** The human has answered, or the prompt timed out. */
   post_approval_response: ApprovalResponse
-  /** A person is asked something else than to approve. */
+  /** A person is asked something other than to approve. */
   on_human_input_request: HumanInputRequest
   /** The person has answered, or the question timed out. */
   on_human_input_resolved: HumanInputResolved

@@ -8,6 +8,7 @@ import type { OpenSpan } from './turn.ts'
 
 /** The hook record that begins or ends a span, as the host told it. */
 export interface EnrichRecord {
+  /** Its name */
   readonly hook: HookName
   /** Epoch milliseconds. */
   readonly at: number
@@ -17,12 +18,19 @@ export interface EnrichRecord {
 
 /** The span that is written. */
 export interface EnrichedSpan {
+  /** Each span is asked about twice */
   readonly phase: 'start' | 'end'
+  /** What it is: `tool`, `api`, … */
   readonly kind: SpanKindName
+  /** As drawn: `tool.terminal` */
   readonly name: string
+  /** 32 hex digits */
   readonly traceId: string
+  /** 16 hex digits */
   readonly spanId: string
+  /** The span's own: a child agent's spans have the child's */
   readonly sessionId: string | undefined
+  /** Of the turn that it belongs to */
   readonly turnId: string | undefined
   /** Epoch milliseconds. */
   readonly startAt: number

@@ -1,10 +1,12 @@
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
-import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { SpanProcessor as SdkSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { within } from './hold.ts'
 import { metricsSdk } from './sdk.ts'
 import type { Report } from './settings.ts'
 
-export type { SpanProcessor }
+/** A processor of the OpenTelemetry SDK, of `@opentelemetry/sdk-trace-base` */
+export type SpanProcessor = SdkSpanProcessor
+/** A reader of the OpenTelemetry SDK, of `@opentelemetry/sdk-metrics` */
 export type MetricReader = IMetricReader
 
 /** What somebody has added to our providers, as it was handed in: it need not be what its type says. */

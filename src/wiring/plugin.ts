@@ -1,4 +1,4 @@
-import type { Context, MeterProvider, TracerProvider } from '@opentelemetry/api'
+import type { Context as ApiContext, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { UserConfig } from '../config/types.ts'
 import type { HookMeta, HookName, HookPayloads } from '../contract/index.ts'
 import type { Enrich } from '../core/enrichment.ts'
@@ -8,8 +8,10 @@ import type { RunTurn } from '../wrappers/handles.ts'
 import type { Logger } from './diagnostics.ts'
 import type { Redact } from './own-redact.ts'
 
-export type { Context } from '@opentelemetry/api'
 export type { Enrich, EnrichedSpan, EnrichRecord } from '../core/enrichment.ts'
+
+/** OpenTelemetry's, of `@opentelemetry/api` */
+export type Context = ApiContext
 
 declare global {
   interface SymbolConstructor {

@@ -16,17 +16,23 @@ import type {
 
 /** The ids of a turn, as the hooks spell them: for `emit`, `traceparent`, or a log of yours. */
 export interface TurnIds {
+  /** The conversation */
   readonly session_id: string
+  /** The turn */
   readonly turn_id: string
 }
 
+/** The ids of a request, as the hooks spell them. */
 export interface RequestIds extends TurnIds {
+  /** The request; attempts at it share it */
   readonly api_request_id: string
   /** Which request of the turn it is, from 1; attempts at the same request share it. */
   readonly api_call_count: number
 }
 
+/** The ids of a tool call, as the hooks spell them. */
 export interface ToolIds extends TurnIds {
+  /** The call */
   readonly tool_call_id: string
   /** The request that asked for the tool; absent when the turn has made none. */
   readonly api_request_id?: string
@@ -94,13 +100,17 @@ export interface Work {
   subagent<Result>(options: SubagentOptions, run: (child: TurnHandle) => Result): Result
 }
 
+/** What the function of a turn is handed, and that of a child agent. */
 export interface TurnHandle extends Work {
+  /** Of this turn */
   readonly ids: TurnIds
   /** Without `failed`, `interrupted` or `completed`, the turn has completed. `assistant_response` is the answer. */
   readonly end: End<TurnAnswer & SessionEnd>
 }
 
+/** What the function of a request is handed. */
 export interface RequestHandle {
+  /** Of this request */
   readonly ids: RequestIds
   /** With `error`, the attempt has failed; `retryable` says whether another one follows. */
   readonly end: End<ApiEnd & ApiError>
@@ -108,13 +118,17 @@ export interface RequestHandle {
 
 /** What is done in a tool is told with these methods and not with the turn's: then it stands below the tool. */
 export interface ToolHandle extends Work {
+  /** Of this call */
   readonly ids: ToolIds
   /** For example `{ status: 'blocked' }`, when it was not run. */
   readonly end: End<Omit<ToolEnd, 'tool_name' | 'args'>>
 }
 
+/** What the function of an approval is handed. */
 export interface ApprovalHandle {
+  /** Of the turn, or of the tool that waits */
   readonly ids: TurnIds
+  /** What was decided, and by whom */
   readonly end: End<Pick<ApprovalResponse, 'choice' | 'decided_by'>>
 }
 

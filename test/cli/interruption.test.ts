@@ -133,7 +133,7 @@ describe('Ctrl-C while a backend does not answer', () => {
     io.interrupt()
     expect(await ended).toBe(130)
     expect(io.written.stdout).toMatch(/^jaeger got 0 spans; [\d.]+ KB are left for it\n$/)
-    expect(io.written.stderr).toMatch(/hookspan send: interrupted; "hookspan send" goes on where it was\n$/)
+    expect(io.written.stderr).toMatch(/hookspan send: interrupted; the same command goes on where it was\n$/)
     sink.behaviour = { kind: 'ok' }
     sink.requests.length = 0
     expect(await send([], fakeIo({ home: scratch.home, env }))).toBe(0)

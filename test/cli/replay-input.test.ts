@@ -172,6 +172,6 @@ describe('records that come to nothing', () => {
     ]
     const { code, stderr } = await scratch.replay(['-', '--out', scratch.path('o.jsonl')], { stdin: [asLines(odd)] })
     expect(code).toBe(0)
-    expect(stderr).toMatch(/^4 records \(2 ignored, 1 duplicate\) → 1 span; /)
+    expect(stderr).toMatch(/\n4 records \(2 ignored, 1 duplicate, not read: 1 of unknown name\) → 1 span; /)
   })
 })

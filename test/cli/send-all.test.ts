@@ -286,7 +286,7 @@ test('Ctrl-C ends it, what had arrived is remembered, and nothing is left lying'
   const running = run(['--all', ...toSink()], io)
   while (sink.requests.length === 0) await new Promise(setImmediate)
   io.interrupt()
-  expect(await running).toBe(1)
+  expect(await running).toBe(130)
   expect(io.written.stdout).toContain('not all of 2 files was sent')
   expect(listed('spool')).toEqual([])
   sink.requests.splice(0)

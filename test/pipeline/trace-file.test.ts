@@ -58,7 +58,7 @@ describe('the local trace log', () => {
     expect((await stat(join(directory, 'traces'))).mode & MODE_BITS).toBe(0o700)
     expect((await stat(directory)).mode & MODE_BITS).toBe(0o700)
     const [header, ...requests] = await lines(path)
-    expect(header).toEqual({ 'hookspan.segment': { version: 1, marks: MARKS } })
+    expect(header).toEqual({ 'hookspan.segment': { version: 1, marks: MARKS, backends: {} } })
     expect(requests).toHaveLength(2)
     expect(spanNames(requests)).toEqual(['one', 'two', 'three'])
     expect(pipeline.stats().backends).toEqual([

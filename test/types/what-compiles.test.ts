@@ -30,7 +30,7 @@ plugin.emit(record.hook, record.payload, record)
 const stats: PluginStats = plugin.stats()
 const [core, unread, backends]: [CoreStats, UnreadStats, readonly BackendStats[]] = [stats, stats.unread, stats.backends]
 const options: PluginOptions = { sample_rate: 0.5, redact_patterns: ['x'], resource_attributes: { a: 'b' } }
-const config: UserConfig = options
+const config: UserConfig = { ...options, redact: true }
 const key: KeyName = 'sample_rate'
 const inMemory: TestPlugin = createTestPlugin(options)
 const spans: readonly StoredSpan[] = inMemory.spans()
