@@ -38,7 +38,7 @@ function distinct(tags: readonly (SafeText | undefined)[], complain: Complain): 
  *
  * @param mayBe false for a name that cannot be written
  */
-export function readEntries(
+function readEntries(
   field: string,
   map: unknown,
   { capture }: Draw,

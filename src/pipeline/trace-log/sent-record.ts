@@ -26,7 +26,7 @@ export function nextPass(state: SentState | undefined, since: number, bytes: num
   return since < state.since ? { since, before: state.since, offset: 0 } : undefined
 }
 
-export function sentDirectory(stateDirectory: string): string {
+function sentDirectory(stateDirectory: string): string {
   return join(stateDirectory, 'sent')
 }
 
