@@ -68,7 +68,7 @@ describe.each(PAGES.filter(path => !path.startsWith('observability/')))('%s', pa
   const page = read(path)
 
   test('names only commands and options that there are', async () => {
-    const meant = page.replace(/^<!-- exits with 2 -->\n```[\s\S]*?^```/gm, '')
+    const meant = page.replace(/^<!-- exits with 2 -->\n(?:```[\s\S]*?^```\s+){2}/gm, '')
     for (const { name, options } of allCode(meant).flatMap(calls)) {
       const row = COMMANDS.find(command => command.name === name)
       expect(row, `hookspan ${name}`).toBeDefined()
