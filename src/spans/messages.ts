@@ -28,7 +28,7 @@ function captureCall(call: unknown, draw: Draw, category: ContentCategory): Capt
   return {
     id: draw.capture.id(peek(call, 'id')),
     name: draw.capture.id(peek(described, 'name')),
-    arguments: draw.capture.content(peek(described, 'arguments'), category)?.text,
+    arguments: draw.capture.content(peek(described, 'arguments') ?? peek(described, 'input'), category)?.text,
   }
 }
 
@@ -49,8 +49,30 @@ function captureMessage(message: unknown, draw: Draw, category: ContentCategory)
   }
 }
 
-export function captureMessages(messages: unknown, draw: Draw, category: ContentCategory): CapturedMessage[] {
-  return elementsOf(messages, MESSAGES_LIMIT, 'last').map(message => captureMessage(message, draw, category))
+const TOOL_PARTS = new Set<unknown>(['tool_use', 'tool_result'])
+
+/** Anthropic has calls and results as parts of the content, where everybody else has fields and messages of their own. */
+function captureParts(message: unknown, draw: Draw, category: ContentCategory): readonly CapturedMessage[] {
+  const content = elementsOf(peek(message, 'content'), MESSAGES_LIMIT)
+  const ofTools = content.filter(part => TOOL_PARTS.has(peek(part, 'type')))
+  if (ofTools.length === 0) return [captureMessage(message, draw, category)]
+  const calls = ofTools.filter(part => peek(part, 'type') === 'tool_use')
+  const results = ofTools.filter(part => peek(part, 'type') === 'tool_result')
+  const rest = content.filter(part => !ofTools.includes(part))
+  const said = { role: peek(message, 'role'), content: rest.length === 0 ? undefined : rest, tool_calls: calls }
+  return [
+    ...results.map(part => captureMessage(resultMessage(part), draw, category)),
+    ...(rest.length === 0 && calls.length === 0 ? [] : [captureMessage(said, draw, category)]),
+  ]
+}
+
+function resultMessage(part: unknown): object {
+  return { role: 'tool', tool_call_id: peek(part, 'tool_use_id'), content: peek(part, 'content') }
+}
+
+export function captureMessages(messages: unknown, draw: Draw, category: ContentCategory): readonly CapturedMessage[] {
+  const given = elementsOf(messages, MESSAGES_LIMIT, 'last')
+  return given.flatMap(message => captureParts(message, draw, category)).slice(-MESSAGES_LIMIT)
 }
 
 /** `llm.input_messages.0.message.role`, …: the indexed form that OpenInference reads. */

@@ -158,6 +158,52 @@ describe('capture', () => {
     expect(span).not.toHaveProperty('llm.input_messages.2.message.role')
   })
 
+  test('case 59: calls and results that are parts of the content, as Anthropic has them, are calls and messages of tools', () => {
+    const request_messages = [
+      { role: 'user', content: 'hello' },
+      {
+        role: 'assistant',
+        content: [
+          { type: 'text', text: 'I look' },
+          { type: 'tool_use', id: 'c1', name: 'read_file', input: { path: 'TODO' } },
+          { type: 'tool_use', id: 'c2', name: 'ls', input: {} },
+        ],
+      },
+      {
+        role: 'user',
+        content: [
+          { type: 'tool_result', tool_use_id: 'c1', content: [{ type: 'text', text: 'buy milk' }] },
+          { type: 'tool_result', tool_use_id: 'c2', content: 'TODO' },
+          { type: 'text', text: 'and now?' },
+        ],
+      },
+    ]
+    const plugin = told([...began(), ...asked(100, { request_messages })], { content_capture: 'full' })
+    const span = attributes(plugin, 'api.qwen3')
+    expect(json(span['gen_ai.input.messages'])).toEqual([
+      { role: 'user', parts: [{ type: 'text', content: 'hello' }] },
+      {
+        role: 'assistant',
+        parts: [
+          { type: 'text', content: 'I look' },
+          { type: 'tool_call', id: 'c1', name: 'read_file', arguments: '{"path":"TODO"}' },
+          { type: 'tool_call', id: 'c2', name: 'ls', arguments: '{}' },
+        ],
+      },
+      { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c1', response: 'buy milk' }] },
+      { role: 'tool', parts: [{ type: 'tool_call_response', id: 'c2', response: 'TODO' }] },
+      { role: 'user', parts: [{ type: 'text', content: 'and now?' }] },
+    ])
+    expect(span).toMatchObject({
+      'llm.input_messages.1.message.content': 'I look',
+      'llm.input_messages.1.message.tool_calls.1.tool_call.function.name': 'ls',
+      'llm.input_messages.2.message.role': 'tool',
+      'llm.input_messages.2.message.tool_call_id': 'c1',
+      'llm.input_messages.4.message.content': 'and now?',
+    })
+    expect(json(span['input.value'])).toEqual(request_messages)
+  })
+
   test('case 59: a request without messages sets nothing', () => {
     const plugin = told([...began(), ...asked(100, { request_messages: [] })], { content_capture: 'full' })
     for (const name of Object.keys(attributes(plugin, 'api.qwen3'))) {
