@@ -7,7 +7,7 @@ import {
   MeterProvider as SdkMeterProvider,
 } from '@opentelemetry/sdk-metrics'
 import { BasicTracerProvider, BatchSpanProcessor, InMemorySpanExporter } from '@opentelemetry/sdk-trace-base'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { runHost } from './child-host.ts'
 import { scratchHome, scratchPlugin, tellTurn } from './scratch-plugin.ts'
 
@@ -31,6 +31,18 @@ function collecting(): { meterProvider: SdkMeterProvider; names: () => string[] 
   }
   return { meterProvider: new SdkMeterProvider({ readers: [reader] }), names }
 }
+
+test('many turns that end while a flush runs cost no timer each', () => {
+  const timers = vi.spyOn(globalThis, 'setInterval')
+  try {
+    const { plugin } = scratchPlugin({ tracerProvider: batching().tracerProvider })
+    for (let n = 0; n < 20; n++) void tellTurn(plugin)
+    // Our own sweep, the flush that runs, and the next one.
+    expect(timers.mock.calls.length).toBeLessThanOrEqual(3)
+  } finally {
+    timers.mockRestore()
+  }
+})
 
 describe('a provider that is handed in is flushed', () => {
   test('at the end of a session', async () => {

@@ -32,7 +32,7 @@ is in there, as often as it is asked; the ids are those of the file.`,
       help: 'only to this one: as it is named in the configuration, or any other, for example jaeger=http://127.0.0.1:4318',
     },
     all: { help: 'also what was recorded before the backend was named' },
-    since: { value: 'TIME', help: 'as --all, but only traces that began since then: 2h, 7d, 2026-11-21T10:00' },
+    since: { value: 'WHEN', help: 'as --all, but only traces that began since then: 2h, 7d, 2026-11-21T10:00' },
   },
   closing: 'Exits with 1 when something is left.',
 } as const satisfies CommandPage
