@@ -34,8 +34,9 @@ export class JaegerQuery {
     this.#url = url
   }
 
-  services(): Promise<readonly string[]> {
-    return this.#data<readonly string[]>('/api/services')
+  async services(): Promise<readonly string[]> {
+    // Of none it says null.
+    return (await this.#data<readonly string[] | null>('/api/services')) ?? []
   }
 
   operations(service: string): Promise<readonly string[]> {
