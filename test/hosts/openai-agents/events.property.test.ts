@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
 import { expectSoundTree } from '../../support/trace-invariants.ts'
+import { reportedOfSpoilt } from '../expect-sound.ts'
 import { type Replay, replay } from './replay.ts'
 import { PLAY_NAMES, play } from './scenes.ts'
 
@@ -62,7 +63,7 @@ function expectSound({ plugin, records, leftOpen }: Replay): void {
   expect(leftOpen).toBeLessThanOrEqual(asked.size)
   expect(plugin.stats().hooks.error).toBe(0)
   expect(plugin.stats().spansOpen).toBe(0)
-  expect(plugin.reported).toEqual([])
+  expect(reportedOfSpoilt(plugin)).toEqual([])
   expectSoundTree(plugin.spans())
 }
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import { reportedOfSpoilt } from '../expect-sound.ts'
 import { fixturesOf, replayEvents } from '../replay-fixture.ts'
 import { Scene } from './scene.ts'
 
@@ -76,7 +77,7 @@ function changed(event: HostEvent, way: readonly number[], value: unknown): Host
 async function survives(events: readonly HostEvent[]): Promise<void> {
   const { plugin, leftOpen } = await replayEvents('opencode', [...events, DISPOSE])
   expect(plugin.stats().hooks.error).toBe(0)
-  expect(plugin.reported).toEqual([])
+  expect(reportedOfSpoilt(plugin)).toEqual([])
   expect(leftOpen).toBe(0)
 }
 
