@@ -284,7 +284,7 @@ test('Ctrl-C ends it, what had arrived is remembered, and nothing is left lying'
   sink.behaviour = { kind: 'hanging' }
   const io = fakeIo({ home, now: () => NOW, env: { HOOKSPAN_FORCE_FLUSH_WAIT_MS: '50' } })
   const running = run(['--all', ...toSink()], io)
-  while (sink.requests.length === 0) await new Promise(setImmediate)
+  await sink.until(() => sink.requests.length > 0)
   io.interrupt()
   expect(await running).toBe(130)
   expect(io.written.stdout).toContain('not all of 2 files was sent')

@@ -28,7 +28,7 @@ test('killed in the middle and run again, each span arrives, and one batch at mo
     const args = ['send', '--all', '--backend', `jaeger=${sink.url}`]
     const child = program.spawn(args, { env })
     const killed = new Promise(resolve => child.on('close', resolve))
-    while (sink.requests.length < 4) await new Promise(resolve => setTimeout(resolve, 1))
+    await sink.until(() => sink.requests.length >= 4)
     child.kill('SIGKILL')
     await killed
     expect(sink.spanNames.length).toBeLessThan(2 * TURNS)
