@@ -8,7 +8,7 @@ import {
   type HumanInputResolved,
 } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND } from '../semconv/index.ts'
-import { AttributeList } from '../spans/attribute-list.ts'
+import { AttributeList } from './attribute-list.ts'
 import { literal, phrase } from './capture.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
