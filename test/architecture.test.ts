@@ -122,6 +122,12 @@ function reachedFrom(path: string): Set<string> {
   return reached
 }
 
+test('what is published needs every file: what scripts and tests alone use lies with them', () => {
+  const published = files.filter(path => /^(?:index|testing|cli\/main|hosts\/[^/]+\/index)\.ts$/.test(path))
+  const needed = new Set(published.flatMap(path => [path, ...reachedFrom(path)]))
+  expect(files.filter(path => !needed.has(path))).toEqual([])
+})
+
 test('only the guard catches on the hot path', () => {
   const catching = files.filter(path => HOT_ROOMS.has(roomOf(path)) && /\bcatch\b\s*[({]/.test(code(path)))
   expect(catching.filter(path => !MAY_CATCH.has(path))).toEqual([])
