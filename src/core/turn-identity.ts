@@ -4,8 +4,7 @@ import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { type Belonging, belongingAttributes } from '../spans/belongings.ts'
 import type { Draw } from '../spans/span-definition.ts'
-import type { Delegation } from './delegation.ts'
-import type { Session, Turn } from './turn.ts'
+import type { Delegation, Session, Turn } from './turn.ts'
 
 function sessionAttributes(draw: Draw, sessionId: unknown): AttributeList {
   const { own, genAi } = draw.names
