@@ -22,9 +22,9 @@ export abstract class EventMachine implements HostMachine {
   protected now = 0
 
   accept(event: HostEvent): readonly HookRecord[] | undefined {
+    this.now = numberOf(event.at) ?? this.now
     const read = this.events.get(event.event)
     if (read === undefined) return this.isQuiet(event.event) ? this.records.take() : undefined
-    this.now = numberOf(event.at) ?? this.now
     // Mostly the event itself is one: thousands of a turn say little.
     read(event.at === this.now ? (event as Moment) : { ...event, at: this.now })
     return this.records.take()

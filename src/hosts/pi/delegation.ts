@@ -14,14 +14,14 @@ const DELEGATING = 'subagent'
 export function tellDelegation(tool: PiTool, at: number, status: ToolStatus, outcome: unknown): void {
   if (tool.name !== DELEGATING || status === 'blocked') return
   const { turn, args } = tool
-  const delegation = new Delegation(turn.records, {
+  const delegation = new Delegation(turn.records, tool.calledAt ?? tool.startAt, {
     parent_session_id: turn.sessionId,
     parent_turn_id: turn.turnId,
     tool_call_id: tool.id,
     child_subagent_id: `${turn.turnId}:${tool.id}`,
     child_role: peek(args, 'agent'),
   })
-  delegation.tellStart(tool.calledAt ?? tool.startAt, peek(args, 'task'), 'inferred')
+  delegation.tellStart(peek(args, 'task'), 'inferred')
   const summary = plainText(peek(outcome, 'content'))
   delegation.tellEnd(at, { status: status === 'ok' ? 'completed' : status, summary }, 'inferred')
 }
