@@ -3,8 +3,8 @@ import type { LoosePayload } from '../host-event.ts'
 import type { Scope } from './records.ts'
 
 /** Somebody is asked whether a tool may run. */
-export class Approval {
-  readonly turn: Scope
+export class Approval<Of extends Scope = Scope> {
+  readonly turn: Of
   /** Id of the tool call, as it was told. */
   readonly toolId: string | undefined
   /** The rule that asks, or the name of the tool. */
@@ -14,7 +14,7 @@ export class Approval {
   isAsked = false
   isAnswered = false
 
-  constructor(turn: Scope, toolId: string | undefined, pattern: unknown, askedAt: number) {
+  constructor(turn: Of, toolId: string | undefined, pattern: unknown, askedAt: number) {
     this.turn = turn
     this.toolId = toolId
     this.pattern = pattern

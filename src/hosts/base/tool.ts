@@ -3,8 +3,8 @@ import type { LoosePayload } from '../host-event.ts'
 import type { Scope } from './records.ts'
 
 /** One tool call. Its id must be one that no other call of the turn has. Times are epoch milliseconds. */
-export class Tool {
-  readonly turn: Scope
+export class Tool<Of extends Scope = Scope> {
+  readonly turn: Of
   id: string
   name: unknown
   args: unknown
@@ -14,7 +14,7 @@ export class Tool {
   /** `asked`: the model wants it. `running`: its start is told. `ended`: its end is. */
   state: 'asked' | 'running' | 'ended' = 'asked'
 
-  constructor(turn: Scope, id: string, name: unknown, startAt: number) {
+  constructor(turn: Of, id: string, name: unknown, startAt: number) {
     this.turn = turn
     this.id = id
     this.name = name

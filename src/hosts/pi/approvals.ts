@@ -1,8 +1,8 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
 import type { Moment } from '../base/event-machine.ts'
+import type { Tool } from '../base/tool.ts'
 import { platformOf } from './context.ts'
-import type { PiTool } from './tools.ts'
 
 /** A person who types a text answers a question, and permits nothing by it. */
 const NO_APPROVALS: ReadonlySet<unknown> = new Set(['input', 'editor'])
@@ -19,7 +19,7 @@ export class PiApproval extends Approval {
   #repliedAt: number | undefined
   #choice: string | undefined
 
-  constructor(tool: PiTool, { at, context, data }: Moment) {
+  constructor(tool: Tool, { at, context, data }: Moment) {
     super(tool.turn, tool.id, textOf(tool.name), at)
     const command = peek(tool.args, 'command')
     this.ask({ command, description: peek(data, 'title'), surface: platformOf(context) }, 'inferred')

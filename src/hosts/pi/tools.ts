@@ -73,7 +73,7 @@ export class PiTools {
       outcome,
     })
     tool.approval?.decided(choiceOf(status))
-    tellDelegation(tool, at, status, outcome)
+    tellDelegation(tool, tool.calledAt ?? tool.startAt, at, status, outcome)
     const { result, text } = toolResult(outcome)
     const error_message = status === 'error' ? text : undefined
     const facts = { result, status, duration_ms: numberOf(peek(data, 'durationMs')), error_message }
