@@ -9,14 +9,15 @@ const CLI_ROOMS = ['contract', 'hosts', 'semconv', 'spans', 'core', 'config', 'p
 const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly string[] }> = {
   contract: { rooms: [], packages: [] },
   semconv: { rooms: [], packages: [] },
-  spans: { rooms: ['contract', 'semconv'], packages: ['@opentelemetry/api'] },
-  core: { rooms: ['contract', 'semconv', 'spans'], packages: ['@opentelemetry/api'] },
+  content: { rooms: ['contract'], packages: [] },
+  spans: { rooms: ['contract', 'semconv', 'content'], packages: ['@opentelemetry/api'] },
+  core: { rooms: ['contract', 'semconv', 'content', 'spans'], packages: ['@opentelemetry/api'] },
   config: { rooms: [], packages: ['yaml', 'node'] },
   pipeline: { rooms: ['semconv'], packages: ['@opentelemetry/*', 'node'] },
   viewer: { rooms: [], packages: ['node'] },
   wrappers: { rooms: ['contract'], packages: ['node'] },
   wiring: {
-    rooms: ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline', 'wrappers'],
+    rooms: ['contract', 'semconv', 'content', 'spans', 'core', 'config', 'pipeline', 'wrappers'],
     packages: ['@opentelemetry/api', 'node'],
   },
   hosts: { rooms: ['contract', 'surface'], packages: [] },
@@ -27,12 +28,12 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
 /** The hot path catches in one place; besides it only where a foreign value is read, or an answer is a throw. */
 const MAY_CATCH = new Set([
   'core/guard.ts',
-  'spans/bounded-json.ts',
+  'content/bounded-json.ts',
   'contract/foreign.ts',
   'spans/tool-outcome.ts',
-  'spans/redact-patterns.ts',
+  'content/redact-patterns.ts',
 ])
-const HOT_ROOMS = new Set(['contract', 'semconv', 'spans', 'core'])
+const HOT_ROOMS = new Set(['contract', 'semconv', 'content', 'spans', 'core'])
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
 
@@ -75,7 +76,7 @@ test('only the guard catches on the hot path', () => {
 })
 
 /** The type with what keeps it safe, and the policy that cuts and masks. */
-const MAY_MAKE_SAFE_TEXT = ['spans/capture.ts', 'spans/content.ts']
+const MAY_MAKE_SAFE_TEXT = ['content/capture-policy.ts', 'content/capture.ts']
 
 test('no text is cast to safe text outside the capture', () => {
   // Also as a part of a longer type (`as SafeText | undefined`). The viewer's values are what has been stored.

@@ -1,8 +1,8 @@
 import type { SpanKind } from '@opentelemetry/api'
+import type { Capture, SafeText } from '../content/capture.ts'
 import type { HookMeta, HookName, SpanKindName } from '../contract/index.ts'
 import type { MetricKey, Names } from '../semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
-import type { Capture, SafeText } from './capture.ts'
 import type { RecordFacts } from './per-record.ts'
 
 /** One hook as the definitions see it: the payload's fields are what the contract says, or anything at all. */
