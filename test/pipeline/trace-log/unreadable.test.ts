@@ -1,6 +1,7 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { until } from '../../support/until.ts'
 import { type Faults, failure, mend, noFaults } from './broken-disk.ts'
-import { FakeServer, openScene, scratch, status, until } from './spooled-queue.ts'
+import { FakeServer, openScene, scratch, status } from './spooled-queue.ts'
 
 const faults = vi.hoisted(() => ({}) as Faults)
 vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
