@@ -37,6 +37,17 @@ const HOT_ROOMS = new Set(['contract', 'semconv', 'content', 'spans', 'core'])
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
 
+/** The files that a file names, by their paths in `src`. */
+const neighbours: ReadonlyMap<string, readonly string[]> = new Map(
+  files.map(path => [
+    path,
+    importsOf(path).flatMap(specifier => {
+      const target = posix.join(posix.dirname(path), specifier)
+      return specifier.startsWith('.') && files.includes(target) ? [target] : []
+    }),
+  ]),
+)
+
 function roomOf(path: string): string {
   const [first = '', ...rest] = path.split('/')
   return rest.length === 0 ? 'surface' : first
@@ -68,6 +79,54 @@ test.each(files)('%s imports only what its room may', path => {
     return roomOf(target) !== room && !rules!.rooms.includes(roomOf(target))
   })
   expect(wrong).toEqual([])
+})
+
+test('files reach their own room without leaving it', () => {
+  const roundabout = files.flatMap(path =>
+    importsOf(path).filter(specifier => {
+      const target = posix.join(posix.dirname(path), specifier)
+      return specifier.startsWith('.') && roomOf(target) === roomOf(path) && specifier !== directly(path, target)
+    }),
+  )
+  expect(roundabout).toEqual([])
+})
+
+/** How one file of a room names another: from where it stands, without a step out and back in. */
+function directly(path: string, target: string): string {
+  const way = posix.relative(posix.dirname(path), target)
+  return way.startsWith('.') ? way : `./${way}`
+}
+
+test('no file needs itself, neither for what runs nor for types', () => {
+  expect(circles()).toEqual([])
+})
+
+/** The groups of files of which each leads to each other, by imports of any kind; a group at a time, sorted. */
+function circles(): string[][] {
+  const reached = new Map(files.map(path => [path, reachedFrom(path)]))
+  const groups = files
+    .filter(path => reached.get(path)?.has(path))
+    .map(path => files.filter(other => reached.get(path)?.has(other) && reached.get(other)?.has(path)).sort())
+  return [...new Map(groups.map(group => [group.join(' '), group])).values()]
+}
+
+function reachedFrom(path: string): Set<string> {
+  const reached = new Set<string>()
+  const open = [path]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const target of neighbours.get(next) ?? []) {
+      if (reached.has(target)) continue
+      reached.add(target)
+      open.push(target)
+    }
+  }
+  return reached
+}
+
+test('what is published needs every file: what scripts and tests alone use lies with them', () => {
+  const published = files.filter(path => /^(?:index|testing|cli\/main|hosts\/[^/]+\/index)\.ts$/.test(path))
+  const needed = new Set(published.flatMap(path => [path, ...reachedFrom(path)]))
+  expect(files.filter(path => !needed.has(path))).toEqual([])
 })
 
 test('only the guard catches on the hot path', () => {
