@@ -145,6 +145,8 @@ export interface ConfigSource {
 }
 
 export interface Resolution {
+  /** The file that is in force; undefined where there is none, or none that can be used. */
+  readonly file: string | undefined
   readonly config: ResolvedConfig
   readonly sources: ReadonlyMap<KeyName, ConfigSource>
   readonly problems: readonly ConfigProblem[]
