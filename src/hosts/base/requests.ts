@@ -7,7 +7,7 @@ type EndFacts = LoosePayload<'post_auxiliary_call'>
 type FailureFacts = LoosePayload<'api_request_error'> & { readonly error_type?: unknown }
 
 /** What tells one attempt from all others. */
-interface Numbers {
+export interface Numbers {
   readonly id: string
   /** Of the request in its turn, from 1. */
   readonly ordinal?: number
@@ -92,24 +92,21 @@ export class Requests {
     return this.count === 0 ? undefined : this.#id()
   }
 
-  /**
-   * The next attempt: the same request again after a failure, else one of its own.
-   *
-   * @param how.isRetry where the machine knows better
-   */
-  next(startAt: number, how: { readonly isRetry?: boolean; readonly task?: string | undefined } = {}): ModelRequest {
-    const { isRetry = this.failures > 0, task } = how
-    if (!isRetry) {
-      this.failures = 0
-      this.count += 1
-    }
-    return new ModelRequest(this.#turn, startAt, { id: this.#id(), ordinal: this.count, retry: this.failures, task })
+  next(startAt: number, how?: Parameters<Requests['numbers']>[0]): ModelRequest {
+    return new ModelRequest(this.#turn, startAt, this.numbers(how))
   }
 
-  /** The same for an agent whose attempts are requests of their own. */
-  nextAttempt(startAt: number): ModelRequest {
-    this.count += 1
-    return new ModelRequest(this.#turn, startAt, { id: this.#id(), ordinal: this.count, retry: this.failures })
+  /**
+   * Of the next attempt: the same request again after a failure, else one of its own.
+   *
+   * @param how.isRetry where the machine knows better
+   * @param how.keepsId whether a retry goes by the id of its request; without, each attempt has one of its own
+   */
+  numbers(how: { isRetry?: boolean; keepsId?: boolean; task?: string | undefined } = {}): Numbers {
+    const { isRetry = this.failures > 0, keepsId = true, task } = how
+    if (!isRetry) this.failures = 0
+    if (!isRetry || !keepsId) this.count += 1
+    return { id: this.#id(), ordinal: this.count, retry: this.failures, task }
   }
 
   #id(): string {
