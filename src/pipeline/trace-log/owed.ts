@@ -66,10 +66,13 @@ export class Owed {
         segment.isDamageSaid = true
         this.#trouble.damaged(segment)
       }
-      // Pruned in the meantime, and counted as lost.
-      if (segment.isGone) return undefined
+      // In the meantime it was pruned, and counted as lost; or given back, because it cannot be read for another backend.
+      if (!segment.isReadableFor(this.#backend)) return undefined
       const wanted = segment.ledger.sendingTo(this.#backend)?.wanted(spans) ?? spans
-      if (wanted.length > 0) return { spans: wanted, place: { segment, end } }
+      if (wanted.length > 0) {
+        segment.lend(this.#backend)
+        return { spans: wanted, place: { segment, end } }
+      }
       // None of them is wanted; or the file is shorter than it was, because somebody has cut it.
       segment.passed(this.#backend, end > from ? end : segment.bytes, 0)
     } catch (error) {
@@ -105,13 +108,13 @@ export class Owed {
 
   #missing(segment: Segment): void {
     const spans = segment.spansOwedTo(this.#backend)
-    if (spans <= 0 || segment.isGone || segment.isStuck(this.#backend)) return
+    if (spans <= 0 || !segment.isReadableFor(this.#backend)) return
     segment.passed(this.#backend, segment.bytes, spans)
     this.#trouble.missing(segment, spans)
   }
 
   #first(): Segment | undefined {
-    return this.#segments.find(segment => segment.owedTo(this.#backend) > 0 && !segment.isStuck(this.#backend))
+    return this.#segments.find(segment => segment.owedTo(this.#backend) > 0 && segment.isReadableFor(this.#backend))
   }
 
   #readerOf(segment: Segment): SegmentReader {
