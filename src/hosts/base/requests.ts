@@ -1,4 +1,4 @@
-import type { Correlation } from '../../contract/index.ts'
+import type { Correlation, HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { Scope } from './records.ts'
 
@@ -39,40 +39,32 @@ export class ModelRequest {
     this.task = task
   }
 
-  /** Once, however often it is called. */
+  /** Once, however often it is called. @param facts an object that is made for this call, as those of the others */
   tellStart(facts: StartFacts, correlation?: Correlation): void {
     if (this.isTold) return
     this.isTold = true
-    const payload = this.#identified({ ...facts, api_call_count: this.ordinal })
-    this.scope.tell(
-      this.task === undefined ? 'pre_api_request' : 'pre_auxiliary_call',
-      this.startAt,
-      payload,
-      correlation,
-    )
+    ;(facts as { api_call_count?: number | undefined }).api_call_count = this.ordinal
+    this.#tell(this.task === undefined ? 'pre_api_request' : 'pre_auxiliary_call', this.startAt, facts, correlation)
   }
 
   tellAnswer(at: number, facts: EndFacts, correlation?: Correlation): void {
-    const payload = this.#identified({ ...facts, first_chunk_at: secondsOf(this.firstChunkAt) ?? facts.first_chunk_at })
-    this.scope.tell(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, payload, correlation)
+    const { firstChunkAt } = this
+    // Seconds.
+    if (firstChunkAt !== undefined) (facts as { first_chunk_at?: number }).first_chunk_at = firstChunkAt / 1000
+    this.#tell(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, facts, correlation)
   }
 
   tellFailure(at: number, facts: FailureFacts, correlation?: Correlation): void {
-    const payload = this.#identified({ ...facts })
-    this.scope.tell(this.task === undefined ? 'api_request_error' : 'post_auxiliary_call', at, payload, correlation)
+    this.#tell(this.task === undefined ? 'api_request_error' : 'post_auxiliary_call', at, facts, correlation)
   }
 
-  #identified<Facts extends object>(payload: Facts): Facts {
-    const whole = payload as { api_request_id?: string; retry_count?: number | undefined; aux_task?: string }
+  #tell(hook: HookName, at: number, facts: object, correlation: Correlation | undefined): void {
+    const whole = facts as { api_request_id?: string; retry_count?: number | undefined; aux_task?: string }
     whole.api_request_id = this.id
     whole.retry_count = this.retry
     if (this.task !== undefined) whole.aux_task = this.task
-    return payload
+    this.scope.tell(hook, at, facts, correlation)
   }
-}
-
-function secondsOf(millis: number | undefined): number | undefined {
-  return millis === undefined ? undefined : millis / 1000
 }
 
 /** The numbers of a turn's requests. No agent says all of them, and some use one twice. */
