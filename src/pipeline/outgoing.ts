@@ -57,7 +57,8 @@ export class Outgoing {
       return !isFull
     }
     log?.own.add(place.segment)
-    if (!isFull && !this.#isBehind) this.#live.push(parcel)
+    if (place.segment.isStuck(this.#parts.backend)) this.#parts.tally.spooled(size)
+    else if (!isFull && !this.#isBehind) this.#live.push(parcel)
     else this.fallBehind(size)
     return true
   }
@@ -124,6 +125,7 @@ export class Outgoing {
 
   /** What was being sent is not being sent any more. */
   letGo(): void {
+    for (const { place } of this.#working) place?.segment.putBack(this.#parts.backend)
     this.#working = []
   }
 

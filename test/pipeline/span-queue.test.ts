@@ -17,9 +17,9 @@ const facts = {
   defaultEndpoint: undefined,
 } as const
 
-function queueOf(sink: Partial<SpanSink>, lines: Lines): SpanQueue {
+function queueOf(sink: Partial<SpanSink>, lines: Lines, exportTimeoutMillis = 60_000): SpanQueue {
   const whole = { export: async () => ({ lost: 0 }), close: async () => undefined, ...sink }
-  const batch = { maxQueueSize: 100, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis: 20 }
+  const batch = { maxQueueSize: 100, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis }
   return new SpanQueue({ sink: whole, batch, report: new DeliveryReport(facts, lines) })
 }
 
@@ -38,6 +38,7 @@ test('an exporter that never answers cannot hold the queue', async () => {
   const queue = queueOf(
     { export: () => (exports++ === 0 ? new Promise(() => undefined) : Promise.resolve({ lost: 0 })) },
     lines,
+    20,
   )
   queue.take(parcel())
   await queue.forceFlush()
@@ -58,6 +59,7 @@ test('an exporter that is told to stop may still say what happened', async () =>
         }),
     },
     lines,
+    20,
   )
   queue.take(parcel())
   await queue.forceFlush()

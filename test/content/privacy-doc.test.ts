@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { describe, expect, it } from 'vitest'
-import { checkPattern } from '../../src/spans/redact-patterns.ts'
-import { createRedactor } from '../../src/spans/redaction.ts'
+import { checkPattern } from '../../src/content/redact-patterns.ts'
+import { createRedactor } from '../../src/content/redaction.ts'
 
 const page = readFileSync(new URL('../../docs/privacy.md', import.meta.url), 'utf8')
 const rows = [...page.matchAll(/^\| [^|]+ \| `([^`]+)` \| `([^`]+)` \|$/gm)].map(([, before, after]) => ({

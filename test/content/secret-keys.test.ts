@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { isSecretKey } from '../../src/spans/redaction.ts'
+import { isSecretKey } from '../../src/content/redaction.ts'
 
 describe('secret keys', () => {
   it.each(

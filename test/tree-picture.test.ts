@@ -1,8 +1,12 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { buildForest, type TraceTree } from '../../src/viewer/trace-forest.ts'
-import { renderTreeSvg } from '../../src/viewer/tree-svg.ts'
-import { SAMPLE_TURN, type SpanNote, storedSpans } from './sample-turn.ts'
+import { buildForest, type TraceTree } from '../src/viewer/trace-forest.ts'
+import { script } from './support/pages.ts'
+import { SAMPLE_TURN, type SpanNote, storedSpans } from './viewer/sample-turn.ts'
+
+const { renderTreeSvg } = await script<{
+  renderTreeSvg(tree: TraceTree, options?: { readonly width?: number; readonly maxRows?: number }): string
+}>('tree-svg.mjs')
 
 function treeOf(notes: readonly SpanNote[]): TraceTree {
   const [tree] = buildForest(storedSpans(...notes))

@@ -1,19 +1,5 @@
 import { booleanOf, peek, textOf } from '../../contract/foreign.ts'
 
-/** One event, and where Pi was when it came. */
-export interface Moment {
-  /** Epoch milliseconds. */
-  readonly at: number
-  readonly data: unknown
-  readonly context: unknown
-}
-
-/** The ids that every record of a turn carries. */
-export interface TurnIds {
-  readonly session_id: string
-  readonly turn_id: string
-}
-
 /** The model that is selected. A request of Pi's own, such as a summary, may be made with another one. */
 export interface ModelFacts {
   readonly model: unknown

@@ -1,6 +1,6 @@
 import { describe, expect, it } from 'vitest'
-import { boundedJson } from '../../src/spans/bounded-json.ts'
-import { keepAll } from '../../src/spans/clip.ts'
+import { boundedJson } from '../../src/content/bounded-json.ts'
+import { keepAll } from '../../src/content/clip.ts'
 
 describe('the work of writing JSON', () => {
   it('reads only as many properties as fit', () => {

@@ -1,22 +1,10 @@
-import { humanDuration } from './human-figures.ts'
-import { clipSegments, type Segment, segment, segmentsWidth } from './segments.ts'
-import { namespaceOfTree } from './span-attributes.ts'
-import { CELL, coordinate, escapeXml, FONT_SIZE, PALETTE, rect, textAt } from './svg-parts.ts'
-import type { TraceTree } from './trace-forest.ts'
-import { summarize } from './trace-summary.ts'
-import { headerFigures, headerTime, headerTitle } from './tree-header.ts'
-import { endingOf, inputText, outputText, type TreeRow, titleOf, treeRows } from './tree-rows.ts'
-import type { TreeStep } from './tree-walk.ts'
-import { fractionOf } from './waterfall.ts'
-
-export interface TreeSvgOptions {
-  /** Pixels, at least 640. Default 1080. */
-  readonly width?: number
-  /** Rows that are drawn; the rest is counted in a last line. Default 200. */
-  readonly maxRows?: number
-  /** Namespace of our own attributes. Default: what the root's attributes say. */
-  readonly namespace?: string
-}
+// The tree of one trace as a picture for the documentation, with the figures and words of the terminal's.
+import { humanDuration } from '../dist/viewer/human-figures.js'
+import { clipSegments, segment, segmentsWidth } from '../dist/viewer/segments.js'
+import { namespaceOfTree } from '../dist/viewer/span-attributes.js'
+import { summarize } from '../dist/viewer/trace-summary.js'
+import { headerFigures, headerTime, headerTitle } from '../dist/viewer/tree-header.js'
+import { endingOf, inputText, outputText, titleOf, treeRows } from '../dist/viewer/tree-rows.js'
 
 const PAD = 28
 const ROW = 24
@@ -27,25 +15,73 @@ const GAP = 22
 const MAX_LEVELS = 14
 const FONTS = "ui-monospace, SFMono-Regular, Menlo, Consolas, 'DejaVu Sans Mono', 'Liberation Mono', monospace"
 
-/** Left edges, and for `duration`, `input` the right ones. */
-interface Layout {
-  readonly width: number
-  readonly title: number
-  readonly titleCells: number
-  readonly bar: number
-  readonly barWidth: number
-  readonly duration: number
-  readonly input: number
-  readonly output: number
-  readonly ending: number
+/** Colours of the picture. The card is dark on every page, so it needs to know nothing of the page's theme. */
+const PALETTE = {
+  card: '#12151d',
+  edge: '#2b3140',
+  line: '#3a4254',
+  track: '#1a1f2a',
+  session: '#f3f5fa',
+  llm: '#7aa2f7',
+  api: '#5ac8d8',
+  tool: '#b794f4',
+  subagent: '#f08bc3',
+  approval: '#e8b65a',
+  skill: '#8fd3ff',
+  auxiliary: '#5fa8b5',
+  other: '#c9cfdb',
+  ok: '#7bd394',
+  warn: '#e8b65a',
+  error: '#f4717b',
+  dim: '#7f899c',
+  plain: '#c9cfdb',
+  strong: '#f3f5fa',
+}
+
+const FONT_SIZE = 13
+/** Advance of one cell: monospaced faces lie between 0.55 and 0.61 of the size. */
+const CELL = FONT_SIZE * 0.602
+
+const ENTITIES = new Map([
+  ['&', '&amp;'],
+  ['<', '&lt;'],
+  ['>', '&gt;'],
+  ['"', '&quot;'],
+  ["'", '&#39;'],
+])
+
+/** For text that `displayText` has made printable: control characters are no XML, escaped or not. */
+function escapeXml(text) {
+  return text.replace(/[&<>"']/g, character => ENTITIES.get(character) ?? '')
+}
+
+/** Two decimals at most, so that the same trace always gives the same bytes. */
+function coordinate(value) {
+  return String(Math.round(value * 100) / 100)
+}
+
+function textAt(x, y, segments, anchor = 'start') {
+  if (segments.length === 0) return ''
+  const end = anchor === 'end' ? ' text-anchor="end"' : ''
+  const spans = segments.map(({ tone, text }) => {
+    const weight = tone === 'strong' || tone === 'session' ? ' font-weight="600"' : ''
+    return `<tspan fill="${PALETTE[tone]}"${weight}>${escapeXml(text)}</tspan>`
+  })
+  return `<text x="${coordinate(x)}" y="${coordinate(y)}"${end} xml:space="preserve">${spans.join('')}</text>`
+}
+
+function rect(x, y, width, height, look) {
+  return `<rect x="${coordinate(x)}" y="${coordinate(y)}" width="${coordinate(width)}" height="${coordinate(height)}" ${look}/>`
 }
 
 /**
  * The tree of one trace as an SVG picture: a dark card, readable on light and dark pages, without scripts or fonts
  * from elsewhere. The same tree always gives the same text.
+ *
+ * @param options `width` in pixels, at least 640; `maxRows`, the rest is counted in a last line
  */
-export function renderTreeSvg(tree: TraceTree, options: TreeSvgOptions = {}): string {
-  const namespace = options.namespace ?? namespaceOfTree(tree)
+export function renderTreeSvg(tree, options = {}) {
+  const namespace = namespaceOfTree(tree)
   const all = treeRows(tree, namespace)
   const rows = all.slice(0, options.maxRows ?? 200)
   const layout = planLayout(rows, Math.max(640, options.width ?? 1080))
@@ -60,7 +96,7 @@ export function renderTreeSvg(tree: TraceTree, options: TreeSvgOptions = {}): st
   return frame(`Trace of ${tree.spanCount} spans`, layout.width, height, body)
 }
 
-function frame(label: string, width: number, height: number, body: readonly string[]): string {
+function frame(label, width, height, body) {
   const look = `rx="12" fill="${PALETTE.card}" stroke="${PALETTE.edge}"`
   return `${[
     `<svg xmlns="http://www.w3.org/2000/svg" width="${width}" height="${height}" viewBox="0 0 ${width} ${height}" role="img" font-family="${FONTS}" font-size="${FONT_SIZE}">`,
@@ -71,9 +107,9 @@ function frame(label: string, width: number, height: number, body: readonly stri
   ].join('\n')}\n`
 }
 
-function planLayout(rows: readonly TreeRow[], width: number): Layout {
-  const most = (measure: (row: TreeRow) => number): number => rows.reduce((max, row) => Math.max(max, measure(row)), 0)
-  const cells = (measure: (row: TreeRow) => number): number => most(measure) * CELL
+function planLayout(rows, width) {
+  const most = measure => rows.reduce((max, row) => Math.max(max, measure(row)), 0)
+  const cells = measure => most(measure) * CELL
   const ending =
     width -
     PAD -
@@ -92,7 +128,7 @@ function planLayout(rows: readonly TreeRow[], width: number): Layout {
   return { width, title, titleCells: titleWidth / CELL, bar, barWidth: barEnd - bar, duration, input, output, ending }
 }
 
-function header(tree: TraceTree, namespace: string, { width }: Layout): string[] {
+function header(tree, namespace, { width }) {
   const summary = summarize(tree, namespace)
   const cells = (width - 2 * PAD) / CELL
   const time = headerTime(summary)
@@ -105,16 +141,16 @@ function header(tree: TraceTree, namespace: string, { width }: Layout): string[]
   ]
 }
 
-function rowY(index: number): number {
+function rowY(index) {
   return HEADER + index * ROW + ROW / 2
 }
 
-function indentOf(step: TreeStep): number {
+function indentOf(step) {
   return Math.min(step.depth, MAX_LEVELS) * INDENT
 }
 
 /** One line a span, from its parent's dot down and over to its own. */
-function branches(rows: readonly TreeRow[]): string[] {
+function branches(rows) {
   const indices = new Map(rows.map((row, index) => [row.step, index]))
   return rows.flatMap(({ step }, index) => {
     const parent = step.parent === undefined ? undefined : indices.get(step.parent)
@@ -126,7 +162,7 @@ function branches(rows: readonly TreeRow[]): string[] {
   })
 }
 
-function drawRow(row: TreeRow, y: number, tree: TraceTree, layout: Layout): string[] {
+function drawRow(row, y, tree, layout) {
   const { facts, step } = row
   const indent = indentOf(step)
   const color = PALETTE[facts.isError ? 'error' : facts.kind]
@@ -146,8 +182,9 @@ function drawRow(row: TreeRow, y: number, tree: TraceTree, layout: Layout): stri
 }
 
 /** Spans that only hold others are thin, waiting for somebody is pale. */
-function bar({ facts, step }: TreeRow, y: number, tree: TraceTree, layout: Layout, color: string): string[] {
-  const { from, to } = fractionOf(step.node.span, tree)
+function bar({ facts, step }, y, tree, layout, color) {
+  const from = fractionAt(step.node.span.startAt, tree)
+  const to = Math.max(from, fractionAt(step.node.span.endAt, tree))
   const width = Math.max(3, (to - from) * layout.barWidth)
   const x = layout.bar + Math.min(from * layout.barWidth, layout.barWidth - width)
   const isFrame =
@@ -160,9 +197,14 @@ function bar({ facts, step }: TreeRow, y: number, tree: TraceTree, layout: Layou
   ]
 }
 
-function tokens({ facts }: TreeRow, base: number, layout: Layout): string[] {
+/** How much of the turn was over by then, from 0 to 1. */
+function fractionAt(at, { startAt, endAt }) {
+  return Math.min(1, Math.max(0, (at - startAt) / Math.max(1, endAt - startAt)))
+}
+
+function tokens({ facts }, base, layout) {
   if (facts.tokens === undefined) return []
-  const arrow: Segment[] = [segment('dim', ' → '), segment('plain', outputText(facts.tokens))]
+  const arrow = [segment('dim', ' → '), segment('plain', outputText(facts.tokens))]
   return [
     textAt(layout.input, base, [segment('plain', inputText(facts.tokens))], 'end'),
     textAt(layout.input, base, arrow),

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { createRedactor } from '../../src/spans/redaction.ts'
+import { createRedactor } from '../../src/content/redaction.ts'
 
 const redact = createRedactor({ enabled: true, patterns: [] })
 

@@ -1,6 +1,6 @@
-import type { Capture, CapturedContent } from '../../src/spans/capture.ts'
-import { type CaptureSettings, createCapture } from '../../src/spans/content.ts'
-import { createRedactor } from '../../src/spans/redaction.ts'
+import type { Capture, CapturedContent } from '../../src/content/capture.ts'
+import { type CaptureSettings, createCapture } from '../../src/content/capture-policy.ts'
+import { createRedactor } from '../../src/content/redaction.ts'
 
 const redact = createRedactor({ enabled: true, patterns: [] })
 

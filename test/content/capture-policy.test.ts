@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { keepAll } from '../../src/spans/clip.ts'
+import { keepAll } from '../../src/content/clip.ts'
 import { captureWith, fullOf } from './captures.ts'
 
 const preview = captureWith()

@@ -1,5 +1,5 @@
 import { describe, expect, it } from 'vitest'
-import { checkPattern } from '../../src/spans/redact-patterns.ts'
+import { checkPattern } from '../../src/content/redact-patterns.ts'
 
 describe('patterns that are taken', () => {
   it.each(
