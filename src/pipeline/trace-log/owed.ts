@@ -1,6 +1,7 @@
 import type { PlacedParcel } from './parcel.ts'
 import type { Segment } from './segment.ts'
 import { SegmentReader } from './segment-reader.ts'
+import { SpanLine, sizeOf, spansOf } from './span-line.ts'
 
 /** So often a segment that cannot be read for the moment is tried again. */
 const MOST_FAILURES = 3
@@ -58,20 +59,24 @@ export class Owed {
     await open?.reader.close()
   }
 
+  sayDamaged(segment: Segment): void {
+    if (!segment.isDamageSaid) this.#trouble.damaged(segment)
+    segment.isDamageSaid = true
+  }
+
   async #read(segment: Segment, maxSpans: number): Promise<PlacedParcel | undefined> {
     const from = segment.ledger.offsetOf(this.#backend) ?? segment.bytes
     try {
-      const { spans, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
-      if (damaged > 0 && !segment.isDamageSaid) {
-        segment.isDamageSaid = true
-        this.#trouble.damaged(segment)
-      }
+      const { lines, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
+      if (damaged > 0) this.sayDamaged(segment)
       // In the meantime it was pruned, and counted as lost; or given back, because it cannot be read for another backend.
       if (!segment.isReadableFor(this.#backend)) return undefined
-      const wanted = segment.ledger.sendingTo(this.#backend)?.wanted(spans) ?? spans
-      if (wanted.length > 0) {
+      const sending = segment.ledger.sendingTo(this.#backend)
+      const wanted = sending ? [SpanLine.of(sending.wanted(spansOf(lines)))] : lines
+      if (lines.some(({ isDamaged }) => isDamaged)) this.sayDamaged(segment)
+      if (sizeOf(wanted) > 0) {
         segment.lend(this.#backend)
-        return { spans: wanted, place: { segment, end } }
+        return { lines: wanted, place: { segment, end } }
       }
       // None of them is wanted; or the file is shorter than it was, because somebody has cut it.
       segment.passed(this.#backend, end > from ? end : segment.bytes, 0)

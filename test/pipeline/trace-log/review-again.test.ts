@@ -2,6 +2,7 @@ import { mkdirSync, readdirSync, renameSync, rmSync, statSync, truncateSync, unl
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
+import { spansOf } from '../../../src/pipeline/trace-log/span-line.ts'
 import { headerJson } from '../../../src/pipeline/trace-log/stored-line.ts'
 import { until } from '../../support/until.ts'
 import { MARKS } from '../pipeline-fixture.ts'
@@ -81,9 +82,9 @@ describe('what was kept and is not there any more is lost, and counts once', () 
     const answering = new Promise<void>(resolve => {
       answered = resolve
     })
-    vi.spyOn(server, 'export').mockImplementationOnce(async spans => {
+    vi.spyOn(server, 'export').mockImplementationOnce(async lines => {
       await answering
-      return down(spans.map(span => span.name))
+      return down(spansOf(lines).map(span => span.name))
     })
     scene.record('one')
     void scene.flush()
@@ -165,6 +166,7 @@ describe('a segment that can never be read (a bad disk)', () => {
       if (path === scene.path) throw failure('EIO')
     }
     await scene.wellAgain()
+    await until(() => scene.lines.said.includes('unreadable'))
     // Whatever becomes of those two, a backend that is well gets what is recorded from now on.
     scene.record('later')
     await until(() => scene.server.taken.includes('later'))

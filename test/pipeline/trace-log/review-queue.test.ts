@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test, vi } from 'vitest'
 import { BackOff } from '../../../src/pipeline/back-off.ts'
 import type { SpanDelivery, SpanSink } from '../../../src/pipeline/delivery.ts'
 import { DeliveryReport } from '../../../src/pipeline/delivery-report.ts'
 import { readBacklog } from '../../../src/pipeline/trace-log/backlog.ts'
 import { Ledger } from '../../../src/pipeline/trace-log/ledger.ts'
+import { type SpanLine, sizeOf } from '../../../src/pipeline/trace-log/span-line.ts'
 import { Spool } from '../../../src/pipeline/trace-log/spool.ts'
 import { saveAtExit } from '../../../src/wiring/exit.ts'
 import { until } from '../../support/until.ts'
@@ -70,10 +70,10 @@ describe('an answer that comes after the deadline', () => {
       this.#delivery = delivery
     }
 
-    export(spans: readonly ReadableSpan[], signal: AbortSignal): Promise<SpanDelivery> {
+    export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery> {
       this.requests++
       return new Promise(resolve => {
-        signal.addEventListener('abort', () => resolve({ lost: spans.length, ...this.#delivery }))
+        signal.addEventListener('abort', () => resolve({ lost: sizeOf(lines), ...this.#delivery }))
       })
     }
 

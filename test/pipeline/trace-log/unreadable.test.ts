@@ -1,6 +1,8 @@
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { spansOf } from '../../../src/pipeline/trace-log/span-line.ts'
+import { until } from '../../support/until.ts'
 import { type Faults, failure, mend, noFaults } from './broken-disk.ts'
-import { FakeServer, openScene, scratch, status, until } from './spooled-queue.ts'
+import { FakeServer, openScene, scratch, status } from './spooled-queue.ts'
 
 const faults = vi.hoisted(() => ({}) as Faults)
 vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
@@ -61,8 +63,8 @@ test('what one backend gives back does not go from under another, to which some 
     const answered = new Promise<void>(done => {
       answer = done
     })
-    servers.one.export = async spans => {
-      servers.one.taken.push(...spans.map(span => span.name))
+    servers.one.export = async lines => {
+      servers.one.taken.push(...spansOf(lines).map(span => span.name))
       resolve()
       await answered
       return { lost: 0 }
