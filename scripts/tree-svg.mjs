@@ -1,10 +1,10 @@
 // The tree of one trace as a picture for the documentation, with the figures and words of the terminal's.
-import { humanDuration } from '../dist/viewer/human-figures.js'
-import { clipSegments, segment, segmentsWidth } from '../dist/viewer/segments.js'
-import { namespaceOfTree } from '../dist/viewer/span-attributes.js'
-import { summarize } from '../dist/viewer/trace-summary.js'
-import { headerFigures, headerTime, headerTitle } from '../dist/viewer/tree-header.js'
-import { endingOf, inputText, outputText, titleOf, treeRows } from '../dist/viewer/tree-rows.js'
+import { humanDuration } from '../build/viewer/human-figures.js'
+import { clipSegments, segment, segmentsWidth } from '../build/viewer/segments.js'
+import { namespaceOfTree } from '../build/viewer/span-attributes.js'
+import { summarize } from '../build/viewer/trace-summary.js'
+import { headerFigures, headerTime, headerTitle } from '../build/viewer/tree-header.js'
+import { endingOf, inputText, outputText, titleOf, treeRows } from '../build/viewer/tree-rows.js'
 
 const PAD = 28
 const ROW = 24

@@ -5,8 +5,8 @@ import { checkLosses } from '../../src/cli/doctor/check-losses.ts'
 import { checkNode } from '../../src/cli/doctor/check-node.ts'
 import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-proxies.ts'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
-import { humanBytes } from '../../src/cli/doctor/human-bytes.ts'
 import { probeProblem } from '../../src/cli/doctor/probe-line.ts'
+import { humanBytes } from '../../src/viewer/human-figures.ts'
 
 function levelAndText(findings: readonly Finding[]): string[] {
   return findings.map(({ level, what, remedy }) => `${level}: ${what}${remedy === undefined ? '' : ` → ${remedy}`}`)

@@ -169,7 +169,7 @@ test('many backends are no reason for a warning of Node', async () => {
 })
 
 test('the second Ctrl-C ends the process at once', async () => {
-  const module = join(REPOSITORY, 'dist', 'cli', 'process-io.js')
+  const module = join(REPOSITORY, 'build', 'cli', 'process-io.js')
   const script = `
     import { processIo } from ${JSON.stringify(module)}
     const io = processIo()

@@ -2,6 +2,7 @@ import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { Resolution, ResolvedConfig } from '../../config/types.ts'
+import { PACKAGE_FOLDER } from '../../wiring/package-facts.ts'
 import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
 import { nextSteps } from '../demo-next-steps.ts'
@@ -97,7 +98,7 @@ async function play(
 }
 
 async function readRecording(name: string, io: CommandIo): Promise<ReadRecord[]> {
-  const path = fileURLToPath(new URL(`../../../fixtures/${name}`, import.meta.url))
+  const path = fileURLToPath(new URL(`fixtures/${name}`, PACKAGE_FOLDER))
   const records: ReadRecord[] = []
   for await (const entry of new RecordReader(undefined).read(openInput(path, io.stdin))) {
     if ('record' in entry) records.push(entry.record)

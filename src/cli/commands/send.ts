@@ -8,8 +8,8 @@ import { Interruption } from '../interruption.ts'
 import { Progress } from '../progress.ts'
 import { chosenBackends } from '../send/chosen-backends.ts'
 import { Delivery, type Job } from '../send/delivery.ts'
-import { traceFiles } from '../send/trace-files.ts'
 import { sinceAt } from '../since-option.ts'
+import { traceFiles } from '../tree-place.ts'
 
 /** So often the line that says how far it is is drawn anew. */
 const SHOW_MILLIS = 200

@@ -1,7 +1,6 @@
 import type { BacklogEntry } from '../../pipeline/index.ts'
-import { countOf, humanDuration } from '../../viewer/human-figures.ts'
+import { countOf, humanBytes, humanDuration } from '../../viewer/human-figures.ts'
 import { type Finding, finding } from './finding.ts'
-import { humanBytes } from './human-bytes.ts'
 
 export interface BacklogContext {
   /** Names of the backends that are configured. */

@@ -47,7 +47,7 @@ export async function examine(
   const resolution =
     named.length === 0 ? configured : resolveConfig({ code: { backends: named }, env: io.env, home: io.home })
   const { config } = resolution
-  const facts = readConfigFacts(resolution, io)
+  const facts = readConfigFacts(resolution)
   const stateFindings = await checkState(config, io, write)
   const { results, skews } = await probeAll(resolution, options, io)
   const { backlog, losses } = await readState(io)
