@@ -1,4 +1,4 @@
-import type { BackendType } from './backend-types.ts'
+import type { BackendType } from '../backends/rows.ts'
 import type { KeyName, KeyTable } from './keys.ts'
 
 export type { KeyName } from './keys.ts'
