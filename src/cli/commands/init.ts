@@ -36,8 +36,8 @@ const PAGE = {
 there before is kept beside it (FILE.hookspan-backup). A second run finds nothing to do.
 
   pi, openclaw, opencode           writes the host's configuration
-  claude-agent-sdk, openai-agents  shows the lines for your program: these have
-                                   no configuration`,
+  claude-agent-sdk, openai-agents, shows the lines for your program: these have
+  ai-sdk                           no configuration`,
   options: {
     'dry-run': { short: 'n', help: 'write nothing: show what would change' },
     print: { help: 'write nothing: print the configuration; with --undo, what would be taken out' },
