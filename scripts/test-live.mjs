@@ -29,6 +29,7 @@ import { LIVE_CACHE } from './backend-install/cache.mjs'
 import { LIVE_HOSTS } from './live-hosts.mjs'
 import { installHost } from './live-install.mjs'
 import { installPackage } from './live-package.mjs'
+import { countedAs } from './test-counts.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
 const OWN_OPTIONS = ['--no-build', '--unchecked', '--install']
@@ -92,6 +93,14 @@ function passes({ host, folder, node, command }, hookspan) {
     HOOKSPAN_LIVE_HOOKSPAN: hookspan,
   }
   const vitest = join(REPOSITORY, 'node_modules', 'vitest', 'vitest.mjs')
-  const args = [vitest, 'run', '--config', 'test/live/vitest.config.ts', `test/live/${host}/`, ...vitestArgs]
+  const args = [
+    vitest,
+    'run',
+    '--config',
+    'test/live/vitest.config.ts',
+    `test/live/${host}/`,
+    ...countedAs(`live-${host}`),
+    ...vitestArgs,
+  ]
   return spawnSync(process.execPath, args, { cwd: REPOSITORY, env, stdio: 'inherit' }).status === 0
 }

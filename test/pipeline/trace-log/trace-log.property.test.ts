@@ -1,7 +1,8 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
-import { holds } from '../../support/holds.ts'
+import { assertHolds } from '../../support/assert-holds.ts'
+import { times } from '../../support/sample.ts'
 import { type Faults, mend, noFaults } from './broken-disk.ts'
 import { ANSWERS, type Mood, namesIn, type Step, World } from './log-world.ts'
 
@@ -99,10 +100,10 @@ function expectAll(world: World, server: 0 | 1, names: Iterable<string>): void {
   expect([...names].filter(name => !arrived.has(name) && !name.includes('!'))).toEqual([])
 }
 
-const RUNS = { numRuns: Number(process.env['RUNS'] ?? 35) }
+const RUNS = { numRuns: times(20, 400) }
 
 test('every span arrives once, in order, or is counted', async () => {
-  await holds(
+  await assertHolds(
     steps(...calm),
     async plan => {
       const world = await lived(plan)
@@ -121,7 +122,7 @@ test('every span arrives once, in order, or is counted', async () => {
 })
 
 test('on a disk that fails now and then every span arrives once, or is counted', async () => {
-  await holds(
+  await assertHolds(
     steps(...calm, disk, disk),
     async plan => {
       const world = await lived(plan)
@@ -133,7 +134,7 @@ test('on a disk that fails now and then every span arrives once, or is counted',
 })
 
 test('a log that cannot be read now and then delays, and costs nothing', async () => {
-  await holds(
+  await assertHolds(
     steps(...calm, unreadable),
     async plan => {
       const world = await lived(plan)
@@ -148,7 +149,7 @@ test('a log that cannot be read now and then delays, and costs nothing', async (
 })
 
 test('of a log that overflows every span arrives once, or is counted', async () => {
-  await holds(
+  await assertHolds(
     steps(...calm, flood, flood, flood),
     async plan => {
       const world = await lived(plan, 1 << 19)
@@ -160,7 +161,7 @@ test('of a log that overflows every span arrives once, or is counted', async () 
 })
 
 test('a process that exits at any moment leaves everything to the next one', async () => {
-  await holds(
+  await assertHolds(
     steps(...calm, only('exit')),
     async plan => {
       const world = await lived(plan)
@@ -172,7 +173,7 @@ test('a process that exits at any moment leaves everything to the next one', asy
 })
 
 test('a process that is killed at any moment leaves what it has written, and what was open', async () => {
-  await holds(
+  await assertHolds(
     steps(...calm, only('kill', 'exit')),
     async plan => {
       const world = await lived(plan)

@@ -3,12 +3,8 @@ import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { BackOff } from '../../../src/pipeline/back-off.ts'
 import type { SpanDelivery, SpanSink } from '../../../src/pipeline/delivery.ts'
-import { DeliveryReport } from '../../../src/pipeline/delivery-report.ts'
 import { readBacklog } from '../../../src/pipeline/trace-log/backlog.ts'
-import { Ledger } from '../../../src/pipeline/trace-log/ledger.ts'
 import { type SpanLine, sizeOf } from '../../../src/pipeline/trace-log/span-line.ts'
-import { Spool } from '../../../src/pipeline/trace-log/spool.ts'
-import { saveAtExit } from '../../../src/wiring/exit.ts'
 import { until } from '../../support/until.ts'
 import { backend, Lines, openPipeline, startSink } from '../pipeline-fixture.ts'
 import { lineOf, spanWith } from './any-span.ts'
@@ -206,30 +202,6 @@ test('what ends after everything was given up is counted', async () => {
   expect(scene.queue.counts()).toMatchObject({ delivered: 0, queued: 0, spooled: 1 })
 })
 
-test('a clock that goes back does not silence what is wrong', () => {
-  const facts = {
-    name: 'jaeger',
-    type: 'otlp',
-    urls: {},
-    protocol: 'http/json',
-    credentials: '',
-    defaultEndpoint: undefined,
-  }
-  const lines = new Lines()
-  const report = new DeliveryReport(facts as ConstructorParameters<typeof DeliveryReport>[0], lines)
-  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.UTC(2030, 0, 1) })
-  try {
-    report.failed('traces', { kind: 'status', status: 503 }, 1)
-    report.delivered('traces')
-    vi.setSystemTime(Date.UTC(2026, 0, 1))
-    vi.advanceTimersByTime(120_000)
-    report.failed('traces', { kind: 'status', status: 503 }, 1)
-  } finally {
-    vi.useRealTimers()
-  }
-  expect(lines.said.filter(line => line.includes('503'))).toHaveLength(2)
-})
-
 test('an open span that is noted is no backlog', async () => {
   const scene = sceneOf(new FakeServer())
   scene.record('one')
@@ -251,38 +223,4 @@ test('an outage is looked at again within a minute, whatever it was answered wit
   await scene.close()
   failed.mockRestore()
   expect([...reasons]).toEqual(['unwell'])
-})
-
-test('one plugin that fails to save at the exit keeps no other from it, and does not fail the process', () => {
-  const before = process.listeners('exit')
-  let isSaved = false
-  const forget = [
-    saveAtExit(() => {
-      throw new Error('odd')
-    }),
-    saveAtExit(() => {
-      isSaved = true
-    }),
-  ]
-  const [added] = process.listeners('exit').filter(listener => !before.includes(listener))
-  try {
-    expect(() => added?.(0)).not.toThrow()
-    expect(isSaved).toBe(true)
-  } finally {
-    for (const take of forget) take()
-  }
-})
-
-test('a ledger of the same name, of another thread of this process, is gone out of the way of', () => {
-  const state = scratch()
-  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
-  try {
-    Ledger.create(state, `${Date.now()}-${process.pid}`, [])
-    const settings = { directory: state, maxBytes: 1 << 28, maxAgeHours: 1, flushMillis: 5 }
-    const spool = new Spool({ settings, backends: [], onBegun: () => undefined, onGone: () => undefined })
-    expect(spool.current(() => undefined)).toMatchObject({ ok: true })
-    spool.end(true)
-  } finally {
-    vi.useRealTimers()
-  }
 })
