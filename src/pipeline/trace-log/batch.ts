@@ -2,28 +2,28 @@ import type { Segment } from './segment.ts'
 import type { SpanLine } from './span-line.ts'
 
 /** Where in the trace log something ends. */
-export interface Place {
+export interface Position {
   readonly segment: Segment
   readonly end: number
 }
 
 /** Spans that ended together, on their way to the backends. */
-export interface Parcel {
+export interface Batch {
   readonly lines: readonly SpanLine[]
   /** Absent = they are in memory only, because there is no log or it could not be written. */
-  readonly place?: Place
+  readonly position?: Position
 }
 
-export interface PlacedParcel extends Parcel {
-  readonly place: Place
+export interface StoredBatch extends Batch {
+  readonly position: Position
 }
 
 /** Whether its spans can be read from the log again. */
-export function isInLog({ place }: Parcel): boolean {
-  return place !== undefined && !place.segment.isGone
+export function isInLog({ position }: Batch): boolean {
+  return position !== undefined && !position.segment.isGone
 }
 
 /** Takes the spans that have ended. Never throws, and never waits. */
-export interface ParcelTaker {
-  take(parcel: Parcel): void
+export interface BatchTaker {
+  take(batch: Batch): void
 }

@@ -1,14 +1,14 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import type { ParcelTaker } from './trace-log/parcel.ts'
+import type { BatchTaker } from './trace-log/batch.ts'
 import { SpanLine } from './trace-log/span-line.ts'
 
 const SAMPLED = 1
 
 /** Hands spans that have ended straight to the backends, where there is no trace log. */
-export class Handover implements SpanProcessor {
-  readonly #takers: readonly ParcelTaker[]
+export class FanOut implements SpanProcessor {
+  readonly #takers: readonly BatchTaker[]
 
-  constructor(takers: readonly ParcelTaker[]) {
+  constructor(takers: readonly BatchTaker[]) {
     this.#takers = takers
   }
 

@@ -9,7 +9,7 @@ import type { Store } from './trace-log/store.ts'
 /** After the deadline, for what is cut off to be counted and said. */
 const LAST_WORDS_MILLIS = 200
 
-export interface DepartureParts {
+export interface ShutdownParts {
   readonly backends: readonly OpenBackend[]
   readonly meters: OwnMeterProvider
   readonly added: Added
@@ -30,14 +30,14 @@ interface Leaving {
 }
 
 /** Gets everything out of the house, now or for good. */
-export class Departure {
-  readonly #parts: DepartureParts
+export class Shutdown {
+  readonly #parts: ShutdownParts
   #closed: Promise<void> | undefined
   #isHurrying = false
   /** Listened to once: a signal with many listeners is taken for a leak, and a warning goes to the host's stderr. */
   readonly #givenUp: Promise<void>[]
 
-  constructor(parts: DepartureParts) {
+  constructor(parts: ShutdownParts) {
     this.#parts = parts
     this.#givenUp = parts.giveUp === undefined ? [] : [aborted(parts.giveUp)]
   }

@@ -1,4 +1,4 @@
-import type { PlacedParcel } from './parcel.ts'
+import type { StoredBatch } from './batch.ts'
 import type { Segment } from './segment.ts'
 import { SegmentReader } from './segment-reader.ts'
 import { SpanLine, sizeOf, spansOf } from './span-line.ts'
@@ -17,7 +17,7 @@ export interface ReadTrouble {
 }
 
 /** Segments, in order, and how far one backend has got in them. */
-export class Owed {
+export class Cursor {
   readonly #backend: string
   readonly #trouble: ReadTrouble
   readonly #segments: Segment[] = []
@@ -43,10 +43,10 @@ export class Owed {
    * The next spans; undefined when it has caught up. Rejects with the error of the file system when they cannot be read for
    * now, as when the process has too many files open.
    */
-  async next(maxSpans: number): Promise<PlacedParcel | undefined> {
+  async next(maxSpans: number): Promise<StoredBatch | undefined> {
     for (let segment = this.#first(); segment !== undefined; segment = this.#first()) {
-      const parcel = await this.#read(segment, maxSpans)
-      if (parcel) return parcel
+      const batch = await this.#read(segment, maxSpans)
+      if (batch) return batch
     }
     this.#countMissing()
     await this.close()
@@ -64,7 +64,7 @@ export class Owed {
     segment.isDamageSaid = true
   }
 
-  async #read(segment: Segment, maxSpans: number): Promise<PlacedParcel | undefined> {
+  async #read(segment: Segment, maxSpans: number): Promise<StoredBatch | undefined> {
     const from = segment.ledger.offsetOf(this.#backend) ?? segment.bytes
     try {
       const { lines, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
@@ -76,7 +76,7 @@ export class Owed {
       if (lines.some(({ isDamaged }) => isDamaged)) this.sayDamaged(segment)
       if (sizeOf(wanted) > 0) {
         segment.lend(this.#backend)
-        return { lines: wanted, place: { segment, end } }
+        return { lines: wanted, position: { segment, end } }
       }
       // None of them is wanted; or the file is shorter than it was, because somebody has cut it.
       segment.passed(this.#backend, end > from ? end : segment.bytes, 0)

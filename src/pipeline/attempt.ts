@@ -3,16 +3,16 @@ import { estimatedBytes } from './trace-log/span-json.ts'
 import { SpanLine, sizeOf } from './trace-log/span-line.ts'
 
 /** Where the spans of a request come from: straight from memory, or from the log, of this process or of one that has died. */
-export type WorkOrigin = 'live' | 'own' | 'adopted'
+export type Origin = 'live' | 'own' | 'adopted'
 
 const MOST_DEFERRED = 3
 
 /** Lines that go in one request. */
 type Group = readonly SpanLine[]
 
-/** Spans that are being delivered, in requests of their own where a server does not take them together. */
-export class Work {
-  readonly origin: WorkOrigin
+/** An attempt to deliver spans, which goes on until each is dealt with: in requests of their own where a server does not take them together. */
+export class Attempt {
+  readonly origin: Origin
   /** How often the first group has been sent in vain. */
   tries = 0
   /** The server has been seen to read what we send, and has not failed since: a span that it refuses is at fault itself. */
@@ -24,7 +24,7 @@ export class Work {
 
   constructor(
     groups: readonly Group[],
-    { origin, isKept, onDone }: { origin: WorkOrigin; isKept: () => boolean; onDone: () => void },
+    { origin, isKept, onDone }: { origin: Origin; isKept: () => boolean; onDone: () => void },
   ) {
     this.#groups = [...groups]
     this.origin = origin
