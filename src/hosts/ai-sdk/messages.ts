@@ -19,7 +19,7 @@ export function partsOf(content: unknown, type: string): readonly unknown[] {
   return elementsOf(content, PARTS_LIMIT).filter(part => peek(part, 'type') === type)
 }
 
-export function textIn(content: unknown): string | undefined {
+function textIn(content: unknown): string | undefined {
   return typeof content === 'string'
     ? textOf(content)
     : joined(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))

@@ -3,7 +3,7 @@ import { createAiSdkMachine } from '../../../src/hosts/ai-sdk/events.ts'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
 import { type Replayed, replayEvents } from '../replay-fixture.ts'
 
-export const START_AT = 1_795_256_100_000
+const START_AT = 1_795_256_100_000
 const STEP_MILLIS = 10
 const USAGE = {
   inputTokens: 120,
