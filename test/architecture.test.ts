@@ -33,7 +33,7 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
     rooms: ['contract', 'semconv', 'content', 'spans', 'core', 'config', 'pipeline', 'wrappers'],
     packages: ['@opentelemetry/api', 'node'],
   },
-  hosts: { rooms: ['contract', 'surface'], packages: [] },
+  hosts: { rooms: ['contract', 'surface'], packages: ['node:async_hooks'] },
   surface: { rooms: ['contract', 'backends', 'config', 'pipeline', 'viewer', 'wiring', 'wrappers'], packages: [] },
   cli: { rooms: CLI_ROOMS, packages: ['node'] },
 }

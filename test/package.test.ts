@@ -125,6 +125,7 @@ describe('installed in a project', () => {
     'hookspan/server': ['HookspanPlugin'],
     'hookspan/claude-agent-sdk': ['traceQuery'],
     'hookspan/openai-agents': ['createTraceProcessor', 'traceRunner'],
+    'hookspan/ai-sdk': ['createTelemetry'],
   }
 
   test('has these entries', () => {

@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { createNoopMeter } from '@opentelemetry/api'
 import { nearestName } from '../config/nearest.ts'
-import { homeDirectory } from '../config/paths.ts'
+import { type Environment, homeDirectory } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import { peek, textOf } from '../contract/foreign.ts'
@@ -20,7 +20,7 @@ import { activeSpan, baseContext } from './host-context.ts'
 import { type Life, withLife } from './life.ts'
 import { held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
-import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
+import { coreConfigOf, drawOf, pipelineSettings, stateHome } from './settings.ts'
 
 /** What a program of ours may set beside a user's options: where it runs, and that it replays. */
 export interface Surroundings {

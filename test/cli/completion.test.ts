@@ -57,7 +57,7 @@ function describeShell(shell: string, tests: () => void): void {
 }
 
 const NAMES = COMMANDS.map(({ name }) => name)
-const HOSTS = ['pi', 'openclaw', 'opencode', 'claude-agent-sdk', 'openai-agents']
+const HOSTS = ['pi', 'openclaw', 'opencode', 'claude-agent-sdk', 'openai-agents', 'ai-sdk']
 const FILE = 'file with spaces.jsonl'
 
 /** What stands on the line, and what may stand where the last word begins. */

@@ -173,6 +173,7 @@ describe('nothing is said of what real agents have told', () => {
   test('there are captures of every agent', () => {
     const agents = new Set(captures.map(path => path.split('/').at(-2)))
     expect([...agents].sort()).toEqual([
+      'ai-sdk',
       'claude-agent-sdk',
       'fixtures',
       'hermes',

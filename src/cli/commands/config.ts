@@ -1,7 +1,7 @@
 import { KEY_NAMES, KEY_ROWS, type KeyName } from '../../config/keys.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import { type ShownKey, showConfig, usualPlace } from '../../config/show.ts'
-import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import { wrapped } from '../help-text.ts'
 
 const PAGE = {
@@ -21,12 +21,8 @@ ${KEY_NAMES.map(keyHelp).join('')}
 docs/configuration.md has their defaults, and the fields of backends.`,
 } as const satisfies CommandPage
 
-export const config: Command = { ...PAGE, run }
-
-/** Resolves to the exit code: 1 only with `--check`, when there is a problem. */
-export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(PAGE, args, io, ({ values }) => show(values, io))
-}
+/** Exit code: 1 only with `--check`, when there is a problem. */
+export const config: Command = command(PAGE, ({ values }, io) => show(values, io))
 
 function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo): number {
   const resolution = resolveConfig({ env: io.env, home: io.home })

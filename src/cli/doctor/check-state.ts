@@ -4,8 +4,7 @@ import { stateHome } from '../../wiring/settings.ts'
 import type { CommandIo } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
 import { type Finding, finding } from './finding.ts'
-import { freeBytes, listState, type StateEntry } from './state-entries.ts'
-import { type TrialWriter, tryState, writeTrial } from './state-trial.ts'
+import { freeBytes, listState, type StateEntry, type TrialWriter, tryState, writeTrial } from './state-directory.ts'
 
 const OTHERS = 0o077
 

@@ -25,7 +25,10 @@ export class Tool<Of extends Scope = Scope> {
   tellStart(): void {
     if (this.state !== 'asked') return
     this.state = 'running'
-    this.turn.tell('pre_tool_call', this.startAt, {
+    const { records, sessionId: session_id, turnId: turn_id } = this.turn
+    records.add('pre_tool_call', this.startAt, {
+      session_id,
+      turn_id,
       tool_call_id: this.id,
       api_request_id: this.requestId,
       tool_name: this.name,
