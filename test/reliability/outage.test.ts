@@ -20,7 +20,8 @@ describe('a collector that is down for a while', () => {
     'gets everything once when it is back, and meanwhile memory does not grow',
     inScene(async scene => {
       const sink = await scene.sink({ kind: 'down' })
-      configure(scene, sink, {}, { content_capture: 'full' })
+      // So long that what was told is written whenever memory is looked at.
+      configure(scene, sink, {}, { content_capture: 'full', force_flush_wait_ms: 60_000 })
       const load = { reportHooks: 1000, reports: REPORTS, hooksPerSecond: 1500, sessions: 20, contentChars: 30_000 }
       const host = scene.start({ ...load, end: 'stdin' })
       while (host.reports.length < REPORTS) await pause(50)
