@@ -41,6 +41,13 @@ export const LIVE_HOSTS = {
     version: '0.20.0',
     also: [ZOD],
   },
+  'ai-sdk': {
+    name: 'ai',
+    version: '7.0.173',
+    // A model client, and what draws the SDK's own spans.
+    also: ['@ai-sdk/openai-compatible@3.0.92', '@ai-sdk/otel@1.0.173', '@opentelemetry/sdk-trace-base@2.12.0', ZOD],
+    node: NODE_VERSION,
+  },
   openclaw: {
     name: 'openclaw',
     version: '2026.9.6',

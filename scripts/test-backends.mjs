@@ -16,6 +16,7 @@ import { spawnSync } from 'node:child_process'
 import { fileURLToPath } from 'node:url'
 import { CACHE, once } from './backend-install/cache.mjs'
 import { BACKEND_SERVERS, BACKEND_SUITES, SUITES_BY_NAME } from './backend-servers.mjs'
+import { countedAs } from './test-counts.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
 const OWN_OPTIONS = ['--no-build', '--install']
@@ -48,7 +49,12 @@ async function main() {
   if (runnable.length === 0) return 0
   if (!words.includes('--no-build') && status('npm', ['run', 'build']) !== 0) return 1
   const env = { ...process.env, HOOKSPAN_BACKENDS: JSON.stringify(installed) }
-  return status(process.execPath, [...VITEST, ...runnable.map(suite => `test/backends/${suite}/`), ...vitestArgs], env)
+  const counted = countedAs('backends')
+  return status(
+    process.execPath,
+    [...VITEST, ...runnable.map(suite => `test/backends/${suite}/`), ...counted, ...vitestArgs],
+    env,
+  )
 }
 
 /** Two at a time: what is fetched comes while another one is compiled. More would want more memory than machines have. */

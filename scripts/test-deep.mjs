@@ -1,30 +1,58 @@
 /**
- * The property tests of the core with far more sequences of hook records than `npm test` has time for, from another seed
- * each time:
+ * What `npm test` has no time for: all that it takes a sample of, many more cases of each property, every scene of kills,
+ * outages and full disks, the tests of the tools of tests, and the soak.
  *
- *     npm run test:deep                  100 000 sequences: half an hour to an hour
- *     npm run test:deep -- 5000          so many
- *     npm run test:deep -- 5000 4711     and the same ones again
+ *     npm run test:deep                     a quarter of an hour
+ *     npm run test:deep -- test/core        those in a room, without the soak
+ *     npm run test:deep -- --sequences 100000 --seed 4711
+ *                                           only sequences of hook records: so many, from a seed (default: one by chance)
  */
 import { spawnSync } from 'node:child_process'
 import { randomInt } from 'node:crypto'
-import { readFileSync } from 'node:fs'
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { parseArgs } from 'node:util'
+import { countedAs } from './test-counts.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
-const TESTS = 'test/core/interleaving.property.test.ts'
-const SEQUENCES = 100_000
+const SEQUENCES = 'test/core/interleaving.property.test.ts'
 
-const [sequences = SEQUENCES, seed = randomInt(2 ** 31)] = process.argv.slice(2).map(Number)
-const properties = readFileSync(`${REPOSITORY}/${TESTS}`, 'utf8').match(/await holds\(/g).length
-const runs = Math.ceil(sequences / properties)
-
-const said = `${properties} properties of ${runs} sequences each, from seed ${seed}`
-console.log(said)
-const { status } = spawnSync('npx', ['vitest', 'run', TESTS], {
-  cwd: REPOSITORY,
-  env: { ...process.env, PROPERTY_RUNS: String(runs), PROPERTY_SEED: String(seed) },
-  stdio: 'inherit',
+const { values, positionals } = parseArgs({
+  options: { sequences: { type: 'string' }, seed: { type: 'string' } },
+  allowPositionals: true,
 })
-console.log(`${said}: ${status === 0 ? 'all hold' : 'failed'}`)
-process.exitCode = status ?? 1
+process.exitCode = values.sequences === undefined ? everything() : sequences()
+
+function everything() {
+  const files = deepFiles().filter(file => positionals.every(place => file.startsWith(place)))
+  const failed = vitest([...files, ...countedAs('deep')])
+  return positionals.length > 0 ? failed : failed || run(process.execPath, ['test/reliability/soak.mjs'])
+}
+
+/** Those that say more when there is time. */
+function deepFiles() {
+  const files = readdirSync(join(REPOSITORY, 'test'), { recursive: true }).map(file => join('test', file))
+  const takesSamples = file =>
+    /\/(sample|assert-holds)\.ts'|everyFieldMayBeAnything/.test(readFileSync(join(REPOSITORY, file), 'utf8'))
+  return files.filter(file => file.endsWith('.deep.ts') || (file.endsWith('.test.ts') && takesSamples(file)))
+}
+
+function sequences() {
+  const properties = readFileSync(join(REPOSITORY, SEQUENCES), 'utf8').match(/await holds\(/g).length
+  const each = String(Math.ceil(Number(values.sequences) / properties))
+  const seed = values.seed ?? String(randomInt(2 ** 31))
+  const said = `${properties} properties of ${each} sequences each, from seed ${seed}`
+  console.log(said)
+  const status = vitest([SEQUENCES], { PROPERTY_RUNS: each, PROPERTY_SEED: seed })
+  console.log(`${said}: ${status === 0 ? 'all hold' : 'failed'}`)
+  return status
+}
+
+function vitest(args, env = {}) {
+  return run(process.execPath, ['node_modules/vitest/vitest.mjs', 'run', ...args], { HOOKSPAN_TEST_DEEP: '1', ...env })
+}
+
+function run(program, args, env = {}) {
+  return spawnSync(program, args, { cwd: REPOSITORY, env: { ...process.env, ...env }, stdio: 'inherit' }).status ?? 1
+}

@@ -1,7 +1,7 @@
 /**
  * Runs the adapters with the real hosts, against a model server of our own on loopback:
  *
- *     npm run test:live -- pi                   one host; several names, or none for all six
+ *     npm run test:live -- pi                   one host; several names, or none for all seven
  *     npm run test:live -- pi -t 'parallel'     what is no host goes to vitest
  *     npm run test:live -- pi --no-build        with the `dist` that is there, not with the package built and installed anew
  *     npm run test:live -- pi --unchecked       built in spite of the compiler's errors, while others are at work
@@ -29,6 +29,7 @@ import { LIVE_CACHE } from './backend-install/cache.mjs'
 import { LIVE_HOSTS } from './live-hosts.mjs'
 import { installHost } from './live-install.mjs'
 import { installPackage } from './live-package.mjs'
+import { countedAs } from './test-counts.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
 const OWN_OPTIONS = ['--no-build', '--unchecked', '--install']
@@ -59,7 +60,7 @@ async function main() {
   const scratch = mkdtempSync(join(tmpdir(), 'hookspan-live-'))
   try {
     const isChecked = !words.includes('--unchecked')
-    const hookspan = words.includes('--no-build') ? REPOSITORY : installPackage(REPOSITORY, scratch, isChecked)
+    const hookspan = words.includes('--no-build') ? REPOSITORY : await installPackage(REPOSITORY, scratch, isChecked)
     const failed = installed.filter(each => !passes(each, hookspan)).map(({ host }) => host)
     if (failed.length > 0) console.error(`failed: ${failed.join(', ')}`)
     return failed.length === 0 ? 0 : 1
@@ -92,6 +93,14 @@ function passes({ host, folder, node, command }, hookspan) {
     HOOKSPAN_LIVE_HOOKSPAN: hookspan,
   }
   const vitest = join(REPOSITORY, 'node_modules', 'vitest', 'vitest.mjs')
-  const args = [vitest, 'run', '--config', 'test/live/vitest.config.ts', `test/live/${host}/`, ...vitestArgs]
+  const args = [
+    vitest,
+    'run',
+    '--config',
+    'test/live/vitest.config.ts',
+    `test/live/${host}/`,
+    ...countedAs(`live-${host}`),
+    ...vitestArgs,
+  ]
   return spawnSync(process.execPath, args, { cwd: REPOSITORY, env, stdio: 'inherit' }).status === 0
 }

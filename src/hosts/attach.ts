@@ -83,6 +83,7 @@ class RunningHost {
     return {
       plugin: this.plugin,
       take: (event, scope = '') => {
+        if (this.#isForNobody(event.event)) return
         this.#guarded(event.event, () => {
           if (this.#isNewest(number, scope)) this.#take(event)
         })
@@ -92,6 +93,10 @@ class RunningHost {
       },
       guard: run => this.#guarded('a callback', run),
     }
+  }
+
+  #isForNobody(event: string): boolean {
+    return (globalThis as Shared)[TAP] === undefined && this.#machine.isQuiet?.(event) === true
   }
 
   #take(event: HostEvent): void {

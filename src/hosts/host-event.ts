@@ -28,6 +28,8 @@ export interface HostMachine {
    * this version of us does not know. Repeated events and events in any order are survived.
    */
   accept(event: HostEvent): readonly HookRecord[] | undefined
+  /** Whether an event of this name is known, and says nothing: nothing need be made of it. */
+  isQuiet?(event: string): boolean
   /** Nothing more will come: what only waited for a possible next event is told now. */
   end(at: number): readonly HookRecord[]
 }

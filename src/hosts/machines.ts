@@ -1,3 +1,4 @@
+import { createAiSdkMachine } from './ai-sdk/events.ts'
 import { createClaudeAgentSdkMachine } from './claude-agent-sdk/events.ts'
 import type { HostMachine } from './host-event.ts'
 import { createOpenAiAgentsMachine } from './openai-agents/events.ts'
@@ -12,4 +13,5 @@ export const MACHINES: Readonly<Record<string, () => HostMachine>> = {
   opencode: createOpencodeMachine,
   'claude-agent-sdk': createClaudeAgentSdkMachine,
   'openai-agents': createOpenAiAgentsMachine,
+  'ai-sdk': createAiSdkMachine,
 }

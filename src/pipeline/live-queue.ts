@@ -1,9 +1,9 @@
-import { isInLog, type Parcel } from './trace-log/parcel.ts'
+import { type Batch, isInLog } from './trace-log/batch.ts'
 import { sizeOf } from './trace-log/span-line.ts'
 
 /** Spans in memory that wait for one backend, in order. */
 export class LiveQueue {
-  #parcels: Parcel[] = []
+  #batches: Batch[] = []
   #size = 0
 
   /** Spans. */
@@ -11,42 +11,42 @@ export class LiveQueue {
     return this.#size
   }
 
-  get parcels(): readonly Parcel[] {
-    return this.#parcels
+  get batches(): readonly Batch[] {
+    return this.#batches
   }
 
-  push(parcel: Parcel): void {
-    this.#parcels.push(parcel)
-    this.#size += sizeOf(parcel.lines)
+  push(batch: Batch): void {
+    this.#batches.push(batch)
+    this.#size += sizeOf(batch.lines)
   }
 
-  /** The first ones: at most so many spans, or one parcel; all of them in the log, or none of them. */
-  take(most: number): Parcel[] {
-    const [first] = this.#parcels
+  /** The first ones: at most so many spans, or one batch; all of them in the log, or none of them. */
+  take(most: number): Batch[] {
+    const [first] = this.#batches
     let [count, size] = [0, 0]
-    for (const parcel of this.#parcels) {
-      if (first && isInLog(parcel) !== isInLog(first)) break
-      const spans = sizeOf(parcel.lines)
+    for (const batch of this.#batches) {
+      if (first && isInLog(batch) !== isInLog(first)) break
+      const spans = sizeOf(batch.lines)
       if (count > 0 && size + spans > most) break
       count++
       size += spans
     }
     this.#size -= size
-    return this.#parcels.splice(0, count)
+    return this.#batches.splice(0, count)
   }
 
   /** Lets go of those that are in the log. Returns how many spans that were. */
   dropKept(): number {
     const before = this.#size
-    this.#parcels = this.#parcels.filter(parcel => !isInLog(parcel))
-    this.#size = this.#parcels.reduce((sum, { lines }) => sum + sizeOf(lines), 0)
+    this.#batches = this.#batches.filter(batch => !isInLog(batch))
+    this.#size = this.#batches.reduce((sum, { lines }) => sum + sizeOf(lines), 0)
     return before - this.#size
   }
 
   /** Lets go of everything. Returns how many spans that were. */
   clear(): number {
     const size = this.#size
-    this.#parcels = []
+    this.#batches = []
     this.#size = 0
     return size
   }

@@ -11,12 +11,12 @@ import { createMetricReader, MetricOutbox } from './metrics.ts'
 import { OtlpMetricSink, OtlpSpanSink } from './otlp-exporters.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
 import { OtlpTraceExporterSink } from './otlp-trace-exporter.ts'
-import type { OwedLogs } from './outgoing.ts'
+import type { Cursors } from './outgoing.ts'
 import type { PipelineSettings, Protocol, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
+import { Cursor, type ReadTrouble } from './trace-log/cursor.ts'
 import type { LossLog } from './trace-log/losses.ts'
-import { Owed, type ReadTrouble } from './trace-log/owed.ts'
 
 /** One place that telemetry goes to: a backend, or the local trace log. */
 export interface OpenBackend {
@@ -47,7 +47,7 @@ export function openBackend(
   const metrics = plan.metrics ? metricSink(plan, settings, certificate) : undefined
   const outbox = metrics && new MetricOutbox(metrics, plan.temporality, deliveries)
   const tally = new SpanTally((lost, reason) => losses?.note(name, lost, reason))
-  const log = isKept ? owedLogs(name, report, () => queue) : undefined
+  const log = isKept ? cursors(name, report, () => queue) : undefined
   const { batch } = settings
   const queue: SpanQueue | undefined =
     spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...(log ? { log } : {}) })
@@ -63,7 +63,7 @@ export function openBackend(
 }
 
 /** What the log holds for the backend, read by its queue. */
-function owedLogs(name: string, report: Report, queue: () => SpanQueue | undefined): OwedLogs {
+function cursors(name: string, report: Report, queue: () => SpanQueue | undefined): Cursors {
   const trouble: ReadTrouble = {
     damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are passed over`),
     unreadable: ({ path }, error) => {
@@ -75,7 +75,7 @@ function owedLogs(name: string, report: Report, queue: () => SpanQueue | undefin
       queue()?.missing(spans, isAdopted)
     },
   }
-  return { own: new Owed(name, trouble), adopted: new Owed(name, trouble) }
+  return { own: new Cursor(name, trouble), adopted: new Cursor(name, trouble) }
 }
 
 function spanSink(plan: BackendPlan, settings: PipelineSettings, certificate: Buffer | undefined): SpanSink {

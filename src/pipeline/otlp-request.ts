@@ -22,11 +22,6 @@ export interface OtlpRequest extends Limits {
   readonly payload: readonly Uint8Array[]
 }
 
-/** What one request came to, and whether the next may go better. */
-export interface Attempt {
-  readonly delivery: Delivery
-}
-
 /** One request, for whoever makes it. */
 export interface Exchange {
   /** The outcome is known: nothing changes it any more. */
@@ -38,20 +33,20 @@ export interface Exchange {
 }
 
 /** What comes of the request that `begin` makes, now or later. Never rejects; resolves at the latest after the timeout. */
-export function exchange(limits: Limits, begin: (exchange: Exchange) => void): Promise<Attempt> {
+export function exchange(limits: Limits, begin: (exchange: Exchange) => void): Promise<Delivery> {
   const startedAt = performance.now()
   return new Promise(resolve => {
     let request: ClientRequest | undefined
     let isOver = false
-    const settle = (attempt: Attempt): void => {
+    const settle = (delivery: Delivery): void => {
       isOver = true
       clearTimeout(expiry)
       limits.signal.removeEventListener('abort', cut)
-      resolve(attempt)
+      resolve(delivery)
     }
     const end = (delivery: Delivery): void => {
       if (isOver) return
-      settle({ delivery })
+      settle(delivery)
       request?.destroy()
     }
     const giveUp = (afterMillis: number): void => end(failed({ kind: 'timeout', afterMillis: Math.round(afterMillis) }))
@@ -71,7 +66,7 @@ export function exchange(limits: Limits, begin: (exchange: Exchange) => void): P
 }
 
 /** Sends once. Never rejects; resolves at the latest after the timeout. */
-export function postOnce(post: OtlpRequest): Promise<Attempt> {
+export function postOnce(post: OtlpRequest): Promise<Delivery> {
   return exchange(post, ({ watch, end }) => {
     try {
       const { request } = post.url.startsWith('https:') ? https() : http()
@@ -86,7 +81,7 @@ export function postOnce(post: OtlpRequest): Promise<Attempt> {
   })
 }
 
-function readAnswer(response: IncomingMessage, settle: (attempt: Attempt) => void): void {
+function readAnswer(response: IncomingMessage, settle: (delivery: Delivery) => void): void {
   const chunks: Buffer[] = []
   let size = 0
   // Read at once: whoever else looks at the response may be shown something else.
@@ -107,15 +102,15 @@ function readAnswer(response: IncomingMessage, settle: (attempt: Attempt) => voi
   response.on('close', done)
 }
 
-function judge(status: number, headers: IncomingMessage['headers'], answer: Buffer): Attempt {
+function judge(status: number, headers: IncomingMessage['headers'], answer: Buffer): Delivery {
   if (status >= 200 && status < 300) {
     const isPage = headers['content-type']?.startsWith('text/html') === true
-    return { delivery: isPage ? failed({ kind: 'page', status }) : { ok: true, answer } }
+    return isPage ? failed({ kind: 'page', status }) : { ok: true, answer }
   }
   const retryAfterMillis = retryAfter(headers['retry-after'])
   const { location } = headers
   const failure: DeliveryFailure = { kind: 'status', status, ...(location === undefined ? {} : { location }) }
-  return { delivery: { ok: false, failure, ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }) } }
+  return { ok: false, failure, ...(retryAfterMillis === undefined ? {} : { retryAfterMillis }) }
 }
 
 function retryAfter(header: string | undefined): number | undefined {

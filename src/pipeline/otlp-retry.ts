@@ -1,6 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import type { Delivery } from './delivery.ts'
-import type { Attempt } from './otlp-request.ts'
 
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
@@ -19,17 +18,17 @@ const MAX_PAUSE_MILLIS = 5000
 export async function deliverBy(
   deadlineAt: number,
   signal: AbortSignal,
-  attempt: (timeoutMillis: number) => Promise<Attempt>,
+  attempt: (timeoutMillis: number) => Promise<Delivery>,
 ): Promise<Delivery> {
   let earlier: Delivery | undefined
   for (let attempts = 1; ; attempts++) {
     const made = await attempt(deadlineAt - performance.now())
     const pauseMillis = pauseBeforeRetry(made, attempts)
-    if (pauseMillis === undefined) return withReason(made.delivery, earlier)
-    if (performance.now() + pauseMillis >= deadlineAt) return made.delivery
+    if (pauseMillis === undefined) return withReason(made, earlier)
+    if (performance.now() + pauseMillis >= deadlineAt) return made
     await pause(pauseMillis, undefined, { ref: false, signal }).catch(() => undefined)
-    if (signal.aborted) return made.delivery
-    earlier = made.delivery
+    if (signal.aborted) return made
+    earlier = made
   }
 }
 
@@ -42,9 +41,9 @@ function withReason(last: Delivery, earlier: Delivery | undefined): Delivery {
  * Undefined = do not retry. A connection that was lost is tried again once, at once: a server may close a kept one in
  * the very moment that we use it. A refused connection is not: who starts the backend wants to read about it now.
  */
-function pauseBeforeRetry(attempt: Attempt, attempts: number): number | undefined {
-  if (attempt.delivery.ok) return undefined
-  const { failure, retryAfterMillis } = attempt.delivery
+function pauseBeforeRetry(delivery: Delivery, attempts: number): number | undefined {
+  if (delivery.ok) return undefined
+  const { failure, retryAfterMillis } = delivery
   if (failure.kind === 'network') return CONNECTION_LOST.has(failure.code) && attempts === 1 ? 0 : undefined
   if (failure.kind !== 'status' || !RETRYABLE.has(failure.status)) return undefined
   return Math.max(retryAfterMillis ?? backoff(attempts), MIN_PAUSE_MILLIS * attempts)

@@ -2,7 +2,7 @@ import type { Agent } from 'node:http'
 import { promisify } from 'node:util'
 import { createAgent } from './agent.ts'
 import type { Carrier, Delivery } from './delivery.ts'
-import { type Attempt, postOnce } from './otlp-request.ts'
+import { postOnce } from './otlp-request.ts'
 import { deliverBy } from './otlp-retry.ts'
 import { untraced, zlib } from './sdk.ts'
 
@@ -44,7 +44,7 @@ export class OtlpSender implements Carrier {
     this.#agent.destroy()
   }
 
-  #post(payload: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<Attempt> {
+  #post(payload: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<Delivery> {
     const { url, timeoutMillis: allowedMillis } = this.#target
     const length = payload.reduce((sum, { byteLength }) => sum + byteLength, 0)
     const headers = { ...this.#target.headers, 'content-length': length }

@@ -4,7 +4,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { createAgent } from './agent.ts'
 import type { Delivery, SpanDelivery, SpanSink } from './delivery.ts'
 import { spanDelivery, UNSERIALISABLE } from './otlp-exporters.ts'
-import { type Attempt, codeOf, type Exchange, exchange, failed } from './otlp-request.ts'
+import { codeOf, type Exchange, exchange, failed } from './otlp-request.ts'
 import { deliverBy } from './otlp-retry.ts'
 import type { OtlpTarget } from './otlp-sender.ts'
 import { exporterBase, traceExporter, transformer, untraced } from './sdk.ts'
@@ -45,7 +45,7 @@ export class OtlpTraceExporterSink implements SpanSink {
     await done
   }
 
-  #attempt(spans: ReadableSpan[], timeoutMillis: number, signal: AbortSignal): Promise<Attempt> {
+  #attempt(spans: ReadableSpan[], timeoutMillis: number, signal: AbortSignal): Promise<Delivery> {
     return exchange({ timeoutMillis, allowedMillis: this.#target.timeoutMillis, signal }, own => {
       // One at a time: a request that is made only after its exchange was given up must not pass for the next one.
       this.#idle = this.#idle.then(() => (own.isOver() ? undefined : this.#send(spans, own)))

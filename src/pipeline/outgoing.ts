@@ -1,26 +1,26 @@
+import { Attempt, grouped } from './attempt.ts'
 import { LiveQueue } from './live-queue.ts'
 import type { BatchSettings } from './settings.ts'
 import type { SpanTally } from './span-tally.ts'
-import type { Owed } from './trace-log/owed.ts'
-import { isInLog, type Parcel } from './trace-log/parcel.ts'
+import { type Batch, isInLog } from './trace-log/batch.ts'
+import type { Cursor } from './trace-log/cursor.ts'
 import type { Segment } from './trace-log/segment.ts'
 import { SpanLine, sizeOf, spansOf } from './trace-log/span-line.ts'
-import { grouped, Work } from './work.ts'
 
 /** Of one request, roughly: serialising more at a time would hold the event loop for too long. */
 const REQUEST_BYTES = 1_048_576
 
 /** What the log holds for one backend, of this process and of others. */
-export interface OwedLogs {
-  readonly own: Owed
-  readonly adopted: Owed
+export interface Cursors {
+  readonly own: Cursor
+  readonly adopted: Cursor
 }
 
 export interface OutgoingParts {
   readonly backend: string
   readonly batch: BatchSettings
   /** Absent = what does not fit into memory is dropped. */
-  readonly log: OwedLogs | undefined
+  readonly log: Cursors | undefined
   readonly tally: SpanTally
 }
 
@@ -32,7 +32,7 @@ export class Outgoing {
   readonly #parts: OutgoingParts
   readonly #live = new LiveQueue()
   /** What is being sent. */
-  #working: readonly Parcel[] = []
+  #working: readonly Batch[] = []
   #isBehind = false
   /** Up to where somebody wants everything sent, whether it fills a request or not. */
   #wanted = 0
@@ -47,18 +47,18 @@ export class Outgoing {
   }
 
   /** Returns whether it will be sent; false when there is no room for it. */
-  take(parcel: Parcel): boolean {
-    const { log, batch } = this.#parts
-    const size = sizeOf(parcel.lines)
-    const place = log && parcel.place
-    const isFull = this.#live.size + size > batch.maxQueueSize
-    if (place === undefined) {
-      if (!isFull) this.#live.push({ lines: parcel.lines })
+  take(batch: Batch): boolean {
+    const { log, batch: limits } = this.#parts
+    const size = sizeOf(batch.lines)
+    const position = log && batch.position
+    const isFull = this.#live.size + size > limits.maxQueueSize
+    if (position === undefined) {
+      if (!isFull) this.#live.push({ lines: batch.lines })
       return !isFull
     }
-    log?.own.add(place.segment)
-    if (place.segment.isStuck(this.#parts.backend)) this.#parts.tally.spooled(size)
-    else if (!isFull && !this.#isBehind) this.#live.push(parcel)
+    log?.own.add(position.segment)
+    if (position.segment.isStuck(this.#parts.backend)) this.#parts.tally.spooled(size)
+    else if (!isFull && !this.#isBehind) this.#live.push(batch)
     else this.fallBehind(size)
     return true
   }
@@ -73,7 +73,7 @@ export class Outgoing {
 
   /** Spans of a segment that are in memory, and will be sent even if the segment goes. */
   inMemoryOf(segment: Segment): number {
-    return sizeIn([...this.#working, ...this.#live.parcels], segment)
+    return sizeIn([...this.#working, ...this.#live.batches], segment)
   }
 
   /** From now on the log is read instead of memory; `more` spans that are in it come with it. */
@@ -99,19 +99,19 @@ export class Outgoing {
   }
 
   /** Undefined when nothing is due. `withAdopted`: nobody waits for this process to end. */
-  async next(withAdopted: () => boolean): Promise<Work | undefined> {
+  async next(withAdopted: () => boolean): Promise<Attempt | undefined> {
     const { log, batch } = this.#parts
     for (;;) {
       const hasAdopted = this.hasAdopted && withAdopted()
       if (this.#isBehind && log) {
         const read = await log.own.next(batch.maxExportBatchSize)
-        if (read) return this.#workOf('own', [read])
+        if (read) return this.#attemptOf('own', [read])
         if (log.own.isCaughtUp) this.#isBehind = false
       } else if (this.isDue || (hasAdopted && this.#live.size > 0)) {
-        return this.#workOf('live', this.#live.take(batch.maxExportBatchSize))
+        return this.#attemptOf('live', this.#live.take(batch.maxExportBatchSize))
       } else {
         const read = hasAdopted ? await log?.adopted.next(batch.maxExportBatchSize) : undefined
-        if (read) return this.#workOf('adopted', [read])
+        if (read) return this.#attemptOf('adopted', [read])
         if (!this.isDue) return undefined
       }
     }
@@ -125,7 +125,7 @@ export class Outgoing {
 
   /** What was being sent is not being sent any more. */
   letGo(): void {
-    for (const { place } of this.#working) place?.segment.putBack(this.#parts.backend)
+    for (const { position } of this.#working) position?.segment.putBack(this.#parts.backend)
     this.#working = []
   }
 
@@ -134,28 +134,28 @@ export class Outgoing {
     await Promise.all([log?.own.close(), log?.adopted.close()])
   }
 
-  #workOf(origin: Work['origin'], parcels: readonly Parcel[]): Work {
+  #attemptOf(origin: Attempt['origin'], batches: readonly Batch[]): Attempt {
     const { batch, backend } = this.#parts
     const most = { spans: batch.maxExportBatchSize, bytes: REQUEST_BYTES }
-    this.#working = parcels
-    const isKept = (): boolean => parcels.every(isInLog)
+    this.#working = batches
+    const isKept = (): boolean => batches.every(isInLog)
     const onDone = (): void => {
-      for (const { place, lines } of parcels) {
-        if (lines.some(({ isDamaged }) => isDamaged)) place && this.#parts.log?.own.sayDamaged(place.segment)
-        place?.segment.passed(backend, place.end, sizeOf(lines))
+      for (const { position, lines } of batches) {
+        if (lines.some(({ isDamaged }) => isDamaged)) position && this.#parts.log?.own.sayDamaged(position.segment)
+        position?.segment.passed(backend, position.end, sizeOf(lines))
       }
       this.#working = []
     }
-    return new Work(grouped(linesOf(parcels), most), { origin, isKept, onDone })
+    return new Attempt(grouped(linesOf(batches), most), { origin, isKept, onDone })
   }
 }
 
 /** What was never in the log is not in lines: each span came by itself. */
-function linesOf(parcels: readonly Parcel[]): readonly SpanLine[] {
-  const lines = parcels.flatMap(parcel => parcel.lines)
-  return parcels.some(({ place }) => place !== undefined) ? lines : [SpanLine.of(spansOf(lines))]
+function linesOf(batches: readonly Batch[]): readonly SpanLine[] {
+  const lines = batches.flatMap(batch => batch.lines)
+  return batches.some(({ position }) => position !== undefined) ? lines : [SpanLine.of(spansOf(lines))]
 }
 
-function sizeIn(parcels: readonly Parcel[], segment: Segment): number {
-  return parcels.reduce((sum, { lines, place }) => sum + (place?.segment === segment ? sizeOf(lines) : 0), 0)
+function sizeIn(batches: readonly Batch[], segment: Segment): number {
+  return batches.reduce((sum, { lines, position }) => sum + (position?.segment === segment ? sizeOf(lines) : 0), 0)
 }

@@ -3,14 +3,14 @@ import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { Added, type HandedOver } from './added.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { DeliveryReport } from './delivery-report.ts'
-import { Departure } from './departure.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
-import { Handover } from './handover.ts'
+import { FanOut } from './fan-out.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
 import { openPrometheus } from './prometheus.ts'
 import { createMeterProvider, createTracerProvider } from './providers.ts'
 import { createResource } from './resource.ts'
 import type { LocalLogSettings, PipelineSettings, Report } from './settings.ts'
+import { Shutdown } from './shutdown.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
 import { LossLog } from './trace-log/losses.ts'
 import type { Resend, ResendRequest } from './trace-log/resend.ts'
@@ -94,16 +94,16 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
   const meters = createMeterProvider(resource, [...own, ...added.metricReaders])
   const store = local?.store
   const { flushWaitMillis: waitMillis, giveUp } = settings
-  const departure = new Departure({ backends, meters, added, prometheus, waitMillis, giveUp, store })
-  const first: SpanProcessor[] = store ? [store.log] : queues.length > 0 ? [new Handover(queues)] : []
+  const shutdown = new Shutdown({ backends, meters, added, prometheus, waitMillis, giveUp, store })
+  const first: SpanProcessor[] = store ? [store.log] : queues.length > 0 ? [new FanOut(queues)] : []
   const spanProcessors = [...first, ...added.spanProcessors]
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
-    flush: () => departure.flush(),
-    hurry: () => departure.hurry(),
-    shutdown: () => departure.shutdown(),
+    flush: () => shutdown.flush(),
+    hurry: () => shutdown.hurry(),
+    shutdown: () => shutdown.shutdown(),
     saveNow: () => store?.log.saveNow(),
     endNow() {
       store?.log.endNow()

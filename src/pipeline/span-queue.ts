@@ -1,18 +1,18 @@
+import type { Attempt } from './attempt.ts'
 import { BackOff } from './back-off.ts'
 import { BoundedSink } from './bounded-sink.ts'
 import type { DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import { lossReason } from './failure-message.ts'
 import { FlushWaiters } from './flush-waiters.ts'
-import { Outgoing, type OwedLogs } from './outgoing.ts'
+import { type Cursors, Outgoing } from './outgoing.ts'
 import type { BatchSettings } from './settings.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
-import type { Parcel, ParcelTaker } from './trace-log/parcel.ts'
+import type { Batch, BatchTaker } from './trace-log/batch.ts'
 import type { Adopter } from './trace-log/recovery.ts'
 import type { Segment } from './trace-log/segment.ts'
 import { sizeOf } from './trace-log/span-line.ts'
 import { judge, reasonOf } from './verdict.ts'
-import type { Work } from './work.ts'
 
 const TOO_LARGE = 413
 /** So often, with long pauses, a span is offered again that a server refuses which has taken others before. */
@@ -25,7 +25,7 @@ export interface SpanQueueParts {
   readonly batch: BatchSettings
   readonly report: DeliveryReport
   /** Absent = what fails is dropped. */
-  readonly log?: OwedLogs
+  readonly log?: Cursors
   readonly tally?: SpanTally
   readonly backOff?: BackOff
 }
@@ -35,14 +35,14 @@ export interface SpanQueueParts {
  * another backend. What is in the log and cannot be delivered now is read from there later, in order; of the rest, what
  * cannot be kept or delivered is counted.
  */
-export class SpanQueue implements ParcelTaker, Adopter {
+export class SpanQueue implements BatchTaker, Adopter {
   readonly #parts: SpanQueueParts
   readonly #sink: BoundedSink
   readonly #outgoing: Outgoing
   readonly #waiters = new FlushWaiters()
   readonly #backOff: BackOff
   readonly #tally: SpanTally
-  #work: Work | undefined
+  #current: Attempt | undefined
   #timer: NodeJS.Timeout | undefined
   #isPumping = false
   #isClosed = false
@@ -59,18 +59,18 @@ export class SpanQueue implements ParcelTaker, Adopter {
     this.#outgoing = new Outgoing({ backend: report.name, batch, log, tally: this.#tally })
   }
 
-  take(parcel: Parcel): void {
-    const { log, batch, report } = this.#parts
-    const size = sizeOf(parcel.lines)
+  take(batch: Batch): void {
+    const { log, batch: limits, report } = this.#parts
+    const size = sizeOf(batch.lines)
     this.#tally.accepted += size
-    const isKept = log !== undefined && parcel.place !== undefined
+    const isKept = log !== undefined && batch.position !== undefined
     if (this.#isAbandoned && isKept) this.#tally.spooled(size)
     else if (this.#isClosed && !isKept) this.#tally.dropped(size, TOO_LATE)
-    else if (!this.#outgoing.take(parcel)) {
+    else if (!this.#outgoing.take(batch)) {
       this.#tally.dropped(size, 'the queue was full')
-      report.overflowed(batch.maxQueueSize)
+      report.overflowed(limits.maxQueueSize)
     }
-    if (this.#outgoing.waiting >= batch.maxExportBatchSize) void this.#pump()
+    if (this.#outgoing.waiting >= limits.maxExportBatchSize) void this.#pump()
     else this.#arm()
   }
 
@@ -137,7 +137,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
   async stop(): Promise<void> {
     this.#isStopping = true
     // There is always more of it, so something is always in flight: cut off, it would be sent again by the next process.
-    if (this.#isPumping && this.#work?.origin === 'adopted') await this.#waiters.add(Number.POSITIVE_INFINITY)
+    if (this.#isPumping && this.#current?.origin === 'adopted') await this.#waiters.add(Number.POSITIVE_INFINITY)
   }
 
   /** Gives up what is left: it stays in the log, or counts as dropped, and whoever waits is let go. Resolves within moments. */
@@ -149,7 +149,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
     this.#tally.dropped(this.#outgoing.giveUp(), TOO_LATE)
     this.#sink.abort()
     if (this.#isPumping) await this.#waiters.add(Number.POSITIVE_INFINITY)
-    this.#giveUpWork()
+    this.#giveUpCurrent()
     await this.#outgoing.close()
   }
 
@@ -159,7 +159,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
     this.#isStopping = true
     this.#isAbandoned = true
     this.#tally.dropped(this.#outgoing.giveUp(), TOO_LATE)
-    this.#giveUpWork()
+    this.#giveUpCurrent()
   }
 
   counts(): SpanCounts {
@@ -173,7 +173,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
 
   #arm(): void {
     const { batch } = this.#parts
-    const hasMore = this.#work !== undefined || this.#outgoing.hasAny
+    const hasMore = this.#current !== undefined || this.#outgoing.hasAny
     if (this.#timer || this.#isPumping || this.#isAbandoned || !hasMore) return
     // Timers cut fractions off, and would come too early.
     const millis = this.#backOff.isActive ? Math.ceil(this.#backOff.remainingMillis()) : batch.scheduleDelayMillis
@@ -202,18 +202,18 @@ export class SpanQueue implements ParcelTaker, Adopter {
   /** One request. Resolves to whether there may be more to do; never rejects, because nobody could do anything about it. */
   async #step(): Promise<boolean> {
     try {
-      this.#work ??= await this.#outgoing.next(() => !this.#isStopping)
-      if (this.#work === undefined || this.#isAbandoned) return false
-      if (!this.#work.isDone) await this.#attempt(this.#work)
+      this.#current ??= await this.#outgoing.next(() => !this.#isStopping)
+      if (this.#current === undefined || this.#isAbandoned) return false
+      if (!this.#current.isDone) await this.#send(this.#current)
     } catch {
-      if (this.#work === undefined) {
+      if (this.#current === undefined) {
         // The log cannot be read for now.
         this.#backOff.failed('unwell')
         return false
       }
-      this.#giveUp(this.#work, { kind: 'internal', reason: 'delivering them broke' })
+      this.#giveUp(this.#current, { kind: 'internal', reason: 'delivering them broke' })
     }
-    if (this.#work?.isDone) this.#work = undefined
+    if (this.#current?.isDone) this.#current = undefined
     return true
   }
 
@@ -225,76 +225,76 @@ export class SpanQueue implements ParcelTaker, Adopter {
     else this.#arm()
   }
 
-  async #attempt(work: Work): Promise<void> {
-    if (work.tries > 0) this.#tally.retried += sizeOf(work.next)
-    const delivery = await this.#sink.export(work.next)
-    if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#taken(work, delivery)
-    else await this.#notTaken(work, delivery.failure, delivery.retryAfterMillis)
+  async #send(attempt: Attempt): Promise<void> {
+    if (attempt.tries > 0) this.#tally.retried += sizeOf(attempt.next)
+    const delivery = await this.#sink.export(attempt.next)
+    if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#taken(attempt, delivery)
+    else await this.#notTaken(attempt, delivery.failure, delivery.retryAfterMillis)
     this.#waiters.settled(this.#tally.settled)
   }
 
-  #taken(work: Work, { lost, failure }: SpanDelivery): void {
+  #taken(attempt: Attempt, { lost, failure }: SpanDelivery): void {
     const { report } = this.#parts
     this.#hasTaken = true
-    work.isServerProven = true
+    attempt.isServerProven = true
     this.#backOff.succeeded()
-    this.#tally.delivered(sizeOf(work.next) - lost, work.origin)
-    this.#tally.dropped(lost, REJECTED, work.origin)
-    work.pass()
+    this.#tally.delivered(sizeOf(attempt.next) - lost, attempt.origin)
+    this.#tally.dropped(lost, REJECTED, attempt.origin)
+    attempt.pass()
     if (failure) report.failed('traces', failure, lost)
     else report.delivered('traces')
     if (this.#outgoing.waiting === 0) report.drained()
   }
 
-  async #notTaken(work: Work, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
+  async #notTaken(attempt: Attempt, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
     // What it says no to may be a line that only looks as if we had written it.
-    if (failure.kind === 'status') work.look()
-    if (sizeOf(work.next) === 0) return work.pass()
-    const verdict = judge(failure, work.tries)
+    if (failure.kind === 'status') attempt.look()
+    if (sizeOf(attempt.next) === 0) return attempt.pass()
+    const verdict = judge(failure, attempt.tries)
     const isRefused = verdict.kind === 'refused'
     // What comes after the deadline is no reason to begin with halves.
-    if (this.#isAbandoned && work.isKept) return this.#parts.report.failed('traces', failure, 0)
-    if (isRefused && sizeOf(work.next) > 1 && !this.#isAbandoned) return work.split()
-    if (!work.isKept || (isRefused && this.#isSpanAtFault(work, failure))) return this.#giveUp(work, failure)
+    if (this.#isAbandoned && attempt.isKept) return this.#parts.report.failed('traces', failure, 0)
+    if (isRefused && sizeOf(attempt.next) > 1 && !this.#isAbandoned) return attempt.split()
+    if (!attempt.isKept || (isRefused && this.#isSpanAtFault(attempt, failure))) return this.#giveUp(attempt, failure)
     // A server that has come to its senses between the two requests is offered the span once more.
-    if (isRefused && (await this.#provesItself(work))) return
-    if (isRefused && work.defer()) return
-    work.tries++
-    work.isServerProven = false
+    if (isRefused && (await this.#provesItself(attempt))) return
+    if (isRefused && attempt.defer()) return
+    attempt.tries++
+    attempt.isServerProven = false
     this.#parts.report.failed('traces', failure, 0)
     this.#backOff.failed(reasonOf(verdict, failure), retryAfterMillis)
     this.#outgoing.fallBehind()
   }
 
   /** One span was refused: is it at fault, or would the server refuse any? */
-  #isSpanAtFault(work: Work, failure: DeliveryFailure): boolean {
-    if (failure.kind !== 'status' || failure.status === TOO_LARGE || work.isServerProven) return true
+  #isSpanAtFault(attempt: Attempt, failure: DeliveryFailure): boolean {
+    if (failure.kind !== 'status' || failure.status === TOO_LARGE || attempt.isServerProven) return true
     // Some refuse empty requests, too. Theirs is the word on a span in the end, or it would hold up all others.
-    return this.#hasTaken && failure.status < 500 && work.tries >= PATIENT_TRIES
+    return this.#hasTaken && failure.status < 500 && attempt.tries >= PATIENT_TRIES
   }
 
   /** Who takes an empty request can read ours. */
-  async #provesItself(work: Work): Promise<boolean> {
+  async #provesItself(attempt: Attempt): Promise<boolean> {
     const { failure } = await this.#sink.export([])
-    work.isServerProven = failure === undefined
-    return work.isServerProven
+    attempt.isServerProven = failure === undefined
+    return attempt.isServerProven
   }
 
-  #giveUp(work: Work, failure: DeliveryFailure): void {
-    const lost = sizeOf(work.next)
-    const isOne = work.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
-    this.#tally.dropped(lost, lossReason(failure), work.origin)
+  #giveUp(attempt: Attempt, failure: DeliveryFailure): void {
+    const lost = sizeOf(attempt.next)
+    const isOne = attempt.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
+    this.#tally.dropped(lost, lossReason(failure), attempt.origin)
     this.#parts.report.failed('traces', isOne ? { kind: 'refused', status: failure.status } : failure, lost)
-    work.pass()
+    attempt.pass()
   }
 
   /** Nobody waits for it any more. */
-  #giveUpWork(): void {
-    const work = this.#work
-    this.#work = undefined
+  #giveUpCurrent(): void {
+    const attempt = this.#current
+    this.#current = undefined
     this.#outgoing.letGo()
-    if (work === undefined) return
-    if (!work.isKept) this.#tally.dropped(work.size, TOO_LATE, work.origin)
-    else if (work.origin === 'live') this.#tally.spooled(work.size)
+    if (attempt === undefined) return
+    if (!attempt.isKept) this.#tally.dropped(attempt.size, TOO_LATE, attempt.origin)
+    else if (attempt.origin === 'live') this.#tally.spooled(attempt.size)
   }
 }

@@ -1,4 +1,4 @@
-import type { WorkOrigin } from './work.ts'
+import type { Origin } from './attempt.ts'
 
 /** What has become of spans, in numbers of them. */
 export interface SpanCounts {
@@ -40,13 +40,13 @@ export class SpanTally {
     return this.#delivered + this.#dropped
   }
 
-  delivered(spans: number, origin: WorkOrigin): void {
+  delivered(spans: number, origin: Origin): void {
     if (origin === 'adopted') this.#recovered += spans
     else this.#delivered += spans
     if (origin === 'own') this.#spooled -= spans
   }
 
-  dropped(spans: number, reason: string, origin: WorkOrigin = 'live'): void {
+  dropped(spans: number, reason: string, origin: Origin = 'live'): void {
     if (spans === 0) return
     if (origin === 'adopted') this.#othersDropped += spans
     else this.#dropped += spans

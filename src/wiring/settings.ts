@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import { stateDirectory } from '../config/paths.ts'
+import { type Environment, stateDirectory } from '../config/paths.ts'
 import type { BackendConfig, ResolvedConfig } from '../config/types.ts'
 import { type CaptureSettings, createCapture } from '../content/capture-policy.ts'
 import { checkPattern } from '../content/redact-patterns.ts'
@@ -12,8 +12,6 @@ import { resolveNames } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import { guardedRedact, type Redact } from './own-redact.ts'
 import { PACKAGE_VERSION } from './package-facts.ts'
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Indexed messages take several attributes each; the SDK's own limit of 128 would eat later ones in silence. */
 const ATTRIBUTE_COUNT_LIMIT = 1024

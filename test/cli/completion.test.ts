@@ -3,9 +3,9 @@ import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { BACKEND_TYPES } from '../../src/backends/rows.ts'
 import { COMMANDS } from '../../src/cli/commands.ts'
 import { dispatch } from '../../src/cli/dispatch.ts'
-import { BACKEND_TYPES } from '../../src/config/backend-types.ts'
 import { fakeIo } from './fake-io.ts'
 
 const isRequired = process.env['HOOKSPAN_REQUIRE_SHELLS'] === '1'
@@ -57,7 +57,7 @@ function describeShell(shell: string, tests: () => void): void {
 }
 
 const NAMES = COMMANDS.map(({ name }) => name)
-const HOSTS = ['pi', 'openclaw', 'opencode', 'claude-agent-sdk', 'openai-agents']
+const HOSTS = ['pi', 'openclaw', 'opencode', 'claude-agent-sdk', 'openai-agents', 'ai-sdk']
 const FILE = 'file with spaces.jsonl'
 
 /** What stands on the line, and what may stand where the last word begins. */

@@ -13,8 +13,11 @@ afterEach(() => scene.remove())
 
 describe('hookspan init', () => {
   test.each([
-    [[], /expected a host: pi, openclaw, opencode, claude-agent-sdk, openai-agents\n/],
-    [['zzz'], /there is no host "zzz"; hosts: pi, openclaw, opencode, claude-agent-sdk, openai-agents\. An agent of/],
+    [[], /expected a host: pi, openclaw, opencode, claude-agent-sdk, openai-agents, ai-sdk\n/],
+    [
+      ['zzz'],
+      /there is no host "zzz"; hosts: pi, openclaw, opencode, claude-agent-sdk, openai-agents, ai-sdk\. An agent of/,
+    ],
     [['pi', 'opencode'], /expected one host, got "opencode", too/],
     [['pi', '--force'], /unknown option --force/],
   ])('%j is wrong use', async (args, message) => {
@@ -28,6 +31,7 @@ describe('hookspan init', () => {
   test.each([
     ['claude-agent-sdk', /^import .*\nimport .* from 'hookspan\/claude-agent-sdk'\n.*\n$/],
     ['openai-agents', /^import .*\nimport .* from 'hookspan\/openai-agents'\n.*\n$/],
+    ['ai-sdk', /^import .*\nimport .* from 'hookspan\/ai-sdk'\n.*\n$/],
   ])('of %s shows the lines for the program', async (host, lines) => {
     const { code, stdout, stderr } = await scene.init([host])
     expect(code).toBe(0)
@@ -91,6 +95,7 @@ describe('hookspan init', () => {
     ['claw', 'there is no host "claw". Did you mean openclaw?'],
     ['agents', 'there is no host "agents". Did you mean openai-agents?'],
     ['openai-agents-sdk', 'there is no host "openai-agents-sdk". Did you mean openai-agents?'],
+    ['vercel', 'there is no host "vercel". Did you mean ai-sdk?'],
     ['anthropic', 'there is no host "anthropic". Did you mean claude-agent-sdk?'],
     ['claude', /no adapter for Claude Code itself; .*: hookspan init claude-agent-sdk$/],
     ['claude-code', /no adapter for Claude Code itself; .*: hookspan init claude-agent-sdk$/],
@@ -125,7 +130,7 @@ describe('hookspan init', () => {
 })
 
 describe('what is written', () => {
-  test.each(['pi', 'opencode', 'claude-agent-sdk', 'openai-agents'])(
+  test.each(['pi', 'opencode', 'claude-agent-sdk', 'openai-agents', 'ai-sdk'])(
     'names what our module for %s exports',
     async host => {
       const { stdout } = await scene.init([host, '--print'])

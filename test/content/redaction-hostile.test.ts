@@ -1,70 +1,74 @@
 import { describe, expect, it } from 'vitest'
 import { createRedactor } from '../../src/content/redaction.ts'
+import { SAMPLED, sample } from '../support/sample.ts'
 
 const redact = createRedactor({ enabled: true, patterns: [] })
 
-describe('hostile text', () => {
+describe(`hostile text, ${SAMPLED}`, () => {
   // Not timed: a pattern that backtracks badly would not come back from these before the test's own time limit.
   const size = 200_000
   it.each(
-    [
-      ...['a', '-', '_', '.', '\\', '"', "'", '=', ':', ' ', '{', '[', '/', '@', '0', 'A', '\n'],
-      ...[
-        'sk-',
-        'eyJ',
-        '-eyJ',
-        '.eyJa',
-        'AKIA',
-        '://',
-        '://a:',
-        '://a:b',
-        'Bearer ',
-        'basic ',
-        '-----BEGIN PRIVATE KEY-----',
+    sample(
+      [
+        ...['a', '-', '_', '.', '\\', '"', "'", '=', ':', ' ', '{', '[', '/', '@', '0', 'A', '\n'],
+        ...[
+          'sk-',
+          'eyJ',
+          '-eyJ',
+          '.eyJa',
+          'AKIA',
+          '://',
+          '://a:',
+          '://a:b',
+          'Bearer ',
+          'basic ',
+          '-----BEGIN PRIVATE KEY-----',
+        ],
+        ...[
+          'password',
+          'password=',
+          'password="',
+          "password='",
+          'password: {',
+          '"password":{',
+          '"password":"\\',
+          '\\"password\\":\\"',
+        ],
+        ...[
+          'token ',
+          'token:',
+          'key',
+          'api_key,',
+          'Cookie: a=;',
+          'Authorization: Digest a=b,',
+          'Authorization: Bearer ',
+          '<password>',
+        ],
+        ...[
+          'curl -u a:',
+          'mysql -p',
+          '--token ',
+          'pass,a=',
+          'pwd\\n',
+          'SG.aaaaaaaaaaaaaaaaaaaaa',
+          'dp.pt.a',
+          'xoxb-',
+          ':AA1',
+          '123456789:AA',
+        ],
+        ...[
+          '[31m',
+          '%3D',
+          '\\u003d',
+          'ghp_',
+          'sk-proj-a',
+          'hooks.slack.com/services/',
+          '[REDACTED]',
+          'password=[REDACTED]',
+        ],
       ],
-      ...[
-        'password',
-        'password=',
-        'password="',
-        "password='",
-        'password: {',
-        '"password":{',
-        '"password":"\\',
-        '\\"password\\":\\"',
-      ],
-      ...[
-        'token ',
-        'token:',
-        'key',
-        'api_key,',
-        'Cookie: a=;',
-        'Authorization: Digest a=b,',
-        'Authorization: Bearer ',
-        '<password>',
-      ],
-      ...[
-        'curl -u a:',
-        'mysql -p',
-        '--token ',
-        'pass,a=',
-        'pwd\\n',
-        'SG.aaaaaaaaaaaaaaaaaaaaa',
-        'dp.pt.a',
-        'xoxb-',
-        ':AA1',
-        '123456789:AA',
-      ],
-      ...[
-        '[31m',
-        '%3D',
-        '\\u003d',
-        'ghp_',
-        'sk-proj-a',
-        'hooks.slack.com/services/',
-        '[REDACTED]',
-        'password=[REDACTED]',
-      ],
-    ].map(part => [part]),
+      12,
+    ).map(part => [part]),
   )('repeats of %j are gone through in linear time', part => {
     const text = part.repeat(size / part.length)
     expect(redact(text).length).toBeGreaterThan(0)
@@ -130,13 +134,16 @@ describe('hostile text', () => {
     '<',
     '%',
   ]
-  it.each(beginnings.map(beginning => [beginning]))('%j and what never ends behind it, in linear time', beginning => {
-    for (const filler of fillers) {
-      const text = beginning + filler.repeat(50_000 / filler.length)
-      expect(redact(text).length).toBeGreaterThan(0)
-      expect(redact(`${text} \n password=hunter2`)).not.toContain('=hunter2')
-    }
-  })
+  it.each(sample(beginnings, 3).map(beginning => [beginning]))(
+    '%j and what never ends behind it, in linear time',
+    beginning => {
+      for (const filler of fillers) {
+        const text = beginning + filler.repeat(50_000 / filler.length)
+        expect(redact(text).length).toBeGreaterThan(0)
+        expect(redact(`${text} \n password=hunter2`)).not.toContain('=hunter2')
+      }
+    },
+  )
 })
 
 /**
@@ -146,52 +153,55 @@ describe('hostile text', () => {
 const LARGE = 1_000_000
 const LARGEST = 4_000_000
 
-describe('large hostile text', () => {
+describe(`large hostile text, ${SAMPLED}`, () => {
   it.each(
-    [
-      ...["password='", "'password':{", "with password '", "password='a", ':password> ', '<password> ', '<password'],
-      ...[
-        'pwd=/',
-        'pwd=.',
-        'Cookie:;',
-        'cookie:a;',
-        'cookie:a=',
-        'Authorization: x ',
-        'Authorization: a=b,',
-        "'Authorization: ",
+    sample(
+      [
+        ...["password='", "'password':{", "with password '", "password='a", ':password> ', '<password> ', '<password'],
+        ...[
+          'pwd=/',
+          'pwd=.',
+          'Cookie:;',
+          'cookie:a;',
+          'cookie:a=',
+          'Authorization: x ',
+          'Authorization: a=b,',
+          "'Authorization: ",
+        ],
+        ...[
+          'Authorization: "',
+          '"Authorization","',
+          "('token', '",
+          'set("token", "',
+          'token("',
+          '{"name":"token","value":',
+          'name: token value: ',
+        ],
+        ...['curl -u "', "mysql -p'", 'curl -u a:"', 'docker login -p ', '["-p","', "IDENTIFIED BY '", 'identified '],
+        ...[
+          '-----END PRIVATE KEY-----',
+          'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ',
+          'patAAAAAAAAAAAAAA.',
+          'M.AAAAAA.',
+          '.atlasv1.',
+        ],
+        ...[
+          '\u001b[',
+          '\u001b[31',
+          '\\u001b[',
+          '^[[',
+          '[{"a\\n',
+          '{"a":"\\"',
+          '["\\n-u",',
+          '[[[[',
+          '"\\',
+          '&sig=',
+          'password=a&',
+          'password=a<',
+        ],
       ],
-      ...[
-        'Authorization: "',
-        '"Authorization","',
-        "('token', '",
-        'set("token", "',
-        'token("',
-        '{"name":"token","value":',
-        'name: token value: ',
-      ],
-      ...['curl -u "', "mysql -p'", 'curl -u a:"', 'docker login -p ', '["-p","', "IDENTIFIED BY '", 'identified '],
-      ...[
-        '-----END PRIVATE KEY-----',
-        'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ',
-        'patAAAAAAAAAAAAAA.',
-        'M.AAAAAA.',
-        '.atlasv1.',
-      ],
-      ...[
-        '\u001b[',
-        '\u001b[31',
-        '\\u001b[',
-        '^[[',
-        '[{"a\\n',
-        '{"a":"\\"',
-        '["\\n-u",',
-        '[[[[',
-        '"\\',
-        '&sig=',
-        'password=a&',
-        'password=a<',
-      ],
-    ].map(part => [part]),
+      6,
+    ).map(part => [part]),
   )('repeats of %j are gone through in linear time', part => {
     const size = /^(?:'?password'|with password|:password>)/.test(part) ? LARGEST : LARGE
     const text = part.repeat(size / part.length)

@@ -1,4 +1,5 @@
 import { describe, expect, it } from 'vitest'
+import { SAMPLED, sample } from '../support/sample.ts'
 import { HEADER_FORMS, HEADER_NAMES, KEY_HEADERS, SCHEMES } from './corpus-headers.ts'
 import { alnum } from './made-up-tokens.ts'
 import { SECRETS } from './redaction-corpus.ts'
@@ -23,8 +24,8 @@ describe('no secret is said', () => {
   }
 })
 
-describe('a header that holds credentials', () => {
-  it.each(HEADER_FORMS)('is masked in $what, whatever its scheme', ({ before, after }) => {
+describe(`a header that holds credentials, ${SAMPLED}`, () => {
+  it.each(sample(HEADER_FORMS, 2))('is masked in $what, whatever its scheme', ({ before, after }) => {
     for (const name of HEADER_NAMES) {
       for (const { scheme, key } of SCHEMES) {
         const text = before(name) + scheme + key + after
@@ -36,7 +37,7 @@ describe('a header that holds credentials', () => {
     }
   })
 
-  it.each(HEADER_FORMS)('is masked in $what, when it holds a key', ({ before, after }) => {
+  it.each(sample(HEADER_FORMS, 4))('is masked in $what, when it holds a key', ({ before, after }) => {
     for (const name of KEY_HEADERS) {
       const key = alnum(28, 3)
       for (const placement of PLACEMENTS) {

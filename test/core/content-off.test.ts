@@ -7,6 +7,7 @@ import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
 import { CONTRACT_FIELDS } from '../support/contract-fields.ts'
 import { START_AT } from '../support/feed.ts'
 import { tellSpoilt } from '../support/hostile-scene.ts'
+import { IS_DEEP, SAMPLED, sample } from '../support/sample.ts'
 import { scratchPlugin } from '../wiring/scratch-plugin.ts'
 
 const WORD = 'quokka'
@@ -65,9 +66,9 @@ beforeEach(() => void vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_00
 afterEach(() => void vi.useRealTimers())
 
 describe('prose', () => {
-  test.each(CASES)('in any field of $hook is nowhere', async ({ hook, fields }) => {
+  test.each(CASES)(`in any field of $hook is nowhere, ${SAMPLED}`, async ({ hook, fields }) => {
     for (const span_names of ['hermes', 'semconv'] as const) {
-      for (const field of fields) {
+      for (const field of sample(fields, Math.ceil(fields.length / 8))) {
         const plugin = create({ span_names, ...ASKED })
         tellInField(plugin, hook, field, SENTENCES)
         const left = await whatLeft(plugin)
@@ -126,22 +127,29 @@ describe('a word', () => {
     ]),
   ]
 
-  test.each(CASES)('comes out of those fields of $hook that docs/privacy.md names', async ({ hook, fields }) => {
-    const plugin = create({ metrics_label_limit: 0 })
-    const places = fields.flatMap(field => placesOf(field).map(place => [field, ...place] as const))
-    for (const [index, [field, , make]] of places.entries()) {
-      const value = make(`${WORD}-${index}-`)
-      tellSpoilt(plugin, `s${index}`, hook, payload => ({ ...payload, [field]: value }))
-    }
-    const found = new Set([...(await whatLeft(plugin)).matchAll(/quokka-(\d+)-/g)].map(([, index]) => Number(index)))
-    const letOut = [...found].map(index => places[index]?.[1] ?? '')
-    expect(letOut.filter(place => !declared().includes(place))).toEqual([])
-    for (const place of letOut) seen.add(place)
-  })
+  test.each(CASES)(
+    `comes out of those fields of $hook that docs/privacy.md names, ${SAMPLED}`,
+    async ({ hook, fields }) => {
+      const plugin = create({ metrics_label_limit: 0 })
+      const places = sample(fields, Math.ceil(fields.length / 8)).flatMap(field =>
+        placesOf(field).map(place => [field, ...place] as const),
+      )
+      for (const [index, [field, , make]] of places.entries()) {
+        const value = make(`${WORD}-${index}-`)
+        tellSpoilt(plugin, `s${index}`, hook, payload => ({ ...payload, [field]: value }))
+      }
+      const found = new Set([...(await whatLeft(plugin)).matchAll(/quokka-(\d+)-/g)].map(([, index]) => Number(index)))
+      const letOut = [...found].map(index => places[index]?.[1] ?? '')
+      expect(letOut.filter(place => !declared().includes(place))).toEqual([])
+      for (const place of letOut) seen.add(place)
+    },
+  )
 
-  test('comes out of every field that docs/privacy.md names', () => {
-    expect([...seen].sort()).toEqual(declared().sort())
-  })
+  if (IS_DEEP) {
+    test('comes out of every field that docs/privacy.md names', () => {
+      expect([...seen].sort()).toEqual(declared().sort())
+    })
+  }
 
   test('is the server’s name of an address, and a skill’s of a path', async () => {
     const plugin = create()

@@ -6,10 +6,17 @@ import { CONTRACT_FIELDS } from '../support/contract-fields.ts'
 import { START_AT } from '../support/feed.ts'
 import { expectAllWell, tellSpoilt, turnsDrawn } from '../support/hostile-scene.ts'
 import { boom, HOSTILE_VALUES, type HostileValue, LARGE_VALUES } from '../support/hostile-values.ts'
+import { SAMPLED, sample } from '../support/sample.ts'
 
 const EVERYTHING = { capture_sender_id: true, capture_conversation_history: true } as const
 
-const CASES = [...CONTRACT_FIELDS].map(([hook, fields]) => ({ hook, fields }))
+/** Of the fields of each hook. */
+const SHARE = 1 / 8
+
+const CASES = [...CONTRACT_FIELDS].map(([hook, fields]) => ({
+  hook,
+  fields: sample(fields, Math.ceil(fields.length * SHARE)),
+}))
 
 /** Spoils one field of one hook in every way, a turn each; `define` puts the value into the payload. */
 async function expectSurvived(
@@ -39,32 +46,24 @@ export function everyFieldMayBeAnything(content_capture: 'preview' | 'full'): vo
 
   const create = (): TestPlugin => createTestPlugin({ host: 'agent', content_capture, ...EVERYTHING })
 
-  test.each(CASES)(
-    '$hook: every field may be anything',
-    async ({ hook, fields }) => {
-      for (const field of fields) {
-        const plugin = create()
-        await expectSurvived(plugin, { hook, field }, HOSTILE_VALUES)
-        expect(plugin.stats().hooks.error).toBe(0)
-      }
-    },
-    60_000,
-  )
+  test.each(CASES)(`$hook: every field may be anything, ${SAMPLED}`, async ({ hook, fields }) => {
+    for (const field of fields) {
+      const plugin = create()
+      await expectSurvived(plugin, { hook, field }, HOSTILE_VALUES)
+      expect(plugin.stats().hooks.error).toBe(0)
+    }
+  })
+
+  test.each(CASES)(`$hook: every field may be as large as it likes, ${SAMPLED}`, async ({ hook, fields }) => {
+    for (const field of fields) {
+      const plugin = create()
+      await expectSurvived(plugin, { hook, field }, LARGE_VALUES)
+      expect(plugin.stats().hooks.error).toBe(0)
+    }
+  })
 
   test.each(CASES)(
-    '$hook: every field may be as large as it likes',
-    async ({ hook, fields }) => {
-      for (const field of fields) {
-        const plugin = create()
-        await expectSurvived(plugin, { hook, field }, LARGE_VALUES)
-        expect(plugin.stats().hooks.error).toBe(0)
-      }
-    },
-    60_000,
-  )
-
-  test.each(CASES)(
-    '$hook: every field may throw when it is read, or say something else each time',
+    `$hook: every field may throw when it is read, or say something else each time, ${SAMPLED}`,
     async ({ hook, fields }) => {
       const fickle = ['text', 1, null, 'other', {}]
       const values: HostileValue[] = [

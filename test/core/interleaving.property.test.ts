@@ -3,16 +3,17 @@ import { expect, test } from 'vitest'
 import { createTestPlugin, type MetricSample, type StoredSpan, type TestPlugin } from '../../src/testing.ts'
 import { type AgentScript, agentScript, SCRIPT_LIMITS } from '../support/agent-script.ts'
 import { ANY_ARRIVAL, type Arrival, arrivals, COMPLETE_ARRIVAL, IN_ORDER, LATE_STARTS } from '../support/arrival.ts'
+import { assertHolds } from '../support/assert-holds.ts'
 import { drawnTraces, type ExpectedSpan, tracesText } from '../support/expected-span.ts'
 import { type FedRecord, START_AT } from '../support/feed.ts'
+import { times } from '../support/sample.ts'
 import { type Fed, runScript, type ScriptRun } from '../support/script-run.ts'
 import { expectSumsOfRequests } from '../support/sum-invariants.ts'
 import { expectAllAccounted, expectCountedIncomplete, expectSoundSpans, total } from '../support/trace-invariants.ts'
 
-/** `npm run test:deep` looks further than a test run has time for. */
-const RUNS = Number(process.env['PROPERTY_RUNS'] ?? 100)
+/** Of each property. `npm run test:deep` may say how many. */
+const RUNS = Number(process.env['PROPERTY_RUNS'] ?? times(15, 300))
 const SEED = Number(process.env['PROPERTY_SEED'] ?? 20_261_121)
-const TIMEOUT_MILLIS = Math.max(60_000, RUNS * 500)
 
 /** A script and what its records go through, printed as the records that came in. */
 interface Case {
@@ -52,12 +53,7 @@ async function draw(
 }
 
 function holds(arbitrary: fc.Arbitrary<Case>, check: (found: Case) => Promise<void>): Promise<void> {
-  return fc.assert(fc.asyncProperty(arbitrary, check), {
-    numRuns: RUNS,
-    seed: SEED,
-    interruptAfterTimeLimit: TIMEOUT_MILLIS / 2,
-    markInterruptAsFailure: true,
-  })
+  return assertHolds(arbitrary, check, { numRuns: RUNS, seed: SEED })
 }
 
 const COUNTERS: { readonly [Key in keyof Fed]: string } = {
@@ -117,153 +113,120 @@ async function expectWhole(run: ScriptRun, records: readonly FedRecord[]): Promi
   expectSumsOfRequests(spans, undrawn > 0)
 }
 
-test(
-  'told in order, every script draws the tree that it tells of',
-  async () => {
-    await holds(cases(agentScript(), fc.constant(IN_ORDER)), ({ run, records }) => expectWhole(run, records))
-  },
-  TIMEOUT_MILLIS,
-)
+test('told in order, every script draws the tree that it tells of', async () => {
+  await holds(cases(agentScript(), fc.constant(IN_ORDER)), ({ run, records }) => expectWhole(run, records))
+})
 
-test(
-  'interleaved and repeated, it draws and counts the same',
-  async () => {
-    await holds(cases(agentScript(), COMPLETE_ARRIVAL), ({ run, records }) => expectWhole(run, records))
-  },
-  TIMEOUT_MILLIS,
-)
+test('interleaved and repeated, it draws and counts the same', async () => {
+  await holds(cases(agentScript(), COMPLETE_ARRIVAL), ({ run, records }) => expectWhole(run, records))
+})
 
-test(
-  'with losses and delays, every span is sound, every token counts once and nothing is counted that was not fed',
-  async () => {
-    await holds(cases(agentScript(), ANY_ARRIVAL), async ({ run, records }) => {
-      const { plugin, spans, samples } = await draw(records)
-      expectAllAccounted(plugin, samples, records.length)
-      expectCountedIncomplete(spans, samples)
-      expectSoundSpans(spans)
-      expectSumsOfRequests(spans, true)
-      expect(countersOf(samples)).toMatchObject(tokensIn(records))
-      const { turns: _roots, ...counted } = countersOf(samples)
-      for (const [key, value] of Object.entries(counted)) {
-        expect(value, COUNTERS[key as keyof Fed]).toBeLessThanOrEqual(run.fed[key as keyof Fed])
-      }
-    })
-  },
-  TIMEOUT_MILLIS,
-)
+test('with losses and delays, every span is sound, every token counts once and nothing is counted that was not fed', async () => {
+  await holds(cases(agentScript(), ANY_ARRIVAL), async ({ run, records }) => {
+    const { plugin, spans, samples } = await draw(records)
+    expectAllAccounted(plugin, samples, records.length)
+    expectCountedIncomplete(spans, samples)
+    expectSoundSpans(spans)
+    expectSumsOfRequests(spans, true)
+    expect(countersOf(samples)).toMatchObject(tokensIn(records))
+    const { turns: _roots, ...counted } = countersOf(samples)
+    for (const [key, value] of Object.entries(counted)) {
+      expect(value, COUNTERS[key as keyof Fed]).toBeLessThanOrEqual(run.fed[key as keyof Fed])
+    }
+  })
+})
 
-test(
-  'with starts that come after their ends, everything counts as it was fed',
-  async () => {
-    await holds(cases(agentScript(), LATE_STARTS), async ({ run, records }) => {
-      const { plugin, spans, samples } = await draw(records)
-      expectAllAccounted(plugin, samples, records.length)
-      expectCountedIncomplete(spans, samples)
-      expectSoundSpans(spans)
-      expectSumsOfRequests(spans, true)
-      const { turns: _roots, apiErrors, ...fed } = run.fed
-      const counted = countersOf(samples)
-      expect(counted).toMatchObject(fed)
-      // Two failures of one request without a number look like one that is told again.
-      expect(counted.apiErrors).toBeLessThanOrEqual(apiErrors)
-    })
-  },
-  TIMEOUT_MILLIS,
-)
+test('with starts that come after their ends, everything counts as it was fed', async () => {
+  await holds(cases(agentScript(), LATE_STARTS), async ({ run, records }) => {
+    const { plugin, spans, samples } = await draw(records)
+    expectAllAccounted(plugin, samples, records.length)
+    expectCountedIncomplete(spans, samples)
+    expectSoundSpans(spans)
+    expectSumsOfRequests(spans, true)
+    const { turns: _roots, apiErrors, ...fed } = run.fed
+    const counted = countersOf(samples)
+    expect(counted).toMatchObject(fed)
+    // Two failures of one request without a number look like one that is told again.
+    expect(counted.apiErrors).toBeLessThanOrEqual(apiErrors)
+  })
+})
 
-test(
-  'deterministic ids are the same for the same records',
-  async () => {
-    const idsOf = (spans: readonly StoredSpan[]): string[] =>
-      spans.map(({ traceId, spanId, parentSpanId, name }) => `${traceId} ${spanId} ${parentSpanId ?? '-'} ${name}`)
-    await holds(cases(agentScript(), ANY_ARRIVAL), async ({ records }) => {
-      const [first, second] = [
-        await draw(records, { deterministic_ids: true }),
-        await draw(records, { deterministic_ids: true }),
-      ]
-      expect(idsOf(second.spans)).toEqual(idsOf(first.spans))
-      expect(new Set(first.spans.map(span => span.spanId)).size).toBe(first.spans.length)
-    })
-  },
-  TIMEOUT_MILLIS,
-)
-
-test(
-  'a record from long after ends everything that is open',
-  async () => {
-    const LATER = START_AT + 24 * 3_600_000
-    const last: FedRecord[] = [
-      { hook: 'pre_llm_call', at: LATER, payload: { session_id: 'later', turn_id: 'later.t1' } },
-      { hook: 'on_session_end', at: LATER + 1, payload: { session_id: 'later', turn_id: 'later.t1', completed: true } },
+test('deterministic ids are the same for the same records', async () => {
+  const idsOf = (spans: readonly StoredSpan[]): string[] =>
+    spans.map(({ traceId, spanId, parentSpanId, name }) => `${traceId} ${spanId} ${parentSpanId ?? '-'} ${name}`)
+  await holds(cases(agentScript(), ANY_ARRIVAL), async ({ records }) => {
+    const [first, second] = [
+      await draw(records, { deterministic_ids: true }),
+      await draw(records, { deterministic_ids: true }),
     ]
-    await holds(cases(agentScript({ ...SCRIPT_LIMITS, turns: 2 }), ANY_ARRIVAL), async ({ records }) => {
-      const plugin = createTestPlugin({ host: 'agent' })
-      for (const { hook, payload, ...meta } of [...records, ...last]) plugin.emitUntyped(hook, payload, meta)
-      expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
-      const spans = plugin.spans()
-      for (const span of spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'orphaned')) {
-        if (span.attributes['hermes.span.kind'] !== 'session') continue
-        expect(span).toMatchObject({ status: 'ok', attributes: { 'hermes.turn.final_status': 'timed_out' } })
-      }
-      expect(spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'shutdown')).toEqual([])
-      expectSoundSpans(spans)
-      expectCountedIncomplete(spans, await plugin.metrics())
+    expect(idsOf(second.spans)).toEqual(idsOf(first.spans))
+    expect(new Set(first.spans.map(span => span.spanId)).size).toBe(first.spans.length)
+  })
+})
+
+test('a record from long after ends everything that is open', async () => {
+  const LATER = START_AT + 24 * 3_600_000
+  const last: FedRecord[] = [
+    { hook: 'pre_llm_call', at: LATER, payload: { session_id: 'later', turn_id: 'later.t1' } },
+    { hook: 'on_session_end', at: LATER + 1, payload: { session_id: 'later', turn_id: 'later.t1', completed: true } },
+  ]
+  await holds(cases(agentScript({ ...SCRIPT_LIMITS, turns: 2 }), ANY_ARRIVAL), async ({ records }) => {
+    const plugin = createTestPlugin({ host: 'agent' })
+    for (const { hook, payload, ...meta } of [...records, ...last]) plugin.emitUntyped(hook, payload, meta)
+    expect(plugin.stats()).toMatchObject({ spansOpen: 0, turnsOpen: 0 })
+    const spans = plugin.spans()
+    for (const span of spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'orphaned')) {
+      if (span.attributes['hermes.span.kind'] !== 'session') continue
+      expect(span).toMatchObject({ status: 'ok', attributes: { 'hermes.turn.final_status': 'timed_out' } })
+    }
+    expect(spans.filter(({ attributes }) => attributes['hermes.span.incomplete'] === 'shutdown')).toEqual([])
+    expectSoundSpans(spans)
+    expectCountedIncomplete(spans, await plugin.metrics())
+  })
+})
+
+test('what is open is bounded: tools that nobody ends, children that nobody starts', async () => {
+  const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
+  const tell = (at: number, hook: string, payload: object): void =>
+    void plugin.emitUntyped(hook, payload, { at: START_AT + at })
+  const MOST = 10_000
+  for (let call = 0; call < MOST + 200; call += 1) {
+    tell(call, 'pre_tool_call', {
+      session_id: 'tools',
+      turn_id: 't1',
+      tool_name: 'terminal',
+      tool_call_id: `c${call}`,
     })
-  },
-  TIMEOUT_MILLIS,
-)
+  }
+  expect(plugin.stats().spansOpen).toBe(MOST)
+  for (let child = 0; child < MOST + 2000; child += 1) {
+    const ids = { parent_session_id: 'busy', parent_turn_id: `b${Math.trunc(child / 50)}` }
+    tell(MOST * 2 + child, 'subagent_start', { ...ids, child_session_id: `child${child}` })
+    if (child % 50 === 49) tell(MOST * 2 + child, 'on_session_end', { session_id: 'busy', turn_id: ids.parent_turn_id })
+  }
+  expect(plugin.stats().spansOpen).toBeLessThanOrEqual(2 * MOST)
+  await plugin.shutdown()
+  expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
+  expect(plugin.reported).toEqual([])
+})
 
-test(
-  'what is open is bounded: tools that nobody ends, children that nobody starts',
-  async () => {
-    const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
-    const tell = (at: number, hook: string, payload: object): void =>
-      void plugin.emitUntyped(hook, payload, { at: START_AT + at })
-    const MOST = 10_000
-    for (let call = 0; call < MOST + 200; call += 1) {
-      tell(call, 'pre_tool_call', {
-        session_id: 'tools',
-        turn_id: 't1',
-        tool_name: 'terminal',
-        tool_call_id: `c${call}`,
-      })
+test('turns that end leave nothing behind, however many and in however many sessions', () => {
+  const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
+  const tell = (at: number, hook: string, payload: object): void =>
+    void plugin.emitUntyped(hook, payload, { at: START_AT + at })
+  for (let turn = 0; turn < 5000; turn += 1) {
+    // The session id rotates in every fourth turn, and another session comes every hundred.
+    const session_id = `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4)}`
+    const ids = { session_id, turn_id: `t${turn}` }
+    const renamed = {
+      ...ids,
+      session_id: turn % 4 === 3 ? `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4) + 1}` : session_id,
     }
-    expect(plugin.stats().spansOpen).toBe(MOST)
-    for (let child = 0; child < MOST + 2000; child += 1) {
-      const ids = { parent_session_id: 'busy', parent_turn_id: `b${Math.trunc(child / 50)}` }
-      tell(MOST * 2 + child, 'subagent_start', { ...ids, child_session_id: `child${child}` })
-      if (child % 50 === 49)
-        tell(MOST * 2 + child, 'on_session_end', { session_id: 'busy', turn_id: ids.parent_turn_id })
-    }
-    expect(plugin.stats().spansOpen).toBeLessThanOrEqual(2 * MOST)
-    await plugin.shutdown()
+    tell(turn * 10, 'pre_llm_call', ids)
+    tell(turn * 10 + 1, 'pre_tool_call', { ...ids, tool_name: 'terminal', tool_call_id: 'c' })
+    tell(turn * 10 + 2, 'post_tool_call', { ...renamed, tool_name: 'terminal', tool_call_id: 'c' })
+    tell(turn * 10 + 3, 'on_session_end', { ...renamed, completed: true })
     expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
-    expect(plugin.reported).toEqual([])
-  },
-  TIMEOUT_MILLIS,
-)
-
-test(
-  'turns that end leave nothing behind, however many and in however many sessions',
-  () => {
-    const plugin = createTestPlugin({ host: 'agent', sample_rate: 0 })
-    const tell = (at: number, hook: string, payload: object): void =>
-      void plugin.emitUntyped(hook, payload, { at: START_AT + at })
-    for (let turn = 0; turn < 5000; turn += 1) {
-      // The session id rotates in every fourth turn, and another session comes every hundred.
-      const session_id = `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4)}`
-      const ids = { session_id, turn_id: `t${turn}` }
-      const renamed = {
-        ...ids,
-        session_id: turn % 4 === 3 ? `s${Math.trunc(turn / 100)}~${Math.trunc(turn / 4) + 1}` : session_id,
-      }
-      tell(turn * 10, 'pre_llm_call', ids)
-      tell(turn * 10 + 1, 'pre_tool_call', { ...ids, tool_name: 'terminal', tool_call_id: 'c' })
-      tell(turn * 10 + 2, 'post_tool_call', { ...renamed, tool_name: 'terminal', tool_call_id: 'c' })
-      tell(turn * 10 + 3, 'on_session_end', { ...renamed, completed: true })
-      expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
-    }
-    expect(plugin.stats().hooks).toEqual({ ok: 20_000, ignored: 0, duplicate: 0, error: 0 })
-  },
-  TIMEOUT_MILLIS,
-)
+  }
+  expect(plugin.stats().hooks).toEqual({ ok: 20_000, ignored: 0, duplicate: 0, error: 0 })
+})

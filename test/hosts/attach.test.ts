@@ -17,6 +17,7 @@ function createMachine(): HostMachine {
       const ids = { session_id: 's1', turn_id: String(data) }
       return [hookRecord('pre_llm_call', at, ids), hookRecord('on_session_end', at, { ...ids, completed: true })]
     },
+    isQuiet: event => event === 'quiet',
     end: at => [hookRecord('on_session_start', at, { session_id: 's2' })],
   }
 }
@@ -46,6 +47,25 @@ function linesOf(attachment: ReturnType<typeof attachHost>): string[] {
   attachment.reportTo(line => lines.push(line))
   return lines
 }
+
+describe('an event that says nothing', () => {
+  test('is not read, and is not counted as one that nobody knows', () => {
+    const accept = vi.fn(() => undefined)
+    const attachment = attachHost('pi', () => ({ ...createMachine(), accept }), OPTIONS)
+    attachment.take({ event: 'quiet' })
+    expect(accept).not.toHaveBeenCalled()
+    expect(attachment.plugin.stats().hooks.ignored).toBe(0)
+    attachment.take({ event: 'new' })
+    expect(attachment.plugin.stats().hooks.ignored).toBe(1)
+  })
+
+  test('is shown to whoever captures a run', () => {
+    const seen: string[] = []
+    ;(globalThis as Shared)[TAP] = (_: string, { event }: HostEvent) => seen.push(event)
+    attachHost('pi', createMachine, OPTIONS).take({ event: 'quiet' })
+    expect(seen).toEqual(['quiet'])
+  })
+})
 
 describe('a host that loads us several times', () => {
   test('has one plugin', () => {

@@ -3,8 +3,13 @@ import { expect, test } from 'vitest'
 import { MACHINES } from '../../src/hosts/machines.ts'
 import { fixturesOf, replayEvents } from './replay-fixture.ts'
 
-/** Side calls known from a sum; a tool that does not exist, refused at once. */
-const INSTANTS = new Set(['claude-agent-sdk aux.unlisted', 'claude-agent-sdk tool.Telescope'])
+/** Side calls known from a sum; tools that do not exist, or were refused: nothing ran. */
+const INSTANTS = new Set([
+  'ai-sdk tool.delete_file',
+  'ai-sdk tool.telescope',
+  'claude-agent-sdk aux.unlisted',
+  'claude-agent-sdk tool.Telescope',
+])
 
 test.each(Object.keys(MACHINES))('of the runs of %s no others have begun and ended at once', async host => {
   const found = new Set<string>()

@@ -1,4 +1,4 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { DeliveryReport } from '../../src/pipeline/delivery-report.ts'
 import { Lines } from './pipeline-fixture.ts'
 
@@ -53,4 +53,19 @@ test('credentials that are refused are one cause, whatever failed first', () => 
   report.failed('metrics', { kind: 'status', status: 401 }, 0)
   report.failed('traces', { kind: 'status', status: 403 }, 1)
   expect(lines.said).toHaveLength(1)
+})
+
+test('a clock that goes back does not silence what is wrong', () => {
+  const { report, lines } = reporting()
+  vi.useFakeTimers({ toFake: ['Date', 'performance'], now: Date.UTC(2030, 0, 1) })
+  try {
+    report.failed('traces', { kind: 'status', status: 503 }, 1)
+    report.delivered('traces')
+    vi.setSystemTime(Date.UTC(2026, 0, 1))
+    vi.advanceTimersByTime(120_000)
+    report.failed('traces', { kind: 'status', status: 503 }, 1)
+  } finally {
+    vi.useRealTimers()
+  }
+  expect(lines.said.filter(line => line.includes('503'))).toHaveLength(2)
 })

@@ -1,4 +1,5 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
+import { SAMPLED, sample } from '../support/sample.ts'
 import { BuiltRoom } from './built-room.ts'
 import { DEAD_URL, PROTOCOLS, scratchDirectory, startSink } from './pipeline-fixture.ts'
 
@@ -41,7 +42,7 @@ const UNWELL = [
   ['the collector closes every connection', async () => (await startSink({ kind: 'reset' })).url],
 ] as const
 
-describe.each(PROTOCOLS)('over %s, a process that has nothing left to do', protocol => {
+describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to do, ${SAMPLED}`, protocol => {
   describe.each(UNWELL)('ends although %s', (_why, url) => {
     test.each([
       ['with a flush', true],
@@ -157,7 +158,7 @@ describe('the exporter of traces over http/json is loaded', () => {
   })
 })
 
-describe.each(PROTOCOLS)('over %s, a host with an OpenTelemetry of its own', protocol => {
+describe.each(sample(PROTOCOLS, 1))(`over %s, a host with an OpenTelemetry of its own, ${SAMPLED}`, protocol => {
   test('nothing global is touched', async () => {
     const sink = await startSink({ kind: 'status', status: 500 })
     const ended = await room.run(`

@@ -2,9 +2,9 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { expect, test } from 'vitest'
 import type { SpanDelivery, SpanSink } from '../../src/pipeline/delivery.ts'
 import { DeliveryReport } from '../../src/pipeline/delivery-report.ts'
-import { Handover } from '../../src/pipeline/handover.ts'
+import { FanOut } from '../../src/pipeline/fan-out.ts'
 import { SpanQueue } from '../../src/pipeline/span-queue.ts'
-import type { Parcel } from '../../src/pipeline/trace-log/parcel.ts'
+import type { Batch } from '../../src/pipeline/trace-log/batch.ts'
 import { SpanLine, sizeOf } from '../../src/pipeline/trace-log/span-line.ts'
 import { Lines } from './pipeline-fixture.ts'
 
@@ -28,7 +28,7 @@ function span(traceFlags = 1): ReadableSpan {
   return { spanContext, name: 'one', status: { code: 0 }, events: [], links: [], attributes: {} } as never
 }
 
-function parcel(): Parcel {
+function batch(): Batch {
   return { lines: [SpanLine.of([span()])] }
 }
 
@@ -40,9 +40,9 @@ test('an exporter that never answers cannot hold the queue', async () => {
     lines,
     20,
   )
-  queue.take(parcel())
+  queue.take(batch())
   await queue.forceFlush()
-  queue.take(parcel())
+  queue.take(batch())
   await queue.forceFlush()
   expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
   expect(lines.said[0]).toContain('did not answer within 20 ms')
@@ -61,7 +61,7 @@ test('an exporter that is told to stop may still say what happened', async () =>
     lines,
     20,
   )
-  queue.take(parcel())
+  queue.take(batch())
   await queue.forceFlush()
   expect(lines.said).toEqual([expect.stringContaining('answered 429')])
 })
@@ -73,9 +73,9 @@ test('an exporter that breaks its promise loses its batch only', async () => {
     { export: () => (exports++ === 0 ? Promise.reject(new Error('no')) : Promise.resolve({ lost: 0 })) },
     lines,
   )
-  queue.take(parcel())
+  queue.take(batch())
   await queue.forceFlush()
-  queue.take(parcel())
+  queue.take(batch())
   await queue.forceFlush()
   expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
 })
@@ -95,7 +95,7 @@ test('one export at a time, however many flushes', async () => {
   )
   const flushes: Promise<void>[] = []
   for (let ended = 0; ended < 55; ended++) {
-    queue.take(parcel())
+    queue.take(batch())
     flushes.push(queue.forceFlush())
   }
   await Promise.all(flushes)
@@ -106,16 +106,16 @@ test('one export at a time, however many flushes', async () => {
 test('ending a span never runs the exporter in the same breath', () => {
   let exports = 0
   const queue = queueOf({ export: async () => ({ lost: exports++ }) }, new Lines())
-  for (let ended = 0; ended < 50; ended++) queue.take(parcel())
+  for (let ended = 0; ended < 50; ended++) queue.take(batch())
   void queue.forceFlush()
   expect(exports).toBe(0)
 })
 
 test('spans without the sampled flag are not handed over', () => {
-  const taken: Parcel[] = []
-  const handover = new Handover([{ take: parcel => taken.push(parcel) }])
-  handover.onEnd(span(0))
+  const taken: Batch[] = []
+  const fanOut = new FanOut([{ take: batch => taken.push(batch) }])
+  fanOut.onEnd(span(0))
   expect(taken).toEqual([])
-  handover.onEnd(span())
+  fanOut.onEnd(span())
   expect(taken).toHaveLength(1)
 })

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import type { ChaosSink } from '../support/chaos-sink.mjs'
+import { SAMPLED, sample } from '../support/sample.ts'
 import { DAMAGES } from './damage.ts'
 import type { Host, HostEnd, HostOptions } from './host.ts'
 import { inScene, type Scene } from './scene.ts'
@@ -36,8 +37,8 @@ function expectCounted(scene: Scene, sink: ChaosSink, host: Host): void {
   expect(scene.check(sink).problems.filter(problem => /^(twice|wrong|never)/.test(problem))).toEqual([])
 }
 
-describe.concurrent.each(FULL_DISKS.map(disk => [disk.how, disk] as const))(
-  'a disk that is full (%s)',
+describe.concurrent.each(sample(FULL_DISKS, 1).map(disk => [disk.how, disk] as const))(
+  `a disk that is full (%s), ${SAMPLED}`,
   (_how, disk) => {
     test('delivery goes on from memory, and one line says why', () =>
       inScene(async scene => {
@@ -132,8 +133,8 @@ async function segmentOfTheDead(scene: Scene): Promise<{ sink: ChaosSink; path: 
   return { sink, path }
 }
 
-describe.concurrent('a segment of a dead process', () => {
-  test.for(DAMAGES.map(damage => [damage.what, damage] as const))('%s', ([_what, { inflict, isLoss }]) =>
+describe.concurrent(`a segment of a dead process, ${SAMPLED}`, () => {
+  test.for(sample(DAMAGES, 2).map(damage => [damage.what, damage] as const))('%s', ([_what, { inflict, isLoss }]) =>
     inScene(async scene => {
       const { sink, path } = await segmentOfTheDead(scene)
       const mayMiss = inflict(path)

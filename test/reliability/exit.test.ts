@@ -1,5 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
+import { IS_DEEP } from '../support/sample.ts'
 import type { HostOptions } from './host.ts'
 import { inScene, type Scene } from './scene.ts'
 
@@ -52,8 +53,8 @@ const ENDS = [
   ['a shutdown', 'shutdown', 0],
 ] as const
 
-/** An exit does not wait for a collector, so it cannot tell these apart. */
-const ONLY_WAITED_FOR = ['hanging', 'unwell']
+/** An exit does not wait for a collector, so it cannot tell them apart. */
+const ONLY_WAITED_FOR = IS_DEEP ? ['hanging', 'unwell'] : ['slow', 'hanging', 'unwell', 'up']
 
 describe.concurrent.each(COLLECTORS)('with a collector that is %s, nothing is lost after the next start', (how, it) => {
   const ends = ONLY_WAITED_FOR.includes(how) ? ENDS.slice(-2) : ENDS

@@ -2,12 +2,12 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { afterAll, describe, expect, test, vi } from 'vitest'
 import type { ChaosBehaviour, ChaosSink } from '../support/chaos-sink.mjs'
 import { checkSameSpans } from '../support/delivery-check.ts'
+import { times } from '../support/sample.ts'
 import { type Random, seeded, wholeNumber } from '../support/seeded.mjs'
 import { inScene, type Scene } from './scene.ts'
 
-const IS_SOAK = process.env['HOOKSPAN_SOAK'] === '1'
-const KILLS = IS_SOAK ? 200 : 12
-const DOUBLE_KILLS = IS_SOAK ? 50 : 3
+const KILLS = times(4, 24)
+const DOUBLE_KILLS = times(1, 6)
 const LONGEST_LIFE_MILLIS = 1500
 
 vi.setConfig({ maxConcurrency: 3 })

@@ -1,6 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
+import { SAMPLED, sample } from '../support/sample.ts'
 import { inScene } from './scene.ts'
 import { configure, droppedBy, OK, sinkOf, WORK, workThrough } from './work-through.ts'
 
@@ -68,15 +69,17 @@ describe.concurrent('a collector that does not take everything', () => {
     })())
 })
 
-describe.concurrent('a collector that refuses everything until a person has mended something', () => {
+describe.concurrent(`a collector that refuses everything until a person mends something, ${SAMPLED}`, () => {
   const TOKEN: ChaosBehaviour = { kind: 'token', header: 'authorization', value: 'Bearer right' }
 
-  test.for<[string, ChaosBehaviour, object, ChaosBehaviour]>([
+  const REFUSALS: [string, ChaosBehaviour, object, ChaosBehaviour][] = [
     ['401: the token is wrong', TOKEN, { headers: { authorization: 'Bearer right' } }, TOKEN],
     ['403', { kind: 'status', status: 403 }, {}, OK],
     ['404: the path is wrong', { kind: 'path', path: '/elsewhere/v1/traces' }, {}, OK],
     ['415: it wants protobuf', { kind: 'protobuf only' }, { protocol: 'http/protobuf' }, { kind: 'protobuf only' }],
-  ])('%s: it is left alone, and nothing is lost', ([_what, behaviour, mended, after]) =>
+  ]
+
+  test.for(sample(REFUSALS, 2))('%s: it is left alone, and nothing is lost', ([_what, behaviour, mended, after]) =>
     inScene(async scene => {
       const sink = await sinkOf(scene, behaviour)
       const host = scene.start({ ...WORK, forMillis: 2500 })

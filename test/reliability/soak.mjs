@@ -23,6 +23,9 @@ const PAGE = new URL('../../docs/reliability.md', import.meta.url)
 /** Those first that are spoilt where the machine has no time for them; the kills take all that there is. */
 const ORDER = ['outage', 'chaos', 'kill', 'processes', 'disk', 'large-log']
 
+/** Where `.ci/run` reads what it came to: see scripts/test-counts.mjs. */
+const COUNTS = process.env.HOOKSPAN_TEST_COUNTS
+
 class InOrder extends BaseSequencer {
   async sort(files) {
     const placeOf = ({ moduleId }) => ORDER.indexOf(basename(moduleId, '.soak.ts'))
@@ -40,7 +43,7 @@ const OPTIONS = {
   pool: 'forks',
   maxWorkers: 2,
   sequence: { sequencer: InOrder },
-  reporters: ['dot'],
+  reporters: ['dot', ...(COUNTS ? [['json', { outputFile: join(COUNTS, 'soak.json') }]] : [])],
 }
 
 const directory = mkdtempSync(join(tmpdir(), 'hookspan-soak-'))

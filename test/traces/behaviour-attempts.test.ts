@@ -1,4 +1,4 @@
-/** 2.4, 4.4: requests, their attempts and their facts. */
+/** Requests, their attempts and their facts. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import { all, answered, attributes, began, only, parentOf, series, seriesText, TURN, text, used } from './scenes.ts'

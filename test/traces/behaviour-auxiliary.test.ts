@@ -1,4 +1,4 @@
-/** 1.3, 2.8: side calls of the host, and what other plugins are about to replace. */
+/** Side calls of the host, and what other plugins are about to replace. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import {

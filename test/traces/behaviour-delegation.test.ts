@@ -1,4 +1,4 @@
-/** 2.6, 4.5: child agents. */
+/** Child agents. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import { createLivePlugin } from './live-plugin.ts'

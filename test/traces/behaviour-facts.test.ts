@@ -1,4 +1,4 @@
-/** 1.4, 4.8: what is read out of a record: usage in every spelling, skills in every form. */
+/** What is read out of a record: usage in every spelling, skills in every form. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import { all, answered, asked, attributes, began, only, series, TURN, used } from './scenes.ts'

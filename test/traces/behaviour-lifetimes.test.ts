@@ -1,4 +1,4 @@
-/** 4.1: when spans start and end, and what becomes of those that come late, twice or never. */
+/** When spans start and end, and what becomes of those that come late, twice or never. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import {

@@ -1,4 +1,4 @@
-/** 2.1, 2.3, 5.3: what is said once and true from then on, and the history of a conversation. */
+/** What is said once and true from then on, and the history of a conversation. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, type Step, told } from '../support/feed.ts'
 import { all, answered, asked, attributes, began, childTurn, delegated, TURN, used } from './scenes.ts'

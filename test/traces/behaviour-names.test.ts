@@ -1,4 +1,4 @@
-/** 2.1: names, kinds, statuses, and which conventions are written. */
+/** Names, kinds, statuses, and which conventions are written. */
 import { describe, expect, test } from 'vitest'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
 import { feed, feedSteps, recording, START_AT, type Step, told } from '../support/feed.ts'

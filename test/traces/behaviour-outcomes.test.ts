@@ -1,4 +1,4 @@
-/** 4.6, 4.7: how a tool ended, and what a person said. */
+/** How a tool ended, and what a person said. */
 import { describe, expect, test } from 'vitest'
 import { START_AT, type Step, told } from '../support/feed.ts'
 import { answered, asked, attributes, began, only, parentOf, series, seriesText, TURN, text, used } from './scenes.ts'

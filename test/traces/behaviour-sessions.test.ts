@@ -1,4 +1,4 @@
-/** 2.2, 4.1: the root of a turn, and how the turns and sessions of a conversation hang together. */
+/** The root of a turn, and how the turns and sessions of a conversation hang together. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import {

@@ -1,4 +1,4 @@
-/** 2.9, 4.3: what the root adds up. */
+/** What the root adds up. */
 import { describe, expect, test } from 'vitest'
 import { feedSteps, type Step, told } from '../support/feed.ts'
 import { all, answered, asked, attributes, began, childTurn, delegated, TURN, used } from './scenes.ts'

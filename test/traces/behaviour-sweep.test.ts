@@ -1,4 +1,4 @@
-/** 4.2: turns, delegations and approvals that nobody ends. */
+/** Turns, delegations and approvals that nobody ends. */
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import { createLivePlugin } from './live-plugin.ts'

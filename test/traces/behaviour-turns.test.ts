@@ -1,4 +1,4 @@
-/** 4.1: which turn a record belongs to. */
+/** Which turn a record belongs to. */
 import { context, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { afterEach, describe, expect, test } from 'vitest'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'

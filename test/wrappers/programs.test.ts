@@ -1,13 +1,15 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { createTestPlugin } from '../../src/testing.ts'
+import { assertHolds } from '../support/assert-holds.ts'
+import { times } from '../support/sample.ts'
 import { expectAllAccounted, expectCountedIncomplete, expectSoundSpans } from '../support/trace-invariants.ts'
 import { turnProgram } from './programs.ts'
 import { drawnOf, ProgramRun, textOf } from './run-program.ts'
 
 test('whatever an agent does with the wrappers, its tree is the one of its calls', async () => {
-  await fc.assert(
-    fc.asyncProperty(turnProgram(3), async program => {
+  await assertHolds(
+    turnProgram(3),
+    async program => {
       const hooks = createTestPlugin()
       const run = new ProgramRun()
       await run.run(hooks.turn, program)
@@ -17,7 +19,7 @@ test('whatever an agent does with the wrappers, its tree is the one of its calls
       expectCountedIncomplete(hooks.spans(), samples)
       expectAllAccounted(hooks, samples, run.records)
       await hooks.shutdown()
-    }),
-    { numRuns: Number(process.env['RUNS'] ?? 100) },
+    },
+    { numRuns: times(40, 1000) },
   )
-}, 120_000)
+})

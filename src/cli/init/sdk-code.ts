@@ -28,4 +28,15 @@ export const SDK_CODE: ReadonlyMap<string, SdkCode> = new Map([
       ],
     },
   ],
+  [
+    'ai-sdk',
+    {
+      title: 'the AI SDK',
+      lines: [
+        "import { registerTelemetry } from 'ai'",
+        "import { createTelemetry } from 'hookspan/ai-sdk'",
+        'registerTelemetry(createTelemetry())',
+      ],
+    },
+  ],
 ])

@@ -9,6 +9,10 @@ const ALIASES: Readonly<Record<string, string>> = {
   anthropic: 'claude-agent-sdk',
   claudesdk: 'claude-agent-sdk',
   claudecodesdk: 'claude-agent-sdk',
+  ai: 'ai-sdk',
+  vercel: 'ai-sdk',
+  vercelai: 'ai-sdk',
+  vercelaisdk: 'ai-sdk',
 }
 
 const CLAUDE_CODE =

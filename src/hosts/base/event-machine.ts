@@ -10,11 +10,15 @@ export type Reading = (moment: Moment) => void
 /** By the event's name: what it means; `undefined`: nothing that is not known from others. */
 export type Events = ReadonlyMap<string, Reading | undefined>
 
-export function eventsOf(readings: Readonly<Record<string, Reading>>, quiet: Iterable<string>): Events {
+/** @param quiet events that are known, so that they are not counted as ignored, and say nothing */
+export function eventsOf(readings: Readonly<Record<string, Reading>>, quiet: Iterable<string> = []): Events {
   return new Map([...Array.from(quiet, name => [name, undefined] as const), ...Object.entries(readings)])
 }
 
-/** A machine that reads its events by a table. What it reads, it tells to its `records`. */
+/**
+ * A machine that reads its events by a table, and tells what they mean to its `records`: mostly by the turns, requests and
+ * tools of this folder, which are made with them.
+ */
 export abstract class EventMachine implements HostMachine {
   protected readonly records: Records = new Records()
   protected abstract readonly events: Events
@@ -23,8 +27,8 @@ export abstract class EventMachine implements HostMachine {
 
   accept(event: HostEvent): readonly HookRecord[] | undefined {
     this.now = numberOf(event.at) ?? this.now
-    const read = this.events.get(event.event)
-    if (read === undefined) return this.isQuiet(event.event) ? this.records.take() : undefined
+    const read = this.readingOf(event.event)
+    if (read === undefined) return this.isQuiet(event.event) ? [] : undefined
     // Mostly the event itself is one: thousands of a turn say little.
     read(event.at === this.now ? (event as Moment) : { ...event, at: this.now })
     return this.records.take()
@@ -35,19 +39,23 @@ export abstract class EventMachine implements HostMachine {
     return this.records.take()
   }
 
-  /** Whether an event that nothing is read from is a known one. */
+  /** For names that no table can hold. */
+  protected readingOf(event: string): Reading | undefined {
+    return this.events.get(event)
+  }
+
   isQuiet(event: string): boolean {
-    return this.events.has(event)
+    return this.events.has(event) && this.events.get(event) === undefined
   }
 
   /** Nothing more will come. */
   protected abstract finish(at: number): void
 }
 
+const DAY_MILLIS = 86_400_000
+
 /** A time that an agent says itself, where it can be: not after the event that says it, nor by days before that. */
 export function saidAt(said: unknown, at: number): number {
   const time = numberOf(said)
   return time !== undefined && time <= at && time > at - DAY_MILLIS ? time : at
 }
-
-const DAY_MILLIS = 86_400_000

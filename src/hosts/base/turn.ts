@@ -15,11 +15,15 @@ export interface TurnEnd {
 export class Turn extends Scope {
   /** The loop of requests and tools is over. */
   answered(at: number, answer: unknown, model?: unknown): void {
-    this.tell('post_llm_call', at, { assistant_response: answer, model })
+    const { sessionId: session_id, turnId: turn_id } = this
+    this.records.add('post_llm_call', at, { session_id, turn_id, assistant_response: answer, model })
   }
 
   over(at: number, { outcome, reason, model, platform }: TurnEnd): void {
-    this.tell('on_session_end', at, {
+    const { sessionId: session_id, turnId: turn_id } = this
+    this.records.add('on_session_end', at, {
+      session_id,
+      turn_id,
       completed: outcome === 'completed',
       interrupted: outcome === 'interrupted',
       failed: outcome === 'failed',

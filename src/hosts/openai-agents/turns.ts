@@ -61,9 +61,8 @@ export function endTurn(memory: Memory, turn: AgentTurn, over: TurnOver): void {
   const hasFailed = failureOf(error) !== undefined
   const isWaiting = !hasFailed && isCutOff !== true && (turn.asked.length > 0 || turn.isInterrupted)
   const end = endOf(turn, over, isWaiting)
-  const { model } = turn
-  if (turn.isLoopOpen) turn.answered(at, end.outcome === 'completed' ? turn.answer : undefined, model)
-  turn.over(at, { ...end, model })
+  if (turn.isLoopOpen) turn.answered(at, end.outcome === 'completed' ? turn.answer : undefined, turn.model)
+  turn.over(at, end)
   turn.isOver = true
   endTask(turn, at, end)
   if (isWaiting) waitForCalls(turn, at)
@@ -127,11 +126,12 @@ function forgetContent(turn: AgentTurn, isWaiting: boolean): void {
 }
 
 function endOf(turn: AgentTurn, { error, isCutOff }: TurnOver, isWaiting: boolean): TurnEnd {
-  if (isCutOff === true) return { outcome: 'interrupted', reason: 'cut_off' }
-  if (isWaiting) return { outcome: 'interrupted', reason: WAITS }
+  const { model } = turn
+  if (isCutOff === true) return { outcome: 'interrupted', reason: 'cut_off', model }
+  if (isWaiting) return { outcome: 'interrupted', reason: WAITS, model }
   const failure = failureOf(error)
-  if (failure === undefined) return { outcome: 'completed' }
-  if (turn.guardrail !== undefined) return { outcome: 'interrupted', reason: 'guardrail' }
+  if (failure === undefined) return { outcome: 'completed', reason: undefined, model }
+  if (turn.guardrail !== undefined) return { outcome: 'interrupted', reason: 'guardrail', model }
   const { isStopped, reason } = exitOf(failure, turn.requests.failures > 0)
-  return { outcome: isStopped ? 'interrupted' : 'failed', reason }
+  return { outcome: isStopped ? 'interrupted' : 'failed', reason, model }
 }

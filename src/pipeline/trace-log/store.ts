@@ -1,8 +1,8 @@
 import type { DeliveryReport } from '../delivery-report.ts'
 import type { BatchSettings, LocalLogSettings, Report } from '../settings.ts'
 import type { SpanCounts } from '../span-tally.ts'
+import type { BatchTaker } from './batch.ts'
 import type { LossLog } from './losses.ts'
-import type { ParcelTaker } from './parcel.ts'
 import { pruneSegments } from './prune.ts'
 import { type Adopter, Recovery } from './recovery.ts'
 import { Resend, type ResendRequest, type ResendTaker } from './resend.ts'
@@ -21,7 +21,7 @@ export interface StoreParts {
   readonly batch: BatchSettings
   readonly marks: SegmentMarks
   /** Everybody who gets spans, in order. */
-  readonly takers: readonly ParcelTaker[]
+  readonly takers: readonly BatchTaker[]
   /** Those, by name, who get later what they could not take at once. */
   readonly adopters: ReadonlyMap<string, Adopter & ResendTaker>
   /** Of those. */

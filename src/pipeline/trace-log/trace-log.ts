@@ -3,9 +3,9 @@ import type { DeliveryFailure } from '../delivery.ts'
 import type { DeliveryReport } from '../delivery-report.ts'
 import { UNSERIALISABLE } from '../otlp-exporters.ts'
 import type { BatchSettings, LocalLogSettings } from '../settings.ts'
+import type { BatchTaker } from './batch.ts'
 import { Journal } from './journal.ts'
 import { LineEncoder } from './line-encoder.ts'
-import type { ParcelTaker } from './parcel.ts'
 import type { Segment } from './segment.ts'
 import { fileFailure, type SegmentFile } from './segment-file.ts'
 import { openNoteJson, requestJson, spanJson } from './span-json.ts'
@@ -25,7 +25,7 @@ export interface TraceLogParts {
   readonly marks: SegmentMarks
   readonly destinations: Destinations
   readonly spool: Spool
-  readonly takers: readonly ParcelTaker[]
+  readonly takers: readonly BatchTaker[]
   readonly report: DeliveryReport
 }
 
@@ -248,7 +248,7 @@ export class TraceLog implements SpanProcessor {
     this.#stored += line.size
     this.#parts.report.delivered('traces')
     if (this.#journal.isComplete) this.#parts.spool.noted()
-    this.#hand({ lines: [line], place: { segment, end: file.bytes } })
+    this.#hand({ lines: [line], position: { segment, end: file.bytes } })
   }
 
   #failed(spans: readonly ReadableSpan[], failure: DeliveryFailure): void {
@@ -257,9 +257,9 @@ export class TraceLog implements SpanProcessor {
     this.#hand({ lines: [SpanLine.of(spans)] })
   }
 
-  #hand(parcel: Parameters<ParcelTaker['take']>[0]): void {
-    if (sizeOf(parcel.lines) === 0) return
-    for (const taker of this.#parts.takers) taker.take(parcel)
+  #hand(batch: Parameters<BatchTaker['take']>[0]): void {
+    if (sizeOf(batch.lines) === 0) return
+    for (const taker of this.#parts.takers) taker.take(batch)
   }
 }
 

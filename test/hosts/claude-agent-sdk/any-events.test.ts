@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import { times } from '../../support/sample.ts'
 import { reportedOfSpoilt } from '../expect-sound.ts'
 import { fixturesOf } from '../replay-fixture.ts'
 import { play } from './play.ts'
@@ -21,7 +22,7 @@ test('any order, with repeats and gaps', async () => {
   const shuffled = fixture.chain(events =>
     fc.array(fc.nat(events.length - 1), { maxLength: 60 }).map(order => order.map(at => events[at] as HostEvent)),
   )
-  await fc.assert(fc.asyncProperty(shuffled, expectWhole), { numRuns: 60 })
+  await fc.assert(fc.asyncProperty(shuffled, expectWhole), { numRuns: times(20, 300) })
 })
 
 test('every event twice is what it is once', async () => {
@@ -69,7 +70,7 @@ test('fields that are missing, or are something else', async () => {
       .array(picks, { minLength: events.length, maxLength: events.length })
       .map(all => events.map((event, index) => spoilt(event, all[index] ?? []))),
   )
-  await fc.assert(fc.asyncProperty(scenes, expectWhole), { numRuns: 60 })
+  await fc.assert(fc.asyncProperty(scenes, expectWhole), { numRuns: times(20, 300) })
 })
 
 function session(name: string): readonly HostEvent[] {
@@ -114,6 +115,6 @@ test('sessions in one process, however their events interleave, are what they ar
       expect(plugin.stats().hooks).toMatchObject({ ignored: 0, duplicate: 0, error: 0 })
       expect(tree.split('\n\n').toSorted()).toEqual(apart)
     }),
-    { numRuns: 40 },
+    { numRuns: times(15, 200) },
   )
 })

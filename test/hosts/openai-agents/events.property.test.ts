@@ -1,12 +1,13 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import { times } from '../../support/sample.ts'
 import { expectSoundTree } from '../../support/trace-invariants.ts'
 import { reportedOfSpoilt } from '../expect-sound.ts'
 import { type Replay, replay } from './replay.ts'
 import { PLAY_NAMES, play } from './scenes.ts'
 
-const RUNS = { numRuns: 25 }
+const RUNS = { numRuns: times(12, 200) }
 
 const plays = fc.constantFrom(...PLAY_NAMES)
 const junk = fc.oneof(
@@ -103,7 +104,7 @@ test('every event said twice changes nothing', async () => {
       const twice = await replay(events.flatMap(event => [event, event]))
       expect(twice.tree).toBe(once.tree)
     }),
-    { numRuns: 12 },
+    { numRuns: times(6, 60) },
   )
 })
 

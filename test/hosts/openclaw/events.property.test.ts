@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { HookRecord } from '../../../src/contract/index.ts'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import { times } from '../../support/sample.ts'
 import { expectSound } from '../expect-sound.ts'
 import { type Call, played, recordsOf, Scene, type SceneOptions, START_AT } from './scene.ts'
 
-const RUNS = { numRuns: 25 }
+const RUNS = { numRuns: times(8, 200) }
 
 type Deed = (scene: Scene, call: Call) => Scene
 

@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import { times } from '../../support/sample.ts'
 import { reportedOfSpoilt } from '../expect-sound.ts'
 import { fixturesOf, replayEvents } from '../replay-fixture.ts'
 import { Scene } from './scene.ts'
@@ -90,7 +91,7 @@ describe('whatever opencode tells, nothing breaks and nothing is left open', () 
         const order = some.map((event, index) => ({ event, place: index + next() * 6 }))
         await survives(order.toSorted((left, right) => left.place - right.place).map(({ event }) => event))
       }),
-      { numRuns: 30 },
+      { numRuns: times(12, 200) },
     )
   })
 
@@ -105,7 +106,7 @@ describe('whatever opencode tells, nothing breaks and nothing is left open', () 
         }
         await survives(told)
       }),
-      { numRuns: 30 },
+      { numRuns: times(12, 200) },
     )
   })
 })
@@ -155,7 +156,7 @@ test('two runs at once are drawn as they are apart', async () => {
       const together = await treesOf([...interleaved(left, right, () => coins.next().value)])
       expect(together.toSorted()).toEqual(apart.toSorted())
     }),
-    { numRuns: 25 },
+    { numRuns: times(10, 200) },
   )
 })
 

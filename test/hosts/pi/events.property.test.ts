@@ -2,10 +2,11 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { HookRecord } from '../../../src/contract/index.ts'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import { times } from '../../support/sample.ts'
 import { expectSound } from '../expect-sound.ts'
 import { type Call, played, recordsOf, Scene, START_AT } from './scene.ts'
 
-const RUNS = { numRuns: 20 }
+const RUNS = { numRuns: times(10, 200) }
 /** Not there before 0.80. */
 const LATER = new Set(['before_provider_headers', 'agent_settled', 'ui_prompt_start', 'ui_prompt_end'])
 

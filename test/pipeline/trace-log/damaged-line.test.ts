@@ -4,6 +4,7 @@ import { ConsoleSpanSink } from '../../../src/pipeline/console-exporter.ts'
 import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
 import { SpanLine } from '../../../src/pipeline/trace-log/span-line.ts'
 import { headerJson, LineParser } from '../../../src/pipeline/trace-log/stored-line.ts'
+import { times } from '../../support/sample.ts'
 import { anySpans, lineOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'
 
 const ID = '0123456789abcdef'
@@ -146,7 +147,7 @@ describe('whatever a line is', () => {
         expect(new LineParser().read(lineOf(line.spans)).kind).toBe('spans')
         await new ConsoleSpanSink(() => {}).export([SpanLine.of(line.spans)])
       }),
-      { numRuns: 400 },
+      { numRuns: times(100, 2000) },
     )
   })
 
@@ -161,7 +162,7 @@ describe('whatever a line is', () => {
         expect(['spans', 'open', 'header', 'other', 'damaged']).toContain(new LineParser().read(cut).kind)
         expect(['other', 'damaged']).toContain(new LineParser().read(text).kind)
       }),
-      { numRuns: 300 },
+      { numRuns: times(100, 2000) },
     )
   })
 })

@@ -2,6 +2,7 @@ import { existsSync, rmSync } from 'node:fs'
 import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { adoptLedger, Ledger, listLedgers } from '../../../src/pipeline/trace-log/ledger.ts'
+import { times } from '../../support/sample.ts'
 import { ownPathOf, pathOf, SEGMENT, saved, stateDirectory } from './ledger-fixture.ts'
 
 const disk = vi.hoisted(() => ({ isFull: false }))
@@ -122,6 +123,6 @@ test('whatever happens in whatever order, memory is right and the disk holds wha
       }
       disk.isFull = false
     }),
-    { numRuns: 300 },
+    { numRuns: times(100, 2000) },
   )
 })

@@ -8,8 +8,8 @@ import type { SpanDelivery, SpanSink } from '../../../src/pipeline/delivery.ts'
 import { DeliveryReport } from '../../../src/pipeline/delivery-report.ts'
 import type { BatchSettings } from '../../../src/pipeline/settings.ts'
 import { SpanQueue } from '../../../src/pipeline/span-queue.ts'
+import { Cursor } from '../../../src/pipeline/trace-log/cursor.ts'
 import { LossLog } from '../../../src/pipeline/trace-log/losses.ts'
-import { Owed } from '../../../src/pipeline/trace-log/owed.ts'
 import type { Segment } from '../../../src/pipeline/trace-log/segment.ts'
 import { type SpanLine, spansOf } from '../../../src/pipeline/trace-log/span-line.ts'
 import { Store } from '../../../src/pipeline/trace-log/store.ts'
@@ -99,7 +99,7 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
       unreadable: () => lines.warn('unreadable'),
       missing: (segment: Segment, spans: number) => byName.get(name)?.missing(spans, segment.isAdopted),
     }
-    const log = { own: new Owed(name, trouble), adopted: new Owed(name, trouble) }
+    const log = { own: new Cursor(name, trouble), adopted: new Cursor(name, trouble) }
     const report = new DeliveryReport({ ...FACTS, name, isKept: true }, lines)
     byName.set(name, new SpanQueue({ sink, batch, report, log, backOff: new BackOff(pauseScale) }))
   }

@@ -1,0 +1,286 @@
+import type { BackendRow, Options } from './row.ts'
+
+const COLLECTOR = 'http://127.0.0.1:4318'
+const SECRET = { secret: true } as const
+const NEEDED_SECRET = { secret: true, required: true } as const
+
+function basic(user: string | undefined, password: string | undefined): string | undefined {
+  if (user === undefined || password === undefined) return undefined
+  return `Basic ${Buffer.from(`${user}:${password}`).toString('base64')}`
+}
+
+function prefixed(prefix: string, value: string | undefined): string | undefined {
+  return value === undefined ? undefined : `${prefix} ${value}`
+}
+
+function none(): Readonly<Record<string, undefined>> {
+  return {}
+}
+
+/** The host of a DSN such as `https://<token>@api.uptrace.dev?grpc=4317`. */
+function originOfDsn(options: Options): string | undefined {
+  const dsn = options['dsn']
+  return dsn !== undefined && URL.canParse(dsn) ? new URL(dsn).origin : undefined
+}
+
+const OTLP = {
+  transport: 'http',
+  endpoint: () => COLLECTOR,
+  protocol: 'http/protobuf',
+  options: {},
+  headers: none,
+} as const
+
+/** Grafana's own address of a trace: the pane is JSON, escaped, with the trace id in the middle. */
+const GRAFANA_PANE =
+  '%7B%22a%22:%7B%22datasource%22:%22tempo%22,%22queries%22:%5B%7B%22refId%22:%22A%22,%22datasource%22:%7B%22type%22:%22tempo%22,%22uid%22:%22tempo%22%7D,%22queryType%22:%22traceql%22,%22query%22:%22{trace_id}%22%7D%5D%7D%7D'
+
+/** The kinds of backends; `docs/configuration.md` says what each is. */
+export type BackendType =
+  | 'otlp'
+  | 'jaeger'
+  | 'tempo'
+  | 'phoenix'
+  | 'langfuse'
+  | 'signoz'
+  | 'uptrace'
+  | 'openobserve'
+  | 'honeycomb'
+  | 'lgtm'
+  | 'weave'
+  | 'langsmith'
+  | 'datadog'
+  | 'mlflow'
+  | 'elastic'
+  | 'file'
+  | 'console'
+
+/** Every backend that can be configured, one row each. */
+export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
+  otlp: {
+    ...OTLP,
+    about: 'Anything that takes OTLP over HTTP, such as the OpenTelemetry Collector',
+    traces: true,
+    metrics: true,
+  },
+  jaeger: {
+    ...OTLP,
+    about: 'Jaeger',
+    protocol: 'http/json',
+    traces: true,
+    metrics: false,
+    traceView: 'http://{hostname}:16686/trace/{trace_id}',
+    readBack: { url: 'http://{hostname}:16686/api/traces/{trace_id}', found: 'status', authenticated: false },
+  },
+  tempo: {
+    ...OTLP,
+    about: 'Grafana Tempo',
+    protocol: 'http/json',
+    traces: true,
+    metrics: false,
+    readBack: { url: 'http://{hostname}:3200/api/traces/{trace_id}', found: 'status', authenticated: true },
+    note: 'Traces are looked at in the Grafana that has it as a data source',
+  },
+  phoenix: {
+    ...OTLP,
+    about: 'Arize Phoenix',
+    endpoint: () => 'http://127.0.0.1:6006',
+    onlyProtocol: true,
+    traces: true,
+    metrics: false,
+    options: { api_key: { ...SECRET, about: 'Where authentication is on' } },
+    headers: o => ({ authorization: prefixed('Bearer', o['api_key']) }),
+    traceView: '{base}/redirects/traces/{trace_id}',
+    readBack: { url: '{base}/v1/projects/{project}/spans?trace_id={trace_id}', found: 'body', authenticated: true },
+    note: 'Traces are filed under `project_name`; JSON is answered with 415',
+  },
+  langfuse: {
+    ...OTLP,
+    about: 'Langfuse, its cloud or self-hosted',
+    endpoint: o => o['base_url'] && `${o['base_url'].replace(/\/+$/, '')}/api/public/otel`,
+    traces: true,
+    metrics: false,
+    options: {
+      public_key: { ...NEEDED_SECRET, about: 'Public key of the project (`pk-lf-…`)' },
+      secret_key: { ...NEEDED_SECRET, about: 'Secret key of the project (`sk-lf-…`)' },
+      base_url: { default: 'https://cloud.langfuse.com', about: 'Region or own server' },
+    },
+    headers: o => ({ authorization: basic(o['public_key'], o['secret_key']), 'x-langfuse-ingestion-version': '4' }),
+    traceView: '{base_url}/trace/{trace_id}',
+    readBack: { url: '{base_url}/api/public/traces/{trace_id}', found: 'status', authenticated: true },
+  },
+  signoz: {
+    ...OTLP,
+    about: 'SigNoz, self-hosted or its cloud',
+    endpoint: o => (o['region'] ? `https://ingest.${o['region']}.signoz.cloud:443` : COLLECTOR),
+    traces: true,
+    metrics: true,
+    temporality: 'delta',
+    options: {
+      region: { about: 'Of the cloud: us, eu or in' },
+      ingestion_key: { ...SECRET, about: 'Of the cloud' },
+    },
+    headers: o => ({ 'signoz-ingestion-key': o['ingestion_key'] }),
+  },
+  uptrace: {
+    ...OTLP,
+    about: 'Uptrace, its cloud or self-hosted',
+    endpoint: originOfDsn,
+    traces: true,
+    metrics: true,
+    temporality: 'delta',
+    options: { dsn: { ...NEEDED_SECRET, about: 'DSN of the project; it also names the server' } },
+    headers: o => ({ 'uptrace-dsn': o['dsn'] }),
+  },
+  openobserve: {
+    ...OTLP,
+    about: 'OpenObserve',
+    endpoint: o => `http://127.0.0.1:5080/api/${encodeURIComponent(o['organization'] ?? '')}`,
+    traces: true,
+    metrics: true,
+    options: {
+      user: { required: true, about: 'User, usually an e-mail address' },
+      password: { ...NEEDED_SECRET, about: 'Password or ingestion token of the user' },
+      organization: { default: 'default', about: 'Part of the default endpoint' },
+      stream_name: { default: 'default', about: 'Stream that takes the data' },
+    },
+    headers: o => ({ authorization: basic(o['user'], o['password']), 'stream-name': o['stream_name'] }),
+    note: 'An own `endpoint` ends in /api/<organization>',
+  },
+  honeycomb: {
+    ...OTLP,
+    about: 'Honeycomb',
+    endpoint: o => (o['region'] === 'eu' ? 'https://api.eu1.honeycomb.io' : 'https://api.honeycomb.io'),
+    traces: true,
+    metrics: true,
+    options: {
+      api_key: { ...NEEDED_SECRET, about: 'Ingest key of the environment' },
+      dataset: { about: 'For metrics, and for Classic environments' },
+      region: { default: 'us', about: 'us or eu' },
+    },
+    headers: o => ({ 'x-honeycomb-team': o['api_key'], 'x-honeycomb-dataset': o['dataset'] }),
+  },
+  lgtm: {
+    ...OTLP,
+    about: 'The Grafana otel-lgtm image: Grafana, Tempo, Prometheus and Loki in one container',
+    traces: true,
+    metrics: true,
+    traceView: `http://{hostname}:3000/explore?schemaVersion=1&panes=${GRAFANA_PANE}`,
+    readBack: {
+      url: 'http://{hostname}:3000/api/datasources/proxy/uid/tempo/api/traces/{trace_id}',
+      found: 'status',
+      authenticated: false,
+    },
+  },
+  weave: {
+    ...OTLP,
+    about: 'W&B Weave',
+    endpoint: () => 'https://trace.wandb.ai/otel',
+    onlyProtocol: true,
+    traces: true,
+    metrics: false,
+    options: {
+      api_key: { ...NEEDED_SECRET, about: 'W&B API key' },
+      entity: { required: true, about: 'Team or user' },
+      project: { required: true, about: 'Project that takes the traces' },
+    },
+    headers: o => ({ 'wandb-api-key': o['api_key'] }),
+    resource: o => ({ 'wandb.entity': o['entity'], 'wandb.project': o['project'] }),
+    traceView: 'https://wandb.ai/{entity}/{project}/weave/traces',
+    note: 'A dedicated server is https://<name>.wandb.io/traces/otel; one project per process',
+  },
+  langsmith: {
+    ...OTLP,
+    about: 'LangSmith',
+    endpoint: o =>
+      `https://${o['region'] && o['region'] !== 'us' ? `${o['region']}.` : ''}api.smith.langchain.com/otel`,
+    traces: true,
+    metrics: false,
+    options: {
+      api_key: { ...NEEDED_SECRET, about: 'API key' },
+      project: { about: 'Project that takes the traces; the default project without it' },
+      region: { default: 'us', about: 'us, eu, apac or aws' },
+      workspace_id: { about: 'For keys that reach several workspaces' },
+    },
+    headers: o => ({ 'x-api-key': o['api_key'], 'langsmith-project': o['project'], 'x-tenant-id': o['workspace_id'] }),
+    note: 'A self-hosted server is https://<host>/api/v1/otel',
+  },
+  datadog: {
+    ...OTLP,
+    about: 'Datadog, without an agent',
+    endpoint: o => `https://otlp.${o['site']}`,
+    onlyProtocol: true,
+    traces: true,
+    metrics: false,
+    temporality: 'delta',
+    options: {
+      api_key: { ...NEEDED_SECRET, about: 'API key' },
+      site: { default: 'datadoghq.com', about: 'Site of the account, such as datadoghq.eu' },
+      source: { default: 'llmobs', about: 'Product that takes the traces' },
+    },
+    headers: o => ({ 'dd-api-key': o['api_key'], 'dd-otlp-source': o['source'] }),
+    note: 'With a Datadog Agent that takes OTLP, use `otlp`',
+  },
+  mlflow: {
+    ...OTLP,
+    about: 'MLflow tracking server, 3.6 or later',
+    endpoint: () => 'http://127.0.0.1:5000',
+    traces: true,
+    metrics: false,
+    options: {
+      experiment_id: { required: true, about: 'Experiment that takes the traces' },
+      token: { ...SECRET, about: 'Where the server asks for one' },
+    },
+    headers: o => ({ 'x-mlflow-experiment-id': o['experiment_id'], authorization: prefixed('Bearer', o['token']) }),
+    traceView: '{base}/#/experiments/{experiment_id}/traces',
+    readBack: { url: '{base}/api/3.0/mlflow/traces/tr-{trace_id}', found: 'status', authenticated: true },
+    note: 'Early versions take protobuf only, and answer JSON with 400',
+  },
+  elastic: {
+    ...OTLP,
+    about: 'Elastic, its managed OTLP endpoint or an APM server',
+    endpoint: () => undefined,
+    onlyProtocol: true,
+    traces: true,
+    metrics: true,
+    temporality: 'delta',
+    options: {
+      api_key: { ...SECRET, about: 'API key, encoded' },
+      secret_token: { ...SECRET, about: 'Secret token of an APM server, instead of an API key' },
+    },
+    headers: o => ({ authorization: prefixed('ApiKey', o['api_key']) ?? prefixed('Bearer', o['secret_token']) }),
+  },
+  file: {
+    ...OTLP,
+    about: 'OTLP JSON lines in a file of your own, one request a line',
+    transport: 'file',
+    endpoint: () => undefined,
+    protocol: 'http/json',
+    traces: true,
+    metrics: false,
+    options: {
+      path: { required: true, path: true, about: 'File that traces are appended to' },
+      metrics_path: { path: true, about: 'File that metrics are appended to; without it there are none' },
+    },
+  },
+  console: {
+    ...OTLP,
+    about: 'A readable tree of each trace on the terminal',
+    transport: 'console',
+    endpoint: () => undefined,
+    traces: true,
+    metrics: false,
+    options: { stream: { default: 'stdout', about: 'stdout, or stderr for hosts that speak a protocol on stdout' } },
+  },
+}
+
+export const BACKEND_TYPES: readonly BackendType[] = Object.keys(BACKENDS) as BackendType[]
+
+export function isBackendType(name: string): name is BackendType {
+  return Object.hasOwn(BACKENDS, name)
+}
+
+/** Undefined for a type that is not known. */
+export function backendRow(type: string): BackendRow | undefined {
+  return isBackendType(type) ? BACKENDS[type] : undefined
+}

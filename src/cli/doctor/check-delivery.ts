@@ -1,0 +1,64 @@
+import type { BacklogEntry, Loss } from '../../pipeline/index.ts'
+import { countOf, humanBytes, humanDuration } from '../../viewer/human-figures.ts'
+import { type Finding, finding } from './finding.ts'
+
+export interface BacklogContext {
+  /** Names of the backends that are configured. */
+  readonly configured: ReadonlySet<string>
+  /** Names of those that did not take the probe. */
+  readonly failing: ReadonlySet<string>
+  /** `local_log_max_age_hours` */
+  readonly maxAgeHours: number
+  /** Epoch milliseconds. */
+  readonly now: number
+}
+
+/** What the trace log still holds for backends. */
+export function checkBacklog(entries: readonly BacklogEntry[], context: BacklogContext): readonly Finding[] {
+  if (entries.length === 0) return [finding('ok', 'Waiting for delivery', 'nothing')]
+  return entries.map(entry => entryFinding(entry, context))
+}
+
+function entryFinding(entry: BacklogEntry, { configured, failing, maxAgeHours, now }: BacklogContext): Finding {
+  const { backend, segments, bytes, oldestAt, isLive } = entry
+  const age = humanDuration(Math.max(0, now - oldestAt))
+  const what = `${humanBytes(bytes)} for ${backend} in ${countOf(segments, 'file')}, the oldest begun ${age} ago`
+  const say = (level: 'note' | 'warn', why: string, remedy?: string): Finding =>
+    finding(level, 'Waiting for delivery', `${what}; ${why}`, remedy)
+  if (!configured.has(backend)) {
+    const remedy = `configure ${backend} again, or let it go when it is ${maxAgeHours} h old`
+    return say('warn', 'no backend has that name any more', remedy)
+  }
+  if (isLive) return say('note', 'an agent that is running delivers it')
+  // Sent now, it would fail as the probe did.
+  const first = failing.has(backend) ? `see that ${backend} answers, above; then ` : ''
+  const remedy = `${first}hookspan send --backend ${backend}, or start an agent`
+  return say('warn', 'no agent that is running delivers it', remedy)
+}
+
+const DAYS = 7
+export const LOSSES_SHOWN_MILLIS: number = DAYS * 86_400_000
+
+/** What backends will never get, and why. */
+export function checkLosses(losses: readonly Loss[], now: number): readonly Finding[] {
+  if (losses.length === 0) return [finding('ok', 'Lost', `nothing in the last ${DAYS} days`)]
+  return losses.map(loss => lossFinding(loss, now))
+}
+
+function lossFinding({ at, backend, spans, reason }: Loss, now: number): Finding {
+  const ago = humanDuration(Math.max(0, now - at))
+  const what = `${countOf(spans, 'span')} for ${backend}, the last ${ago} ago: ${reason}`
+  return finding('warn', 'Lost', what, remedyFor(reason))
+}
+
+/** What the reasons of the pipeline come down to. */
+const REMEDIES: readonly (readonly [reason: RegExp, remedy: string])[] = [
+  [/trace log/, 'raise local_log_max_bytes, or mend that backend sooner'],
+  [/queue/, 'see that the trace log can be written, or raise span_batch_max_queue_size'],
+  [/rejected|^status/, "that backend's own log says why"],
+]
+
+function remedyFor(reason: string): string {
+  const known = REMEDIES.find(([words]) => words.test(reason))
+  return known?.[1] ?? 'see that backend above; once it takes spans, nothing more is lost'
+}

@@ -1,0 +1,93 @@
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { Approval } from '../base/approval.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { Call } from './call.ts'
+import { type AskedCall, callOf, partsOf } from './messages.ts'
+
+/** Calls that wait for a person at once. */
+const WAITING_LIMIT = 1000
+const MESSAGES_LIMIT = 100
+
+/** What a person has decided, as the messages say that a call begins with. */
+export interface Decision {
+  readonly id: string
+  readonly isGranted: boolean
+  readonly reason: string | undefined
+  /** Of which it was asked, where the messages still have it. */
+  readonly call: AskedCall | undefined
+}
+
+/**
+ * Tools that wait for a person. The SDK ends the call that wanted them, and whoever has asked the person goes on with
+ * another call, whose messages end with the answers: maybe days later, in another process.
+ */
+export class Approvals {
+  readonly #waiting = new LimitedMap<string, Approval>(WAITING_LIMIT)
+
+  /** A step has asked for them. */
+  asked(call: Call, at: number, content: unknown): void {
+    for (const part of partsOf(content, 'tool-approval-request')) {
+      const asked = callOf(peek(part, 'toolCall'))
+      const id = idOf(peek(part, 'approvalId'))
+      if (asked === undefined || id === undefined || peek(part, 'isAutomatic') === true) continue
+      const approval = new Approval(call, asked.id, asked.name, at)
+      call.waiting.push({ approval, command: asked.args })
+      this.#waiting.set(id, approval)
+    }
+  }
+
+  /** The session in which it was asked what is answered here. */
+  sessionOf(decisions: readonly Decision[]): string | undefined {
+    return decisions.map(({ id }) => this.#waiting.get(id)?.turn.sessionId).find(session => session !== undefined)
+  }
+
+  decided(call: Call, at: number, decisions: readonly Decision[]): void {
+    for (const decision of decisions) this.#decided(call, at, decision)
+  }
+
+  #decided(call: Call, at: number, { id, isGranted, reason, call: asked }: Decision): void {
+    const known = this.#waiting.get(id)
+    this.#waiting.delete(id)
+    const choice = isGranted ? 'once' : 'deny'
+    if (known !== undefined) known.answer(at, choice)
+    else if (asked !== undefined) {
+      // Another process has asked: all of it at once, without the wait.
+      const approval = new Approval(call, asked.id, asked.name, at)
+      approval.ask({ command: asked.args, surface: SURFACE }, 'inferred')
+      approval.answer(at, choice, 'inferred')
+    }
+    if (!isGranted && asked !== undefined) call.toolIsKept(at, asked, { status: 'blocked', error_message: reason })
+  }
+}
+
+/** The call is over, and what it asked is open. */
+export function tellWaiting({ waiting }: Call): void {
+  for (const { approval, command } of waiting) approval.ask({ command, surface: SURFACE })
+}
+
+const SURFACE = 'messages'
+
+/** Only the last message is asked, as the SDK does. */
+export function decisionsOf(messages: unknown): readonly Decision[] {
+  const last = elementsOf(messages, 1, 'last')[0]
+  if (peek(last, 'role') !== 'tool') return []
+  return partsOf(peek(last, 'content'), 'tool-approval-response').flatMap(part => {
+    const id = idOf(peek(part, 'approvalId'))
+    if (id === undefined) return []
+    const isGranted = peek(part, 'approved') === true
+    return [{ id, isGranted, reason: textOf(peek(part, 'reason')), call: askedIn(messages, id) }]
+  })
+}
+
+function askedIn(messages: unknown, approvalId: string): AskedCall | undefined {
+  const parts = elementsOf(messages, MESSAGES_LIMIT, 'last').flatMap(message =>
+    elementsOf(peek(message, 'content'), 100),
+  )
+  const request = parts.find(part => isOf(part, 'tool-approval-request', 'approvalId', approvalId))
+  const toolCallId = peek(request, 'toolCallId')
+  return callOf(parts.find(part => isOf(part, 'tool-call', 'toolCallId', toolCallId)))
+}
+
+function isOf(part: unknown, type: string, field: string, id: unknown): boolean {
+  return id !== undefined && peek(part, 'type') === type && peek(part, field) === id
+}

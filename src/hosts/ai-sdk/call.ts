@@ -1,0 +1,169 @@
+import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { Approval } from '../base/approval.ts'
+import type { Delegation } from '../base/delegation.ts'
+import { looksLikeJson } from '../base/messages.ts'
+import type { Records } from '../base/records.ts'
+import { type ModelRequest, Requests } from '../base/requests.ts'
+import { Tool } from '../base/tool.ts'
+import { Turn } from '../base/turn.ts'
+import type { LoosePayload } from '../host-event.ts'
+import { type Failure, isAborted, plainError } from './failure.ts'
+import { type AskedCall, answerOf, Conversation, tokensOf } from './messages.ts'
+
+/** One call of `generateText` or one of its like, which is a turn: all steps, with their requests and tools. */
+export class Call extends Turn {
+  readonly id: string
+  readonly requests: Requests = new Requests(this)
+  readonly delegation: Delegation | undefined
+  /** The answer is streamed. */
+  readonly streams: boolean
+  readonly maxRetries: number | undefined
+  lastAt: number
+  /** What the step at hand sends, as its start said it. */
+  asked: unknown
+  isStepOpen = false
+  failure: Failure | undefined
+  /** Calls of tools that wait for a person. */
+  readonly waiting: { readonly approval: Approval; readonly command: unknown }[] = []
+  readonly #tools = new Map<string, Tool>()
+  readonly #toolIds = new Set<string>()
+  #request: ModelRequest | undefined
+
+  constructor(records: Records, sessionId: string, id: string, at: number, started: unknown, delegation?: Delegation) {
+    super(records, sessionId, id)
+    this.id = id
+    this.lastAt = at
+    this.delegation = delegation
+    this.asked = started
+    this.streams = textOf(peek(started, 'operationId'))?.startsWith('ai.stream') === true
+    this.maxRetries = numberOf(peek(started, 'maxRetries'))
+  }
+
+  /** A request is made. One that has no answer yet broke off: it is made again. */
+  requestStarts(at: number): void {
+    this.requestFails(at, { name: 'incomplete', message: undefined, statusCode: undefined, isRetryable: true })
+    this.#request = this.requests.next(at)
+    this.#request.tellStart({ ...requestFacts(this.asked), stream: this.streams })
+  }
+
+  /** An attempt at it, of which the first has been told as the request. */
+  attemptStarts(at: number): void {
+    if (this.#request === undefined) this.requestStarts(at)
+  }
+
+  requestFails(at: number, failure: Failure): void {
+    const request = this.#request
+    if (request === undefined) return
+    this.#request = undefined
+    this.requests.failures += 1
+    request.tellFailure(at, {
+      status_code: failure.statusCode,
+      retryable: failure.isRetryable === true && request.retry !== this.maxRetries,
+      max_retries: this.maxRetries,
+      error: { type: isAborted(failure) ? 'aborted' : failure.name, message: failure.message },
+    })
+  }
+
+  /** @param facts of the answer, beside what every event of the kind says */
+  requestEnds(at: number, data: unknown, facts: LoosePayload<'post_api_request'>): void {
+    const request = this.#request
+    if (request === undefined) return
+    this.#request = undefined
+    this.requests.failures = 0
+    request.tellAnswer(at, {
+      ...facts,
+      finish_reason: textOf(peek(data, 'finishReason'))?.replaceAll('-', '_'),
+      usage: tokensOf(peek(data, 'usage')),
+    })
+  }
+
+  /** The model's answer, whole. */
+  answerCame(at: number, data: unknown): void {
+    const firstMillis = numberOf(peek(peek(data, 'performance'), 'timeToFirstOutputMs'))
+    if (this.#request !== undefined && firstMillis !== undefined)
+      this.#request.firstChunkAt = this.#request.startAt + firstMillis
+    this.requestEnds(at, data, {
+      ...answerOf(peek(data, 'content')),
+      base_url: peek(peek(data, 'request'), 'url'),
+      response_model: peek(data, 'modelId'),
+      response_id: peek(data, 'responseId'),
+    })
+  }
+
+  toolStarts(at: number, asked: AskedCall): Tool {
+    const isTaken = this.#toolIds.has(asked.id)
+    const tool = new Tool(this, isTaken ? `${asked.id}:${this.#toolIds.size}` : asked.id, asked.name, at)
+    tool.args = asked.args
+    tool.requestId = this.requests.lastId
+    this.#toolIds.add(tool.id)
+    this.#tools.set(asked.id, tool)
+    tool.tellStart()
+    return tool
+  }
+
+  toolEnds(at: number, asked: AskedCall, data: unknown): void {
+    const tool = this.#tools.get(asked.id) ?? this.toolStarts(at, asked)
+    this.#tools.delete(asked.id)
+    tool.tellEnd(at, { ...outcomeOf(peek(data, 'toolOutput')), duration_ms: peek(data, 'toolExecutionMs') })
+  }
+
+  /** A call that was not made: it was refused, or could not be made at all. */
+  toolIsKept(at: number, asked: AskedCall, facts: LoosePayload<'post_tool_call'>): void {
+    if (!this.#toolIds.has(asked.id)) this.toolStarts(at, asked).tellEnd(at, facts)
+    this.#tools.delete(asked.id)
+  }
+
+  /** Nobody waits any longer for what has not come to its end. */
+  leave(at: number): void {
+    for (const tool of this.#tools.values()) tool.tellEnd(at, { status: 'cancelled' }, 'inferred')
+    this.#tools.clear()
+  }
+
+  /** Who waits for an approval may wait for days: content must not be kept with the call. */
+  forget(): void {
+    this.asked = undefined
+    this.waiting.length = 0
+  }
+
+  /** The id that a tool which runs has been told by. */
+  toldToolId(id: string): string | undefined {
+    return this.#tools.get(id)?.id
+  }
+}
+
+function requestFacts(data: unknown): LoosePayload<'pre_api_request'> {
+  const messages = peek(data, 'messages') ?? peek(data, 'promptMessages')
+  return {
+    model: peek(data, 'modelId'),
+    provider: providerOf(data),
+    message_count: peek(messages, 'length'),
+    system_prompt: peek(data, 'instructions'),
+    request: messages === undefined ? undefined : new Conversation(messages, peek(data, 'tools')),
+    max_tokens: peek(data, 'maxOutputTokens'),
+    temperature: peek(data, 'temperature'),
+    top_p: peek(data, 'topP'),
+    top_k: peek(data, 'topK'),
+    presence_penalty: peek(data, 'presencePenalty'),
+    frequency_penalty: peek(data, 'frequencyPenalty'),
+    stop: peek(data, 'stopSequences'),
+    seed: peek(data, 'seed'),
+    reasoning_effort: peek(data, 'reasoning'),
+  }
+}
+
+/** `openai.responses` is OpenAI; of Google there are two. */
+export function providerOf(data: unknown): string | undefined {
+  const said = idOf(peek(data, 'provider'))
+  return said?.startsWith('google.vertex') === true ? 'vertex' : said?.split('.')[0]
+}
+
+function outcomeOf(output: unknown): LoosePayload<'post_tool_call'> {
+  if (peek(output, 'type') === 'tool-error') {
+    const { name, message } = plainError(peek(output, 'error'))
+    const status = isAborted({ name }) ? 'cancelled' : name === 'TimeoutError' ? 'timeout' : 'error'
+    return { status, error_type: name, error_message: message }
+  }
+  const result = peek(output, 'output')
+  // The core would look for a status in it.
+  return { status: 'ok', result: typeof result === 'string' && looksLikeJson(result) ? { result } : result }
+}

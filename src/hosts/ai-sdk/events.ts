@@ -1,0 +1,256 @@
+import { booleanOf, elementsOf, idOf, keysOf, peek, textOf } from '../../contract/foreign.ts'
+import { Delegation } from '../base/delegation.ts'
+import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { Scope } from '../base/records.ts'
+import { ModelRequest } from '../base/requests.ts'
+import type { Outcome } from '../base/turn.ts'
+import type { HostMachine } from '../host-event.ts'
+import { Approvals, type Decision, decisionsOf, tellWaiting } from './approvals.ts'
+import { Call, providerOf } from './call.ts'
+import { type Failure, isAborted, plainError } from './failure.ts'
+import { callOf, partsOf, promptOf, tokensOf } from './messages.ts'
+
+const OPEN_LIMIT = 1000
+/** A call that was silent for so long is not going on: its stream was left unread. Milliseconds. */
+const STALE_MILLIS = 600_000
+
+/** Calls that are turns; all others (`ai.embed`, `ai.rerank`, …) are one request each. */
+const TURNS: ReadonlySet<string> = new Set(['ai.generateText', 'ai.streamText', 'ai.generateObject', 'ai.streamObject'])
+
+/** What is said twice, and what our captures hold beside the host's events. */
+const QUIET = ['onStepFinish', 'onEmbedStart', 'onEmbedEnd', 'onRerankStart', 'onRerankEnd', 'RESULT', 'THROWN']
+
+/** The Vercel AI SDK, version 7 (`ai`). */
+export function createAiSdkMachine(): HostMachine {
+  return new AiSdkMachine()
+}
+
+class AiSdkMachine extends EventMachine {
+  readonly #calls = new LimitedMap<string, Call>(OPEN_LIMIT)
+  readonly #sideCalls = new LimitedMap<string, ModelRequest>(OPEN_LIMIT)
+  /** By session: the call that is its turn. */
+  readonly #turns = new LimitedMap<string, Call>(OPEN_LIMIT)
+  readonly #approvals = new Approvals()
+
+  protected readonly events: Events = eventsOf(
+    {
+      onStart: moment => this.#starts(moment),
+      onStepStart: moment => this.#in(moment, call => this.#stepStarts(call)),
+      onObjectStepStart: moment => this.#in(moment, call => this.#objectStarts(call, moment)),
+      onLanguageModelCallStart: moment => this.#in(moment, call => this.#requestStarts(call, moment)),
+      attemptStart: moment => this.#in(moment, call => call.attemptStarts(moment.at)),
+      attemptError: moment => this.#in(moment, call => call.requestFails(moment.at, errorOf(moment))),
+      onLanguageModelCallEnd: moment => this.#in(moment, call => call.answerCame(moment.at, moment.data)),
+      onToolExecutionStart: moment => this.#tool(moment, (call, asked) => call.toolStarts(moment.at, asked)),
+      onToolExecutionEnd: moment => this.#tool(moment, (call, asked) => call.toolEnds(moment.at, asked, moment.data)),
+      onStepEnd: moment => this.#in(moment, call => this.#stepEnds(call, moment)),
+      onObjectStepEnd: moment => this.#in(moment, call => this.#objectEnds(call, moment)),
+      onStepError: moment => this.#in(moment, call => this.#fails(call, moment.at, call.failure ?? errorOf(moment))),
+      onEnd: moment => this.#ends(moment),
+      onAbort: moment => this.#in(moment, call => this.#fails(call, moment.at, ABORTED)),
+      onError: moment => this.#errs(moment),
+    },
+    QUIET,
+  )
+
+  /** Calls inside of others first: who was begun last is deepest. */
+  protected finish(at: number): void {
+    for (const call of [...this.#calls.values()].reverse())
+      this.#over(call, Math.max(at, call.lastAt), 'interrupted', 'cut_off')
+  }
+
+  #starts({ at, data, context }: Moment): void {
+    const id = idOf(peek(data, 'callId'))
+    // Who is registered twice tells everything twice.
+    if (id === undefined || this.#calls.has(id) || this.#sideCalls.has(id)) return
+    const caller = this.#calls.get(idOf(peek(context, 'callId')) ?? '')
+    const operation = textOf(peek(data, 'operationId')) ?? 'ai.generateText'
+    if (!TURNS.has(operation)) this.#sideCallStarts(id, at, operation, data, caller)
+    else if (caller === undefined) this.#turnStarts(id, at, data)
+    else this.#childStarts(id, at, data, caller, idOf(peek(context, 'toolCallId')) ?? '')
+  }
+
+  #turnStarts(id: string, at: number, data: unknown): void {
+    const decisions = decisionsOf(peek(data, 'messages'))
+    const call = new Call(this.records, this.#sessionOf(id, at, data, decisions), id, at, data)
+    this.#turns.set(call.sessionId ?? id, call)
+    this.#open(call, at, data, decisions)
+  }
+
+  /** A tool calls the SDK: an agent of its own, in a session of its own. */
+  #childStarts(id: string, at: number, data: unknown, caller: Call, toolCallId: string): void {
+    const delegation = new Delegation(this.records, at, {
+      parent_session_id: caller.sessionId,
+      parent_turn_id: caller.turnId,
+      child_session_id: id,
+      child_role: textOf(peek(data, 'functionId')),
+      tool_call_id: caller.toldToolId(toolCallId),
+    })
+    delegation.tellStart(promptOf(data))
+    this.#open(new Call(this.records, id, id, at, data, delegation), at, data, [])
+  }
+
+  #open(call: Call, at: number, data: unknown, decisions: readonly Decision[]): void {
+    this.#calls.set(call.id, call)
+    const model = peek(data, 'modelId')
+    call.tell('on_session_start', at, { agent_name: textOf(peek(data, 'functionId')), ...belongingsOf(data) })
+    call.tell('pre_llm_call', at, {
+      user_message: promptOf(data),
+      conversation_history: peek(data, 'messages'),
+      model,
+      provider: providerOf(data),
+    })
+    this.#approvals.decided(call, at, decisions)
+  }
+
+  #sideCallStarts(id: string, at: number, operation: string, data: unknown, caller: Call | undefined): void {
+    const scope = caller ?? new Scope(this.records, sessionIn(data) ?? id)
+    const request = new ModelRequest(scope, at, { id, task: operation.replace(/^ai\./, '') })
+    this.#sideCalls.set(id, request)
+    const input = peek(data, 'value') ?? peek(data, 'query')
+    request.tellStart({
+      model: peek(data, 'modelId'),
+      provider: providerOf(data),
+      messages: input === undefined ? undefined : [{ role: 'user', content: input }],
+    })
+  }
+
+  #stepStarts(call: Call): void {
+    call.isStepOpen = true
+  }
+
+  #requestStarts(call: Call, { at, data }: Moment): void {
+    call.asked = data
+    call.requestStarts(at)
+  }
+
+  /** `generateObject` tells a step and nothing of the request in it. */
+  #objectStarts(call: Call, moment: Moment): void {
+    this.#stepStarts(call)
+    this.#requestStarts(call, moment)
+  }
+
+  #objectEnds(call: Call, { at, data }: Moment): void {
+    call.isStepOpen = false
+    call.requestEnds(at, data, {
+      response: { assistant_message: { role: 'assistant', content: peek(data, 'objectText') } },
+      response_model: peek(peek(data, 'response'), 'modelId'),
+      response_id: peek(peek(data, 'response'), 'id'),
+    })
+  }
+
+  #stepEnds(call: Call, { at, data }: Moment): void {
+    call.isStepOpen = false
+    const content = peek(data, 'content')
+    this.#approvals.asked(call, at, content)
+    for (const part of partsOf(content, 'tool-approval-response')) {
+      const asked = callOf(peek(part, 'toolCall'))
+      const reason = textOf(peek(part, 'reason'))
+      if (asked !== undefined && booleanOf(peek(part, 'approved')) === false)
+        call.toolIsKept(at, asked, { status: 'blocked', error_message: reason })
+    }
+    for (const part of partsOf(content, 'tool-error')) {
+      const asked = callOf(part)
+      const { name, message } = plainError(peek(part, 'error'))
+      if (asked !== undefined) call.toolIsKept(at, asked, { status: 'error', error_type: name, error_message: message })
+    }
+  }
+
+  #ends({ at, data }: Moment): void {
+    const id = idOf(peek(data, 'callId')) ?? ''
+    const side = this.#sideCalls.get(id)
+    this.#sideCalls.delete(id)
+    side?.tellAnswer(at, { usage: tokensOf(peek(data, 'usage')) })
+    const call = this.#calls.get(id)
+    if (call === undefined) return
+    const error = peek(data, 'error') ?? call.failure
+    if (error !== undefined) this.#fails(call, at, plainError(error))
+    else if (call.waiting.length > 0) this.#over(call, at, 'interrupted', 'approval')
+    else this.#over(call, at, 'completed', undefined, peek(data, 'text') ?? peek(data, 'object'))
+  }
+
+  /** With a step open it is not the last that is told: that is the end of the step, or of the call. */
+  #errs(moment: Moment): void {
+    const { at, data } = moment
+    const id = idOf(peek(data, 'callId')) ?? ''
+    const side = this.#sideCalls.get(id)
+    this.#sideCalls.delete(id)
+    const failure = errorOf(moment)
+    side?.tellFailure(at, { error: { type: failure.name, message: failure.message }, error_type: failure.name })
+    const call = this.#calls.get(id)
+    if (call === undefined) return
+    call.failure ??= failure
+    if (call.isStepOpen) call.requestFails(at, failure)
+    else this.#fails(call, at, call.failure)
+  }
+
+  #fails(call: Call, at: number, failure: Failure): void {
+    call.requestFails(at, failure)
+    if (isAborted(failure)) this.#over(call, at, 'interrupted', 'aborted')
+    else this.#over(call, at, 'failed', call.requests.failures > 0 ? 'model_error' : (failure.name ?? 'error'))
+  }
+
+  #over(call: Call, at: number, outcome: Outcome, reason?: string, answer?: unknown): void {
+    this.#calls.delete(call.id)
+    const session = call.sessionId ?? ''
+    if (this.#turns.get(session) === call) this.#turns.delete(session)
+    call.leave(at)
+    call.answered(at, answer)
+    call.over(at, { outcome, reason })
+    call.delegation?.tellEnd(at, { status: outcome, summary: answer })
+    tellWaiting(call)
+    call.forget()
+  }
+
+  /** Calls at once in one session are no interruption of each other: all but the first get a session of their own. */
+  #sessionOf(id: string, at: number, data: unknown, decisions: readonly Decision[]): string {
+    const session = sessionIn(data) ?? this.#approvals.sessionOf(decisions) ?? id
+    const open = this.#turns.get(session)
+    if (open === undefined) return session
+    if (at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
+    this.#over(open, open.lastAt, 'interrupted', 'cut_off')
+    return session
+  }
+
+  #in({ at, data }: Moment, take: (call: Call) => void): void {
+    const call = this.#calls.get(idOf(peek(data, 'callId')) ?? '')
+    if (call === undefined) return
+    call.lastAt = Math.max(call.lastAt, at)
+    take(call)
+  }
+
+  #tool(moment: Moment, take: (call: Call, asked: NonNullable<ReturnType<typeof callOf>>) => void): void {
+    const asked = callOf(peek(moment.data, 'toolCall'))
+    if (asked !== undefined) this.#in(moment, call => take(call, asked))
+  }
+}
+
+const ABORTED: Failure = { name: 'AbortError', message: undefined, statusCode: undefined, isRetryable: false }
+
+function errorOf({ data }: Moment): Failure {
+  return plainError(peek(data, 'error'))
+}
+
+/** What the user lets the SDK tell of the context of a call: the session among it, by this name. */
+function sessionIn(data: unknown): string | undefined {
+  return idOf(peek(peek(data, 'runtimeContext'), 'sessionId'))
+}
+
+const NAMED: ReadonlySet<string> = new Set(['sessionId', 'userId', 'tags'])
+const SCALARS: ReadonlySet<string> = new Set(['string', 'number', 'boolean'])
+const BELONGINGS_LIMIT = 32
+
+function belongingsOf(data: unknown): { user_id: unknown; tags: unknown; metadata: unknown } {
+  const context = peek(data, 'runtimeContext')
+  const others = keysOf(context, BELONGINGS_LIMIT).flatMap(key => {
+    const value = peek(context, key)
+    return NAMED.has(key) || !SCALARS.has(typeof value) ? [] : [[key, value]]
+  })
+  const tags = elementsOf(peek(context, 'tags'), BELONGINGS_LIMIT).filter(tag => textOf(tag) !== undefined)
+  return {
+    user_id: idOf(peek(context, 'userId')),
+    tags: tags.length === 0 ? undefined : tags,
+    metadata: others.length === 0 ? undefined : Object.fromEntries(others),
+  }
+}

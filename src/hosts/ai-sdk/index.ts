@@ -1,0 +1,89 @@
+import { AsyncLocalStorage } from 'node:async_hooks'
+import { idOf, numberOf, peek } from '../../contract/foreign.ts'
+import type { PluginOptions } from '../../index.ts'
+import { type Attachment, attachHost } from '../attach.ts'
+import { createAiSdkMachine } from './events.ts'
+import { plainError } from './failure.ts'
+import { type AiSdkTelemetry, EVENT_FIELDS, type EventName } from './types.ts'
+
+export type { AiSdkTelemetry } from './types.ts'
+
+const HOST = 'ai-sdk'
+/** Calls of the SDK know nothing of each other: which tool a call is made in, only what is active can tell. */
+const CALLER = Symbol.for('hookspan.ai-sdk.caller')
+
+interface Caller {
+  readonly callId: string
+  readonly toolCallId: string
+}
+
+type Callers = AsyncLocalStorage<Caller>
+
+/** One for all copies of us: two that are registered are told of the same calls. */
+function callers(): Callers {
+  const shared = globalThis as { [CALLER]?: Callers }
+  shared[CALLER] ??= new AsyncLocalStorage<Caller>()
+  return shared[CALLER]
+}
+
+/**
+ * A telemetry integration for the AI SDK.
+ *
+ * @example
+ * import { registerTelemetry } from 'ai'
+ * import { createTelemetry } from 'hookspan/ai-sdk'
+ * registerTelemetry(createTelemetry())
+ */
+export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
+  const attachment = attachHost(HOST, createAiSdkMachine, options)
+  const caller = callers()
+  const listeners = Object.entries(EVENT_FIELDS).map(([name, names]) => {
+    const fields = names.split(/\s+/)
+    return [name, (event: unknown) => hear(attachment, { name, fields }, event, caller.getStore())]
+  })
+  return {
+    ...(Object.fromEntries(listeners) as Record<EventName, (event: unknown) => void>),
+    executeLanguageModelCall: ({ callId, execute }) => {
+      take(attachment, 'attemptStart', { callId })
+      const running = execute()
+      // To the side of what the SDK waits for: it gets the same promise, not one behind it.
+      running.then(undefined, error => take(attachment, 'attemptError', { callId, error: plainError(error) }))
+      return running
+    },
+    executeTool: ({ callId, toolCallId, execute }) => caller.run({ callId, toolCallId }, execute),
+    flush: () => attachment.plugin.flush(),
+  }
+}
+
+interface Heard {
+  readonly name: string
+  readonly fields: readonly string[]
+}
+
+function hear(attachment: Attachment, { name, fields }: Heard, event: unknown, caller: Caller | undefined): void {
+  attachment.guard(() => {
+    const data: Record<string, unknown> = {}
+    for (const field of fields) {
+      const value = peek(event, field)
+      if (value !== undefined) data[field] = PLAIN.get(field)?.(value) ?? value
+    }
+    // Of a run that lasted for several processes the SDK tells afterwards, with the time at which it was.
+    take(attachment, name, data, name === 'onStart' ? caller : undefined, numberOf(peek(event, 'timestamp')))
+  })
+}
+
+function take(attachment: Attachment, event: string, data: object, context?: Caller, at = Date.now()): void {
+  const told = { event, at, data, ...(context === undefined ? {} : { context }) }
+  attachment.take(told, idOf(peek(data, 'callId')))
+}
+
+/** What is no plain data in an event, made plain. */
+const PLAIN: ReadonlyMap<string, (value: unknown) => unknown> = new Map([
+  ['error', plainError],
+  ['toolOutput', plainOutput],
+])
+
+function plainOutput(output: unknown): unknown {
+  const { error, ...rest } = { ...(output as object) } as { error?: unknown }
+  return error === undefined ? rest : { ...rest, error: plainError(error) }
+}

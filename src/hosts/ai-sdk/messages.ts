@@ -1,0 +1,101 @@
+import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { joined } from '../base/messages.ts'
+import { type Usage, usageOf } from '../base/usage.ts'
+
+const PARTS_LIMIT = 100
+const MESSAGES_LIMIT = 100
+/** From the end: what the user said last is never far away. */
+const SEARCH_LIMIT = 50
+
+/** A call that the model asked for. */
+export interface AskedCall {
+  readonly id: string
+  readonly name: unknown
+  readonly args: unknown
+}
+
+/** Parts of a message, or of an answer, that are of this type. */
+export function partsOf(content: unknown, type: string): readonly unknown[] {
+  return elementsOf(content, PARTS_LIMIT).filter(part => peek(part, 'type') === type)
+}
+
+function textIn(content: unknown): string | undefined {
+  return typeof content === 'string'
+    ? textOf(content)
+    : joined(partsOf(content, 'text').map(part => textOf(peek(part, 'text'))))
+}
+
+export function callOf(part: unknown): AskedCall | undefined {
+  const id = idOf(peek(part, 'toolCallId'))
+  return id === undefined ? undefined : { id, name: peek(part, 'toolName'), args: peek(part, 'input') }
+}
+
+/** What the user asked: the last user message, or the prompt. Parts that are not all text are left as they are. */
+export function promptOf(data: unknown): unknown {
+  const asked = elementsOf(peek(data, 'messages'), SEARCH_LIMIT, 'last').findLast(
+    message => peek(message, 'role') === 'user',
+  )
+  const content = asked === undefined ? peek(data, 'prompt') : peek(asked, 'content')
+  const isText = elementsOf(content, PARTS_LIMIT).every(part => peek(part, 'type') === 'text')
+  return isText ? (textIn(content) ?? content) : content
+}
+
+/**
+ * A request as its messages. The SDK has calls and results as parts of the content, by names of its own; they are made
+ * messages that are known everywhere only when somebody draws them.
+ */
+export class Conversation {
+  readonly tools: unknown
+  readonly #messages: unknown
+
+  constructor(messages: unknown, tools: unknown) {
+    this.#messages = messages
+    this.tools = tools
+  }
+
+  get messages(): readonly unknown[] {
+    return elementsOf(this.#messages, MESSAGES_LIMIT, 'last').flatMap(asMessages)
+  }
+}
+
+function asMessages(message: unknown): readonly unknown[] {
+  const content = peek(message, 'content')
+  if (!isArray(content)) return [message]
+  const results = partsOf(content, 'tool-result').map(part => ({
+    role: 'tool',
+    tool_call_id: peek(part, 'toolCallId'),
+    content: peek(peek(part, 'output'), 'value') ?? peek(part, 'output'),
+  }))
+  const calls = callsIn(content)
+  if (results.length + calls.length === 0) return [message]
+  const text = textIn(content)
+  const said = { role: peek(message, 'role'), content: text, tool_calls: calls }
+  return calls.length > 0 || text !== undefined ? [said, ...results] : results
+}
+
+function callsIn(content: unknown): readonly object[] {
+  return partsOf(content, 'tool-call').map(part => ({
+    id: peek(part, 'toolCallId'),
+    name: peek(part, 'toolName'),
+    arguments: peek(part, 'input'),
+  }))
+}
+
+/** The answer of a model, as the contract has it. */
+export function answerOf(content: unknown): { readonly response: object; readonly assistant_tool_call_count: number } {
+  const calls = callsIn(content)
+  const message = { role: 'assistant', content: textIn(content), ...(calls.length > 0 ? { tool_calls: calls } : {}) }
+  return { response: { assistant_message: message }, assistant_tool_call_count: calls.length }
+}
+
+/** The SDK counts the cache inside the input and reasoning inside the output, whoever the model provider is. */
+export function tokensOf(usage: unknown): Usage | undefined {
+  const input = peek(usage, 'inputTokenDetails')
+  return usageOf({
+    input: peek(usage, 'inputTokens') ?? peek(usage, 'tokens'),
+    output: peek(usage, 'outputTokens'),
+    cacheRead: peek(input, 'cacheReadTokens') ?? peek(usage, 'cachedInputTokens'),
+    cacheWrite: peek(input, 'cacheWriteTokens'),
+    reasoning: peek(peek(usage, 'outputTokenDetails'), 'reasoningTokens') ?? peek(usage, 'reasoningTokens'),
+  })
+}

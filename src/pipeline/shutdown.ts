@@ -1,0 +1,137 @@
+import type { Added } from './added.ts'
+import { Hold, within } from './hold.ts'
+import type { OpenBackend } from './open-backend.ts'
+import type { PrometheusEndpoint } from './prometheus.ts'
+import type { OwnMeterProvider } from './providers.ts'
+import type { SpanQueue } from './span-queue.ts'
+import type { Store } from './trace-log/store.ts'
+
+/** After the deadline, for what is cut off to be counted and said. */
+const LAST_WORDS_MILLIS = 200
+
+export interface ShutdownParts {
+  readonly backends: readonly OpenBackend[]
+  readonly meters: OwnMeterProvider
+  readonly added: Added
+  readonly prometheus: PrometheusEndpoint | undefined
+  readonly waitMillis: number
+  /** As in the settings. */
+  readonly giveUp: AbortSignal | undefined
+  readonly store: Store | undefined
+}
+
+interface Leaving {
+  /** How long the export that is in flight has been. */
+  waitedMillis(): number
+  /** Takes up nothing more for others; resolves when what is in flight for them is over. */
+  stop(): Promise<void>
+  /** Gives up what is left; without effect on what is delivered. */
+  abandon(): Promise<void>
+}
+
+/** Gets everything out of the house, now or for good. */
+export class Shutdown {
+  readonly #parts: ShutdownParts
+  #closed: Promise<void> | undefined
+  #isHurrying = false
+  /** Listened to once: a signal with many listeners is taken for a leak, and a warning goes to the host's stderr. */
+  readonly #givenUp: Promise<void>[]
+
+  constructor(parts: ShutdownParts) {
+    this.#parts = parts
+    this.#givenUp = parts.giveUp === undefined ? [] : [aborted(parts.giveUp)]
+  }
+
+  async flush(): Promise<void> {
+    if (this.#closed) return this.#closed
+    const hold = new Hold(this.#parts.waitMillis)
+    const added = this.#parts.added.flush()
+    // First: it hands over to the backends what it has written.
+    await this.#parts.store?.log.forceFlush()
+    const delivered = Promise.allSettled(this.#queues(queue => queue.forceFlush()))
+    await this.#beforeMetrics(delivered)
+    await Promise.allSettled([delivered, this.#parts.meters.forceFlush(), added])
+    hold.end()
+  }
+
+  /**
+   * As `flush`, for those who do not wait: a flush waits for all backends, and one that hangs must not keep the others from
+   * what has come since.
+   */
+  hurry(): void {
+    if (this.#closed || this.#isHurrying) return
+    this.#isHurrying = true
+    const written = this.#parts.store?.log.forceFlush() ?? Promise.resolve()
+    void written.finally(() => {
+      this.#isHurrying = false
+      this.#queues(queue => queue.hurry())
+    })
+  }
+
+  shutdown(): Promise<void> {
+    this.#closed ??= this.#close()
+    return this.#closed
+  }
+
+  async #close(): Promise<void> {
+    const added = this.#parts.added.shutdown()
+    await this.#closeLog()
+    const leavingAt = performance.now()
+    const adopted = this.#parts.store?.recovered() ?? Promise.resolve()
+    const left = Promise.all(this.#queues(queue => this.#leave(queue, queue.shutdown(adopted))))
+    await this.#beforeMetrics(left)
+    const measured = this.#parts.meters.shutdown().catch(() => undefined)
+    const outboxes = this.#parts.backends.flatMap(({ outbox }) => outbox ?? [])
+    const waitMillis = this.#parts.waitMillis - (performance.now() - leavingAt)
+    const read = this.#parts.added.metricReaders.length > 0 ? within(waitMillis, measured) : undefined
+    await Promise.all([left, read, ...outboxes.map(outbox => this.#leave(outbox, measured, waitMillis))])
+    await this.#closeStore()
+    await added
+    this.#parts.prometheus?.close()
+  }
+
+  /**
+   * The metrics say what became of the spans, so they are collected when that is known; or at half the wait, because they
+   * have to get out, too.
+   */
+  async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
+    if (this.#parts.backends.some(({ outbox }) => outbox !== undefined))
+      await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
+  }
+
+  /** A disk may hang as a backend may. */
+  async #closeLog(): Promise<void> {
+    const { store, waitMillis } = this.#parts
+    if (store === undefined) return
+    await within(waitMillis, store.log.shutdown())
+  }
+
+  async #closeStore(): Promise<void> {
+    const { store } = this.#parts
+    if (store === undefined) return
+    await within(LAST_WORDS_MILLIS, store.stop())
+    store.release()
+  }
+
+  /** What a flush has waited for in vain already is not waited for again. */
+  async #leave(
+    leaving: Leaving,
+    delivered: Promise<unknown>,
+    waitMillis: number = this.#parts.waitMillis,
+  ): Promise<void> {
+    await within(Math.max(0, waitMillis - leaving.waitedMillis()), Promise.race([delivered, ...this.#givenUp]))
+    await within(LAST_WORDS_MILLIS, leaving.stop())
+    await within(LAST_WORDS_MILLIS, leaving.abandon())
+  }
+
+  #queues<Result>(run: (queue: SpanQueue) => Result): Result[] {
+    return this.#parts.backends.flatMap(({ queue }) => (queue ? [run(queue)] : []))
+  }
+}
+
+function aborted(signal: AbortSignal): Promise<void> {
+  return new Promise(resolve => {
+    if (signal.aborted) resolve()
+    else signal.addEventListener('abort', () => resolve(), { once: true })
+  })
+}
