@@ -1,5 +1,5 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { plausibleAt } from '../core/span-times.ts'
+import { plausibleAt } from '../core/incoming.ts'
 import { createPluginIn } from '../wiring/create-plugin.ts'
 import type { Diagnostics } from '../wiring/diagnostics.ts'
 import type { Plugin, PluginOptions, PluginStats } from '../wiring/plugin.ts'

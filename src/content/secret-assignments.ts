@@ -1,6 +1,6 @@
 import { credentialsSpan, holdsCredentials } from './secret-headers.ts'
 import { type SecretKeyStrength, secretKeyStrength } from './secret-keys.ts'
-import { pairedValueAt } from './secret-pairs.ts'
+import { pairedValueAt } from './secret-neighbours.ts'
 import { endOfQuoted, endOfStructure, quoteLevel } from './secret-quotes.ts'
 import { afterEscape, endOfMatch, isWordCharacter, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
 import { isCode, isPlaceholder, isSpokenOf, looksGenerated, looksRandom } from './secret-values.ts'

@@ -2,10 +2,9 @@ import { numberOf, peek, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart, SpanKindName } from '../contract/index.ts'
 import { isEscalation } from '../spans/approval.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { isFailedCall } from '../spans/auxiliary.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { AnyFired, Incoming } from './incoming.ts'
-import { isRequest } from './span-times.ts'
+import { isFailedEnd, isRequest } from './span-ends.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import type { EndedMark } from './turn-memory.ts'
 
@@ -25,11 +24,6 @@ export function unseenAttempt(payload: unknown, before: EndedMark | undefined): 
 
 export function attemptAttribute(attempt: number | undefined, draw: Draw): AttributeList | undefined {
   return attempt === undefined ? undefined : new AttributeList().set(draw.names.own.apiAttempt, attempt)
-}
-
-/** Whether the record is the failed end of a request. */
-export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyFired): boolean {
-  return hook === 'api_request_error' || (kind === 'auxiliary' && isFailedCall(payload))
 }
 
 /** Whether an end tells of an attempt after the one that is remembered: its start was lost, or the host fires one a request. */

@@ -1,5 +1,6 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
 import type { HookResult, SubagentStop } from '../contract/index.ts'
+import type { Names } from '../semconv/index.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
 import { skill } from '../spans/skill.ts'
@@ -9,17 +10,15 @@ import { toolOutcomeOf } from '../spans/tool-outcome.ts'
 import {
   attemptAttribute,
   isEndOf,
-  isFailedEnd,
   isOfEarlierAttempt,
   isOfLaterAttempt,
   notePassed,
   unseenAttempt,
 } from './attempts.ts'
-import { noteTransformed } from './hook-events.ts'
 import type { AnyFired, Incoming } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
-import { isRequest, saidDuration } from './span-times.ts'
+import { isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
@@ -271,4 +270,14 @@ export class HookEnds {
       },
     )
   }
+}
+
+/** At the end of a tool or of the loop: an event where the text is another than the one that was offered to be changed. */
+function noteTransformed(open: OpenSpan, { payload }: AnyFired, { own }: Names): void {
+  const isTool = open.kind === 'tool'
+  const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined
+  const text = payload[isTool ? 'result' : 'assistant_response']
+  if (target?.offered === undefined || typeof text !== 'string' || target.offered.text === text) return
+  const name = isTool ? own.eventToolResultTransformed : own.eventOutputTransformed
+  if (name !== '') target.span.addEvent(name, {}, target.offered.at)
 }

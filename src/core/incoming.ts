@@ -39,3 +39,11 @@ export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>
 export function isToldApproval({ hook, payload }: AnyFired): boolean {
   return (hook === 'on_human_input_request' || hook === 'on_human_input_resolved') && payload['kind'] === 'approval'
 }
+
+/** 1973 to 2100: what is outside is no epoch in milliseconds (seconds by mistake, garbage). */
+const EARLIEST = 1e11
+const LATEST = 4.1e12
+
+export function plausibleAt(at: unknown): number | undefined {
+  return typeof at === 'number' && at > EARLIEST && at < LATEST ? at : undefined
+}

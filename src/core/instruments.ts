@@ -1,8 +1,7 @@
 import type { Histogram, Meter, ObservableResult } from '@opentelemetry/api'
-import { METRIC, type MetricKey, resolveNamespace } from '../semconv/index.ts'
+import { CLOSED_LABELS, METRIC, type MetricKey, resolveNamespace } from '../semconv/index.ts'
 import type { MetricPoint } from '../spans/span-definition.ts'
 import { INSTRUMENTS, type InstrumentRow } from './instrument-table.ts'
-import { LabelLimit } from './label-limit.ts'
 
 type Labels = Readonly<Record<string, string>>
 
@@ -51,6 +50,47 @@ function keyOf(labels: Labels): string {
   let key = ''
   for (const name in labels) key += `${labels[name]}\u0000`
   return key
+}
+
+/** Value that stands in for those beyond the limit. */
+const OTHER = 'other'
+
+/**
+ * Keeps metrics low-cardinality whatever hosts send: each label keeps its first `limit` values, the rest become `other`.
+ * A limit of 0 means none.
+ */
+export class LabelLimit {
+  readonly #limit: number
+  readonly #seen = new Map<string, Set<string>>()
+
+  constructor(limit: number) {
+    this.#limit = limit
+  }
+
+  /** The labels themselves when every value is within the limit, so that the common case allocates nothing. */
+  apply(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
+    let limited: Record<string, string> | undefined
+    for (const key in labels) {
+      const value = labels[key] as string
+      if (this.#admits(key, value)) continue
+      limited ??= { ...labels }
+      limited[key] = OTHER
+    }
+    return limited ?? labels
+  }
+
+  #admits(key: string, value: string): boolean {
+    if (this.#limit === 0 || CLOSED_LABELS.has(key)) return true
+    let seen = this.#seen.get(key)
+    if (seen === undefined) {
+      seen = new Set()
+      this.#seen.set(key, seen)
+    }
+    if (seen.has(value)) return true
+    if (seen.size >= this.#limit) return false
+    seen.add(value)
+    return true
+  }
 }
 
 /** What reads a number at collection: open spans, what a backend was given. */

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { LabelLimit } from '../../src/core/label-limit.ts'
+import { LabelLimit } from '../../src/core/instruments.ts'
 
 test('the first values keep their names, the rest are other', () => {
   const limit = new LabelLimit(2)

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { endTime, measuredDuration, plausibleAt, saidDuration } from '../../src/core/span-times.ts'
+import { plausibleAt } from '../../src/core/incoming.ts'
+import { endTime, measuredDuration, saidDuration } from '../../src/core/span-ends.ts'
 import type { HookName } from '../../src/index.ts'
 import { START_AT } from '../support/feed.ts'
 

@@ -1,25 +1,26 @@
 import { numberOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { millis } from '../spans/api-facts.ts'
+import { isFailedCall } from '../spans/auxiliary.ts'
 import type { AnyFired } from './incoming.ts'
 import type { OpenSpan } from './turn.ts'
 
-/** 1973 to 2100: what is outside is no epoch in milliseconds (seconds by mistake, garbage). */
-const EARLIEST = 1e11
-const LATEST = 4.1e12
+/** No duration is longer, in milliseconds: it is something else. */
+const LONGEST_MILLIS = 4.1e12
 /** A host's own end may be this much after the record: its clock rounds. */
 const TOLERANCE_MILLIS = 1000
 /** A host may begin to count this much before it tells of the start. */
 const EARLIER_START_MILLIS = 250
 
-export function plausibleAt(at: unknown): number | undefined {
-  return typeof at === 'number' && at > EARLIEST && at < LATEST ? at : undefined
-}
-
 type Payload = Readonly<Record<string, unknown>>
 
 export function isRequest(kind: SpanKindName): boolean {
   return kind === 'api' || kind === 'auxiliary'
+}
+
+/** Whether the record is the failed end of a request. */
+export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyFired): boolean {
+  return hook === 'api_request_error' || (kind === 'auxiliary' && isFailedCall(payload))
 }
 
 /** The end: the payload's own where it has a believable one, else the record's time; never before the start. */
@@ -34,7 +35,7 @@ export function saidDuration(kind: SpanKindName, payload: Payload): number | und
   const said = isRequest(kind)
     ? (numberOf(payload['api_duration']) ?? Number.NaN) * 1000
     : numberOf(payload['duration_ms'])
-  return said !== undefined && said >= 0 && said < LATEST ? said : undefined
+  return said !== undefined && said >= 0 && said < LONGEST_MILLIS ? said : undefined
 }
 
 /**
