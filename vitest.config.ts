@@ -4,8 +4,10 @@ const RELIABILITY = 'test/reliability/**/*.test.ts'
 
 export default defineConfig({
   test: {
-    testTimeout: 20_000,
-    hookTimeout: 60_000,
+    // They only end what hangs: nothing may be red because this machine is busy.
+    testTimeout: 60_000,
+    hookTimeout: 120_000,
+    expect: { poll: { timeout: 45_000 } },
     globalSetup: ['test/support/build-once.ts'],
     projects: [
       {
@@ -22,7 +24,13 @@ export default defineConfig({
       {
         extends: true,
         // Each of these runs several processes, and measures when things happen: nothing else may run beside them.
-        test: { name: 'reliability', include: [RELIABILITY], maxWorkers: 1, sequence: { groupOrder: 1 } },
+        test: {
+          name: 'reliability',
+          include: [RELIABILITY],
+          maxWorkers: 1,
+          testTimeout: 120_000,
+          sequence: { groupOrder: 1 },
+        },
       },
     ],
   },

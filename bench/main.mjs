@@ -1,4 +1,5 @@
-// npm run bench: figures as ratios in one run on one machine. `--write` puts them into docs/performance.md.
+// npm run bench: figures as ratios in one run on one machine. `--write` puts them into docs/performance.md; `--agent` makes
+// those of an agent alone, and writes nothing.
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
@@ -17,6 +18,7 @@ if (globalThis.gc === undefined) {
   process.exit(run.status ?? 1)
 }
 
+const { agentCost, inShort } = await import('./agent-cost.mjs')
 const { turnCost } = await import('./turn-cost.mjs')
 const { hookLatency, largeResult } = await import('./hook-latency.mjs')
 const { adapterCost } = await import('./adapter-cost.mjs')
@@ -33,6 +35,18 @@ const add = (...cells) => {
 }
 
 console.log('| what | measured | target |\n|---|---|---|')
+const agent = await agentCost()
+for (const [what, { ratio, oursMillis, bareMillis }, target] of [
+  ['start: import of the Pi adapter and its first event', agent.start, '≤ 0.3 ×'],
+  ['what the host waits in the first turn', agent.firstTurn, '≤ 1.0 ×'],
+  ['in turns 2 to 20, each', agent.coldTurn, '≤ 1.0 ×'],
+  ['in steady turns, each', agent.steadyTurn, '≤ 1.0 ×'],
+  ['CPU of the process for a turn, log, delivery and metrics included', agent.cpu, '≤ 2.5 ×'],
+]) {
+  const millis = `${twoDecimals(oursMillis)} ms against ${twoDecimals(bareMillis)} ms`
+  add(`agent: ${what}`, `${twoDecimals(ratio)} × (${millis})`, target)
+}
+if (process.argv.includes('--agent')) process.exit()
 const cost = turnCost()
 add(
   `cost of a turn (${cost.hooks} hooks, ${cost.spans} spans, ${cost.points} points) against the bare SDK doing the same`,
@@ -114,6 +128,7 @@ if (process.argv.includes('--write')) {
   const path = new URL('../docs/performance.md', import.meta.url)
   const machine = `${cpus().length} × ${cpus()[0]?.model.trim()}, Node ${process.versions.node}`
   const table = ['| what | measured | target |', '|---|---|---|', ...rows].join('\n')
-  const generated = `<!-- figures -->\nMeasured on ${machine}, with \`npm run bench -- --write\`.\n\n${table}\n<!-- /figures -->`
+  const measured = `Measured on ${machine}, with \`npm run bench -- --write\`.`
+  const generated = `<!-- figures -->\n${inShort(agent)}\n\n${measured}\n\n${table}\n<!-- /figures -->`
   writeFileSync(path, readFileSync(path, 'utf8').replace(/<!-- figures -->[\s\S]*<!-- \/figures -->/, generated))
 }

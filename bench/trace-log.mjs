@@ -3,6 +3,7 @@ import { cpSync } from 'node:fs'
 import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { answerOf, inScratch, startProgram } from './own-process.mjs'
+import { Sink } from './sink-process.mjs'
 
 const LOAD_MILLIS = 20_000
 const PROTOCOLS = ['http/json', 'http/protobuf']
@@ -83,26 +84,4 @@ async function leftBehind(home) {
 /** By its name a backend finds again what it is owed. */
 function backendAt(endpoint, protocol, name = 'one') {
   return { type: 'otlp', name, endpoint, protocol }
-}
-
-class Sink {
-  #child
-
-  static async start(home) {
-    const sink = new Sink()
-    sink.#child = startProgram('sink.mjs', {}, home)
-    const [{ url }] = await once(sink.#child, 'message')
-    sink.url = url
-    return sink
-  }
-
-  async counts() {
-    this.#child.send('counts')
-    const [counts] = await once(this.#child, 'message')
-    return counts
-  }
-
-  stop() {
-    this.#child.disconnect()
-  }
 }

@@ -1,8 +1,8 @@
 // docs/images/trace-tree.svg: the second turn of the bundled session, as the built code records and draws it.
 import { createTestPlugin } from '../dist/testing.js'
 import { buildForest } from '../dist/viewer/trace-forest.js'
-import { renderTreeSvg } from '../dist/viewer/tree-svg.js'
 import { recording } from './observed-spans.mjs'
+import { renderTreeSvg } from './tree-svg.mjs'
 
 const TURN = 2
 

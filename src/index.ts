@@ -16,9 +16,9 @@ export type {
   StringMap,
   Temporality,
   UserBackend,
-  UserConfig,
   UserValue,
 } from './config/types.ts'
+export type { UserConfig } from './config/user-config.ts'
 export type {
   ApiEnd,
   ApiError,

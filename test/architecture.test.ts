@@ -9,14 +9,15 @@ const CLI_ROOMS = ['contract', 'hosts', 'semconv', 'spans', 'core', 'config', 'p
 const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly string[] }> = {
   contract: { rooms: [], packages: [] },
   semconv: { rooms: [], packages: [] },
-  spans: { rooms: ['contract', 'semconv'], packages: ['@opentelemetry/api'] },
-  core: { rooms: ['contract', 'semconv', 'spans'], packages: ['@opentelemetry/api'] },
+  content: { rooms: ['contract'], packages: [] },
+  spans: { rooms: ['contract', 'semconv', 'content'], packages: ['@opentelemetry/api'] },
+  core: { rooms: ['contract', 'semconv', 'content', 'spans'], packages: ['@opentelemetry/api'] },
   config: { rooms: [], packages: ['yaml', 'node'] },
   pipeline: { rooms: ['semconv'], packages: ['@opentelemetry/*', 'node'] },
   viewer: { rooms: [], packages: ['node'] },
   wrappers: { rooms: ['contract'], packages: ['node'] },
   wiring: {
-    rooms: ['contract', 'semconv', 'spans', 'core', 'config', 'pipeline', 'wrappers'],
+    rooms: ['contract', 'semconv', 'content', 'spans', 'core', 'config', 'pipeline', 'wrappers'],
     packages: ['@opentelemetry/api', 'node'],
   },
   hosts: { rooms: ['contract', 'surface'], packages: [] },
@@ -27,14 +28,25 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
 /** The hot path catches in one place; besides it only where a foreign value is read, or an answer is a throw. */
 const MAY_CATCH = new Set([
   'core/guard.ts',
-  'spans/bounded-json.ts',
+  'content/bounded-json.ts',
   'contract/foreign.ts',
   'spans/tool-outcome.ts',
-  'spans/redact-patterns.ts',
+  'content/redact-patterns.ts',
 ])
-const HOT_ROOMS = new Set(['contract', 'semconv', 'spans', 'core'])
+const HOT_ROOMS = new Set(['contract', 'semconv', 'content', 'spans', 'core'])
 
 const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
+
+/** The files that a file names, by their paths in `src`. */
+const neighbours: ReadonlyMap<string, readonly string[]> = new Map(
+  files.map(path => [
+    path,
+    importsOf(path).flatMap(specifier => {
+      const target = posix.join(posix.dirname(path), specifier)
+      return specifier.startsWith('.') && files.includes(target) ? [target] : []
+    }),
+  ]),
+)
 
 function roomOf(path: string): string {
   const [first = '', ...rest] = path.split('/')
@@ -69,13 +81,61 @@ test.each(files)('%s imports only what its room may', path => {
   expect(wrong).toEqual([])
 })
 
+test('files reach their own room without leaving it', () => {
+  const roundabout = files.flatMap(path =>
+    importsOf(path).filter(specifier => {
+      const target = posix.join(posix.dirname(path), specifier)
+      return specifier.startsWith('.') && roomOf(target) === roomOf(path) && specifier !== directly(path, target)
+    }),
+  )
+  expect(roundabout).toEqual([])
+})
+
+/** How one file of a room names another: from where it stands, without a step out and back in. */
+function directly(path: string, target: string): string {
+  const way = posix.relative(posix.dirname(path), target)
+  return way.startsWith('.') ? way : `./${way}`
+}
+
+test('no file needs itself, neither for what runs nor for types', () => {
+  expect(circles()).toEqual([])
+})
+
+/** The groups of files of which each leads to each other, by imports of any kind; a group at a time, sorted. */
+function circles(): string[][] {
+  const reached = new Map(files.map(path => [path, reachedFrom(path)]))
+  const groups = files
+    .filter(path => reached.get(path)?.has(path))
+    .map(path => files.filter(other => reached.get(path)?.has(other) && reached.get(other)?.has(path)).sort())
+  return [...new Map(groups.map(group => [group.join(' '), group])).values()]
+}
+
+function reachedFrom(path: string): Set<string> {
+  const reached = new Set<string>()
+  const open = [path]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    for (const target of neighbours.get(next) ?? []) {
+      if (reached.has(target)) continue
+      reached.add(target)
+      open.push(target)
+    }
+  }
+  return reached
+}
+
+test('what is published needs every file: what scripts and tests alone use lies with them', () => {
+  const published = files.filter(path => /^(?:index|testing|cli\/main|hosts\/[^/]+\/index)\.ts$/.test(path))
+  const needed = new Set(published.flatMap(path => [path, ...reachedFrom(path)]))
+  expect(files.filter(path => !needed.has(path))).toEqual([])
+})
+
 test('only the guard catches on the hot path', () => {
   const catching = files.filter(path => HOT_ROOMS.has(roomOf(path)) && /\bcatch\b\s*[({]/.test(code(path)))
   expect(catching.filter(path => !MAY_CATCH.has(path))).toEqual([])
 })
 
 /** The type with what keeps it safe, and the policy that cuts and masks. */
-const MAY_MAKE_SAFE_TEXT = ['spans/capture.ts', 'spans/content.ts']
+const MAY_MAKE_SAFE_TEXT = ['content/capture-policy.ts', 'content/capture.ts']
 
 test('no text is cast to safe text outside the capture', () => {
   // Also as a part of a longer type (`as SafeText | undefined`). The viewer's values are what has been stored.

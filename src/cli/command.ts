@@ -1,8 +1,8 @@
 import type { Readable } from 'node:stream'
 import { helpText, usageLine } from './help-text.ts'
-import { type Given, type Offers, type OptionTable, readOptions, WrongUse } from './options.ts'
+import { type CommandPage, type Given, type OptionTable, readOptions, WrongUse } from './options.ts'
 
-export { WrongUse } from './options.ts'
+export { type CommandPage, WrongUse } from './options.ts'
 
 /** Where a command writes. Writing to a pipe that was closed does nothing. */
 export interface Output {
@@ -35,30 +35,16 @@ export interface CommandIo {
 
 export type StopSignal = 'SIGINT' | 'SIGTERM'
 
-/** What a command takes besides its options. */
-export interface Operand {
-  /** As in the usage: `FILE…`, `[FILE]`, `HOST`. */
-  readonly placeholder: string
-  readonly offers: Offers
-}
-
-/** All that there is to say of a command: its help, its options, and what a shell completes. */
-export interface CommandPage<Options extends OptionTable = OptionTable> {
-  readonly name: string
-  /** What it does, in a few words, for the list of commands. */
-  readonly summary: string
-  /** Without it the command takes options only. */
-  readonly operand?: Operand
-  /** What it does, as paragraphs for `--help`, which wraps them; one that begins with a space is a list, and stays as it is. */
-  readonly about: string
-  readonly options: Options
-  /** What `--help` says last, as `about`. */
-  readonly closing?: string
-}
-
 export interface Command extends CommandPage {
   /** Resolves to the exit code: 0 ok, 1 failed, 2 wrong use. Writes its own messages. */
   run(args: string[], io: CommandIo): Promise<number>
+}
+
+/** A row of the table of commands. A command's code is loaded only when it runs. */
+export interface CommandRow {
+  readonly name: string
+  readonly summary: string
+  load(): Promise<Command>
 }
 
 export const EXIT = { ok: 0, failed: 1, wrongUse: 2 } as const

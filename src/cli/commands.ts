@@ -1,11 +1,4 @@
-import type { Command } from './command.ts'
-
-/** A row of the table of commands. A command's code is loaded only when it runs. */
-export interface CommandRow {
-  readonly name: string
-  readonly summary: string
-  load(): Promise<Command>
-}
+import type { CommandRow } from './command.ts'
 
 export const COMMANDS: readonly CommandRow[] = [
   {
@@ -46,6 +39,6 @@ export const COMMANDS: readonly CommandRow[] = [
   {
     name: 'completion',
     summary: 'let the shell complete commands, options, hosts and backends',
-    load: async () => (await import('./commands/completion.ts')).completion,
+    load: async () => (await import('./commands/completion.ts')).completionOf(COMMANDS),
   },
 ]

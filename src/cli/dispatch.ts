@@ -1,7 +1,7 @@
 import { readFile } from 'node:fs/promises'
 import { nearestName } from '../config/nearest.ts'
-import { type CommandIo, EXIT, type Output, reportFailure } from './command.ts'
-import { COMMANDS, type CommandRow } from './commands.ts'
+import { type CommandIo, type CommandRow, EXIT, type Output, reportFailure } from './command.ts'
+import { COMMANDS } from './commands.ts'
 import { shown } from './options.ts'
 
 /** Runs the command that the arguments name; resolves to the exit code and never rejects. */

@@ -1,5 +1,4 @@
-import type { CommandPage } from './command.ts'
-import type { OptionRow } from './options.ts'
+import type { CommandPage, OptionRow } from './options.ts'
 
 /** The width that every terminal has. */
 const COLUMNS = 80

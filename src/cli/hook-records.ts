@@ -4,15 +4,8 @@ import { nearestName } from '../config/nearest.ts'
 import type { HookMeta } from '../contract/index.ts'
 import type { HostEvent } from '../hosts/host-event.ts'
 import { LineSplitter, type NumberedLine } from '../viewer/line-splitter.ts'
-import { hostsWithAdapter, isRawEvent, RawEvents } from './raw-events.ts'
+import { hostsWithAdapter, isRawEvent, RawEvents, type ReadRecord } from './raw-events.ts'
 import { parseRecordJson } from './record-json.ts'
-
-/** A record as it stands in a file: what the contract says, or anything else that the core will judge. */
-export interface ReadRecord {
-  readonly hook: string
-  readonly payload: unknown
-  readonly meta: HookMeta
-}
 
 export type RecordEntry =
   | { readonly record: ReadRecord }

@@ -23,6 +23,27 @@ export interface OptionRow {
 /** The options of a command by their long names, in the order of its help. */
 export type OptionTable = Readonly<Record<string, OptionRow>>
 
+/** What a command takes besides its options. */
+export interface Operand {
+  /** As in the usage: `FILE…`, `[FILE]`, `HOST`. */
+  readonly placeholder: string
+  readonly offers: Offers
+}
+
+/** All that there is to say of a command: its help, its options, and what a shell completes. */
+export interface CommandPage<Options extends OptionTable = OptionTable> {
+  readonly name: string
+  /** What it does, in a few words, for the list of commands. */
+  readonly summary: string
+  /** Without it the command takes options only. */
+  readonly operand?: Operand
+  /** What it does, as paragraphs for `--help`, which wraps them; one that begins with a space is a list, and stays as it is. */
+  readonly about: string
+  readonly options: Options
+  /** What `--help` says last, as `about`. */
+  readonly closing?: string
+}
+
 type ValueOf<Row> = Row extends { readonly value: string }
   ? Row extends { readonly many: true }
     ? readonly string[]

@@ -2,7 +2,13 @@ import { numberOf, textOf } from '../contract/foreign.ts'
 import type { HookMeta, HookRecord } from '../contract/index.ts'
 import type { HostEvent, HostMachine } from '../hosts/host-event.ts'
 import { MACHINES } from '../hosts/machines.ts'
-import type { ReadRecord } from './hook-records.ts'
+
+/** A record as it stands in a file: what the contract says, or anything else that the core will judge. */
+export interface ReadRecord {
+  readonly hook: string
+  readonly payload: unknown
+  readonly meta: HookMeta
+}
 
 /** The raw events of one run of one host, as its adapter reads them. */
 export class RawEvents {

@@ -3,8 +3,9 @@ import { addAbortSignal } from 'node:stream'
 import { countOf, humanCount } from '../viewer/human-figures.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
-import { openInput, type ReadRecord, type RecordEntry, RecordReader } from './hook-records.ts'
+import { openInput, type RecordEntry, RecordReader } from './hook-records.ts'
 import type { Progress } from './progress.ts'
+import type { ReadRecord } from './raw-events.ts'
 import type { Replayer } from './replayer.ts'
 
 /** So many malformed lines of a file are told one by one: of a wrong file all are. */

@@ -5,8 +5,8 @@ import type { Diagnostics } from '../wiring/diagnostics.ts'
 import type { Plugin, PluginOptions, PluginStats } from '../wiring/plugin.ts'
 import { Backpressure, LARGEST_BATCH } from './backpressure.ts'
 import type { CommandIo } from './command.ts'
-import type { ReadRecord } from './hook-records.ts'
 import type { Interruption } from './interruption.ts'
+import type { ReadRecord } from './raw-events.ts'
 
 /** Batches are cut when they are full, never by time, so that two replays write the same bytes. */
 const NO_SCHEDULE_MILLIS = 3_600_000

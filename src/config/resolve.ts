@@ -2,6 +2,7 @@ import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
 import { type BrokenFile, type ConfigFile, loadConfigFile } from './load.ts'
 import { otelOffer } from './otel.ts'
 import { otelBackends } from './otel-backends.ts'
+import type { Environment } from './paths.ts'
 import { emptyMap } from './plain.ts'
 import { type ProblemLevel, Problems } from './problems.ts'
 import { readValue } from './read-value.ts'
@@ -17,7 +18,20 @@ import {
   warnAboutUnknownKeys,
   warnAboutVariables,
 } from './sources.ts'
-import type { ConfigInput, ConfigSource, Resolution, ResolvedConfig } from './types.ts'
+import type { ConfigSource, Resolution, ResolvedConfig } from './types.ts'
+import type { UserConfig } from './user-config.ts'
+
+/** What `resolveConfig` is given; all of it optional. */
+export interface ConfigInput {
+  /** Options given in code. */
+  readonly code?: UserConfig | undefined
+  /** Default: the process's environment. */
+  readonly env?: Environment | undefined
+  /** Home directory. Default: the user's. */
+  readonly home?: string | undefined
+  /** The agent product that runs us, where it is the only one: `hermes`, `pi`. */
+  readonly hostName?: string | undefined
+}
 
 /**
  * Puts defaults, file, environment and options in code together, the later ones winning key by key (the maps: entry by

@@ -1,10 +1,7 @@
 import type { BackendType } from './backend-types.ts'
 import type { KeyName, KeyTable } from './keys.ts'
-import type { Environment } from './paths.ts'
-import type { UserConfig } from './user-config.ts'
 
 export type { KeyName } from './keys.ts'
-export type { UserConfig } from './user-config.ts'
 
 /** Names and texts. */
 export type StringMap = Readonly<Record<string, string>>
@@ -130,18 +127,6 @@ type UserValueOf<Row> = Row extends { type: keyof UserValueOfType } ? UserValueO
 
 /** What one key may be set to in code. */
 export type UserValue<Key extends KeyName> = UserValueOf<KeyTable[Key]>
-
-/** What `resolveConfig` is given; all of it optional. */
-export interface ConfigInput {
-  /** Options given in code. */
-  readonly code?: UserConfig | undefined
-  /** Default: the process's environment. */
-  readonly env?: Environment | undefined
-  /** Home directory. Default: the user's. */
-  readonly home?: string | undefined
-  /** The agent product that runs us, where it is the only one: `hermes`, `pi`. */
-  readonly hostName?: string | undefined
-}
 
 /** Something about the configuration that its author should know. `message` is one line and holds no secret. */
 export interface ConfigProblem {

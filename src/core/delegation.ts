@@ -2,26 +2,7 @@ import { idOf } from '../contract/foreign.ts'
 import type { SubagentStart, SubagentStop } from '../contract/index.ts'
 import type { Belonging } from '../spans/belongings.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { OpenSpan, Turn } from './turn.ts'
-
-/** A child agent that was delegated to, from `subagent_start` until its own turn is over. */
-export interface Delegation {
-  readonly host: string
-  readonly open: OpenSpan
-  readonly childSessionId: string | undefined
-  readonly childSubagentId: string | undefined
-  readonly role: unknown
-  readonly parentSessionId: string | undefined
-  /** What belongs to the child's turns, beside what belongs to the turn that delegates. */
-  readonly belonging: Belonging | undefined
-  /** `subagent_stop` was seen, or we ended the span. */
-  stopped: boolean
-  /** By the records' time, epoch ms. */
-  stoppedAt: number
-  /** Turns of the child that are open now. */
-  readonly childTurns: Set<Turn>
-  childSeen: boolean
-}
+import type { Delegation, OpenSpan, Turn } from './turn.ts'
 
 const DELEGATIONS_LIMIT = 10_000
 /** Stops that were seen, to know a repeated one. */

@@ -2,7 +2,8 @@ import { peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { HookResult } from '../contract/index.ts'
 import type { Names } from '../semconv/index.ts'
 import { skillLifecycle } from '../spans/skill.ts'
-import type { CoreParts, Incoming } from './parts.ts'
+import type { Incoming } from './incoming.ts'
+import type { CoreParts } from './parts.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 
 /** What a record that neither starts nor ends a span says of one that is open. */

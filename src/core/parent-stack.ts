@@ -1,14 +1,20 @@
 import { peek, textOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
-import type { OpenSpan } from './turn.ts'
+
+/** What is asked of a span that stands here. */
+interface Standing {
+  readonly kind: SpanKindName
+  /** The payload that started it. */
+  readonly start: unknown
+}
 
 /** Where a span stands: among all that are open, and among those of its kind. */
-interface Place {
-  readonly open: OpenSpan
-  outer: Place | undefined
-  inner: Place | undefined
-  outerOfKind: Place | undefined
-  innerOfKind: Place | undefined
+interface Place<Open> {
+  readonly open: Open
+  outer: Place<Open> | undefined
+  inner: Place<Open> | undefined
+  outerOfKind: Place<Open> | undefined
+  innerOfKind: Place<Open> | undefined
 }
 
 /**
@@ -18,22 +24,22 @@ interface Place {
  * Linked, because thousands may be open at once and each start asks for the innermost of a kind: nothing but `all` looks
  * at more than it gives back.
  */
-export class ParentStack {
-  readonly #places = new Map<OpenSpan, Place>()
-  readonly #innermost = new Map<SpanKindName, Place>()
-  #first: Place | undefined
-  #last: Place | undefined
+export class ParentStack<Open extends Standing> {
+  readonly #places = new Map<Open, Place<Open>>()
+  readonly #innermost = new Map<SpanKindName, Place<Open>>()
+  #first: Place<Open> | undefined
+  #last: Place<Open> | undefined
   /** Once it has been asked for, kept from then on. */
-  #namedTools: { readonly names: ReadonlySet<string>; readonly open: Set<OpenSpan> } | undefined
+  #namedTools: { readonly names: ReadonlySet<string>; readonly open: Set<Open> } | undefined
 
   get size(): number {
     return this.#places.size
   }
 
-  push(open: OpenSpan): void {
+  push(open: Open): void {
     const outer = this.#last
     const outerOfKind = this.#innermost.get(open.kind)
-    const place: Place = { open, outer, inner: undefined, outerOfKind, innerOfKind: undefined }
+    const place: Place<Open> = { open, outer, inner: undefined, outerOfKind, innerOfKind: undefined }
     if (outer === undefined) this.#first = place
     else outer.inner = place
     if (outerOfKind !== undefined) outerOfKind.innerOfKind = place
@@ -43,7 +49,7 @@ export class ParentStack {
     if (this.#namedTools !== undefined && isToolNamed(open, this.#namedTools.names)) this.#namedTools.open.add(open)
   }
 
-  remove(open: OpenSpan): boolean {
+  remove(open: Open): boolean {
     const place = this.#places.get(open)
     if (place === undefined) return false
     this.#places.delete(open)
@@ -61,18 +67,18 @@ export class ParentStack {
   }
 
   /** The outermost open span that is not the one named, which is mostly the root. */
-  outermostBut(one: OpenSpan | undefined): OpenSpan | undefined {
+  outermostBut(one: Open | undefined): Open | undefined {
     const place = this.#first?.open === one ? this.#first?.inner : this.#first
     return place?.open
   }
 
   /** The innermost open span of a kind. */
-  innermost(kind: SpanKindName): OpenSpan | undefined {
+  innermost(kind: SpanKindName): Open | undefined {
     return this.#innermost.get(kind)?.open
   }
 
   /** The open tool with one of these names (in lower case), when there is exactly one. */
-  onlyToolNamed(names: ReadonlySet<string>): OpenSpan | undefined {
+  onlyToolNamed(names: ReadonlySet<string>): Open | undefined {
     if (this.#namedTools?.names !== names)
       this.#namedTools = { names, open: new Set(this.all(open => isToolNamed(open, names))) }
     const { open } = this.#namedTools
@@ -80,15 +86,15 @@ export class ParentStack {
   }
 
   /** Those for which `matches` holds, innermost first; a copy, so that the caller may end them as it goes. */
-  all(matches: (open: OpenSpan) => boolean = () => true): OpenSpan[] {
-    const found: OpenSpan[] = []
+  all(matches: (open: Open) => boolean = () => true): Open[] {
+    const found: Open[] = []
     for (let place = this.#last; place !== undefined; place = place.outer)
       if (matches(place.open)) found.push(place.open)
     return found
   }
 }
 
-function isToolNamed({ kind, start }: OpenSpan, names: ReadonlySet<string>): boolean {
+function isToolNamed({ kind, start }: Standing, names: ReadonlySet<string>): boolean {
   const name = kind === 'tool' ? textOf(peek(start, 'tool_name')) : undefined
   return name !== undefined && names.has(name.toLowerCase())
 }

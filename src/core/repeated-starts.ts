@@ -1,6 +1,6 @@
 import { isEscalation } from '../spans/approval.ts'
 import { retryCount } from './api-attempts.ts'
-import type { Incoming } from './parts.ts'
+import type { Incoming } from './incoming.ts'
 import type { EndedMark, OpenSpan } from './turn.ts'
 
 /** The end of this very start, which came before it and is already counted. */

@@ -1,4 +1,4 @@
-import type { SafeText } from '../spans/capture.ts'
+import type { SafeText } from '../content/capture.ts'
 import type { CoreOptions } from './options.ts'
 import type { Turn } from './turn.ts'
 

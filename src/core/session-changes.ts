@@ -1,7 +1,8 @@
 import { idOf } from '../contract/foreign.ts'
 import type { FinalStatus, HookResult, SessionReset } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { CoreParts, Incoming } from './parts.ts'
+import type { Incoming } from './incoming.ts'
+import type { CoreParts } from './parts.ts'
 import type { RecordIds } from './record-ids.ts'
 import type { Session, Turn } from './turn.ts'
 

@@ -2,11 +2,10 @@ import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { type Belonging, belongingAttributes, type Complain, joined, readBelonging } from '../spans/belongings.ts'
 import type { Draw } from '../spans/span-definition.ts'
-import type { Delegation } from './delegation.ts'
 import type { Guard } from './guard.ts'
-import type { Incoming } from './parts.ts'
+import type { Incoming } from './incoming.ts'
 import type { SpanTracker } from './span-tracker.ts'
-import type { Session, Turn } from './turn.ts'
+import type { Delegation, Session, Turn } from './turn.ts'
 import { rememberedAttributes } from './turn-identity.ts'
 
 /** What is said of a turn once, and is on its spans from then on: who wrote, what it is about, what belongs to it. */

@@ -1,11 +1,10 @@
+import type { SafeText } from '../content/capture.ts'
 import { textOf } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { type Belonging, belongingAttributes } from '../spans/belongings.ts'
-import type { SafeText } from '../spans/capture.ts'
 import type { Draw } from '../spans/span-definition.ts'
-import type { Delegation } from './delegation.ts'
-import type { Session, Turn } from './turn.ts'
+import type { Delegation, Session, Turn } from './turn.ts'
 
 function sessionAttributes(draw: Draw, sessionId: unknown): AttributeList {
   const { own, genAi } = draw.names

@@ -1,6 +1,6 @@
+import { literal } from '../content/capture.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { literal } from '../spans/capture.ts'
 import { session as sessionDefinition, type TurnEnd } from '../spans/session.ts'
 import type { Fired } from '../spans/span-definition.ts'
 import { addTokens, allTokens } from '../spans/turn-totals.ts'

@@ -1,3 +1,4 @@
+import type { SafeText } from '../content/capture.ts'
 import type {
   ApiEnd,
   ApiError,
@@ -10,7 +11,6 @@ import type {
 } from '../contract/index.ts'
 import { apiErrorType } from '../spans/api-facts.ts'
 import { ESCALATED } from '../spans/approval.ts'
-import type { SafeText } from '../spans/capture.ts'
 import { contextFill } from '../spans/context-fill.ts'
 import { modelProvider } from '../spans/model-provider.ts'
 import { skillOf } from '../spans/skill-evidence.ts'

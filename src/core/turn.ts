@@ -1,13 +1,12 @@
 import { type Context, ROOT_CONTEXT, type Span, type SpanContext, trace } from '@opentelemetry/api'
+import type { SafeText } from '../content/capture.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { Belonging } from '../spans/belongings.ts'
-import type { SafeText } from '../spans/capture.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import type { Fired } from '../spans/span-definition.ts'
 import { emptyTotals, type TurnTotals } from '../spans/turn-totals.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { Delegation } from './delegation.ts'
 import { ParentStack } from './parent-stack.ts'
 
 /** A span that has started and not ended. */
@@ -87,7 +86,7 @@ export interface Turn {
   /** Where spans go that have no open parent: the ended root of a late turn; undefined = a trace of their own. */
   readonly anchor: Context
   readonly open: Map<string, OpenSpan>
-  readonly stack: ParentStack
+  readonly stack: ParentStack<OpenSpan>
   readonly ended: BoundedMap<string, EndedMark>
   readonly totals: TurnTotals
   /** Attempts per api request, to number those that hosts do not. */
@@ -110,6 +109,25 @@ export interface Turn {
   /** The error of the last attempt, when no retry of it can follow and nothing has. */
   deadEnd: { readonly type: SafeText; readonly at: number } | undefined
   over: boolean
+}
+
+/** A child agent that was delegated to, from `subagent_start` until its own turn is over. */
+export interface Delegation {
+  readonly host: string
+  readonly open: OpenSpan
+  readonly childSessionId: string | undefined
+  readonly childSubagentId: string | undefined
+  readonly role: unknown
+  readonly parentSessionId: string | undefined
+  /** What belongs to the child's turns, beside what belongs to the turn that delegates. */
+  readonly belonging: Belonging | undefined
+  /** `subagent_stop` was seen, or we ended the span. */
+  stopped: boolean
+  /** By the records' time, epoch ms. */
+  stoppedAt: number
+  /** Turns of the child that are open now. */
+  readonly childTurns: Set<Turn>
+  childSeen: boolean
 }
 
 /** One conversation, as long as its identity lives. */

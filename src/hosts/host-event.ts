@@ -27,9 +27,9 @@ export interface HostMachine {
    * Records that follow from one event, in order: none, where it says nothing new. Undefined for an event of a name that
    * this version of us does not know. Repeated events and events in any order are survived.
    */
-  accept(event: HostEvent): HookRecord[] | undefined
+  accept(event: HostEvent): readonly HookRecord[] | undefined
   /** Nothing more will come: what only waited for a possible next event is told now. */
-  end(at: number): HookRecord[]
+  end(at: number): readonly HookRecord[]
 }
 
 /** Keys of the contract, values of a stranger: the core reads each of them as if it could be anything. */

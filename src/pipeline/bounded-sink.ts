@@ -1,5 +1,5 @@
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { SpanDelivery, SpanSink } from './delivery.ts'
+import { type SpanLine, sizeOf } from './trace-log/span-line.ts'
 
 /** How long a sink may take to say what happened, once it has been told to stop. */
 const LAST_WORD_MILLIS = 50
@@ -17,14 +17,14 @@ export class BoundedSink {
   }
 
   /** Never rejects. */
-  async export(spans: readonly ReadableSpan[]): Promise<SpanDelivery> {
+  async export(lines: readonly SpanLine[]): Promise<SpanDelivery> {
     const inFlight = new AbortController()
     this.#inFlight = inFlight
     this.#inFlightAt = performance.now()
-    const exported = this.#sink.export(spans, inFlight.signal).catch(() => broken(spans))
+    const exported = this.#sink.export(lines, inFlight.signal).catch(() => broken(lines))
     const lastWord = new Promise<SpanDelivery>(resolve => {
       const giveUp = (): void =>
-        resolve({ lost: spans.length, failure: { kind: 'timeout', afterMillis: this.#timeoutMillis } })
+        resolve({ lost: sizeOf(lines), failure: { kind: 'timeout', afterMillis: this.#timeoutMillis } })
       inFlight.signal.addEventListener('abort', () => setTimeout(giveUp, LAST_WORD_MILLIS).unref(), { once: true })
     })
     const guard = setTimeout(() => inFlight.abort(), this.#timeoutMillis).unref()
@@ -49,6 +49,6 @@ export class BoundedSink {
   }
 }
 
-function broken(spans: readonly ReadableSpan[]): SpanDelivery {
-  return { lost: spans.length, failure: { kind: 'internal', reason: 'the exporter broke' } }
+function broken(lines: readonly SpanLine[]): SpanDelivery {
+  return { lost: sizeOf(lines), failure: { kind: 'internal', reason: 'the exporter broke' } }
 }

@@ -1,6 +1,7 @@
 import type { HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { SpanDelivery, SpanSink } from './delivery.ts'
+import { type SpanLine, spansOf } from './trace-log/span-line.ts'
 
 const STATUS_ERROR = 2
 /** Traces whose root has not ended; beyond that the oldest is printed as it is. */
@@ -15,9 +16,9 @@ export class ConsoleSpanSink implements SpanSink {
     this.#write = write
   }
 
-  async export(spans: readonly ReadableSpan[]): Promise<SpanDelivery> {
+  async export(lines: readonly SpanLine[]): Promise<SpanDelivery> {
     const finished = new Set<string>()
-    for (const span of spans) {
+    for (const span of spansOf(lines)) {
       const { traceId } = span.spanContext()
       const known = this.#open.get(traceId)
       if (known) known.push(span)

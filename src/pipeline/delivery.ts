@@ -1,4 +1,4 @@
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import type { SpanLine } from './trace-log/span-line.ts'
 
 /** Why something could not be delivered, before it is put in words. Never carries a header or a credential. */
 export type DeliveryFailure =
@@ -29,8 +29,8 @@ export type Delivery =
 
 /** Takes serialised telemetry somewhere: over HTTP or into a file. */
 export interface Carrier {
-  /** Never rejects. Resolves soon after `signal` aborts. */
-  deliver(payload: Uint8Array, signal: AbortSignal): Promise<Delivery>
+  /** One payload, in pieces. Never rejects. Resolves soon after `signal` aborts. */
+  deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<Delivery>
   /** Frees what is held; what is under way is cut off. */
   close(): Promise<void>
 }
@@ -44,7 +44,7 @@ export interface SpanDelivery {
 
 /** Where the spans of one backend go. */
 export interface SpanSink {
-  /** Never rejects. Resolves soon after `signal` aborts. */
-  export(spans: readonly ReadableSpan[], signal: AbortSignal): Promise<SpanDelivery>
+  /** The spans of these lines, in one request. Never rejects. Resolves soon after `signal` aborts. */
+  export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery>
   close(): Promise<void>
 }

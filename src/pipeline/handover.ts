@@ -1,5 +1,6 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { ParcelTaker } from './trace-log/parcel.ts'
+import { SpanLine } from './trace-log/span-line.ts'
 
 const SAMPLED = 1
 
@@ -17,7 +18,8 @@ export class Handover implements SpanProcessor {
 
   onEnd(span: ReadableSpan): void {
     if ((span.spanContext().traceFlags & SAMPLED) === 0) return
-    for (const taker of this.#takers) taker.take({ spans: [span] })
+    const lines = [SpanLine.of([span])]
+    for (const taker of this.#takers) taker.take({ lines })
   }
 
   /** The queues are flushed and closed by the pipeline. */

@@ -22,13 +22,13 @@ export class LineFile implements Carrier {
     this.#onOpen = onOpen
   }
 
-  async deliver(line: Uint8Array): Promise<Delivery> {
+  async deliver(line: readonly Uint8Array[]): Promise<Delivery> {
     try {
       const handle = await this.#opened()
       // The rest of a line that was cut off by a full disk must not swallow this one.
       const before = this.#isTorn ? [LINE_END] : []
       this.#isTorn = true
-      await handle.appendFile(Buffer.concat([...before, line, LINE_END]))
+      await handle.appendFile(Buffer.concat([...before, ...line, LINE_END]))
       this.#isTorn = false
       return { ok: true }
     } catch (error) {

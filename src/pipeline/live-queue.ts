@@ -1,4 +1,5 @@
 import { isInLog, type Parcel } from './trace-log/parcel.ts'
+import { sizeOf } from './trace-log/span-line.ts'
 
 /** Spans in memory that wait for one backend, in order. */
 export class LiveQueue {
@@ -16,7 +17,7 @@ export class LiveQueue {
 
   push(parcel: Parcel): void {
     this.#parcels.push(parcel)
-    this.#size += parcel.spans.length
+    this.#size += sizeOf(parcel.lines)
   }
 
   /** The first ones: at most so many spans, or one parcel; all of them in the log, or none of them. */
@@ -25,9 +26,10 @@ export class LiveQueue {
     let [count, size] = [0, 0]
     for (const parcel of this.#parcels) {
       if (first && isInLog(parcel) !== isInLog(first)) break
-      if (count > 0 && size + parcel.spans.length > most) break
+      const spans = sizeOf(parcel.lines)
+      if (count > 0 && size + spans > most) break
       count++
-      size += parcel.spans.length
+      size += spans
     }
     this.#size -= size
     return this.#parcels.splice(0, count)
@@ -37,7 +39,7 @@ export class LiveQueue {
   dropKept(): number {
     const before = this.#size
     this.#parcels = this.#parcels.filter(parcel => !isInLog(parcel))
-    this.#size = this.#parcels.reduce((sum, { spans }) => sum + spans.length, 0)
+    this.#size = this.#parcels.reduce((sum, { lines }) => sum + sizeOf(lines), 0)
     return before - this.#size
   }
 

@@ -85,7 +85,7 @@ function spanSink(plan: BackendPlan, settings: PipelineSettings, certificate: Bu
     case 'console':
       return new ConsoleSpanSink(terminal(plan))
     case 'http':
-      return otlpSpanSink(plan.protocol, target(plan, settings, 'traces', certificate))
+      return otlpSpanSink(plan.protocol, target(plan, settings, 'traces', certificate), settings.localLog !== undefined)
   }
 }
 
@@ -104,8 +104,9 @@ function metricSink(
   }
 }
 
-function otlpSpanSink(protocol: Protocol, target: OtlpTarget): SpanSink {
-  return protocol === 'http/json'
+/** Lines of the log are requests already; where there is none, OpenTelemetry's exporter makes them. */
+function otlpSpanSink(protocol: Protocol, target: OtlpTarget, hasLog: boolean): SpanSink {
+  return protocol === 'http/json' && !hasLog
     ? new OtlpTraceExporterSink(target)
     : new OtlpSpanSink(protocol, new OtlpSender(target))
 }

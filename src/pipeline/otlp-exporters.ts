@@ -8,6 +8,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { Carrier, Delivery, DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
 import { transformer } from './sdk.ts'
 import type { Protocol } from './settings.ts'
+import { jsonRequest, type SpanLine, sizeOf } from './trace-log/span-line.ts'
 
 export const CONTENT_TYPES: Readonly<Record<Protocol, string>> = {
   'http/json': 'application/json',
@@ -17,26 +18,42 @@ export const CONTENT_TYPES: Readonly<Record<Protocol, string>> = {
 type TraceSerializer = ISerializer<ReadableSpan[], IExportTraceServiceResponse>
 type MetricsSerializer = ISerializer<ResourceMetrics, IExportMetricsServiceResponse>
 
-/** Spans as OTLP requests of our own making, carried over HTTP or into a file. */
+/** Spans as OTLP requests, put together from lines as they stand in the log, carried over HTTP or into a file. */
 export class OtlpSpanSink implements SpanSink {
   readonly #carrier: Carrier
-  readonly #serializer: TraceSerializer
+  readonly #isJson: boolean
+  /** Reads the answers. */
+  readonly #serializer: Pick<TraceSerializer, 'deserializeResponse'>
 
   constructor(protocol: Protocol, carrier: Carrier) {
     const { JsonTraceSerializer, ProtobufTraceSerializer } = transformer()
-    this.#serializer = protocol === 'http/json' ? JsonTraceSerializer : ProtobufTraceSerializer
+    this.#isJson = protocol === 'http/json'
+    this.#serializer = this.#isJson ? JsonTraceSerializer : ProtobufTraceSerializer
     this.#carrier = carrier
   }
 
-  async export(spans: readonly ReadableSpan[], signal: AbortSignal): Promise<SpanDelivery> {
-    const payload = serialize(() => this.#serializer.serializeRequest([...spans]))
-    if (!payload.ok) return { lost: spans.length, failure: payload.failure }
-    return spanDelivery(await this.#carrier.deliver(payload.bytes, signal), spans.length, this.#serializer)
+  async export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery> {
+    try {
+      const payload = this.#isJson ? jsonRequest(lines) : await protobufRequest(lines)
+      return spanDelivery(await this.#carrier.deliver(payload, signal), sizeOf(lines), this.#serializer)
+    } catch {
+      return { lost: sizeOf(lines), failure: UNSERIALISABLE }
+    }
   }
 
   close(): Promise<void> {
     return this.#carrier.close()
   }
+}
+
+/** Requests of protobuf are one by being written one after another. Making one takes milliseconds: others get their turn between. */
+async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uint8Array[]> {
+  const pieces: Uint8Array[] = []
+  for (const line of lines) {
+    if (pieces.length > 0) await new Promise(setImmediate)
+    pieces.push(line.protobuf)
+  }
+  return pieces
 }
 
 /** What a delivery means for the spans in it: a server may take the request and still reject some of them. */
@@ -72,7 +89,7 @@ export class OtlpMetricSink {
 
   /** Undefined = taken whole. Never rejects. */
   async send(payload: Uint8Array, signal: AbortSignal): Promise<DeliveryFailure | undefined> {
-    const delivery = await this.#carrier.deliver(payload, signal)
+    const delivery = await this.#carrier.deliver([payload], signal)
     if (!delivery.ok) return delivery.failure
     const rejected = readAnswer(
       delivery,

@@ -18,7 +18,8 @@ export interface OtlpRequest extends Limits {
   readonly url: string
   readonly headers: OutgoingHttpHeaders
   readonly agent: Agent
-  readonly payload: Uint8Array
+  /** In pieces. */
+  readonly payload: readonly Uint8Array[]
 }
 
 /** What one request came to, and whether the next may go better. */
@@ -76,7 +77,8 @@ export function postOnce(post: OtlpRequest): Promise<Attempt> {
       const { request } = post.url.startsWith('https:') ? https() : http()
       const made = request(post.url, { method: 'POST', headers: post.headers, agent: post.agent })
       watch(made)
-      made.end(post.payload)
+      for (const piece of post.payload) made.write(piece)
+      made.end()
     } catch (error) {
       // A header with a line break in it, usually a key that was read from a file.
       end(failed({ kind: 'header', code: codeOf(error) }))

@@ -18,12 +18,11 @@ export interface OtlpTarget {
 }
 
 /**
- * Sends metrics, and traces as `http/protobuf`, to one URL. Traces as `http/json` go by OpenTelemetry's own exporter
- * (`otlp-trace-exporter.ts`). Left to themselves, those exporters merge the headers of `OTEL_EXPORTER_OTLP_HEADERS` into
- * those of every backend, so that one backend's key would reach another one, hold the process with their retry timer,
- * forget the status that they retried, and keep a partial success to themselves. There, all that is set right from
- * outside, by way of the request that the agent sees; here the request is ours from the start. The retries and the
- * reading of answers are the same.
+ * Sends metrics, and the lines of the trace log, to one URL. OpenTelemetry's own exporters, left to themselves, merge the
+ * headers of `OTEL_EXPORTER_OTLP_HEADERS` into those of every backend, so that one backend's key would reach another one,
+ * hold the process with their retry timer, forget the status that they retried, and keep a partial success to themselves.
+ * Where there is no log, traces as `http/json` go by one all the same (`otlp-trace-exporter.ts`), with all that set right from
+ * outside. The retries and the reading of answers are the same.
  */
 export class OtlpSender implements Carrier {
   readonly #target: OtlpTarget
@@ -35,9 +34,9 @@ export class OtlpSender implements Carrier {
     this.#agent = createAgent(target.url, target.certificate)
   }
 
-  async deliver(payload: Uint8Array, signal: AbortSignal): Promise<Delivery> {
+  async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<Delivery> {
     const deadlineAt = performance.now() + this.#target.timeoutMillis
-    const body = this.#target.gzip ? await promisify(zlib().gzip)(payload) : payload
+    const body = this.#target.gzip ? [await promisify(zlib().gzip)(Buffer.concat(payload))] : payload
     return deliverBy(deadlineAt, signal, timeoutMillis => this.#post(body, timeoutMillis, signal))
   }
 
@@ -45,9 +44,10 @@ export class OtlpSender implements Carrier {
     this.#agent.destroy()
   }
 
-  #post(payload: Uint8Array, timeoutMillis: number, signal: AbortSignal): Promise<Attempt> {
+  #post(payload: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<Attempt> {
     const { url, timeoutMillis: allowedMillis } = this.#target
-    const headers = { ...this.#target.headers, 'content-length': payload.byteLength }
+    const length = payload.reduce((sum, { byteLength }) => sum + byteLength, 0)
+    const headers = { ...this.#target.headers, 'content-length': length }
     return untraced(() => postOnce({ url, headers, agent: this.#agent, payload, timeoutMillis, allowedMillis, signal }))
   }
 }

@@ -8,16 +8,17 @@ import { type Attempt, codeOf, type Exchange, exchange, failed } from './otlp-re
 import { deliverBy } from './otlp-retry.ts'
 import type { OtlpTarget } from './otlp-sender.ts'
 import { exporterBase, traceExporter, transformer, untraced } from './sdk.ts'
+import { type SpanLine, spansOf } from './trace-log/span-line.ts'
 
 /** Not one that any client tries again. */
 const FINAL_STATUS = 400
 
 /**
- * Traces as `http/json`, sent by OpenTelemetry's own exporter. Its requests are watched by the agent that we give it:
+ * Traces as `http/json` where there is no log, sent by OpenTelemetry's own exporter. Its requests are watched by the agent that we give it:
  * the exporter itself says neither which status it got, nor when to come back, nor how many spans were rejected.
  */
 export class OtlpTraceExporterSink implements SpanSink {
-  readonly #timeoutMillis: number
+  readonly #target: OtlpTarget
   readonly #agent: Agent
   readonly #exporter: OTLPTraceExporter
   /** Whose request the agent sees next. */
@@ -26,16 +27,16 @@ export class OtlpTraceExporterSink implements SpanSink {
   #idle: Promise<void> = Promise.resolve()
 
   constructor(target: OtlpTarget) {
-    this.#timeoutMillis = target.timeoutMillis
+    this.#target = target
     this.#agent = createAgent(target.url, target.certificate, request => this.#watch(request))
     this.#exporter = createExporter(target, this.#agent)
   }
 
-  async export(spans: readonly ReadableSpan[], signal: AbortSignal): Promise<SpanDelivery> {
-    const deadlineAt = performance.now() + this.#timeoutMillis
-    const batch = [...spans]
+  async export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery> {
+    const deadlineAt = performance.now() + this.#target.timeoutMillis
+    const batch = [...spansOf(lines)]
     const delivery = await deliverBy(deadlineAt, signal, millis => this.#attempt(batch, millis, signal))
-    return spanDelivery(delivery, spans.length, transformer().JsonTraceSerializer)
+    return spanDelivery(delivery, batch.length, transformer().JsonTraceSerializer)
   }
 
   async close(): Promise<void> {
@@ -45,7 +46,7 @@ export class OtlpTraceExporterSink implements SpanSink {
   }
 
   #attempt(spans: ReadableSpan[], timeoutMillis: number, signal: AbortSignal): Promise<Attempt> {
-    return exchange({ timeoutMillis, allowedMillis: this.#timeoutMillis, signal }, own => {
+    return exchange({ timeoutMillis, allowedMillis: this.#target.timeoutMillis, signal }, own => {
       // One at a time: a request that is made only after its exchange was given up must not pass for the next one.
       this.#idle = this.#idle.then(() => (own.isOver() ? undefined : this.#send(spans, own)))
     })
@@ -67,39 +68,37 @@ export class OtlpTraceExporterSink implements SpanSink {
   }
 
   #watch(request: ClientRequest): void {
+    dropForeignHeaders(request, this.#target)
     this.#current?.watch(request)
     makeFinal(request)
   }
 }
 
-/** The environment is hidden meanwhile: the exporter would add its headers to those that it is given. */
 function createExporter({ url, headers, gzip, timeoutMillis }: OtlpTarget, agent: Agent): OTLPTraceExporter {
   const { OTLPTraceExporter: Exporter } = traceExporter()
   const { CompressionAlgorithm } = exporterBase()
   const { 'content-type': _its, 'user-agent': userAgent, ...own } = headers
-  return withoutEnvironment(
-    () =>
-      new Exporter({
-        url,
-        headers: own,
-        compression: gzip ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
-        // It throws at zero, which is what a person may have configured.
-        timeoutMillis: Math.max(timeoutMillis, 1),
-        httpAgentOptions: () => agent,
-        ...(userAgent === undefined ? {} : { userAgent }),
-      }),
-  )
+  return new Exporter({
+    url,
+    headers: own,
+    compression: gzip ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
+    // It throws at zero, which is what a person may have configured.
+    timeoutMillis: Math.max(timeoutMillis, 1),
+    httpAgentOptions: () => agent,
+    ...(userAgent === undefined ? {} : { userAgent }),
+  })
 }
 
-/** `run` must be synchronous. The variables themselves stay as they are, for whoever looks from another thread. */
-function withoutEnvironment<Result>(run: () => Result): Result {
-  const { env } = process
-  process.env = {}
-  try {
-    return run()
-  } finally {
-    process.env = env
-  }
+/** The exporter has added those of `OTEL_EXPORTER_OTLP_HEADERS`, which may be the key of another backend. */
+function dropForeignHeaders(request: ClientRequest, { headers, gzip }: OtlpTarget): void {
+  const own = new Set([
+    'host',
+    'content-type',
+    'user-agent',
+    ...(gzip ? ['content-encoding'] : []),
+    ...Object.keys(headers),
+  ])
+  for (const name of request.getHeaderNames()) if (!own.has(name)) request.removeHeader(name)
 }
 
 /**

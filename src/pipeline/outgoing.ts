@@ -4,7 +4,7 @@ import type { SpanTally } from './span-tally.ts'
 import type { Owed } from './trace-log/owed.ts'
 import { isInLog, type Parcel } from './trace-log/parcel.ts'
 import type { Segment } from './trace-log/segment.ts'
-import { estimatedBytes } from './trace-log/span-json.ts'
+import { SpanLine, sizeOf, spansOf } from './trace-log/span-line.ts'
 import { grouped, Work } from './work.ts'
 
 /** Of one request, roughly: serialising more at a time would hold the event loop for too long. */
@@ -49,16 +49,17 @@ export class Outgoing {
   /** Returns whether it will be sent; false when there is no room for it. */
   take(parcel: Parcel): boolean {
     const { log, batch } = this.#parts
-    const { spans } = parcel
+    const size = sizeOf(parcel.lines)
     const place = log && parcel.place
-    const isFull = this.#live.size + spans.length > batch.maxQueueSize
+    const isFull = this.#live.size + size > batch.maxQueueSize
     if (place === undefined) {
-      if (!isFull) this.#live.push({ spans })
+      if (!isFull) this.#live.push({ lines: parcel.lines })
       return !isFull
     }
     log?.own.add(place.segment)
-    if (!isFull && !this.#isBehind) this.#live.push(parcel)
-    else this.fallBehind(spans.length)
+    if (place.segment.isStuck(this.#parts.backend)) this.#parts.tally.spooled(size)
+    else if (!isFull && !this.#isBehind) this.#live.push(parcel)
+    else this.fallBehind(size)
     return true
   }
 
@@ -72,7 +73,7 @@ export class Outgoing {
 
   /** Spans of a segment that are in memory, and will be sent even if the segment goes. */
   inMemoryOf(segment: Segment): number {
-    return spansOf([...this.#working, ...this.#live.parcels], segment)
+    return sizeIn([...this.#working, ...this.#live.parcels], segment)
   }
 
   /** From now on the log is read instead of memory; `more` spans that are in it come with it. */
@@ -124,6 +125,7 @@ export class Outgoing {
 
   /** What was being sent is not being sent any more. */
   letGo(): void {
+    for (const { place } of this.#working) place?.segment.putBack(this.#parts.backend)
     this.#working = []
   }
 
@@ -134,18 +136,26 @@ export class Outgoing {
 
   #workOf(origin: Work['origin'], parcels: readonly Parcel[]): Work {
     const { batch, backend } = this.#parts
-    const spans = parcels.flatMap(parcel => parcel.spans)
-    const groups = grouped(spans, { spans: batch.maxExportBatchSize, bytes: REQUEST_BYTES }, estimatedBytes)
+    const most = { spans: batch.maxExportBatchSize, bytes: REQUEST_BYTES }
     this.#working = parcels
     const isKept = (): boolean => parcels.every(isInLog)
     const onDone = (): void => {
-      for (const parcel of parcels) parcel.place?.segment.passed(backend, parcel.place.end, parcel.spans.length)
+      for (const { place, lines } of parcels) {
+        if (lines.some(({ isDamaged }) => isDamaged)) place && this.#parts.log?.own.sayDamaged(place.segment)
+        place?.segment.passed(backend, place.end, sizeOf(lines))
+      }
       this.#working = []
     }
-    return new Work(groups, { origin, isKept, onDone })
+    return new Work(grouped(linesOf(parcels), most), { origin, isKept, onDone })
   }
 }
 
-function spansOf(parcels: readonly Parcel[], segment: Segment): number {
-  return parcels.reduce((sum, { spans, place }) => sum + (place?.segment === segment ? spans.length : 0), 0)
+/** What was never in the log is not in lines: each span came by itself. */
+function linesOf(parcels: readonly Parcel[]): readonly SpanLine[] {
+  const lines = parcels.flatMap(parcel => parcel.lines)
+  return parcels.some(({ place }) => place !== undefined) ? lines : [SpanLine.of(spansOf(lines))]
+}
+
+function sizeIn(parcels: readonly Parcel[], segment: Segment): number {
+  return parcels.reduce((sum, { lines, place }) => sum + (place?.segment === segment ? sizeOf(lines) : 0), 0)
 }

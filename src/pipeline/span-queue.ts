@@ -10,6 +10,7 @@ import { type SpanCounts, SpanTally } from './span-tally.ts'
 import type { Parcel, ParcelTaker } from './trace-log/parcel.ts'
 import type { Adopter } from './trace-log/recovery.ts'
 import type { Segment } from './trace-log/segment.ts'
+import { sizeOf } from './trace-log/span-line.ts'
 import { judge, reasonOf } from './verdict.ts'
 import type { Work } from './work.ts'
 
@@ -60,13 +61,13 @@ export class SpanQueue implements ParcelTaker, Adopter {
 
   take(parcel: Parcel): void {
     const { log, batch, report } = this.#parts
-    const { length } = parcel.spans
-    this.#tally.accepted += length
+    const size = sizeOf(parcel.lines)
+    this.#tally.accepted += size
     const isKept = log !== undefined && parcel.place !== undefined
-    if (this.#isAbandoned && isKept) this.#tally.spooled(length)
-    else if (this.#isClosed && !isKept) this.#tally.dropped(length, TOO_LATE)
+    if (this.#isAbandoned && isKept) this.#tally.spooled(size)
+    else if (this.#isClosed && !isKept) this.#tally.dropped(size, TOO_LATE)
     else if (!this.#outgoing.take(parcel)) {
-      this.#tally.dropped(length, 'the queue was full')
+      this.#tally.dropped(size, 'the queue was full')
       report.overflowed(batch.maxQueueSize)
     }
     if (this.#outgoing.waiting >= batch.maxExportBatchSize) void this.#pump()
@@ -203,7 +204,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
     try {
       this.#work ??= await this.#outgoing.next(() => !this.#isStopping)
       if (this.#work === undefined || this.#isAbandoned) return false
-      await this.#attempt(this.#work)
+      if (!this.#work.isDone) await this.#attempt(this.#work)
     } catch {
       if (this.#work === undefined) {
         // The log cannot be read for now.
@@ -225,9 +226,8 @@ export class SpanQueue implements ParcelTaker, Adopter {
   }
 
   async #attempt(work: Work): Promise<void> {
-    const spans = work.next
-    if (work.tries > 0) this.#tally.retried += spans.length
-    const delivery = await this.#sink.export(spans)
+    if (work.tries > 0) this.#tally.retried += sizeOf(work.next)
+    const delivery = await this.#sink.export(work.next)
     if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#taken(work, delivery)
     else await this.#notTaken(work, delivery.failure, delivery.retryAfterMillis)
     this.#waiters.settled(this.#tally.settled)
@@ -238,7 +238,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
     this.#hasTaken = true
     work.isServerProven = true
     this.#backOff.succeeded()
-    this.#tally.delivered(work.next.length - lost, work.origin)
+    this.#tally.delivered(sizeOf(work.next) - lost, work.origin)
     this.#tally.dropped(lost, REJECTED, work.origin)
     work.pass()
     if (failure) report.failed('traces', failure, lost)
@@ -247,11 +247,14 @@ export class SpanQueue implements ParcelTaker, Adopter {
   }
 
   async #notTaken(work: Work, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
+    // What it says no to may be a line that only looks as if we had written it.
+    if (failure.kind === 'status') work.look()
+    if (sizeOf(work.next) === 0) return work.pass()
     const verdict = judge(failure, work.tries)
     const isRefused = verdict.kind === 'refused'
     // What comes after the deadline is no reason to begin with halves.
     if (this.#isAbandoned && work.isKept) return this.#parts.report.failed('traces', failure, 0)
-    if (isRefused && work.next.length > 1 && !this.#isAbandoned) return work.split()
+    if (isRefused && sizeOf(work.next) > 1 && !this.#isAbandoned) return work.split()
     if (!work.isKept || (isRefused && this.#isSpanAtFault(work, failure))) return this.#giveUp(work, failure)
     // A server that has come to its senses between the two requests is offered the span once more.
     if (isRefused && (await this.#provesItself(work))) return
@@ -278,7 +281,7 @@ export class SpanQueue implements ParcelTaker, Adopter {
   }
 
   #giveUp(work: Work, failure: DeliveryFailure): void {
-    const lost = work.next.length
+    const lost = sizeOf(work.next)
     const isOne = work.isKept && failure.kind === 'status' && failure.status !== TOO_LARGE
     this.#tally.dropped(lost, lossReason(failure), work.origin)
     this.#parts.report.failed('traces', isOne ? { kind: 'refused', status: failure.status } : failure, lost)

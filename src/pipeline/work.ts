@@ -1,9 +1,14 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { estimatedBytes } from './trace-log/span-json.ts'
+import { SpanLine, sizeOf } from './trace-log/span-line.ts'
 
 /** Where the spans of a request come from: straight from memory, or from the log, of this process or of one that has died. */
 export type WorkOrigin = 'live' | 'own' | 'adopted'
 
 const MOST_DEFERRED = 3
+
+/** Lines that go in one request. */
+type Group = readonly SpanLine[]
 
 /** Spans that are being delivered, in requests of their own where a server does not take them together. */
 export class Work {
@@ -13,18 +18,19 @@ export class Work {
   /** The server has been seen to read what we send, and has not failed since: a span that it refuses is at fault itself. */
   isServerProven = false
   #deferred = 0
-  readonly #groups: (readonly ReadableSpan[])[]
+  readonly #groups: Group[]
   readonly #isKept: () => boolean
   readonly #onDone: () => void
 
   constructor(
-    groups: readonly (readonly ReadableSpan[])[],
+    groups: readonly Group[],
     { origin, isKept, onDone }: { origin: WorkOrigin; isKept: () => boolean; onDone: () => void },
   ) {
     this.#groups = [...groups]
     this.origin = origin
     this.#isKept = isKept
     this.#onDone = onDone
+    if (this.isDone) onDone()
   }
 
   /** They are in the log, too, and stay there until they are delivered; if the log is not pruned. */
@@ -34,7 +40,7 @@ export class Work {
 
   /** Spans that are not dealt with. */
   get size(): number {
-    return this.#groups.reduce((sum, group) => sum + group.length, 0)
+    return this.#groups.reduce((sum, group) => sum + sizeOf(group), 0)
   }
 
   get isDone(): boolean {
@@ -42,8 +48,14 @@ export class Work {
   }
 
   /** What is to be sent next, in one request. */
-  get next(): readonly ReadableSpan[] {
+  get next(): Group {
     return this.#groups[0] ?? []
+  }
+
+  /** Reads closely what was to be sent as it stands in the log, and leaves out what is damaged. */
+  look(): void {
+    const [group = []] = this.#groups
+    this.#groups[0] = group.filter(line => line.spans.length > 0)
   }
 
   /** The first group has been dealt with, well or not. */
@@ -71,33 +83,61 @@ export class Work {
     return true
   }
 
-  /** The first group goes in two halves. It must have more than one span. */
+  /** The first group goes in two halves: of its lines, or of the spans of its only line. It must have more than one span. */
   split(): void {
     const [group = []] = this.#groups.splice(0, 1)
-    const half = Math.ceil(group.length / 2)
-    this.#groups.unshift(group.slice(0, half), group.slice(half))
+    const [line] = group
+    const [one, other] =
+      line && group.length === 1 ? halves(line.spans).map(spans => [SpanLine.of(spans)]) : halves(group)
+    this.#groups.unshift(one ?? [], other ?? [])
     this.tries = 0
   }
 }
 
+function halves<Element>(list: readonly Element[]): readonly (readonly Element[])[] {
+  const half = Math.ceil(list.length / 2)
+  return [list.slice(0, half), list.slice(half)]
+}
+
+interface Most {
+  readonly spans: number
+  readonly bytes: number
+}
+
 /** Groups of at most so many spans and so many bytes, or of one span. */
-export function grouped(
-  spans: readonly ReadableSpan[],
-  most: { readonly spans: number; readonly bytes: number },
-  bytesOf: (span: ReadableSpan) => number,
-): ReadableSpan[][] {
-  const groups: ReadableSpan[][] = []
-  let [group, bytes] = [[] as ReadableSpan[], 0]
-  for (const span of spans) {
-    const size = bytesOf(span)
-    if (group.length > 0 && (group.length >= most.spans || bytes + size > most.bytes)) {
+export function grouped(lines: readonly SpanLine[], most: Most): Group[] {
+  const groups: SpanLine[][] = []
+  let [group, spans, bytes] = [[] as SpanLine[], 0, 0]
+  for (const line of lines.flatMap(line => fitting(line, most))) {
+    if (group.length > 0 && (spans + line.size > most.spans || bytes + line.bytes > most.bytes)) {
       groups.push(group)
       group = []
+      spans = 0
       bytes = 0
     }
-    group.push(span)
-    bytes += size
+    group.push(line)
+    spans += line.size
+    bytes += line.bytes
   }
   if (group.length > 0) groups.push(group)
   return groups
+}
+
+/** A line that is too long is taken apart. */
+function fitting(line: SpanLine, most: Most): readonly SpanLine[] {
+  if (line.size <= 1 || (line.size <= most.spans && line.bytes <= most.bytes)) return [line]
+  const parts: ReadableSpan[][] = []
+  let bytes = Number.POSITIVE_INFINITY
+  for (const span of line.spans) {
+    const size = estimatedBytes(span)
+    const part = parts.at(-1)
+    if (part !== undefined && part.length < most.spans && bytes + size <= most.bytes) {
+      part.push(span)
+      bytes += size
+    } else {
+      parts.push([span])
+      bytes = size
+    }
+  }
+  return parts.map(spans => SpanLine.of(spans))
 }

@@ -1,7 +1,7 @@
+import { literal, type SafeText } from '../content/capture.ts'
 import { elementsOf, isArray, peek, textOf } from '../contract/foreign.ts'
 import type { ApiEnd, ApiStart } from '../contract/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import { literal, type SafeText } from './capture.ts'
 import {
   type CapturedMessage,
   captureMessages,

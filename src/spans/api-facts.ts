@@ -1,6 +1,6 @@
+import { literal, type SafeText } from '../content/capture.ts'
 import { positive, textOf } from '../contract/foreign.ts'
 import type { ApiEnd, ApiError } from '../contract/index.ts'
-import { literal, type SafeText } from './capture.ts'
 import { errorFacts, OTHER_ERROR } from './error-facts.ts'
 import type { Draw, EndedSpan, OpenedSpan } from './span-definition.ts'
 

@@ -1,4 +1,5 @@
 import { SpanKind } from '@opentelemetry/api'
+import { literal, phrase } from '../content/capture.ts'
 import { elementsOf, idOf, peek, textOf } from '../contract/foreign.ts'
 import {
   type ApprovalRequest,
@@ -8,8 +9,7 @@ import {
   type HumanInputResolved,
 } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND } from '../semconv/index.ts'
-import { AttributeList } from '../spans/attribute-list.ts'
-import { literal, phrase } from './capture.ts'
+import { AttributeList } from './attribute-list.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
 const PATTERNS_LIMIT = 16

@@ -1,6 +1,6 @@
 import type { Attributes } from '@opentelemetry/api'
+import type { SafeText } from '../content/capture.ts'
 import { DISCARDED } from '../semconv/index.ts'
-import type { SafeText } from './capture.ts'
 
 export type AttributeValue = SafeText | number | boolean | readonly SafeText[]
 

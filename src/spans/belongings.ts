@@ -1,7 +1,7 @@
+import type { CapturedEntry, SafeText } from '../content/capture.ts'
 import { elementsOf, keysOf, peek } from '../contract/foreign.ts'
 import { DISCARDED } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import type { CapturedEntry, SafeText } from './capture.ts'
 import type { Draw } from './span-definition.ts'
 
 type Entries = ReadonlyMap<SafeText, CapturedEntry['value']>

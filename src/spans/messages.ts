@@ -1,7 +1,7 @@
+import { type CapturedContent, type ContentCategory, literal, type SafeText, safeJson } from '../content/capture.ts'
 import { elementsOf, isArray, peek, textOf } from '../contract/foreign.ts'
 import { MESSAGE } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import { type CapturedContent, type ContentCategory, literal, type SafeText, safeJson } from './capture.ts'
 import type { Draw } from './span-definition.ts'
 
 /** A span has a limit of 1024 attributes, and each message takes several: of a longer conversation the end is kept. */

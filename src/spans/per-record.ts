@@ -1,7 +1,4 @@
-import type { Draw } from './span-definition.ts'
-
-/** Readings of a record that several rows want; each is made once and forgotten with the record. */
-export type RecordFacts = Record<string, unknown>
+import type { Draw, RecordFacts } from './span-definition.ts'
 
 /** Undefined is a reading, too: it must not be made anew each time. */
 const NOTHING = Symbol('nothing')

@@ -1,7 +1,7 @@
+import { type SafeText, safeJson } from '../content/capture.ts'
 import { booleanOf, elementsOf, numberOf, peek, positive, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart } from '../contract/index.ts'
 import type { AttributeList } from './attribute-list.ts'
-import { type SafeText, safeJson } from './capture.ts'
 import type { Draw, Fired } from './span-definition.ts'
 
 const STOP_LIMIT = 16

@@ -1,9 +1,9 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api'
+import { literal, phrase } from '../content/capture.ts'
 import { wholeOf } from '../contract/foreign.ts'
 import type { FinalStatus, SkillLifecycle } from '../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../semconv/index.ts'
-import { AttributeList } from '../spans/attribute-list.ts'
-import { literal, phrase } from './capture.ts'
+import { AttributeList } from './attribute-list.ts'
 import type { SkillEvidence } from './skill-evidence.ts'
 import type { Draw, SpanDefinition } from './span-definition.ts'
 

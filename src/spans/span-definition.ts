@@ -1,9 +1,11 @@
 import type { SpanKind } from '@opentelemetry/api'
+import type { Capture, SafeText } from '../content/capture.ts'
 import type { HookMeta, HookName, SpanKindName } from '../contract/index.ts'
 import type { MetricKey, Names } from '../semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
-import type { Capture, SafeText } from './capture.ts'
-import type { RecordFacts } from './per-record.ts'
+
+/** Readings of a record that several rows want; each is made once and forgotten with the record. */
+export type RecordFacts = Record<string, unknown>
 
 /** One hook as the definitions see it: the payload's fields are what the contract says, or anything at all. */
 export interface Fired<Payload> {

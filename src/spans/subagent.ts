@@ -1,9 +1,9 @@
 import { SpanKind } from '@opentelemetry/api'
+import { literal, phrase } from '../content/capture.ts'
 import { idOf, numberOf, textOf } from '../contract/foreign.ts'
 import { FAILED_SUBAGENT_STATUSES, type SubagentStart, type SubagentStop } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
-import { AttributeList } from '../spans/attribute-list.ts'
-import { literal, phrase } from './capture.ts'
+import { AttributeList } from './attribute-list.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
 const NO_ROLE = 'none'

@@ -1,6 +1,6 @@
+import type { SafeText } from '../content/capture.ts'
 import { elementsOf, isArray, numberOf, peek, textOf } from '../contract/foreign.ts'
 import type { ApiStart } from '../contract/index.ts'
-import type { SafeText } from './capture.ts'
 import { requestBody } from './request-parameters.ts'
 import type { Draw } from './span-definition.ts'
 

@@ -1,6 +1,6 @@
+import { closeJson } from '../content/bounded-json.ts'
 import { peek, textOf } from '../contract/foreign.ts'
 import type { ToolEnd } from '../contract/index.ts'
-import { closeJson } from './bounded-json.ts'
 import { perRecord } from './per-record.ts'
 import type { Draw, Fired } from './span-definition.ts'
 

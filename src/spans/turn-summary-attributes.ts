@@ -1,5 +1,5 @@
+import { joined, type SafeText } from '../content/capture.ts'
 import { AttributeList } from './attribute-list.ts'
-import { joined, type SafeText } from './capture.ts'
 import type { Draw } from './span-definition.ts'
 import { allTokens, type TokenSum, type TurnTotals } from './turn-totals.ts'
 

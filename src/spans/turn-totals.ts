@@ -1,4 +1,4 @@
-import type { CapturedContent, SafeText } from './capture.ts'
+import type { CapturedContent, SafeText } from '../content/capture.ts'
 import type { ContextFill } from './context-fill.ts'
 
 export interface TokenSum {

@@ -7,7 +7,7 @@ export interface Extent {
 }
 
 /** Where a span lies in its turn, as fractions from 0 to 1. Clocks that went wrong stay inside. */
-export function fractionOf(span: Extent, whole: Extent): { readonly from: number; readonly to: number } {
+function fractionOf(span: Extent, whole: Extent): { readonly from: number; readonly to: number } {
   const length = whole.endAt - whole.startAt
   if (!(length > 0)) return { from: 0, to: 1 }
   const from = clamp((span.startAt - whole.startAt) / length)

@@ -1,4 +1,4 @@
-import type { UserConfig } from '../config/types.ts'
+import type { UserConfig } from '../config/user-config.ts'
 import type { Enrich } from '../core/enrichment.ts'
 import type { HandedOver } from '../pipeline/index.ts'
 import type { Redact } from './own-redact.ts'

@@ -1,5 +1,5 @@
+import { MASK } from '../content/secret-span.ts'
 import { isPromise, kindOf } from '../contract/foreign.ts'
-import { MASK } from '../spans/secret-span.ts'
 
 /** Takes a text and gives back what may be seen of it. */
 export type Redact = (text: string) => string

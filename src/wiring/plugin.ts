@@ -1,5 +1,5 @@
 import type { Context as ApiContext, MeterProvider, TracerProvider } from '@opentelemetry/api'
-import type { UserConfig } from '../config/types.ts'
+import type { UserConfig } from '../config/user-config.ts'
 import type { HookMeta, HookName, HookPayloads } from '../contract/index.ts'
 import type { Enrich } from '../core/enrichment.ts'
 import type { CoreStats } from '../core/stats.ts'

@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import type { Command } from '../../src/cli/command.ts'
-import { COMMANDS, type CommandRow } from '../../src/cli/commands.ts'
+import type { Command, CommandRow } from '../../src/cli/command.ts'
+import { COMMANDS } from '../../src/cli/commands.ts'
 import { dispatch } from '../../src/cli/dispatch.ts'
 import { fakeIo } from './fake-io.ts'
 

@@ -1,14 +1,8 @@
 import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
-import { editJson } from '../../src/cli/init/json-edit.ts'
-import { type JsonNode, parseJson5 } from '../../src/cli/init/json5-document.ts'
+import { editJson, whyNotEditable } from '../../src/cli/init/json-change.ts'
+import { readJson5 } from '../../src/cli/init/json5.ts'
 import { lineDiff } from '../../src/cli/init/line-diff.ts'
-
-function plain(node: JsonNode): unknown {
-  if (node.kind === 'scalar') return node.value
-  if (node.kind === 'array') return node.items.map(plain)
-  return Object.fromEntries(node.items.map(({ key, value }) => [key, plain(value)]))
-}
 
 const indent = fc.constantFrom(undefined, 1, 2, 4, '\t')
 // As JSON has it, where -0 is 0; and `__proto__` is no name of an own property in a literal.
@@ -26,7 +20,7 @@ describe('JSON and JSON5', () => {
     fc.assert(
       fc.property(value, indent, (original, space) => {
         const text = JSON.stringify(original, null, space)
-        expect(plain(parseJson5(text))).toEqual(JSON.parse(text))
+        expect(readJson5(text).value).toEqual(JSON.parse(text))
       }),
     )
   })
@@ -39,15 +33,20 @@ describe('JSON and JSON5', () => {
     ['"a\\\nb\\x41\\u0042\\\'"', "abAB'"],
     ['{ "a": 1, "a": 2 }', { a: 2 }],
   ])('%j', (text, expected) => {
-    expect(plain(parseJson5(text))).toEqual(expected)
+    expect(readJson5(text).value).toEqual(expected)
   })
 
   test.each(['[1,,2]', '{,}', '{ a }', '{ a: }', '"a', "'a\nb'", '/* ', '{ a: b }', '[}', '1 /'])(
     '%j is neither',
     text => {
-      expect(() => parseJson5(text)).toThrow(/^line \d+, column \d+: expected /)
+      expect(() => readJson5(text)).toThrow(/^line \d+, column \d+: expected /)
     },
   )
+})
+
+test('the place of a value is its line', () => {
+  const { lineOf } = readJson5('// c\n{ a: 1,\n  b: [\n    2,\n    3] }')
+  expect([[], ['a'], ['b'], ['b', 1], ['nowhere']].map(lineOf)).toEqual([2, 2, 3, 5, 1])
 })
 
 describe('an edit', () => {
@@ -55,33 +54,41 @@ describe('an edit', () => {
     fc.assert(
       fc.property(object, indent, fc.constantFrom('\n', '\r\n'), (original, space, newline) => {
         const text = JSON.stringify(original, null, space).replaceAll('\n', newline)
-        const edited = editJson(text, [{ kind: 'set', path: ['our plugin', 'paths'], value: ['x', { y: 1 }] }])
-        expect(JSON.parse(edited)).toEqual({ ...original, 'our plugin': { paths: ['x', { y: 1 }] } })
         const isEmpty = Object.keys(original).length === 0
-        if (typeof space === 'number' && !isEmpty) {
-          expect(edited).toBe(JSON.stringify(JSON.parse(edited), null, space).replaceAll('\n', newline))
-        }
-        const removed = editJson(edited, [{ kind: 'remove', path: ['our plugin', 'paths'] }])
+        const edited = editJson(text, [{ path: ['our plugin', 'paths'], value: ['x', { y: 1 }] }])
+        const value = { ...original, 'our plugin': { paths: ['x', { y: 1 }] } }
+        const whole = JSON.stringify(value, null, isEmpty ? 2 : space)
+        expect(edited).toBe(isEmpty ? whole : whole.replaceAll('\n', newline))
+        const removed = editJson(edited, [{ path: ['our plugin', 'paths'] }])
         expect(removed).toBe(isEmpty ? '{}' : text)
       }),
     )
   })
 
-  test('of a list', () => {
-    const text = '{\n  "a": [1, 2],\n  "b": []\n}'
-    const edited = editJson(text, [
-      { kind: 'add', path: ['a'], value: 3 },
-      { kind: 'add', path: ['b'], value: { c: 1 } },
-      { kind: 'remove', path: ['a', 0] },
-      { kind: 'set', path: ['a', 0], value: [] },
+  test('of lists, one after another', () => {
+    const edited = editJson('\uFEFF{\n "a": [1, 2],\n "b": []\n}\n\n', [
+      { path: ['a', 2], value: 3 },
+      { path: ['b', 0], value: { c: 1 } },
+      { path: ['a', 0] },
+      { path: ['a', 0], value: [] },
     ])
-    expect(edited).toBe('{\n  "a": [[], 3],\n  "b": [\n    {\n      "c": 1\n    }\n  ]\n}')
+    expect(edited).toBe('\uFEFF{\n "a": [\n  [],\n  3\n ],\n "b": [\n  {\n   "c": 1\n  }\n ]\n}\n\n')
   })
 
-  test('in one line stays in one line', () => {
-    const add = { kind: 'set', path: ['b', 'c'], value: [1, 2] } as const
-    expect(editJson('{"a":1}', [add])).toBe('{"a":1,"b":{"c":[1,2]}}')
-    expect(editJson('{"a": 1, "d": 2}\n', [add])).toBe('{"a": 1, "d": 2, "b": { "c": [ 1, 2 ] }}\n')
+  test.each([
+    ['{ "a": 1, "a": 2 }', 'a name that is there twice'],
+    ['{ "id": 12345678901234567890 }', 'a number that JavaScript does not have'],
+    ['{ "a": 1.0 }', 'a number that is written otherwise'],
+    ['{ "a": 1, }', 'JSON5'],
+    ['{ "a": 1 } // b', 'a comment'],
+  ])('of %s would lose something: %s', text => {
+    expect(whyNotEditable(text)).toBeDefined()
+  })
+
+  test('loses nothing of other JSON', () => {
+    const text = fc.tuple(object, indent).map(([value, space]) => JSON.stringify(value, null, space))
+    fc.assert(fc.property(text, each => whyNotEditable(`\uFEFF ${each}\r\n`) === undefined))
+    expect(whyNotEditable('{"a\\/b": "\\u0041 \\"  {"}')).toBeUndefined()
   })
 })
 

@@ -75,7 +75,7 @@ describe('hookspan init openclaw', () => {
     ['no newline at the end', json(USED).trimEnd()],
     ['lists in one line', json(USED).replace(/\[\s+("~\/mine")\s+\]/, '[$1]')],
     ['braces with nothing in them', '{\n  "plugins": {},\n  "x": [ ]\n}'],
-    ['odd spaces', '{ "a" :1 ,\n\n   "plugins":{ "load" : {}\n} }'],
+    ['odd spaces', '{ "a" :1 ,\n   "plugins":{ "load" : {}\n} }'],
   ])('keeps the format: %s', async (_, text) => {
     scene.put(FILE, text)
     expect((await scene.init(['openclaw'])).code).toBe(0)
@@ -350,16 +350,16 @@ describe('a configuration with comments', () => {
     )
     expect(stdout).toBe(
       [
-        'Add to plugins.load.paths (line 5):',
+        `${scene.path(FILE)}:5: add to plugins.load.paths:`,
         `  "${scene.folder}"`,
-        'Add to plugins.entries (line 7):',
+        `${scene.path(FILE)}:7: add to plugins.entries:`,
         '  "hookspan": {',
         '    "enabled": true,',
         '    "hooks": {',
         '      "allowConversationAccess": true',
         '    }',
         '  }',
-        'Add to plugins.allow (line 6):',
+        `${scene.path(FILE)}:6: add to plugins.allow:`,
         '  "hookspan"',
         '',
       ].join('\n'),
@@ -374,7 +374,7 @@ describe('a configuration with comments', () => {
     scene.put(FILE, '{ /* nothing */ }')
     const { stdout } = await scene.init(['openclaw'])
     const [where, ...block] = stdout.trimEnd().split('\n')
-    expect(where).toBe('Add to the outermost braces (line 1):')
+    expect(where).toBe(`${scene.path(FILE)}:1: add to the outermost braces:`)
     expect(JSON.parse(`{${block.join('\n')}}`)).toEqual({
       plugins: { load: { paths: [scene.folder] }, entries: { hookspan: ENTRY } },
     })
@@ -393,9 +393,9 @@ describe('a configuration with comments', () => {
     const { code, stdout } = await scene.init(['openclaw', '--undo'])
     expect(code).toBe(1)
     expect(stdout.split('\n')).toEqual([
-      'Take out plugins.load.paths[1] (line 5).',
-      'Take out plugins.entries.hookspan (line 8).',
-      'Take out plugins.allow[1] (line 6).',
+      `${scene.path(FILE)}:5: take out plugins.load.paths[1]`,
+      `${scene.path(FILE)}:8: take out plugins.entries.hookspan`,
+      `${scene.path(FILE)}:6: take out plugins.allow[1]`,
       '',
     ])
   })
@@ -406,8 +406,18 @@ describe('a configuration with comments', () => {
     scene.put(FILE, entry)
     const { stdout } = await scene.init(['openclaw'])
     expect(stdout).toBe(
-      `Change plugins.load.paths[0] (line 1) to "${scene.folder}".\nChange plugins.entries.hookspan.enabled (line 2) to true.\n`,
+      `${scene.path(FILE)}:1: change plugins.load.paths[0] to "${scene.folder}"\n${scene.path(FILE)}:2: change plugins.entries.hookspan.enabled to true\n`,
     )
+  })
+
+  test('so does one that would not come out as it was', async () => {
+    const text = '{ "gateway": { "id": 12345678901234567890 } }'
+    scene.put(FILE, text)
+    const { code, stderr, stdout } = await scene.init(['openclaw'])
+    expect(code).toBe(1)
+    expect(stderr).toContain('stays as it is: numbers or names in it would not come out as they are;')
+    expect(stdout).toContain(`${scene.path(FILE)}:1: add to the outermost braces:\n`)
+    expect(scene.read(FILE)).toBe(text)
   })
 
   test('so does one that includes others', async () => {

@@ -1,7 +1,7 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { countOf } from '../../src/viewer/human-figures.ts'
-import { SECRETS } from '../spans/redaction-corpus.ts'
+import { SECRETS } from '../content/redaction-corpus.ts'
 import { type FedRecord, START_AT } from '../support/feed.ts'
 import { asLines } from './generated-records.ts'
 import { ScratchReplay } from './scratch-replay.ts'

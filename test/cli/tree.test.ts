@@ -269,15 +269,18 @@ describe('colours and width', () => {
   })
 })
 
+/** Milliseconds. */
+const FOR_LONG = 45_000
+
 describe('--follow', () => {
   test('draws what there is, then each trace as its root ends, until interrupted', async () => {
     await write(join(LOG, 'a.jsonl'), ...[1, 2].map(number => exportLine(turn(number))))
     const io = fakeIo({ home })
     const running = run(['--follow', '--last', '1'], io)
-    await vi.waitFor(() => expect(roots(io.written.stdout)).toEqual(['agent2']))
+    await vi.waitFor(() => expect(roots(io.written.stdout)).toEqual(['agent2']), FOR_LONG)
     await write(join(LOG, 'b.jsonl'), exportLine({ ...turn(3), id: 'c', parent: 'r3', name: 'tool.ls' }))
     await write(join(LOG, 'b.jsonl'), exportLine(turn(3)))
-    await vi.waitFor(() => expect(roots(io.written.stdout)).toEqual(['agent2', 'agent3']), 5_000)
+    await vi.waitFor(() => expect(roots(io.written.stdout)).toEqual(['agent2', 'agent3']), FOR_LONG)
     expect(io.written.stdout).toContain('└─ tool.ls')
     io.interrupt()
     expect(await running).toBe(0)
@@ -286,11 +289,12 @@ describe('--follow', () => {
   test('waits for a log that is not there yet', async () => {
     const io = fakeIo({ home })
     const running = run(['--follow', '--json'], io)
-    await vi.waitFor(() =>
-      expect(io.written.stderr).toBe(`Waiting for traces in ${join(home, LOG)} (Ctrl-C ends this).\n`),
+    await vi.waitFor(
+      () => expect(io.written.stderr).toBe(`Waiting for traces in ${join(home, LOG)} (Ctrl-C ends this).\n`),
+      FOR_LONG,
     )
     await write(join(LOG, 'a.jsonl'), exportLine(turn(1)))
-    await vi.waitFor(() => expect(io.written.stdout).toContain('"trace_id":"trace1"'), 5_000)
+    await vi.waitFor(() => expect(io.written.stdout).toContain('"trace_id":"trace1"'), FOR_LONG)
     io.interrupt()
     expect(await running).toBe(0)
   })

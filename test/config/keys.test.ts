@@ -1,7 +1,8 @@
 import { expect, expectTypeOf, test } from 'vitest'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../../src/config/keys.ts'
 import { resolveConfig } from '../../src/config/resolve.ts'
-import type { BackendConfig, ResolvedConfig, UserConfig } from '../../src/config/types.ts'
+import type { BackendConfig, ResolvedConfig } from '../../src/config/types.ts'
+import type { UserConfig } from '../../src/config/user-config.ts'
 import { resolved, scratchHome } from './scratch-home.ts'
 
 test('without any configuration every key has the default that the specification gives', () => {

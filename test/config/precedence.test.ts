@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { KEY_NAMES, KEY_ROWS, type KeyName, variableOf } from '../../src/config/keys.ts'
-import type { UserConfig } from '../../src/config/types.ts'
+import type { UserConfig } from '../../src/config/user-config.ts'
 import { messages, resolved } from './scratch-home.ts'
 
 /** Three different good values, in the order file, environment, code: as text, and as resolved. */

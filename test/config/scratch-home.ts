@@ -2,8 +2,9 @@ import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:f
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach } from 'vitest'
+import type { ConfigInput } from '../../src/config/resolve.ts'
 import { resolveConfig } from '../../src/config/resolve.ts'
-import type { ConfigInput, Resolution } from '../../src/config/types.ts'
+import type { Resolution } from '../../src/config/types.ts'
 
 const made: string[] = []
 

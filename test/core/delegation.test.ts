@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { type Delegation, DelegationRegistry } from '../../src/core/delegation.ts'
-import { newSession, type OpenSpan } from '../../src/core/turn.ts'
+import { DelegationRegistry } from '../../src/core/delegation.ts'
+import { type Delegation, newSession, type OpenSpan } from '../../src/core/turn.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 
 const HOST = 'hermes'

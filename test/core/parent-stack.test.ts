@@ -7,8 +7,8 @@ import { openSpan, turnOf } from '../support/core-parts.ts'
 
 const turn = turnOf(newSession('s', 'host', 's'))
 
-function stackOf(...kinds: SpanKindName[]): { stack: ParentStack; spans: OpenSpan[] } {
-  const stack = new ParentStack()
+function stackOf(...kinds: SpanKindName[]): { stack: ParentStack<OpenSpan>; spans: OpenSpan[] } {
+  const stack = new ParentStack<OpenSpan>()
   const spans = kinds.map(kind => openSpan(kind, turn))
   for (const span of spans) stack.push(span)
   return { stack, spans }
@@ -57,7 +57,7 @@ test('the outermost is told past one that is to stay', () => {
 const NAMES: ReadonlySet<string> = new Set(['delegate_task', 'task'])
 
 test('a tool that is told by its name is the only one of these names', () => {
-  const stack = new ParentStack()
+  const stack = new ParentStack<OpenSpan>()
   const named = (tool_name: unknown): OpenSpan => openSpan('tool', turn, { start: { tool_name } })
   const [first, second] = [named('Delegate_Task'), named('task')]
   for (const open of [openSpan('session', turn), named('terminal'), first, openSpan('api', turn)]) stack.push(open)
@@ -97,7 +97,7 @@ const step = fc.oneof(
 test('whatever comes and goes, it says what a plain list of spans says', () => {
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), steps => {
-      const stack = new ParentStack()
+      const stack = new ParentStack<OpenSpan>()
       const model = new Model()
       const started: OpenSpan[] = []
       for (const one of steps) {
@@ -133,7 +133,7 @@ test('a start and an end look at a few spans, however many are open', () => {
       },
     })
   }
-  const stack = new ParentStack()
+  const stack = new ParentStack<OpenSpan>()
   stack.push(openSpan('session', turn))
   const open = Array.from({ length: 1000 }, () => watched('tool'))
   for (const one of open) stack.push(one)

@@ -13,6 +13,7 @@ import {
 } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test, vi } from 'vitest'
 import type { PluginOptions } from '../../src/index.ts'
+import { until } from '../support/until.ts'
 import { scratchPlugin, tellTurn } from '../wiring/scratch-plugin.ts'
 
 const never = (): Promise<void> => new Promise(() => undefined)
@@ -92,7 +93,7 @@ describe('processors', () => {
     await plugin.flush()
     await plugin.shutdown()
     expect(plugin.stats().backends[0]).toMatchObject({ delivered: 3 })
-    await vi.waitFor(() => expect(lines).toHaveLength(4))
+    await until(() => lines.length === 4)
     expect(lines.sort()).toEqual([
       'spanProcessors[0]: its forceFlush failed; everything else goes on',
       'spanProcessors[0]: its shutdown was not done after 50 ms; everything else goes on',
@@ -132,7 +133,7 @@ describe('metric readers', () => {
     expect(JSON.stringify(resourceMetrics.scopeMetrics)).toContain('hermes.tool.calls')
     await plugin.flush()
     await plugin.shutdown()
-    await vi.waitFor(() => expect(lines.join()).toContain('its forceFlush was not done'))
+    await until(() => lines.join().includes('its forceFlush was not done'))
     expect(lines).toContain('metricReaders[0]: its setMetricProducer failed; everything else goes on')
     expect(lines).toContain('metricReaders[0]: its forceFlush was not done after 50 ms; everything else goes on')
     expect(lines).toContain('metricReaders[0]: its shutdown failed; everything else goes on')

@@ -8,7 +8,7 @@ import { pipelineSettings } from './pipeline-fixture.ts'
 
 const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
 /** Far above what is promised: it tells a process that hangs from one that is slow. */
-const HANG_MILLIS = 6000
+const HANG_MILLIS = 45_000
 
 export interface Ended {
   /** Null when it had to be killed. */

@@ -1,6 +1,7 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../src/pipeline/console-exporter.ts'
+import { SpanLine } from '../../src/pipeline/trace-log/span-line.ts'
 
 const ids: Record<string, number> = { root: 1, api: 2, tool: 3 }
 
@@ -18,6 +19,10 @@ function span(name: string, parent: string | undefined, startSecond: number, mor
   } as ReadableSpan
 }
 
+function exportTo(sink: ConsoleSpanSink, spans: readonly ReadableSpan[]): Promise<unknown> {
+  return sink.export([SpanLine.of(spans)])
+}
+
 function printed(): { sink: ConsoleSpanSink; text: () => string } {
   let text = ''
   const sink = new ConsoleSpanSink(more => {
@@ -28,12 +33,12 @@ function printed(): { sink: ConsoleSpanSink; text: () => string } {
 
 test('a trace is printed as a tree once its root has ended', async () => {
   const { sink, text } = printed()
-  await sink.export([
+  await exportTo(sink, [
     span('tool', 'api', 3, { status: { code: 2, message: 'no\nsuch\u001b[31m file' } }),
     span('api', 'root', 2),
   ])
   expect(text()).toBe('')
-  await sink.export([span('root', undefined, 1)])
+  await exportTo(sink, [span('root', undefined, 1)])
   expect(text()).toBe(
     [
       `trace ${'a'.repeat(32)}`,
@@ -47,7 +52,7 @@ test('a trace is printed as a tree once its root has ended', async () => {
 
 test('what never got its root is printed at the end', async () => {
   const { sink, text } = printed()
-  await sink.export([span('api', 'root', 2)])
+  await exportTo(sink, [span('api', 'root', 2)])
   await sink.close()
   expect(text()).toContain('\n  api  1.500 s\n')
 })

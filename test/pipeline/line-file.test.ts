@@ -12,7 +12,7 @@ if (process.platform === 'linux') unwritable.push(['/dev/full', 'ENOSPC'])
 test.each(unwritable)('%s is a failure, not an exception, and each line is tried', async (path, code) => {
   const file = new LineFile(String(path))
   for (let tries = 0; tries < 2; tries++) {
-    expect(await file.deliver(Buffer.from('{}'))).toEqual({ ok: false, failure: { kind: 'file', code, path } })
+    expect(await file.deliver([Buffer.from('{}')])).toEqual({ ok: false, failure: { kind: 'file', code, path } })
   }
   await file.close()
 })
@@ -20,7 +20,7 @@ test.each(unwritable)('%s is a failure, not an exception, and each line is tried
 test('lines are whole and in order, and closing twice is fine', async () => {
   const path = join(await scratchDirectory(), 'lines')
   const file = new LineFile(path)
-  for (const line of ['one', 'two', 'three']) expect(await file.deliver(Buffer.from(line))).toEqual({ ok: true })
+  for (const line of ['one', 'two', 'three']) expect(await file.deliver([Buffer.from(line)])).toEqual({ ok: true })
   await file.close()
   await file.close()
   expect(await readFile(path, 'utf8')).toBe('one\ntwo\nthree\n')

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { backend, countPoint, Lines, openPipeline, startSink } from './pipeline-fixture.ts'
+import { backend, countPoint, Lines, openPipeline, QUICKLY, startSink } from './pipeline-fixture.ts'
 
 interface MetricsRequest {
   readonly resourceMetrics: readonly { readonly scopeMetrics: readonly { readonly metrics: readonly Sum[] }[] }[]
@@ -44,7 +44,10 @@ test('collections that a backend does not keep up with are dropped, which is sai
       resolve()
     }
   })
-  const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], metricsIntervalMillis: 2 }, lines)
+  const pipeline = openPipeline(
+    { backends: [backend('otlp', sink.url)], metricsIntervalMillis: 2, flushWaitMillis: QUICKLY },
+    lines,
+  )
   countPoint(pipeline, 'points')
   await said
   await pipeline.shutdown()

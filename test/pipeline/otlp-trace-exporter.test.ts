@@ -5,6 +5,7 @@ import type { OtlpTarget } from '../../src/pipeline/otlp-sender.ts'
 import { OtlpTraceExporterSink } from '../../src/pipeline/otlp-trace-exporter.ts'
 import { createTracerProvider } from '../../src/pipeline/providers.ts'
 import { createResource } from '../../src/pipeline/resource.ts'
+import { SpanLine } from '../../src/pipeline/trace-log/span-line.ts'
 import type { OtlpSink, SinkBehaviour } from '../support/otlp-sink.ts'
 import { backend, countPoint, openPipeline, pipelineSettings, recordSpans, startSink } from './pipeline-fixture.ts'
 
@@ -30,7 +31,7 @@ function openFor(server: OtlpSink, target: Partial<OtlpTarget> = {}): OtlpTraceE
   return open({ url: `${server.url}/v1/traces`, ...target })
 }
 
-function endedSpan(name: string): ReadableSpan {
+function lineOf(name: string): SpanLine {
   const settings = pipelineSettings()
   const memory = new InMemorySpanExporter()
   const provider = createTracerProvider({
@@ -40,7 +41,7 @@ function endedSpan(name: string): ReadableSpan {
     idGenerator: undefined,
   })
   provider.getTracer('test').startSpan(name).end()
-  return memory.getFinishedSpans()[0]!
+  return SpanLine.of(memory.getFinishedSpans())
 }
 
 test('traces over http/json are sent by the exporter of OpenTelemetry, anything else is not', async () => {
@@ -62,26 +63,33 @@ test('traces over http/json are sent by the exporter of OpenTelemetry, anything 
   ])
 })
 
-test('the environment is as it was, also when the exporter cannot be made', async () => {
+test.each(['none', 'gzip'])('no header of the environment is added, with compression %s', async compression => {
+  vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'X-Key=of-the-environment,content-encoding=odd')
+  vi.stubEnv('OTEL_EXPORTER_OTLP_TRACES_HEADERS', 'x-other=of-the-environment,x-own=of-the-environment')
   const { env } = process
-  vi.stubEnv('OTEL_EXPORTER_OTLP_HEADERS', 'x-key=of-the-environment')
   const server = await startSink()
-  openFor(server)
-  expect(() => open({ url: 'no URL' })).toThrow('Could not parse')
+  const sink = openFor(server, { gzip: compression === 'gzip', headers: { 'x-own': 'ours' } })
   expect(process.env).toBe(env)
-  expect(process.env['OTEL_EXPORTER_OTLP_HEADERS']).toBe('x-key=of-the-environment')
+  await sink.export([lineOf('one')], never)
+  expect(server.spanNames).toEqual(['one'])
+  expect(server.requests[0]?.headers).toMatchObject({ 'x-own': 'ours' })
+  expect(JSON.stringify(server.requests[0]?.headers)).not.toMatch(/of-the-environment|odd/)
+})
+
+test('an exporter that cannot be made says so', () => {
+  expect(() => open({ url: 'no URL' })).toThrow('Could not parse')
 })
 
 test('a request that is given up before it is made is never sent, nor taken for the next one', async () => {
   const server = await startSink()
   const sink = openFor(server)
   const givenUp = new AbortController()
-  const first = sink.export([endedSpan('first')], givenUp.signal)
+  const first = sink.export([lineOf('first')], givenUp.signal)
   givenUp.abort()
-  const second = sink.export([endedSpan('second')], never)
+  const second = sink.export([lineOf('second')], never)
   expect(await first).toEqual({ lost: 1, failure: { kind: 'timeout', afterMillis: expect.any(Number) } })
   expect(await second).toEqual({ lost: 0 })
-  await sink.export([endedSpan('third')], never)
+  await sink.export([lineOf('third')], never)
   expect(server.spanNames).toEqual(['second', 'third'])
 })
 
@@ -97,34 +105,34 @@ test.each(TROUBLES)(`${MANY} answers %s do not stop what comes later`, async (_w
   const sink = openFor(server)
   for (let round = 1; round <= MANY; round++) {
     const givenUp = new AbortController()
-    const exported = sink.export([endedSpan('early')], givenUp.signal)
+    const exported = sink.export([lineOf('early')], givenUp.signal)
     await server.until(() => server.requests.length >= round)
     if (behaviour.kind === 'hanging') givenUp.abort()
     await exported
   }
   server.behaviour = { kind: 'ok' }
-  expect(await sink.export([endedSpan('later')], never)).toEqual({ lost: 0 })
+  expect(await sink.export([lineOf('later')], never)).toEqual({ lost: 0 })
   expect(server.spanNames.at(-1)).toBe('later')
 })
 
 test('of an answer that is too long the status counts', async () => {
   const server = await startSink({ kind: 'ok', body: 'x'.repeat(5_000_000) })
-  expect(await openFor(server).export([endedSpan('one')], never)).toEqual({ lost: 0 })
+  expect(await openFor(server).export([lineOf('one')], never)).toEqual({ lost: 0 })
 })
 
 test('what cannot be serialised is lost, which is said, and nothing is thrown', async () => {
   const server = await startSink()
   const sink = openFor(server)
-  expect(await sink.export([{} as ReadableSpan], never)).toEqual({
+  expect(await sink.export([SpanLine.of([{} as ReadableSpan])], never)).toEqual({
     lost: 1,
     failure: { kind: 'internal', reason: 'they cannot be serialised' },
   })
-  expect(await sink.export([endedSpan('one')], never)).toEqual({ lost: 0 })
+  expect(await sink.export([lineOf('one')], never)).toEqual({ lost: 0 })
 })
 
 test('a timeout of zero is one that is over at once', async () => {
   const server = await startSink({ kind: 'hanging' })
-  expect(await openFor(server, { timeoutMillis: 0 }).export([endedSpan('one')], never)).toEqual({
+  expect(await openFor(server, { timeoutMillis: 0 }).export([lineOf('one')], never)).toEqual({
     lost: 1,
     failure: { kind: 'timeout', afterMillis: 0 },
   })

@@ -1,4 +1,6 @@
+import { once } from 'node:events'
 import { mkdtemp, rm } from 'node:fs/promises'
+import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api'
@@ -83,9 +85,14 @@ export async function startSink(behaviour?: SinkBehaviour): Promise<OtlpSink> {
   return sink
 }
 
+/** How long a flush waits for a server that never answers. */
+export const QUICKLY = 200
+/** And for one that answers, however busy this machine is. */
+const PATIENTLY = 30_000
+
 /** A pipeline that is shut down after the test. */
 export function openPipeline(overrides: Partial<PipelineSettings>, lines: Lines = new Lines()): Pipeline {
-  const pipeline = createPipeline(pipelineSettings({ flushWaitMillis: 200, ...overrides }), lines)
+  const pipeline = createPipeline(pipelineSettings({ flushWaitMillis: PATIENTLY, ...overrides }), lines)
   cleanups.push(() => pipeline.shutdown())
   return pipeline
 }
@@ -109,10 +116,19 @@ export function countPoint(pipeline: Pipeline, name: string): void {
   pipeline.meterProvider.getMeter('test').createCounter(name).add(1)
 }
 
-/** A loopback URL where nothing listens. */
-export async function deadUrl(): Promise<string> {
-  const sink = await OtlpSink.start()
-  const { url } = sink
-  await sink.stop()
-  return url
+/** A loopback URL where nothing ever listens: a port of those that only the system may open. */
+export const DEAD_URL = 'http://127.0.0.1:2'
+
+/** A port that nobody has, below those that the system gives to connections. */
+export async function freePort(): Promise<number> {
+  for (;;) {
+    const port = 30_000 + Math.floor(Math.random() * 2700)
+    const server = createServer().listen(port, '127.0.0.1')
+    const isFree = await once(server, 'listening').then(
+      () => true,
+      () => false,
+    )
+    server.close()
+    if (isFree) return port
+  }
 }

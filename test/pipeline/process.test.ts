@@ -1,6 +1,6 @@
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
 import { BuiltRoom } from './built-room.ts'
-import { deadUrl, PROTOCOLS, scratchDirectory, startSink } from './pipeline-fixture.ts'
+import { DEAD_URL, PROTOCOLS, scratchDirectory, startSink } from './pipeline-fixture.ts'
 
 let room: BuiltRoom
 
@@ -35,7 +35,7 @@ function hostThatEnds({ url, protocol, isFlushed, settings = {} }: EndingHost): 
 }
 
 const UNWELL = [
-  ['nothing listens', () => deadUrl()],
+  ['nothing listens', () => DEAD_URL],
   ['the collector hangs', async () => (await startSink({ kind: 'hanging' })).url],
   ['the collector is busy', async () => (await startSink({ kind: 'status', status: 503 })).url],
   ['the collector closes every connection', async () => (await startSink({ kind: 'reset' })).url],

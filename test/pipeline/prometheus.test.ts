@@ -1,9 +1,9 @@
 import { Server } from 'node:http'
 import { expect, test, vi } from 'vitest'
-import { countPoint, deadUrl, Lines, openPipeline, startSink } from './pipeline-fixture.ts'
+import { countPoint, DEAD_URL, Lines, openPipeline, startSink } from './pipeline-fixture.ts'
 
 async function freePort(): Promise<number> {
-  return Number(new URL(await deadUrl()).port)
+  return Number(new URL(DEAD_URL).port)
 }
 
 async function scraped(url: string): Promise<Response> {

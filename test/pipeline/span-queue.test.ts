@@ -5,6 +5,7 @@ import { DeliveryReport } from '../../src/pipeline/delivery-report.ts'
 import { Handover } from '../../src/pipeline/handover.ts'
 import { SpanQueue } from '../../src/pipeline/span-queue.ts'
 import type { Parcel } from '../../src/pipeline/trace-log/parcel.ts'
+import { SpanLine, sizeOf } from '../../src/pipeline/trace-log/span-line.ts'
 import { Lines } from './pipeline-fixture.ts'
 
 const facts = {
@@ -16,9 +17,9 @@ const facts = {
   defaultEndpoint: undefined,
 } as const
 
-function queueOf(sink: Partial<SpanSink>, lines: Lines): SpanQueue {
+function queueOf(sink: Partial<SpanSink>, lines: Lines, exportTimeoutMillis = 60_000): SpanQueue {
   const whole = { export: async () => ({ lost: 0 }), close: async () => undefined, ...sink }
-  const batch = { maxQueueSize: 100, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis: 20 }
+  const batch = { maxQueueSize: 100, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis }
   return new SpanQueue({ sink: whole, batch, report: new DeliveryReport(facts, lines) })
 }
 
@@ -27,16 +28,21 @@ function span(traceFlags = 1): ReadableSpan {
   return { spanContext, name: 'one', status: { code: 0 }, events: [], links: [], attributes: {} } as never
 }
 
+function parcel(): Parcel {
+  return { lines: [SpanLine.of([span()])] }
+}
+
 test('an exporter that never answers cannot hold the queue', async () => {
   const lines = new Lines()
   let exports = 0
   const queue = queueOf(
     { export: () => (exports++ === 0 ? new Promise(() => undefined) : Promise.resolve({ lost: 0 })) },
     lines,
+    20,
   )
-  queue.take({ spans: [span()] })
+  queue.take(parcel())
   await queue.forceFlush()
-  queue.take({ spans: [span()] })
+  queue.take(parcel())
   await queue.forceFlush()
   expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
   expect(lines.said[0]).toContain('did not answer within 20 ms')
@@ -46,15 +52,16 @@ test('an exporter that is told to stop may still say what happened', async () =>
   const lines = new Lines()
   const queue = queueOf(
     {
-      export: (spans, signal) =>
+      export: (lines, signal) =>
         new Promise<SpanDelivery>(resolve => {
           const failure = { kind: 'status', status: 429 } as const
-          signal.addEventListener('abort', () => resolve({ lost: spans.length, failure }))
+          signal.addEventListener('abort', () => resolve({ lost: sizeOf(lines), failure }))
         }),
     },
     lines,
+    20,
   )
-  queue.take({ spans: [span()] })
+  queue.take(parcel())
   await queue.forceFlush()
   expect(lines.said).toEqual([expect.stringContaining('answered 429')])
 })
@@ -66,9 +73,9 @@ test('an exporter that breaks its promise loses its batch only', async () => {
     { export: () => (exports++ === 0 ? Promise.reject(new Error('no')) : Promise.resolve({ lost: 0 })) },
     lines,
   )
-  queue.take({ spans: [span()] })
+  queue.take(parcel())
   await queue.forceFlush()
-  queue.take({ spans: [span()] })
+  queue.take(parcel())
   await queue.forceFlush()
   expect(queue.counts()).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
 })
@@ -88,7 +95,7 @@ test('one export at a time, however many flushes', async () => {
   )
   const flushes: Promise<void>[] = []
   for (let ended = 0; ended < 55; ended++) {
-    queue.take({ spans: [span()] })
+    queue.take(parcel())
     flushes.push(queue.forceFlush())
   }
   await Promise.all(flushes)
@@ -99,7 +106,7 @@ test('one export at a time, however many flushes', async () => {
 test('ending a span never runs the exporter in the same breath', () => {
   let exports = 0
   const queue = queueOf({ export: async () => ({ lost: exports++ }) }, new Lines())
-  for (let ended = 0; ended < 50; ended++) queue.take({ spans: [span()] })
+  for (let ended = 0; ended < 50; ended++) queue.take(parcel())
   void queue.forceFlush()
   expect(exports).toBe(0)
 })

@@ -1,4 +1,4 @@
-import { mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
@@ -9,10 +9,13 @@ import { inScene, type Scene } from './scene.ts'
 import { FULL_DISKS, READ_ONLY_DISKS } from './small-disk.ts'
 import { droppedBy } from './work-through.ts'
 
-vi.setConfig({ maxConcurrency: 3, testTimeout: 40_000 })
+vi.setConfig({ maxConcurrency: 3 })
 
 /** More than the small disks hold: about 1 MB of log. */
 const MUCH: HostOptions = { forMillis: 2000, hooksPerSecond: 400, sessions: 8, contentChars: 1000 }
+
+/** Lives on, and says what it has lost. */
+const REPORTING: HostOptions = { end: 'stdin', reportMillis: 250 }
 
 async function sinkOf(scene: Scene): Promise<ChaosSink> {
   const sink = await scene.sink()
@@ -51,11 +54,11 @@ describe.concurrent.each(FULL_DISKS.map(disk => [disk.how, disk] as const))(
         const sink = await sinkOf(scene)
         mkdirSync(scene.stateHome)
         sink.behaviour = { kind: 'down' }
-        const host = scene.start({ ...MUCH, end: 'stdin' }, disk.under(scene.stateHome))
+        const host = scene.start({ ...MUCH, ...REPORTING }, disk.under(scene.stateHome))
         await host.ready()
         await pause(1500)
         await sink.comeBack()
-        await scene.settled([sink], { millis: 6000 })
+        await host.idle()
         expect((await host.finish()).code).toBe(0)
         expectCounted(scene, sink, host)
       })())
@@ -92,9 +95,8 @@ describe.concurrent('the state directory is deleted under a running process', ()
     inScene(async scene => {
       const sink = await sinkOf(scene)
       const host = scene.start(MUCH)
-      await host.ready()
-      await pause(700)
-      rmSync(scene.stateDirectory, { recursive: true })
+      await scene.logged(host, 1)
+      scene.removeState()
       const end = await host.ended
       expect(end.code).toBe(0)
       expect(end.stderr.length).toBeLessThanOrEqual(1)
@@ -105,13 +107,13 @@ describe.concurrent('the state directory is deleted under a running process', ()
     inScene(async scene => {
       const sink = await sinkOf(scene)
       sink.behaviour = { kind: 'down' }
-      const host = scene.start({ ...MUCH, end: 'stdin' })
-      await host.ready()
-      await pause(700)
-      rmSync(scene.stateDirectory, { recursive: true })
-      await pause(700)
+      const host = scene.start({ ...MUCH, ...REPORTING })
+      await scene.logged(host, 4)
+      scene.removeState()
+      // It goes on in another file.
+      await scene.logged(host, 1)
       await sink.comeBack()
-      await scene.settled([sink], { millis: 6000 })
+      await host.idle()
       await host.finish()
       expectCounted(scene, sink, host)
     })())
@@ -122,8 +124,7 @@ async function segmentOfTheDead(scene: Scene): Promise<{ sink: ChaosSink; path: 
   const sink = await sinkOf(scene)
   sink.behaviour = { kind: 'down' }
   const host = scene.start({ hooksPerSecond: 400, sessions: 4 })
-  await host.ready()
-  await pause(1200)
+  await scene.logged(host, 10)
   await host.kill()
   await sink.comeBack()
   const path = scene.files('traces').find(file => file.endsWith(`-${host.pid}.jsonl`))

@@ -1,8 +1,11 @@
 import { type ChildProcessByStdio, spawn } from 'node:child_process'
 import { statSync } from 'node:fs'
 import type { Readable, Writable } from 'node:stream'
+import { setTimeout as pause } from 'node:timers/promises'
 import type { HostAccount } from '../support/delivery-check.ts'
 import { readWitness, type WitnessLine } from '../support/witness.ts'
+
+const LOOK_MILLIS = 50
 
 export interface HostOptions {
   readonly seed?: number
@@ -21,17 +24,29 @@ export interface HostOptions {
   readonly end?: 'natural' | 'shutdown' | 'exit' | 'exit in hook' | 'throw' | 'stdin'
   /** Says its memory and statistics so often, after collecting garbage. */
   readonly reportMillis?: number
-  /** After so long it ends, come what may (default 60 000). */
+  /** After so many hooks it pauses, writes everything down, and reports, too. */
+  readonly reportHooks?: number
+  /** It streams until it has reported so often. */
+  readonly reports?: number
+  /** After so long it ends, come what may (default 110 000). */
   readonly lifeMillis?: number
 }
 
 export interface HostReport {
   readonly at: number
+  /** It has told everything. */
+  readonly isOver: boolean
   /** Bytes. */
   readonly memory: { readonly heapUsed: number; readonly rss: number; readonly external: number }
   /** Of `plugin.stats()`. */
   readonly stats: {
-    readonly backends: readonly { readonly name: string; readonly delivered: number; readonly dropped: number }[]
+    readonly backends: readonly {
+      readonly name: string
+      readonly delivered: number
+      readonly dropped: number
+      readonly queued: number
+      readonly spooled: number
+    }[]
   }
 }
 
@@ -91,6 +106,13 @@ export class Host {
 
   get lastReport(): HostReport | undefined {
     return this.reports.at(-1)
+  }
+
+  /** Resolves once one that reports has told everything, and holds nothing back. */
+  async idle(): Promise<void> {
+    const isIdle = ({ isOver, stats }: HostReport): boolean =>
+      isOver && stats.backends.every(({ queued, spooled }) => queued + spooled === 0)
+    while (!(this.lastReport && isIdle(this.lastReport))) await pause(LOOK_MILLIS)
   }
 
   /** Closes its standard input: one that waits for it goes on to its end. */

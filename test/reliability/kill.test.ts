@@ -10,7 +10,7 @@ const KILLS = IS_SOAK ? 200 : 12
 const DOUBLE_KILLS = IS_SOAK ? 50 : 3
 const LONGEST_LIFE_MILLIS = 1500
 
-vi.setConfig({ maxConcurrency: 3, testTimeout: 60_000 })
+vi.setConfig({ maxConcurrency: 3 })
 
 const seeds = (count: number, from: number): number[] => Array.from({ length: count }, (_, index) => from + index)
 const totals = { kills: 0, told: 0, open: 0, uncertain: 0, excusedRepeats: 0, unnotedMillis: 0 }

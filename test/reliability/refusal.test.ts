@@ -4,7 +4,7 @@ import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
 import { inScene } from './scene.ts'
 import { configure, droppedBy, OK, sinkOf, WORK, workThrough } from './work-through.ts'
 
-vi.setConfig({ maxConcurrency: 5, testTimeout: 60_000 })
+vi.setConfig({ maxConcurrency: 5 })
 
 describe.concurrent('a collector that does not take everything', () => {
   const LARGE_BATCHES = { span_batch_schedule_delay_ms: 700, force_flush_on_session_end: false }
@@ -12,9 +12,8 @@ describe.concurrent('a collector that does not take everything', () => {
   test('a partial success: the rejected spans are counted, said, and not sent again', () =>
     inScene(async scene => {
       const sink = await sinkOf(scene, { kind: 'sequence', of: [{ kind: 'partial', rejected: 3 }, OK] })
-      const host = scene.start(WORK)
-      await host.ready()
-      await pause(2500)
+      const host = scene.start({ ...WORK, reportMillis: 250 })
+      await host.idle()
       const end = await host.finish()
       const sent = sink.requests.flatMap(({ spanIds }) => spanIds)
       expect(new Set(sent).size, 'sent once').toBe(sent.length)

@@ -1,4 +1,13 @@
-import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import {
+  existsSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  renameSync,
+  rmSync,
+  writeFileSync,
+} from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
@@ -86,7 +95,7 @@ export class Scene {
   }
 
   /** Waits until that is so, or for too long: then the check that follows says what is missing. */
-  async settled(sinks: readonly ChaosSink[], { millis = 10_000, ...options }: Patience = {}): Promise<void> {
+  async settled(sinks: readonly ChaosSink[], { millis = 40_000, ...options }: Patience = {}): Promise<void> {
     const isDone = (): boolean => sinks.every(sink => this.check(sink, options).problems.length === 0)
     const deadlineAt = performance.now() + millis
     while (performance.now() < deadlineAt) {
@@ -106,6 +115,20 @@ export class Scene {
     await host.ready()
     await this.settled(sinks, patience)
     return host.finish()
+  }
+
+  /** Resolves once so many lines are in the segments of a host. */
+  async logged({ pid }: Host, lines: number): Promise<void> {
+    const segments = (): string[] => this.files('traces').filter(path => path.endsWith(`-${pid}.jsonl`))
+    const written = (): string => segments().reduce((text, path) => text + readFileSync(path, 'utf8'), '')
+    while (written().split('\n').length <= lines) await pause(LOOK_MILLIS)
+  }
+
+  /** As somebody who clears up does it, in one go: what is written meanwhile would be in its way. */
+  removeState(): void {
+    const away = join(this.directory, 'removed')
+    renameSync(this.stateDirectory, away)
+    rmSync(away, { recursive: true })
   }
 
   /** Files of a folder of the state directory, in order of their names. */

@@ -1,9 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { describe, expect, test, vi } from 'vitest'
+import { describe, expect, test } from 'vitest'
 import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
 import { inScene, type Scene } from './scene.ts'
-
-vi.setConfig({ testTimeout: 40_000 })
 
 const LIFE_MILLIS = 1500
 

@@ -29,7 +29,7 @@ export async function workThrough(
   const host = scene.start(work)
   await host.ready()
   await pause(work.forMillis)
-  await scene.settled(sinks, { millis: 20_000, ...patience })
+  await scene.settled(sinks, patience)
   return { host, end: await host.finish() }
 }
 

@@ -63,7 +63,7 @@ export class ChaosSinkProcess {
     return this.#ask('deliveries')
   }
 
-  async until(is, what = 'something', millis = 15_000) {
+  async until(is, what = 'something', millis = 45_000) {
     const deadlineAt = performance.now() + millis
     for (;;) {
       const counts = await this.counts()

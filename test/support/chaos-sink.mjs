@@ -8,7 +8,7 @@ import { spansOfRequest } from './otlp-spans.mjs'
 export { chaosSchedule } from './chaos-behaviour.mjs'
 
 const TRACES = '/v1/traces'
-const WAIT_MILLIS = 15_000
+const WAIT_MILLIS = 45_000
 const LISTEN_TRIES = 200
 /** Below those that the system gives to connections: while a sink is down nobody else must be given its port. */
 const [FIRST_PORT, PORTS] = [15_000, 15_000]
@@ -191,7 +191,7 @@ export class ChaosSink {
       response.writeHead(verdict.status, { 'content-type': type, ...verdict.headers }).end(verdict.body)
     }
     if (verdict.delayMillis === undefined) send()
-    else setTimeout(send, verdict.delayMillis)
+    else setTimeout(send, verdict.delayMillis).unref()
   }
 
   #accept(span, record) {

@@ -1,9 +1,9 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
+import { literal } from '../../src/content/capture.ts'
 import type { SpanKindName } from '../../src/contract/index.ts'
 import type { RecordIds } from '../../src/core/record-ids.ts'
 import { newMemory, newTurn, type OpenSpan, type Session, type Turn } from '../../src/core/turn.ts'
 import { AttributeList } from '../../src/spans/attribute-list.ts'
-import { literal } from '../../src/spans/capture.ts'
 import { HOOK_PLAN } from '../../src/spans/index.ts'
 
 /** Parts of the core to try one of them alone; nothing of them is recorded. */

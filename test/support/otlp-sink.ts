@@ -47,6 +47,8 @@ export interface SinkRequest {
 export class OtlpSink {
   readonly requests: SinkRequest[] = []
   behaviour: SinkBehaviour
+  /** As a real one, it answers 400 to what is not JSON; otherwise the test breaks. */
+  refuseBadJson = false
   readonly #server: Server
   readonly #sockets = new Set<Socket>()
   #watchers: (() => void)[] = []
@@ -104,6 +106,7 @@ export class OtlpSink {
     const sent = Buffer.concat(chunks)
     const body = request.headers['content-encoding'] === 'gzip' ? gunzipSync(sent) : sent
     const isJson = request.headers['content-type'] === 'application/json'
+    if (isJson && this.refuseBadJson && !isValid(body)) return void response.writeHead(400).end()
     const json: unknown = isJson && body.length > 0 ? JSON.parse(body.toString('utf8')) : undefined
     this.requests.push({
       path: request.url ?? '',
@@ -137,6 +140,15 @@ export class OtlpSink {
         return
       case 'hanging':
     }
+  }
+}
+
+function isValid(body: Buffer): boolean {
+  try {
+    JSON.parse(body.toString())
+    return true
+  } catch {
+    return false
   }
 }
 

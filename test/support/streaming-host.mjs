@@ -21,7 +21,9 @@ const options = {
   forMillis: Number.POSITIVE_INFINITY,
   turns: Number.POSITIVE_INFINITY,
   tools: 10_000,
-  lifeMillis: 60_000,
+  reportHooks: Number.POSITIVE_INFINITY,
+  reports: Number.POSITIVE_INFINITY,
+  lifeMillis: 110_000,
   ...JSON.parse(process.argv[2]),
 }
 const TICK_MILLIS = 5
@@ -38,6 +40,8 @@ const plugin = createPlugin({ host: 'streaming-host' })
 const witness = openSync(options.witness, 'a', 0o600)
 const trial = openSync(`${options.witness}.trial`, 'w', 0o600)
 let turnsEnded = 0
+let reported = 0
+let isOver = false
 
 function bearWitness(at, hook, key) {
   writeSync(witness, `${JSON.stringify({ at, hook, key })}\n`)
@@ -69,20 +73,32 @@ function say(what) {
 function report() {
   globalThis.gc?.()
   const { heapUsed, rss, external } = process.memoryUsage()
-  say({ at: Date.now(), memory: { heapUsed, rss, external }, stats: plugin.stats() })
+  reported++
+  say({ at: Date.now(), isOver, memory: { heapUsed, rss, external }, stats: plugin.stats() })
 }
 
 process.on('exit', report)
-const reports = options.reportMillis && setInterval(report, options.reportMillis).unref()
+if (options.reportMillis) setInterval(report, options.reportMillis).unref()
 
 function stream(script, over) {
-  const startedAt = performance.now()
+  let startedAt = performance.now()
   let fired = 0
+  let isPausing = false
+  /** Reports when all that was told is written. */
+  const reportInPause = async () => {
+    const since = performance.now()
+    isPausing = true
+    await plugin.flush()
+    report()
+    isPausing = false
+    startedAt += performance.now() - since
+  }
   const timer = setInterval(() => {
+    if (isPausing) return
     const elapsed = performance.now() - startedAt
     const due = (elapsed / 1000) * options.hooksPerSecond
     while (fired < due) {
-      if (elapsed >= options.forMillis || turnsEnded >= options.turns) {
+      if (elapsed >= options.forMillis || turnsEnded >= options.turns || reported >= options.reports) {
         clearInterval(timer)
         over()
         return
@@ -90,6 +106,7 @@ function stream(script, over) {
       const hook = script.next(performance.now())
       fired++
       if (hook !== undefined) fire(hook)
+      if (fired % options.reportHooks === 0) return reportInPause()
     }
   }, TICK_MILLIS)
 }
@@ -124,7 +141,7 @@ const ENDS = {
 }
 
 function end() {
-  clearInterval(reports)
+  isOver = true
   ENDS[options.end]()
 }
 

@@ -98,12 +98,12 @@ function lastExported(sink: OtlpSink): Record<string, number> {
   )
 }
 
-function tellingItself(traces: OtlpSink, metrics: OtlpSink): Plugin {
+function tellingItself(traces: OtlpSink, metrics: OtlpSink, waitMillis: number): Plugin {
   const backends = [
     { type: 'otlp', name: 'store', endpoint: traces.url, protocol: 'http/json', metrics: false },
     { type: 'otlp', name: 'meters', endpoint: metrics.url, protocol: 'http/json', traces: false },
   ] as const
-  const { plugin } = scratchPlugin({ local_log: false, backends, force_flush_wait_ms: 400 })
+  const { plugin } = scratchPlugin({ local_log: false, backends, force_flush_wait_ms: waitMillis })
   void tellTurn(plugin)
   return plugin
 }
@@ -121,14 +121,14 @@ describe('a process that does one thing and ends', () => {
 
   test.each(['flush', 'shutdown'] as const)('has its last spans in its own metrics, at %s', async how => {
     const [traces, metrics] = [await sink({ kind: 'slow', millis: 30 }), await sink()]
-    const plugin = tellingItself(traces, metrics)
+    const plugin = tellingItself(traces, metrics, 30_000)
     await plugin[how]()
     expect(lastExported(metrics)).toMatchObject({ 'store delivered': 3, 'store dropped': 0 })
   })
 
   test.each(['flush', 'shutdown'] as const)('sends its metrics although its spans are not taken, at %s', async how => {
     const [traces, metrics] = [await sink({ kind: 'hanging' }), await sink()]
-    const plugin = tellingItself(traces, metrics)
+    const plugin = tellingItself(traces, metrics, 1500)
     await plugin[how]()
     expect(lastExported(metrics)).toMatchObject({ 'store delivered': 0 })
   })

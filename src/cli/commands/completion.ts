@@ -1,6 +1,13 @@
 import { nearestName } from '../../config/nearest.ts'
-import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
-import { COMMANDS } from '../commands.ts'
+import {
+  type Command,
+  type CommandIo,
+  type CommandPage,
+  type CommandRow,
+  EXIT,
+  runCommand,
+  WrongUse,
+} from '../command.ts'
 import { bashScript } from '../completion/bash.ts'
 import { type CompletedPage, helpPage } from '../completion/completion-page.ts'
 import { fishScript } from '../completion/fish.ts'
@@ -28,16 +35,18 @@ It completes "hookspan", so that has to be on the PATH: npm install -g hookspan.
   options: {},
 } as const satisfies CommandPage
 
-export const completion: Command = { ...PAGE, run }
+/** @param rows all commands, this one too: what a shell completes */
+export function completionOf(rows: readonly CommandRow[]): Command {
+  return { ...PAGE, run: (args, io) => run(rows, args, io) }
+}
 
-/** Resolves to the exit code. */
-export function run(args: string[], io: CommandIo): Promise<number> {
+function run(rows: readonly CommandRow[], args: string[], io: CommandIo): Promise<number> {
   return runCommand(PAGE, args, io, async ({ operands: [shell, second] }) => {
     if (shell === undefined) throw new WrongUse(`expected a shell: ${SHELLS.join(', ')}`)
     if (second !== undefined) throw new WrongUse(`expected one shell, got ${JSON.stringify(second)}, too`)
     const script = SCRIPTS.get(shell)
     if (script === undefined) throw new WrongUse(unknownShell(shell))
-    const pages = await Promise.all(COMMANDS.map(row => row.load()))
+    const pages = await Promise.all(rows.map(row => row.load()))
     io.stdout.write(script([...pages, helpPage(pages)]))
     return EXIT.ok
   })

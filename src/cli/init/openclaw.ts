@@ -1,14 +1,12 @@
 import { basename, dirname, join } from 'node:path'
-import { describeChanges } from './by-hand.ts'
 import { backupsOf, readText } from './config-file.ts'
-import { editJson, type JsonChange } from './json-edit.ts'
-import { isStrictJson, type JsonNode, nodeAt, parseJson5 } from './json5-document.ts'
+import { describeChanges, editJson, type JsonChange, valueAt, whyNotEditable } from './json-change.ts'
+import { type JsonText, readJson5 } from './json5.ts'
 import { disabling, enabling, type Installed, isAccessDenied, isAloneAllowed } from './openclaw-config.ts'
 import { hostModule, packageFile } from './package-folder.ts'
 import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
-const MARK = '\uFEFF'
 const FRESH = '{}\n'
 const DEFAULT_FOLDER = '.openclaw'
 const ACCESS_GIVEN =
@@ -22,20 +20,18 @@ const RESTART = 'Restart a gateway that runs: openclaw gateway restart'
 /** OpenClaw reads one JSON5 file (read from 2026.9.6). */
 export const openclaw: HostSetup = { title: 'OpenClaw', enable, undo, print }
 
-interface ConfigText {
+interface ConfigText extends JsonText {
   readonly file: string
   /** Undefined where there is no such file. */
   readonly before: string | undefined
-  /** Without the byte order mark. */
   readonly text: string
-  readonly root: JsonNode
 }
 
 async function enable(surroundings: Surroundings): Promise<Plan> {
   checkPackage(surroundings)
   const config = await readConfig(surroundings)
   const changes = about(config, root => enabling(root, installedIn(surroundings)))
-  const notes = [isAccessDenied(config.root) ? ACCESS_DENIED : ACCESS_GIVEN, UNVERIFIED, RESTART]
+  const notes = [isAccessDenied(config.value) ? ACCESS_DENIED : ACCESS_GIVEN, UNVERIFIED, RESTART]
   if (changes.length === 0) {
     return { kind: 'nothing', file: config.file, why: 'OpenClaw loads hookspan already', notes: notes.slice(0, 1) }
   }
@@ -44,11 +40,11 @@ async function enable(surroundings: Surroundings): Promise<Plan> {
 
 async function undo(surroundings: Surroundings): Promise<Plan> {
   const config = await readConfig(surroundings)
-  const { file, root } = config
+  const { file, value } = config
   const changes = about(config, found => disabling(found, installedIn(surroundings)))
   if (changes.length === 0) return { kind: 'nothing', file, why: 'OpenClaw does not load hookspan from there' }
   const alone = 'plugins.allow still names hookspan: an empty list would let OpenClaw load every plugin'
-  const notes = [...(isAloneAllowed(root) ? [alone] : []), RESTART]
+  const notes = [...(isAloneAllowed(value) ? [alone] : []), RESTART]
   const manual = byHand(config, changes)
   if (manual !== undefined) return manual
   const restored = await exactUndo(config, surroundings)
@@ -57,7 +53,7 @@ async function undo(surroundings: Surroundings): Promise<Plan> {
 
 function print(surroundings: Surroundings): { file: string; content: string; note: string } {
   checkPackage(surroundings)
-  const changes = enabling(parseJson5(FRESH), installedIn(surroundings))
+  const changes = enabling({}, installedIn(surroundings))
   return {
     file: configPath(surroundings),
     content: editJson(FRESH, changes),
@@ -72,9 +68,7 @@ async function exactUndo(
 ): Promise<Partial<Change> | undefined> {
   const becomes = (old: string): boolean => {
     try {
-      const text = withoutMark(old)
-      const changes = enabling(parseJson5(text), installedIn(surroundings))
-      return (old === text ? '' : MARK) + editJson(text, changes) === before
+      return editJson(old, enabling(JSON.parse(old.trim()), installedIn(surroundings))) === before
     } catch {
       return false
     }
@@ -89,39 +83,31 @@ async function exactUndo(
 }
 
 function edited({ file, before, text }: ConfigText, changes: readonly JsonChange[]) {
-  return {
-    file,
-    hostFolder: dirname(file),
-    before,
-    after: (before?.startsWith(MARK) ? MARK : '') + editJson(text, changes),
-  }
+  return { file, hostFolder: dirname(file), before, after: editJson(text, changes) }
 }
 
-/** A file that a program cannot edit without losing comments, or whose parts lie elsewhere. */
-function byHand({ file, text, root }: ConfigText, changes: readonly JsonChange[]): Plan | undefined {
-  const why = isStrictJson(text)
-    ? [['$include'], ['plugins', '$include']].some(path => nodeAt(root, path) !== undefined)
-      ? 'it includes other files ($include)'
-      : undefined
-    : 'it is JSON5, with comments or the like that would be lost'
-  if (why === undefined) return undefined
-  return { kind: 'by-hand', file, why, lines: describeChanges(text, root, changes) }
+/** A file that a program cannot edit without losing something, or whose parts lie elsewhere. */
+function byHand(config: ConfigText, changes: readonly JsonChange[]): Plan | undefined {
+  const { file, text, value } = config
+  const isSplit = [['$include'], ['plugins', '$include']].some(path => valueAt(value, path) !== undefined)
+  const why = whyNotEditable(text) ?? (isSplit ? 'it includes other files ($include)' : undefined)
+  return why === undefined ? undefined : { kind: 'by-hand', file, why, lines: describeChanges(file, config, changes) }
 }
 
 async function readConfig(surroundings: Surroundings): Promise<ConfigText> {
   const file = configPath(surroundings)
   const before = await readText(file)
-  const text = before === undefined ? FRESH : withoutMark(before)
+  const text = before ?? FRESH
   try {
-    return { file, before, text, root: parseJson5(text) }
+    return { file, before, text, ...readJson5(text) }
   } catch (error) {
     throw new Error(`${file}, ${(error as Error).message}; it stays as it is`, { cause: error })
   }
 }
 
-function about<Result>({ file, root }: ConfigText, run: (root: JsonNode) => Result): Result {
+function about<Result>({ file, value }: ConfigText, run: (root: unknown) => Result): Result {
   try {
-    return run(root)
+    return run(value)
   } catch (error) {
     throw new Error(`${file} stays as it is: ${(error as Error).message}`, { cause: error })
   }
@@ -131,10 +117,6 @@ function about<Result>({ file, root }: ConfigText, run: (root: JsonNode) => Resu
 function checkPackage({ folder }: Surroundings): void {
   hostModule(folder, 'openclaw')
   packageFile(folder, 'openclaw.plugin.json')
-}
-
-function withoutMark(text: string): string {
-  return text.startsWith(MARK) ? text.slice(1) : text
 }
 
 /** @throws Error when there is no home directory */

@@ -1,9 +1,11 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HostEvent } from '../host-event.ts'
+import type { Moment } from '../base/event-machine.ts'
+import { ask, wait } from './approvals.ts'
 import { historyOf, promptOf } from './messages.ts'
 import type { AskedCall } from './model-spans.ts'
-import type { Choice, Memory, Trace, Turn } from './state.ts'
-import type { Turns } from './turns.ts'
+import { openLoop } from './opening.ts'
+import type { AgentTurn, Choice, Memory, Trace } from './state.ts'
+import { toolCalled } from './tools.ts'
 
 const CALLS_LIMIT = 100
 const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny'])
@@ -11,14 +13,12 @@ const CHOICES: ReadonlySet<unknown> = new Set<Choice>(['once', 'always', 'deny']
 /** What `traceRunner` hears: the runner's own events, and what its runs ended with and went on with. */
 export class Listeners {
   readonly #memory: Memory
-  readonly #turns: Turns
 
-  constructor(memory: Memory, turns: Turns) {
+  constructor(memory: Memory) {
     this.#memory = memory
-    this.#turns = turns
   }
 
-  agentStarted(event: HostEvent): void {
+  agentStarted(event: Moment): void {
     this.#hear(event)
     const turn = this.#turnOf(event)
     if (turn === undefined) return
@@ -26,21 +26,21 @@ export class Listeners {
     turn.prompt ??= promptOf(input)
     turn.history ??= historyOf(input)
     turn.model ??= textOf(peek(event.data, 'model'))
-    if (turn.prompt !== undefined) this.#turns.openLoop(turn)
+    if (turn.prompt !== undefined) openLoop(turn)
   }
 
-  agentEnded(event: HostEvent): void {
+  agentEnded(event: Moment): void {
     const turn = this.#turnOf(event)
     const output = textOf(peek(event.data, 'output'))
     if (turn !== undefined && output !== undefined) turn.answer = output
   }
 
-  toolStarted({ data }: HostEvent): void {
-    this.#turns.tools.called(idOf(peek(data, 'span_id')), peek(peek(data, 'details'), 'toolCall'))
+  toolStarted({ data }: Moment): void {
+    toolCalled(this.#memory, idOf(peek(data, 'span_id')), peek(peek(data, 'details'), 'toolCall'))
   }
 
   /** A run ended because somebody has to decide. */
-  interrupted(event: HostEvent): void {
+  interrupted(event: Moment): void {
     const trace = this.#traceOf(event)
     if (trace === undefined) return
     for (const said of elementsOf(peek(event.data, 'calls'), CALLS_LIMIT)) {
@@ -52,13 +52,13 @@ export class Listeners {
         trace.isHeard = false
         return
       }
-      const waiting = trace.waiting.get(call.id) ?? this.#turns.approvals.wait(turn, [call])[0]
-      if (waiting !== undefined) this.#turns.approvals.ask(waiting, event.at ?? 0)
+      const waiting = trace.waiting.get(call.id) ?? wait(turn, call)
+      ask(waiting, event.at)
     }
   }
 
   /** A run goes on: what was decided. */
-  resumed(event: HostEvent): void {
+  resumed(event: Moment): void {
     const trace = this.#traceOf(event)
     if (trace === undefined) return
     trace.isHeard = true
@@ -69,24 +69,24 @@ export class Listeners {
       const choice = peek(said, 'choice')
       if (call === undefined || !CHOICES.has(choice)) continue
       const waiting = trace.waiting.get(call.id)
-      if (waiting?.isAsked) this.#turns.approvals.answer(waiting, event.at ?? 0, choice as Choice)
+      if (waiting?.isAsked) waiting.answer(event.at, choice)
       else trace.decided = [...trace.decided, { call, choice: choice as Choice }].slice(-CALLS_LIMIT)
     }
   }
 
-  #hear(event: HostEvent): void {
+  #hear(event: Moment): void {
     const trace = this.#traceOf(event)
     if (trace === undefined) this.#memory.hears = true
     else trace.isHeard = true
   }
 
-  #traceOf({ data }: HostEvent): Trace | undefined {
+  #traceOf({ data }: Moment): Trace | undefined {
     const id = idOf(peek(data, 'trace_id'))
     return id === undefined ? undefined : this.#memory.traces.get(id)
   }
 
   /** By the span that it was heard in; where it does not say, and only one turn is open, it is that one. */
-  #turnOf({ data }: HostEvent): Turn | undefined {
+  #turnOf({ data }: Moment): AgentTurn | undefined {
     const span = idOf(peek(data, 'span_id'))
     if (span !== undefined) return this.#memory.nodes.get(span)?.turn
     const [only, ...others] = this.#memory.openTurns.values()

@@ -1,6 +1,7 @@
 import { elementsOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { Usage } from '../base/usage.ts'
 import { textOrParts } from './messages.ts'
-import { type Tokens, tokensOf } from './usage.ts'
+import { tokensOf } from './usage.ts'
 
 /** A tool call that an answer of the model asks for. */
 export interface AskedCall {
@@ -29,7 +30,7 @@ export interface Answer {
   readonly calls: readonly AskedCall[]
   /** Text, or content parts with a text each; undefined where the answer has none. */
   readonly text: unknown
-  readonly tokens: Tokens | undefined
+  readonly tokens: Usage | undefined
   readonly finishReason: unknown
   readonly model: unknown
   readonly id: unknown

@@ -1,5 +1,5 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HostEvent } from '../host-event.ts'
+import type { Moment } from '../base/event-machine.ts'
 
 /** One span of the host, at its start or at its end. */
 export interface RawSpan {
@@ -35,9 +35,9 @@ class EventSpan implements RawSpan {
   readonly traceId: string
   readonly type: string
   readonly data: unknown
-  readonly #event: HostEvent
+  readonly #event: Moment
 
-  constructor(id: string, traceId: string, event: HostEvent) {
+  constructor(id: string, traceId: string, event: Moment) {
     const { type, data } = ownTypeOf(peek(event.data, 'span_data'))
     this.id = id
     this.traceId = traceId
@@ -51,11 +51,11 @@ class EventSpan implements RawSpan {
   }
 
   get startAt(): number {
-    return epochMillis(peek(this.#event.data, 'started_at')) ?? this.#event.at ?? 0
+    return epochMillis(peek(this.#event.data, 'started_at')) ?? this.#event.at
   }
 
   get endAt(): number {
-    return epochMillis(peek(this.#event.data, 'ended_at')) ?? this.#event.at ?? 0
+    return epochMillis(peek(this.#event.data, 'ended_at')) ?? this.#event.at
   }
 
   get error(): unknown {
@@ -64,7 +64,7 @@ class EventSpan implements RawSpan {
 }
 
 /** Undefined for what is no span: without an id nothing can be told of it. */
-export function readSpan(event: HostEvent): RawSpan | undefined {
+export function readSpan(event: Moment): RawSpan | undefined {
   const id = idOf(peek(event.data, 'id'))
   const traceId = idOf(peek(event.data, 'trace_id'))
   return id === undefined || traceId === undefined ? undefined : new EventSpan(id, traceId, event)

@@ -1,19 +1,21 @@
 import { peek, textOf } from '../../contract/foreign.ts'
+import { sum } from '../base/usage.ts'
+import { callAgain, settleApproval } from './approvals.ts'
 import { isModelSpan } from './model-spans.ts'
+import { open } from './opening.ts'
 import type { RawSpan } from './raw-span.ts'
-import type { Memory, SpanNode, Trace, Turn } from './state.ts'
-import { isRejected } from './tools.ts'
-import type { Turns } from './turns.ts'
-import { sum, tokensOf, without } from './usage.ts'
+import { endRequest, settleRequest, startRequest } from './requests.ts'
+import type { AgentTurn, Memory, SpanNode, ToolRun, Trace } from './state.ts'
+import { endTool, isRejected, startTool } from './tools.ts'
+import { beginTurn, endDelegation, endTurn, handOver } from './turns.ts'
+import { tokensOf, without } from './usage.ts'
 
 /** Spans of the host, in whatever order they come: what they are and where they belong. */
 export class Spans {
   readonly #memory: Memory
-  readonly #turns: Turns
 
-  constructor(memory: Memory, turns: Turns) {
+  constructor(memory: Memory) {
     this.#memory = memory
-    this.#turns = turns
   }
 
   start(span: RawSpan): void {
@@ -60,10 +62,10 @@ export class Spans {
   #begin(node: SpanNode, span: RawSpan, trace: Trace, parent: SpanNode | undefined): void {
     if (span.type === 'task') this.#beginTask(node, span, trace)
     else if (span.type === 'agent') this.#beginAgent(node, span, trace, parent)
-    else if (isModelSpan(span.type)) this.#turns.requests.start(this.#turnOf(node, span, trace, parent), node, span)
+    else if (isModelSpan(span.type)) startRequest(this.#turnOf(node, span, trace, parent), node, span)
     else if (span.type === 'function') {
       const turn = this.#turnOf(node, span, trace, parent)
-      this.#turns.tools.start(turn, node, span, trace.isHeard || this.#memory.hears)
+      startTool(turn, node, span, trace.isHeard || this.#memory.hears)
     } else if (span.type === 'handoff' && node.turn !== undefined) {
       node.turn.handoffAt = span.startAt
       // The calls that hand over are answered by this, and no tool runs for them.
@@ -78,12 +80,12 @@ export class Spans {
     else if (stray !== undefined && stray.owner === undefined) {
       stray.owner = node
       node.turn = stray
-    } else node.turn = this.#turns.begin(trace, node, span.startAt)
+    } else node.turn = beginTurn(this.#memory, trace, node, span.startAt)
   }
 
   #beginChild(node: SpanNode, span: RawSpan, trace: Trace): void {
     const parent = node.turn === undefined ? undefined : { turn: node.turn, tool: node.tool }
-    node.turn = this.#turns.begin(trace, node, span.startAt, parent)
+    node.turn = beginTurn(this.#memory, trace, node, span.startAt, parent)
     node.tool = undefined
   }
 
@@ -91,21 +93,21 @@ export class Spans {
     const name = textOf(peek(span.data, 'name'))
     const isOfTask = parent === undefined || parent.kind === 'task' || parent.kind === 'unknown'
     if (node.turn !== undefined && !isOfTask) this.#beginChild(node, span, trace)
-    node.turn ??= handedOver(trace) ?? trace.stray ?? this.#turns.begin(trace, node, span.startAt)
+    node.turn ??= handedOver(trace) ?? trace.stray ?? beginTurn(this.#memory, trace, node, span.startAt)
     const { turn } = node
     if (turn.agentName === undefined) {
       turn.agentName = name
-      this.#turns.open(turn)
-    } else this.#turns.handOver(turn, node.id, name, span.startAt)
+      open(turn)
+    } else handOver(turn, node.id, name, span.startAt)
   }
 
   /** The turn that a span belongs to; a new one, where the host goes on below the agent of a turn that is over. */
-  #turnOf(node: SpanNode, span: RawSpan, trace: Trace, parent: SpanNode | undefined): Turn {
+  #turnOf(node: SpanNode, span: RawSpan, trace: Trace, parent: SpanNode | undefined): AgentTurn {
     const known = node.turn
     const goesOn = known?.isOver === true && parent !== undefined && known.owner === parent
     if (known !== undefined && !goesOn) return known
-    if (known === undefined) trace.stray ??= this.#turns.begin(trace, undefined, span.startAt)
-    const turn = goesOn ? this.#turns.begin(trace, parent, span.startAt) : (trace.stray as Turn)
+    if (known === undefined) trace.stray ??= beginTurn(this.#memory, trace, undefined, span.startAt)
+    const turn = goesOn ? beginTurn(this.#memory, trace, parent, span.startAt) : (trace.stray as AgentTurn)
     if (goesOn) turn.agentName = known.agentName
     node.turn = turn
     if (parent !== undefined) parent.turn = turn
@@ -115,39 +117,35 @@ export class Spans {
   #end(node: SpanNode, span: RawSpan): void {
     const { turn, request, tool } = node
     if (turn === undefined) return
-    if (node.kind === 'task') this.#turns.end(turn, { at: span.endAt, error: span.error })
+    if (node.kind === 'task') endTurn(this.#memory, turn, { at: span.endAt, error: span.error })
     else if (node.kind === 'agent') this.#endAgent(node, turn, span)
-    else if (request !== undefined) this.#turns.requests.end(request, span, this.#parentOf(span))
-    else if (tool !== undefined && node.isTool) this.#endTool(node, span)
-    else if (node.kind === 'turn')
-      this.#turns.requests.settle(turn, without(tokensOf(peek(span.data, 'usage')), node.nestedTokens))
+    else if (request !== undefined) endRequest(request, span, this.#parentOf(span))
+    else if (tool !== undefined && node.isTool) this.#endTool(tool, span)
+    else if (node.kind === 'turn') settleRequest(turn, without(tokensOf(peek(span.data, 'usage')), node.nestedTokens))
     else if (node.kind === 'guardrail' && peek(span.data, 'triggered') === true)
       turn.guardrail = textOf(peek(span.data, 'name')) ?? 'guardrail'
   }
 
   /** Without spans for the run itself, the turn is over with its agent, unless that has handed over to another. */
-  #endAgent(node: SpanNode, turn: Turn, span: RawSpan): void {
+  #endAgent(node: SpanNode, turn: AgentTurn, span: RawSpan): void {
     const isDelegate = turn.delegate?.id === node.id
-    if (isDelegate) this.#turns.endDelegation(turn, span.endAt, span.error)
+    if (isDelegate) endDelegation(turn, span.endAt, span.error)
     const isRun = turn.owner?.kind === 'agent' && (turn.owner === node || isDelegate)
     if (isRun && (turn.handoffAt === undefined || span.error !== undefined))
-      this.#turns.end(turn, { at: span.endAt, error: span.error })
+      endTurn(this.#memory, turn, { at: span.endAt, error: span.error })
   }
 
-  #endTool(node: SpanNode, span: RawSpan): void {
-    const { tool } = node
-    if (tool === undefined) return
+  #endTool(tool: ToolRun, span: RawSpan): void {
     const { turn } = tool
-    const { approvals, tools } = this.#turns
-    approvals.settle(turn.trace, tool.callId, turn.startAt, isRejected(span.error) ? 'deny' : 'once')
-    tools.end(tool, span)
+    settleApproval(turn.trace, tool.id, turn.startAt, isRejected(span.error) ? 'deny' : 'once')
+    endTool(tool, span)
     turn.tokens = sum(turn.tokens, tool.tokens)
     const loop = this.#parentOf(span)
     if (loop !== undefined) loop.nestedTokens = sum(loop.nestedTokens, tool.tokens)
-    if (tool.isInterrupted) approvals.again(turn, { id: tool.callId, name: tool.name, args: textOf(tool.args) })
+    if (tool.isInterrupted) callAgain(turn, { id: tool.id, name: textOf(tool.name) ?? '', args: tool.text })
   }
 }
 
-function handedOver({ lastTurn }: Trace): Turn | undefined {
+function handedOver({ lastTurn }: Trace): AgentTurn | undefined {
   return lastTurn !== undefined && !lastTurn.isOver && lastTurn.handoffAt !== undefined ? lastTurn : undefined
 }

@@ -1,47 +1,48 @@
+import { Approval } from '../base/approval.ts'
+import type { Delegation } from '../base/delegation.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { Records } from '../base/records.ts'
+import { type ModelRequest, Requests } from '../base/requests.ts'
+import { Tool } from '../base/tool.ts'
+import { Turn } from '../base/turn.ts'
+import type { Usage } from '../base/usage.ts'
 import { SessionStates } from '../session-states.ts'
 import type { Answer, AskedCall } from './model-spans.ts'
-import type { Tokens } from './usage.ts'
 
 /** Spans that are remembered while they are open, and for a while as ended ones. */
 const OPEN_SPANS_LIMIT = 20_000
 const ENDED_SPANS_LIMIT = 2500
 const OPEN_TURNS_LIMIT = 1000
+/** Calls of one trace that wait at once. */
+const WAITING_LIMIT = 200
 
-/** One model request: told when its model is known, which for the Responses API is at its end. */
-export interface Request {
-  readonly id: string
-  readonly turn: Turn
-  readonly ordinal: number
-  readonly attempt: number
+/** One model span: told when its model is known, which for the Responses API is at its end. */
+export interface SpanRequest {
+  readonly request: ModelRequest
+  readonly turn: AgentTurn
   readonly type: string
   /** The host's own object, in a live run; it is filled until the span ends. */
   readonly data: unknown
-  readonly startAt: number
-  isTold: boolean
 }
 
-/** One run of a tool. */
-export interface ToolRun {
-  readonly turn: Turn
-  readonly name: string
-  readonly startAt: number
-  /** The call id of the model, or what we know it by. */
-  callId: string
-  args: unknown
-  readonly requestId: string | undefined
-  isTold: boolean
+/** One run of a tool. Its id is the call id of the model, or what we know it by. */
+export class ToolRun extends Tool<AgentTurn> {
+  /** Arguments as the model wrote them. */
+  text: string | undefined
   /** An agent that ran as this tool waits for an approval: the tool has not really ended. */
-  isInterrupted: boolean
+  isInterrupted = false
   /** Tokens of the agents that ran inside. */
-  tokens: Tokens | undefined
+  tokens: Usage | undefined
 }
 
 /** A tool call that waits for a person. */
-export interface Waiting {
+export class Waiting extends Approval<AgentTurn> {
   readonly call: AskedCall
-  readonly turn: Turn
-  isAsked: boolean
-  isAnswered: boolean
+
+  constructor(turn: AgentTurn, call: AskedCall) {
+    super(turn, call.id, call.name, 0)
+    this.call = call
+  }
 }
 
 /** A person's word on a call, in the words of the contract. */
@@ -54,23 +55,21 @@ export interface Decision {
 
 /** An answer of the model whose tokens only the loop's own span tells. */
 export interface HeldAnswer {
-  readonly request: Request
+  readonly request: ModelRequest
   readonly at: number
   readonly answer: Answer
 }
 
+/** Whose work a turn is part of: an agent that runs as a tool, or in a guardrail. */
 export interface TurnParent {
-  readonly turn: Turn
+  readonly turn: AgentTurn
   readonly tool: ToolRun | undefined
 }
 
 /** One user turn: one run of the host, or one run of an agent inside a tool. */
-export interface Turn {
-  readonly id: string
-  readonly sessionId: string
+export class AgentTurn extends Turn {
   readonly trace: Trace
   readonly startAt: number
-  /** Whose work it is part of: an agent that runs as a tool, or in a guardrail. */
   readonly parent: TurnParent | undefined
   /** The span whose end is the turn's; none where its start was missed. */
   owner: SpanNode | undefined
@@ -79,131 +78,96 @@ export interface Turn {
   prompt: unknown
   history: readonly unknown[] | undefined
   answer: unknown
-  isOpen: boolean
-  isLoopOpen: boolean
-  isOver: boolean
-  isInterrupted: boolean
+  isOpen = false
+  isLoopOpen = false
+  isOver = false
+  isInterrupted = false
   /** Name of the guardrail that has stopped it. */
   guardrail: string | undefined
-  requests: number
-  lastRequest: string | undefined
-  /** Requests that failed one after the other. */
-  failures: number
-  asked: readonly AskedCall[]
-  readonly openRequests: Set<Request>
-  readonly openTools: Set<ToolRun>
+  readonly requests: Requests = new Requests(this)
+  asked: readonly AskedCall[] = []
+  readonly openRequests: Set<SpanRequest> = new Set()
+  readonly openTools: Set<ToolRun> = new Set()
   held: HeldAnswer | undefined
   /** Tokens of its requests, those of agents inside its tools included. */
-  tokens: Tokens | undefined
+  tokens: Usage | undefined
   handoffAt: number | undefined
-  /** The span of the agent that the turn was handed over to. */
-  delegate: { readonly id: string; readonly name: string | undefined; readonly startAt: number } | undefined
+  /** The task that it is, for its parent. */
+  task: Delegation | undefined
+  /** The agent that it was handed over to, by its span. */
+  delegate: { readonly id: string; readonly task: Delegation } | undefined
   lastAt: number
+
+  constructor(
+    records: Records,
+    ids: { sessionId: string; turnId: string },
+    trace: Trace,
+    at: number,
+    parent?: TurnParent,
+  ) {
+    super(records, ids.sessionId, ids.turnId)
+    this.trace = trace
+    this.startAt = at
+    this.parent = parent
+    this.lastAt = at
+  }
 }
 
-export interface SpanNode {
+export class SpanNode {
   readonly id: string
   /** `unknown`: named as a parent, its start has not been seen. */
-  kind: string
-  turn: Turn | undefined
-  request: Request | undefined
+  kind = 'unknown'
+  turn: AgentTurn | undefined
+  request: SpanRequest | undefined
   /** The tool that this span is, or is inside of. */
   tool: ToolRun | undefined
-  isTool: boolean
+  isTool = false
   /** Tokens of agents inside the tools of this loop. */
-  nestedTokens: Tokens | undefined
+  nestedTokens: Usage | undefined
+
+  constructor(id: string) {
+    this.id = id
+  }
 }
 
 /** What a trace of the host is remembered by: a run that is resumed goes on in it, and is not announced again. */
-export interface Trace {
+export class Trace {
   readonly id: string
   groupId: string | undefined
   /** Our listeners are at its runner, which tells approvals for certain. */
-  isHeard: boolean
+  isHeard = false
   /** A turn whose beginning was missed. */
-  stray: Turn | undefined
-  lastTurn: Turn | undefined
-  turns: number
+  stray: AgentTurn | undefined
+  lastTurn: AgentTurn | undefined
+  turns = 0
   /** Calls that a run ended without having made. */
-  readonly waiting: Map<string, Waiting>
+  readonly waiting: Map<string, Waiting> = new LimitedMap(WAITING_LIMIT)
   /** Decisions on calls that we have not seen asked: the run was begun in another process. */
-  decided: readonly Decision[]
+  decided: readonly Decision[] = []
   /** What the run is about that is about to go on. */
   resumed: { readonly prompt: unknown; readonly model: string | undefined } | undefined
-}
 
-function newTrace(id: string): Trace {
-  return {
-    id,
-    groupId: undefined,
-    isHeard: false,
-    stray: undefined,
-    lastTurn: undefined,
-    turns: 0,
-    waiting: new Map(),
-    decided: [],
-    resumed: undefined,
-  }
-}
-
-type TurnIdentity = Pick<Turn, 'id' | 'sessionId' | 'trace' | 'startAt' | 'parent' | 'owner'>
-
-/** Field by field: spreading into an object of this size is slow. */
-export function newTurn({ id, sessionId, trace, startAt, parent, owner }: TurnIdentity): Turn {
-  return {
-    id,
-    sessionId,
-    trace,
-    startAt,
-    parent,
-    owner,
-    agentName: undefined,
-    model: undefined,
-    prompt: undefined,
-    history: undefined,
-    answer: undefined,
-    isOpen: false,
-    isLoopOpen: false,
-    isOver: false,
-    isInterrupted: false,
-    guardrail: undefined,
-    requests: 0,
-    lastRequest: undefined,
-    failures: 0,
-    asked: [],
-    openRequests: new Set(),
-    openTools: new Set(),
-    held: undefined,
-    tokens: undefined,
-    handoffAt: undefined,
-    delegate: undefined,
-    lastAt: startAt,
-  }
-}
-
-function newNode(id: string): SpanNode {
-  return {
-    id,
-    kind: 'unknown',
-    turn: undefined,
-    request: undefined,
-    tool: undefined,
-    isTool: false,
-    nestedTokens: undefined,
+  constructor(id: string) {
+    this.id = id
   }
 }
 
 /** Everything that is remembered, each with a limit. */
 export class Memory {
-  readonly traces: SessionStates<Trace> = new SessionStates(newTrace)
-  readonly nodes: Map<string, SpanNode> = new Map()
+  readonly records: Records
+  readonly traces: SessionStates<Trace> = new SessionStates(id => new Trace(id))
+  readonly nodes: Map<string, SpanNode> = new LimitedMap(OPEN_SPANS_LIMIT)
   /** By session: two turns of one session are never open at once. */
-  readonly openTurns: Map<string, Turn> = new Map()
+  readonly openTurns: Map<string | undefined, AgentTurn> = new LimitedMap(OPEN_TURNS_LIMIT)
   /** Listeners are attached that do not say in which trace they hear. */
   hears = false
   /** Two generations: to find the oldest entry of a map from which many were deleted takes long. */
-  #ended = new Map<string, Turn | undefined>()
-  #endedBefore = new Map<string, Turn | undefined>()
+  #ended = new Map<string, AgentTurn | undefined>()
+  #endedBefore = new Map<string, AgentTurn | undefined>()
+
+  constructor(records: Records) {
+    this.records = records
+  }
 
   /** Whether this span has ended before, so that a repeat of it, or its late start, says nothing new. */
   hasEnded(spanId: string): boolean {
@@ -211,7 +175,7 @@ export class Memory {
   }
 
   /** The turn of a span that has ended: what comes late below it belongs there. */
-  endedTurn(spanId: string): Turn | undefined {
+  endedTurn(spanId: string): AgentTurn | undefined {
     return this.#ended.get(spanId) ?? this.#endedBefore.get(spanId)
   }
 
@@ -219,26 +183,12 @@ export class Memory {
   node(spanId: string): SpanNode {
     const known = this.nodes.get(spanId)
     if (known !== undefined) return known
-    const node = newNode(spanId)
+    const node = new SpanNode(spanId)
     this.nodes.set(spanId, node)
-    if (this.nodes.size <= OPEN_SPANS_LIMIT) return node
-    const [oldest] = this.nodes.keys()
-    if (oldest !== undefined) this.nodes.delete(oldest)
     return node
   }
 
-  opened(turn: Turn): void {
-    this.openTurns.set(turn.sessionId, turn)
-    if (this.openTurns.size <= OPEN_TURNS_LIMIT) return
-    const [oldest] = this.openTurns.keys()
-    if (oldest !== undefined) this.openTurns.delete(oldest)
-  }
-
-  closed(turn: Turn): void {
-    if (this.openTurns.get(turn.sessionId) === turn) this.openTurns.delete(turn.sessionId)
-  }
-
-  ended(spanId: string, turn: Turn | undefined): void {
+  ended(spanId: string, turn: AgentTurn | undefined): void {
     this.nodes.delete(spanId)
     this.#ended.set(spanId, turn)
     if (this.#ended.size < ENDED_SPANS_LIMIT) return

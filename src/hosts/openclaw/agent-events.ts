@@ -2,9 +2,10 @@ import { booleanOf, idOf, peek } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { tellWaiting } from './calls.ts'
 import { type Facts, saidAt } from './facts.ts'
-import { type Run, readLifecycle } from './run.ts'
+import { readLifecycle } from './run.ts'
 import type { RunBook } from './run-book.ts'
 import { readApproval } from './side-work.ts'
+import type { Run } from './state.ts'
 import { learn, startTool, toolOf } from './tools.ts'
 
 /**

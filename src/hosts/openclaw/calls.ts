@@ -2,28 +2,9 @@ import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { hookRecord } from '../host-event.ts'
 import type { Facts } from './facts.ts'
-import { type Message, messageOf } from './messages.ts'
-import { addMessage, type Run, remember } from './run.ts'
+import { messageOf } from './messages.ts'
+import { addMessage, type Call, type Run, remember } from './state.ts'
 import { usageOf } from './usage.ts'
-
-/** One attempt at a model call. */
-export interface Call {
-  /** Our own: the host's id comes again when it tries again. */
-  readonly id: string
-  /** Attempts of the same call before this one. */
-  readonly retry: number
-  /** Undefined when the start was not seen. */
-  readonly startAt: number | undefined
-  endAt: number | undefined
-  /** The host's event of the end. */
-  end: unknown
-  /** What the model answered, or how the call failed: told apart from the end, mostly after it. */
-  message: unknown
-  /** The same, as spans read it. */
-  reply: Message | undefined
-  failed: boolean
-  asksForTools: boolean
-}
 
 function newCall(run: Run, { data }: Facts, startAt: number | undefined): Call {
   run.callCount += 1

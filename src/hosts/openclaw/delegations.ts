@@ -2,15 +2,7 @@ import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { hookRecord } from '../host-event.ts'
 import { type Facts, saidAt } from './facts.ts'
-import type { Run } from './run.ts'
-import { nameOf, type Session } from './sessions.ts'
-import type { Tool } from './tools.ts'
-
-/** A child agent at work, as its parent sees it. */
-export interface Delegation {
-  readonly childKey: string
-  over: boolean
-}
+import { nameOf, type Run, type Session, type Tool } from './state.ts'
 
 const SPAWN_TOOL = 'sessions_spawn'
 

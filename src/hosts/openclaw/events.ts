@@ -6,10 +6,10 @@ import { endCall, joinMessage, readRunUsage, startCall } from './calls.ts'
 import { endDelegation, startDelegation } from './delegations.ts'
 import { AGENT_EVENT, type Facts, factsOf } from './facts.ts'
 import { messageOf } from './messages.ts'
-import { addMessage, type Run, readInput } from './run.ts'
+import { readInput } from './run.ts'
 import { RunBook } from './run-book.ts'
-import { nameOf, type Session } from './sessions.ts'
 import { endCompaction, startCompaction } from './side-work.ts'
+import { addMessage, nameOf, type Run, type Session } from './state.ts'
 import { endTool, learn, settleTools, startTool, toolOf } from './tools.ts'
 
 type Read = (book: RunBook, facts: Facts) => HookRecord[]

@@ -2,9 +2,10 @@ import type { HookRecord } from '../../contract/index.ts'
 import { SessionStates } from '../session-states.ts'
 import { tellWaiting } from './calls.ts'
 import type { Facts } from './facts.ts'
-import { closingOf, newRun, openingOf, type Run } from './run.ts'
-import { newSession, Sessions } from './sessions.ts'
+import { closingOf, openingOf } from './run.ts'
+import { Sessions } from './sessions.ts'
 import { endCompaction } from './side-work.ts'
+import { newRun, newSession, type Run } from './state.ts'
 import { cancelTools, settleTools } from './tools.ts'
 
 /** Runs that are remembered, also when they are over: what comes late must not open them again. */

@@ -1,98 +1,9 @@
 import { booleanOf, elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { hookRecord } from '../host-event.ts'
-import type { Call } from './calls.ts'
 import { type Facts, saidAt } from './facts.ts'
-import { MESSAGES_LIMIT, type Message, messageOf } from './messages.ts'
-import { nameOf, type Session } from './sessions.ts'
-import type { Tool } from './tools.ts'
-
-/** One run of the agent: a user turn. OpenClaw gives it an id of its own, which all attempts of the run share. */
-export interface Run {
-  readonly id: string
-  readonly session: Session
-  /** As it was when the run began; the session can get another id in the middle of it. */
-  readonly sessionId: string | undefined
-  /** When it last showed a sign of life, epoch milliseconds. */
-  lastAt: number
-  model: unknown
-  provider: unknown
-  /** Whether the host lets us see the conversation. Without its permission we take no message's text, from no hook. */
-  seesConversation: boolean
-  messages: Message[]
-  system: unknown
-  toolCount: number | undefined
-  /** By the host's call id, which it uses again for a retry: the newest. */
-  readonly calls: Map<string, Call>
-  callCount: number
-  /** Calls that ended, and may not be told yet because more can be learned of them. */
-  waiting: Call[]
-  lastCall: Call | undefined
-  failuresInARow: number
-  hasUsage: boolean
-  readonly tools: Map<string, Tool>
-  /** Those of them whose end was not told. */
-  readonly openTools: Set<Tool>
-  /** Which call asked for a tool. */
-  readonly askedBy: Map<string, Call>
-  readonly approvals: Set<string>
-  answer: string | undefined
-  ending: Ending
-  /** Whether the host tells the life of its runs, which says for certain when one is over. */
-  hasLifecycle: boolean
-  over: boolean
-}
-
-/** What was said of the run's end before we know that it is one. */
-interface Ending {
-  finalized?: boolean
-  agentFailed?: boolean
-  /** From the lifecycle of the run. */
-  failed?: boolean
-  interrupted?: boolean
-  reason?: string
-}
-
-/** Tools and calls of one run that are remembered. */
-const IDS_LIMIT = 10_000
-
-export function newRun(id: string, session: Session, facts: Facts): Run {
-  return {
-    id,
-    session,
-    sessionId: nameOf(session),
-    lastAt: facts.at,
-    model: textOf(peek(facts.data, 'model')) ?? textOf(peek(facts.context, 'modelId')),
-    provider: textOf(peek(facts.data, 'provider')) ?? textOf(peek(facts.context, 'modelProviderId')),
-    seesConversation: false,
-    messages: [],
-    system: undefined,
-    toolCount: undefined,
-    calls: new Map(),
-    callCount: 0,
-    waiting: [],
-    lastCall: undefined,
-    failuresInARow: 0,
-    hasUsage: false,
-    tools: new Map(),
-    openTools: new Set(),
-    askedBy: new Map(),
-    approvals: new Set(),
-    answer: undefined,
-    ending: {},
-    hasLifecycle: false,
-    over: false,
-  }
-}
-
-export function idsOf(run: Run): { session_id: string | undefined; turn_id: string } {
-  return { session_id: run.sessionId, turn_id: run.id }
-}
-
-/** Adds to a map of a run, within its limit. */
-export function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
-  if (map.size < IDS_LIMIT || map.has(key)) map.set(key, value)
-}
+import { MESSAGES_LIMIT, messageOf } from './messages.ts'
+import type { Run } from './state.ts'
 
 /** Each run is told as a start of its session: in `agent --local` the host tells none. */
 export function openingOf(run: Run, { at, data, context }: Facts, prompt: unknown): HookRecord[] {
@@ -134,12 +45,6 @@ export function readInput(run: Run, data: unknown): void {
   run.messages = history.map(messageOf)
   const prompt = peek(data, 'prompt')
   if (prompt !== undefined) run.messages.push({ role: 'user', content: prompt })
-}
-
-export function addMessage(run: Run, message: Message): void {
-  if (!run.seesConversation) return
-  run.messages.push(message)
-  if (run.messages.length > 2 * MESSAGES_LIMIT) run.messages = run.messages.slice(-MESSAGES_LIMIT)
 }
 
 /**

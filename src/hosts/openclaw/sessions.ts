@@ -1,23 +1,6 @@
 import { SessionStates } from '../session-states.ts'
-import type { Delegation } from './delegations.ts'
 import type { Facts } from './facts.ts'
-import type { Run } from './run.ts'
-import type { Compaction } from './side-work.ts'
-
-/** A conversation. The host names it by a key that stays, and by an id that a reset replaces. */
-export interface Session {
-  key: string | undefined
-  id: string | undefined
-  /** The run that is under way. One after the other: the host queues what comes in the meantime. */
-  run: Run | undefined
-  lastRun: Run | undefined
-  /** Whose work it is, where it is that of a sub-agent. */
-  delegation: Delegation | undefined
-  /** Session that it came from, where no run of that one asked for it. */
-  parentName: string | undefined
-  compaction: Compaction | undefined
-  compactionCount: number
-}
+import { newSession, type Session } from './state.ts'
 
 type Names = Pick<Facts, 'sessionKey' | 'sessionId'>
 
@@ -49,23 +32,5 @@ export class Sessions {
 
   values(): Session[] {
     return this.#sessions.values()
-  }
-}
-
-/** What its records call it. A sub-agent's session goes by its key: its parent tells it before it has an id. */
-export function nameOf({ key, id, delegation }: Session): string | undefined {
-  return delegation?.childKey ?? id ?? key
-}
-
-export function newSession(): Session {
-  return {
-    key: undefined,
-    id: undefined,
-    run: undefined,
-    lastRun: undefined,
-    delegation: undefined,
-    parentName: undefined,
-    compaction: undefined,
-    compactionCount: 0,
   }
 }

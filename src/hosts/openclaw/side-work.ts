@@ -2,14 +2,7 @@ import { idOf, numberOf, peek } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { hookRecord } from '../host-event.ts'
 import type { Facts } from './facts.ts'
-import { idsOf, type Run } from './run.ts'
-import { nameOf, type Session } from './sessions.ts'
-
-/** A compaction of the conversation that is under way: a side call of the host. */
-export interface Compaction {
-  readonly requestId: string
-  readonly run: Run | undefined
-}
+import { type Compaction, idsOf, nameOf, type Run, type Session } from './state.ts'
 
 /** `before_compaction`. It can come between two runs, and is then nobody's work. */
 export function startCompaction(session: Session, { at, data }: Facts): HookRecord[] {

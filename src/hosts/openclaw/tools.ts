@@ -2,26 +2,7 @@ import { booleanOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { hookRecord } from '../host-event.ts'
 import { plainText } from './messages.ts'
-import { type Run, remember } from './run.ts'
-
-/** One tool call, and what has been said of its end so far. */
-export interface Tool {
-  readonly id: string
-  readonly name: unknown
-  startAt: number
-  args: unknown
-  startTold: boolean
-  endTold: boolean
-  /** Its result is in the conversation. */
-  isWritten: boolean
-  endAt: number | undefined
-  result: unknown
-  error: unknown
-  isError: boolean | undefined
-  /** The host's own word: completed, failed, or blocked when it never ran. */
-  status: unknown
-  durationMillis: unknown
-}
+import { type Run, remember, type Tool } from './state.ts'
 
 export type ToolNews = Partial<Pick<Tool, 'endAt' | 'result' | 'error' | 'isError' | 'status' | 'durationMillis'>>
 

@@ -1,7 +1,6 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { hookRecord } from '../host-event.ts'
-import type { TurnIds } from './moment.ts'
+import { Approval } from '../base/approval.ts'
+import type { Scope } from '../base/records.ts'
 
 const PATTERNS_LIMIT = 16
 /** The person's answer, in the contract's words. */
@@ -11,75 +10,61 @@ const CHOICES: ReadonlyMap<unknown, string> = new Map([
   ['reject', 'deny'],
 ])
 
-/** A permission that somebody was asked for. */
-export interface Approval {
-  readonly askedAt: number
-  readonly data: unknown
-  readonly callId: string | undefined
-  isTold: boolean
-  isAnswered: boolean
+/** A permission that somebody was asked for. Versions differ: `permission.asked` was `permission.updated`, with other names in it. */
+export class Permission extends Approval {
+  readonly #data: unknown
+
+  constructor(turn: Scope, askedAt: number, data: unknown, toolId: string | undefined) {
+    super(turn, toolId, textOf(peek(data, 'permission')) ?? textOf(peek(data, 'type')), askedAt)
+    this.#data = data
+  }
+
+  tell(): void {
+    if (this.isAsked) return
+    const metadata = peek(this.#data, 'metadata')
+    const patterns = elementsOf(peek(this.#data, 'patterns') ?? peek(this.#data, 'pattern'), PATTERNS_LIMIT).map(textOf)
+    this.ask({
+      pattern_keys: patterns.filter(pattern => pattern !== undefined),
+      command: peek(metadata, 'command') ?? patterns[0],
+      description: peek(this.#data, 'title') ?? peek(metadata, 'description'),
+    })
+  }
+
+  settle(at: number, choice: string): void {
+    this.tell()
+    this.answer(at, choice)
+  }
 }
 
-/** Permissions of a turn. Versions differ: `permission.asked` was `permission.updated`, with other names in it. */
-export class Approvals {
-  readonly #ids: TurnIds
-  readonly #byId = new Map<string, Approval>()
+/** Permissions of a turn. */
+export class Permissions {
+  readonly #turn: Scope
+  readonly #byId = new Map<string, Permission>()
 
-  constructor(ids: TurnIds) {
-    this.#ids = ids
+  constructor(turn: Scope) {
+    this.#turn = turn
   }
 
   /** Undefined when it has no id, or is known already. */
-  ask(at: number, data: unknown, callId: string | undefined): Approval | undefined {
+  ask(at: number, data: unknown, toolId: string | undefined): Permission | undefined {
     const id = idOf(peek(data, 'id'))
     if (id === undefined || this.#byId.has(id)) return undefined
-    const approval: Approval = { askedAt: at, data, callId, isTold: false, isAnswered: false }
-    this.#byId.set(id, approval)
-    return approval
+    const permission = new Permission(this.#turn, at, data, toolId)
+    this.#byId.set(id, permission)
+    return permission
   }
 
   /** Undefined when nobody was asked that, or it was answered before. */
-  open(data: unknown): Approval | undefined {
-    const approval = this.#byId.get(idOf(peek(data, 'requestID')) ?? idOf(peek(data, 'permissionID')) ?? '')
-    return approval?.isAnswered ? undefined : approval
-  }
-
-  tell(approval: Approval): HookRecord[] {
-    if (approval.isTold) return []
-    approval.isTold = true
-    const { data } = approval
-    const metadata = peek(data, 'metadata')
-    const patterns = elementsOf(peek(data, 'patterns') ?? peek(data, 'pattern'), PATTERNS_LIMIT).map(textOf)
-    return [
-      hookRecord('pre_approval_request', approval.askedAt, {
-        ...this.#identity(approval),
-        pattern_keys: patterns.filter(pattern => pattern !== undefined),
-        command: peek(metadata, 'command') ?? patterns[0],
-        description: peek(data, 'title') ?? peek(metadata, 'description'),
-      }),
-    ]
-  }
-
-  answer(approval: Approval, at: number, choice: string): HookRecord[] {
-    if (approval.isAnswered) return []
-    const told = this.tell(approval)
-    approval.isAnswered = true
-    return [...told, hookRecord('post_approval_response', at, { ...this.#identity(approval), choice })]
+  open(data: unknown): Permission | undefined {
+    const permission = this.#byId.get(idOf(peek(data, 'requestID')) ?? idOf(peek(data, 'permissionID')) ?? '')
+    return permission?.isAnswered ? undefined : permission
   }
 
   /** Nobody can answer any more. */
-  cancel(at: number, callId?: string): HookRecord[] {
-    return [...this.#byId.values()]
-      .filter(approval => callId === undefined || approval.callId === callId)
-      .flatMap(approval => this.answer(approval, Math.max(at, approval.askedAt), 'cancelled'))
-  }
-
-  #identity({ data, callId }: Approval): TurnIds & { tool_call_id?: string; pattern_key?: string } {
-    const pattern = textOf(peek(data, 'permission')) ?? textOf(peek(data, 'type'))
-    return {
-      ...this.#ids,
-      ...(callId === undefined ? {} : { tool_call_id: callId }),
-      ...(pattern === undefined ? {} : { pattern_key: pattern }),
+  cancel(at: number, toolId?: string): void {
+    for (const permission of this.#byId.values()) {
+      const isMeant = toolId === undefined || permission.toolId === toolId
+      if (isMeant && !permission.isAnswered) permission.settle(at, 'cancelled')
     }
   }
 }

@@ -1,253 +1,252 @@
-import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { type HostEvent, type HostMachine, hookRecord } from '../host-event.ts'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { EventMachine, type Events, eventsOf, type Moment, type Reading } from '../base/event-machine.ts'
+import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { childDone, childOf, delegatedUnseen, returned } from './children.ts'
-import { isQuiet } from './event-names.ts'
-import type { Moment } from './moment.ts'
 import { promptText } from './prompts.ts'
 import { agentOf } from './requests.ts'
 import { Session } from './session.ts'
-import type { Turn } from './turn.ts'
+import type { OpencodeTurn } from './turn.ts'
 
 /** Agents that opencode lets do its own work, in a session of a user. */
 const TITLE = 'title'
 const SUMMARY = 'summary'
 
-type Handler = (moment: Moment, session: Session) => HookRecord[]
+/** Bus events that say nothing of what a turn does, or say again what others say. */
+const QUIET_ON_BUS = [
+  ...['catalog.updated', 'command.executed', 'file.edited', 'file.watcher.updated', 'global.disposed'],
+  ...['installation.update-available', 'installation.updated', 'integration.connection.updated'],
+  ...['integration.updated', 'lsp.client.diagnostics', 'lsp.updated', 'mcp.browser.open.failed', 'mcp.tools.changed'],
+  ...['message.part.removed', 'message.removed', 'models-dev.refreshed', 'permission.v2.asked'],
+  ...['permission.v2.replied', 'plugin.added', 'project.directories.updated', 'project.updated', 'pty.created'],
+  ...['pty.deleted', 'pty.exited', 'pty.updated', 'question.replied', 'question.v2.asked', 'question.v2.rejected'],
+  ...['question.v2.replied', 'reference.updated', 'server.connected', 'server.instance.disposed'],
+  ...['session.compacted', 'session.diff', 'todo.updated', 'tui.command.execute', 'tui.prompt.append'],
+  ...['tui.session.select', 'tui.toast.show', 'vcs.branch.updated', 'workspace.failed', 'workspace.ready'],
+  ...['workspace.status', 'worktree.failed', 'worktree.ready'],
+]
+
+/** Named hooks: their observing counterparts on the bus are read instead. */
+const QUIET_HOOKS = [
+  ...['PLUGIN_INIT', 'chat.headers', 'command.execute.before', 'config', 'experimental.chat.messages.transform'],
+  ...['experimental.chat.system.transform', 'experimental.compaction.autocontinue'],
+  ...['experimental.provider.small_model', 'experimental.session.compacting', 'experimental.text.complete'],
+  ...['permission.ask', 'shell.env', 'tool.definition', 'tool.execute.after', 'tool.execute.before'],
+]
+
+/** Bus events are `event.<type>`, named hooks go by their names. */
+const QUIET = [...QUIET_ON_BUS.map(type => `event.${type}`), ...QUIET_HOOKS]
+/** A second way of telling the same, typed in the SDK and not sent yet. */
+const NEXT = 'event.session.next.'
 
 export function createOpencodeMachine(): HostMachine {
   return new OpencodeMachine()
 }
 
-/** What opencode's hooks and its bus tell, as hook records. */
-class OpencodeMachine implements HostMachine {
-  readonly #sessions = new SessionStates<Session>(id => new Session(id))
-  readonly #handlers: ReadonlyMap<string, Handler> = new Map<string, Handler>([
-    ['chat.message', (moment, session) => this.#prompted(moment, session)],
-    ['chat.params', (moment, session) => this.#requested(moment, session)],
-    ['event.session.created', (moment, session) => this.#described(moment, session)],
-    ['event.session.updated', (moment, session) => this.#described(moment, session)],
-    ['event.session.deleted', (moment, session) => this.#deleted(moment, session)],
-    ['event.session.status', (moment, session) => this.#status(moment, session)],
-    ['event.session.idle', ({ at }, session) => this.#idle(at, session)],
-    ['event.session.error', ({ at, data }, { turn }) => turn?.error(at, peek(data, 'error')) ?? []],
-    ['event.message.updated', (moment, session) => this.#message(moment, session)],
-    ['event.message.part.updated', (moment, session) => this.#part(moment, session)],
-    [
-      'event.message.part.delta',
-      ({ at, data }, { turn }) => nothing(turn?.requests.sign(at, idOf(peek(data, 'messageID')))),
-    ],
-    ['event.permission.asked', (moment, session) => this.#asked(moment, session)],
-    ['event.permission.updated', (moment, session) => this.#asked(moment, session)],
-    ['event.permission.replied', ({ at, data }, { turn }) => turn?.answered(at, data) ?? []],
-    ['event.question.asked', ({ data }, { turn }) => nothing(turn?.questioned(data))],
-    ['event.question.rejected', ({ data }, { turn }) => nothing(turn?.dismissed(data))],
-  ])
-  #lastAt = 0
+/** What opencode's hooks and its bus tell. */
+class OpencodeMachine extends EventMachine {
+  readonly #sessions = new SessionStates<Session>(id => new Session(this.records, id))
+  protected readonly events: Events = eventsOf(
+    {
+      'chat.message': this.#in((session, moment) => this.#prompted(session, moment)),
+      'chat.params': this.#in((session, moment) => this.#requested(session, moment)),
+      'event.session.created': this.#in(described),
+      'event.session.updated': this.#in(described),
+      'event.session.deleted': this.#in((session, { at }) => this.#closed(at, session, 'deleted')),
+      'event.session.status': this.#in((session, moment) => this.#status(session, moment)),
+      'event.session.idle': this.#in((session, { at }) => this.#idle(session, at)),
+      'event.session.error': this.#in(({ turn }, { at, data }) => turn?.error(at, peek(data, 'error'))),
+      'event.message.updated': this.#in((session, moment) => this.#message(session, moment)),
+      'event.message.part.updated': this.#in((session, moment) => this.#part(session, moment)),
+      'event.message.part.delta': this.#in(({ turn }, { at, data }) =>
+        turn?.requests.sign(at, idOf(peek(data, 'messageID'))),
+      ),
+      'event.permission.asked': this.#in(asked),
+      'event.permission.updated': this.#in(asked),
+      'event.permission.replied': this.#in(({ turn }, { at, data }) => turn?.permissionReplied(at, data)),
+      'event.question.asked': this.#in(({ turn }, { data }) => turn?.questioned(data)),
+      'event.question.rejected': this.#in(({ turn }, { data }) => turn?.dismissed(data)),
+      dispose: moment => this.#disposed(moment),
+    },
+    QUIET,
+  )
 
-  accept({ event, at, data, output }: HostEvent): HookRecord[] | undefined {
-    this.#lastAt = numberOf(at) ?? this.#lastAt
-    const moment = { at: this.#lastAt, data, output }
-    if (event === 'dispose') return this.#disposed(moment)
-    const handler = this.#handlers.get(event)
-    if (handler === undefined) return typeof event === 'string' && isQuiet(event) ? [] : undefined
-    const id = sessionOf(data)
-    return id === undefined ? [] : handler(moment, this.#sessions.get(id))
+  override isQuiet(event: string): boolean {
+    return super.isQuiet(event) || (typeof event === 'string' && event.startsWith(NEXT))
   }
 
-  end(at: number): HookRecord[] {
-    return this.#sessions
-      .values()
-      .flatMap(session => [
-        ...(session.turn?.idleAt === undefined ? [] : this.#endTurn(session, session.turn.idleAt)),
-        ...session.title.gaveUp(at),
-      ])
+  /** An event without a session says nothing. */
+  #in(read: (session: Session, moment: Moment) => void): Reading {
+    return moment => {
+      const id = sessionOf(moment.data)
+      if (id !== undefined) read(this.#sessions.get(id), moment)
+    }
   }
 
-  #prompted({ at, data, output }: Moment, session: Session): HookRecord[] {
+  protected finish(at: number): void {
+    for (const session of this.#sessions.values()) {
+      if (session.turn?.idleAt !== undefined) this.#endTurn(session, session.turn.idleAt)
+      session.title.gaveUp(at)
+    }
+  }
+
+  #prompted(session: Session, { at, data, output }: Moment): void {
     const message = peek(output, 'message')
     const id = idOf(peek(message, 'id')) ?? idOf(peek(data, 'messageID'))
-    if (id === undefined || session.turnOf(id) !== undefined) return []
+    if (id === undefined || session.turnOf(id) !== undefined) return
     session.prompts.add(id, at, message, promptText(peek(output, 'parts')))
     const idleAt = session.turn?.idleAt
-    return idleAt === undefined ? [] : this.#endTurn(session, idleAt)
+    if (idleAt !== undefined) this.#endTurn(session, idleAt)
   }
 
-  #requested(moment: Moment, session: Session): HookRecord[] {
+  #requested(session: Session, moment: Moment): void {
     const { at, data } = moment
     const agent = agentOf(data)
     const messageId = idOf(peek(peek(data, 'message'), 'id'))
     if (agent === TITLE) session.title.asked(moment, session.id, session.turnOf(messageId))
-    if (agent === TITLE || agent === SUMMARY) return []
+    if (agent === TITLE || agent === SUMMARY) return
     const model = { modelID: peek(peek(data, 'model'), 'id'), providerID: peek(peek(data, 'model'), 'providerID') }
-    const [turn, opened] = this.#turnFor(session, messageId, at, model)
-    return turn === undefined ? opened : [...opened, ...turn.request(moment)]
+    this.#turnFor(session, messageId, at, model)?.request(moment)
   }
 
   /**
-   * The turn of a message of the user, and what its opening tells. A message that `chat.message` has not handed out, in
+   * The turn of a message of the user, which may begin with it. A message that `chat.message` has not handed out, in
    * the middle of a turn, is opencode's own (after a compaction, or a command) and belongs to that. Undefined for a turn
    * that is over.
    */
-  #turnFor(
-    session: Session,
-    messageId: string | undefined,
-    at: number,
-    model: unknown,
-  ): [turn: Turn | undefined, opened: HookRecord[]] {
-    if (messageId === undefined) return [session.turn, []]
+  #turnFor(session: Session, messageId: string | undefined, at: number, model: unknown): OpencodeTurn | undefined {
+    const { turn } = session
+    if (messageId === undefined) return turn
     const known = session.turnOf(messageId)
-    if (known !== undefined) return [known === session.turn?.ids.turn_id ? session.turn : undefined, []]
-    if (session.turn !== undefined && !session.prompts.has(messageId)) {
-      session.assign(messageId, session.turn.ids.turn_id)
-      return [session.turn, []]
+    if (known !== undefined) return known === turn?.turnId ? turn : undefined
+    if (turn?.turnId !== undefined && !session.prompts.has(messageId)) {
+      session.assign(messageId, turn.turnId)
+      return turn
     }
     // Said while the turn before was at work: it is taken up when that is done.
-    const switched = session.turn === undefined ? undefined : at
-    const ended = this.#endTurn(session, at, true)
-    return this.#open(session, messageId, at, switched, model, ended)
+    this.#endTurn(session, at, true)
+    return this.#open(session, messageId, at, turn === undefined ? undefined : at, model)
   }
 
-  #open(
-    session: Session,
-    messageId: string,
-    now: number,
-    at: number | undefined,
-    model: unknown,
-    before: HookRecord[] = [],
-  ): [turn: Turn | undefined, opened: HookRecord[]] {
-    const delegated = delegatedUnseen(this.#sessions, session, now)
-    const gaveUp = session.title.gaveUp(now)
-    const opened = session.openTurn(messageId, now, at, model)
-    return [session.turn, [...before, ...gaveUp, ...delegated, ...opened]]
+  #open(session: Session, messageId: string, now: number, at?: number, model?: unknown): OpencodeTurn {
+    session.title.gaveUp(now)
+    delegatedUnseen(this.#sessions, session, now)
+    return session.openTurn(messageId, now, at, model)
   }
 
-  #described({ at, data }: Moment, session: Session): HookRecord[] {
-    const info = peek(data, 'info')
-    session.learn(at, info)
-    return session.title.told(at, info)
-  }
-
-  #message({ at, data }: Moment, session: Session): HookRecord[] {
+  #message(session: Session, { at, data }: Moment): void {
     const info = peek(data, 'info')
     const role = peek(info, 'role')
-    if (role === 'user') return this.#userMessage(at, info, session)
-    if (role !== 'assistant') return []
+    if (role === 'user') userMessage(session, at, info)
+    else if (role === 'assistant') this.#assistantMessage(session, at, info)
+  }
+
+  #assistantMessage(session: Session, at: number, info: unknown): void {
     const parentId = idOf(peek(info, 'parentID'))
     const isComplete = peek(peek(info, 'time'), 'completed') !== undefined
     // A message that is complete is no sign of a turn that we have missed: it may be years old.
-    if (isComplete && session.turnOf(parentId) === undefined) return []
-    const [turn, opened] = this.#turnFor(session, parentId, at, info)
-    if (turn === undefined) return opened
-    const records = [...opened, ...turn.message(at, info)]
-    if (turn.idleAt !== undefined && !turn.isWriting) records.push(...this.#endTurn(session, at))
-    return records
+    if (isComplete && session.turnOf(parentId) === undefined) return
+    const turn = this.#turnFor(session, parentId, at, info)
+    turn?.message(at, info)
+    if (turn?.idleAt !== undefined && !turn.isWriting) this.#endTurn(session, at)
   }
 
-  #userMessage(at: number, info: unknown, session: Session): HookRecord[] {
-    const id = idOf(peek(info, 'id'))
-    if (id === undefined || session.turnOf(id) !== undefined || session.prompts.has(id)) return []
-    if (session.turn === undefined) session.prompts.add(id, at, info, undefined)
-    else session.assign(id, session.turn.ids.turn_id)
-    return []
-  }
-
-  #part({ at, data }: Moment, session: Session): HookRecord[] {
+  #part(session: Session, { at, data }: Moment): void {
     const part = peek(data, 'part')
-    const { turn } = session
     const type = peek(part, 'type')
     if (type === 'text') session.prompts.supply(part)
-    if (turn === undefined) return []
-    return type === 'tool' ? this.#toolPart(at, part, turn) : turn.part(at, part)
+    if (session.turn === undefined) return
+    if (type === 'tool') this.#toolPart(session.turn, at, part)
+    else session.turn.part(at, part)
   }
 
-  #toolPart(at: number, part: unknown, turn: Turn): HookRecord[] {
+  #toolPart(turn: OpencodeTurn, at: number, part: unknown): void {
     const state = peek(part, 'state')
     const status = peek(state, 'status')
     const call = turn.call(at, part, status)
-    if (call === undefined || call.state === 'ended') return []
-    if (call.state === 'pending') turn.requests.sign(at, call.messageId)
-    if (status !== 'running' && status !== 'completed' && status !== 'error') return []
-    const records = turn.calls.start(call, at, state)
-    for (const approval of call.held.splice(0)) records.push(...turn.approvals.tell(approval))
-    if (status === 'running') return [...records, ...childOf(this.#sessions, turn, call, at, state)]
-    return [
-      ...records,
-      ...turn.approvals.cancel(at, call.callId),
-      ...childDone(this.#sessions, call, at, state),
-      ...turn.calls.end(call, at, state, turn.isStopped),
-    ]
+    if (call === undefined || call.state === 'ended') return
+    if (call.state === 'asked') turn.requests.sign(at, call.messageId)
+    if (status !== 'running' && status !== 'completed' && status !== 'error') return
+    call.start(at, state)
+    if (status === 'running') childOf(this.#sessions, turn, call, at, state)
+    else {
+      turn.permissions.cancel(at, call.id)
+      childDone(this.#sessions, call, at, state)
+      call.end(at, state, turn.isStopped)
+    }
   }
 
-  #status(moment: Moment, session: Session): HookRecord[] {
-    const status = peek(moment.data, 'status')
+  #status(session: Session, { at, data }: Moment): void {
+    const status = peek(data, 'status')
     const type = peek(status, 'type')
-    if (type === 'idle') return this.#idle(moment.at, session)
-    if (type === 'retry') return session.turn?.retry(moment.at, status) ?? []
-    return type === 'busy' ? this.#opened(moment.at, session) : []
+    if (type === 'idle') this.#idle(session, at)
+    else if (type === 'retry') session.turn?.retry(at, status)
+    else if (type === 'busy') this.#busy(session, at)
   }
 
   /** The session is at work: on what was said last. */
-  #opened(at: number, session: Session): HookRecord[] {
+  #busy(session: Session, at: number): void {
     const { last } = session.prompts
-    const records =
-      session.turn === undefined && last !== undefined ? this.#open(session, last.id, at, undefined, undefined)[1] : []
+    if (session.turn === undefined && last !== undefined) this.#open(session, last.id, at)
     if (session.turn !== undefined) session.turn.isOnBus = true
-    return records
   }
 
-  #idle(at: number, session: Session): HookRecord[] {
+  #idle(session: Session, at: number): void {
     const { turn } = session
-    if (turn === undefined || !turn.isOnBus) return []
+    if (turn === undefined || !turn.isOnBus) return
     // After an error it comes twice, and before the tools and the message of the last step are closed.
-    if (!turn.isWriting) return this.#endTurn(session, at)
-    turn.idleAt ??= at
-    return []
+    if (turn.isWriting) turn.idleAt ??= at
+    else this.#endTurn(session, at)
   }
 
-  #endTurn(session: Session, at: number, isTakenOver = false): HookRecord[] {
+  #endTurn(session: Session, at: number, isTakenOver = false): void {
     const { turn } = session
-    if (turn === undefined) return []
+    if (turn === undefined) return
     session.turn = undefined
     const outcome = turn.outcome(isTakenOver)
-    return [...turn.end(at, outcome), ...returned(session, at, outcome)]
+    turn.end(at, outcome)
+    returned(session, at, outcome)
   }
 
-  #asked({ at, data }: Moment, { turn }: Session): HookRecord[] {
-    const told = idOf(peek(peek(data, 'tool'), 'callID')) ?? idOf(peek(data, 'callID'))
-    const call = turn?.calls.find(told)
-    const approval = turn?.approvals.ask(at, data, call?.callId ?? told)
-    if (turn === undefined || approval === undefined) return []
-    if (call?.state !== 'pending') return turn.approvals.tell(approval)
-    call.held.push(approval)
-    return []
-  }
-
-  #disposed({ at, data }: Moment): HookRecord[] {
+  #disposed({ at, data }: Moment): void {
     const directory = textOf(peek(data, 'directory'))
-    return this.#sessions
-      .values()
-      .filter(session => (session.directory ?? directory) === (directory ?? session.directory))
-      .flatMap(session => this.#closed(at, session, 'dispose'))
+    for (const session of this.#sessions.values()) {
+      const isMeant = (session.directory ?? directory) === (directory ?? session.directory)
+      if (isMeant) this.#closed(at, session, 'dispose')
+    }
   }
 
-  #deleted({ at }: Moment, session: Session): HookRecord[] {
-    return this.#closed(at, session, 'deleted')
-  }
-
-  #closed(at: number, session: Session, reason: string): HookRecord[] {
+  #closed(at: number, session: Session, reason: string): void {
     this.#sessions.delete(session.id)
-    const idleAt = session.turn?.idleAt
-    const ended = idleAt === undefined ? (session.turn?.approvals.cancel(at) ?? []) : this.#endTurn(session, idleAt)
-    const records = [...ended, ...session.title.gaveUp(at)]
-    if (session.hadTurn) records.push(hookRecord('on_session_finalize', at, { session_id: session.id, reason }))
-    return [...records, ...returned(session, at, { status: 'interrupted', reason, answer: undefined })]
+    const { turn } = session
+    if (turn?.idleAt === undefined) turn?.permissions.cancel(at)
+    else this.#endTurn(session, turn.idleAt)
+    session.title.gaveUp(at)
+    if (session.hadTurn) this.records.add('on_session_finalize', at, { session_id: session.id, reason })
+    returned(session, at, { status: 'interrupted' })
   }
 }
 
-function nothing(_done: unknown): HookRecord[] {
-  return []
+function described(session: Session, { at, data }: Moment): void {
+  const info = peek(data, 'info')
+  session.learn(at, info)
+  session.title.told(at, info)
+}
+
+function userMessage(session: Session, at: number, info: unknown): void {
+  const id = idOf(peek(info, 'id'))
+  if (id === undefined || session.turnOf(id) !== undefined || session.prompts.has(id)) return
+  if (session.turn?.turnId === undefined) session.prompts.add(id, at, info, undefined)
+  else session.assign(id, session.turn.turnId)
+}
+
+function asked({ turn }: Session, { at, data }: Moment): void {
+  const told = idOf(peek(peek(data, 'tool'), 'callID')) ?? idOf(peek(data, 'callID'))
+  const call = turn?.calls.find(told)
+  const permission = turn?.permissions.ask(at, data, call?.id ?? told)
+  if (permission === undefined) return
+  if (call?.state === 'asked') call.held.push(permission)
+  else permission.tell()
 }
 
 function sessionOf(data: unknown): string | undefined {

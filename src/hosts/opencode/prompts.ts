@@ -1,8 +1,11 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { joined } from '../base/messages.ts'
 
 const PARTS_LIMIT = 100
 /** Messages that a session may have waiting: those beyond are the oldest, and were answered long ago. */
 const WAITING_LIMIT = 20
+/** Between the texts of one message, or of several that one turn takes up. */
+export const BLANK_LINE = '\n\n'
 
 /** A message of the user that no turn has taken up yet. */
 export interface Prompt {
@@ -20,12 +23,8 @@ export function promptText(parts: unknown): string | undefined {
     elementsOf(parts, PARTS_LIMIT)
       .filter(part => peek(part, 'type') === 'text' && peek(part, 'synthetic') !== true)
       .map(part => textOf(peek(part, 'text'))),
+    BLANK_LINE,
   )
-}
-
-export function joined(texts: readonly (string | undefined)[]): string | undefined {
-  const told = texts.filter(text => text !== undefined)
-  return told.length > 1 ? told.join('\n\n') : told[0]
 }
 
 /** Messages of the user that wait for a turn: it takes up all that were said before it. */

@@ -1,46 +1,30 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { hookRecord } from '../host-event.ts'
+import type { Moment } from '../base/event-machine.ts'
+import type { ToolCallPart } from '../base/messages.ts'
+import { type ModelRequest, Requests } from '../base/requests.ts'
+import { usageOf } from '../base/usage.ts'
 import type { Failure } from './failure.ts'
-import type { Moment, TurnIds } from './moment.ts'
-import { usageOf } from './usage.ts'
-
-/** A model request that has not been answered to its end. Times are epoch milliseconds. */
-interface OpenRequest {
-  readonly id: string
-  readonly retry: number
-  /** Its job, where it is not part of the loop. */
-  readonly task: string | undefined
-  messageId: string | undefined
-  firstAt: number | undefined
-  lastAt: number | undefined
-}
 
 /** What the model said in a step. */
 export interface Answer {
   readonly text: string | undefined
-  readonly toolCalls: readonly { readonly id: unknown; readonly name: unknown; readonly arguments: unknown }[]
+  readonly toolCalls: readonly ToolCallPart[]
 }
 
 /** The word of the contract for opencode's. */
 const TASKS: ReadonlyMap<string, string> = new Map([['compaction', 'compression']])
 
 /** The model requests of a turn. opencode names none of them: each `chat.params` is one, also when it tries again. */
-export class Requests {
-  readonly #ids: TurnIds
-  #calls = 0
-  #retries = 0
-  #hasFailed = false
-  #open: OpenRequest | undefined
+export class StepRequests extends Requests {
+  #open: ModelRequest | undefined
+  /** The message that the one that is open asks for, and when something of it came last. */
+  #messageId: string | undefined
+  #lastAt: number | undefined
   #lastMessageId: string | undefined
-
-  constructor(ids: TurnIds) {
-    this.#ids = ids
-  }
 
   /** Whether the last one failed, and nothing was asked since. */
   get hasFailed(): boolean {
-    return this.#hasFailed
+    return this.#open === undefined && this.failures > 0
   }
 
   /** Whether the one that is open is a part of the loop. */
@@ -50,101 +34,83 @@ export class Requests {
 
   /** The request that asked for the tools of this message. */
   idFor(messageId: string | undefined): string | undefined {
-    const isKnown = this.#calls > 0 && (this.#lastMessageId ?? messageId) === messageId
-    return isKnown ? this.#id() : undefined
+    return (this.#lastMessageId ?? messageId) === messageId ? this.lastId : undefined
   }
 
   /** `chat.params`. One that is still open is the same request, told again: opencode never asks twice at a time. */
-  start({ at, data, output }: Moment, messageId: string | undefined): HookRecord[] {
-    if (this.#open !== undefined) return []
-    const isRetry = this.#hasFailed && this.#lastMessageId === messageId
-    if (!isRetry) this.#calls += 1
-    this.#retries = isRetry ? this.#retries + 1 : 0
-    this.#hasFailed = false
+  start({ at, data, output }: Moment, messageId: string | undefined): boolean {
+    if (this.#open !== undefined) return false
+    const isRetry = this.hasFailed && this.#lastMessageId === messageId
+    const request = this.next(at, { isRetry, task: TASKS.get(agentOf(data) ?? '') })
+    this.#open = request
+    this.#messageId = messageId
     this.#lastMessageId = messageId
-    const task = TASKS.get(agentOf(data) ?? '')
-    this.#open = { id: this.#id(), retry: this.#retries, task, messageId, firstAt: undefined, lastAt: undefined }
-    const payload = { ...this.#identity(this.#open), api_call_count: this.#calls, ...requestFacts(data, output) }
-    return [
-      task === undefined
-        ? hookRecord('pre_api_request', at, payload)
-        : hookRecord('pre_auxiliary_call', at, { ...payload, aux_task: task }),
-    ]
+    this.#lastAt = undefined
+    request.tellStart(requestFacts(data, output))
+    return true
   }
 
   /** Something of the answer came. */
   sign(at: number, messageId: string | undefined): void {
     if (this.#open === undefined) return
-    this.#open.messageId ??= messageId
+    this.#messageId ??= messageId
     this.#lastMessageId ??= messageId
-    this.#open.firstAt ??= at
-    this.#open.lastAt = at
+    this.#open.firstChunkAt ??= at
+    this.#lastAt = at
   }
 
   /** The step is over. Its tools have run by then, so the request ended with the last thing that the model said. */
-  end(at: number, messageId: string | undefined, reason: unknown, step: unknown, answer: Answer): HookRecord[] {
-    const open = this.#open
-    if (open === undefined || (open.messageId ?? messageId) !== messageId) return []
-    this.#open = undefined
+  end(at: number, messageId: string | undefined, reason: unknown, step: unknown, answer: Answer): void {
+    if ((this.#messageId ?? messageId) !== messageId) return
     const { text, toolCalls } = answer
-    const payload = {
-      ...this.#identity(open),
-      ended_at: (open.lastAt ?? at) / 1000,
-      first_chunk_at: open.firstAt === undefined ? undefined : open.firstAt / 1000,
+    this.#take()?.tellAnswer(at, {
+      ended_at: (this.#lastAt ?? at) / 1000,
       finish_reason: textOf(reason),
-      usage: usageOf(peek(step, 'tokens')),
+      usage: stepUsage(peek(step, 'tokens')),
       cost: peek(step, 'cost'),
       response: { message: { role: 'assistant', content: text, tool_calls: toolCalls } },
       assistant_content_chars: text?.length,
       assistant_tool_call_count: toolCalls.length,
-    }
-    return [
-      open.task === undefined
-        ? hookRecord('post_api_request', at, payload)
-        : hookRecord('post_auxiliary_call', at, { ...payload, aux_task: open.task }),
-    ]
+    })
   }
 
   /** Whether the one that is open asks for this message, as far as is known. */
   isOf(messageId: string): boolean {
-    return (this.#open?.messageId ?? messageId) === messageId
+    return this.#open === undefined || (this.#messageId ?? messageId) === messageId
   }
 
   /** It has ended without a word: what comes after it has begun. */
-  untoldEnd(at: number): HookRecord[] {
-    const open = this.#open
-    if (open === undefined) return []
-    this.#open = undefined
-    const payload = { ...this.#identity(open), ended_at: (open.lastAt ?? at) / 1000, aux_task: open.task }
-    return [hookRecord(open.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, payload, 'inferred')]
+  untoldEnd(at: number): void {
+    const open = this.#take()
+    if (open === undefined) return
+    open.firstChunkAt = undefined
+    open.tellAnswer(at, { ended_at: (this.#lastAt ?? at) / 1000 }, 'inferred')
   }
 
   /** @param willRetry whether opencode says that it tries again */
-  fail(at: number, { type, message, statusCode }: Failure, willRetry: boolean): HookRecord[] {
+  fail(at: number, { type, message, statusCode }: Failure, willRetry: boolean): void {
     const open = this.#open
-    if (open === undefined) return []
+    if (open === undefined) return
     this.#open = undefined
-    this.#hasFailed = true
-    const payload = {
-      ...this.#identity(open),
-      status_code: statusCode,
-      retryable: willRetry ? true : undefined,
-      error: { type, message },
-    }
-    return [
-      open.task === undefined
-        ? hookRecord('api_request_error', at, payload)
-        : hookRecord('post_auxiliary_call', at, { ...payload, aux_task: open.task }),
-    ]
+    this.failures += 1
+    const retryable = willRetry ? true : undefined
+    open.tellFailure(at, { status_code: statusCode, retryable, error: { type, message } })
   }
 
-  #id(): string {
-    return `${this.#ids.turn_id}:${this.#calls}`
+  #take(): ModelRequest | undefined {
+    const open = this.#open
+    this.#open = undefined
+    if (open !== undefined) this.failures = 0
+    return open
   }
+}
 
-  #identity({ id, retry }: OpenRequest): TurnIds & { api_request_id: string; retry_count: number } {
-    return { ...this.#ids, api_request_id: id, retry_count: retry }
-  }
+/** opencode's `input` leaves out what the cache gave or took, its `output` what was reasoning. */
+function stepUsage(tokens: unknown): ReturnType<typeof usageOf> {
+  const cache = peek(tokens, 'cache')
+  const [input, output, reasoning] = [peek(tokens, 'input'), peek(tokens, 'output'), peek(tokens, 'reasoning')]
+  const counts = { input, output, reasoning, cacheRead: peek(cache, 'read'), cacheWrite: peek(cache, 'write') }
+  return usageOf(counts, { cacheIsOutside: true, reasoningIsOutside: true })
 }
 
 /** The agent that asks: its name, in `chat.params` of all versions that are known. */

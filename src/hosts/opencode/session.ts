@@ -1,37 +1,35 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { hookRecord } from '../host-event.ts'
-import { joined, Prompts } from './prompts.ts'
+import type { Delegation } from '../base/delegation.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { joined } from '../base/messages.ts'
+import type { Records } from '../base/records.ts'
+import { BLANK_LINE, Prompts } from './prompts.ts'
 import { Title } from './title.ts'
-import { Turn } from './turn.ts'
+import { OpencodeTurn } from './turn.ts'
 
 /** Messages of the user whose turn is remembered: events of a turn that is over must not open it again. */
 const KNOWN_LIMIT = 200
-
-/** A task that this session was given by another one. */
-export interface Delegation {
-  readonly parentSessionId: string
-  readonly callId: string | undefined
-  readonly startedAt: number
-}
 
 /** What is known of one session, and the turn that it is at. */
 export class Session {
   readonly id: string
   readonly prompts: Prompts = new Prompts()
-  readonly title: Title = new Title(messageId => this.turnOf(messageId) !== undefined)
+  readonly title: Title
   parentId: string | undefined
   directory: string | undefined
   createdAt: number | undefined
   agent: unknown
-  turn: Turn | undefined
-  /** The task that it is at. */
+  turn: OpencodeTurn | undefined
+  /** The task that it is at, which it was given by another session. */
   delegation: Delegation | undefined
   hadTurn = false
-  readonly #turnOf = new Map<string, string>()
+  readonly #records: Records
+  readonly #turnOf = new LimitedMap<string, string>(KNOWN_LIMIT)
 
-  constructor(id: string) {
+  constructor(records: Records, id: string) {
+    this.#records = records
     this.id = id
+    this.title = new Title(records, messageId => this.turnOf(messageId) !== undefined)
   }
 
   /** From `session.created` and `session.updated`. */
@@ -50,8 +48,6 @@ export class Session {
   /** Says that a message belongs to a turn. */
   assign(messageId: string, turnId: string): void {
     this.#turnOf.set(messageId, turnId)
-    const [oldest] = this.#turnOf.keys()
-    if (this.#turnOf.size > KNOWN_LIMIT && oldest !== undefined) this.#turnOf.delete(oldest)
   }
 
   /**
@@ -59,29 +55,25 @@ export class Session {
    *
    * @param at when it began; undefined: when the user said it
    */
-  openTurn(messageId: string, now: number, at: number | undefined, model: unknown): HookRecord[] {
+  openTurn(messageId: string, now: number, at: number | undefined, said: unknown): OpencodeTurn {
     const prompts = this.prompts.takeUpTo(messageId)
     const own = prompts.at(-1)
-    const turn = new Turn({ session_id: this.id, turn_id: messageId })
+    const turn = new OpencodeTurn(this.#records, this.id, messageId)
     this.turn = turn
     this.hadTurn = true
     this.assign(messageId, messageId)
     for (const { id } of prompts) this.assign(id, messageId)
     const startedAt = at ?? own?.at ?? now
-    const used = own?.model ?? model
-    const facts = { ...turn.ids, model: peek(used, 'modelID'), provider: peek(used, 'providerID') }
-    return [
-      hookRecord('on_session_start', startedAt, {
-        ...facts,
-        // Which of opencode's agents: `build`, `plan`, one that the user has made. The agent of the trace is opencode.
-        profile: textOf(own?.agent) ?? textOf(this.agent),
-        parent_session_id: this.parentId,
-      }),
-      hookRecord('pre_llm_call', startedAt, {
-        ...facts,
-        user_message: joined(prompts.map(({ text }) => text)),
-        parent_session_id: this.parentId,
-      }),
-    ]
+    const used = own?.model ?? said
+    const [model, provider, parent_session_id] = [peek(used, 'modelID'), peek(used, 'providerID'), this.parentId]
+    // Which of opencode's agents: `build`, `plan`, one that the user has made. The agent of the trace is opencode.
+    const profile = textOf(own?.agent) ?? textOf(this.agent)
+    turn.tell('on_session_start', startedAt, { model, provider, profile, parent_session_id })
+    const user_message = joined(
+      prompts.map(({ text }) => text),
+      BLANK_LINE,
+    )
+    turn.tell('pre_llm_call', startedAt, { model, provider, user_message, parent_session_id })
+    return turn
   }
 }

@@ -1,12 +1,13 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { hookRecord } from '../host-event.ts'
-import type { Moment, TurnIds } from './moment.ts'
+import type { Moment } from '../base/event-machine.ts'
+import { type Records, Scope } from '../base/records.ts'
+import { ModelRequest } from '../base/requests.ts'
 import { requestFacts } from './requests.ts'
 
 interface TitleRequest {
   readonly startedAt: number
-  readonly ids: TurnIds
+  readonly sessionId: string
+  readonly turnId: string
   readonly facts: Readonly<Record<string, unknown>>
 }
 
@@ -15,12 +16,14 @@ interface TitleRequest {
  * comes, which may be after the turn. A title that never comes is a request that failed, or that was not waited for.
  */
 export class Title {
+  readonly #records: Records
   readonly #isTurn: (messageId: string) => boolean
   #last: string | undefined
   #request: TitleRequest | undefined
 
   /** @param isTurn whether a message has become a turn: where none was seen, the request stands alone */
-  constructor(isTurn: (messageId: string) => boolean) {
+  constructor(records: Records, isTurn: (messageId: string) => boolean) {
+    this.#records = records
     this.#isTurn = isTurn
   }
 
@@ -28,40 +31,30 @@ export class Title {
   asked({ at, data, output }: Moment, sessionId: string, turnId: string | undefined): void {
     const turn = turnId ?? idOf(peek(peek(data, 'message'), 'id'))
     if (turn === undefined || this.#request !== undefined) return
-    const ids = { session_id: sessionId, turn_id: turn }
-    this.#request = { startedAt: at, ids, facts: requestFacts(data, output) }
+    this.#request = { startedAt: at, sessionId, turnId: turn, facts: requestFacts(data, output) }
   }
 
   /** Of `session.created` and `session.updated`, which come for many reasons. */
-  told(at: number, info: unknown): HookRecord[] {
+  told(at: number, info: unknown): void {
     const title = textOf(peek(info, 'title'))
     const isNew = this.#last !== undefined && title !== undefined && title !== this.#last
     this.#last = title ?? this.#last
-    return isNew ? this.#records(at, {}) : []
+    if (isNew) this.#tell()?.tellAnswer(at, {})
   }
 
   /** Nothing more is to be expected. */
-  gaveUp(at: number): HookRecord[] {
-    return this.#records(at, {
-      error: { type: 'no_title', message: 'no title came of it; opencode does not tell why' },
-    })
+  gaveUp(at: number): void {
+    const error = { type: 'no_title', message: 'no title came of it; opencode does not tell why' }
+    this.#tell()?.tellFailure(at, { error })
   }
 
-  #records(at: number, end: Readonly<Record<string, unknown>>): HookRecord[] {
-    const request = this.#request
-    if (request === undefined) return []
+  #tell(): ModelRequest | undefined {
+    if (this.#request === undefined) return undefined
+    const { sessionId, turnId, facts, startedAt } = this.#request
     this.#request = undefined
-    const { ids, facts, startedAt } = request
-    const { session_id, turn_id } = ids
-    const identity = {
-      session_id,
-      ...(this.#isTurn(turn_id) ? { turn_id } : {}),
-      api_request_id: `${turn_id}:title`,
-      aux_task: 'title',
-    }
-    return [
-      hookRecord('pre_auxiliary_call', startedAt, { ...identity, ...facts }),
-      hookRecord('post_auxiliary_call', at, { ...identity, ...end }),
-    ]
+    const scope = new Scope(this.#records, sessionId, this.#isTurn(turnId) ? turnId : undefined)
+    const request = new ModelRequest(scope, startedAt, { id: `${turnId}:title`, task: 'title' })
+    request.tellStart(facts)
+    return request
   }
 }

@@ -1,41 +1,52 @@
-import { booleanOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { hookRecord } from '../host-event.ts'
-import type { Approval } from './approvals.ts'
-import type { TurnIds } from './moment.ts'
+import { booleanOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { saidAt } from '../base/event-machine.ts'
+import { looksLikeJson, type ToolCallPart } from '../base/messages.ts'
+import type { Scope } from '../base/records.ts'
+import { Tool } from '../base/tool.ts'
+import type { Permission } from './approvals.ts'
 
 /** Calls of a turn that are remembered; those beyond are the oldest, and have ended. */
 const CALLS_LIMIT = 5000
-const HEAD = 64
-const DAY_MILLIS = 86_400_000
 /** opencode's own words for a call that a rule of the configuration forbids: nobody was asked. */
 const FORBIDDEN = 'The user has specified a rule which prevents you'
 
-export interface ToolCall {
-  readonly callId: string
-  readonly name: unknown
-  readonly messageId: string | undefined
-  readonly requestId: string | undefined
-  state: 'pending' | 'running' | 'ended'
-  /** Epoch milliseconds. */
-  startedAt: number
-  args: unknown
+export class ToolCall extends Tool {
+  messageId: string | undefined
   /** Who was asked before it has begun to run is told when it does. */
-  readonly held: Approval[]
-  isRefused: boolean
-  isDismissed: boolean
+  readonly held: Permission[] = []
+  isRefused = false
+  isDismissed = false
   /** Session of the child that it has started. */
   childId: string | undefined
+
+  /** The tool begins to run, with all of its arguments. */
+  start(at: number, state: unknown): void {
+    if (this.state !== 'asked') return
+    this.args = peek(state, 'input')
+    this.startAt = timeOf(state, 'start', at)
+    this.tellStart()
+    for (const permission of this.held.splice(0)) permission.tell()
+  }
+
+  /**
+   * `completed` or `error`.
+   *
+   * @param isStopped whether the person has stopped the run: a tool that ends then was cut off, whatever it says
+   */
+  end(at: number, state: unknown, isStopped: boolean): void {
+    const endedAt = Math.max(this.startAt, timeOf(state, 'end', at))
+    this.tellEnd(endedAt, { duration_ms: endedAt - this.startAt, ...outcome(this, state, isStopped) })
+  }
 }
 
 /** The tool calls of a turn, from the states of their parts: of a call that failed nothing else is told. */
 export class ToolCalls {
-  readonly #ids: TurnIds
+  readonly #turn: Scope
   readonly #calls = new Map<string, ToolCall>()
   readonly #byCallId = new Map<string, ToolCall>()
 
-  constructor(ids: TurnIds) {
-    this.#ids = ids
+  constructor(turn: Scope) {
+    this.#turn = turn
   }
 
   find(callId: string | undefined): ToolCall | undefined {
@@ -49,58 +60,18 @@ export class ToolCalls {
   add(part: unknown, at: number, requestId: string | undefined): ToolCall | undefined {
     const key = keyOf(part)
     if (key === undefined) return undefined
-    const call: ToolCall = {
-      callId: this.#freeId(idOf(peek(part, 'callID')) ?? key),
-      name: peek(part, 'tool'),
-      messageId: idOf(peek(part, 'messageID')),
-      requestId,
-      state: 'pending',
-      startedAt: at,
-      args: undefined,
-      held: [],
-      isRefused: false,
-      isDismissed: false,
-      childId: undefined,
-    }
+    const toldId = idOf(peek(part, 'callID')) ?? key
+    // Some models number their calls anew in every step.
+    const id = this.#byCallId.has(toldId) ? `${toldId}:${this.#calls.size}` : toldId
+    const call = new ToolCall(this.#turn, id, textOf(peek(part, 'tool')), at)
+    call.messageId = idOf(peek(part, 'messageID'))
+    call.requestId = requestId
     this.#calls.set(key, call)
     // Who asks names it as the model did; what we have asked, as we do.
-    this.#byCallId.set(idOf(peek(part, 'callID')) ?? key, call)
-    this.#byCallId.set(call.callId, call)
+    this.#byCallId.set(toldId, call)
+    this.#byCallId.set(id, call)
     if (this.#calls.size > CALLS_LIMIT) this.#forgetOldest()
     return call
-  }
-
-  /** The tool begins to run, with all of its arguments. */
-  start(call: ToolCall, at: number, state: unknown): HookRecord[] {
-    if (call.state !== 'pending') return []
-    call.state = 'running'
-    call.args = peek(state, 'input')
-    call.startedAt = timeOf(state, 'start', at)
-    const { callId: tool_call_id, requestId: api_request_id, name } = call
-    const payload = { ...this.#ids, tool_call_id, api_request_id, tool_name: textOf(name), args: call.args }
-    return [hookRecord('pre_tool_call', call.startedAt, payload)]
-  }
-
-  /**
-   * `completed` or `error`.
-   *
-   * @param isStopped whether the person has stopped the run: a tool that ends then was cut off, whatever it says
-   */
-  end(call: ToolCall, at: number, state: unknown, isStopped: boolean): HookRecord[] {
-    if (call.state === 'ended') return []
-    call.state = 'ended'
-    const endedAt = Math.max(call.startedAt, timeOf(state, 'end', at))
-    const { callId: tool_call_id, requestId: api_request_id, name } = call
-    return [
-      hookRecord('post_tool_call', endedAt, {
-        ...this.#ids,
-        tool_call_id,
-        api_request_id,
-        tool_name: textOf(name),
-        duration_ms: endedAt - call.startedAt,
-        ...outcome(call, state, isStopped),
-      }),
-    ]
   }
 
   /** Calls that run and may have started a child: those of a tool that tells no child yet. */
@@ -112,18 +83,16 @@ export class ToolCalls {
 
   /** Whether a call of this message has been told with its arguments. */
   haveBegun(messageId: string | undefined): boolean {
-    return [...this.#calls.values()].some(call => call.messageId === messageId && call.state !== 'pending')
+    for (const call of this.#calls.values()) if (call.messageId === messageId && call.state !== 'asked') return true
+    return false
   }
 
-  calledIn(messageId: string | undefined): { id: string; name: unknown; arguments: unknown }[] {
-    return [...this.#calls.values()]
-      .filter(call => call.messageId === messageId)
-      .map(({ callId, name, args }) => ({ id: callId, name, arguments: args }))
-  }
-
-  /** Some models number their calls anew in every step. */
-  #freeId(callId: string): string {
-    return this.#byCallId.has(callId) ? `${callId}:${this.#calls.size}` : callId
+  calledIn(messageId: string | undefined): ToolCallPart[] {
+    const calls: ToolCallPart[] = []
+    for (const call of this.#calls.values()) {
+      if (call.messageId === messageId) calls.push({ id: call.id, name: call.name, arguments: call.args })
+    }
+    return calls
   }
 
   #forgetOldest(): void {
@@ -140,17 +109,13 @@ function keyOf(part: unknown): string | undefined {
   return idOf(peek(part, 'id')) ?? idOf(peek(part, 'callID'))
 }
 
-/** The part's own time, when it can be: before it was told, and not by days. */
 function timeOf(state: unknown, which: 'start' | 'end', at: number): number {
-  const told = numberOf(peek(peek(state, 'time'), which)) ?? at
-  return told <= at && told > at - DAY_MILLIS ? told : at
+  return saidAt(peek(peek(state, 'time'), which), at)
 }
 
-/** Text that looks like JSON goes in an object: a file that a tool has read is no word about the tool. */
 function resultOf(state: unknown): unknown {
   const output = peek(state, 'output')
-  if (typeof output !== 'string') return output
-  return output.slice(0, HEAD).trimStart()[0] === '{' ? { output } : output
+  return typeof output === 'string' && looksLikeJson(output) ? { output } : output
 }
 
 function outcome(call: ToolCall, state: unknown, isStopped: boolean): Readonly<Record<string, unknown>> {

@@ -1,32 +1,32 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { hookRecord } from '../host-event.ts'
-import { Approvals, choiceOf } from './approvals.ts'
+import type { Moment } from '../base/event-machine.ts'
+import { joined } from '../base/messages.ts'
+import { type Outcome, Turn } from '../base/turn.ts'
+import { choiceOf, Permissions } from './approvals.ts'
 import { type Failure, failureOf } from './failure.ts'
-import type { Moment, TurnIds } from './moment.ts'
-import { joined } from './prompts.ts'
-import { Requests } from './requests.ts'
+import { BLANK_LINE } from './prompts.ts'
+import { StepRequests } from './requests.ts'
 import { type ToolCall, ToolCalls } from './tools.ts'
 
 /** Finish reason of a step that wants its tools' results: the turn goes on after it. */
 const WANTS_TOOLS = 'tool-calls'
 
 export interface TurnOutcome {
-  readonly status: 'completed' | 'failed' | 'interrupted'
+  readonly status: Outcome
   readonly reason: string | undefined
-  readonly answer: string | undefined
+  /** What the model answered. */
+  readonly summary: string | undefined
 }
 
 /** One turn: a user's message, and every step that answers it. A step is an assistant message. */
-export class Turn {
-  readonly ids: TurnIds
-  readonly requests: Requests
-  readonly calls: ToolCalls
-  readonly approvals: Approvals
+export class OpencodeTurn extends Turn {
+  readonly requests: StepRequests = new StepRequests(this)
+  readonly calls: ToolCalls = new ToolCalls(this)
+  readonly permissions: Permissions = new Permissions(this)
   readonly #messages = new Set<string>()
   /** Message of the last step, and whether it is still being written. */
   #current: string | undefined
-  #isWriting = false
+  isWriting = false
   readonly #texts = new Map<string, string>()
   #answer: string | undefined
   #finish: string | undefined
@@ -39,112 +39,95 @@ export class Turn {
   /** Whether the bus has told of it. Hooks overtake the bus: until then what it says is of the turn before. */
   isOnBus = false
 
-  constructor(ids: TurnIds) {
-    this.ids = ids
-    this.requests = new Requests(ids)
-    this.calls = new ToolCalls(ids)
-    this.approvals = new Approvals(ids)
-  }
-
-  get isWriting(): boolean {
-    return this.#isWriting
-  }
-
   /** Whether the person has stopped the run. */
   get isStopped(): boolean {
     return this.#failure?.isAbort === true
   }
 
   /** `chat.params` of the loop, or of a compaction within it. */
-  request(moment: Moment): HookRecord[] {
-    const records = this.requests.start(moment, this.#current)
-    if (records.length === 0) return records
+  request(moment: Moment): void {
+    if (!this.requests.start(moment, this.#current)) return
     // What a failed attempt has said is no part of the answer, and an error that was tried again is none of the turn.
     this.#texts.clear()
     this.#failure = undefined
     this.idleAt = undefined
-    return records
   }
 
   /** `message.updated` of an assistant: told at its beginning, with its finish reason and when it is complete. */
-  message(at: number, info: unknown): HookRecord[] {
+  message(at: number, info: unknown): void {
     const id = idOf(peek(info, 'id'))
-    if (id === undefined) return []
+    if (id === undefined) return
     const isComplete = peek(peek(info, 'time'), 'completed') !== undefined
-    const records = this.#messages.has(id) ? [] : this.#began(at, id, !isComplete)
-    if (id !== this.#current) return records
+    if (!this.#messages.has(id)) this.#began(at, id, !isComplete)
+    if (id !== this.#current) return
     const failure = failureOf(peek(info, 'error'))
-    if (failure !== undefined) records.push(...this.#failed(at, failure))
+    if (failure !== undefined) this.#failed(at, failure)
     const finish = textOf(peek(info, 'finish'))
-    if (finish !== undefined || isComplete) records.push(...this.#stepEnded(at, id, finish, info))
-    if (isComplete) this.#isWriting = false
-    return records
+    if (finish !== undefined || isComplete) this.#stepEnded(at, id, finish, info)
+    if (isComplete) this.isWriting = false
   }
 
-  #began(at: number, id: string, isWriting: boolean): HookRecord[] {
-    const records = this.requests.isOf(id) ? [] : this.requests.untoldEnd(at)
+  #began(at: number, id: string, isWriting: boolean): void {
+    if (!this.requests.isOf(id)) this.requests.untoldEnd(at)
     this.isOnBus = true
     this.#messages.add(id)
     this.#current = id
-    this.#isWriting = isWriting
+    this.isWriting = isWriting
     this.#texts.clear()
-    return records
   }
 
   /** A part of a step, but for tools. */
-  part(at: number, part: unknown): HookRecord[] {
+  part(at: number, part: unknown): void {
     const messageId = idOf(peek(part, 'messageID'))
-    if (messageId === undefined || messageId !== this.#current) return []
+    if (messageId === undefined || messageId !== this.#current) return
     const type = peek(part, 'type')
-    if (type === 'step-finish') return this.#stepEnded(at, messageId, peek(part, 'reason'), part)
-    if (type !== 'text' && type !== 'reasoning') return []
+    if (type === 'step-finish') this.#stepEnded(at, messageId, peek(part, 'reason'), part)
+    if (type !== 'text' && type !== 'reasoning') return
     this.requests.sign(at, messageId)
     const id = idOf(peek(part, 'id'))
     const text = peek(part, 'text')
     if (type === 'text' && id !== undefined && typeof text === 'string') this.#texts.set(id, text)
-    return []
   }
 
   /** A call of a step of this turn; undefined for one that is not, or that is not told enough of. */
   call(at: number, part: unknown, status: unknown): ToolCall | undefined {
     const known = this.calls.known(part)
-    const messageId = idOf(peek(part, 'messageID'))
     if (known !== undefined) return known
+    const messageId = idOf(peek(part, 'messageID'))
     // A call of an earlier turn may still say something, or be told again when its result is pruned.
     const isOurs = messageId === undefined || this.#messages.has(messageId)
     const isMissed = this.#messages.size === 0 && (status === 'pending' || status === 'running')
-    if (!isOurs && !isMissed) return undefined
-    return this.calls.add(part, at, this.requests.idFor(messageId))
+    return isOurs || isMissed ? this.calls.add(part, at, this.requests.idFor(messageId)) : undefined
   }
 
-  retry(at: number, status: unknown): HookRecord[] {
+  retry(at: number, status: unknown): void {
     const message = textOf(peek(status, 'message'))
-    return this.requests.fail(at, { type: 'provider_error', message, statusCode: undefined, isAbort: false }, true)
+    this.requests.fail(at, { type: 'provider_error', message, statusCode: undefined, isAbort: false }, true)
   }
 
   /** `session.error`. */
-  error(at: number, error: unknown): HookRecord[] {
+  error(at: number, error: unknown): void {
     const failure = failureOf(error)
-    return failure === undefined ? [] : this.#failed(at, failure)
+    if (failure !== undefined) this.#failed(at, failure)
   }
 
-  #failed(at: number, failure: Failure): HookRecord[] {
+  #failed(at: number, failure: Failure): void {
     this.#failure = failure
     // Stopped while its tools ran: the model had answered by then, only that was never told.
-    if (failure.isAbort && this.calls.haveBegun(this.#current)) return this.requests.untoldEnd(at)
-    return this.requests.fail(at, failure, false)
+    if (failure.isAbort && this.calls.haveBegun(this.#current)) this.requests.untoldEnd(at)
+    else this.requests.fail(at, failure, false)
   }
 
-  answered(at: number, data: unknown): HookRecord[] {
-    const approval = this.approvals.open(data)
-    if (approval === undefined) return []
+  permissionReplied(at: number, data: unknown): void {
+    const permission = this.permissions.open(data)
+    if (permission === undefined) return
     const choice = choiceOf(data)
-    const call = this.calls.find(approval.callId)
+    const call = this.calls.find(permission.toolId)
     if (choice === 'deny') {
       this.#isRefused = true
       if (call !== undefined) call.isRefused = true
     }
-    return this.approvals.answer(approval, at, choice)
+    permission.settle(at, choice)
   }
 
   /** A question of the model to the person: the call of the tool that asks is the waiting, and needs no approval. */
@@ -163,40 +146,32 @@ export class Turn {
   }
 
   /** @param step what has its `tokens` and its `cost` */
-  #stepEnded(at: number, messageId: string, reason: unknown, step: unknown): HookRecord[] {
-    const text = joined([...this.#texts.values()])
+  #stepEnded(at: number, messageId: string, reason: unknown, step: unknown): void {
+    const text = joined([...this.#texts.values()], BLANK_LINE)
     if (this.requests.isMain) {
       this.#answer = text
       this.#finish = textOf(reason)
     }
-    return this.requests.end(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
+    this.requests.end(at, messageId, reason, step, { text, toolCalls: this.calls.calledIn(messageId) })
   }
 
   /** @param isTakenOver whether the session goes on with the next prompt */
   outcome(isTakenOver: boolean): TurnOutcome {
     const failure = this.#failure
-    const answer = this.#answer
+    const summary = this.#answer
     if (failure !== undefined) {
-      return { status: failure.isAbort ? 'interrupted' : 'failed', reason: failure.type, answer }
+      return { status: failure.isAbort ? 'interrupted' : 'failed', reason: failure.type, summary }
     }
-    if (this.requests.hasFailed) return { status: 'failed', reason: undefined, answer }
+    if (this.requests.hasFailed) return { status: 'failed', reason: undefined, summary }
     // Nobody answers what was refused, unless the configuration says that the model goes on.
-    if (this.#isRefused && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'refused', answer }
-    if (isTakenOver && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'next_prompt', answer }
-    return { status: 'completed', reason: this.#finish, answer }
+    if (this.#isRefused && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'refused', summary }
+    if (isTakenOver && this.#finish === WANTS_TOOLS) return { status: 'interrupted', reason: 'next_prompt', summary }
+    return { status: 'completed', reason: this.#finish, summary }
   }
 
-  end(at: number, { status, reason, answer }: TurnOutcome): HookRecord[] {
-    const assistant_response = status === 'completed' ? answer : undefined
-    const flags = {
-      completed: status === 'completed',
-      failed: status === 'failed',
-      interrupted: status === 'interrupted',
-    }
-    return [
-      ...this.approvals.cancel(at),
-      hookRecord('post_llm_call', at, { ...this.ids, assistant_response }),
-      hookRecord('on_session_end', at, { ...this.ids, ...flags, turn_exit_reason: reason }),
-    ]
+  end(at: number, { status, reason, summary }: TurnOutcome): void {
+    this.permissions.cancel(at)
+    this.answered(at, status === 'completed' ? summary : undefined)
+    this.over(at, { outcome: status, reason })
   }
 }

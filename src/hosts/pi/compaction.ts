@@ -1,88 +1,46 @@
 import { booleanOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { hookRecord } from '../host-event.ts'
-import { failureOf, usageOf } from './messages.ts'
-import { type Moment, modelOf } from './moment.ts'
-
-interface Ids {
-  readonly session_id: string
-  readonly turn_id?: string
-}
-
-/** What Hermes calls it, whose names the contract has. */
-const TASK = 'compression'
+import type { Moment } from '../base/event-machine.ts'
+import type { Scope } from '../base/records.ts'
+import { ModelRequest } from '../base/requests.ts'
+import { modelOf } from './context.ts'
+import { failureOf, piUsage } from './messages.ts'
 
 /**
  * A conversation is made shorter: a request of its own to the model, of which Pi tells when it begins and what came out,
  * but neither what is sent nor with which model.
  */
 export class PiCompaction {
-  readonly #ids: Ids
-  readonly #requestId: string
-  readonly #startedAt: number
-  #isTold = false
+  readonly #request: ModelRequest
 
-  constructor(ids: Ids, startedAt: number) {
-    this.#ids = ids
-    this.#startedAt = startedAt
-    this.#requestId = `${ids.session_id}:compaction:${startedAt}`
+  constructor(scope: Scope, startedAt: number) {
+    const id = `${scope.sessionId}:compaction:${startedAt}`
+    this.#request = new ModelRequest(scope, startedAt, { id, task: 'compression' })
   }
 
   /** Headers are made for a request: an extension has not done the work. */
-  requested(moment: Moment): HookRecord[] {
-    if (this.#isTold) return []
-    this.#isTold = true
-    return [
-      hookRecord(
-        'pre_auxiliary_call',
-        this.#startedAt,
-        { ...this.#identity(), ...modelOf(moment.context) },
-        'inferred',
-      ),
-    ]
+  requested({ context }: Moment): void {
+    this.#request.tellStart(modelOf(context), 'inferred')
   }
 
   /** `session_compact`. Hosts before 0.80 tell nothing of headers; there it is known only now that a request was made. */
-  done(moment: Moment): HookRecord[] {
+  done(moment: Moment): void {
     const { at, context, data } = moment
     const entry = peek(data, 'compactionEntry')
-    const begin = booleanOf(peek(data, 'fromExtension')) === true ? [] : this.requested(moment)
-    if (!this.#isTold) return []
-    const summary = textOf(peek(entry, 'summary'))
-    return [
-      ...begin,
-      hookRecord(
-        'post_auxiliary_call',
-        at,
-        {
-          ...this.#identity(),
-          ...modelOf(context),
-          usage: usageOf(peek(entry, 'usage')),
-          cost: peek(peek(entry, 'usage'), 'cost'),
-          ...(summary === undefined ? {} : { response: { message: { role: 'assistant', content: summary } } }),
-        },
-        'inferred',
-      ),
-    ]
+    if (booleanOf(peek(data, 'fromExtension')) !== true) this.requested(moment)
+    if (!this.#request.isTold) return
+    const usage = peek(entry, 'usage')
+    const content = textOf(peek(entry, 'summary'))
+    const response = content === undefined ? undefined : { message: { role: 'assistant', content } }
+    const facts = { ...modelOf(context), usage: piUsage(usage), cost: peek(usage, 'cost'), response }
+    this.#request.tellAnswer(at, facts, 'inferred')
   }
 
   /** `session_compact_failed`, or nothing more was heard of it. */
-  failed({ at, context, data }: Moment): HookRecord[] {
-    if (!this.#isTold) return []
+  failed({ at, context, data }: Moment): void {
+    if (!this.#request.isTold) return
     const message = textOf(peek(data, 'errorMessage'))
     const isAborted = booleanOf(peek(data, 'aborted')) === true
     const type = isAborted ? 'aborted' : (failureOf(message).statusCode?.toString() ?? 'compaction_failed')
-    return [
-      hookRecord(
-        'post_auxiliary_call',
-        at,
-        { ...this.#identity(), ...modelOf(context), error_type: type, error: { type, message } },
-        'inferred',
-      ),
-    ]
-  }
-
-  #identity(): Ids & { api_request_id: string; aux_task: string } {
-    return { ...this.#ids, api_request_id: this.#requestId, aux_task: TASK }
+    this.#request.tellFailure(at, { ...modelOf(context), error_type: type, error: { type, message } }, 'inferred')
   }
 }

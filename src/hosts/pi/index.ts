@@ -1,39 +1,11 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
-import { createPiMachine } from './events.ts'
+import { createPiMachine, READINGS } from './events.ts'
 import { ToolEnvironment } from './tool-environment.ts'
 import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
 
 export type { PiContext, PiExtension, PiExtensionApi, PiModel } from './types.ts'
-
-/** Only what is read: Pi waits for every handler, and copies whole conversations for some. */
-const EVENTS = [
-  'session_start',
-  'session_switch',
-  'session_fork',
-  'session_shutdown',
-  'before_agent_start',
-  'agent_start',
-  'agent_end',
-  'agent_settled',
-  'turn_start',
-  'cache_warming_decision',
-  'before_provider_headers',
-  'before_provider_request',
-  'message_start',
-  'message_update',
-  'message_end',
-  'tool_execution_start',
-  'tool_call',
-  'tool_result',
-  'tool_execution_end',
-  'ui_prompt_start',
-  'ui_prompt_end',
-  'session_before_compact',
-  'session_compact',
-  'session_compact_failed',
-] as const
 
 /** After these Pi ends, or lets go of us. */
 const LAST_REASONS: ReadonlySet<unknown> = new Set(['quit', 'reload', undefined])
@@ -69,7 +41,8 @@ class PiListener {
 
   /** Every handler gives nothing back, and nothing of ours may throw: in `tool_call` that would cost a tool. */
   listenTo(pi: PiExtensionApi): void {
-    for (const name of EVENTS) {
+    // No more than what is read: Pi waits for every handler, and copies whole conversations for some.
+    for (const name of Object.keys(READINGS)) {
       pi.on(name, (event, context) => this.#attachment.guard(() => this.#heard(name, event, context)))
     }
   }

@@ -1,5 +1,5 @@
 import { peek, textOf } from '../../contract/foreign.ts'
-import { plainText } from './messages.ts'
+import { looksLikeJson, plainText } from '../base/messages.ts'
 
 export type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
 
@@ -48,6 +48,5 @@ export function toolResult(outcome: unknown): { readonly result: unknown; readon
   const content = peek(outcome, 'content')
   const text = plainText(content)
   if (text === undefined) return { result: content === undefined ? outcome : { content }, text }
-  const first = text.slice(0, HEAD).trimStart()[0]
-  return { result: first === undefined || first === '{' ? { content } : text, text }
+  return { result: looksLikeJson(text) ? { content } : text, text }
 }

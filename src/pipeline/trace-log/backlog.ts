@@ -64,8 +64,8 @@ async function hasSpans(path: string, from: number, until: number): Promise<bool
   if (until - from > NOTES_BYTES) return true
   const reader = new SegmentReader(path)
   try {
-    const { spans, damaged } = await reader.spans(from, until, 1)
-    return spans.length > 0 || damaged > 0
+    const { lines, damaged } = await reader.spans(from, until, 1)
+    return lines.length > 0 || damaged > 0
   } catch {
     return true
   } finally {

@@ -1,6 +1,7 @@
 import type { PlacedParcel } from './parcel.ts'
 import type { Segment } from './segment.ts'
 import { SegmentReader } from './segment-reader.ts'
+import { SpanLine, sizeOf, spansOf } from './span-line.ts'
 
 /** So often a segment that cannot be read for the moment is tried again. */
 const MOST_FAILURES = 3
@@ -58,18 +59,25 @@ export class Owed {
     await open?.reader.close()
   }
 
+  sayDamaged(segment: Segment): void {
+    if (!segment.isDamageSaid) this.#trouble.damaged(segment)
+    segment.isDamageSaid = true
+  }
+
   async #read(segment: Segment, maxSpans: number): Promise<PlacedParcel | undefined> {
     const from = segment.ledger.offsetOf(this.#backend) ?? segment.bytes
     try {
-      const { spans, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
-      if (damaged > 0 && !segment.isDamageSaid) {
-        segment.isDamageSaid = true
-        this.#trouble.damaged(segment)
+      const { lines, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
+      if (damaged > 0) this.sayDamaged(segment)
+      // In the meantime it was pruned, and counted as lost; or given back, because it cannot be read for another backend.
+      if (!segment.isReadableFor(this.#backend)) return undefined
+      const sending = segment.ledger.sendingTo(this.#backend)
+      const wanted = sending ? [SpanLine.of(sending.wanted(spansOf(lines)))] : lines
+      if (lines.some(({ isDamaged }) => isDamaged)) this.sayDamaged(segment)
+      if (sizeOf(wanted) > 0) {
+        segment.lend(this.#backend)
+        return { lines: wanted, place: { segment, end } }
       }
-      // Pruned in the meantime, and counted as lost.
-      if (segment.isGone) return undefined
-      const wanted = segment.ledger.sendingTo(this.#backend)?.wanted(spans) ?? spans
-      if (wanted.length > 0) return { spans: wanted, place: { segment, end } }
       // None of them is wanted; or the file is shorter than it was, because somebody has cut it.
       segment.passed(this.#backend, end > from ? end : segment.bytes, 0)
     } catch (error) {
@@ -105,13 +113,13 @@ export class Owed {
 
   #missing(segment: Segment): void {
     const spans = segment.spansOwedTo(this.#backend)
-    if (spans <= 0 || segment.isGone || segment.isStuck(this.#backend)) return
+    if (spans <= 0 || !segment.isReadableFor(this.#backend)) return
     segment.passed(this.#backend, segment.bytes, spans)
     this.#trouble.missing(segment, spans)
   }
 
   #first(): Segment | undefined {
-    return this.#segments.find(segment => segment.owedTo(this.#backend) > 0 && !segment.isStuck(this.#backend))
+    return this.#segments.find(segment => segment.owedTo(this.#backend) > 0 && segment.isReadableFor(this.#backend))
   }
 
   #readerOf(segment: Segment): SegmentReader {

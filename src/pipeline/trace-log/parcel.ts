@@ -1,5 +1,5 @@
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { Segment } from './segment.ts'
+import type { SpanLine } from './span-line.ts'
 
 /** Where in the trace log something ends. */
 export interface Place {
@@ -9,7 +9,7 @@ export interface Place {
 
 /** Spans that ended together, on their way to the backends. */
 export interface Parcel {
-  readonly spans: readonly ReadableSpan[]
+  readonly lines: readonly SpanLine[]
   /** Absent = they are in memory only, because there is no log or it could not be written. */
   readonly place?: Place
 }

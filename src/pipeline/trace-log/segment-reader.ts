@@ -1,9 +1,11 @@
 import { type FileHandle, open } from 'node:fs/promises'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { OPEN } from './private-place.ts'
+import { SpanLine } from './span-line.ts'
 import { type Destinations, LineParser, type StoredLine } from './stored-line.ts'
 
 const CHUNK_BYTES = 262_144
+/** What is read to be sent as it stands. */
+const REQUEST_BYTES = 1_048_576
 /** A line that is longer is none of ours. */
 const MAX_LINE_BYTES = 67_108_864
 const LINE_END = 0x0a
@@ -15,11 +17,20 @@ export interface ReadLine {
 }
 
 export interface ReadSpans {
-  readonly spans: readonly ReadableSpan[]
+  /** Valid until the next ones are read. */
+  readonly lines: readonly SpanLine[]
   /** Offset up to where these are; what holds no spans is passed over. */
   readonly end: number
   /** Lines that cannot be read. */
   readonly damaged: number
+}
+
+/** A line, or what should be one. */
+interface Piece {
+  readonly bytes: Buffer
+  /** Offset of what is behind it. */
+  readonly end: number
+  readonly isWhole: boolean
 }
 
 /** Reads lines of a segment, a chunk at a time. */
@@ -27,6 +38,8 @@ export class SegmentReader {
   readonly #path: string
   readonly #parser = new LineParser()
   #handle: FileHandle | undefined
+  /** Kept from one chunk to the next. */
+  #buffer: Buffer = Buffer.alloc(0)
 
   constructor(path: string) {
     this.#path = path
@@ -38,20 +51,8 @@ export class SegmentReader {
    * @throws the error of the file system
    */
   async *lines(from: number, until: number): AsyncGenerator<ReadLine, void> {
-    for (let at = from; at < until; ) {
-      const chunk = await this.#chunk(at, until)
-      if (chunk.length === 0) return
-      let start = 0
-      for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, start)) {
-        yield { line: this.#parser.read(chunk.toString('utf8', start, end)), end: at + end + 1 }
-        start = end + 1
-      }
-      if (start === 0) {
-        // No line end up to where it should be: a line that was cut off when its process died, or nothing of ours.
-        yield { line: { kind: 'damaged', problem: 'a line without an end' }, end: at + chunk.length }
-        start = chunk.length
-      }
-      at += start
+    for await (const pieces of this.#pieces(from, until, CHUNK_BYTES)) {
+      for (const piece of pieces) yield { line: this.#read(piece), end: piece.end }
     }
   }
 
@@ -61,16 +62,22 @@ export class SegmentReader {
    * @throws the error of the file system
    */
   async spans(from: number, until: number, maxSpans: number): Promise<ReadSpans> {
-    const spans: ReadableSpan[] = []
-    let [end, damaged] = [from, 0]
-    for await (const read of this.lines(from, until)) {
-      const found = read.line.kind === 'spans' ? read.line.spans : []
-      if (spans.length > 0 && (spans.length + found.length > maxSpans || read.end - from > CHUNK_BYTES)) break
-      for (const span of found) spans.push(span)
-      if (read.line.kind === 'damaged') damaged++
-      end = read.end
+    const lines: SpanLine[] = []
+    let [end, size, damaged] = [from, 0, 0]
+    for await (const pieces of this.#pieces(from, until, REQUEST_BYTES)) {
+      for (const piece of pieces) {
+        const found = this.#find(piece)
+        const spans = found instanceof SpanLine ? found.size : 0
+        if (size > 0 && size + spans > maxSpans) return { lines, end, damaged }
+        if (found instanceof SpanLine) lines.push(found)
+        else if (found.kind === 'damaged') damaged++
+        end = piece.end
+        size += spans
+      }
+      // The next ones would be read to the same place in memory.
+      if (size > 0) break
     }
-    return { spans, end, damaged }
+    return { lines, end, damaged }
   }
 
   async close(): Promise<void> {
@@ -79,18 +86,51 @@ export class SegmentReader {
     await handle?.close().catch(() => undefined)
   }
 
+  #read({ bytes, isWhole }: Piece): StoredLine {
+    return isWhole ? this.#parser.read(bytes.toString()) : { kind: 'damaged', problem: 'a line without an end' }
+  }
+
+  #find(piece: Piece): SpanLine | StoredLine {
+    const found = piece.isWhole ? SpanLine.found(piece.bytes, this.#parser) : undefined
+    if (found !== undefined) return found
+    const line = this.#read(piece)
+    return line.kind === 'spans' ? SpanLine.of(line.spans) : line
+  }
+
+  async *#pieces(from: number, until: number, size: number): AsyncGenerator<readonly Piece[], void> {
+    for (let at = from; at < until; ) {
+      const pieces = cut(await this.#chunk(at, until, size), at)
+      yield pieces
+      const last = pieces.at(-1)
+      if (last === undefined) return
+      at = last.end
+    }
+  }
+
   /** At least one whole line where there is one. */
-  async #chunk(at: number, until: number): Promise<Buffer> {
+  async #chunk(at: number, until: number, least: number): Promise<Buffer> {
     this.#handle ??= await open(this.#path, OPEN.read)
-    for (let size = CHUNK_BYTES; ; size *= 4) {
+    for (let size = least; ; size *= 4) {
       const wanted = Math.min(size, until - at)
-      const buffer = Buffer.allocUnsafe(wanted)
-      const bytesRead = await readWhole(this.#handle, buffer, at)
-      const chunk = buffer.subarray(0, bytesRead)
+      if (this.#buffer.length < wanted) this.#buffer = Buffer.allocUnsafeSlow(wanted)
+      const bytesRead = await readWhole(this.#handle, this.#buffer.subarray(0, wanted), at)
+      const chunk = this.#buffer.subarray(0, bytesRead)
       if (bytesRead < wanted || wanted === until - at || size >= MAX_LINE_BYTES || chunk.includes(LINE_END))
         return chunk
     }
   }
+}
+
+/** No line end up to where it should be: a line that was cut off when its process died, or nothing of ours. */
+function cut(chunk: Buffer, at: number): readonly Piece[] {
+  const pieces: Piece[] = []
+  let start = 0
+  for (let end = chunk.indexOf(LINE_END); end >= 0; end = chunk.indexOf(LINE_END, start)) {
+    pieces.push({ bytes: chunk.subarray(start, end), end: at + end + 1, isWhole: true })
+    start = end + 1
+  }
+  if (start > 0 || chunk.length === 0) return pieces
+  return [{ bytes: chunk, end: at + chunk.length, isWhole: false }]
 }
 
 /** To whom a segment is owed from its start. Nobody, when it does not say so. Never rejects. */

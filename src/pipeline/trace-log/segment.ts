@@ -18,6 +18,9 @@ export class Segment {
   /** Of those spans, how many each backend is done with. */
   readonly #passed = new Map<string, number>()
   readonly #stuck = new Set<string>()
+  /** Backends to which something that was read from it is on its way. */
+  readonly #lentTo = new Set<string>()
+  #isLeaving = false
   /** Backends that this process delivers to. */
   readonly #backends: readonly string[]
   readonly #onSettled: (segment: Segment) => void
@@ -51,8 +54,8 @@ export class Segment {
   }
 
   /**
-   * This process cannot read on for this backend. What comes may still reach it from memory, but its cursor stays where it
-   * is, for the next process.
+   * This process cannot read on for this backend, whose cursor stays where it is, for the next process. What is still written
+   * here is that one's, too: sent from memory, it would arrive twice.
    */
   stick(backend: string): void {
     this.#stuck.add(backend)
@@ -62,23 +65,46 @@ export class Segment {
     return this.#stuck.has(backend)
   }
 
+  /** What is written to another segment reaches all backends at once. */
+  get isStuckForAny(): boolean {
+    return this.#stuck.size > 0
+  }
+
   /** Nothing more is sent of it that is not owed; what is owed goes on. */
   stopSending(): void {
     for (const backend of this.#backends) this.ledger.send(backend, undefined)
     this.settle()
   }
 
-  /** Another process may have better luck with it, or this one later. */
+  /**
+   * Another process may have better luck with it, or this one later. It goes when nothing of it is on its way any more:
+   * who took it over before would send that again.
+   */
   giveBack(): void {
-    this.isGone = true
-    this.ledger.release()
-    this.#onSettled(this)
+    this.#isLeaving = true
+    this.settle()
+  }
+
+  /** Whether something may be read from it for this backend. */
+  isReadableFor(backend: string): boolean {
+    return !this.isGone && !this.#isLeaving && !this.#stuck.has(backend)
+  }
+
+  /** What was read is on its way to a backend, until it is `passed` or `putBack`. */
+  lend(backend: string): void {
+    this.#lentTo.add(backend)
+  }
+
+  /** What was on its way to a backend is not any more. */
+  putBack(backend: string): void {
+    if (this.#lentTo.delete(backend) && this.#isLeaving) this.settle()
   }
 
   /** A backend is done with everything up to here, which is so many spans more. */
   passed(backend: string, end: number, spans: number): void {
+    this.#lentTo.delete(backend)
     this.#passed.set(backend, (this.#passed.get(backend) ?? 0) + spans)
-    if (!this.#stuck.has(backend)) this.ledger.advance(backend, end)
+    this.ledger.advance(backend, end)
     this.settle()
   }
 
@@ -86,9 +112,14 @@ export class Segment {
   settle(): void {
     if (this.isWritten) return
     const isDone = this.ledger.settle(this.bytes)
-    if (!isDone && this.#backends.some(backend => this.owedTo(backend) > 0)) return
+    if (!isDone && this.#isNeeded()) return
     // Another process may know the backend that is still owed something.
     if (!isDone) this.ledger.release()
+    this.isGone ||= this.#isLeaving
     this.#onSettled(this)
+  }
+
+  #isNeeded(): boolean {
+    return this.#isLeaving ? this.#lentTo.size > 0 : this.#backends.some(backend => this.owedTo(backend) > 0)
   }
 }

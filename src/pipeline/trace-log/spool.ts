@@ -185,9 +185,9 @@ export class Spool {
   }
 }
 
-function isFull({ file, fullAt, openedAt, isNoted }: Current): boolean {
-  const age = Date.now() - openedAt
-  return file.bytes >= fullAt || (isNoted && (age > SEGMENT_AGE_MILLIS || age < -SEGMENT_AGE_MILLIS))
+function isFull({ segment, file, fullAt, openedAt, isNoted }: Current): boolean {
+  const isOld = Math.abs(Date.now() - openedAt) > SEGMENT_AGE_MILLIS
+  return file.bytes >= fullAt || (isNoted && (isOld || segment.isStuckForAny))
 }
 
 function segmentBytes({ maxBytes }: LocalLogSettings): number {

@@ -9,6 +9,7 @@ import type { ParcelTaker } from './parcel.ts'
 import type { Segment } from './segment.ts'
 import { fileFailure, type SegmentFile } from './segment-file.ts'
 import { openNoteJson, requestJson, spanJson } from './span-json.ts'
+import { SpanLine, sizeOf } from './span-line.ts'
 import type { Spool } from './spool.ts'
 import { type Destinations, headerJson, type SegmentMarks } from './stored-line.ts'
 
@@ -30,7 +31,7 @@ export interface TraceLogParts {
 
 /** What is written at once. */
 interface Slice {
-  readonly spans: readonly ReadableSpan[]
+  readonly line: SpanLine
   readonly bytes: Uint8Array
   readonly segment: Segment
   readonly file: SegmentFile
@@ -75,7 +76,7 @@ export class TraceLog implements SpanProcessor {
     this.#journal.ended(span)
     if (this.#isClosed) {
       this.#dropped++
-      this.#hand({ spans: [span] })
+      this.#hand({ lines: [SpanLine.of([span])] })
       return
     }
     this.#pending.push(span)
@@ -111,7 +112,7 @@ export class TraceLog implements SpanProcessor {
   }
 
   counts(): LogCounts {
-    const inFlight = this.#slice?.spans.length ?? 0
+    const inFlight = this.#slice?.line.size ?? 0
     return { stored: this.#stored, dropped: this.#dropped, waiting: this.#pending.length + inFlight }
   }
 
@@ -204,15 +205,18 @@ export class TraceLog implements SpanProcessor {
     }
     const { segment, file } = opened
     const notes = this.#journal.takeNotes(this.#parts.batch.maxExportBatchSize)
-    const { spans, line } = this.#takeEnded()
+    const { spans, text } = this.#takeEnded()
     const header = file.bytes === 0 ? `${headerJson(this.#parts.marks, this.#parts.destinations)}\n` : ''
-    const note = noteLine(notes)
-    const bytes = this.#encoder.encode(`${header}${note}${line}`)
-    return { spans, bytes, segment, file, isSettled: false, isStalled: false }
+    const before = `${header}${noteLine(notes)}`
+    const bytes = this.#encoder.encode(`${before}${text}`)
+    // The encoder's bytes are written over by the next line.
+    const json = this.#parts.takers.length > 0 ? Buffer.from(bytes.subarray(Buffer.byteLength(before), -1)) : undefined
+    const line = SpanLine.of(spans, spans.length > 0 ? json : undefined)
+    return { line, bytes, segment, file, isSettled: false, isStalled: false }
   }
 
   /** The spans of the next line. */
-  #takeEnded(): { readonly spans: readonly ReadableSpan[]; readonly line: string } {
+  #takeEnded(): { readonly spans: readonly ReadableSpan[]; readonly text: string } {
     const entries: { span: ReadableSpan; json: string }[] = []
     const most = Math.min(this.#pending.length, this.#parts.batch.maxExportBatchSize)
     let [taken, chars] = [0, 0]
@@ -224,37 +228,37 @@ export class TraceLog implements SpanProcessor {
       chars += json?.length ?? 0
     }
     this.#pending.splice(0, taken)
-    if (entries.length === 0) return { spans: [], line: '' }
-    return { spans: entries.map(({ span }) => span), line: `${requestJson(entries)}\n` }
+    if (entries.length === 0) return { spans: [], text: '' }
+    return { spans: entries.map(({ span }) => span), text: `${requestJson(entries)}\n` }
   }
 
   #settle(slice: Slice, failure: DeliveryFailure | undefined): void {
     if (slice.isSettled) return
     slice.isSettled = true
     if (this.#slice === slice) this.#slice = undefined
-    const { spans, segment, file } = slice
+    const { line, segment, file } = slice
     if (failure !== undefined) {
       this.#journal.missedSome()
-      this.#failed(spans, failure)
+      this.#failed(line.spans, failure)
       return
     }
     // What holds no spans behind them is owed to nobody.
-    if (spans.length > 0) segment.bytes = file.bytes
-    segment.spans += spans.length
-    this.#stored += spans.length
+    if (line.size > 0) segment.bytes = file.bytes
+    segment.spans += line.size
+    this.#stored += line.size
     this.#parts.report.delivered('traces')
     if (this.#journal.isComplete) this.#parts.spool.noted()
-    this.#hand({ spans, place: { segment, end: file.bytes } })
+    this.#hand({ lines: [line], place: { segment, end: file.bytes } })
   }
 
   #failed(spans: readonly ReadableSpan[], failure: DeliveryFailure): void {
     this.#dropped += spans.length
     this.#parts.report.failed('traces', failure, spans.length)
-    this.#hand({ spans })
+    this.#hand({ lines: [SpanLine.of(spans)] })
   }
 
   #hand(parcel: Parameters<ParcelTaker['take']>[0]): void {
-    if (parcel.spans.length === 0) return
+    if (sizeOf(parcel.lines) === 0) return
     for (const taker of this.#parts.takers) taker.take(parcel)
   }
 }

@@ -2,6 +2,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../../src/pipeline/console-exporter.ts'
 import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
+import { SpanLine } from '../../../src/pipeline/trace-log/span-line.ts'
 import { headerJson, LineParser } from '../../../src/pipeline/trace-log/stored-line.ts'
 import { anySpans, lineOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'
 
@@ -143,7 +144,7 @@ describe('whatever a line is', () => {
         expect(officialJson(line.spans)).toMatch(/^\{"resourceSpans"/)
         expect(officialProtobuf(line.spans)).toBeTypeOf('string')
         expect(new LineParser().read(lineOf(line.spans)).kind).toBe('spans')
-        await new ConsoleSpanSink(() => {}).export(line.spans)
+        await new ConsoleSpanSink(() => {}).export([SpanLine.of(line.spans)])
       }),
       { numRuns: 400 },
     )

@@ -1,8 +1,8 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { expect } from 'vitest'
 import type { SpanDelivery, SpanSink } from '../../../src/pipeline/delivery.ts'
+import { type SpanLine, spansOf } from '../../../src/pipeline/trace-log/span-line.ts'
 import { always, type Faults, failure } from './broken-disk.ts'
 import { type Answer, openScene, type Scene, scratch, status, TAKEN } from './spooled-queue.ts'
 
@@ -29,10 +29,10 @@ class Server {
   link(): SpanSink & { isCut: boolean } {
     const link = {
       isCut: false,
-      export: async (spans: readonly ReadableSpan[]): Promise<SpanDelivery> => {
-        const names = spans.map(span => span.name.trimEnd())
+      export: async (lines: readonly SpanLine[]): Promise<SpanDelivery> => {
+        const names = spansOf(lines).map(span => span.name.trimEnd())
         for (let turn = 0; turn < this.turns; turn++) await new Promise(setImmediate)
-        if (link.isCut) return { lost: spans.length, failure: { kind: 'network', code: 'ECONNRESET' } }
+        if (link.isCut) return { lost: names.length, failure: { kind: 'network', code: 'ECONNRESET' } }
         const delivery = ANSWERS[this.mood](names)
         if (delivery.failure === undefined) this.taken.push(...names)
         return delivery

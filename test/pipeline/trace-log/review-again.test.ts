@@ -2,12 +2,14 @@ import { mkdirSync, readdirSync, renameSync, rmSync, statSync, truncateSync, unl
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
+import { spansOf } from '../../../src/pipeline/trace-log/span-line.ts'
 import { headerJson } from '../../../src/pipeline/trace-log/stored-line.ts'
+import { until } from '../../support/until.ts'
 import { MARKS } from '../pipeline-fixture.ts'
 import { lineOf, spanWith } from './any-span.ts'
 import { type Faults, failure, mend, noFaults } from './broken-disk.ts'
 import { leave } from './ledger-fixture.ts'
-import { FakeServer, openScene, scratch, status, TAKEN, until } from './spooled-queue.ts'
+import { FakeServer, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
 
 const faults = vi.hoisted(() => ({}) as Faults)
 vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
@@ -24,12 +26,6 @@ function sceneOf(server: FakeServer, options?: Parameters<typeof openScene>[1]) 
   const scene = openScene({ jaeger: server }, options)
   const queue = scene.queues[0] as (typeof scene.queues)[number]
   return { ...scene, queue }
-}
-
-/** Resolves once it holds, or after so long that it never will. */
-async function soon(holds: () => boolean): Promise<void> {
-  const endAt = performance.now() + 800
-  while (!holds() && performance.now() < endAt) await new Promise(resolve => setTimeout(resolve, 1))
 }
 
 /** Two spans are in the log only. */
@@ -86,20 +82,20 @@ describe('what was kept and is not there any more is lost, and counts once', () 
     const answering = new Promise<void>(resolve => {
       answered = resolve
     })
-    vi.spyOn(server, 'export').mockImplementationOnce(async spans => {
+    vi.spyOn(server, 'export').mockImplementationOnce(async lines => {
       await answering
-      return down(spans.map(span => span.name))
+      return down(spansOf(lines).map(span => span.name))
     })
     scene.record('one')
     void scene.flush()
-    await soon(() => scene.queue.waitedMillis() > 0)
+    await until(() => scene.queue.waitedMillis() > 0)
     scene.record('two')
     await scene.store.log.forceFlush()
     rmSync(join(scene.directory, 'traces'), { recursive: true })
     scene.record('three')
     await scene.store.log.forceFlush()
     answered()
-    await soon(() => server.taken.includes('three'))
+    await until(() => server.taken.includes('three'))
     await scene.close()
     const { delivered, dropped, queued, spooled } = scene.queue.counts()
     expect({ all: delivered + dropped, queued, spooled }).toEqual({ all: 3, queued: 0, spooled: 0 })
@@ -114,8 +110,9 @@ describe('a lack of descriptors that lasts', () => {
       if (left-- > 0) throw failure('EMFILE')
     }
     await scene.wellAgain()
-    await soon(() => scene.server.taken.length === 3)
+    await until(() => left < 3)
     await scene.close()
+    mend(faults)
     const next = sceneOf(scene.server, { directory: scene.directory })
     await next.store.recover(() => undefined)
     await next.queue.drainAdopted()
@@ -133,12 +130,11 @@ describe('a lack of descriptors that lasts', () => {
     }
     const server = new FakeServer()
     const scene = sceneOf(server, { directory: first.directory, pauseScale: 0.000_5 })
-    await scene.store.recover(() => undefined)
-    await soon(() => left < 0)
-    await soon(() => server.taken.length === 3)
     // As it looks again every few minutes.
-    await scene.store.recover(() => undefined)
-    await soon(() => server.taken.length === 3)
+    await until(async () => {
+      await scene.store.recover(() => undefined)
+      return server.taken.length === 3
+    })
     expect(server.taken).toEqual(['one', 'two', 'three'])
     await scene.close()
   })
@@ -158,7 +154,7 @@ describe('a segment that can never be read (a bad disk)', () => {
     const server = new FakeServer()
     const scene = sceneOf(server, { directory, pauseScale: 0.000_5 })
     await scene.store.recover(() => undefined)
-    await soon(() => server.taken.length === 1 && scene.lines.said.length > 0)
+    await until(() => server.taken.length === 1 && scene.lines.said.length > 0)
     await scene.close()
     expect(server.taken).toEqual(['2000-7'])
     expect(scene.lines.said.length).toBeGreaterThan(0)
@@ -170,9 +166,10 @@ describe('a segment that can never be read (a bad disk)', () => {
       if (path === scene.path) throw failure('EIO')
     }
     await scene.wellAgain()
+    await until(() => scene.lines.said.includes('unreadable'))
     // Whatever becomes of those two, a backend that is well gets what is recorded from now on.
     scene.record('later')
-    await soon(() => scene.server.taken.includes('later'))
+    await until(() => scene.server.taken.includes('later'))
     await scene.close()
     expect(scene.server.taken).toContain('later')
   })
@@ -187,7 +184,7 @@ test('a span that is refused by a server that refuses empty requests, too, does 
   scene.record('poison')
   await scene.flush()
   scene.record('later')
-  await soon(() => server.taken.includes('later'))
+  await until(() => server.taken.includes('later'))
   await scene.close()
   expect(server.taken).toEqual(['first', 'later'])
 })

@@ -8,10 +8,11 @@ import { ownerToken } from '../../../src/pipeline/trace-log/owner.ts'
 import { pruneSegments } from '../../../src/pipeline/trace-log/prune.ts'
 import { Spool } from '../../../src/pipeline/trace-log/spool.ts'
 import { LineParser } from '../../../src/pipeline/trace-log/stored-line.ts'
-import { backend, deadUrl, openPipeline, recordSpans } from '../pipeline-fixture.ts'
+import { until } from '../../support/until.ts'
+import { backend, DEAD_URL, openPipeline, recordSpans } from '../pipeline-fixture.ts'
 import { always, type Faults, mend, noFaults, once } from './broken-disk.ts'
 import { farOwner, leave } from './ledger-fixture.ts'
-import { FakeServer, names, openScene, scratch, status, TAKEN, until } from './spooled-queue.ts'
+import { FakeServer, names, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
 
 const faults = vi.hoisted(() => ({}) as Faults)
 vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
@@ -286,7 +287,7 @@ test('a ledger that changes hands while the log is pruned keeps its segment', as
 test('spans that are in memory only when the process ends at once count as lost', async () => {
   const directory = scratch()
   const localLog = { directory, maxBytes: 1 << 28, maxAgeHours: 1000, flushMillis: 1000 }
-  const pipeline = openPipeline({ backends: [backend('jaeger', await deadUrl())], localLog })
+  const pipeline = openPipeline({ backends: [backend('jaeger', DEAD_URL)], localLog })
   faults.onWriteNow = always('ENOSPC')
   recordSpans(pipeline, 'one', 'two')
   pipeline.endNow()

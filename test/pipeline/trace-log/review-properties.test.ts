@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { holds } from '../../support/holds.ts'
 import { type Faults, mend, noFaults } from './broken-disk.ts'
 import { ANSWERS, type Mood, namesIn, type Step, World } from './log-world.ts'
 
@@ -101,8 +102,9 @@ function expectAll(world: World, server: 0 | 1, names: Iterable<string>): void {
 const RUNS = { numRuns: Number(process.env['RUNS'] ?? 35) }
 
 test('every span arrives once, in order, or is counted', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps(...calm), async plan => {
+  await holds(
+    steps(...calm),
+    async plan => {
       const world = await lived(plan)
       expectSettled(world)
       for (const server of [0, 1] as const) {
@@ -113,65 +115,70 @@ test('every span arrives once, in order, or is counted', async () => {
           expect(taken.filter(name => ended.includes(name))).toEqual(ended.filter(name => taken.includes(name)))
         }
       }
-    }),
+    },
     RUNS,
   )
-}, 20_000)
+})
 
 test('on a disk that fails now and then every span arrives once, or is counted', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps(...calm, disk, disk), async plan => {
+  await holds(
+    steps(...calm, disk, disk),
+    async plan => {
       const world = await lived(plan)
       expectSettled(world)
       for (const server of [0, 1] as const) expectAllOnce(world, plan, server)
-    }),
+    },
     RUNS,
   )
-}, 20_000)
+})
 
 test('a log that cannot be read now and then delays, and costs nothing', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps(...calm, unreadable), async plan => {
+  await holds(
+    steps(...calm, unreadable),
+    async plan => {
       const world = await lived(plan)
       expectSettled(world)
       for (const server of [0, 1] as const) {
         expectAllOnce(world, plan, server)
         expectAll(world, server, world.ended)
       }
-    }),
+    },
     RUNS,
   )
-}, 20_000)
+})
 
 test('of a log that overflows every span arrives once, or is counted', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps(...calm, flood, flood, flood), async plan => {
+  await holds(
+    steps(...calm, flood, flood, flood),
+    async plan => {
       const world = await lived(plan, 1 << 19)
       expectSettled(world)
       for (const server of [0, 1] as const) expectAllOnce(world, plan, server)
-    }),
+    },
     RUNS,
   )
-}, 20_000)
+})
 
 test('a process that exits at any moment leaves everything to the next one', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps(...calm, only('exit')), async plan => {
+  await holds(
+    steps(...calm, only('exit')),
+    async plan => {
       const world = await lived(plan)
       expectSettled(world)
       for (const server of [0, 1] as const) expectAll(world, server, world.ended)
-    }),
+    },
     RUNS,
   )
-}, 20_000)
+})
 
 test('a process that is killed at any moment leaves what it has written, and what was open', async () => {
-  await fc.assert(
-    fc.asyncProperty(steps(...calm, only('kill', 'exit')), async plan => {
+  await holds(
+    steps(...calm, only('kill', 'exit')),
+    async plan => {
       const world = await lived(plan)
       expectSettled(world)
       for (const server of [0, 1] as const) expectAll(world, server, world.safe)
-    }),
+    },
     RUNS,
   )
-}, 20_000)
+})

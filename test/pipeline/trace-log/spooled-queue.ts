@@ -1,7 +1,7 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import { onTestFinished } from 'vitest'
 import { BackOff } from '../../../src/pipeline/back-off.ts'
 import type { SpanDelivery, SpanSink } from '../../../src/pipeline/delivery.ts'
@@ -11,6 +11,7 @@ import { SpanQueue } from '../../../src/pipeline/span-queue.ts'
 import { LossLog } from '../../../src/pipeline/trace-log/losses.ts'
 import { Owed } from '../../../src/pipeline/trace-log/owed.ts'
 import type { Segment } from '../../../src/pipeline/trace-log/segment.ts'
+import { type SpanLine, spansOf } from '../../../src/pipeline/trace-log/span-line.ts'
 import { Store } from '../../../src/pipeline/trace-log/store.ts'
 import { Lines, MARKS } from '../pipeline-fixture.ts'
 
@@ -36,9 +37,9 @@ export class FakeServer implements SpanSink {
     this.answer = answer
   }
 
-  async export(spans: readonly ReadableSpan[]): Promise<SpanDelivery> {
+  async export(lines: readonly SpanLine[]): Promise<SpanDelivery> {
     await new Promise(setImmediate)
-    const names = spans.map(span => span.name)
+    const names = spansOf(lines).map(span => span.name)
     const delivery = this.answer(names)
     this.requests.push(names)
     if (delivery.failure === undefined) this.taken.push(...names)
@@ -87,7 +88,8 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
     maxQueueSize: 2048,
     scheduleDelayMillis: 5,
     maxExportBatchSize: 128,
-    exportTimeoutMillis: 1000,
+    // None of these servers is slow: it is the machine, if anything.
+    exportTimeoutMillis: 60_000,
     ...options.batch,
   }
   const byName = new Map<string, SpanQueue>()
@@ -141,9 +143,4 @@ export function openScene(servers: Readonly<Record<string, SpanSink>>, options: 
 
 export function names(count: number, prefix = 'span'): string[] {
   return Array.from({ length: count }, (_, index) => `${prefix} ${index}`)
-}
-
-/** Resolves once it holds, which is asked in every turn of the event loop. */
-export async function until(holds: () => boolean): Promise<void> {
-  while (!holds()) await new Promise(resolve => setTimeout(resolve, 1))
 }

@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { FakeServer, names, openScene, type SceneOptions, status, TAKEN, until } from './spooled-queue.ts'
+import { until } from '../../support/until.ts'
+import { FakeServer, names, openScene, type SceneOptions, status, TAKEN } from './spooled-queue.ts'
 
 const down = status(503)
 

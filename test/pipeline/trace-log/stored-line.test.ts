@@ -5,6 +5,7 @@ import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../../src/pipeline/console-exporter.ts'
 import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
+import { SpanLine } from '../../../src/pipeline/trace-log/span-line.ts'
 import { endedSpan, headerJson, LineParser, type StoredLine } from '../../../src/pipeline/trace-log/stored-line.ts'
 import { anySpans, anyText, lineOf, officialJson, officialProtobuf, openSpans, spanWith } from './any-span.ts'
 
@@ -22,7 +23,7 @@ function reread(spans: readonly ReadableSpan[], parser = new LineParser()): read
 async function printed(spans: readonly ReadableSpan[]): Promise<string> {
   const lines: string[] = []
   const sink = new ConsoleSpanSink(text => lines.push(text))
-  await sink.export(spans)
+  await sink.export([SpanLine.of(spans)])
   await sink.close()
   return lines.join('')
 }

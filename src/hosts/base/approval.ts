@@ -1,0 +1,45 @@
+import type { Correlation } from '../../contract/index.ts'
+import type { LoosePayload } from '../host-event.ts'
+import type { Scope } from './records.ts'
+
+/** Somebody is asked whether a tool may run. */
+export class Approval<Of extends Scope = Scope> {
+  readonly turn: Of
+  /** Id of the tool call, as it was told. */
+  readonly toolId: string | undefined
+  /** The rule that asks, or the name of the tool. */
+  readonly pattern: unknown
+  /** Epoch milliseconds. */
+  askedAt: number
+  isAsked = false
+  isAnswered = false
+
+  constructor(turn: Of, toolId: string | undefined, pattern: unknown, askedAt: number) {
+    this.turn = turn
+    this.toolId = toolId
+    this.pattern = pattern
+    this.askedAt = askedAt
+  }
+
+  /** Once, however often it is called. */
+  ask(facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
+    if (this.isAsked) return
+    this.isAsked = true
+    this.turn.tell('pre_approval_request', this.askedAt, this.#identified({ ...facts }), correlation)
+  }
+
+  /** Once, too, and never before the question. @param choice in the contract's words */
+  answer(at: number, choice: unknown, correlation?: Correlation, decidedBy?: string): void {
+    if (this.isAnswered) return
+    this.isAnswered = true
+    const payload = this.#identified({ choice, decided_by: decidedBy })
+    this.turn.tell('post_approval_response', Math.max(at, this.askedAt), payload, correlation)
+  }
+
+  #identified<Facts extends object>(payload: Facts): Facts {
+    const whole = payload as { tool_call_id?: string | undefined; pattern_key?: unknown }
+    whole.tool_call_id = this.toolId
+    whole.pattern_key = this.pattern
+    return payload
+  }
+}

@@ -1,0 +1,43 @@
+import type { Correlation } from '../../contract/index.ts'
+import type { LoosePayload } from '../host-event.ts'
+import type { Records } from './records.ts'
+
+type Ids = Pick<
+  LoosePayload<'subagent_stop'>,
+  'parent_session_id' | 'parent_turn_id' | 'child_session_id' | 'child_subagent_id' | 'child_role' | 'tool_call_id'
+>
+
+/** How a task came to its end. */
+export interface DelegationEnd {
+  /** `completed`, `failed`, … */
+  readonly status: string
+  readonly summary?: unknown
+  readonly durationMillis?: number | undefined
+}
+
+/** A task that one agent gives to another, as the one that gives it sees it. */
+export class Delegation {
+  readonly ids: Ids
+  /** Epoch milliseconds. */
+  readonly startAt: number
+  readonly #records: Records
+  isOver = false
+
+  constructor(records: Records, startAt: number, ids: Ids) {
+    this.#records = records
+    this.startAt = startAt
+    this.ids = ids
+  }
+
+  tellStart(goal: unknown, correlation?: Correlation): void {
+    this.#records.add('subagent_start', this.startAt, { ...this.ids, child_goal: goal }, correlation)
+  }
+
+  /** Once, however often it is called. */
+  tellEnd(at: number, { status, summary, durationMillis }: DelegationEnd, correlation?: Correlation): void {
+    if (this.isOver) return
+    this.isOver = true
+    const end = { child_status: status, child_summary: summary, duration_ms: durationMillis }
+    this.#records.add('subagent_stop', at, { ...this.ids, ...end }, correlation)
+  }
+}

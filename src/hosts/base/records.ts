@@ -1,0 +1,46 @@
+import type { Correlation, HookName, HookRecord } from '../../contract/index.ts'
+import { hookRecord, type LoosePayload } from '../host-event.ts'
+
+const NONE: readonly HookRecord[] = Object.freeze([])
+
+/** The hook records that follow from the event at hand, in order. */
+export class Records {
+  #told: HookRecord[] = []
+
+  add<Name extends HookName>(hook: Name, at: number, payload: LoosePayload<Name>, correlation?: Correlation): void {
+    this.#told.push(hookRecord(hook, at, payload, correlation))
+  }
+
+  take(): readonly HookRecord[] {
+    if (this.#told.length === 0) return NONE
+    const told = this.#told
+    this.#told = []
+    return told
+  }
+}
+
+/** What records are about: a session, or one turn of it. */
+export class Scope {
+  readonly records: Records
+  readonly sessionId: string | undefined
+  readonly turnId: string | undefined
+
+  constructor(records: Records, sessionId: string | undefined, turnId?: string) {
+    this.records = records
+    this.sessionId = sessionId
+    this.turnId = turnId
+  }
+
+  /**
+   * Tells one record, with the ids of this scope.
+   *
+   * @param at epoch milliseconds
+   * @param payload an object that is made for this call: the ids are put into it, which is cheaper than a copy
+   */
+  tell<Name extends HookName>(hook: Name, at: number, payload: LoosePayload<Name>, correlation?: Correlation): void {
+    const whole = payload as { session_id?: string | undefined; turn_id?: string | undefined }
+    whole.session_id = this.sessionId
+    if (this.turnId !== undefined) whole.turn_id = this.turnId
+    this.records.add(hook, at, payload, correlation)
+  }
+}

@@ -1,0 +1,43 @@
+import type { Correlation } from '../../contract/index.ts'
+import type { LoosePayload } from '../host-event.ts'
+import type { Scope } from './records.ts'
+
+/** One tool call. Its id must be one that no other call of the turn has. Times are epoch milliseconds. */
+export class Tool<Of extends Scope = Scope> {
+  readonly turn: Of
+  id: string
+  name: unknown
+  args: unknown
+  /** The request that asked for it. */
+  requestId: string | undefined
+  startAt: number
+  /** `asked`: the model wants it. `running`: its start is told. `ended`: its end is. */
+  state: 'asked' | 'running' | 'ended' = 'asked'
+
+  constructor(turn: Of, id: string, name: unknown, startAt: number) {
+    this.turn = turn
+    this.id = id
+    this.name = name
+    this.startAt = startAt
+  }
+
+  /** Once, however often it is called. */
+  tellStart(): void {
+    if (this.state !== 'asked') return
+    this.state = 'running'
+    this.turn.tell('pre_tool_call', this.startAt, {
+      tool_call_id: this.id,
+      api_request_id: this.requestId,
+      tool_name: this.name,
+      args: this.args,
+    })
+  }
+
+  /** Once, too. */
+  tellEnd(at: number, facts: LoosePayload<'post_tool_call'>, correlation?: Correlation): void {
+    if (this.state === 'ended') return
+    this.state = 'ended'
+    const { id: tool_call_id, requestId: api_request_id, name: tool_name } = this
+    this.turn.tell('post_tool_call', at, { ...facts, tool_call_id, api_request_id, tool_name }, correlation)
+  }
+}

@@ -1,0 +1,69 @@
+import { peek, textOf } from '../../contract/foreign.ts'
+import { Delegation } from '../base/delegation.ts'
+import { tellDecided } from './approvals.ts'
+import type { AgentTurn, ToolRun } from './state.ts'
+
+/** Longer arguments are shown as they are, and not read: a target or a command stands at no such length. */
+const PARSE_LIMIT = 8 * 1024
+
+/** Begins a turn, which waits for the agent's name: the host tells that next. */
+export function open(turn: AgentTurn): void {
+  if (turn.isOpen || turn.isOver) return
+  turn.isOpen = true
+  const { parent, agentName } = turn
+  if (parent !== undefined) {
+    open(parent.turn)
+    if (parent.tool !== undefined) tellTool(parent.tool)
+    turn.task = new Delegation(turn.records, turn.startAt, {
+      parent_session_id: parent.turn.sessionId,
+      parent_turn_id: parent.turn.turnId,
+      child_session_id: turn.sessionId,
+      child_role: agentName,
+      tool_call_id: parent.tool?.id,
+    })
+    turn.task.tellStart(parent.tool === undefined ? turn.prompt : goalOf(parent.tool))
+  }
+  turn.tell('on_session_start', turn.startAt, { agent_name: agentName })
+}
+
+/** Its loop of requests and tools, once it is known what the user asked. */
+export function openLoop(turn: AgentTurn): void {
+  if (turn.isLoopOpen || turn.isOver) return
+  turn.isLoopOpen = true
+  open(turn)
+  const { trace, startAt } = turn
+  if (turn.parent === undefined) {
+    // A run that was begun in another process is about what that was about.
+    turn.prompt ??= trace.resumed?.prompt
+    turn.model ??= trace.resumed?.model
+    trace.resumed = undefined
+  }
+  const { prompt: user_message, history: conversation_history, model } = turn
+  turn.tell('pre_llm_call', startAt, { user_message, conversation_history, model })
+  if (turn.parent !== undefined || trace.decided.length === 0) return
+  const { decided } = trace
+  trace.decided = []
+  for (const decision of decided) tellDecided(turn, decision, startAt)
+}
+
+export function tellTool(tool: ToolRun): void {
+  if (tool.state !== 'asked') return
+  tool.args = argsOf(tool.text)
+  openLoop(tool.turn)
+  tool.tellStart()
+}
+
+/** What an agent that runs as a tool is to do: the SDK's own schema for that has one field. */
+function goalOf({ text }: ToolRun): unknown {
+  return textOf(peek(argsOf(text), 'input')) ?? text
+}
+
+/** Text of a JSON object as the object: what a tool works on is read from its fields. */
+function argsOf(text: string | undefined): unknown {
+  if (text === undefined || text.length > PARSE_LIMIT || text[0] !== '{') return text
+  try {
+    return JSON.parse(text)
+  } catch {
+    return text
+  }
+}

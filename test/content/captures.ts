@@ -1,0 +1,27 @@
+import type { Capture, CapturedContent } from '../../src/content/capture.ts'
+import { type CaptureSettings, createCapture } from '../../src/content/capture-policy.ts'
+import { createRedactor } from '../../src/content/redaction.ts'
+
+const redact = createRedactor({ enabled: true, patterns: [] })
+
+export function captureWith(settings: Partial<CaptureSettings> = {}): Capture {
+  return createCapture({
+    mode: 'preview',
+    previewMaxChars: 1200,
+    categoryMaxChars: {},
+    contentMaxChars: 65_536,
+    conversationHistory: false,
+    conversationHistoryMaxChars: 20_000,
+    senderId: false,
+    redact,
+    ...settings,
+  })
+}
+
+export function previewOf(value: unknown, cap: number): CapturedContent | undefined {
+  return captureWith({ previewMaxChars: cap }).content(value, 'tool_input')
+}
+
+export function fullOf(value: unknown, cap: number): CapturedContent | undefined {
+  return captureWith({ mode: 'full', contentMaxChars: cap }).content(value, 'tool_input')
+}

@@ -1,0 +1,200 @@
+import { describe, expect, it } from 'vitest'
+import { createRedactor } from '../../src/content/redaction.ts'
+
+const redact = createRedactor({ enabled: true, patterns: [] })
+
+describe('hostile text', () => {
+  // Not timed: a pattern that backtracks badly would not come back from these before the test's own time limit.
+  const size = 200_000
+  it.each(
+    [
+      ...['a', '-', '_', '.', '\\', '"', "'", '=', ':', ' ', '{', '[', '/', '@', '0', 'A', '\n'],
+      ...[
+        'sk-',
+        'eyJ',
+        '-eyJ',
+        '.eyJa',
+        'AKIA',
+        '://',
+        '://a:',
+        '://a:b',
+        'Bearer ',
+        'basic ',
+        '-----BEGIN PRIVATE KEY-----',
+      ],
+      ...[
+        'password',
+        'password=',
+        'password="',
+        "password='",
+        'password: {',
+        '"password":{',
+        '"password":"\\',
+        '\\"password\\":\\"',
+      ],
+      ...[
+        'token ',
+        'token:',
+        'key',
+        'api_key,',
+        'Cookie: a=;',
+        'Authorization: Digest a=b,',
+        'Authorization: Bearer ',
+        '<password>',
+      ],
+      ...[
+        'curl -u a:',
+        'mysql -p',
+        '--token ',
+        'pass,a=',
+        'pwd\\n',
+        'SG.aaaaaaaaaaaaaaaaaaaaa',
+        'dp.pt.a',
+        'xoxb-',
+        ':AA1',
+        '123456789:AA',
+      ],
+      ...[
+        '[31m',
+        '%3D',
+        '\\u003d',
+        'ghp_',
+        'sk-proj-a',
+        'hooks.slack.com/services/',
+        '[REDACTED]',
+        'password=[REDACTED]',
+      ],
+    ].map(part => [part]),
+  )('repeats of %j are gone through in linear time', part => {
+    const text = part.repeat(size / part.length)
+    expect(redact(text).length).toBeGreaterThan(0)
+    expect(redact(`${text} password=hunter2`)).not.toContain('=hunter2')
+  })
+
+  const beginnings = [
+    ...[
+      'password=',
+      'token: ',
+      '"password":"',
+      "password='",
+      '"password":',
+      '"password":{',
+      '--token ',
+      '<password>',
+      'api_key: ',
+    ],
+    ...[
+      'Authorization: Digest ',
+      'Authorization: Bearer ',
+      'Cookie: ',
+      'Bearer ',
+      'basic ',
+      'curl -u ',
+      '?sig=',
+      '\\"token\\": \\"',
+    ],
+    ...[
+      '://',
+      '://a:',
+      'eyJ',
+      'sk-',
+      'sk-proj-',
+      'ghp_',
+      'SG.',
+      '-----BEGIN PRIVATE KEY-----',
+      'https://hooks.slack.com/services/',
+    ],
+  ]
+  const fillers = [
+    'a',
+    'A1',
+    ')',
+    '.',
+    ':',
+    '"',
+    '\\',
+    '\\"',
+    "'",
+    ' ',
+    '\n',
+    ',',
+    ',a',
+    ';a=',
+    'a=b,',
+    '=',
+    '{',
+    '}',
+    '@',
+    '/',
+    '-',
+    '<',
+    '%',
+  ]
+  it.each(beginnings.map(beginning => [beginning]))('%j and what never ends behind it, in linear time', beginning => {
+    for (const filler of fillers) {
+      const text = beginning + filler.repeat(50_000 / filler.length)
+      expect(redact(text).length).toBeGreaterThan(0)
+      expect(redact(`${text} \n password=hunter2`)).not.toContain('=hunter2')
+    }
+  })
+})
+
+/**
+ * Big enough that what looks from each of many places to the end of the text would not come back before the test's own
+ * time limit; what is linear takes a second. A search for one character is so quick that it needs the larger size.
+ */
+const LARGE = 1_000_000
+const LARGEST = 4_000_000
+
+describe('large hostile text', () => {
+  it.each(
+    [
+      ...["password='", "'password':{", "with password '", "password='a", ':password> ', '<password> ', '<password'],
+      ...[
+        'pwd=/',
+        'pwd=.',
+        'Cookie:;',
+        'cookie:a;',
+        'cookie:a=',
+        'Authorization: x ',
+        'Authorization: a=b,',
+        "'Authorization: ",
+      ],
+      ...[
+        'Authorization: "',
+        '"Authorization","',
+        "('token', '",
+        'set("token", "',
+        'token("',
+        '{"name":"token","value":',
+        'name: token value: ',
+      ],
+      ...['curl -u "', "mysql -p'", 'curl -u a:"', 'docker login -p ', '["-p","', "IDENTIFIED BY '", 'identified '],
+      ...[
+        '-----END PRIVATE KEY-----',
+        'aaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaaa ',
+        'patAAAAAAAAAAAAAA.',
+        'M.AAAAAA.',
+        '.atlasv1.',
+      ],
+      ...[
+        '\u001b[',
+        '\u001b[31',
+        '\\u001b[',
+        '^[[',
+        '[{"a\\n',
+        '{"a":"\\"',
+        '["\\n-u",',
+        '[[[[',
+        '"\\',
+        '&sig=',
+        'password=a&',
+        'password=a<',
+      ],
+    ].map(part => [part]),
+  )('repeats of %j are gone through in linear time', part => {
+    const size = /^(?:'?password'|with password|:password>)/.test(part) ? LARGEST : LARGE
+    const text = part.repeat(size / part.length)
+    expect(redact(text).length).toBeGreaterThan(0)
+  })
+})

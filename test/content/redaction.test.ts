@@ -1,0 +1,156 @@
+import fc from 'fast-check'
+import { describe, expect, it } from 'vitest'
+import { keepAll } from '../../src/content/clip.ts'
+import { createRedactor } from '../../src/content/redaction.ts'
+import { INNOCENTS } from './look-alikes.ts'
+import { SECRETS } from './redaction-corpus.ts'
+import { allThatIsSaid, PLACEMENTS } from './secret-placements.ts'
+
+const redact = createRedactor({ enabled: true, patterns: [] })
+
+describe('secrets', () => {
+  it.each(SECRETS)('masks $what and leaves what stands around it', ({ before, secret, after, masked }) => {
+    expect(redact(before + secret + after)).toBe(masked ?? `${before}[REDACTED]${after}`)
+  })
+
+  it.each(SECRETS)('masks $what inside a JSON string', ({ before, secret, after, masked }) => {
+    const text = JSON.stringify({ command: before + secret + after, n: 1 })
+    const parsed = JSON.parse(redact(text)) as { command: string; n: number }
+    expect(parsed.n).toBe(1)
+    expect(parsed.command).not.toContain(secret)
+    if (masked === undefined) expect(parsed.command).toContain('[REDACTED]')
+  })
+
+  it('masks each of several', () => {
+    const all = SECRETS.map(({ before, secret, after }) => before + secret + after)
+    const masked = redact(all.join('\n\n'))
+    for (const { secret, what } of SECRETS.filter(each => each.secret.length > 5))
+      expect(masked, what).not.toContain(secret)
+  })
+
+  it('changes nothing more when it is run again', () => {
+    const pieces = [...SECRETS.map(({ before, secret, after }) => before + secret + after), ...INNOCENTS]
+    fc.assert(
+      fc.property(
+        fc.array(fc.constantFrom(...pieces), { maxLength: 4 }),
+        fc.constantFrom(' ', '\n', ', '),
+        (some, glue) => {
+          const once = redact(some.join(glue))
+          expect(redact(once)).toBe(once)
+        },
+      ),
+    )
+  })
+})
+
+describe('innocent look-alikes', () => {
+  it('are as many as are promised', () => {
+    expect(new Set(INNOCENTS).size).toBeGreaterThanOrEqual(130)
+  })
+
+  it.each(INNOCENTS.map(text => [text]))('leaves %j alone', text => {
+    expect(redact(text)).toBe(text)
+  })
+
+  it.each(INNOCENTS.map(text => [text]))('leaves %j alone inside JSON', text => {
+    const json = JSON.stringify({ text })
+    expect(redact(json)).toBe(json)
+    const inner = JSON.stringify({ arguments: json })
+    expect(redact(inner)).toBe(inner)
+  })
+
+  it.each(INNOCENTS.map(text => [text]))('leaves %j alone wherever an agent meets it', text => {
+    // What ends with a sign would be given a value by what stands behind it.
+    const places = /[:=|]\s*$/.test(text) ? PLACEMENTS.filter(({ what }) => /JSON|argument/.test(what)) : PLACEMENTS
+    for (const { what, place } of places) {
+      const masked = allThatIsSaid(place(text), 'full').filter(each => each.includes('[REDACTED]'))
+      expect(masked, what).toEqual([])
+    }
+  })
+})
+
+describe('JSON', () => {
+  const fragment = fc.constantFrom(
+    ...[
+      'password',
+      'token',
+      'api_key',
+      ': ',
+      ':',
+      '=',
+      '"',
+      "'",
+      '`',
+      '\\',
+      '{',
+      '}',
+      '[',
+      ']',
+      ',',
+      ' ',
+      '\n',
+      '-----BEGIN PRIVATE KEY-----',
+    ],
+    ...[
+      'hunter2',
+      'Bearer ',
+      'abcdef1234567890abcdef',
+      'postgres://u:',
+      'p@h/',
+      'Cookie: a=',
+      '; ',
+      '--password ',
+      '%',
+      '&',
+      '\u2028',
+    ],
+  )
+  const text = fc.array(fragment, { maxLength: 12 }).map(parts => parts.join(''))
+  const key = fc.oneof(text, fc.constantFrom('password', 'apiKey', 'token', 'auth', 'name', 'max_tokens'))
+  const json = fc.letrec(tie => ({
+    value: fc.oneof(
+      { depthSize: 'small' },
+      text,
+      text.map(inner => JSON.stringify({ password: inner, note: inner })),
+      fc.jsonValue({ maxDepth: 1 }),
+      fc.array(tie('value'), { maxLength: 3 }),
+      fc.dictionary(key, tie('value'), { maxKeys: 4 }),
+    ),
+  })).value
+
+  it.each([undefined, 2])('stays JSON (indentation %s)', indentation => {
+    fc.assert(
+      fc.property(json, value => {
+        JSON.parse(redact(JSON.stringify(value, undefined, indentation)))
+      }),
+      { numRuns: 500 },
+    )
+  })
+})
+
+describe('own patterns', () => {
+  it('masks what they match', () => {
+    const own = createRedactor({ enabled: true, patterns: [/EMP-\d{6}/gu, /case \w+/gu] })
+    expect(own('EMP-123456 and EMP-1 in case alpha, password=x')).toBe(
+      '[REDACTED] and EMP-1 in [REDACTED], password=[REDACTED]',
+    )
+  })
+
+  it('finds every match in a long text, where the pieces meet too', () => {
+    const own = createRedactor({ enabled: true, patterns: [/EMP-\d{6}/gu] })
+    fc.assert(
+      fc.property(fc.array(fc.integer({ min: 0, max: 9000 }), { maxLength: 6 }), gaps => {
+        const text = gaps.map(gap => `${'. '.repeat(gap / 2)}EMP-123456`).join('')
+        expect(own(text)).toBe(text.replaceAll('EMP-123456', '[REDACTED]'))
+      }),
+    )
+  })
+
+  it('comes to an end even with a pattern that nobody checked', () => {
+    expect(createRedactor({ enabled: true, patterns: [/x*/g] })('axb')).toContain('b')
+  })
+
+  it('does nothing at all when redaction is off', () => {
+    expect(createRedactor({ enabled: false, patterns: [/./g] })).toBe(keepAll)
+  })
+})
