@@ -4,8 +4,10 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { context, trace } from '@opentelemetry/api'
 import fc from 'fast-check'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { resolveConfig } from '../../src/config/resolve.ts'
 import { HOOK_NAMES } from '../../src/index.ts'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
+import { pipelineSettings } from '../../src/wiring/settings.ts'
 import { CONTRACT_FIELDS } from '../support/contract-fields.ts'
 import { type FedRecord, recordsOf, START_AT } from '../support/feed.ts'
 import { createLivePlugin } from '../traces/live-plugin.ts'
@@ -322,4 +324,11 @@ test('an end of a session gives something to wait for, which is over when it is 
   await ended
   expect(flush).toHaveBeenCalledOnce()
   await plugin.shutdown()
+})
+
+test('what is told is on disk within `log_flush_ms`, the time that it waits included', () => {
+  const { config } = resolveConfig({ code: {}, env: {}, home: '/home/u', hostName: undefined })
+  const { localLog } = pipelineSettings(config, {}, '/home/u')
+  // Ten milliseconds are the longest that a record is put off.
+  expect(localLog?.flushMillis).toBeLessThanOrEqual(config.log_flush_ms - 10)
 })

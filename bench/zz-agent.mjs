@@ -1,0 +1,94 @@
+// A process of Pi with one adapter, from its start on. Prints one JSON object.
+import { readFileSync } from 'node:fs'
+import { setImmediate as loopTurn, setTimeout as pause } from 'node:timers/promises'
+import { BUILD } from './build.mjs'
+import { median } from './figures.mjs'
+
+const ADAPTERS = {
+  /** What the host itself does, which is taken off. */
+  none: undefined,
+  bare: new URL('bare-adapter.mjs', import.meta.url).href,
+  ours: new URL('hosts/pi/index.js', BUILD).href,
+}
+const COLD_TURNS = 20
+const STEADY_TURNS = 200
+/** Of the steady ones the first are not looked at: the compiler is at them. */
+const WARM_UP_TURNS = 100
+const PAUSE_MILLIS = 10
+const { side, endpoint } = JSON.parse(process.argv[2])
+process.env.OTEL_EXPORTER_OTLP_ENDPOINT = endpoint
+const capture = readFileSync(new URL('../test/fixtures/pi/tool.jsonl', import.meta.url), 'utf8')
+const [, first, ...rest] = capture.trimEnd().split('\n')
+const last = rest.pop()
+
+/** Every turn calls its tool by an id of its own. */
+const perEvent={};globalThis.perEvent=perEvent;const turnEvents = number => rest.map(line => eventOf(line.replaceAll('call_1', `call_${number}`)))
+
+function eventOf(line) {
+  const { event, data, context } = JSON.parse(line)
+  const { sessionId, ...place } = context
+  return { event, data, context: { ...place, sessionManager: { getSessionId: () => sessionId } } }
+}
+
+class Pi {
+  #handlers = new Map()
+
+  on(name, handler) {
+    this.#handlers.set(name, handler)
+  }
+
+  /** Milliseconds until the adapter lets the host go on. */
+  async tell({ event, data, context }) {
+    const handler = this.#handlers.get(event)
+    if (handler === undefined) return 0
+    const startedAt = performance.now()
+    await handler(data, context)
+    const w=performance.now() - startedAt; ((globalThis.perEvent??={})[event]??=[]).push(w); return w
+  }
+
+  /** Between two events an agent does work of its own, and waits for others. */
+  async turn(number) {
+    let waited = 0
+    for (const event of turnEvents(number)) {
+      waited += await this.tell(event)
+      await loopTurn()
+    }
+    await pause(PAUSE_MILLIS)
+    return waited
+  }
+
+  async turns(from, count) {
+    const waited = []
+    for (let number = from; number < from + count; number++) waited.push(await this.turn(number))
+    return waited
+  }
+}
+
+const pi = new Pi()
+const firstEvent = eventOf(first)
+const startedAt = performance.now()
+if (ADAPTERS[side] !== undefined) (await import(ADAPTERS[side])).default(pi)
+await pi.tell(firstEvent)
+const startMillis = performance.now() - startedAt
+await pause(PAUSE_MILLIS)
+const [firstTurn, ...cold] = await pi.turns(0, COLD_TURNS)
+const cpu = process.cpuUsage()
+const steady = await pi.turns(COLD_TURNS, STEADY_TURNS)
+await pi.tell(eventOf(last))
+const { user, system } = process.cpuUsage(cpu)
+const q=(a,x)=>[...a].sort((p,r)=>p-r)[Math.floor(a.length*x)];for(const [e,a] of Object.entries(globalThis.perEvent)){console.error(e.padEnd(28),a.length,'first',a[0].toFixed(3),'cold med',q(a.slice(1,Math.ceil(a.length/11)),.5)?.toFixed(4),'cold mean',(a.slice(1,Math.ceil(a.length/11)).reduce((x,y)=>x+y,0)/(a.length/11)).toFixed(4),'steady',q(a.slice(-Math.floor(a.length/2)),.5).toFixed(4))}
+process.stdout.write(
+  JSON.stringify({
+    start: startMillis,
+    firstTurn,
+    coldTurn: cold.reduce((sum, each) => sum + each, 0) / cold.length,
+    steadyTurn: median(steady.slice(WARM_UP_TURNS)),
+    cpu: (user + system) / 1000 / STEADY_TURNS,
+    turns: COLD_TURNS + STEADY_TURNS,
+    delivered: globalThis[Symbol.for('hookspan.hosts')]
+      ?.get('pi')
+      .plugin.stats()
+      .backends.map(({ delivered }) => delivered),
+  }),
+)
+process.exit()
