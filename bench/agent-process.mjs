@@ -1,14 +1,14 @@
 // A process of Pi with one adapter, from its start on. Prints one JSON object.
 import { readFileSync } from 'node:fs'
 import { setImmediate as loopTurn, setTimeout as pause } from 'node:timers/promises'
-import { BUILD } from './build.mjs'
+import { PUBLISHED } from './build.mjs'
 import { median } from './figures.mjs'
 
 const ADAPTERS = {
   /** What the host itself does, which is taken off. */
   none: undefined,
   bare: new URL('bare-adapter.mjs', import.meta.url).href,
-  ours: new URL('hosts/pi/index.js', BUILD).href,
+  ours: new URL('hosts/pi/index.js', PUBLISHED).href,
 }
 const COLD_TURNS = 20
 const STEADY_TURNS = 200

@@ -1,9 +1,9 @@
 import { execFileSync } from 'node:child_process'
-import { BUILD } from './build.mjs'
+import { PUBLISHED } from './build.mjs'
 import { median } from './figures.mjs'
 
 const RUNS = 15
-const OURS = new URL('index.js', BUILD).href
+const OURS = new URL('index.js', PUBLISHED).href
 
 function millisOf(code) {
   const script = `const started = performance.now(); ${code}; process.stdout.write(String(performance.now() - started))`

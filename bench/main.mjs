@@ -3,10 +3,10 @@
 import { spawnSync } from 'node:child_process'
 import { existsSync, readFileSync, writeFileSync } from 'node:fs'
 import { cpus } from 'node:os'
-import { BUILD } from './build.mjs'
+import { PUBLISHED } from './build.mjs'
 import { oneDecimal, twoDecimals } from './figures.mjs'
 
-if (!existsSync(new URL('index.js', BUILD))) {
+if (!existsSync(new URL('index.js', PUBLISHED))) {
   console.error('bench: there is no build; run "npm run build" first')
   process.exit(1)
 }

@@ -21,8 +21,9 @@ export async function inScratch(measure) {
 /** A program of this directory, in an environment that nothing of this machine's configuration reaches. */
 export function startProgram(name, given, home, ...flags) {
   const program = fileURLToPath(new URL(name, import.meta.url))
-  const { PATH, HOOKSPAN_DIST } = process.env
-  const env = { PATH, HOME: home, XDG_STATE_HOME: join(home, 'state'), ...(HOOKSPAN_DIST && { HOOKSPAN_DIST }) }
+  const { PATH, HOOKSPAN_DIST, HOOKSPAN_BUILD } = process.env
+  const measured = { ...(HOOKSPAN_DIST && { HOOKSPAN_DIST }), ...(HOOKSPAN_BUILD && { HOOKSPAN_BUILD }) }
+  const env = { PATH, HOME: home, XDG_STATE_HOME: join(home, 'state'), ...measured }
   return spawn(process.execPath, [...flags, program, JSON.stringify(given)], {
     env,
     stdio: ['ignore', 'pipe', 'pipe', 'ipc'],

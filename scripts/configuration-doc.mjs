@@ -1,7 +1,7 @@
 // docs/configuration.md, out of the tables that the program itself reads.
-import { BACKEND_FIELDS } from '../dist/config/backend-types.js'
-import { KEY_NAMES, KEY_ROWS, variableOf } from '../dist/config/keys.js'
-import { BACKENDS } from '../dist/pipeline/backends.js'
+import { BACKENDS } from '../build/backends/rows.js'
+import { BACKEND_FIELDS } from '../build/config/backend-types.js'
+import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/config/keys.js'
 import { code, generatedBy, table } from './markdown.mjs'
 
 const INTRO = `# Configuration

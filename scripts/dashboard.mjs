@@ -153,8 +153,8 @@ export function dashboardText(tables) {
 }
 
 if (argv[1] && import.meta.url === pathToFileURL(argv[1]).href) {
-  const { METRIC } = await import('../dist/semconv/index.js')
-  const { INSTRUMENTS } = await import('../dist/core/instrument-table.js')
+  const { METRIC } = await import('../build/semconv/index.js')
+  const { INSTRUMENTS } = await import('../build/core/instrument-table.js')
   const file = new URL('../observability/grafana/dashboards/hookspan.json', import.meta.url)
   writeFileSync(file, dashboardText({ METRIC, INSTRUMENTS }))
 }

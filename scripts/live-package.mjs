@@ -1,6 +1,6 @@
-import { spawnSync } from 'node:child_process'
 import { cpSync, existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { build } from './build.mjs'
 import { install, npm } from './live-npm.mjs'
 
 /**
@@ -10,10 +10,10 @@ import { install, npm } from './live-npm.mjs'
  * @param isChecked false = with what the compiler made in spite of errors
  * @returns the folder of the installed package
  */
-export function installPackage(repository, scratch, isChecked = true) {
+export async function installPackage(repository, scratch, isChecked = true) {
   const staged = join(scratch, 'staged')
   mkdirSync(staged)
-  stage(repository, staged, isChecked)
+  await stage(repository, staged, isChecked)
   npm(['pack', '--ignore-scripts', '--loglevel=error', '--pack-destination', scratch], staged)
   const archive = readdirSync(scratch).find(name => name.endsWith('.tgz'))
   const folder = join(scratch, 'installed')
@@ -22,15 +22,12 @@ export function installPackage(repository, scratch, isChecked = true) {
   return join(folder, 'node_modules', 'hookspan')
 }
 
-function stage(repository, staged, isChecked) {
+async function stage(repository, staged, isChecked) {
   const { files } = JSON.parse(readFileSync(join(repository, 'package.json'), 'utf8'))
   for (const name of ['package.json', ...files]) {
     if (name !== 'dist' && existsSync(join(repository, name))) {
       cpSync(join(repository, name), join(staged, name), { recursive: true })
     }
   }
-  const compiler = join(repository, 'node_modules', '.bin', 'tsc')
-  const args = ['-p', 'tsconfig.build.json', '--outDir', join(staged, 'dist')]
-  const { status } = spawnSync(compiler, args, { cwd: repository, stdio: ['ignore', 2, 2] })
-  if (status !== 0 && isChecked) throw new Error('the package cannot be built')
+  await build(join(staged, 'build'), join(staged, 'dist'), isChecked)
 }

@@ -1,7 +1,7 @@
 // docs/metrics.md, out of the instrument table.
-import { INSTRUMENTS } from '../dist/core/instrument-table.js'
-import { CLOSED_LABELS, METRIC } from '../dist/semconv/index.js'
-import { createPluginIn } from '../dist/wiring/create-plugin.js'
+import { INSTRUMENTS } from '../build/core/instrument-table.js'
+import { CLOSED_LABELS, METRIC } from '../build/semconv/index.js'
+import { createPluginIn } from '../build/wiring/create-plugin.js'
 import { code, generatedBy, table } from './markdown.mjs'
 
 const INTRO = `# Metrics

@@ -1,5 +1,5 @@
 // Which attributes a span of each kind gets, when, and what has to be switched on for it: seen, not claimed.
-import { GEN_AI, GENERAL, OPENINFERENCE, OWN } from '../dist/semconv/index.js'
+import { GEN_AI, GENERAL, OPENINFERENCE, OWN } from '../build/semconv/index.js'
 import { COMPLETE_RECORDS, isAgentsOwn } from './complete-records.mjs'
 import { observe, recording } from './observed-spans.mjs'
 

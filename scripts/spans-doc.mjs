@@ -1,9 +1,9 @@
 // docs/spans.md, out of the definitions and of what they write on the spans of real and of made-up turns.
 import { SpanKind } from '@opentelemetry/api'
-import { resolveConfig } from '../dist/config/resolve.js'
-import { HOOK_PLAN } from '../dist/spans/index.js'
-import { skill } from '../dist/spans/skill.js'
-import { drawOf } from '../dist/wiring/settings.js'
+import { resolveConfig } from '../build/config/resolve.js'
+import { HOOK_PLAN } from '../build/spans/index.js'
+import { skill } from '../build/spans/skill.js'
+import { drawOf } from '../build/wiring/settings.js'
 import { code, generatedBy, table } from './markdown.mjs'
 import { attributeFacts, CONVENTION_NAMES, eventFacts } from './span-facts.mjs'
 import { SPAN_KINDS } from './span-kinds.mjs'

@@ -59,7 +59,7 @@ async function main() {
   const scratch = mkdtempSync(join(tmpdir(), 'hookspan-live-'))
   try {
     const isChecked = !words.includes('--unchecked')
-    const hookspan = words.includes('--no-build') ? REPOSITORY : installPackage(REPOSITORY, scratch, isChecked)
+    const hookspan = words.includes('--no-build') ? REPOSITORY : await installPackage(REPOSITORY, scratch, isChecked)
     const failed = installed.filter(each => !passes(each, hookspan)).map(({ host }) => host)
     if (failed.length > 0) console.error(`failed: ${failed.join(', ')}`)
     return failed.length === 0 ? 0 : 1

@@ -1,10 +1,9 @@
 // The tree of one trace as a picture for the documentation, with the figures and words of the terminal's.
-import { humanDuration } from '../dist/viewer/human-figures.js'
-import { clipSegments, segment, segmentsWidth } from '../dist/viewer/segments.js'
-import { namespaceOfTree } from '../dist/viewer/span-attributes.js'
-import { summarize } from '../dist/viewer/trace-summary.js'
-import { headerFigures, headerTime, headerTitle } from '../dist/viewer/tree-header.js'
-import { endingOf, inputText, outputText, titleOf, treeRows } from '../dist/viewer/tree-rows.js'
+import { humanDuration } from '../build/viewer/human-figures.js'
+import { clipSegments, segment, segmentsWidth } from '../build/viewer/segments.js'
+import { summarize } from '../build/viewer/trace-summary.js'
+import { headerFigures, headerTime, headerTitle } from '../build/viewer/tree-header.js'
+import { endingOf, inputText, outputText, titleOf, treeRows } from '../build/viewer/tree-rows.js'
 
 const PAD = 28
 const ROW = 24
@@ -81,14 +80,13 @@ function rect(x, y, width, height, look) {
  * @param options `width` in pixels, at least 640; `maxRows`, the rest is counted in a last line
  */
 export function renderTreeSvg(tree, options = {}) {
-  const namespace = namespaceOfTree(tree)
-  const all = treeRows(tree, namespace)
+  const all = treeRows(tree)
   const rows = all.slice(0, options.maxRows ?? 200)
   const layout = planLayout(rows, Math.max(640, options.width ?? 1080))
   const hidden = all.length - rows.length
   const height = HEADER + PAD + (rows.length + (hidden > 0 ? 1 : 0)) * ROW
   const body = [
-    ...header(tree, namespace, layout),
+    ...header(tree, layout),
     ...branches(rows),
     ...rows.flatMap((row, index) => drawRow(row, rowY(index), tree, layout)),
     hidden > 0 ? textAt(PAD, rowY(rows.length) + 4, [segment('dim', `… and ${hidden} more`)]) : '',
@@ -128,8 +126,8 @@ function planLayout(rows, width) {
   return { width, title, titleCells: titleWidth / CELL, bar, barWidth: barEnd - bar, duration, input, output, ending }
 }
 
-function header(tree, namespace, { width }) {
-  const summary = summarize(tree, namespace)
+function header(tree, { width }) {
+  const summary = summarize(tree)
   const cells = (width - 2 * PAD) / CELL
   const time = headerTime(summary)
   const dot = `<circle cx="${PAD + 5}" cy="30" r="5" fill="${PALETTE[summary.outcome?.tone ?? 'dim']}"/>`

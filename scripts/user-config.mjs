@@ -1,5 +1,5 @@
 // src/config/user-config.ts, out of the table of keys: what an editor shows of a key are the words of the documentation.
-import { KEY_NAMES, KEY_ROWS, variableOf } from '../dist/config/keys.js'
+import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/config/keys.js'
 import { aboutKey, defaultOf } from './configuration-doc.mjs'
 
 const INTRO = `// Generated from src/config/keys.ts by scripts/user-config.mjs; do not edit. npm run docs writes it.

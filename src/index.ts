@@ -6,7 +6,7 @@
  * export default ctx => register(ctx, { host: 'my-agent' })
  */
 
-export type { BackendType } from './config/backend-types.ts'
+export type { BackendType } from './backends/rows.ts'
 export type {
   BackendConfig,
   Compression,

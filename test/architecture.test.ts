@@ -3,7 +3,19 @@ import { join, posix, relative } from 'node:path'
 import { expect, test } from 'vitest'
 
 const SRC = new URL('../src', import.meta.url).pathname
-const CLI_ROOMS = ['contract', 'hosts', 'semconv', 'spans', 'core', 'config', 'pipeline', 'viewer', 'wiring', 'surface']
+const CLI_ROOMS = [
+  'contract',
+  'backends',
+  'hosts',
+  'semconv',
+  'spans',
+  'core',
+  'config',
+  'pipeline',
+  'viewer',
+  'wiring',
+  'surface',
+]
 
 /** Who may import whom (`docs/design.md` has the reasons), and which outside packages. `node:*` is `node`. */
 const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly string[] }> = {
@@ -12,8 +24,9 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
   content: { rooms: ['contract'], packages: [] },
   spans: { rooms: ['contract', 'semconv', 'content'], packages: ['@opentelemetry/api'] },
   core: { rooms: ['contract', 'semconv', 'content', 'spans'], packages: ['@opentelemetry/api'] },
-  config: { rooms: [], packages: ['yaml', 'node'] },
-  pipeline: { rooms: ['semconv'], packages: ['@opentelemetry/*', 'node'] },
+  backends: { rooms: [], packages: [] },
+  config: { rooms: ['backends'], packages: ['yaml', 'node'] },
+  pipeline: { rooms: ['semconv', 'backends'], packages: ['@opentelemetry/*', 'node'] },
   viewer: { rooms: [], packages: ['node'] },
   wrappers: { rooms: ['contract'], packages: ['node'] },
   wiring: {
@@ -21,7 +34,7 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
     packages: ['@opentelemetry/api', 'node'],
   },
   hosts: { rooms: ['contract', 'surface'], packages: [] },
-  surface: { rooms: ['contract', 'config', 'pipeline', 'viewer', 'wiring', 'wrappers'], packages: [] },
+  surface: { rooms: ['contract', 'backends', 'config', 'pipeline', 'viewer', 'wiring', 'wrappers'], packages: [] },
   cli: { rooms: CLI_ROOMS, packages: ['node'] },
 }
 

@@ -58,15 +58,15 @@ beforeAll(async () => {
 afterAll(() => rmSync(dirname(project), { recursive: true, force: true }))
 
 /** Runs the body of a module in the project. */
-async function inProject(body: string): Promise<string> {
+async function inProject(body: string, ...flags: readonly string[]): Promise<string> {
   const script = join(project, 'script.js')
   writeFileSync(script, body)
-  return (await run(process.execPath, [script], { cwd: project, env: { PATH: process.env['PATH'], HOME: project } }))
-    .stdout
+  const env = { PATH: process.env['PATH'], HOME: project }
+  return (await run(process.execPath, [...flags, script], { cwd: project, env })).stdout
 }
 
 const EXPECTED: readonly RegExp[] = [
-  /^dist\/.+\.(js|d\.ts)$/,
+  /^dist\/(.+\.d\.ts|(index|testing|cli\/main|hosts\/[\w-]+\/index|chunks\/[\w-]+)\.js(\.map)?)$/,
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^docs\/.+\.(md|svg|png)$/,
   /^observability\/.+\.(md|ya?ml|json)$/,
@@ -155,6 +155,63 @@ describe('installed in a project', () => {
       const names = paths.flatMap(path => /.*node_modules\\/((?:@[^/]+\\/)?[^/]+)/.exec(path)?.[1] ?? [])
       process.stdout.write(JSON.stringify([...new Set(names)]))`
     expect(JSON.parse(await inProject(body))).toEqual(['@opentelemetry/api'])
+  })
+
+  test('opens a handful of files', () => {
+    const opened = (path: string, found = new Set<string>()): Set<string> => {
+      if (found.has(path)) return found
+      found.add(path)
+      const imports = readFileSync(path, 'utf8').matchAll(/^(?:import|export|\} from)[^;]*?"(\.[^"]+)";$/gm)
+      for (const [, name = ''] of imports) opened(resolve(dirname(path), name), found)
+      return found
+    }
+    for (const entry of Object.values(packageJson.exports)) {
+      if (typeof entry === 'object') {
+        const { size } = opened(join(root, entry.default))
+        expect(size, entry.default).toBeGreaterThan(1)
+        expect(size, entry.default).toBeLessThanOrEqual(20)
+      }
+    }
+  })
+
+  test('its entries share what there is once in a process', async () => {
+    const body = `import { createPlugin } from 'hookspan'
+      import { createPiExtension } from 'hookspan/pi'
+      createPlugin({ handle_signals: true, local_log: false })
+      createPiExtension({ handle_signals: true, local_log: false })({ on() {} })
+      process.stdout.write(String(process.listenerCount('SIGTERM')))
+      process.exit()`
+    expect(await inProject(body)).toBe('1')
+  })
+
+  test('two copies of it in a process record an event once', async () => {
+    const copy = join(dirname(project), 'copy')
+    cpSync(root, copy, { recursive: true, verbatimSymlinks: true })
+    const capture = join(REPOSITORY, 'test', 'fixtures', 'pi', 'tool.jsonl')
+    const body = `import { readFileSync } from 'node:fs'
+      import one from 'hookspan/pi'
+      import other from ${JSON.stringify(join(copy, packageJson.exports['./pi'].default))}
+      const handlers = []
+      const pi = { on: (name, handler) => handlers.push({ name, handler }) }
+      one(pi)
+      other(pi)
+      for (const line of readFileSync(${JSON.stringify(capture)}, 'utf8').trimEnd().split('\\n').slice(1)) {
+        const { event, data, context } = JSON.parse(line)
+        const given = { ...context, sessionManager: { getSessionId: () => context.sessionId } }
+        for (const { name, handler } of handlers) if (name === event) await handler(data, given)
+      }
+      const { plugin } = globalThis[Symbol.for('hookspan.hosts')].get('pi')
+      process.stdout.write(String(plugin.stats().backends[0].delivered))`
+    expect(await inProject(body)).toBe('5')
+  })
+
+  test('a stack trace names our functions, and with --enable-source-maps our files', async () => {
+    const body = `import { createPlugin } from 'hookspan'
+      const show = () => process.stdout.write(new Error().stack)
+      createPlugin({ enabled: false, no_such_key: 1, logger: { warn: show, error: show } })`
+    const stack = await inProject(body)
+    expect(stack).toMatch(/at create \(\S*\/dist\/chunks\/[\w-]+\.js:\d+:\d+\)/)
+    expect(await inProject(body, '--enable-source-maps')).toMatch(/\/src\/wiring\/create-plugin\.ts:\d+:\d+/)
   })
 
   test('its program can be run by its name, and has its recordings with it', async () => {

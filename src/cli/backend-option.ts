@@ -1,4 +1,4 @@
-import { BACKEND_TYPES, isBackendType } from '../config/backend-types.ts'
+import { BACKEND_TYPES, isBackendType } from '../backends/rows.ts'
 import { readEndpoint } from '../config/endpoint.ts'
 import { nearestName } from '../config/nearest.ts'
 import { type OptionRow, WrongUse } from './options.ts'

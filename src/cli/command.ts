@@ -50,28 +50,35 @@ export interface CommandRow {
 export const EXIT = { ok: 0, failed: 1, wrongUse: 2 } as const
 
 /**
- * Runs a command's body with the manners that all commands share: its options are read by its table, `--help` prints what the
- * table says, wrong use is one line and a hint, and any other error one line.
+ * A command with the manners that all share: its options are read by its table, `--help` prints what the table says, wrong
+ * use is one line and a hint, and any other error one line.
  */
-export async function runCommand<Options extends OptionTable>(
-  command: CommandPage<Options>,
+export function command<Options extends OptionTable>(
+  page: CommandPage<Options>,
+  body: (given: Given<Options>, io: CommandIo) => Promise<number> | number,
+): Command {
+  return { ...page, run: (args, io) => runPage(page, args, io, body) }
+}
+
+async function runPage<Options extends OptionTable>(
+  page: CommandPage<Options>,
   args: readonly string[],
   io: CommandIo,
-  body: (given: Given<Options>) => Promise<number> | number,
+  body: (given: Given<Options>, io: CommandIo) => Promise<number> | number,
 ): Promise<number> {
   if (wantsHelp(args)) {
-    io.stdout.write(helpText(command))
+    io.stdout.write(helpText(page))
     return EXIT.ok
   }
   try {
-    const given = readOptions(args, command.options)
-    if (command.operand === undefined) refuseOperands(given.operands, command.options)
-    return await body(given)
+    const given = readOptions(args, page.options)
+    if (page.operand === undefined) refuseOperands(given.operands, page.options)
+    return await body(given, io)
   } catch (error) {
-    if (!(error instanceof WrongUse)) return reportFailure(command, error, io)
-    io.stderr.write(`hookspan ${command.name}: ${error.message}\n`)
+    if (!(error instanceof WrongUse)) return reportFailure(page, error, io)
+    io.stderr.write(`hookspan ${page.name}: ${error.message}\n`)
     // Who is told what was meant needs no more.
-    if (!/did you mean/i.test(error.message)) io.stderr.write(`${usageLine(command)}; --help says more\n`)
+    if (!/did you mean/i.test(error.message)) io.stderr.write(`${usageLine(page)}; --help says more\n`)
     return EXIT.wrongUse
   }
 }

@@ -1,44 +1,32 @@
-import type { CommandRow } from './command.ts'
+import type { Command, CommandRow } from './command.ts'
 
-export const COMMANDS: readonly CommandRow[] = [
-  {
-    name: 'demo',
-    summary: 'see traces without an agent, a server or an account',
-    load: async () => (await import('./commands/demo.ts')).demo,
-  },
-  {
-    name: 'init',
-    summary: 'make an agent load hookspan, or stop it from doing so',
-    load: async () => (await import('./commands/init.ts')).init,
-  },
-  {
-    name: 'replay',
-    summary: 'turn files of hook records into traces',
-    load: async () => (await import('./commands/replay.ts')).replay,
-  },
-  {
-    name: 'tree',
-    summary: 'draw stored traces as trees',
-    load: async () => (await import('./commands/tree.ts')).tree,
-  },
-  {
-    name: 'config',
-    summary: 'the configuration in force, and where it comes from',
-    load: async () => (await import('./commands/config.ts')).config,
-  },
-  {
-    name: 'doctor',
-    summary: 'prove that traces arrive, and say what to do where they do not',
-    load: async () => (await import('./commands/doctor.ts')).doctor,
-  },
-  {
-    name: 'send',
-    summary: 'deliver what the trace log holds for a backend, or all of it',
-    load: async () => (await import('./commands/send.ts')).send,
-  },
-  {
-    name: 'completion',
-    summary: 'let the shell complete commands, options, hosts and backends',
-    load: async () => (await import('./commands/completion.ts')).completionOf(COMMANDS),
-  },
-]
+/** A command's code is loaded only when it runs, so what the list of commands says stands here, too. */
+const SUMMARIES = {
+  demo: 'see traces without an agent, a server or an account',
+  init: 'make an agent load hookspan, or stop it from doing so',
+  replay: 'turn files of hook records into traces',
+  tree: 'draw stored traces as trees',
+  config: 'the configuration in force, and where it comes from',
+  doctor: 'prove that traces arrive, and say what to do where they do not',
+  send: 'deliver what the trace log holds for a backend, or all of it',
+  completion: 'let the shell complete commands, options, hosts and backends',
+} as const
+
+type Name = keyof typeof SUMMARIES
+
+const LOADERS: Readonly<Record<Name, () => Promise<Command>>> = {
+  demo: async () => (await import('./commands/demo.ts')).demo,
+  init: async () => (await import('./commands/init.ts')).init,
+  replay: async () => (await import('./commands/replay.ts')).replay,
+  tree: async () => (await import('./commands/tree.ts')).tree,
+  config: async () => (await import('./commands/config.ts')).config,
+  doctor: async () => (await import('./commands/doctor.ts')).doctor,
+  send: async () => (await import('./commands/send.ts')).send,
+  completion: async () => (await import('./commands/completion.ts')).completionOf(COMMANDS),
+}
+
+export const COMMANDS: readonly CommandRow[] = (Object.keys(SUMMARIES) as Name[]).map(name => ({
+  name,
+  summary: SUMMARIES[name],
+  load: LOADERS[name],
+}))

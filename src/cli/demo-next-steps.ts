@@ -1,9 +1,10 @@
 import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { PACKAGE_FOLDER } from '../wiring/package-facts.ts'
 import type { PluginStats } from '../wiring/plugin.ts'
 import type { TracePlace } from './trace-place.ts'
 
-const COMPOSE_FILE = fileURLToPath(new URL('../../docker-compose.yml', import.meta.url))
+const COMPOSE_FILE = fileURLToPath(new URL('docker-compose.yml', PACKAGE_FOLDER))
 
 /** Servers to look at traces in: profiles of the compose file, and types of backends. */
 const SERVERS = [

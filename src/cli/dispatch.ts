@@ -1,5 +1,5 @@
-import { readFile } from 'node:fs/promises'
 import { nearestName } from '../config/nearest.ts'
+import { PACKAGE_VERSION } from '../wiring/package-facts.ts'
 import { type CommandIo, type CommandRow, EXIT, type Output, reportFailure } from './command.ts'
 import { COMMANDS } from './commands.ts'
 import { shown } from './options.ts'
@@ -53,10 +53,8 @@ function printHelp(output: Output, rows: readonly CommandRow[], code: number): n
   return code
 }
 
-async function printVersion(io: CommandIo): Promise<number> {
-  const text = await readFile(new URL('../../package.json', import.meta.url), 'utf8')
-  const { version } = JSON.parse(text) as { version: string }
-  io.stdout.write(`${version}\n`)
+function printVersion(io: CommandIo): number {
+  io.stdout.write(`${PACKAGE_VERSION}\n`)
   return EXIT.ok
 }
 

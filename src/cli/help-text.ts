@@ -39,7 +39,8 @@ function drawn(left: string, { help, default: fallback, many }: OptionRow): stri
   )
 }
 
-function wrapped(text: string, width: number): string[] {
+/** The words in lines of at most so many characters. */
+export function wrapped(text: string, width: number): string[] {
   const lines = ['']
   for (const word of text.split(/\s+/)) {
     const line = lines.at(-1) ?? ''

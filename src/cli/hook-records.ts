@@ -3,9 +3,8 @@ import type { Readable } from 'node:stream'
 import { nearestName } from '../config/nearest.ts'
 import type { HookMeta } from '../contract/index.ts'
 import type { HostEvent } from '../hosts/host-event.ts'
-import { LineSplitter, type NumberedLine } from '../viewer/line-splitter.ts'
+import { LineSplitter, type NumberedLine } from '../viewer/line-reader.ts'
 import { hostsWithAdapter, isRawEvent, RawEvents, type ReadRecord } from './raw-events.ts'
-import { parseRecordJson } from './record-json.ts'
 
 export type RecordEntry =
   | { readonly record: ReadRecord }
@@ -112,6 +111,39 @@ function isHead(value: unknown): value is HeadLine {
 
 function dropUndefined(meta: { readonly [Key in keyof HookMeta]: HookMeta[Key] | undefined }): HookMeta {
   return Object.fromEntries(Object.entries(meta).filter(([, value]) => value !== undefined))
+}
+
+type ParsedJson = { readonly value: unknown } | { readonly problem: string }
+
+/** A string (kept as it is), or what JSON has no word for: Python writes it all the same, and an event is lost with it. */
+const STRING_OR_BARE_NUMBER = /"(?:[^"\\]|\\.)*(?:"|$)|-?\b(?:NaN|Infinity)\b/g
+
+/** JSON in which a number may be a bare NaN or Infinity; these are null. */
+function parseRecordJson(text: string): ParsedJson {
+  try {
+    return { value: JSON.parse(text) }
+  } catch (error) {
+    const repaired = text.replace(STRING_OR_BARE_NUMBER, found => (found.startsWith('"') ? found : 'null'))
+    return repaired === text ? { problem: whyNoJson(error, text) } : parseRepaired(repaired)
+  }
+}
+
+function parseRepaired(text: string): ParsedJson {
+  try {
+    return { value: JSON.parse(text) }
+  } catch {
+    return { problem: 'not JSON' }
+  }
+}
+
+/** The engine's own message quotes the line, which is somebody's content. */
+function whyNoJson(error: unknown, text: string): string {
+  const message = error instanceof Error ? error.message : ''
+  const position = /at position (\d+)/.exec(message)?.[1]
+  if (message.startsWith('Unexpected end') || Number(position) >= text.trimEnd().length) {
+    return 'not JSON: it ends too early'
+  }
+  return position === undefined ? 'not JSON' : `not JSON from column ${Number(position) + 1} on`
 }
 
 /** A file, or standard input for `-`. */

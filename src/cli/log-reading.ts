@@ -1,5 +1,5 @@
+import { humanBytes } from '../viewer/human-figures.ts'
 import type { CommandIo } from './command.ts'
-import { humanBytes } from './doctor/human-bytes.ts'
 import { Interruption } from './interruption.ts'
 import { Progress } from './progress.ts'
 import { bytesOf } from './record-feed.ts'

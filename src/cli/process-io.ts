@@ -1,4 +1,4 @@
-import { homedir } from 'node:os'
+import { homeDirectory } from '../config/paths.ts'
 import type { CommandIo, Output, StopSignal } from './command.ts'
 
 /** The real process as a command sees it. */
@@ -18,15 +18,6 @@ export function processIo(): CommandIo {
     now: Date.now,
     interrupted: firstSignal,
     hungUp: () => hungUp,
-  }
-}
-
-/** Empty where the system knows of none: a container may run as a user that it has no entry for. */
-function homeDirectory(): string {
-  try {
-    return homedir()
-  } catch {
-    return ''
   }
 }
 

@@ -1,3 +1,4 @@
+import { existsSync } from 'node:fs'
 import type { ResolvedConfig } from '../config/types.ts'
 import { type BackendStats, traceLinks } from '../pipeline/index.ts'
 import { countOf, humanCount } from '../viewer/human-figures.ts'
@@ -8,12 +9,26 @@ import { lookOf } from './look.ts'
 import type { ReplayResult } from './replayer.ts'
 import type { TracePlace } from './trace-place.ts'
 
+/** What is drawn of a run, and what is said of it. */
+export interface Showing {
+  readonly config: DeliveryContext['config']
+  readonly place: TracePlace
+  /** So many traces are drawn; none of a run that was interrupted. */
+  readonly last: number
+}
+
 /**
- * Draws what a replay has written; of very many traces the last ones.
+ * Draws what a run has written, of very many traces the last ones, and says what each backend got.
  *
- * @returns the id of the last trace, where there is one
+ * @returns whether everything arrived everywhere
  */
-export async function drawTraces(files: readonly string[], last: number, io: CommandIo): Promise<string | undefined> {
+export async function showRun(result: ReplayResult, { config, place, last }: Showing, io: CommandIo): Promise<boolean> {
+  const traceId = await drawTraces(last === 0 ? [] : result.stats.traceFiles.filter(existsSync), last, io)
+  return reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
+}
+
+/** Returns the id of the last trace, where there is one. */
+async function drawTraces(files: readonly string[], last: number, io: CommandIo): Promise<string | undefined> {
   const { trees, traceCount } = await selectTraces(files, { last })
   for (const tree of trees) io.stdout.write(`${renderTree(tree, lookOf(io))}\n\n`)
   if (trees.length > 1) io.stdout.write(`${renderTotals(trees, lookOf(io))}\n`)

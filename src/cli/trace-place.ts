@@ -1,10 +1,10 @@
 import { constants } from 'node:fs'
 import { access, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
-import { stateDirectory } from '../config/paths.ts'
+import { join } from 'node:path'
 import type { ResolvedConfig } from '../config/types.ts'
 import { makePrivateDirectory } from '../pipeline/index.ts'
+import { stateHome } from '../wiring/settings.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
 
@@ -20,7 +20,7 @@ export interface TracePlace {
 
 /** The local trace log, or a directory for the length of this run where there is to be none, or cannot be one. */
 export async function openTracePlace({ local_log }: ResolvedConfig, io: CommandIo): Promise<TracePlace> {
-  const whyNotKept = local_log ? await troubleWith(stateDirectory(io.env, io.home)) : 'local_log is off'
+  const whyNotKept = local_log ? await troubleWith(stateHome(io.env, io.home)) : 'local_log is off'
   if (whyNotKept === undefined) return { env: io.env, whyNotKept, close: () => Promise.resolve() }
   const directory = await mkdtemp(join(tmpdir(), 'hookspan-'))
   return {
@@ -30,10 +30,9 @@ export async function openTracePlace({ local_log }: ResolvedConfig, io: CommandI
   }
 }
 
-async function troubleWith(stateHome: string): Promise<string | undefined> {
-  // Without a home directory it would be a part of the working directory, which may be a repository.
-  if (!isAbsolute(stateHome)) return 'there is no home directory'
-  const directory = join(stateHome, 'traces')
+async function troubleWith(home: string | undefined): Promise<string | undefined> {
+  if (home === undefined) return 'there is no home directory'
+  const directory = join(home, 'traces')
   try {
     makePrivateDirectory(directory)
     await access(directory, constants.W_OK)

@@ -45,21 +45,49 @@ function localLog(io: CommandIo): TracesPlace {
 
 /** Undefined for what is no file and can be the beginning of an id. */
 async function findPlace(name: string): Promise<TracesPlace | undefined> {
-  const found = await stat(name).catch((error: NodeJS.ErrnoException) => {
-    if (error.code !== 'ENOENT') throw new Error(`cannot read ${name}: ${error.code}`, { cause: error })
-    return undefined
-  })
-  if (found === undefined) {
+  const place = await placeAt(name)
+  if (place === undefined) {
     if (/^[0-9a-f]{1,32}$/i.test(name)) return undefined
     const hint = /^[\w-]+$/.test(name) ? ', and a trace id has only the digits 0 to 9 and a to f' : ''
     throw new Error(`there is no file ${name}${hint}`)
   }
-  if (found.isDirectory()) return { path: name, kind: 'directory', listFiles: () => listSegments(name) }
-  // It is read twice, which a pipe does not survive.
-  if (!found.isFile()) throw new Error(`${name} is not a regular file`)
-  const trouble = await noTraceFile(name)
+  const trouble = place.kind === 'file' ? await noTraceFile(name) : undefined
   if (trouble?.isCertain === true) throw new Error(`${name} is no trace log: ${trouble.problem}`)
-  return { path: name, kind: 'file', listFiles: async () => [name] }
+  return place
+}
+
+/** A file, or a directory, which stands for its `*.jsonl`; undefined when it is not there. */
+async function placeAt(path: string): Promise<TracesPlace | undefined> {
+  const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'ENOENT') throw new Error(`cannot read ${path}: ${error.code}`, { cause: error })
+    return undefined
+  })
+  if (found === undefined) return undefined
+  if (found.isDirectory()) return { path, kind: 'directory', listFiles: () => listSegments(path) }
+  // It is read twice, which a pipe does not survive.
+  if (!found.isFile()) throw new Error(`${path} is not a regular file`)
+  return { path, kind: 'file', listFiles: async () => [path] }
+}
+
+/**
+ * The files that are meant to be sent.
+ *
+ * @throws when one of them is not there, or holds no traces
+ */
+export async function traceFiles(operands: readonly string[]): Promise<readonly string[]> {
+  const files: string[] = []
+  for (const operand of operands) {
+    const place = await placeAt(operand)
+    if (place === undefined) throw new Error(`there is no file ${operand}`)
+    const found = await place.listFiles()
+    if (found.length === 0) throw new Error(`there are no *.jsonl files in ${operand}`)
+    files.push(...found)
+  }
+  for (const path of files) {
+    const none = await noTraceFile(path)
+    if (none !== undefined) throw new Error(`there are no traces in ${path}: ${none.problem}`)
+  }
+  return files
 }
 
 /**

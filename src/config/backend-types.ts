@@ -1,66 +1,20 @@
-/** The backend types, and the fields of their own that each has. How one is spoken to is a row of the pipeline. */
-const OWN_FIELDS = {
-  otlp: [],
-  jaeger: [],
-  tempo: [],
-  phoenix: ['api_key'],
-  langfuse: ['public_key', 'secret_key', 'base_url'],
-  signoz: ['region', 'ingestion_key'],
-  uptrace: ['dsn'],
-  openobserve: ['user', 'password', 'organization', 'stream_name'],
-  honeycomb: ['api_key', 'dataset', 'region'],
-  lgtm: [],
-  weave: ['api_key', 'entity', 'project'],
-  langsmith: ['api_key', 'project', 'region', 'workspace_id'],
-  datadog: ['api_key', 'site', 'source'],
-  mlflow: ['experiment_id', 'token'],
-  elastic: ['api_key', 'secret_token'],
-  file: ['path', 'metrics_path'],
-  console: ['stream'],
-} as const
-
-/** The kinds of backends; `docs/configuration.md` says what each is. */
-export type BackendType = keyof typeof OWN_FIELDS
-
-export const BACKEND_TYPES: readonly BackendType[] = Object.keys(OWN_FIELDS) as BackendType[]
-
-export function isBackendType(name: string): name is BackendType {
-  return Object.hasOwn(OWN_FIELDS, name)
-}
+import { BACKEND_TYPES, BACKENDS, type BackendType } from '../backends/rows.ts'
 
 export function ownFields(type: BackendType): readonly string[] {
-  return OWN_FIELDS[type]
+  return Object.keys(BACKENDS[type].options)
 }
 
-// Everything else is a credential, or something that we do not know and that may be one.
-const SHOWN: ReadonlySet<string> = new Set([
-  'base_url',
-  'dataset',
-  'entity',
-  'experiment_id',
-  'metrics_path',
-  'organization',
-  'path',
-  'project',
-  'region',
-  'site',
-  'source',
-  'stream',
-  'stream_name',
-  'user',
-  'workspace_id',
-])
+const OPTIONS = BACKEND_TYPES.flatMap(type => Object.entries(BACKENDS[type].options))
 
-/** Whether the value of a type's own field may be shown. */
+/** Whether the value of a type's own field may be shown: what we do not know may be a credential. */
 export function isShownField(name: string): boolean {
-  return SHOWN.has(name)
+  const rows = OPTIONS.filter(([key]) => key === name)
+  return rows.length > 0 && rows.every(([, { secret }]) => !secret)
 }
-
-const PATHS: ReadonlySet<string> = new Set(['path', 'metrics_path'])
 
 /** Whether the value is a path, in which `~/` is the home directory. */
 export function isPathField(name: string): boolean {
-  return PATHS.has(name)
+  return OPTIONS.some(([key, { path }]) => key === name && path)
 }
 
 /** The fields that every backend has. `docs/configuration.md` is generated from this. */

@@ -1,12 +1,6 @@
+import { BACKEND_TYPES, type BackendType, isBackendType } from '../backends/rows.ts'
 import { collectFields, type Field, type Fields, readPreferences } from './backend-fields.ts'
-import {
-  BACKEND_FIELDS,
-  BACKEND_TYPES,
-  type BackendType,
-  isBackendType,
-  isPathField,
-  ownFields,
-} from './backend-types.ts'
+import { BACKEND_FIELDS, isPathField, ownFields } from './backend-types.ts'
 import { splitText } from './collections.ts'
 import { type Endpoint, readEndpoint } from './endpoint.ts'
 import { readHeaders } from './headers.ts'

@@ -1,6 +1,5 @@
-import { readPairs, readPrometheus } from './collections.ts'
+import { parsePairs, readPairs, readPrometheus } from './collections.ts'
 import { KEY_ROWS, type KeyName } from './keys.ts'
-import { parsePairs } from './pairs.ts'
 import { type Environment, variable } from './paths.ts'
 import { alternatives } from './problems.ts'
 import { readValue } from './read-value.ts'

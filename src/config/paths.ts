@@ -1,3 +1,4 @@
+import { homedir } from 'node:os'
 import { isAbsolute, join } from 'node:path'
 
 /** Names of environment variables and their values. */
@@ -7,6 +8,15 @@ export type Environment = Readonly<Record<string, string | undefined>>
 export function variable(env: Environment, name: string): string | undefined {
   const value: unknown = env[name]
   return typeof value === 'string' && value.trim() !== '' ? value.trim() : undefined
+}
+
+/** The user's; empty where the system knows of none: a container may run as a user that it has no entry for, and then it throws. */
+export function homeDirectory(): string {
+  try {
+    return homedir()
+  } catch {
+    return ''
+  }
 }
 
 // Relative values are invalid by the XDG specification: they would depend on where the agent was started.

@@ -42,11 +42,11 @@ export interface ConfigInput {
 export function resolveConfig(input?: ConfigInput): Resolution {
   const given = readInput(input)
   const problems = new Problems()
-  const file = loadConfigFile(given.env, given.home, problems)
-  const broken = file && 'fault' in file ? file : undefined
-  const sources = collectSources(given, broken ? undefined : (file as ConfigFile | undefined), problems)
-  const resolver = new Resolver(given, sources, problems, broken)
-  return { ...resolver.resolve(), problems: problems.found }
+  const found = loadConfigFile(given.env, given.home, problems)
+  const broken = found && 'fault' in found ? found : undefined
+  const file = broken ? undefined : (found as ConfigFile | undefined)
+  const resolver = new Resolver(given, collectSources(given, file, problems), problems, broken)
+  return { ...resolver.resolve(), file: file?.path, problems: problems.found }
 }
 
 function collectSources(given: GivenInput, file: ConfigFile | undefined, problems: Problems): readonly Source[] {
@@ -88,7 +88,7 @@ class Resolver {
     this.#problems = problems
   }
 
-  resolve(): Omit<Resolution, 'problems'> {
+  resolve(): Pick<Resolution, 'config' | 'sources'> {
     for (const key of KEY_NAMES) this.#resolveKey(key)
     for (const key of KEY_NAMES) this.#follow(key)
     // Only now is it known what is used instead.

@@ -1,6 +1,8 @@
+import { isAbsolute } from 'node:path'
 import { isShownField } from './backend-types.ts'
 import { shownUrl } from './endpoint.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName } from './keys.ts'
+import { configFiles, type Environment } from './paths.ts'
 import { showName } from './problems.ts'
 import type { BackendConfig, ConfigSource, PrometheusAddress, Resolution } from './types.ts'
 
@@ -25,6 +27,12 @@ export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): 
     }
     return backends.map((backend, index) => ({ key: `backends[${index}]`, value: showBackend(backend), source }))
   })
+}
+
+/** Where a configuration file is looked for first, in words. */
+export function usualPlace(env: Environment, home: string): string {
+  const [usual = ''] = configFiles(env, home)
+  return isAbsolute(usual) ? `the usual place is ${usual}` : 'there is no home directory to look in'
 }
 
 function showSource(source: ConfigSource | undefined): string {

@@ -1,9 +1,8 @@
-import { homedir } from 'node:os'
 import { isBlank } from './backend-fields.ts'
 import { isKeyName, KEY_NAMES, KEY_ROWS, type KeyName, variableOf } from './keys.ts'
 import type { ConfigFile } from './load.ts'
 import { nearestName } from './nearest.ts'
-import { type Environment, variable } from './paths.ts'
+import { type Environment, homeDirectory, variable } from './paths.ts'
 import { emptyMap, isPlainMap, type Plain, type PlainMap, plainCopy, Unusable } from './plain.ts'
 import { type Problems, showName } from './problems.ts'
 import { refuse } from './reading.ts'
@@ -57,15 +56,6 @@ function copyEnvironment(env: unknown): Environment {
     return copy
   }
   return copy
-}
-
-// It throws where the user has no entry in the password file.
-function homeDirectory(): string {
-  try {
-    return homedir()
-  } catch {
-    return ''
-  }
 }
 
 export function fileSource(file: ConfigFile): Source {

@@ -1,4 +1,4 @@
-import type { BackendType } from './backend-types.ts'
+import type { BackendType } from '../backends/rows.ts'
 import type { KeyName, KeyTable } from './keys.ts'
 
 export type { KeyName } from './keys.ts'
@@ -145,6 +145,8 @@ export interface ConfigSource {
 }
 
 export interface Resolution {
+  /** The file that is in force; undefined where there is none, or none that can be used. */
+  readonly file: string | undefined
   readonly config: ResolvedConfig
   readonly sources: ReadonlyMap<KeyName, ConfigSource>
   readonly problems: readonly ConfigProblem[]

@@ -2,8 +2,9 @@ import { isPromise } from '../contract/foreign.ts'
 import type { HookName, SpanKindName } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { type Complain, readAttributes } from '../spans/belongings.ts'
-import type { Draw, Fired } from '../spans/span-definition.ts'
+import type { Draw } from '../spans/span-definition.ts'
 import type { Guard } from './guard.ts'
+import type { AnyFired } from './incoming.ts'
 import type { OpenSpan } from './turn.ts'
 
 /** The hook record that begins or ends a span, as the host told it. */
@@ -51,8 +52,6 @@ export interface EndFacts {
   readonly at: number
   readonly errorType: string | undefined
 }
-
-type AnyFired = Fired<Readonly<Record<string, unknown>>>
 
 /** On average a call may take so long; told when it has cost this much in all. */
 const SLOW_MILLIS = 1

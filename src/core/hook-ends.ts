@@ -3,7 +3,7 @@ import type { HookResult, SubagentStop } from '../contract/index.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
 import { skill } from '../spans/skill.ts'
-import { type SkillEvidence, skillOf } from '../spans/skill-evidence.ts'
+import { skillOf } from '../spans/skill-evidence.ts'
 import { isQueued } from '../spans/tool.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
 import {
@@ -12,67 +12,72 @@ import {
   isFailedEnd,
   isOfEarlierAttempt,
   isOfLaterAttempt,
-  isRequest,
-  keepUnseen,
   notePassed,
   unseenAttempt,
-} from './api-attempts.ts'
+} from './attempts.ts'
 import { noteTransformed } from './hook-events.ts'
-import { type HookStarts, isToldApproval } from './hook-starts.ts'
-import type { Incoming } from './incoming.ts'
+import type { AnyFired, Incoming } from './incoming.ts'
+import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
-import type { CoreParts } from './parts.ts'
-import { saidDuration } from './span-times.ts'
-import { slot } from './span-tracker.ts'
-import type { EndedMark, OpenSpan, Turn } from './turn.ts'
+import { isRequest, saidDuration } from './span-times.ts'
+import type { SpanTracker } from './span-tracker.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+import type { TurnLifecycle } from './turn-lifecycle.ts'
+import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
+import type { TurnOpening } from './turn-opening.ts'
+import type { TurnRegistry } from './turn-registry.ts'
 
 /** For records that a key identifies, so that their time need not. */
 const LATER_THAN_NOTHING = Number.NEGATIVE_INFINITY
 
 interface Remembered {
-  readonly of: Turn['ended']
+  readonly by: TurnMemory
   readonly ended: EndedMark
+}
+
+export interface EndNeeds {
+  readonly options: CoreOptions
+  readonly registry: TurnRegistry
+  readonly tracker: SpanTracker
+  readonly lifecycle: TurnLifecycle
+  readonly opening: TurnOpening
 }
 
 /** What a record that ends something does; an end opens no turn, but for a tool whose start was never seen. */
 export class HookEnds {
-  readonly #parts: CoreParts
-  readonly #starts: HookStarts
+  readonly #needs: EndNeeds
 
-  constructor(parts: CoreParts, starts: HookStarts) {
-    this.#parts = parts
-    this.#starts = starts
+  constructor(needs: EndNeeds) {
+    this.#needs = needs
   }
 
   /** `on_session_end`: the turn is over, whatever is still open in it. */
   session({ fired, ids, host, isExplicit }: Incoming): HookResult {
-    const { registry, lifecycle, onTurnEnd } = this.#parts
-    const turn = registry.find(host, ids, false)
+    const { registry, lifecycle } = this.#needs
+    const turn = registry.claim(host, ids, false)
     if (turn === undefined) {
       return registry.findEnded(host, ids, isExplicit ? fired.at : LATER_THAN_NOTHING, false) ? 'duplicate' : 'ignored'
     }
     const payload = readSessionEnd(fired.payload)
     lifecycle.promote(turn)
     lifecycle.finish(turn, { at: fired.at, finalStatus: finalStatusOf(payload), payload, descendants: 'turn_ended' })
-    onTurnEnd()
     return 'ok'
   }
 
   /** `subagent_stop`: found by the child's ids, because the parent may be in another turn by now. */
   subagent(definition: AnyDefinition, incoming: Incoming): HookResult {
-    const { delegations, tracker, spanSweep, lifecycle } = this.#parts
+    const { lifecycle } = this.#needs
+    const { delegations } = lifecycle
     const { fired, host } = incoming
     const payload = fired.payload as SubagentStop
     const delegation = delegations.find(host, payload)
     if (delegation === undefined || delegation.stopped) {
       if (delegation?.stopped || delegations.wasStopped(host, payload)) return 'duplicate'
-      const result = this.#span(definition, incoming)
+      const result = this.span(definition, incoming)
       delegations.noteStopped(host, payload)
       return result
     }
-    spanSweep.forget(delegation.open)
-    if (!delegation.open.turn.over) lifecycle.touch(delegation.open.turn, fired.at)
-    tracker.end(delegation.open, fired)
+    lifecycle.end(delegation.open, fired)
     delegations.stop(delegation, fired.at)
     lifecycle.closeWhenEmpty(delegation.open.turn)
     return 'ok'
@@ -80,78 +85,73 @@ export class HookEnds {
 
   /** Every other end. */
   span(definition: AnyDefinition, incoming: Incoming): HookResult {
-    if (isToldApproval(incoming)) return 'ok'
-    return this.#span(definition, incoming)
-  }
-
-  #span(definition: AnyDefinition, incoming: Incoming): HookResult {
-    const { registry, guard } = this.#parts
+    const { registry, tracker, lifecycle } = this.#needs
     const { fired, ids, host } = incoming
-    const key = guard.call(fired.hook, definition.key, undefined, fired.payload, undefined, undefined)
-    const turn = registry.find(host, ids, false)
-    if (turn !== undefined && definition.kind === 'llm') this.#parts.lifecycle.promote(turn)
+    const { kind } = definition
+    const key = tracker.keyOf(definition, fired)
+    const turn = registry.claim(host, ids, false)
+    if (turn !== undefined && kind === 'llm') lifecycle.promote(turn)
     if (key === undefined) return this.#withoutStart(definition, key, turn, incoming)
-    const open = this.#find(turn, definition, key, incoming)
-    if (open !== undefined) return this.#end(open, incoming)
-    const mark = this.#markOf(turn, definition, key, incoming)
+    const place = slot(kind, key)
+    const open = this.#find(turn, place, incoming)
+    if (open !== undefined) return this.#end(open, fired)
+    const mark = this.#markOf(turn, place, isQueued(key), incoming)
     const isOfEarlierCall = mark !== undefined && incoming.isExplicit && fired.at < mark.ended.startAt
-    if (mark === undefined || (!isOfEarlierCall && isOfLaterAttempt(definition.kind, fired, mark.ended)))
+    if (mark === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, fired, mark.ended)))
       return this.#withoutStart(definition, key, turn, incoming, mark?.ended)
-    if (mark.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(definition.kind, fired, mark.ended))
-      return 'duplicate'
+    if (mark.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, fired, mark.ended)) return 'duplicate'
     // We ended the span before its host did: what it says now can only be counted.
     this.#countOnly(definition, turn, true, incoming)
-    mark.of.set(slot(definition, key), { ...mark.ended, byHost: true })
+    mark.by.keepEnded(place, { ...mark.ended, byHost: true })
     return 'ok'
   }
 
-  #end(open: OpenSpan, { fired }: Incoming): HookResult {
-    const { tracker, lifecycle, spanSweep, options } = this.#parts
-    lifecycle.touch(open.turn, fired.at)
-    spanSweep.forget(open)
-    noteTransformed(open, { fired }, options.draw.names)
-    tracker.end(open, fired)
-    if (open.kind === 'tool') this.#openSkill(open, { fired })
+  #end(open: OpenSpan, fired: AnyFired): HookResult {
+    const { lifecycle, options } = this.#needs
+    noteTransformed(open, fired, options.draw.names)
+    lifecycle.end(open, fired)
     lifecycle.closeWhenEmpty(open.turn)
+    if (open.kind === 'tool') this.#openSkill(open, fired)
     return 'ok'
   }
 
-  #find(turn: Turn | undefined, definition: AnyDefinition, key: string, incoming: Incoming): OpenSpan | undefined {
-    const { tracker } = this.#parts
-    const { ids } = incoming
-    const fits = (open: OpenSpan | undefined): OpenSpan | undefined =>
-      open === undefined || this.#isEndOfAnother(open, incoming) ? undefined : open
-    const found = turn && fits(tracker.find(turn, definition, key))
+  #find(turn: Turn | undefined, place: string, incoming: Incoming): OpenSpan | undefined {
+    const { ids, host } = incoming
+    const found = this.#endedIn(turn, place, incoming)
     if (found !== undefined || ids.turnId !== undefined) return found
     // Some hosts leave the turn id out of an end: it may belong to another open turn of the session, or to none.
-    const session = turn?.session ?? this.#parts.registry.knownSession(incoming.host, ids)
+    const session = turn?.session ?? this.#needs.registry.knownSession(host, ids)
     for (const other of session?.turns ?? []) {
-      const elsewhere = fits(tracker.find(other, definition, key))
+      const elsewhere = this.#endedIn(other, place, incoming)
       if (elsewhere !== undefined) return elsewhere
     }
     return undefined
+  }
+
+  #endedIn(turn: Turn | undefined, place: string, incoming: Incoming): OpenSpan | undefined {
+    const open = turn?.find(place)
+    return open === undefined || this.#isEndOfAnother(open, incoming) ? undefined : open
   }
 
   /** The end of an attempt, or of a call with the same id, that came and went before this one started. */
   #isEndOfAnother(open: OpenSpan, { fired, isExplicit }: Incoming): boolean {
     if (open.kind === 'api' && !isEndOf(open, fired.payload)) return true
     const isBefore = isExplicit && open.startIsExplicit && fired.at < open.startAt
-    return isBefore && open.turn.ended.has(open.key)
+    return isBefore && open.turn.memory.ended(open.slot) !== undefined
   }
 
   /** What is remembered of a span that has ended already, in an open turn or in one that is over. */
-  #markOf(turn: Turn | undefined, definition: AnyDefinition, key: string, incoming: Incoming): Remembered | undefined {
-    const { registry } = this.#parts
+  #markOf(turn: Turn | undefined, place: string, isQueued: boolean, incoming: Incoming): Remembered | undefined {
+    const { registry } = this.#needs
     const { fired, ids, host, isExplicit } = incoming
-    const name = slot(definition, key)
-    const memory = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false)?.memory
-    const loose = registry.knownSession(host, ids)?.looseMemory
-    const of = memory?.ended.has(name) ? memory.ended : loose?.ended
-    const ended = of?.get(name)
-    if (of === undefined || ended === undefined) return undefined
+    const { memory } = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false) ?? {}
+    const own = memory?.ended(place)
+    const by = own === undefined ? registry.knownSession(host, ids)?.looseMemory : memory
+    const ended = own ?? by?.ended(place)
+    if (by === undefined || ended === undefined) return undefined
     // What came when there was no turn yet may have the key of another turn's: only the very same is a repeat.
-    const isCertain = !isQueued(key) && (memory === undefined || of === memory.ended)
-    return isCertain || (isExplicit && fired.at === ended.endAt) ? { of, ended } : undefined
+    const isCertain = !isQueued && (memory === undefined || by === memory)
+    return isCertain || (isExplicit && fired.at === ended.endAt) ? { by, ended } : undefined
   }
 
   /** No start was seen: a span is made up where that tells something true, else the end only counts. */
@@ -162,6 +162,7 @@ export class HookEnds {
     incoming: Incoming,
     before?: EndedMark,
   ): HookResult {
+    const { opening } = this.#needs
     const { fired } = incoming
     const duration = saidDuration(definition.kind, fired.payload)
     const isFailure = fired.hook === 'api_request_error'
@@ -172,11 +173,9 @@ export class HookEnds {
       const at = Math.max(fired.at - (duration ?? 0), Math.min(fired.at, before?.endAt ?? 0))
       const start = { at, isComputed: duration !== undefined, before }
       const home =
-        turn ??
-        this.#homeOfLate(incoming) ??
-        (isTool ? this.#starts.turnFor(definition, incoming, start.at) : undefined)
+        turn ?? opening.late(incoming, false) ?? (isTool ? opening.turnFor(incoming, false, start.at) : undefined)
       if (home !== undefined) return this.#drawRetroactive(home, definition, key, start, incoming)
-      if (isFailure) return this.#drawRetroactive(this.#standAlone(incoming), definition, key, start, incoming)
+      if (isFailure) return this.#drawRetroactive(opening.loose(incoming), definition, key, start, incoming)
     }
     if (turn === undefined && (isTool || definition.kind === 'llm')) return 'ignored'
     this.#countOnly(definition, turn, false, incoming)
@@ -186,21 +185,10 @@ export class HookEnds {
 
   /** Whose work it was, is also known of a turn that has ended. */
   #countOnly(definition: AnyDefinition, turn: Turn | undefined, startSeen: boolean, incoming: Incoming): void {
-    const { registry, tracker } = this.#parts
+    const { registry, tracker } = this.#needs
     const { fired, ids, host } = incoming
     const { delegation } = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false) ?? {}
     tracker.countOnly(definition, fired, turn, { startSeen, isSubagent: delegation !== undefined })
-  }
-
-  #homeOfLate({ fired, ids, host }: Incoming): Turn | undefined {
-    const { registry, lifecycle } = this.#parts
-    const ended = registry.findEnded(host, ids, fired.at, false)
-    return ended && lifecycle.openRootless(ended.session, ids, fired, ended)
-  }
-
-  #standAlone({ fired, ids, host }: Incoming): Turn {
-    const { registry, lifecycle } = this.#parts
-    return lifecycle.openRootless(registry.session(host, ids), ids, fired, undefined)
   }
 
   #drawRetroactive(
@@ -210,16 +198,16 @@ export class HookEnds {
     start: { readonly at: number; readonly isComputed: boolean; readonly before: EndedMark | undefined },
     incoming: Incoming,
   ): HookResult {
-    const { tracker, options, lifecycle } = this.#parts
+    const { tracker, options, lifecycle } = this.#needs
     const { fired } = incoming
-    lifecycle.touch(turn, fired.at)
+    const place = slot(definition.kind, key)
     const attempt = isRequest(definition.kind) ? unseenAttempt(fired.payload, start.before) : undefined
     if (attempt !== undefined) {
-      keepUnseen(turn, slot(definition, key), attempt)
-      notePassed(tracker.find(turn, definition, key), attempt, start.at)
+      turn.memory.keepAttempt(place, attempt)
+      notePassed(turn.find(place), attempt, start.at)
     }
     const open = tracker.start(turn, definition, fired, {
-      key,
+      slot: place,
       parent: parentOf(turn, definition, fired.payload, options.delegatingTools),
       startAt: start.at,
       isExplicit: incoming.isExplicit,
@@ -228,9 +216,9 @@ export class HookEnds {
       attributes: definition.kind === 'api' ? attemptAttribute(attempt || undefined, options.draw) : undefined,
       retroactive: start.isComputed ? 'computed' : 'instant',
     })
-    tracker.end(open, fired)
-    if (open.kind === 'tool') this.#openSkill(open, { fired })
+    lifecycle.end(open, fired)
     lifecycle.closeWhenEmpty(turn)
+    if (open.kind === 'tool') this.#openSkill(open, fired)
     return 'ok'
   }
 
@@ -242,14 +230,15 @@ export class HookEnds {
     { fired, ids, host }: Incoming,
     before: EndedMark | undefined,
   ): void {
-    const { registry, lifecycle, tracker, options } = this.#parts
+    const { registry, opening, options } = this.#needs
     const late = turn === undefined ? registry.findEnded(host, ids, fired.at, false) : undefined
-    const { ended } = turn ?? late?.memory ?? lifecycle.looseMemory(registry.session(host, ids))
+    const { memory } = turn ?? late ?? { memory: opening.looseMemory(registry.session(host, ids)) }
     const { at } = fired
     const attempt = unseenAttempt(fired.payload, before)
     const parent = turn && parentOf(turn, definition, fired.payload, options.delegatingTools)
-    if (turn !== undefined) notePassed(tracker.find(turn, definition, key), attempt, at)
-    ended.set(slot(definition, key), {
+    const place = slot(definition.kind, key)
+    notePassed(turn?.find(place), attempt, at)
+    memory.keepEnded(place, {
       // What would be below it goes where it would be.
       context: (parent && trace.getSpanContext(parent)) ?? INVALID_SPAN_CONTEXT,
       startAt: at,
@@ -262,29 +251,24 @@ export class HookEnds {
   }
 
   /** A tool that loaded a skill opens a window that lasts as long as the turn. */
-  #openSkill(open: OpenSpan, { fired }: Pick<Incoming, 'fired'>): void {
-    const { tracker, options, guard } = this.#parts
-    const { turn } = open
+  #openSkill({ turn, start }: OpenSpan, fired: AnyFired): void {
+    const { tracker, options } = this.#needs
     if (!options.skillSpans || turn.root === undefined || turn.over) return
-    const evidence = guard.run(fired.hook, () => this.#loadedSkill(open, { fired }), undefined)
-    if (evidence === undefined || tracker.find(turn, skill, evidence.name) !== undefined) return
+    const evidence = skillOf((start ?? fired.payload) as AnyFired['payload'])
+    if (evidence === undefined || toolOutcomeOf(fired, options.draw).outcome !== 'completed') return
+    const place = slot('skill', evidence.name)
+    if (turn.find(place) !== undefined) return
+    const payload = evidence as unknown as AnyFired['payload']
     tracker.start(
       turn,
       skill,
-      { ...fired, facts: {}, payload: evidence as unknown as Readonly<Record<string, unknown>> },
+      { ...fired, facts: {}, payload },
       {
-        key: evidence.name,
+        slot: place,
         parent: parentOf(turn, skill, {}, options.delegatingTools),
         startAt: fired.at,
         isExplicit: false,
       },
     )
-  }
-
-  #loadedSkill(open: OpenSpan, { fired }: Pick<Incoming, 'fired'>): SkillEvidence | undefined {
-    const evidence = skillOf((open.start ?? fired.payload) as Readonly<Record<string, unknown>>)
-    return evidence !== undefined && toolOutcomeOf(fired, this.#parts.options.draw).outcome === 'completed'
-      ? evidence
-      : undefined
   }
 }

@@ -2,24 +2,29 @@ import { peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { HookResult } from '../contract/index.ts'
 import type { Names } from '../semconv/index.ts'
 import { skillLifecycle } from '../spans/skill.ts'
-import type { Incoming } from './incoming.ts'
-import type { CoreParts } from './parts.ts'
+import type { Draw } from '../spans/span-definition.ts'
+import type { AnyFired, Incoming } from './incoming.ts'
 import type { OpenSpan, Turn } from './turn.ts'
+import type { TurnLifecycle } from './turn-lifecycle.ts'
+import type { TurnRegistry } from './turn-registry.ts'
 
 /** What a record that neither starts nor ends a span says of one that is open. */
 export class HookEvents {
-  readonly #parts: CoreParts
+  readonly #draw: Draw
+  readonly #registry: TurnRegistry
+  readonly #lifecycle: TurnLifecycle
 
-  constructor(parts: CoreParts) {
-    this.#parts = parts
+  constructor(draw: Draw, registry: TurnRegistry, lifecycle: TurnLifecycle) {
+    this.#draw = draw
+    this.#registry = registry
+    this.#lifecycle = lifecycle
   }
 
   take(incoming: Incoming): HookResult {
-    const { registry, lifecycle } = this.#parts
     const { fired, ids, host } = incoming
-    const turn = registry.find(host, ids, false)
+    const turn = this.#registry.claim(host, ids, false)
     if (turn === undefined) return 'ignored'
-    lifecycle.touch(turn, fired.at)
+    this.#lifecycle.touch(turn, fired.at)
     switch (fired.hook) {
       case 'on_stream_start':
       case 'on_stream_end':
@@ -35,17 +40,16 @@ export class HookEvents {
   }
 
   #skill(turn: Turn, { fired }: Incoming): void {
-    const { draw } = this.#parts.options
-    const name = draw.names.own.eventSkillLifecycle
+    const name = this.#draw.names.own.eventSkillLifecycle
     if (name === '') return
-    const span = (turn.stack.innermost('tool') ?? turn.root)?.span
-    span?.addEvent(name, skillLifecycle(fired.payload, draw), fired.at)
+    const span = (turn.innermost('tool') ?? turn.root)?.span
+    span?.addEvent(name, skillLifecycle(fired.payload, this.#draw), fired.at)
   }
 }
 
 /** The stream of the request that is open; the record comes from a thread of its own, so that may be another by now. */
 function noteStream(turn: Turn, { fired }: Incoming): void {
-  const open = turn.stack.innermost('api')
+  const open = turn.innermost('api')
   if (open === undefined) return
   const iteration = wholeOf(fired.payload['iteration'])
   const call = wholeOf(peek(open.start, 'api_call_count'))
@@ -57,16 +61,16 @@ function noteStream(turn: Turn, { fired }: Incoming): void {
 /** Hosts offer every result and every answer to be changed: that alone says nothing, so it is kept until the end is told. */
 function noteOffer(turn: Turn, { fired, ids }: Incoming): void {
   const isTool = fired.hook === 'transform_tool_result'
-  const open = isTool ? (ids.toolCallId === undefined ? undefined : turn.open.get(`tool ${ids.toolCallId}`)) : turn.root
+  const open = isTool ? turn.openTool(ids.toolCallId) : turn.root
   const text = fired.payload[isTool ? 'result' : 'response_text']
   if (open !== undefined && typeof text === 'string') open.offered = { at: fired.at, text }
 }
 
 /** At the end of a tool or of the loop: an event where the text is another than the one that was offered to be changed. */
-export function noteTransformed(open: OpenSpan, { fired }: Pick<Incoming, 'fired'>, { own }: Names): void {
+export function noteTransformed(open: OpenSpan, { payload }: AnyFired, { own }: Names): void {
   const isTool = open.kind === 'tool'
   const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined
-  const text = fired.payload[isTool ? 'result' : 'assistant_response']
+  const text = payload[isTool ? 'result' : 'assistant_response']
   if (target?.offered === undefined || typeof text !== 'string' || target.offered.text === text) return
   const name = isTool ? own.eventToolResultTransformed : own.eventOutputTransformed
   if (name !== '') target.span.addEvent(name, {}, target.offered.at)

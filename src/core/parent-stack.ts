@@ -1,7 +1,6 @@
 import { peek, textOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
 
-/** What is asked of a span that stands here. */
 interface Standing {
   readonly kind: SpanKindName
   /** The payload that started it. */

@@ -8,22 +8,21 @@ import { contextOf, contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
 function requestOf(turn: Turn, payload: Identity): Context | undefined {
   const request = idOf(payload.api_request_id)
   if (request === undefined) return undefined
-  const open = turn.open.get(`api ${request}`)
+  const open = turn.openRequest(request)
   // Where a later attempt has ended already, that is the one that asked.
   if (open !== undefined && open.followedAt === undefined) return contextOf(open)
-  const ended = turn.ended.get(`api ${request}`)
+  const ended = turn.endedRequest(request)
   if (ended !== undefined && isSpanContextValid(ended.context)) return contextOfSpan(ended.context)
   return open && contextOf(open)
 }
 
 function gatedTool(turn: Turn, payload: Identity): OpenSpan | undefined {
-  const call = idOf(payload.tool_call_id)
-  return call === undefined ? undefined : turn.open.get(`tool ${call}`)
+  return turn.openTool(idOf(payload.tool_call_id))
 }
 
 /** The tool call that delegates: named by its id, else the only open tool of a delegating kind. */
 function delegatingTool(turn: Turn, payload: Identity, delegatingTools: ReadonlySet<string>): OpenSpan | undefined {
-  return gatedTool(turn, payload) ?? turn.stack.onlyToolNamed(delegatingTools)
+  return gatedTool(turn, payload) ?? turn.onlyToolNamed(delegatingTools)
 }
 
 /** A tool that asks a person: of the kind of the question, else the only one that is open. */
@@ -31,14 +30,14 @@ function askingTool(turn: Turn, payload: Identity): OpenSpan | undefined {
   const named = gatedTool(turn, payload)
   const kind = named === undefined ? textOf(peek(payload, 'kind')) : undefined
   if (kind === undefined) return named
-  const tools = turn.stack.all(open => open.kind === 'tool')
+  const tools = turn.openSpans(open => open.kind === 'tool')
   const asking = tools.filter(open => peek(open.start, 'tool_name') === kind)
   return asking.length === 1 ? asking[0] : tools.length === 1 ? tools[0] : undefined
 }
 
 /** A guardian is a side call of the approval that it decides. */
 function guardedApproval(turn: Turn, payload: AuxiliaryStart): OpenSpan | undefined {
-  return payload.aux_task === 'approval' ? turn.stack.innermost('approval') : undefined
+  return payload.aux_task === 'approval' ? turn.innermost('approval') : undefined
 }
 
 function namedParent(
@@ -76,7 +75,7 @@ export function parentOf(
   const named = namedParent(turn, definition, payload, delegatingTools)
   if (named !== undefined) return named
   for (const kind of definition.parents) {
-    const open = turn.stack.innermost(kind)
+    const open = turn.innermost(kind)
     if (open !== undefined && open.followedAt === undefined) return contextOf(open)
   }
   return turn.root === undefined || turn.root.ended ? turn.anchor : contextOf(turn.root)

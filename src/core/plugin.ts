@@ -4,32 +4,25 @@ import type { HookMeta, HookName, HookResult } from '../contract/index.ts'
 import { isHookName } from '../contract/index.ts'
 import { LABEL } from '../semconv/index.ts'
 import { HOOK_PLAN } from '../spans/index.ts'
-import type { Fired } from '../spans/span-definition.ts'
 import { BoundedMap } from './bounded-map.ts'
-import { DelegationRegistry } from './delegation.ts'
 import { Enrichment } from './enrichment.ts'
 import { Flusher } from './flush.ts'
 import { Guard } from './guard.ts'
 import { HookEnds } from './hook-ends.ts'
 import { HookEvents } from './hook-events.ts'
 import { HookStarts } from './hook-starts.ts'
-import type { Incoming } from './incoming.ts'
+import { type Incoming, idsOf, isToldApproval } from './incoming.ts'
 import { Instruments } from './instruments.ts'
-import { namedSpan } from './named-span.ts'
 import type { CoreOptions } from './options.ts'
-import { OrphanSweep } from './orphan-sweep.ts'
-import type { CoreParts } from './parts.ts'
-import { idsOf } from './record-ids.ts'
 import { SessionChanges } from './session-changes.ts'
-import { Silence } from './silence.ts'
 import { Slips } from './slips.ts'
 import { plausibleAt } from './span-times.ts'
 import { SpanTracker } from './span-tracker.ts'
 import type { CoreStats } from './stats.ts'
-import { formatTraceparent } from './traceparent.ts'
-import type { OpenSpan, Turn } from './turn.ts'
+import { formatTraceparent, namedSpan } from './traceparent.ts'
 import { TurnFacts } from './turn-facts.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
+import { TurnOpening } from './turn-opening.ts'
 import { TurnRegistry } from './turn-registry.ts'
 
 const DELIVERIES_LIMIT = 10_000
@@ -37,8 +30,6 @@ const CLOCK = (): number => performance.now()
 /** Of a replay: nobody waits for it. */
 const NO_CLOCK = (): number => 0
 const UNKNOWN_HOOK = 'unknown'
-/** Between two hooks of one piece of background work pass milliseconds. */
-const BACKGROUND_LIMIT_MILLIS = 5000
 /** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 
@@ -48,18 +39,18 @@ export class Core {
   readonly #guard: Guard
   readonly #slips: Slips
   readonly #instruments: Instruments
-  readonly #parts: CoreParts
+  readonly #registry: TurnRegistry
+  readonly #tracker: SpanTracker
+  readonly #lifecycle: TurnLifecycle
   readonly #starts: HookStarts
   readonly #ends: HookEnds
   readonly #events: HookEvents
   readonly #changes: SessionChanges
-  readonly #silence: Silence
   readonly #flusher: Flusher | undefined
   readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
   readonly #counts: Record<HookResult, number> = { ok: 0, ignored: 0, duplicate: 0, error: 0 }
   readonly #countsByHook = new Map<string, Record<HookResult, number>>()
   #timer: NodeJS.Timeout | undefined
-  #turnEnded = false
   /** In a replay a record without a time is as old as the one before it. */
   #lastAt = 0
   #over = false
@@ -76,12 +67,16 @@ export class Core {
       !options.sweepByClock,
     )
     this.#instruments = this.#createInstruments()
-    this.#parts = this.#assemble()
-    this.#starts = new HookStarts(this.#parts)
-    this.#ends = new HookEnds(this.#parts, this.#starts)
-    this.#events = new HookEvents(this.#parts)
-    this.#changes = new SessionChanges(this.#parts)
-    this.#silence = new Silence(this.#parts)
+    this.#tracker = this.#createTracker()
+    this.#registry = new TurnRegistry(options.draw)
+    this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker)
+    const facts = new TurnFacts(options.draw, this.#guard)
+    const known = { options, registry: this.#registry, tracker: this.#tracker, lifecycle: this.#lifecycle, facts }
+    const opening = new TurnOpening(known)
+    this.#starts = new HookStarts({ ...known, opening })
+    this.#ends = new HookEnds({ ...known, opening })
+    this.#events = new HookEvents(options.draw, this.#registry, this.#lifecycle)
+    this.#changes = new SessionChanges(options.draw.capture, this.#registry, this.#lifecycle)
     this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options.hurry)
     if (options.sweepByClock) this.#startTimer()
   }
@@ -92,12 +87,13 @@ export class Core {
       this.#counts.ignored += 1
       return undefined
     }
-    this.#turnEnded = false
+    const finishedBefore = this.#lifecycle.finished
     const errorsBefore = this.#guard.count
     const result = this.#guard.call(hookLabel(hook), this.#taking, 'error' as HookResult, hook, payload, meta)
     this.#count(hook, this.#guard.count > errorsBefore ? 'error' : result)
     if (this.#options.settle !== undefined) this.#guard.run('settle', this.#options.settle, undefined)
-    if (!this.#turnEnded || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
+    const isOver = this.#lifecycle.finished > finishedBefore
+    if (!isOver || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
     const flushed = this.#flusher.request()
     return hook === 'on_session_end' ? flushed : undefined
   }
@@ -112,18 +108,7 @@ export class Core {
     if (this.#over) return
     this.#over = true
     clearInterval(this.#timer)
-    const { registry, lifecycle, spanSweep, tracker } = this.#parts
-    const end = (body: () => void): void => this.#guard.run('shutdown', body, undefined)
-    for (const turn of [...registry.openTurns()]) {
-      const at = Math.max(turn.activityAt, this.#options.sweepByClock ? this.#options.now() : turn.activityAt)
-      const how = { descendants: 'shutdown', root: 'shutdown', rootStatus: 'unset' } as const
-      end(() => lifecycle.finish(turn, { at, finalStatus: 'incomplete', ...how }))
-    }
-    for (let open = spanSweep.oldest(); open !== undefined; open = spanSweep.oldest()) {
-      const last = open
-      spanSweep.forget(last)
-      end(() => tracker.abandon(last, 'shutdown', last.activityAt))
-    }
+    this.#lifecycle.endAll(end => this.#guard.run('shutdown', end, undefined))
   }
 
   /** Spans that another process left open when it was killed, and that have been ended for it. */
@@ -132,8 +117,7 @@ export class Core {
   }
 
   stats(): CoreStats {
-    const { tracker, registry } = this.#parts
-    const open = { spansOpen: tracker.openCount, turnsOpen: registry.openCount }
+    const open = { spansOpen: this.#tracker.openCount, turnsOpen: this.#registry.openCount }
     return { hooks: { ...this.#counts }, ...open, unread: this.#slips.stats }
   }
 
@@ -148,13 +132,13 @@ export class Core {
   }
 
   readonly #traceparentOf = (ids: unknown, host: string): string | undefined => {
-    const named = namedSpan(this.#parts.registry, ids, host)
+    const named = namedSpan(this.#registry, ids, host)
     return named && formatTraceparent(named)
   }
 
   /** It holds the ids alone: through the span itself anybody could write to it what has not been masked, or end it. */
   readonly #contextOf = (ids: unknown, host: string, base: Context): Context => {
-    const named = namedSpan(this.#parts.registry, ids, host)
+    const named = namedSpan(this.#registry, ids, host)
     return named === undefined ? base : trace.setSpanContext(base, named)
   }
 
@@ -166,7 +150,7 @@ export class Core {
     if (this.#isRedelivered(meta)) return 'duplicate'
     this.#slips.look(hook, payload)
     const incoming = this.#receive(hook, payload, meta)
-    this.#silence.endAt(incoming.fired.at)
+    this.#lifecycle.endSilent(incoming.fired.at)
     return this.#route(hook, incoming)
   }
 
@@ -175,7 +159,7 @@ export class Core {
     const now = this.#options.now()
     const isExplicit = said !== undefined && (!this.#options.sweepByClock || said < now + FUTURE_LIMIT_MILLIS)
     const fields = typeof payload === 'object' && payload !== null ? (payload as Record<string, unknown>) : {}
-    const fired: Fired<Readonly<Record<string, unknown>>> = {
+    const fired: Incoming['fired'] = {
       hook,
       at: isExplicit ? said : this.#options.sweepByClock ? now : this.#lastAt || now,
       payload: fields,
@@ -189,6 +173,7 @@ export class Core {
 
   #route(hook: HookName, incoming: Incoming): HookResult {
     const { definition, phase } = HOOK_PLAN[hook]
+    if (isToldApproval(incoming.fired)) return 'ok'
     if (phase === 'event') return this.#events.take(incoming)
     if (phase === 'identity') {
       return hook === 'on_session_reset' ? this.#changes.reset(incoming) : this.#changes.finalize(incoming)
@@ -230,7 +215,7 @@ export class Core {
     this.#timer = setInterval(() => {
       this.#options.catchUp?.()
       const now = this.#options.now()
-      this.#guard.run('sweep', () => this.#silence.endSeen(now), undefined)
+      this.#guard.run('sweep', () => this.#lifecycle.endUnseen(now), undefined)
     }, everyMillis)
     this.#timer.unref()
   }
@@ -243,8 +228,8 @@ export class Core {
       { namespace, emitGenAi, labelLimit, catchUp },
       {
         hooks: result => this.#observeHooks(result),
-        spansOpen: result => result.observe(this.#parts.tracker.openCount),
-        turnsOpen: result => result.observe(this.#parts.registry.openCount),
+        spansOpen: result => result.observe(this.#tracker.openCount),
+        turnsOpen: result => result.observe(this.#registry.openCount),
         ...gauges,
       },
     )
@@ -258,35 +243,11 @@ export class Core {
     }
   }
 
-  #assemble(): CoreParts {
-    const options = this.#options
+  #createTracker(): SpanTracker {
+    const { enrich, draw, sweepByClock } = this.#options
     const guard = this.#guard
-    const { tracer, draw, statusOk, seedIds } = options
-    const instruments = this.#instruments
-    const enrichment =
-      options.enrich && new Enrichment(options.enrich, draw, guard, options.sweepByClock ? CLOCK : NO_CLOCK)
-    const tracker = new SpanTracker({ tracer, draw, instruments, guard, statusOk, seedIds, enrichment })
-    const facts = new TurnFacts(draw, tracker, guard)
-    const spanSweep = new OrphanSweep<OpenSpan>(options.rootSpanTtlMillis)
-    const turnSweep = new OrphanSweep<Turn>(options.rootSpanTtlMillis)
-    const backgroundSweep = new OrphanSweep<Turn>(Math.min(BACKGROUND_LIMIT_MILLIS, options.rootSpanTtlMillis))
-    const registry = new TurnRegistry(turn => lifecycle.named(turn))
-    const abandon: CoreParts['abandon'] = (open, reason, at) => {
-      spanSweep.forget(open)
-      const delegation = open.kind === 'subagent' ? delegations.of(open) : undefined
-      tracker.abandon(open, reason, at)
-      if (delegation !== undefined) delegations.forget(delegation)
-    }
-    const delegations = new DelegationRegistry(options.rootSpanTtlMillis, ({ open }) => {
-      abandon(open, 'orphaned', open.activityAt)
-      lifecycle.closeWhenEmpty(open.turn)
-    })
-    const sweeps = { turnSweep, backgroundSweep, spanSweep }
-    const lifecycle = new TurnLifecycle({ options, registry, tracker, facts, delegations, ...sweeps })
-    const onTurnEnd = (): void => {
-      this.#turnEnded = true
-    }
-    return { options, guard, registry, tracker, facts, lifecycle, delegations, ...sweeps, abandon, onTurnEnd }
+    const enrichment = enrich && new Enrichment(enrich, draw, guard, sweepByClock ? CLOCK : NO_CLOCK)
+    return new SpanTracker({ ...this.#options, instruments: this.#instruments, guard, enrichment })
   }
 }
 

@@ -4,8 +4,8 @@ import { idOf, peek } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { BACKGROUND } from '../spans/session.ts'
+import type { RecordIds } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
-import type { RecordIds } from './record-ids.ts'
 import { parseTraceparent } from './traceparent.ts'
 import { contextOfSpan, type Turn } from './turn.ts'
 import type { TurnRegistry } from './turn-registry.ts'
@@ -90,4 +90,29 @@ export function rootAttributes({ draw }: CoreOptions, turn: Turn, payload: Sessi
     .set(own.sessionIsSubagent, parentSession === undefined && delegation === undefined ? undefined : true)
     .set(own.subagentRole, id(delegation?.role))
     .set(own.subagentParentSessionId, id(parentSession))
+}
+
+/** Of a session's id: ids of one day begin alike, and columns are narrow. */
+const SESSION_CHARACTERS = 8
+
+/** What stands behind the name of a root, in this order. */
+export interface RootLabel {
+  readonly agent: SafeText | undefined
+  readonly session: SafeText | undefined
+}
+
+/** For lists that show nothing of a trace but the name of its root. Undefined when the name is to stand alone. */
+export function rootLabel({ draw }: CoreOptions, { agentName, session }: Turn): RootLabel | undefined {
+  if (draw.rootLabel === 'none') return undefined
+  return { agent: agentName, session: draw.rootLabel === 'session' ? draw.capture.id(session.id) : undefined }
+}
+
+/** `agent writer …0000aaaa`. A name that ends with the agent already does not say it again. */
+export function labelled(name: SafeText, { agent, session }: RootLabel): string {
+  const isSaid = agent === undefined || name.endsWith(` ${agent}`)
+  return [name, ...(isSaid ? [] : [agent]), ...(session === undefined ? [] : [shortened(session)])].join(' ')
+}
+
+function shortened(id: SafeText): string {
+  return id.length <= SESSION_CHARACTERS + 1 ? id : `…${id.slice(-SESSION_CHARACTERS)}`
 }

@@ -1,10 +1,11 @@
+import type { Capture } from '../content/capture.ts'
 import { idOf } from '../contract/foreign.ts'
 import type { FinalStatus, HookResult, SessionReset } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { Incoming } from './incoming.ts'
-import type { CoreParts } from './parts.ts'
-import type { RecordIds } from './record-ids.ts'
-import type { Session, Turn } from './turn.ts'
+import type { Incoming, RecordIds } from './incoming.ts'
+import type { Session } from './turn.ts'
+import type { TurnLifecycle } from './turn-lifecycle.ts'
+import type { TurnRegistry } from './turn-registry.ts'
 
 /** Torn-down sessions whose successor may still be told. */
 const FINALIZED_LIMIT = 1000
@@ -13,13 +14,17 @@ type Predecessor = NonNullable<Session['previous']>
 
 /** Sessions that come and go: finalize and reset. */
 export class SessionChanges {
-  readonly #parts: CoreParts
+  readonly #capture: Capture
+  readonly #registry: TurnRegistry
+  readonly #lifecycle: TurnLifecycle
   readonly #finalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
   /** Per host: a reset that names only the new session replaces the one that was torn down last. */
   readonly #lastFinalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
 
-  constructor(parts: CoreParts) {
-    this.#parts = parts
+  constructor(capture: Capture, registry: TurnRegistry, lifecycle: TurnLifecycle) {
+    this.#capture = capture
+    this.#registry = registry
+    this.#lifecycle = lifecycle
   }
 
   finalize(incoming: Incoming): HookResult {
@@ -31,41 +36,37 @@ export class SessionChanges {
 
   /** The old session's last root is linked from the first turn of the new one. */
   reset(incoming: Incoming): HookResult {
-    const { registry } = this.#parts
     const { fired, host } = incoming
     const payload = fired.payload as SessionReset
     const newId = idOf(payload.new_session_id) ?? idOf(payload.session_id)
     const said =
       idOf(payload.old_session_id) ?? (newId === idOf(payload.session_id) ? undefined : idOf(payload.session_id))
-    const old = said === undefined ? undefined : registry.knownSession(host, named(said))
+    const old = said === undefined ? undefined : this.#registry.knownSession(host, named(said))
     if (old !== undefined) this.#tearDown(old, incoming, 'reset')
     const predecessor =
       said === undefined
         ? this.#lastFinalized.get(host)
         : (this.#finalized.get(`${host}\u0000${said}`) ?? this.#unknown(said))
     if (newId === undefined || predecessor === undefined || newId === said) return old === undefined ? 'ignored' : 'ok'
-    registry.session(host, named(newId)).previous = predecessor
+    this.#registry.session(host, named(newId)).previous = predecessor
     return 'ok'
   }
 
   #tearDown(session: Session, { fired }: Incoming, finalStatus: FinalStatus): void {
-    const { registry, lifecycle, options, onTurnEnd } = this.#parts
-    const turns: Turn[] = [...session.turns]
-    for (const turn of turns) lifecycle.finish(turn, { at: fired.at, finalStatus, descendants: 'turn_ended' })
-    const predecessor: Predecessor = { id: options.draw.capture.id(session.id), root: session.lastRoot }
+    for (const turn of [...session.turns])
+      this.#lifecycle.finish(turn, { at: fired.at, finalStatus, descendants: 'turn_ended' })
+    const predecessor: Predecessor = { id: this.#capture.id(session.id), root: session.lastRoot }
     if (session.id !== undefined) this.#finalized.set(`${session.host}\u0000${session.id}`, predecessor)
     this.#lastFinalized.set(session.host, predecessor)
-    registry.forget(session)
-    if (turns.length > 0) onTurnEnd()
+    this.#registry.forget(session)
   }
 
   #sessionOf({ ids, host }: Incoming): Session | undefined {
-    const { registry } = this.#parts
-    return ids.sessionId === undefined ? registry.onlyOpen(host)?.session : registry.knownSession(host, ids)
+    return ids.sessionId === undefined ? this.#registry.onlyOpen(host)?.session : this.#registry.knownSession(host, ids)
   }
 
   #unknown(id: string): Predecessor {
-    return { id: this.#parts.options.draw.capture.id(id), root: undefined }
+    return { id: this.#capture.id(id), root: undefined }
   }
 }
 

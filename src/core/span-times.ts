@@ -1,7 +1,7 @@
 import { numberOf } from '../contract/foreign.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { millis } from '../spans/api-facts.ts'
-import type { Fired } from '../spans/span-definition.ts'
+import type { AnyFired } from './incoming.ts'
 import type { OpenSpan } from './turn.ts'
 
 /** 1973 to 2100: what is outside is no epoch in milliseconds (seconds by mistake, garbage). */
@@ -18,12 +18,12 @@ export function plausibleAt(at: unknown): number | undefined {
 
 type Payload = Readonly<Record<string, unknown>>
 
-function isRequest(kind: SpanKindName): boolean {
+export function isRequest(kind: SpanKindName): boolean {
   return kind === 'api' || kind === 'auxiliary'
 }
 
 /** The end: the payload's own where it has a believable one, else the record's time; never before the start. */
-export function endTime(kind: SpanKindName, { at, payload }: Fired<Payload>, startAt: number): number {
+export function endTime(kind: SpanKindName, { at, payload }: AnyFired, startAt: number): number {
   const said = isRequest(kind) ? millis(payload['ended_at']) : undefined
   const believable = said !== undefined && said >= startAt && said <= at + TOLERANCE_MILLIS
   return Math.max(startAt, believable ? said : at)
@@ -55,11 +55,7 @@ export function measuredDuration(
 }
 
 /** Of a span that ends with this record: as it is measured, milliseconds. */
-export function durationOf(
-  open: OpenSpan,
-  { payload }: Fired<Readonly<Record<string, unknown>>>,
-  endAt: number,
-): number | undefined {
+export function durationOf(open: OpenSpan, { payload }: AnyFired, endAt: number): number | undefined {
   const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
   return measuredDuration(open.kind, payload, open.attempt, spanMillis)
 }

@@ -4,16 +4,16 @@ import type { IncompleteReason } from '../contract/index.ts'
 import { LABEL } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { AnyDefinition } from '../spans/index.ts'
-import type { Draw, EndedSpan, Fired, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
-import { isFailedEnd, isRequest } from './api-attempts.ts'
+import type { Draw, EndedSpan, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
+import { isFailedEnd } from './attempts.ts'
 import type { EndFacts, Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
+import type { AnyFired } from './incoming.ts'
 import type { Instruments } from './instruments.ts'
-import { labelled, type RootLabel } from './root-label.ts'
-import { durationOf, endTime, saidDuration } from './span-times.ts'
-import type { EndedMark, OpenSpan, Turn } from './turn.ts'
-import { noteDeadEnd } from './turn-outcome.ts'
-import { foldEnd } from './turn-summary.ts'
+import { labelled, type RootLabel } from './root-span.ts'
+import { durationOf, endTime, isRequest, saidDuration } from './span-times.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+import { type FoldedEnd, foldEnd, foldStart } from './turn-summary.ts'
 
 export interface TrackerOptions {
   readonly tracer: Tracer
@@ -28,7 +28,7 @@ export interface TrackerOptions {
 }
 
 export interface StartOptions {
-  readonly key: string
+  readonly slot: string
   readonly parent: Context
   readonly startAt: number
   readonly isExplicit: boolean
@@ -43,22 +43,15 @@ export interface StartOptions {
 
 export interface EndOptions {
   /** We end it, not the host. */
-  readonly incomplete?: IncompleteReason
-  readonly status?: 'drawn' | 'unset'
+  readonly incomplete?: IncompleteReason | undefined
+  readonly status?: 'drawn' | 'unset' | undefined
 }
 
 interface Drawn extends EndedSpan<unknown> {
   readonly endAt: number
 }
 
-type AnyFired = Fired<Readonly<Record<string, unknown>>>
-
 const NO_POINTS: readonly MetricPoint[] = []
-
-/** The name of a span among the open and the ended ones of its turn. */
-export function slot(definition: AnyDefinition, key: string): string {
-  return `${definition.kind} ${key}`
-}
 
 /** Starts and ends spans, each exactly once. It knows lifetimes, and nothing of what the rows write. */
 export class SpanTracker {
@@ -73,10 +66,15 @@ export class SpanTracker {
     return this.#openCount
   }
 
+  /** What pairs an end with its start; undefined: the record draws nothing. */
+  keyOf(definition: AnyDefinition, { hook, payload }: AnyFired): string | undefined {
+    return this.#options.guard.call(hook, definition.key, undefined, payload, undefined, undefined)
+  }
+
   start(turn: Turn, definition: AnyDefinition, fired: AnyFired, options: StartOptions): OpenSpan {
     const { tracer, draw, guard } = this.#options
     const name = guard.call(fired.hook, definition.name, literal(definition.kind), fired.payload, draw, undefined)
-    this.#seed(turn, definition, options)
+    this.#options.seedIds?.(turn.memory.seed, turn.memory.nextSeed(options.slot))
     const span = tracer.startSpan(
       options.label === undefined ? name : labelled(name, options.label),
       { kind: definition.spanKind, startTime: options.startAt, ...(options.links && { links: options.links }) },
@@ -85,7 +83,7 @@ export class SpanTracker {
     const open: OpenSpan = {
       kind: definition.kind,
       name,
-      key: slot(definition, options.key),
+      slot: options.slot,
       definition,
       span,
       turn,
@@ -93,8 +91,6 @@ export class SpanTracker {
       startIsExplicit: options.isExplicit,
       start: options.retroactive === undefined ? fired.payload : undefined,
       attempt: options.attempt ?? 0,
-      next: undefined,
-      last: undefined,
       context: undefined,
       ended: false,
       followedAt: undefined,
@@ -104,7 +100,8 @@ export class SpanTracker {
       seenAt: 0,
     }
     if (span.isRecording()) this.#drawStart(open, fired, options)
-    this.#attach(open)
+    turn.add(open)
+    this.#openCount += 1
     return open
   }
 
@@ -141,13 +138,9 @@ export class SpanTracker {
     this.#countIncomplete(reason)
   }
 
-  /** The open span under a key; of several that share it, the one that started first. */
-  find(turn: Turn, definition: AnyDefinition, key: string): OpenSpan | undefined {
-    return turn.open.get(slot(definition, key))
-  }
-
-  setAttributes(open: OpenSpan, attributes: AttributeList | undefined): void {
-    if (attributes !== undefined && open.span.isRecording()) write(open.span, attributes)
+  /** Folds a record that started something into the turn's sums; of one that is not drawn no content is wanted. */
+  foldStart(turn: Turn, fired: AnyFired): void {
+    this.#options.guard.call(fired.hook, foldStart, undefined, turn, fired, this.#options.draw)
   }
 
   /** An end that has no span of its own: it counts, and it tells the turn (when there is one) what it knows. */
@@ -171,7 +164,7 @@ export class SpanTracker {
     this.#options.guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }
 
-  #close(open: OpenSpan, fired: AnyFired, options: EndOptions): Drawn & Parameters<typeof foldEnd>[3] {
+  #close(open: OpenSpan, fired: AnyFired, options: EndOptions): Drawn & FoldedEnd {
     const endAt = endTime(open.kind, fired, open.startAt)
     this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, fired))
     const { startAt, start, turn } = open
@@ -192,9 +185,9 @@ export class SpanTracker {
     if (fired.correlation === 'inferred' || fired.correlation === 'ambiguous') {
       attributes.set(own.correlation, literal(fired.correlation))
     }
-    write(open.span, open.turn.identity)
-    write(open.span, attributes)
-    if (options.attributes !== undefined) write(open.span, options.attributes)
+    open.turn.identity.writeTo(open.span)
+    attributes.writeTo(open.span)
+    options.attributes?.writeTo(open.span)
     if (options.retroactive === undefined) this.#enrich(open, fired)
   }
 
@@ -207,7 +200,7 @@ export class SpanTracker {
     const error = options.status === 'unset' ? undefined : drawn.error
     if (options.incomplete !== undefined) attributes.set(own.spanIncomplete, literal(options.incomplete))
     if (error !== undefined) attributes.set(general.errorType, error.type)
-    write(open.span, attributes)
+    attributes.writeTo(open.span)
     this.#enrich(open, fired, { at: ended.endAt, errorType: error?.type })
     if (error !== undefined && drawn.exception) {
       const facts = {
@@ -225,75 +218,28 @@ export class SpanTracker {
   }
 
   #enrich(open: OpenSpan, fired: AnyFired, end?: EndFacts): void {
-    const { enrichment } = this.#options
-    if (enrichment !== undefined) this.setAttributes(open, enrichment.ask(open, fired, end))
+    this.#options.enrichment?.ask(open, fired, end)?.writeTo(open.span)
   }
 
-  readonly #fold = (turn: Turn, fired: AnyFired, ended: Parameters<typeof foldEnd>[3]): void => {
-    foldEnd(turn.totals, fired, this.#options.draw, ended)
-    noteDeadEnd(turn, fired, this.#options.draw)
+  readonly #fold = (turn: Turn, fired: AnyFired, ended: FoldedEnd): void => {
+    foldEnd(turn, fired, this.#options.draw, ended)
   }
 
   #countIncomplete(reason: IncompleteReason): void {
     this.#options.instruments.add('spansIncomplete', 1, { [LABEL.reason]: reason })
   }
 
-  #seed(turn: Turn, definition: AnyDefinition, { key }: StartOptions): void {
-    const { seedIds } = this.#options
-    if (seedIds === undefined) return
-    const identity = `${turn.seed}\u0000${slot(definition, key)}`
-    const ordinal = turn.seeds.get(identity) ?? 0
-    turn.seeds.set(identity, ordinal + 1)
-    seedIds(turn.seed, `${identity}\u0000${ordinal}`)
-  }
-
-  #attach(open: OpenSpan): void {
-    const head = open.turn.open.get(open.key)
-    if (head === undefined) open.turn.open.set(open.key, open)
-    else {
-      const last = head.last ?? head
-      last.next = open
-      head.last = open
-    }
-    open.turn.stack.push(open)
-    this.#openCount += 1
-  }
-
   #detach(open: OpenSpan, endAt: number, byHost: boolean, failed: boolean): void {
+    const { turn, slot, span, startAt, attempt } = open
     open.ended = true
     this.#openCount -= 1
-    open.turn.stack.remove(open)
-    const head = open.turn.open.get(open.key)
-    if (head === open) {
-      if (open.next === undefined) open.turn.open.delete(open.key)
-      else {
-        open.next.last = open.last
-        open.turn.open.set(open.key, open.next)
-      }
-    } else {
-      let before = head
-      while (before !== undefined && before.next !== open) before = before.next
-      if (before !== undefined) before.next = open.next
-      if (head !== undefined && head.last === open) head.last = before
-    }
+    turn.remove(open)
     // The end of a later attempt may have come first, and is what a repeat of it is known by.
-    const known = isRequest(open.kind) ? open.turn.ended.get(open.key) : undefined
-    if (known !== undefined && known.attempt > open.attempt) return
-    const mark: EndedMark = {
-      context: open.span.spanContext(),
-      startAt: open.startAt,
-      endAt,
-      attempt: open.attempt,
-      byHost,
-      failed,
-    }
-    open.turn.ended.set(open.key, mark)
+    const known = isRequest(open.kind) ? turn.memory.ended(slot) : undefined
+    if (known !== undefined && known.attempt > attempt) return
+    turn.memory.keepEnded(slot, { context: span.spanContext(), startAt, endAt, attempt, byHost, failed })
   }
 }
 
 /** Behind it are processors that may be anybody's; one that throws must not keep the rest of a turn open. */
 const endSpan = (span: Span, at: number): void => span.end(at)
-
-function write(span: Span, { names, values }: AttributeList): void {
-  for (let at = 0; at < names.length; at++) span.setAttribute(names[at] as string, values[at] as string)
-}

@@ -1,4 +1,7 @@
 import { isSpanContextValid, type SpanContext } from '@opentelemetry/api'
+import { idOf, peek } from '../contract/foreign.ts'
+import { idsOf } from './incoming.ts'
+import type { TurnRegistry } from './turn-registry.ts'
 
 /** W3C trace context, version 00 and what later versions must keep. */
 const TRACEPARENT = /^(?!ff)(?:00(?=.{53}$)|(?!00)[0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
@@ -13,4 +16,23 @@ export function parseTraceparent(value: unknown): SpanContext | undefined {
 
 export function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext): string {
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
+}
+
+/**
+ * The open span that ids name: of a tool exactly that tool's, of a turn that of its request, else its loop, else its root.
+ * Undefined when it is not open, and where a provider that was handed in records nothing.
+ *
+ * @param pluginHost of ids that name no host
+ */
+export function namedSpan(registry: TurnRegistry, ids: unknown, pluginHost: string): SpanContext | undefined {
+  if (typeof ids !== 'object' || ids === null) return undefined
+  const named = idsOf('pre_tool_call', ids as Readonly<Record<string, unknown>>)
+  const turn = registry.find(idOf(peek(ids, 'host')) ?? pluginHost, named)
+  if (turn === undefined) return undefined
+  const open =
+    named.toolCallId === undefined
+      ? (turn.innermost('api') ?? turn.innermost('llm') ?? turn.root)
+      : turn.openTool(named.toolCallId)
+  const found = open?.span.spanContext()
+  return found !== undefined && isSpanContextValid(found) ? found : undefined
 }

@@ -1,7 +1,4 @@
-import { numberOf } from '../contract/foreign.ts'
-import type { ApiError, FinalStatus, IncompleteReason, SessionEnd } from '../contract/index.ts'
-import { apiErrorType } from '../spans/api-facts.ts'
-import type { Draw, Fired } from '../spans/span-definition.ts'
+import type { FinalStatus, IncompleteReason, SessionEnd } from '../contract/index.ts'
 import type { Turn } from './turn.ts'
 
 /** How a turn came to its end. */
@@ -16,41 +13,13 @@ export interface TurnOver {
   readonly rootStatus?: 'drawn' | 'unset'
 }
 
-/** What goes on in a turn after a failed request; a side call is made of failed turns, too. */
-const GOES_ON: ReadonlySet<string> = new Set([
-  'pre_llm_call',
-  'pre_api_request',
-  'post_api_request',
-  'pre_tool_call',
-  'post_llm_call',
-  'subagent_start',
-  'pre_approval_request',
-])
-
-/** The host does not try again: it says so, or has used up what it may. Where it says neither, what follows will tell. */
-function isFinal({ retryable, retry_count, max_retries }: ApiError): boolean {
-  const most = numberOf(max_retries)
-  return retryable !== true || (most !== undefined && (numberOf(retry_count) ?? 0) + 1 >= most)
-}
-
-/** Keeps whether the turn stands at a request that failed for good. Many a host says no more of such a turn. */
-export function noteDeadEnd(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
-  if (fired.hook === 'api_request_error') {
-    if (fired.at < turn.activityAt) return
-    const payload = fired.payload as ApiError
-    turn.deadEnd = isFinal(payload) ? { type: apiErrorType(payload, draw), at: fired.at } : undefined
-  } else if (turn.deadEnd !== undefined && fired.at >= turn.deadEnd.at && GOES_ON.has(fired.hook)) {
-    turn.deadEnd = undefined
-  }
-}
-
 /** Whether nothing but the root is open. */
 export function isIdle(turn: Turn): boolean {
-  return turn.open.size <= 1
+  return turn.openCount <= 1
 }
 
 function waitsFor(turn: Turn, kind: 'api' | 'llm'): boolean {
-  const open = turn.stack.innermost(kind)
+  const open = turn.innermost(kind)
   return open !== undefined && open.followedAt === undefined
 }
 
@@ -60,8 +29,8 @@ function waitsFor(turn: Turn, kind: 'api' | 'llm'): boolean {
  */
 export function isFailed(turn: Turn): boolean {
   if (turn.deadEnd !== undefined) return true
-  const open = turn.stack.innermost('api')
-  const before = open === undefined ? undefined : turn.ended.get(open.key)
+  const open = turn.innermost('api')
+  const before = open === undefined ? undefined : turn.memory.ended(open.slot)
   return before !== undefined && !before.byHost
 }
 

@@ -1,6 +1,7 @@
+import type { Draw } from '../spans/span-definition.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { RecordIds } from './record-ids.ts'
-import { type EndedTurn, newSession, type Session, type Turn } from './turn.ts'
+import type { RecordIds } from './incoming.ts'
+import { Session, type Turn } from './turn.ts'
 
 /** Sessions without an open turn: forgetting one costs its numbering and its link to the previous turn. */
 const IDLE_SESSIONS_LIMIT = 2000
@@ -39,8 +40,19 @@ function onlyRooted(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
   return found
 }
 
-function knowsRequest(turn: Turn, apiRequestId: string): boolean {
-  return turn.open.has(`api ${apiRequestId}`) || turn.ended.has(`api ${apiRequestId}`)
+function isNamedBy(turn: Turn, { toolCallId, apiRequestId, taskId }: RecordIds): boolean {
+  if (turn.openTool(toolCallId) !== undefined) return true
+  if (apiRequestId !== undefined && (turn.openRequest(apiRequestId) ?? turn.endedRequest(apiRequestId)) !== undefined)
+    return true
+  return taskId !== undefined && turn.taskId === taskId
+}
+
+/** A finished turn whose late records still find their trace. */
+export interface EndedTurn
+  extends Pick<Turn, 'session' | 'turnId' | 'identity' | 'number' | 'delegation' | 'anchor' | 'memory'> {
+  readonly endAt: number
+  /** When it was known to be over, which for a silent turn is long after its end. */
+  readonly closedAt: number
 }
 
 /** Which turn a record belongs to, from explicit ids only. */
@@ -52,12 +64,11 @@ export class TurnRegistry {
   readonly #ended = new BoundedMap<string, EndedTurn>(ENDED_TURNS_LIMIT)
   /** No finished turn ended before: most looks end here. */
   #endedUntil = Number.POSITIVE_INFINITY
-  readonly #onAdopt: (turn: Turn) => void
+  readonly #draw: Draw
   #openCount = 0
 
-  /** @param onAdopt told when a turn that was opened without an id has got one */
-  constructor(onAdopt: (turn: Turn) => void) {
-    this.#onAdopt = onAdopt
+  constructor(draw: Draw) {
+    this.#draw = draw
   }
 
   get openCount(): number {
@@ -69,7 +80,7 @@ export class TurnRegistry {
     const known = this.knownSession(host, ids)
     if (known !== undefined) return known
     const key = ids.sessionId ?? unnamedKey(ids)
-    const session = newSession(key, host, ids.sessionId)
+    const session = new Session(key, host, ids.sessionId)
     let sessions = this.#sessions.get(host)
     if (sessions === undefined) {
       sessions = { named: new Map(), unnamed: new Map() }
@@ -93,26 +104,33 @@ export class TurnRegistry {
     this.#drop(session)
   }
 
-  /**
-   * The open turn that a record belongs to.
-   * @param begins the record begins a turn itself, so a turn of another session is none of its business
-   */
-  find(host: string, ids: RecordIds, begins: boolean): Turn | undefined {
+  /** The open turn that the ids name as they stand. */
+  find(host: string, ids: RecordIds): Turn | undefined {
     const session = this.knownSession(host, ids)
     if (ids.sessionId === undefined) return this.#findWithoutSession(host, ids, session)
-    const own = session && this.#findInSession(session, ids, true)
-    if (own !== undefined || ids.turnId === undefined || begins) return own
-    // A turn of its own that is over is what a late record means, however another session names its turns.
-    const ended = session && this.#ended.get(this.#endedKey(session, ids.turnId))
-    if (ended !== undefined) return this.#lateTurnOf(ended, host, ids.turnId)
-    return this.#findRotated(host, ids)
+    if (session === undefined) return undefined
+    const { turnId } = ids
+    if (turnId === undefined) return session.main ?? onlyRooted(session.turns)
+    for (const turn of session.turns) if (turn.turnId === turnId) return turn
+    return undefined
   }
 
-  /** The open turn that ids name, for somebody who only asks. */
-  look(host: string, ids: RecordIds): Turn | undefined {
+  /**
+   * The open turn that a record belongs to. Where it is the first to say the turn's id, or tells of it under a session of
+   * another id, the turn has these from then on.
+   * @param begins the record begins a turn itself, so a turn of another session is none of its business
+   */
+  claim(host: string, ids: RecordIds, begins: boolean): Turn | undefined {
+    const found = this.find(host, ids)
+    const { sessionId, turnId } = ids
+    if (found !== undefined || sessionId === undefined || turnId === undefined) return found
     const session = this.knownSession(host, ids)
-    if (ids.sessionId === undefined) return this.#findWithoutSession(host, ids, session)
-    return session && this.#findInSession(session, ids, false)
+    const ended = session && this.#ended.get(this.#endedKey(session, turnId))
+    // A turn of its own that is over is what a late record means: it names no other, however another session names its turns.
+    if (ended !== undefined) return begins ? undefined : this.#lateTurnOf(ended, host, turnId)
+    const { main } = session ?? {}
+    if (main !== undefined && main.turnId === undefined) return this.#adopt(main, turnId)
+    return begins ? undefined : this.#claimRotated(host, ids)
   }
 
   /** The finished turn that a late record belongs to: named by its id, or the session's last one by time. */
@@ -128,41 +146,30 @@ export class TurnRegistry {
 
   add(turn: Turn): void {
     const { session, host } = turn
-    session.turns.add(turn)
-    if (!turn.isSide && turn.root !== undefined) session.main = turn
-    this.#activate(session)
+    session.add(turn)
+    this.#idle.delete(session)
     this.#index(this.#open, host, turn)
     this.#openCount += 1
     if (turn.turnId !== undefined) this.#index(this.#byTurnId, joint(host, turn.turnId), turn)
   }
 
-  /** A turn that was opened without an id takes the first one that its session brings. */
-  adopt(turn: Turn, turnId: string): void {
-    turn.turnId = turnId
-    this.#index(this.#byTurnId, joint(turn.host, turnId), turn)
-    this.#onAdopt(turn)
-  }
-
   remove(turn: Turn): void {
-    const { session, host } = turn
-    session.turns.delete(turn)
-    for (const holder of [session, ...turn.sharedWith]) {
-      if (holder.main === turn) holder.main = undefined
-      this.#deactivate(holder)
+    for (const session of turn.holders) {
+      session.remove(turn)
+      if (session.isIdle && !session.forgotten) this.#idle.set(session, true)
     }
-    if (this.#unindex(this.#open, host, turn)) this.#openCount -= 1
-    if (turn.turnId !== undefined) this.#unindex(this.#byTurnId, joint(host, turn.turnId), turn)
+    if (this.#unindex(this.#open, turn.host, turn)) this.#openCount -= 1
+    if (turn.turnId !== undefined) this.#unindex(this.#byTurnId, joint(turn.host, turn.turnId), turn)
   }
 
-  /**
-   * @param holders the sessions whose late records may name it: its own, and those that it rotated into
-   * @param isBackground records that name no turn are none of its business
-   */
-  retain(ended: EndedTurn, holders: Iterable<Session>, isBackground: boolean): void {
-    for (const session of holders) {
-      const key = this.#endedKey(session, ended.turnId ?? `#${ended.number}`)
+  /** Also under the sessions that it rotated into. Records that name no turn are none of background work's business. */
+  retain(turn: Turn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt'>): void {
+    const { session, turnId, identity, number, delegation, memory } = turn
+    const ended: EndedTurn = { session, turnId, identity, number, delegation, memory, ...how }
+    for (const holder of turn.holders) {
+      const key = this.#endedKey(holder, turnId ?? `#${number}`)
       this.#ended.set(key, ended)
-      if (!isBackground) session.lastEndedKey = key
+      if (!turn.isBackground) holder.lastEndedKey = key
     }
     this.#endedUntil = Math.min(this.#endedUntil, ended.closedAt)
   }
@@ -196,33 +203,26 @@ export class TurnRegistry {
     return onlyRooted(this.#open.get(host))
   }
 
-  #findInSession(session: Session, { turnId }: RecordIds, mayAdopt: boolean): Turn | undefined {
-    if (turnId === undefined) return session.main ?? onlyRooted(session.turns)
-    for (const turn of session.turns) if (turn.turnId === turnId) return turn
-    const { main } = session
-    if (!mayAdopt || main === undefined || main.turnId !== undefined) return undefined
-    // A late record of the turn before must not give this one its id.
-    if (this.#ended.has(this.#endedKey(session, turnId))) return undefined
-    this.adopt(main, turnId)
-    return main
+  #adopt(turn: Turn, turnId: string): Turn {
+    turn.identify(turnId, this.#draw)
+    this.#index(this.#byTurnId, joint(turn.host, turnId), turn)
+    return turn
   }
 
   /** The session id has changed in the middle of the turn: the new session shares the turn from here on. */
-  #findRotated(host: string, ids: RecordIds): Turn | undefined {
+  #claimRotated(host: string, ids: RecordIds): Turn | undefined {
     const turn = this.#only(this.#byTurnId.get(joint(host, ids.turnId)))
     if (turn === undefined) return undefined
     const session = this.session(host, ids)
     if (session.main === undefined) {
-      session.main = turn
-      session.prompted ||= turn.session.prompted
-      turn.sharedWith = [...turn.sharedWith, session]
-      this.#activate(session)
+      session.share(turn)
+      this.#idle.delete(session)
     }
     return turn
   }
 
   #lateTurnOf({ memory }: EndedTurn, host: string, turnId: string): Turn | undefined {
-    for (const turn of this.#byTurnId.get(joint(host, turnId)) ?? []) if (turn.ended === memory.ended) return turn
+    for (const turn of this.#byTurnId.get(joint(host, turnId)) ?? []) if (turn.memory === memory) return turn
     return undefined
   }
 
@@ -243,11 +243,7 @@ export class TurnRegistry {
     let looked = 0
     for (const turn of this.#open.get(host) ?? []) {
       if (++looked > SEARCH_LIMIT) return undefined
-      const holds =
-        (ids.toolCallId !== undefined && turn.open.has(`tool ${ids.toolCallId}`)) ||
-        (ids.apiRequestId !== undefined && knowsRequest(turn, ids.apiRequestId)) ||
-        (ids.taskId !== undefined && turn.taskId === ids.taskId)
-      if (holds) found.add(turn)
+      if (isNamedBy(turn, ids)) found.add(turn)
     }
     return this.#only(found)
   }
@@ -265,15 +261,6 @@ export class TurnRegistry {
     const sessions = this.#sessions.get(session.host)
     const map = session.id === undefined ? sessions?.unnamed : sessions?.named
     if (map?.get(session.key) === session) map.delete(session.key)
-  }
-
-  #activate(session: Session): void {
-    this.#idle.delete(session)
-  }
-
-  #deactivate(session: Session): void {
-    if (session.turns.size > 0 || session.main !== undefined) return
-    if (!session.forgotten) this.#idle.set(session, true)
   }
 
   #index(map: Map<string, Set<Turn>>, key: string, turn: Turn): void {

@@ -1,4 +1,5 @@
 import type { SafeText } from '../content/capture.ts'
+import { numberOf } from '../contract/foreign.ts'
 import type {
   ApiEnd,
   ApiError,
@@ -19,6 +20,7 @@ import { toolCommand, toolName, toolTarget } from '../spans/tool.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
 import { addTokens, type TurnTotals } from '../spans/turn-totals.ts'
 import { usageOf } from '../spans/usage.ts'
+import type { Turn } from './turn.ts'
 
 /** Lists are capped while they grow: joined they are clipped to 500 characters anyway. */
 const DISTINCT_LIMIT = 200
@@ -69,8 +71,41 @@ function sideCallEnded(totals: TurnTotals, fired: Fired<AuxiliaryEnd>, draw: Dra
   addTokens(totals.auxiliaryTokens, { input: usage.promptTokens, output: usage.outputTokens })
 }
 
-/** Folds a record that started a span into its turn's sums; `isDrawn`: the root is recorded, so content is wanted. */
-export function foldStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, isDrawn: boolean): void {
+/** What goes on in a turn after a failed request; a side call is made of failed turns, too. */
+const GOES_ON: ReadonlySet<string> = new Set([
+  'pre_llm_call',
+  'pre_api_request',
+  'post_api_request',
+  'pre_tool_call',
+  'post_llm_call',
+  'subagent_start',
+  'pre_approval_request',
+])
+
+/** The host does not try again: it says so, or has used up what it may. Where it says neither, what follows will tell. */
+function isFinal({ retryable, retry_count, max_retries }: ApiError): boolean {
+  const most = numberOf(max_retries)
+  return retryable !== true || (most !== undefined && (numberOf(retry_count) ?? 0) + 1 >= most)
+}
+
+/** Keeps whether the turn stands at a request that failed for good. Many a host says no more of such a turn. */
+function noteDeadEnd(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
+  if (fired.hook === 'api_request_error') {
+    if (fired.at < turn.activityAt) return
+    const payload = fired.payload as ApiError
+    turn.deadEnd = isFinal(payload) ? { type: apiErrorType(payload, draw), at: fired.at } : undefined
+  } else if (turn.deadEnd !== undefined && fired.at >= turn.deadEnd.at && GOES_ON.has(fired.hook)) {
+    turn.deadEnd = undefined
+  }
+}
+
+/** Folds a record that started a span into what its turn comes to. Content is wanted only where the root is recorded. */
+export function foldStart(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
+  addStart(turn.totals, fired, draw, turn.root?.span.isRecording() ?? false)
+  noteDeadEnd(turn, fired, draw)
+}
+
+function addStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, isDrawn: boolean): void {
   switch (fired.hook) {
     case 'pre_llm_call':
       if (isDrawn) totals.input ??= draw.capture.content((fired.payload as TurnStart).user_message, 'llm_input')
@@ -90,13 +125,19 @@ export function foldStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw,
   }
 }
 
+export interface FoldedEnd {
+  readonly start: unknown
+  readonly startSeen: boolean
+  readonly durationMillis: number | undefined
+}
+
 /** Folds a record that ended a span; `startSeen` is false for a span that is made up afterwards. */
-export function foldEnd(
-  totals: TurnTotals,
-  fired: Fired<unknown>,
-  draw: Draw,
-  ended: { readonly start: unknown; readonly startSeen: boolean; readonly durationMillis: number | undefined },
-): void {
+export function foldEnd(turn: Turn, fired: Fired<unknown>, draw: Draw, ended: FoldedEnd): void {
+  addEnd(turn.totals, fired, draw, ended)
+  noteDeadEnd(turn, fired, draw)
+}
+
+function addEnd(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, ended: FoldedEnd): void {
   switch (fired.hook) {
     case 'post_llm_call':
       totals.output = draw.capture.content((fired.payload as TurnAnswer).assistant_response, 'llm_output')

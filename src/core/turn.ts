@@ -4,17 +4,17 @@ import type { SpanKindName } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { Belonging } from '../spans/belongings.ts'
 import type { AnyDefinition } from '../spans/index.ts'
-import type { Fired } from '../spans/span-definition.ts'
+import type { Draw } from '../spans/span-definition.ts'
 import { emptyTotals, type TurnTotals } from '../spans/turn-totals.ts'
-import { BoundedMap } from './bounded-map.ts'
 import { ParentStack } from './parent-stack.ts'
+import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
 
 /** A span that has started and not ended. */
 export interface OpenSpan {
   readonly kind: SpanKindName
   readonly name: SafeText
-  /** Unique among the open spans of its turn, but for queued tools, which share one and chain through `next`. */
-  readonly key: string
+  /** Its place in the turn, that of its kind and key; queued tools share one. */
+  readonly slot: string
   readonly definition: AnyDefinition
   readonly span: Span
   readonly turn: Turn
@@ -25,9 +25,6 @@ export interface OpenSpan {
   readonly start: unknown
   /** Attempt of an api span, from 0. */
   readonly attempt: number
-  next: OpenSpan | undefined
-  /** Of the first in such a chain: the last. */
-  last: OpenSpan | undefined
   /** For its children; made when the first one comes. */
   context: Context | undefined
   ended: boolean
@@ -42,73 +39,13 @@ export interface OpenSpan {
   seenAt: number
 }
 
-/** What is remembered of a span that has ended: late children still find their parent, repeats are recognised. */
-export interface EndedMark {
-  readonly context: SpanContext
-  readonly startAt: number
-  readonly endAt: number
-  readonly attempt: number
-  /** The host ended it; false when we did, and the host's own end may still come. */
-  readonly byHost: boolean
-  /** It ended in an error, so a success under the same key tells of a later attempt. */
-  readonly failed: boolean
-  /** The end itself, where it came before its start and drew nothing: the start, should it still come, is drawn with it. */
-  readonly early?: EarlyEnd | undefined
+export function contextOf(open: OpenSpan): Context {
+  open.context ??= trace.setSpan(ROOT_CONTEXT, open.span)
+  return open.context
 }
 
-export interface EarlyEnd {
-  readonly fired: Fired<Readonly<Record<string, unknown>>>
-  /** When the attempt before it had ended: its start is not earlier. */
-  readonly after: number
-}
-
-/** Remembered per turn; beyond this the oldest are forgotten, and a very late child goes under the root. */
-const ENDED_MARKS_LIMIT = 4096
-
-/** One user turn: its open spans, its sums, and what is known of it. */
-export interface Turn {
-  readonly host: string
-  readonly session: Session
-  /** Sessions that the turn's own rotated into. */
-  sharedWith: readonly Session[]
-  /** Undefined until a record brings one. */
-  turnId: string | undefined
-  taskId: string | undefined
-  /** Ordinal among the turns of the session, this process; undefined for background work. */
-  number: number | undefined
-  /** It stands beside the session's own turn, which goes on: a late turn, background work. */
-  readonly isSide: boolean
-  /** Hermes reviews a turn by a fork that tells of itself as of a turn. */
-  readonly isReview: boolean
-  /** No hook of a turn has named it, in a session whose turns are told (a review of the turn before): it is none. */
-  isBackground: boolean
-  root: OpenSpan | undefined
-  /** Where spans go that have no open parent: the ended root of a late turn; undefined = a trace of their own. */
-  readonly anchor: Context
-  readonly open: Map<string, OpenSpan>
-  readonly stack: ParentStack<OpenSpan>
-  readonly ended: BoundedMap<string, EndedMark>
-  readonly totals: TurnTotals
-  /** Attempts per api request, to number those that hosts do not. */
-  readonly attempts: Map<string, number>
-  /** What deterministic ids of the turn are derived from: its session, its id, when it began, how many were like it. */
-  readonly seed: string
-  /** Spans per seed, so that deterministic ids stay distinct. */
-  readonly seeds: Map<string, number>
-  /** Set on every span of the turn. */
-  readonly identity: AttributeList
-  /** What was said of it, and of what it is a part of: on every span, as the identity is. */
-  belonging: Belonging | undefined
-  readonly agentName: SafeText | undefined
-  /** The delegation that this turn is the child of. */
-  readonly delegation: Delegation | undefined
-  /** A span of somebody else's that has asked for it. */
-  caller: SpanContext | undefined
-  activityAt: number
-  seenAt: number
-  /** The error of the last attempt, when no retry of it can follow and nothing has. */
-  deadEnd: { readonly type: SafeText; readonly at: number } | undefined
-  over: boolean
+export function contextOfSpan(context: SpanContext): Context {
+  return trace.setSpanContext(ROOT_CONTEXT, context)
 }
 
 /** A child agent that was delegated to, from `subagent_start` until its own turn is over. */
@@ -131,122 +68,224 @@ export interface Delegation {
 }
 
 /** One conversation, as long as its identity lives. */
-export interface Session {
+export class Session {
   /** Its name among the sessions of its host. */
   readonly key: string
-  /** Its identity was torn down. */
-  forgotten: boolean
   readonly host: string
   /** Undefined for records that name none. */
   readonly id: string | undefined
+  /** Its identity was torn down. */
+  forgotten = false
   /** `on_session_start` was seen. */
-  started: boolean
+  started = false
   /** `pre_llm_call` was seen: what begins without one is no turn. */
-  prompted: boolean
-  readonly turns: Set<Turn>
-  /** The turn that records without a turn id belong to. */
-  main: Turn | undefined
-  turnCount: number
+  prompted = false
+  turnCount = 0
   /** Said once, true for every later turn: correlation id, sender. */
-  readonly remembered: AttributeList
+  readonly remembered: AttributeList = new AttributeList()
   /** What its last start said of it: every turn has it until the next one. */
   belonging: Belonging | undefined
   /** Only with `trace_scope: session`, where later turns go under it. */
   firstRoot: SpanContext | undefined
   lastRoot: SpanContext | undefined
-  /** The turn that ended last: its key among the ended, and when. */
+  /** The turn that ended last: its key among the ended. */
   lastEndedKey: string | undefined
   /** Of spans that belong to no turn. */
   looseMemory: TurnMemory | undefined
   previous: { readonly id: SafeText | undefined; readonly root: SpanContext | undefined } | undefined
-}
+  readonly #turns = new Set<Turn>()
+  #main: Turn | undefined
 
-/** What a turn remembers of its own past; a late turn goes on with it, so that nothing is drawn or numbered twice. */
-export type TurnMemory = Pick<Turn, 'ended' | 'attempts' | 'seeds' | 'seed'>
+  constructor(key: string, host: string, id: string | undefined) {
+    this.key = key
+    this.host = host
+    this.id = id
+  }
 
-/** A finished turn whose late records still find their trace. */
-export interface EndedTurn extends Pick<Turn, 'session' | 'turnId' | 'identity' | 'number' | 'delegation' | 'anchor'> {
-  readonly memory: TurnMemory
-  readonly endAt: number
-  /** When it was known to be over, which for a silent turn is long after its end. */
-  readonly closedAt: number
-}
+  get turns(): ReadonlySet<Turn> {
+    return this.#turns
+  }
 
-export function contextOf(open: OpenSpan): Context {
-  open.context ??= trace.setSpan(ROOT_CONTEXT, open.span)
-  return open.context
-}
+  /** The turn that records without a turn id belong to. */
+  get main(): Turn | undefined {
+    return this.#main
+  }
 
-export function contextOfSpan(context: SpanContext): Context {
-  return trace.setSpanContext(ROOT_CONTEXT, context)
-}
+  get isIdle(): boolean {
+    return this.#turns.size === 0 && this.#main === undefined
+  }
 
-export function newSession(key: string, host: string, id: string | undefined): Session {
-  return {
-    key,
-    forgotten: false,
-    host,
-    id,
-    started: false,
-    prompted: false,
-    turns: new Set(),
-    main: undefined,
-    turnCount: 0,
-    remembered: new AttributeList(),
-    belonging: undefined,
-    firstRoot: undefined,
-    lastRoot: undefined,
-    lastEndedKey: undefined,
-    looseMemory: undefined,
-    previous: undefined,
+  add(turn: Turn): void {
+    this.#turns.add(turn)
+    if (!turn.isSide && turn.root !== undefined) this.#main = turn
+  }
+
+  /** Its own, or one that rotated into it. */
+  remove(turn: Turn): void {
+    this.#turns.delete(turn)
+    if (this.#main === turn) this.#main = undefined
+  }
+
+  /** What names no turn is meant for this one from now on. */
+  lead(turn: Turn): void {
+    this.#main = turn
+  }
+
+  /** The session's id has changed in the middle of a turn of another one's. */
+  share(turn: Turn): void {
+    this.#main = turn
+    this.prompted ||= turn.session.prompted
+    turn.sharedWith = [...turn.sharedWith, this]
+  }
+
+  nextNumber(): number {
+    this.turnCount += 1
+    return this.turnCount
   }
 }
 
-export type TurnSeed = Pick<
-  Turn,
-  'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'belonging' | 'agentName' | 'delegation'
-> &
-  Partial<Pick<Turn, 'anchor' | 'caller' | 'isBackground' | 'isReview'>> & {
-    readonly memory: TurnMemory
-    readonly at: number
-    readonly seenAt: number
-  }
+type Told = 'session' | 'turnId' | 'number' | 'isSide' | 'identity' | 'belonging' | 'delegation' | 'memory'
+type Optional = 'isBackground' | 'isReview' | 'agentName' | 'caller' | 'anchor'
 
-export function newMemory(seed: string): TurnMemory {
-  return { ended: new BoundedMap(ENDED_MARKS_LIMIT), attempts: new Map(), seeds: new Map(), seed }
+export type TurnSeed = Pick<Turn, Told | 'activityAt' | 'seenAt'> & {
+  readonly [Name in Optional]?: Turn[Name] | undefined
 }
 
 const NOBODY: readonly Session[] = []
 
-export function newTurn(seed: TurnSeed): Turn {
-  const { memory } = seed
-  return {
-    ended: memory.ended,
-    attempts: memory.attempts,
-    seeds: memory.seeds,
-    seed: memory.seed,
-    host: seed.session.host,
-    session: seed.session,
-    sharedWith: NOBODY,
-    turnId: seed.turnId,
-    taskId: undefined,
-    number: seed.number,
-    isSide: seed.isSide,
-    isReview: seed.isReview ?? false,
-    isBackground: seed.isBackground ?? false,
-    root: undefined,
-    anchor: seed.anchor ?? ROOT_CONTEXT,
-    open: new Map(),
-    stack: new ParentStack(),
-    totals: emptyTotals(),
-    identity: seed.identity,
-    belonging: seed.belonging,
-    agentName: seed.agentName,
-    delegation: seed.delegation,
-    caller: seed.caller,
-    activityAt: seed.at,
-    seenAt: seed.seenAt,
-    deadEnd: undefined,
-    over: false,
+/** One user turn: its open spans, its past, its sums, and what is known of it. */
+export class Turn {
+  readonly host: string
+  readonly session: Session
+  /** Sessions that the turn's own rotated into. */
+  sharedWith: readonly Session[] = NOBODY
+  /** Undefined until a record brings one. */
+  turnId: string | undefined
+  taskId: string | undefined
+  /** Ordinal among the turns of the session, this process; undefined for background work. */
+  number: number | undefined
+  /** It stands beside the session's own turn, which goes on: a late turn, background work. */
+  readonly isSide: boolean
+  /** Hermes reviews a turn by a fork that tells of itself as of a turn. */
+  readonly isReview: boolean
+  /** No hook of a turn has named it, in a session whose turns are told (a review of the turn before): it is none. */
+  isBackground: boolean
+  root: OpenSpan | undefined
+  /** Where spans go that have no open parent: the ended root of a late turn; else a trace of their own. */
+  readonly anchor: Context
+  readonly memory: TurnMemory
+  readonly totals: TurnTotals = emptyTotals()
+  /** Set on every span of the turn. */
+  readonly identity: AttributeList
+  /** What was said of it, and of what it is a part of: on every span, as the identity is. */
+  belonging: Belonging | undefined
+  readonly agentName: SafeText | undefined
+  /** The delegation that this turn is the child of. */
+  readonly delegation: Delegation | undefined
+  /** A span of somebody else's that has asked for it. */
+  caller: SpanContext | undefined
+  activityAt: number
+  seenAt: number
+  /** The error of the last attempt, when no retry of it can follow and nothing has. */
+  deadEnd: { readonly type: SafeText; readonly at: number } | undefined
+  over = false
+  readonly #open = new Map<string, OpenSpan>()
+  /** Tools that no id tells apart share a slot: those behind the first. */
+  readonly #queued = new Map<string, Set<OpenSpan>>()
+  readonly #stack = new ParentStack<OpenSpan>()
+
+  constructor(seed: TurnSeed) {
+    this.host = seed.session.host
+    this.session = seed.session
+    this.turnId = seed.turnId
+    this.number = seed.number
+    this.isSide = seed.isSide
+    this.isReview = seed.isReview ?? false
+    this.isBackground = seed.isBackground ?? false
+    this.anchor = seed.anchor ?? ROOT_CONTEXT
+    this.memory = seed.memory
+    this.identity = seed.identity
+    this.belonging = seed.belonging
+    this.agentName = seed.agentName
+    this.delegation = seed.delegation
+    this.caller = seed.caller
+    this.activityAt = seed.activityAt
+    this.seenAt = seed.seenAt
+  }
+
+  /** Spans that are open, the root included. */
+  get openCount(): number {
+    return this.#stack.size
+  }
+
+  get holders(): readonly Session[] {
+    return [this.session, ...this.sharedWith]
+  }
+
+  /** The open span in a slot; of several that share it, the one that started first. */
+  find(slot: string): OpenSpan | undefined {
+    return this.#open.get(slot)
+  }
+
+  openTool(id: string | undefined): OpenSpan | undefined {
+    return id === undefined ? undefined : this.#open.get(slot('tool', id))
+  }
+
+  openRequest(id: string): OpenSpan | undefined {
+    return this.#open.get(slot('api', id))
+  }
+
+  endedRequest(id: string): EndedMark | undefined {
+    return this.memory.ended(slot('api', id))
+  }
+
+  innermost(kind: SpanKindName): OpenSpan | undefined {
+    return this.#stack.innermost(kind)
+  }
+
+  /** The longest open span below the root. */
+  outermost(): OpenSpan | undefined {
+    return this.#stack.outermostBut(this.root)
+  }
+
+  onlyToolNamed(names: ReadonlySet<string>): OpenSpan | undefined {
+    return this.#stack.onlyToolNamed(names)
+  }
+
+  /** Innermost first; a copy, so that the caller may end them as it goes. */
+  openSpans(matches: (open: OpenSpan) => boolean): OpenSpan[] {
+    return this.#stack.all(matches)
+  }
+
+  add(open: OpenSpan): void {
+    this.#stack.push(open)
+    if (!this.#open.has(open.slot)) this.#open.set(open.slot, open)
+    else this.#queued.set(open.slot, (this.#queued.get(open.slot) ?? new Set()).add(open))
+  }
+
+  remove(open: OpenSpan): void {
+    this.#stack.remove(open)
+    const queue = this.#queued.get(open.slot)
+    if (this.#open.get(open.slot) !== open) {
+      queue?.delete(open)
+      return
+    }
+    const next = queue?.values().next().value
+    if (next === undefined) this.#open.delete(open.slot)
+    else this.#open.set(open.slot, next)
+    if (next === undefined || !queue?.delete(next) || queue.size === 0) this.#queued.delete(open.slot)
+  }
+
+  /** For the root alone. */
+  tell(attributes: AttributeList): void {
+    if (this.root !== undefined) attributes.writeTo(this.root.span)
+  }
+
+  /** It was opened without an id and has got one: every span says it from now on, and the root. */
+  identify(turnId: string, { names, capture }: Draw): void {
+    this.turnId = turnId
+    const id = capture.id(turnId)
+    this.identity.put(names.own.turnId, id)
+    this.tell(new AttributeList().set(names.own.turnId, id))
   }
 }

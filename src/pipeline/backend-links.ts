@@ -1,5 +1,5 @@
+import type { ReadBack } from '../backends/row.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
-import type { ReadBack } from './backend-row.ts'
 import { baseUrl } from './endpoint.ts'
 import type { BackendSettings } from './settings.ts'
 

@@ -1,5 +1,5 @@
-import type { BackendRow, Options } from './backend-row.ts'
-import { BACKENDS, backendRow } from './backends.ts'
+import type { BackendRow, Options } from '../backends/row.ts'
+import { BACKENDS, backendRow } from '../backends/rows.ts'
 import { exactUrl, type Signal, signalUrl } from './endpoint.ts'
 import type { BackendFacts } from './failure-message.ts'
 import { CONTENT_TYPES } from './otlp-exporters.ts'

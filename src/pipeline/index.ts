@@ -1,8 +1,9 @@
 /** The pipeline only delivers. Importing it loads no package of OpenTelemetry. */
+
+export type { OptionRow } from '../backends/row.ts'
+export { BACKENDS } from '../backends/rows.ts'
 export { Added, type HandedOver, type MetricReader, type SpanProcessor } from './added.ts'
 export { traceLinks } from './backend-links.ts'
-export type { OptionRow } from './backend-row.ts'
-export { BACKENDS } from './backends.ts'
 export { type BackendStats, createPipeline, type Pipeline } from './pipeline.ts'
 export type { BackendSettings, PipelineSettings, Report } from './settings.ts'
 export type { SpanCounts } from './span-tally.ts'

@@ -1,7 +1,8 @@
+import type { Protocol, Temporality } from '../backends/row.ts'
+
 /** What the pipeline is told. Everything is resolved: no default is decided here, no variable is read. */
 
-export type Protocol = 'http/json' | 'http/protobuf'
-export type Temporality = 'cumulative' | 'delta' | 'lowmemory'
+export type { Protocol, Temporality }
 
 export interface BackendSettings {
   /** A key of `BACKENDS`. */

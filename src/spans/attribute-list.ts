@@ -1,4 +1,4 @@
-import type { Attributes } from '@opentelemetry/api'
+import type { Attributes, Span } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
 import { DISCARDED } from '../semconv/index.ts'
 
@@ -39,6 +39,13 @@ export class AttributeList {
   get(name: string): AttributeValue | undefined {
     const at = this.names.lastIndexOf(name)
     return at < 0 ? undefined : this.values[at]
+  }
+
+  /** To a span that records; another wants none. */
+  writeTo(span: Span): void {
+    if (!span.isRecording()) return
+    const { names, values } = this
+    for (let at = 0; at < names.length; at++) span.setAttribute(names[at] as string, values[at] as string)
   }
 
   /** For where OpenTelemetry wants an object; the last value of a name counts. */

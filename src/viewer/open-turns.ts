@@ -1,7 +1,6 @@
 import { paintLine } from './ansi-paint.ts'
 import { humanDuration } from './human-figures.ts'
 import { clipSegments, type Segment, segment, segmentsWidth, spaced } from './segments.ts'
-import { namespaceOfTree } from './span-attributes.ts'
 import type { SpanNode, TraceTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
 import { asOf } from './tree-as-of.ts'
@@ -44,24 +43,19 @@ export function renderOpenTurns(trees: readonly TraceTree[], options: OpenTurnsO
 
 function turnLines(stored: TraceTree, { now, width }: OpenTurnsOptions): (readonly Segment[])[] {
   const tree = asOf(stored, now)
-  const namespace = namespaceOfTree(tree)
   const innermost = innermostOpen(tree)
-  const rows = treeRows(tree, namespace).filter(({ step }) => innermost.has(step.node))
+  const rows = treeRows(tree).filter(({ step }) => innermost.has(step.node))
   const shown = rows.slice(0, MOST_SPANS).map(row => {
     const lasted = age(now - row.step.node.span.startAt)
     return apart([segment('dim', '  └─ '), ...titleOf(row)], [segment('plain', lasted)], width)
   })
   const hidden = rows.length - shown.length
   const rest = hidden === 0 ? [] : [[segment('dim', `     and ${hidden} more at once`)]]
-  return [titleLine(tree, namespace, { now, width }), ...shown, ...rest]
+  return [titleLine(tree, { now, width }), ...shown, ...rest]
 }
 
-function titleLine(
-  tree: TraceTree,
-  namespace: string,
-  { now, width }: Pick<OpenTurnsOptions, 'now' | 'width'>,
-): readonly Segment[] {
-  const summary = summarize(tree, namespace)
+function titleLine(tree: TraceTree, { now, width }: Pick<OpenTurnsOptions, 'now' | 'width'>): readonly Segment[] {
+  const summary = summarize(tree)
   const since = openSpans(tree).reduce((first, { span }) => Math.min(first, span.startAt), now)
   const ages = spaced(
     [

@@ -26,7 +26,7 @@ export function* renderDetails(stored: TraceTree, options: TreeTextOptions = {})
   const { color = false, now } = options
   const width = Math.max(LEAST_VALUE, options.width ?? 100)
   const tree = now === undefined ? stored : asOf(stored, now)
-  const namespace = options.namespace ?? namespaceOfTree(tree)
+  const namespace = namespaceOfTree(tree)
   let resource: string | undefined
   for (const { node, parent } of walkTree(tree)) {
     const lines = [...spanLines(node, parent?.node, tree, namespace, width)]

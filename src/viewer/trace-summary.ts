@@ -42,7 +42,8 @@ export interface KnownCost {
   readonly unknownCount: number
 }
 
-export function summarize(tree: TraceTree, namespace: string = namespaceOfTree(tree)): TraceSummary {
+export function summarize(tree: TraceTree): TraceSummary {
+  const namespace = namespaceOfTree(tree)
   const main = mainRoot(tree)
   const isWhole = tree.roots.filter(root => root.elsewhere).length <= 1
   const attributes = main && new SpanAttributes(main.span, namespace)

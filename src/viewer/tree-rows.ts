@@ -11,7 +11,8 @@ export interface TreeRow {
   readonly facts: SpanFacts
 }
 
-export function treeRows(tree: TraceTree, namespace: string = namespaceOfTree(tree)): TreeRow[] {
+export function treeRows(tree: TraceTree): TreeRow[] {
+  const namespace = namespaceOfTree(tree)
   return Array.from(walkTree(tree), step => ({ step, facts: factsOf(step.node, namespace) }))
 }
 

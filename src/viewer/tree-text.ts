@@ -2,7 +2,6 @@ import { paintLine } from './ansi-paint.ts'
 import { padEndToWidth, padStartToWidth } from './display-width.ts'
 import { humanDuration } from './human-figures.ts'
 import { clipSegments, type Segment, segment, segmentsWidth } from './segments.ts'
-import { namespaceOfTree } from './span-attributes.ts'
 import type { TraceTree } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { asOf } from './tree-as-of.ts'
@@ -17,8 +16,6 @@ export interface TreeTextOptions {
   readonly width?: number
   /** ANSI colours. Default false. */
   readonly color?: boolean
-  /** Namespace of our own attributes. Default: what the root's attributes say. */
-  readonly namespace?: string
   /** Epoch milliseconds: what is running is drawn up to then. Default: up to the last that is known of its trace. */
   readonly now?: number
 }
@@ -32,22 +29,21 @@ const LEAST_FIGURES = 40
 export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): string {
   const tree = options.now === undefined ? stored : asOf(stored, options.now)
   const width = Math.max(LEAST_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
-  const namespace = options.namespace ?? namespaceOfTree(tree)
-  const rows = treeRows(tree, namespace)
+  const rows = treeRows(tree)
   const columns = planColumns(rows, width)
-  const lines = [...headerLines(tree, namespace, width), [], ...rows.map(row => rowLine(row, tree, columns))]
+  const lines = [...headerLines(tree, width), [], ...rows.map(row => rowLine(row, tree, columns))]
   return lines.map(line => paintLine(line, options.color ?? false)).join('\n')
 }
 
 /** One line for several traces: `3 traces · 42.1 s · 39 spans · 3 errors`. */
 export function renderTotals(trees: readonly TraceTree[], options: TreeTextOptions = {}): string {
   const width = Math.max(LEAST_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
-  const totals = totalFigures(trees.map(tree => summarize(tree, options.namespace)))
+  const totals = totalFigures(trees.map(summarize))
   return paintLine(clipSegments([blank(MARGIN), ...totals], width), options.color ?? false)
 }
 
-function headerLines(tree: TraceTree, namespace: string, width: number): (readonly Segment[])[] {
-  const summary = summarize(tree, namespace)
+function headerLines(tree: TraceTree, width: number): (readonly Segment[])[] {
+  const summary = summarize(tree)
   const time = segment('dim', headerTime(summary))
   const title = [segment(summary.outcome?.tone ?? 'dim', '● '), ...headerTitle(summary, tree.traceId)]
   const room = width - segmentsWidth([time]) - GAP.length

@@ -1,8 +1,8 @@
 import { closeSync, openSync } from 'node:fs'
-import { homedir } from 'node:os'
 import { fileURLToPath } from 'node:url'
 import { createNoopMeter } from '@opentelemetry/api'
 import { nearestName } from '../config/nearest.ts'
+import { type Environment, homeDirectory } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import { peek, textOf } from '../contract/foreign.ts'
@@ -21,7 +21,7 @@ import { held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import { gaugesOf } from './pipeline-gauges.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
-import { coreConfigOf, drawOf, type Environment, pipelineSettings, stateHome } from './settings.ts'
+import { coreConfigOf, drawOf, pipelineSettings, stateHome } from './settings.ts'
 
 /** What a program of ours may set beside a user's options: where it runs, and that it replays. */
 export interface Surroundings {
@@ -32,15 +32,6 @@ export interface Surroundings {
   readonly diagnostics?: Diagnostics
   /** As in the settings of the pipeline. */
   readonly giveUp?: AbortSignal
-}
-
-/** Empty where the system knows none: then it throws, and that is no reason to fail in a host. */
-function homeDirectory(): string {
-  try {
-    return homedir()
-  } catch {
-    return ''
-  }
 }
 
 /**

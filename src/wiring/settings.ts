@@ -1,5 +1,5 @@
 import { isAbsolute } from 'node:path'
-import { stateDirectory } from '../config/paths.ts'
+import { type Environment, stateDirectory } from '../config/paths.ts'
 import type { BackendConfig, ResolvedConfig } from '../config/types.ts'
 import { type CaptureSettings, createCapture } from '../content/capture-policy.ts'
 import { checkPattern } from '../content/redact-patterns.ts'
@@ -15,8 +15,6 @@ import { PACKAGE_VERSION } from './package-facts.ts'
 
 /** Of the time that something may be in memory; in the rest it may still wait for its turn. */
 const LOG_SHARE = 0.9
-
-export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Indexed messages take several attributes each; the SDK's own limit of 128 would eat later ones in silence. */
 const ATTRIBUTE_COUNT_LIMIT = 1024

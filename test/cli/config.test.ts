@@ -1,8 +1,10 @@
 import { describe, expect, test } from 'vitest'
-import { run } from '../../src/cli/commands/config.ts'
+import { config as configCommand } from '../../src/cli/commands/config.ts'
 import { KEY_NAMES } from '../../src/config/keys.ts'
 import { homeWith, put, scratchHome } from '../config/scratch-home.ts'
 import { fakeIo } from './fake-io.ts'
+
+const { run } = configCommand
 
 interface Shown {
   readonly code: number

@@ -2,7 +2,7 @@ import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, statSync, writ
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { run } from '../../src/cli/commands/demo.ts'
+import { demo as demoCommand } from '../../src/cli/commands/demo.ts'
 import type { StoredSpan } from '../../src/testing.ts'
 import { displayWidth } from '../../src/viewer/display-width.ts'
 import { buildForest } from '../../src/viewer/trace-forest.ts'
@@ -11,6 +11,8 @@ import { OtlpSink } from '../support/otlp-sink.ts'
 import { text } from '../traces/scenes.ts'
 import { type FakeProcess, fakeIo } from './fake-io.ts'
 import { spansIn } from './scratch-replay.ts'
+
+const { run } = demoCommand
 
 let home = ''
 beforeEach(() => {

@@ -1,12 +1,11 @@
 import { describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { checkBacklog } from '../../src/cli/doctor/check-backlog.ts'
-import { checkLosses } from '../../src/cli/doctor/check-losses.ts'
+import { checkBacklog, checkLosses } from '../../src/cli/doctor/check-delivery.ts'
 import { checkNode } from '../../src/cli/doctor/check-node.ts'
 import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-proxies.ts'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
-import { humanBytes } from '../../src/cli/doctor/human-bytes.ts'
-import { probeProblem } from '../../src/cli/doctor/probe-line.ts'
+import { probeProblem } from '../../src/cli/doctor/probe-result.ts'
+import { humanBytes } from '../../src/viewer/human-figures.ts'
 
 function levelAndText(findings: readonly Finding[]): string[] {
   return findings.map(({ level, what, remedy }) => `${level}: ${what}${remedy === undefined ? '' : ` → ${remedy}`}`)

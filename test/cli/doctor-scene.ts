@@ -1,11 +1,13 @@
 import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { run } from '../../src/cli/commands/doctor.ts'
+import { doctor as doctorCommand } from '../../src/cli/commands/doctor.ts'
 import { put } from '../config/scratch-home.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
 import { TraceServer } from './doctor-server.ts'
 import { type FakeProcess, fakeIo } from './fake-io.ts'
+
+const { run } = doctorCommand
 
 export interface Diagnosis {
   readonly code: number

@@ -1,7 +1,7 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { runIn } from '../../src/cli/commands/init.ts'
+import { initOf } from '../../src/cli/commands/init.ts'
 import { fakeIo } from './fake-io.ts'
 
 /** A home directory, and a hookspan that is installed beside it. */
@@ -28,7 +28,7 @@ export class InitScene {
     { env = {}, folder = this.folder, home = this.home, refusal, isTemporary = false, columns }: InitStart = {},
   ): Promise<InitEnd> {
     const io = fakeIo({ home, env, ...(columns === undefined ? {} : { columns }) })
-    const code = await runIn({ folder, refusal, isTemporary }, [...args], io)
+    const code = await initOf(() => ({ folder, refusal, isTemporary })).run([...args], io)
     return { code, ...io.written }
   }
 

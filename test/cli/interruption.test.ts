@@ -3,16 +3,21 @@ import { join } from 'node:path'
 import { Readable } from 'node:stream'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import type { StopSignal } from '../../src/cli/command.ts'
-import { run as demo } from '../../src/cli/commands/demo.ts'
-import { run as replay } from '../../src/cli/commands/replay.ts'
-import { run as send } from '../../src/cli/commands/send.ts'
-import { run as tree } from '../../src/cli/commands/tree.ts'
+import { demo as demoCommand } from '../../src/cli/commands/demo.ts'
+import { replay as replayCommand } from '../../src/cli/commands/replay.ts'
+import { send as sendCommand } from '../../src/cli/commands/send.ts'
+import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
 import { exportLine, SAMPLE_TURN } from '../viewer/sample-turn.ts'
 import { type FakeIo, fakeIo } from './fake-io.ts'
 import { asLines, generatedRecords } from './generated-records.ts'
 import { REPOSITORY } from './program.ts'
 import { ScratchReplay, spansIn } from './scratch-replay.ts'
+
+const { run: demo } = demoCommand
+const { run: replay } = replayCommand
+const { run: send } = sendCommand
+const { run: tree } = treeCommand
 
 let scratch: ScratchReplay
 let sink: OtlpSink
@@ -169,7 +174,7 @@ test('many backends are no reason for a warning of Node', async () => {
 })
 
 test('the second Ctrl-C ends the process at once', async () => {
-  const module = join(REPOSITORY, 'dist', 'cli', 'process-io.js')
+  const module = join(REPOSITORY, 'build', 'cli', 'process-io.js')
   const script = `
     import { processIo } from ${JSON.stringify(module)}
     const io = processIo()

@@ -2,9 +2,11 @@ import { existsSync, mkdtempSync, readFileSync, rmSync, writeFileSync } from 'no
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { Readable } from 'node:stream'
-import { run } from '../../src/cli/commands/replay.ts'
+import { replay as replayCommand } from '../../src/cli/commands/replay.ts'
 import { readExportLine, type StoredSpan } from '../../src/viewer/stored-span.ts'
 import { type FakeProcess, fakeIo } from './fake-io.ts'
+
+const { run } = replayCommand
 
 export interface Replayed {
   readonly code: number

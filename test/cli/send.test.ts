@@ -2,10 +2,12 @@ import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { run } from '../../src/cli/commands/send.ts'
+import { send as sendCommand } from '../../src/cli/commands/send.ts'
 import { createPluginIn } from '../../src/wiring/create-plugin.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
 import { fakeIo } from './fake-io.ts'
+
+const { run } = sendCommand
 
 let home: string
 let sink: OtlpSink

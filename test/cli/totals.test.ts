@@ -3,9 +3,9 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { run as demo } from '../../src/cli/commands/demo.ts'
-import { run as replay } from '../../src/cli/commands/replay.ts'
-import { run as tree } from '../../src/cli/commands/tree.ts'
+import { demo as demoCommand } from '../../src/cli/commands/demo.ts'
+import { replay as replayCommand } from '../../src/cli/commands/replay.ts'
+import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
 import { humanCount } from '../../src/viewer/human-figures.ts'
 import { createPluginIn } from '../../src/wiring/create-plugin.ts'
 import { freePorts } from '../backends/support/free-port.ts'
@@ -14,6 +14,10 @@ import { type Totals, totalsOf } from '../backends/workload/totals.ts'
 import { type TurnTokens, tokensOfTurn, tokensOfTurns } from '../backends/workload/turn-tokens.ts'
 import type { WorkloadRecord } from '../backends/workload/workload-record.ts'
 import { fakeIo } from './fake-io.ts'
+
+const { run: demo } = demoCommand
+const { run: replay } = replayCommand
+const { run: tree } = treeCommand
 
 const RECORDINGS = ['hermes-turn', 'demo-session'].map(name => `fixtures/${name}.jsonl`)
 

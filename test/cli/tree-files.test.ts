@@ -4,10 +4,12 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/commands/tree.ts'
+import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
 import { exportLine, noteLine } from '../viewer/sample-turn.ts'
 import { fakeIo } from './fake-io.ts'
 import { fixture } from './program.ts'
+
+const { run } = treeCommand
 
 let directory = ''
 beforeEach(async () => {

@@ -3,9 +3,11 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { run } from '../../src/cli/commands/tree.ts'
+import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
 import { fakeIo } from './fake-io.ts'
+
+const { run } = treeCommand
 
 const ONE = 'aabbccdd00112233445566778899aabb'
 const OTHER = 'aabb99dd00112233445566778899aabb'

@@ -2,12 +2,14 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
-import { run } from '../../src/cli/commands/tree.ts'
+import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
 import { renderOpenTurns } from '../../src/viewer/open-turns.ts'
 import { selectTraces } from '../../src/viewer/trace-log.ts'
 import { blocks, read } from '../support/pages.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
 import { fakeIo } from './fake-io.ts'
+
+const { run } = treeCommand
 
 /** Four minutes into the turn. */
 const NOW = TURN_AT + 245_000

@@ -2,7 +2,7 @@ import { mkdir, mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { run } from '../../src/cli/commands/tree.ts'
+import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
 import {
   exportLine,
   noteLine,
@@ -13,6 +13,8 @@ import {
   TURN_AT,
 } from '../viewer/sample-turn.ts'
 import { type FakeProcess, fakeIo } from './fake-io.ts'
+
+const { run } = treeCommand
 
 let home = ''
 beforeEach(async () => {

@@ -1,9 +1,9 @@
 // biome-ignore-all lint/suspicious/noTemplateCurlyInString: that is how a file names a variable
 import { expect, test } from 'vitest'
-import { BACKEND_TYPES, isBackendType, isShownField, ownFields } from '../../src/config/backend-types.ts'
+import { BACKEND_TYPES, BACKENDS, isBackendType } from '../../src/backends/rows.ts'
+import { isShownField, ownFields } from '../../src/config/backend-types.ts'
 import type { BackendConfig } from '../../src/config/types.ts'
 import type { UserConfig } from '../../src/config/user-config.ts'
-import { BACKENDS } from '../../src/pipeline/backends.ts'
 import { messages, resolved } from './scratch-home.ts'
 
 function backends(list: unknown, env: Record<string, string> = {}) {

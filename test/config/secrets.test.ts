@@ -1,6 +1,7 @@
 import fc from 'fast-check'
 import { expect, test } from 'vitest'
-import { BACKEND_TYPES, isShownField, ownFields } from '../../src/config/backend-types.ts'
+import { BACKEND_TYPES } from '../../src/backends/rows.ts'
+import { isShownField, ownFields } from '../../src/config/backend-types.ts'
 import { KEY_NAMES, KEY_ROWS } from '../../src/config/keys.ts'
 import type { ConfigInput } from '../../src/config/resolve.ts'
 import { resolveConfig } from '../../src/config/resolve.ts'

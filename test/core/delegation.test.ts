@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { DelegationRegistry } from '../../src/core/delegation.ts'
-import { type Delegation, newSession, type OpenSpan } from '../../src/core/turn.ts'
+import { type Delegation, type OpenSpan, Session } from '../../src/core/turn.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 
 const HOST = 'hermes'
@@ -11,7 +11,7 @@ function registered(): { registry: DelegationRegistry; evicted: Delegation[] } {
   return { registry: new DelegationRegistry(LIMIT, delegation => evicted.push(delegation)), evicted }
 }
 
-const parent = turnOf(newSession('parent', HOST, 'parent'), 't1')
+const parent = turnOf(new Session('parent', HOST, 'parent'), 't1')
 
 function spanOf(payload: object): OpenSpan {
   return openSpan('subagent', parent, { start: payload })
@@ -21,7 +21,7 @@ function delegate(registry: DelegationRegistry, payload: object): Delegation {
   return registry.add(spanOf(payload), payload, 'parent', undefined)
 }
 
-const childTurn = () => turnOf(newSession('child', HOST, 'child'), 'c1')
+const childTurn = () => turnOf(new Session('child', HOST, 'child'), 'c1')
 
 describe('a delegation', () => {
   test('is found by either id of its child', () => {

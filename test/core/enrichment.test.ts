@@ -1,7 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import { Enrichment } from '../../src/core/enrichment.ts'
 import { Guard } from '../../src/core/guard.ts'
-import { newSession } from '../../src/core/turn.ts'
+import { Session } from '../../src/core/turn.ts'
 import type { Enrich, EnrichedSpan, EnrichRecord } from '../../src/index.ts'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
 import { drawOf } from '../../src/wiring/settings.ts'
@@ -130,7 +130,7 @@ describe('enrich', () => {
       guard,
       () => (now += 2.5),
     )
-    const open = openSpan('tool', turnOf(newSession('s', 'h', 's')))
+    const open = openSpan('tool', turnOf(new Session('s', 'h', 's')))
     for (let call = 1; call <= 19; call++)
       enrichment.ask(open, { hook: 'pre_tool_call', at: 0, payload: {}, facts: {} })
     expect(lines).toEqual([])

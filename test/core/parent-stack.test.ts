@@ -2,10 +2,10 @@ import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { SpanKindName } from '../../src/contract/index.ts'
 import { ParentStack } from '../../src/core/parent-stack.ts'
-import { newSession, type OpenSpan } from '../../src/core/turn.ts'
+import { type OpenSpan, Session } from '../../src/core/turn.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 
-const turn = turnOf(newSession('s', 'host', 's'))
+const turn = turnOf(new Session('s', 'host', 's'))
 
 function stackOf(...kinds: SpanKindName[]): { stack: ParentStack<OpenSpan>; spans: OpenSpan[] } {
   const stack = new ParentStack<OpenSpan>()

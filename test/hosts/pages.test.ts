@@ -3,11 +3,14 @@ import { mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterAll, beforeAll, describe, expect, test } from 'vitest'
-import { run as replay } from '../../src/cli/commands/replay.ts'
-import { run as tree } from '../../src/cli/commands/tree.ts'
+import { replay as replayCommand } from '../../src/cli/commands/replay.ts'
+import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
 import { MACHINES } from '../../src/hosts/machines.ts'
 import { fakeIo } from '../cli/fake-io.ts'
 import { blocks, ROOT, read } from '../support/pages.ts'
+
+const { run: replay } = replayCommand
+const { run: tree } = treeCommand
 
 /** A block of code is read without scrolling. */
 const COLUMNS = 100

@@ -1,9 +1,9 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import type { BackendRow } from '../../src/backends/row.ts'
+import { BACKENDS, backendRow } from '../../src/backends/rows.ts'
 import { BACKEND_FIELDS } from '../../src/config/backend-types.ts'
 import { planBackend } from '../../src/pipeline/backend-plan.ts'
-import type { BackendRow } from '../../src/pipeline/backend-row.ts'
-import { BACKENDS } from '../../src/pipeline/backends.ts'
 import { blocks, PAGES } from '../support/pages.ts'
 import { compose, text } from './stack-files.ts'
 
@@ -54,7 +54,7 @@ describe.each(entries)('the example for $type', entry => {
   })
 
   test('uses no key that nobody reads, and keeps secrets in variables', () => {
-    const row = BACKENDS[entry.type]
+    const row = backendRow(entry.type)
     for (const key of Object.keys(entry).filter(field => !(field in BACKEND_FIELDS))) {
       const option = row?.options[key.replace(/_env$/, '')]
       expect(option, key).toBeDefined()

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { BACKENDS } from '../../src/pipeline/backends.ts'
+import { backendRow } from '../../src/backends/rows.ts'
 import { compose, exists, imageKey, LISTENS, mounts, ofProfiles, published, services, text } from './stack-files.ts'
 
 /** What the images hold that can ask a server, as far as their build files say. Nothing: no check from inside. */
@@ -111,7 +111,7 @@ test.each([
   ['jaeger', 'all', 'collector'],
   ['phoenix', 'all', 'phoenix'],
 ])('the backend %s finds its default endpoint in the profile %s at %s', (type, profile, owner) => {
-  const endpoint = new URL(BACKENDS[type]?.endpoint({}) ?? '')
+  const endpoint = new URL(backendRow(type)?.endpoint({}) ?? '')
   const there = ofProfiles(profile).filter(([, service]) =>
     published(service).some(({ hostPort }) => hostPort === Number(endpoint.port)),
   )

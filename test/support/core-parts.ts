@@ -1,8 +1,9 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
 import { literal } from '../../src/content/capture.ts'
 import type { SpanKindName } from '../../src/contract/index.ts'
-import type { RecordIds } from '../../src/core/record-ids.ts'
-import { newMemory, newTurn, type OpenSpan, type Session, type Turn } from '../../src/core/turn.ts'
+import type { RecordIds } from '../../src/core/incoming.ts'
+import { type OpenSpan, type Session, Turn } from '../../src/core/turn.ts'
+import { slot, TurnMemory } from '../../src/core/turn-memory.ts'
 import { AttributeList } from '../../src/spans/attribute-list.ts'
 import { HOOK_PLAN } from '../../src/spans/index.ts'
 
@@ -22,7 +23,7 @@ export function openSpan(kind: SpanKindName, turn: Turn, more: Partial<OpenSpan>
   return {
     kind,
     name: literal(kind),
-    key: `${kind} 1`,
+    slot: slot(kind, '1'),
     definition: HOOK_PLAN.pre_tool_call.definition,
     span: trace.wrapSpanContext(INVALID_SPAN_CONTEXT),
     turn,
@@ -30,8 +31,6 @@ export function openSpan(kind: SpanKindName, turn: Turn, more: Partial<OpenSpan>
     startIsExplicit: true,
     start: {},
     attempt: 0,
-    next: undefined,
-    last: undefined,
     context: undefined,
     ended: false,
     followedAt: undefined,
@@ -46,18 +45,17 @@ export function openSpan(kind: SpanKindName, turn: Turn, more: Partial<OpenSpan>
 /** A turn with a root, unless it is told to have none. */
 export function turnOf(session: Session, turnId?: string, more: { isSide?: boolean; hasRoot?: boolean } = {}): Turn {
   session.turnCount += 1
-  const turn = newTurn({
+  const turn = new Turn({
     session,
     turnId,
     number: session.turnCount,
     isSide: more.isSide ?? false,
     identity: new AttributeList(),
     belonging: undefined,
-    agentName: undefined,
     delegation: undefined,
-    at: 0,
+    activityAt: 0,
     seenAt: 0,
-    memory: newMemory(''),
+    memory: new TurnMemory(''),
   })
   if (more.hasRoot ?? true) turn.root = openSpan('session', turn)
   return turn

@@ -1,6 +1,6 @@
 /** What is running, as a person sees it who looks at a certain time. */
 import { describe, expect, test } from 'vitest'
-import type { NumberedLine } from '../../src/viewer/line-splitter.ts'
+import type { NumberedLine } from '../../src/viewer/line-reader.ts'
 import { renderOpenTurns } from '../../src/viewer/open-turns.ts'
 import { readEntry, type StoredSpan } from '../../src/viewer/stored-span.ts'
 import { buildForest, type TraceTree } from '../../src/viewer/trace-forest.ts'

@@ -134,7 +134,6 @@ describe('the tree in the terminal', () => {
     ]
     expect(renderTree(treeOf(notes))).toContain('● trace 5b8efff798038103d269b633813fc60c')
     expect(renderTree(treeOf(notes))).toMatch(/agent .* 5 ms {2}reset$/)
-    expect(renderTree(treeOf(notes), { namespace: 'other' })).not.toContain('reset')
   })
 
   test('says so when a parent is missing', () => {

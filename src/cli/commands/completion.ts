@@ -1,13 +1,5 @@
 import { nearestName } from '../../config/nearest.ts'
-import {
-  type Command,
-  type CommandIo,
-  type CommandPage,
-  type CommandRow,
-  EXIT,
-  runCommand,
-  WrongUse,
-} from '../command.ts'
+import { type Command, type CommandPage, type CommandRow, command, EXIT, WrongUse } from '../command.ts'
 import { bashScript } from '../completion/bash.ts'
 import { type CompletedPage, helpPage } from '../completion/completion-page.ts'
 import { fishScript } from '../completion/fish.ts'
@@ -37,11 +29,7 @@ It completes "hookspan", so that has to be on the PATH: npm install -g hookspan.
 
 /** @param rows all commands, this one too: what a shell completes */
 export function completionOf(rows: readonly CommandRow[]): Command {
-  return { ...PAGE, run: (args, io) => run(rows, args, io) }
-}
-
-function run(rows: readonly CommandRow[], args: string[], io: CommandIo): Promise<number> {
-  return runCommand(PAGE, args, io, async ({ operands: [shell, second] }) => {
+  return command(PAGE, async ({ operands: [shell, second] }, io) => {
     if (shell === undefined) throw new WrongUse(`expected a shell: ${SHELLS.join(', ')}`)
     if (second !== undefined) throw new WrongUse(`expected one shell, got ${JSON.stringify(second)}, too`)
     const script = SCRIPTS.get(shell)

@@ -1,11 +1,8 @@
-import { isAbsolute } from 'node:path'
-import { loadConfigFile } from '../../config/load.ts'
-import { configFiles } from '../../config/paths.ts'
-import { Problems } from '../../config/problems.ts'
+import { KEY_NAMES, KEY_ROWS, type KeyName } from '../../config/keys.ts'
 import { resolveConfig } from '../../config/resolve.ts'
-import { type ShownKey, showConfig } from '../../config/show.ts'
-import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
-import { keyHelp } from '../key-help.ts'
+import { type ShownKey, showConfig, usualPlace } from '../../config/show.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
+import { wrapped } from '../help-text.ts'
 
 const PAGE = {
   name: 'config',
@@ -20,22 +17,16 @@ const PAGE = {
   },
   closing: `Keys, in the file; as a variable, HOOKSPAN_ and the name in capitals:
 
-${keyHelp()}
+${KEY_NAMES.map(keyHelp).join('')}
 docs/configuration.md has their defaults, and the fields of backends.`,
 } as const satisfies CommandPage
 
-export const config: Command = { ...PAGE, run }
-
-/** Resolves to the exit code: 1 only with `--check`, when there is a problem. */
-export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(PAGE, args, io, ({ values }) => show(values, io))
-}
+/** Exit code: 1 only with `--check`, when there is a problem. */
+export const config: Command = command(PAGE, ({ values }, io) => show(values, io))
 
 function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo): number {
   const resolution = resolveConfig({ env: io.env, home: io.home })
-  const { problems } = resolution
-  // Read once more, because a resolution knows its lines and not its path. What is wrong with it has been said.
-  const file = loadConfigFile(io.env, io.home, new Problems())?.path
+  const { problems, file } = resolution
   const shown = showConfig(resolution)
   if (json) io.stdout.write(`${JSON.stringify({ file: file ?? null, values: shown, problems })}\n`)
   else {
@@ -47,9 +38,7 @@ function show({ check, json }: { check: boolean; json: boolean }, io: CommandIo)
 }
 
 function fileLine(file: string | undefined, { env, home }: CommandIo): string {
-  const [usual = ''] = configFiles(env, home)
-  const none = isAbsolute(usual) ? `the usual place is ${usual}` : 'there is no home directory to look in'
-  return `Configuration file: ${file ?? `none is in force; ${none}`}`
+  return `Configuration file: ${file ?? `none is in force; ${usualPlace(env, home)}`}`
 }
 
 function table(shown: readonly ShownKey[]): string {
@@ -58,4 +47,11 @@ function table(shown: readonly ShownKey[]): string {
   return shown
     .map(({ key, value, source }) => `${key.padEnd(keyWidth)}  ${value.padEnd(valueWidth)}  ${source}`.trimEnd())
     .join('\n')
+}
+
+/** What the key is about, in the words of the documentation; no line is wider than a terminal. */
+function keyHelp(key: KeyName): string {
+  return `  ${key}\n${wrapped(KEY_ROWS[key].about, 74)
+    .map(line => `      ${line}\n`)
+    .join('')}`
 }

@@ -1,15 +1,15 @@
-import { existsSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { Resolution, ResolvedConfig } from '../../config/types.ts'
+import { PACKAGE_FOLDER } from '../../wiring/package-facts.ts'
 import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
-import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import { nextSteps } from '../demo-next-steps.ts'
 import { openInput, RecordReader } from '../hook-records.ts'
 import { Interruption, interruptedAt, STOPPING } from '../interruption.ts'
 import { Progress } from '../progress.ts'
 import type { ReadRecord } from '../raw-events.ts'
-import { drawTraces, reportDelivery, summaryOf, whereTheyAre } from '../replay-report.ts'
+import { showRun, summaryOf, whereTheyAre } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace, type TracePlace } from '../trace-place.ts'
 
@@ -29,12 +29,8 @@ configuration or environment says otherwise.`,
   closing: 'Exits with 1 when a backend did not get everything.',
 } as const satisfies CommandPage
 
-export const demo: Command = { ...PAGE, run }
-
-/** Resolves to the exit code: 1 when a backend did not get everything. */
-export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(PAGE, args, io, ({ values }) => show(checkBackends(values.backend), io))
-}
+/** Exit code: 1 when a backend did not get everything. */
+export const demo: Command = command(PAGE, ({ values }, io) => show(checkBackends(values.backend), io))
 
 async function show(backends: readonly string[], io: CommandIo): Promise<number> {
   const surroundings = { env: io.env, home: io.home }
@@ -50,9 +46,7 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
   try {
     const result = await play(code, config, { place, progress, interruption }, io)
     const { exitCode } = interruption
-    const files = exitCode === undefined ? result.stats.traceFiles.filter(existsSync) : []
-    const traceId = await drawTraces(files, DRAWN_TRACES, io)
-    const isDelivered = reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
+    const isDelivered = await showRun(result, { config, place, last: exitCode === undefined ? DRAWN_TRACES : 0 }, io)
     if (exitCode === undefined) io.stdout.write(nextSteps(result.stats, place))
     else io.stderr.write(`${interruptedAt(interruption)}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
     return exitCode ?? (isDelivered ? EXIT.ok : EXIT.failed)
@@ -97,7 +91,7 @@ async function play(
 }
 
 async function readRecording(name: string, io: CommandIo): Promise<ReadRecord[]> {
-  const path = fileURLToPath(new URL(`../../../fixtures/${name}`, import.meta.url))
+  const path = fileURLToPath(new URL(`fixtures/${name}`, PACKAGE_FOLDER))
   const records: ReadRecord[] = []
   for await (const entry of new RecordReader(undefined).read(openInput(path, io.stdin))) {
     if ('record' in entry) records.push(entry.record)

@@ -1,5 +1,5 @@
 import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
-import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { type ExaminationOptions, examine } from '../doctor/examination.ts'
 import { isWrong } from '../doctor/finding.ts'
 import { reportJson } from '../doctor/report-json.ts'
@@ -29,23 +29,19 @@ backlog and losses, clocks, proxy variables and Node.`,
   closing: 'Exits with 1 when something is wrong; warnings alone are no reason to.',
 } as const satisfies CommandPage
 
-export const doctor: Command = { ...PAGE, run }
-
-/** Resolves to the exit code: 1 when something is wrong. */
-export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(PAGE, args, io, async ({ values }) => {
-    const options = readOptions(values)
-    const alive = setInterval(() => undefined, LONG_MILLIS)
-    try {
-      const examination = await watched(options, io)
-      const report = values.json ? `${reportJson(examination)}\n` : reportText(examination, lookOf(io).color)
-      io.stdout.write(report)
-      return examination.findings.some(isWrong) ? EXIT.failed : EXIT.ok
-    } finally {
-      clearInterval(alive)
-    }
-  })
-}
+/** Exit code: 1 when something is wrong. */
+export const doctor: Command = command(PAGE, async ({ values }, io) => {
+  const options = readOptions(values)
+  const alive = setInterval(() => undefined, LONG_MILLIS)
+  try {
+    const examination = await watched(options, io)
+    const report = values.json ? `${reportJson(examination)}\n` : reportText(examination, lookOf(io).color)
+    io.stdout.write(report)
+    return examination.findings.some(isWrong) ? EXIT.failed : EXIT.ok
+  } finally {
+    clearInterval(alive)
+  }
+})
 
 function readOptions({ offline, wait, backend }: Given<typeof PAGE.options>['values']): ExaminationOptions {
   if (!/^\d{1,7}$/.test(wait)) throw new WrongUse(`--wait takes milliseconds, got ${JSON.stringify(wait)}`)

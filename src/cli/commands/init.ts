@@ -1,5 +1,5 @@
 import { relative } from 'node:path'
-import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { makeChange } from '../init/config-file.ts'
 import { lineDiff } from '../init/line-diff.ts'
 import { openclaw } from '../init/openclaw.ts'
@@ -49,15 +49,6 @@ there before is kept beside it (FILE.hookspan-backup). A second run finds nothin
   closing: 'Exits with 1 when the configuration could not be changed, or is left for you to change by hand.',
 } as const satisfies CommandPage
 
-export const init: Command = { ...PAGE, run }
-
-/** Resolves to the exit code: 1 when the configuration is not what it should be. */
-export function run(args: string[], io: CommandIo): Promise<number> {
-  const folder = packageFolder()
-  const refusal = whyNotLasting(folder, process.cwd())
-  return runIn({ folder, refusal, isTemporary: isTemporary(folder) }, args, io)
-}
-
 /** Where this hookspan is. */
 export interface Installed {
   readonly folder: string
@@ -66,9 +57,16 @@ export interface Installed {
   readonly isTemporary: boolean
 }
 
-/** As {@link run}, for a hookspan that is installed there. */
-export function runIn(installed: Installed, args: string[], io: CommandIo): Promise<number> {
-  return runCommand(PAGE, args, io, async given => {
+/** Exit code 1 when the configuration is not what it should be. */
+export const init: Command = initOf(() => {
+  const folder = packageFolder()
+  return { folder, refusal: whyNotLasting(folder, process.cwd()), isTemporary: isTemporary(folder) }
+})
+
+/** The command of a hookspan that is installed there. */
+export function initOf(where: () => Installed): Command {
+  return command(PAGE, async (given, io) => {
+    const installed = where()
     const options = readOptions(given)
     const setup = HOSTS.get(options.host)
     if (setup === undefined) return showCode(options, io)

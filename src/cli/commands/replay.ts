@@ -1,15 +1,14 @@
-import { existsSync } from 'node:fs'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { UserBackend } from '../../config/types.ts'
 import type { PluginOptions } from '../../wiring/plugin.ts'
 import { BACKEND_OPTION } from '../backend-option.ts'
-import { type Command, type CommandIo, type CommandPage, EXIT, runCommand } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
 import { Interruption, interruptedAt, STOPPING } from '../interruption.ts'
 import { Progress } from '../progress.ts'
 import { hostsWithAdapter } from '../raw-events.ts'
 import { bytesOf, RecordFeed } from '../record-feed.ts'
 import { prepareOutputs, type ReplayArguments, readArguments } from '../replay-arguments.ts'
-import { drawTraces, reportDelivery, summaryOf, whatIsIn, whereTheyAre } from '../replay-report.ts'
+import { reportDelivery, showRun, summaryOf, whatIsIn, whereTheyAre } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace } from '../trace-place.ts'
 
@@ -45,15 +44,11 @@ skipped.`,
   closing: 'Exits with 1 when a line was malformed, a file could not be read, or a backend did not get everything.',
 } as const satisfies CommandPage
 
-export const replay: Command = { ...PAGE, run }
-
-/** Resolves to the exit code: 1 when a line was malformed, a file unreadable, or something was dropped. */
-export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(PAGE, args, io, async ({ values, operands }) => {
-    const options = readArguments(operands, values)
-    return options.out === undefined ? replayAndDraw(options, io) : replayInto(options.out, options, io)
-  })
-}
+/** Exit code: 1 when a line was malformed, a file unreadable, or something was dropped. */
+export const replay: Command = command(PAGE, async ({ values, operands }, io) => {
+  const options = readArguments(operands, values)
+  return options.out === undefined ? replayAndDraw(options, io) : replayInto(options.out, options, io)
+})
 
 /** Into a file, and nowhere else. */
 async function replayInto(out: string, options: ReplayArguments, io: CommandIo): Promise<number> {
@@ -84,9 +79,7 @@ async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<n
     const { span_batch_max_export_batch_size: batchSpans } = config
     const played = await play(plugin, { batchSpans, env: place.env }, options, io)
     const { result, exitCode } = played
-    const files = exitCode === undefined ? result.stats.traceFiles.filter(existsSync) : []
-    const traceId = await drawTraces(files, DRAWN_TRACES, io)
-    const isDelivered = reportDelivery(result, { config, traceId, isKept: place.whyNotKept === undefined }, io)
+    const isDelivered = await showRun(result, { config, place, last: exitCode === undefined ? DRAWN_TRACES : 0 }, io)
     io.stderr.write(`${played.begins}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
     const isKept = place.whyNotKept === undefined || !config.local_log
     const isGood = played.isClean && isDelivered && isKept && !isTooLax(result, options)

@@ -2,14 +2,14 @@ import { resolveConfig } from '../../config/resolve.ts'
 import { createPipeline, type Pipeline, readBacklog } from '../../pipeline/index.ts'
 import { pipelineSettings, stateHome } from '../../wiring/settings.ts'
 import { BACKEND_OPTION } from '../backend-option.ts'
-import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
-import { withoutMeanwhile } from '../doctor/probe-line.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { withoutMeanwhile } from '../doctor/probe-result.ts'
 import { Interruption } from '../interruption.ts'
 import { Progress } from '../progress.ts'
 import { chosenBackends } from '../send/chosen-backends.ts'
 import { Delivery, type Job } from '../send/delivery.ts'
-import { traceFiles } from '../send/trace-files.ts'
 import { sinceAt } from '../since-option.ts'
+import { traceFiles } from '../tree-place.ts'
 
 /** So often the line that says how far it is is drawn anew. */
 const SHOW_MILLIS = 200
@@ -37,25 +37,21 @@ is in there, as often as it is asked; the ids are those of the file.`,
   closing: 'Exits with 1 when something is left.',
 } as const satisfies CommandPage
 
-export const send: Command = { ...PAGE, run }
-
-/** Resolves to the exit code: 1 when a backend has not got everything. */
-export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(PAGE, args, io, async ({ values, operands }) => {
-    if (operands.length > 0 && values.all) throw new WrongUse('--all is of the trace log: it goes without FILE')
-    const since = values.since === undefined ? undefined : sinceAt(values.since, io.now())
-    const { config } = resolveConfig({ env: io.env, home: io.home })
-    const directory = stateHome(io.env, io.home)
-    if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
-    const backends = await chosenBackends(values.backend, config, directory, io)
-    const isAsked = values.all || since !== undefined || operands.length > 0
-    if (isAsked && backends.length === 0) {
-      throw new WrongUse('no backend is configured; name one, for example --backend jaeger=http://127.0.0.1:4318')
-    }
-    const files = operands.length === 0 ? undefined : await traceFiles(operands)
-    return deliver({ directory, config, backends, files, since: isAsked ? (since ?? 0) : undefined }, io)
-  })
-}
+/** Exit code: 1 when a backend has not got everything. */
+export const send: Command = command(PAGE, async ({ values, operands }, io) => {
+  if (operands.length > 0 && values.all) throw new WrongUse('--all is of the trace log: it goes without FILE')
+  const since = values.since === undefined ? undefined : sinceAt(values.since, io.now())
+  const { config } = resolveConfig({ env: io.env, home: io.home })
+  const directory = stateHome(io.env, io.home)
+  if (directory === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a full path')
+  const backends = await chosenBackends(values.backend, config, directory, io)
+  const isAsked = values.all || since !== undefined || operands.length > 0
+  if (isAsked && backends.length === 0) {
+    throw new WrongUse('no backend is configured; name one, for example --backend jaeger=http://127.0.0.1:4318')
+  }
+  const files = operands.length === 0 ? undefined : await traceFiles(operands)
+  return deliver({ directory, config, backends, files, since: isAsked ? (since ?? 0) : undefined }, io)
+})
 
 async function deliver(job: Job, io: CommandIo): Promise<number> {
   const interruption = new Interruption(io)

@@ -6,12 +6,13 @@ import type { TraceTree } from '../../viewer/trace-forest.ts'
 import { selectTraces, type TraceQuery, type TraceSelection } from '../../viewer/trace-log.ts'
 import { treeJson } from '../../viewer/tree-json.ts'
 import { renderTotals, renderTree } from '../../viewer/tree-text.ts'
-import { type Command, type CommandIo, type CommandPage, EXIT, runCommand, WrongUse } from '../command.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { followTraces } from '../follow-traces.ts'
 import { readWatched } from '../log-reading.ts'
 import { lookOf } from '../look.ts'
+import type { Given } from '../options.ts'
+import { sinceAt } from '../since-option.ts'
 import { nothingMatches, nothingThere, whichTrace } from '../tree-messages.ts'
-import { readTreeOptions, type TreeOptions } from '../tree-options.ts'
 import { expectTraceFiles, findSubject, type TracesPlace } from '../tree-place.ts'
 
 /** So many are drawn when nobody says how many. */
@@ -58,17 +59,35 @@ or directory is FILE; otherwise hexadecimal digits are TRACE_ID.`,
   closing: `Several conditions must all hold. Exits with 1 when FILE is no trace log, or TRACE_ID does not name one trace.`,
 } as const satisfies CommandPage
 
-export const tree: Command = { ...PAGE, run }
+/** Exit code: 0 also when nothing passes the filters, 1 as the usage says, 2 for wrong use. */
+export const tree: Command = command(PAGE, async ({ values, operands }, io) => {
+  const options = readOptions(values, io.now())
+  const { place, traceId } = await findSubject(operands, io)
+  if (traceId === undefined) return values.follow ? follow(place, options, io) : show(place, options, io)
+  if (values.follow) throw new WrongUse('--follow and TRACE_ID do not go together')
+  return showOne(place, { ...options.filter, traceId }, options, io)
+})
 
-/** Resolves to the exit code: 0 also when nothing passes the filters, 1 as the usage says, 2 for wrong use. */
-export function run(args: string[], io: CommandIo): Promise<number> {
-  return runCommand(PAGE, args, io, async ({ values, operands }) => {
-    const options = readTreeOptions(values, operands, io.now())
-    const { place, traceId } = await findSubject(options.names, io)
-    if (traceId === undefined) return options.follow ? follow(place, options, io) : show(place, options, io)
-    if (options.follow) throw new WrongUse('--follow and TRACE_ID do not go together')
-    return showOne(place, { ...options.filter, traceId }, options, io)
-  })
+interface TreeOptions {
+  readonly filter: TraceFilter
+  /** Undefined where nobody said. */
+  readonly last: number | undefined
+  readonly json: boolean
+}
+
+function readOptions(values: Given<typeof PAGE.options>['values'], now: number): TreeOptions {
+  const { session, model, tool, errors, since, last, json } = values
+  if (last !== undefined && !/^\d{1,9}$/.test(last)) {
+    throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(last)}`)
+  }
+  const filter: TraceFilter = {
+    ...(session !== undefined && { sessionId: session }),
+    ...(model !== undefined && { model }),
+    ...(tool !== undefined && { tool }),
+    ...(errors && { hasError: true }),
+    ...(since !== undefined && { sinceAt: sinceAt(since, now) }),
+  }
+  return { filter, last: last === undefined ? undefined : Number(last), json }
 }
 
 async function follow(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {

@@ -1,8 +1,4 @@
-import { isAbsolute } from 'node:path'
-import { loadConfigFile } from '../../config/load.ts'
-import { configFiles } from '../../config/paths.ts'
-import { Problems } from '../../config/problems.ts'
-import { type ShownKey, showConfig } from '../../config/show.ts'
+import { type ShownKey, showConfig, usualPlace } from '../../config/show.ts'
 import type { ConfigProblem, KeyName, Resolution } from '../../config/types.ts'
 import type { CommandIo } from '../command.ts'
 import { type Finding, finding } from './finding.ts'
@@ -15,11 +11,9 @@ export interface ConfigFacts {
   readonly problems: readonly ConfigProblem[]
 }
 
-export function readConfigFacts(resolution: Resolution, { env, home }: CommandIo): ConfigFacts {
-  // Read once more, because a resolution knows its lines and not its path. What is wrong with it has been said.
-  const file = loadConfigFile(env, home, new Problems())?.path
+export function readConfigFacts(resolution: Resolution): ConfigFacts {
   const values = showConfig(resolution).filter(({ source }) => !/^default\b/.test(source))
-  return { file, values: values.map(fromCommandLine), problems: resolution.problems }
+  return { file: resolution.file, values: values.map(fromCommandLine), problems: resolution.problems }
 }
 
 /** Only one option of this command goes into the configuration. */
@@ -33,9 +27,7 @@ export function checkConfig(facts: ConfigFacts, resolution: Resolution, io: Comm
 
 function fileFinding(file: string | undefined, { env, home }: CommandIo): Finding {
   if (file !== undefined) return finding('ok', 'Configuration', `${file} is in force`)
-  const [usual = ''] = configFiles(env, home)
-  const place = isAbsolute(usual) ? `the usual place is ${usual}` : 'there is no home directory to look in'
-  return finding('ok', 'Configuration', `no file is in force; ${place}`)
+  return finding('ok', 'Configuration', `no file is in force; ${usualPlace(env, home)}`)
 }
 
 function problemFinding({ level, message }: ConfigProblem): Finding {

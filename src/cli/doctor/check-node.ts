@@ -1,10 +1,8 @@
-import { createRequire } from 'node:module'
+import { NODE_RANGE } from '../../wiring/package-facts.ts'
 import { type Finding, finding } from './finding.ts'
 
-const { engines } = createRequire(import.meta.url)('../../../package.json') as { engines: { node: string } }
-
 /** The first version that will do, as `package.json` has it. */
-const NEEDED = engines.node.replace(/^[^\d]*/, '')
+const NEEDED = NODE_RANGE.replace(/^[^\d]*/, '')
 
 /** The agent may run under another one: what is looked at is the Node that runs this command. */
 export function checkNode(version: string = process.versions.node): Finding {

@@ -1,12 +1,10 @@
 import type { ResolvedConfig } from '../../config/types.ts'
-import { countOf } from '../../viewer/human-figures.ts'
+import { countOf, humanBytes } from '../../viewer/human-figures.ts'
 import { stateHome } from '../../wiring/settings.ts'
 import type { CommandIo } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
 import { type Finding, finding } from './finding.ts'
-import { humanBytes } from './human-bytes.ts'
-import { freeBytes, listState, type StateEntry } from './state-entries.ts'
-import { type TrialWriter, tryState, writeTrial } from './state-trial.ts'
+import { freeBytes, listState, type StateEntry, type TrialWriter, tryState, writeTrial } from './state-directory.ts'
 
 const OTHERS = 0o077
 

@@ -1,24 +1,20 @@
-import { isAbsolute } from 'node:path'
-import { stateDirectory } from '../../config/paths.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { Resolution } from '../../config/types.ts'
 import { type BacklogEntry, type Loss, readBacklog, readLosses } from '../../pipeline/index.ts'
 import { PACKAGE_VERSION } from '../../wiring/package-facts.ts'
-import { pipelineSettings } from '../../wiring/settings.ts'
+import { pipelineSettings, stateHome } from '../../wiring/settings.ts'
 import type { CommandIo } from '../command.ts'
-import { AnswerDates, type ClockSkew } from './answer-dates.ts'
 import { checkBackends } from './check-backends.ts'
-import { checkBacklog } from './check-backlog.ts'
-import { checkClocks } from './check-clocks.ts'
 import { type ConfigFacts, checkConfig, readConfigFacts } from './check-config.ts'
-import { checkLosses, LOSSES_SHOWN_MILLIS } from './check-losses.ts'
+import { checkBacklog, checkLosses, LOSSES_SHOWN_MILLIS } from './check-delivery.ts'
 import { checkNode } from './check-node.ts'
 import { checkProxies } from './check-proxies.ts'
 import { checkState } from './check-state.ts'
+import { AnswerDates, type ClockSkew, checkClocks } from './clocks.ts'
 import type { Finding } from './finding.ts'
 import { probe } from './probe.ts'
 import type { ProbeOptions, ProbeResult } from './probe-result.ts'
-import { type TrialWriter, writeTrial } from './state-trial.ts'
+import { type TrialWriter, writeTrial } from './state-directory.ts'
 
 export interface ExaminationOptions extends ProbeOptions {
   /** As on the command line; they take the place of the configured ones. */
@@ -47,7 +43,7 @@ export async function examine(
   const resolution =
     named.length === 0 ? configured : resolveConfig({ code: { backends: named }, env: io.env, home: io.home })
   const { config } = resolution
-  const facts = readConfigFacts(resolution, io)
+  const facts = readConfigFacts(resolution)
   const stateFindings = await checkState(config, io, write)
   const { results, skews } = await probeAll(resolution, options, io)
   const { backlog, losses } = await readState(io)
@@ -92,8 +88,8 @@ async function probeAll({ config }: Resolution, options: ProbeOptions, { env, ho
 }
 
 async function readState({ env, home, now }: CommandIo): Promise<Pick<Examination, 'backlog' | 'losses'>> {
-  const directory = stateDirectory(env, home)
-  if (!isAbsolute(directory)) return { backlog: [], losses: [] }
+  const directory = stateHome(env, home)
+  if (directory === undefined) return { backlog: [], losses: [] }
   const [backlog, losses] = await Promise.all([
     readBacklog(directory),
     readLosses(directory, now() - LOSSES_SHOWN_MILLIS),

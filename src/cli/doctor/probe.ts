@@ -1,8 +1,7 @@
 import { type BackendPlan, planBackend } from '../../pipeline/backend-plan.ts'
 import { shownUrl } from '../../pipeline/endpoint.ts'
 import { type BackendSettings, createPipeline, type Pipeline, type PipelineSettings } from '../../pipeline/index.ts'
-import { probeProblem } from './probe-line.ts'
-import type { ProbeOptions, ProbeResult } from './probe-result.ts'
+import { type ProbeOptions, type ProbeResult, probeProblem } from './probe-result.ts'
 import { askFor, PROBE_SERVICE, sendMetric, sendSpan, statsOf } from './probe-steps.ts'
 
 /** The command holds the process itself; this is how long a pipeline that closes may try again what it tried already. */

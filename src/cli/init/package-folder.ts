@@ -2,6 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
+import { PACKAGE_FOLDER } from '../../wiring/package-facts.ts'
 
 /** Caches that package managers run a program from and empty by themselves, as parts of a path. */
 const CACHES: readonly (readonly [part: string, owner: string])[] = [
@@ -17,7 +18,7 @@ const TEMPORARY_FOLDERS = ['/tmp', '/var/tmp', '/dev/shm']
  * leads to has the version in its name, and is gone after an upgrade.
  */
 export function packageFolder(): string {
-  const folder = fileURLToPath(new URL('../../../', import.meta.url)).replace(/[/\\]$/, '')
+  const folder = fileURLToPath(PACKAGE_FOLDER).replace(/[/\\]$/, '')
   const link = withoutStore(folder)
   return resolved(link) === folder ? link : folder
 }

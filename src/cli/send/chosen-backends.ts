@@ -1,4 +1,4 @@
-import { BACKEND_TYPES } from '../../config/backend-types.ts'
+import { BACKEND_TYPES } from '../../backends/rows.ts'
 import { nearestName } from '../../config/nearest.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { BackendConfig, ResolvedConfig } from '../../config/types.ts'

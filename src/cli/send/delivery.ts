@@ -1,8 +1,7 @@
 import { join } from 'node:path'
 import type { BackendConfig, ResolvedConfig } from '../../config/types.ts'
 import type { BacklogEntry, Pipeline, Resend } from '../../pipeline/index.ts'
-import { countOf } from '../../viewer/human-figures.ts'
-import { humanBytes } from '../doctor/human-bytes.ts'
+import { countOf, humanBytes } from '../../viewer/human-figures.ts'
 import type { Progress } from '../progress.ts'
 import { backlogLines, resendLines } from './send-report.ts'
 

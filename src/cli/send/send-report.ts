@@ -1,7 +1,6 @@
 import { basename } from 'node:path'
 import type { BacklogEntry, ResendOutcome } from '../../pipeline/index.ts'
-import { countOf, humanInstant } from '../../viewer/human-figures.ts'
-import { humanBytes } from '../doctor/human-bytes.ts'
+import { countOf, humanBytes, humanInstant } from '../../viewer/human-figures.ts'
 
 /** Of one backend, more than that would be a list nobody reads. */
 const SHOWN_FILES = 20

@@ -21,11 +21,11 @@ export class Approval<Of extends Scope = Scope> {
     this.askedAt = askedAt
   }
 
-  /** Once, however often it is called. */
+  /** Once, however often it is called. @param facts an object that is made for this call */
   ask(facts: LoosePayload<'pre_approval_request'>, correlation?: Correlation): void {
     if (this.isAsked) return
     this.isAsked = true
-    this.turn.tell('pre_approval_request', this.askedAt, this.#identified({ ...facts }), correlation)
+    this.turn.tell('pre_approval_request', this.askedAt, this.#identified(facts), correlation)
   }
 
   /** Once, too, and never before the question. @param choice in the contract's words */

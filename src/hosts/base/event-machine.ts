@@ -10,7 +10,7 @@ export type Reading = (moment: Moment) => void
 /** By the event's name: what it means; `undefined`: nothing that is not known from others. */
 export type Events = ReadonlyMap<string, Reading | undefined>
 
-export function eventsOf(readings: Readonly<Record<string, Reading>>, quiet: Iterable<string>): Events {
+export function eventsOf(readings: Readonly<Record<string, Reading>>, quiet: Iterable<string> = []): Events {
   return new Map([...Array.from(quiet, name => [name, undefined] as const), ...Object.entries(readings)])
 }
 
@@ -23,7 +23,7 @@ export abstract class EventMachine implements HostMachine {
 
   accept(event: HostEvent): readonly HookRecord[] | undefined {
     this.now = numberOf(event.at) ?? this.now
-    const read = this.events.get(event.event)
+    const read = this.readingOf(event.event)
     if (read === undefined) return this.isQuiet(event.event) ? this.records.take() : undefined
     // Mostly the event itself is one: thousands of a turn say little.
     read(event.at === this.now ? (event as Moment) : { ...event, at: this.now })
@@ -33,6 +33,10 @@ export abstract class EventMachine implements HostMachine {
   end(at: number): readonly HookRecord[] {
     this.finish(at)
     return this.records.take()
+  }
+
+  protected readingOf(event: string): Reading | undefined {
+    return this.events.get(event)
   }
 
   /** Whether an event that nothing is read from is a known one. */

@@ -1,4 +1,4 @@
-import type { Correlation } from '../../contract/index.ts'
+import type { Correlation, HookName } from '../../contract/index.ts'
 import type { LoosePayload } from '../host-event.ts'
 import type { Scope } from './records.ts'
 
@@ -7,7 +7,7 @@ type EndFacts = LoosePayload<'post_auxiliary_call'>
 type FailureFacts = LoosePayload<'api_request_error'> & { readonly error_type?: unknown }
 
 /** What tells one attempt from all others. */
-interface Numbers {
+export interface Numbers {
   readonly id: string
   /** Of the request in its turn, from 1. */
   readonly ordinal?: number
@@ -39,40 +39,32 @@ export class ModelRequest {
     this.task = task
   }
 
-  /** Once, however often it is called. */
+  /** Once, however often it is called. @param facts an object that is made for this call, as those of the others */
   tellStart(facts: StartFacts, correlation?: Correlation): void {
     if (this.isTold) return
     this.isTold = true
-    const payload = this.#identified({ ...facts, api_call_count: this.ordinal })
-    this.scope.tell(
-      this.task === undefined ? 'pre_api_request' : 'pre_auxiliary_call',
-      this.startAt,
-      payload,
-      correlation,
-    )
+    ;(facts as { api_call_count?: number | undefined }).api_call_count = this.ordinal
+    this.#tell(this.task === undefined ? 'pre_api_request' : 'pre_auxiliary_call', this.startAt, facts, correlation)
   }
 
   tellAnswer(at: number, facts: EndFacts, correlation?: Correlation): void {
-    const payload = this.#identified({ ...facts, first_chunk_at: secondsOf(this.firstChunkAt) ?? facts.first_chunk_at })
-    this.scope.tell(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, payload, correlation)
+    const { firstChunkAt } = this
+    // Seconds.
+    if (firstChunkAt !== undefined) (facts as { first_chunk_at?: number }).first_chunk_at = firstChunkAt / 1000
+    this.#tell(this.task === undefined ? 'post_api_request' : 'post_auxiliary_call', at, facts, correlation)
   }
 
   tellFailure(at: number, facts: FailureFacts, correlation?: Correlation): void {
-    const payload = this.#identified({ ...facts })
-    this.scope.tell(this.task === undefined ? 'api_request_error' : 'post_auxiliary_call', at, payload, correlation)
+    this.#tell(this.task === undefined ? 'api_request_error' : 'post_auxiliary_call', at, facts, correlation)
   }
 
-  #identified<Facts extends object>(payload: Facts): Facts {
-    const whole = payload as { api_request_id?: string; retry_count?: number | undefined; aux_task?: string }
+  #tell(hook: HookName, at: number, facts: object, correlation: Correlation | undefined): void {
+    const whole = facts as { api_request_id?: string; retry_count?: number | undefined; aux_task?: string }
     whole.api_request_id = this.id
     whole.retry_count = this.retry
     if (this.task !== undefined) whole.aux_task = this.task
-    return payload
+    this.scope.tell(hook, at, facts, correlation)
   }
-}
-
-function secondsOf(millis: number | undefined): number | undefined {
-  return millis === undefined ? undefined : millis / 1000
 }
 
 /** The numbers of a turn's requests. No agent says all of them, and some use one twice. */
@@ -92,24 +84,21 @@ export class Requests {
     return this.count === 0 ? undefined : this.#id()
   }
 
-  /**
-   * The next attempt: the same request again after a failure, else one of its own.
-   *
-   * @param how.isRetry where the machine knows better
-   */
-  next(startAt: number, how: { readonly isRetry?: boolean; readonly task?: string | undefined } = {}): ModelRequest {
-    const { isRetry = this.failures > 0, task } = how
-    if (!isRetry) {
-      this.failures = 0
-      this.count += 1
-    }
-    return new ModelRequest(this.#turn, startAt, { id: this.#id(), ordinal: this.count, retry: this.failures, task })
+  next(startAt: number, how?: Parameters<Requests['numbers']>[0]): ModelRequest {
+    return new ModelRequest(this.#turn, startAt, this.numbers(how))
   }
 
-  /** The same for an agent whose attempts are requests of their own. */
-  nextAttempt(startAt: number): ModelRequest {
-    this.count += 1
-    return new ModelRequest(this.#turn, startAt, { id: this.#id(), ordinal: this.count, retry: this.failures })
+  /**
+   * Of the next attempt: the same request again after a failure, else one of its own.
+   *
+   * @param how.isRetry where the machine knows better
+   * @param how.keepsId whether a retry goes by the id of its request; without, each attempt has one of its own
+   */
+  numbers(how: { isRetry?: boolean; keepsId?: boolean; task?: string | undefined } = {}): Numbers {
+    const { isRetry = this.failures > 0, keepsId = true, task } = how
+    if (!isRetry) this.failures = 0
+    if (!isRetry || !keepsId) this.count += 1
+    return { id: this.#id(), ordinal: this.count, retry: this.failures, task }
   }
 
   #id(): string {

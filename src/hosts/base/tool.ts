@@ -33,11 +33,14 @@ export class Tool<Of extends Scope = Scope> {
     })
   }
 
-  /** Once, too. */
+  /** Once, too. @param facts an object that is made for this call */
   tellEnd(at: number, facts: LoosePayload<'post_tool_call'>, correlation?: Correlation): void {
     if (this.state === 'ended') return
     this.state = 'ended'
-    const { id: tool_call_id, requestId: api_request_id, name: tool_name } = this
-    this.turn.tell('post_tool_call', at, { ...facts, tool_call_id, api_request_id, tool_name }, correlation)
+    const whole = facts as { tool_call_id?: string; api_request_id?: string | undefined; tool_name?: unknown }
+    whole.tool_call_id = this.id
+    whole.api_request_id = this.requestId
+    whole.tool_name = this.name
+    this.turn.tell('post_tool_call', at, facts, correlation)
   }
 }

@@ -1,6 +1,6 @@
-import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { type HostEvent, type HostMachine, hookRecord } from '../host-event.ts'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { EventMachine, type Events, eventsOf, type Moment, type Reading } from '../base/event-machine.ts'
+import type { HostMachine } from '../host-event.ts'
 import { Approvals } from './approvals.ts'
 import { askApproval, toolDenied, toolEnded, toolResults, toolStarted, toolsOver } from './calls.ts'
 import {
@@ -15,7 +15,7 @@ import {
 import { LiveSessions } from './live-sessions.ts'
 import { HOOKS, MESSAGES } from './names.ts'
 import { assistantMessage, retried, SYNTHETIC, syntheticMessage } from './requests.ts'
-import type { Loop, Out, Session } from './session.ts'
+import type { Loop, Session } from './session.ts'
 import { streamEvent } from './stream.ts'
 import {
   endCompaction,
@@ -33,17 +33,27 @@ const WAITING_MILLIS = 300_000
 /** Messages by which a repeated one is known. */
 const SEEN_LIMIT = 200
 
-/** How a query came to its end, in words for a turn that it cut off. */
-const ENDS: ReadonlyMap<string, string> = new Map([
-  ['error', 'error'],
-  ['return', 'closed'],
+const HOOK = 'hook.'
+const MESSAGE = 'msg.'
+
+type LoopReading = (loop: Loop, at: number, data: unknown) => unknown
+
+/** Messages of one agent's loop. */
+const LOOP_MESSAGES: ReadonlyMap<string, LoopReading> = new Map([
+  ['assistant', (loop, at, data) => (isSynthetic(data) ? syntheticMessage : assistantMessage)(loop, at, data)],
+  ['stream_event', streamEvent],
+  ['system.api_retry', retried],
+  ['system.permission_denied', toolDenied],
 ])
 
-const LOOP_MESSAGES: ReadonlySet<string> = new Set([
-  'assistant',
-  'stream_event',
-  'system.api_retry',
-  'system.permission_denied',
+type SessionReading = (session: Session, at: number, data: unknown) => void
+
+/** Messages of a whole session. */
+const SESSION_MESSAGES: ReadonlyMap<string, SessionReading> = new Map<string, SessionReading>([
+  ['user', toolResults],
+  ['system.task_started', taskStarted],
+  ['system.task_notification', taskNotified],
+  ['system.compact_boundary', endCompaction],
 ])
 
 function isSynthetic(data: unknown): boolean {
@@ -55,112 +65,95 @@ function isSynthetic(data: unknown): boolean {
  * are seen when the application reads them, so later; `canUseTool`. Hooks that belong to the turn behind the one whose
  * result is not read yet wait for it.
  */
-class ClaudeAgentSdkMachine implements HostMachine {
-  readonly #sessions = new LiveSessions()
+class ClaudeAgentSdkMachine extends EventMachine {
+  readonly #sessions = new LiveSessions(this.records)
   readonly #approvals = new Approvals(this.#sessions)
-  #lastAt = 0
-  #out: Out = []
+  protected readonly events: Events = eventsOf({
+    ...named(HOOK, HOOKS, hook => moment => this.#hook(hook, moment)),
+    ...named(MESSAGE, MESSAGES, kind => moment => this.#message(kind, moment)),
+    canUseTool: moment => this.#approvals.take(moment),
+    'canUseTool.end': moment => this.#approvals.take(moment),
+    'iterator.end': moment => this.#queryOver(moment, 'ended'),
+    'iterator.error': moment => this.#queryOver(moment, 'error'),
+    'iterator.return': moment => this.#queryOver(moment, 'closed'),
+  })
 
-  accept(event: HostEvent): HookRecord[] | undefined {
-    this.#out = []
-    const { event: name } = event
-    this.#lastAt = numberOf(event.at) ?? this.#lastAt
-    if (name.startsWith('hook.')) {
-      const hook = name.slice('hook.'.length)
-      if (!HOOKS.has(hook)) return undefined
-      this.#hook(hook, event)
-    } else if (name.startsWith('msg.')) {
-      const kind = name.slice('msg.'.length)
-      if (!MESSAGES.has(kind) && !kind.startsWith('result')) return undefined
-      this.#message(kind, event)
-    } else if (name === 'canUseTool' || name === 'canUseTool.end') this.#approvals.take(this.#out, event, this.#lastAt)
-    else if (name.startsWith('iterator.')) this.#iterator(name.slice('iterator.'.length), event)
-    else return undefined
-    return this.#out
+  protected override readingOf(event: string): Reading | undefined {
+    const isResult = typeof event === 'string' && event.startsWith('msg.result')
+    return isResult ? moment => this.#message('result', moment) : super.readingOf(event)
   }
 
-  end(at: number): HookRecord[] {
-    this.#out = []
-    for (const session of this.#sessions.all()) this.#endSession(session, Math.max(at, this.#lastAt), 'ended')
-    return this.#out
+  protected finish(at: number): void {
+    for (const session of this.#sessions.all()) this.#endSession(session, Math.max(at, this.now), 'ended')
   }
 
-  #hook(hook: string, event: HostEvent): void {
-    const session = this.#sessions.of(event, hook === 'UserPromptSubmit' || hook === 'SessionStart')
+  #hook(hook: string, moment: Moment): void {
+    const session = this.#sessions.of(moment, hook === 'UserPromptSubmit' || hook === 'SessionStart')
     if (session === undefined) return
-    const { data } = event
-    if (hook === 'UserPromptSubmit') this.#prompt(session, event)
+    const { data } = moment
+    if (hook === 'UserPromptSubmit') this.#prompt(session, moment)
     else if (hook === 'SessionStart') session.model = textOf(peek(data, 'model')) ?? session.model
     // The messages may still be on their way: the session ends with them.
     else if (hook === 'SessionEnd') return
-    else if (peek(data, 'agent_id') !== undefined) this.#childHook(hook, event, session)
-    else this.#mainHook(hook, event, session)
+    else if (peek(data, 'agent_id') !== undefined) this.#childHook(hook, moment, session)
+    else this.#mainHook(hook, moment, session)
   }
 
-  #childHook(hook: string, event: HostEvent, session: Session): void {
-    const { data } = event
-    const at = this.#lastAt
-    const out = this.#settled(session)
+  #childHook(hook: string, moment: Moment, session: Session): void {
+    const { at, data } = moment
+    settlePrompt(session)
     const agentId = idOf(peek(data, 'agent_id'))
-    if (hook === 'SubagentStart') subagentStarted(out, session, at, data)
+    if (hook === 'SubagentStart') subagentStarted(session, at, data)
     else if (hook === 'SubagentStop') subagentStopped(session, at, data)
     else if (agentId !== undefined) {
-      const loop = loopOfAgent(out, session, at, { agentId, role: textOf(peek(data, 'agent_type')) })
-      if (loop !== undefined) this.#loopHook(hook, event, session, loop)
+      const loop = loopOfAgent(session, at, { agentId, role: textOf(peek(data, 'agent_type')) })
+      if (loop !== undefined) this.#loopHook(hook, moment, loop)
     }
   }
 
-  #prompt(session: Session, event: HostEvent): void {
-    const id = idOf(peek(event.data, 'prompt_id'))
+  #prompt(session: Session, moment: Moment): void {
+    const id = idOf(peek(moment.data, 'prompt_id'))
     if (session.prompt !== undefined) {
       if (session.prompt.id === id) return
-      settlePrompt(this.#out, session)
+      settlePrompt(session)
     }
     const { main } = session
     const isNext = main !== undefined && (id === undefined ? main.stopped !== undefined : main.promptId !== id)
-    if (isNext) this.#wait(session, event)
+    if (isNext) this.#wait(session, moment)
     // With the id of a turn that runs it is a message that was taken up on the way.
     else if (main === undefined && (id === undefined || id !== session.endedPromptId)) {
-      session.prompt = { at: this.#lastAt, id, text: peek(event.data, 'prompt') }
+      session.prompt = { at: moment.at, id, text: peek(moment.data, 'prompt') }
     }
   }
 
-  #mainHook(hook: string, event: HostEvent, session: Session): void {
-    const promptId = idOf(peek(event.data, 'prompt_id'))
-    const out = this.#settled(session)
+  #mainHook(hook: string, moment: Moment, session: Session): void {
+    const promptId = idOf(peek(moment.data, 'prompt_id'))
+    settlePrompt(session)
     const { main } = session
     if (main !== undefined) main.promptId ??= promptId
-    if (main !== undefined && promptId !== undefined && main.promptId !== promptId) this.#wait(session, event)
-    else if (hook === 'PreCompact') startCompaction(out, session, this.#lastAt)
-    else if (hook === 'PostCompact') endCompaction(session, this.#lastAt)
+    if (main !== undefined && promptId !== undefined && main.promptId !== promptId) this.#wait(session, moment)
+    else if (hook === 'PreCompact') startCompaction(session, moment.at)
+    else if (hook === 'PostCompact') endCompaction(session, moment.at)
     else {
-      const loop = main ?? (hook === 'PreToolUse' ? this.#lazily(session, promptId) : undefined)
-      if (loop !== undefined) this.#loopHook(hook, event, session, loop)
+      const loop = main ?? (hook === 'PreToolUse' ? lazily(session, moment.at, promptId) : undefined)
+      if (loop !== undefined) this.#loopHook(hook, moment, loop)
     }
   }
 
-  /** The turn of something whose prompt was not seen; none for what comes late. */
-  #lazily(session: Session, promptId: string | undefined): Loop | undefined {
-    settlePrompt(this.#out, session)
-    if (session.main !== undefined) return session.main
-    if (promptId !== undefined && promptId === session.endedPromptId) return undefined
-    return openTurn(this.#out, session, this.#lastAt, promptId, undefined)
-  }
-
-  #loopHook(hook: string, event: HostEvent, session: Session, loop: Loop): void {
-    const { data } = event
-    const at = this.#lastAt
-    const out = this.#out
+  #loopHook(hook: string, moment: Moment, loop: Loop): void {
+    const { at, data } = moment
     loop.lastAt = at
     if (hook === 'PreToolUse') {
-      toolStarted(out, session, loop, at, data)
-      this.#approvals.started(out, session.calls.get(idOf(peek(data, 'tool_use_id')) ?? ''), event, at)
+      const call = toolStarted(loop, at, data)
+      if (call !== undefined) this.#approvals.started(call, moment)
     } else if (hook === 'PostToolUse' || hook === 'PostToolUseFailure') {
-      const call = toolEnded(out, session, loop, at, data)
-      if (call !== undefined) delegationReturned(out, session, call, at, data)
-    } else if (hook === 'PostToolBatch') toolsOver(out, session, loop, at, data)
-    else if (hook === 'PermissionRequest') this.#permissionRequested(session, event)
-    else if (hook === 'PermissionDenied') toolDenied(out, session, loop, at, data)
+      const call = toolEnded(loop, at, data)
+      if (call !== undefined) delegationReturned(call, at, data)
+    } else if (hook === 'PostToolBatch') toolsOver(loop, at, data)
+    else if (hook === 'PermissionRequest') {
+      const call = loop.session.call(moment.tool_use_id)
+      if (call !== undefined) askApproval(call, at, 'PermissionRequest', data)
+    } else if (hook === 'PermissionDenied') toolDenied(loop, at, data)
     else if (hook === 'StopFailure') loop.failure = textOf(peek(data, 'error')) ?? 'unknown'
     else if (hook === 'Stop') {
       loop.stopped = { at, text: peek(data, 'last_assistant_message') }
@@ -169,13 +162,12 @@ class ClaudeAgentSdkMachine implements HostMachine {
     }
   }
 
-  #wait(session: Session, event: HostEvent): void {
+  #wait(session: Session, moment: Moment): void {
     const [first] = session.waiting
-    const isLong =
-      session.waiting.length >= WAITING_LIMIT || this.#lastAt - (first?.at ?? this.#lastAt) > WAITING_MILLIS
-    session.waiting.push({ ...event, at: this.#lastAt })
+    const isLong = session.waiting.length >= WAITING_LIMIT || moment.at - (first?.at ?? moment.at) > WAITING_MILLIS
+    session.waiting.push(moment)
     if (!isLong) return
-    endWithoutResult(this.#out, session, this.#lastAt, 'superseded')
+    endWithoutResult(session, moment.at, 'superseded')
     this.#goOn(session)
   }
 
@@ -183,106 +175,85 @@ class ClaudeAgentSdkMachine implements HostMachine {
   #goOn(session: Session): void {
     const { waiting } = session
     session.waiting = []
-    const now = this.#lastAt
-    for (const event of waiting) {
-      this.#lastAt = event.at ?? now
-      this.#hook(event.event.slice('hook.'.length), event)
-    }
-    this.#lastAt = now
+    for (const moment of waiting) this.#hook(moment.event.slice(HOOK.length), moment)
   }
 
-  #message(kind: string, event: HostEvent): void {
-    const session = this.#sessions.of(event, kind === 'system.init' && event.context !== undefined)
-    if (session === undefined || isRepeated(session, event)) return
-    const { data } = event
-    const at = this.#lastAt
+  #message(kind: string, moment: Moment): void {
+    const session = this.#sessions.of(moment, kind === 'system.init' && moment.context !== undefined)
+    if (session === undefined || isRepeated(session, moment)) return
+    const { at, data } = moment
     if (kind === 'system.init') session.model = textOf(peek(data, 'model')) ?? session.model
-    const out = this.#settled(session)
-    if (LOOP_MESSAGES.has(kind)) this.#loopMessage(kind, session, data)
-    else if (kind === 'user') toolResults(out, session, at, data)
-    else if (kind === 'system.task_started') taskStarted(out, session, at, data)
-    else if (kind === 'system.task_notification') taskNotified(out, session, at, data)
-    else if (kind === 'system.compact_boundary') endCompaction(session, at)
-    else if (kind.startsWith('result')) {
-      resultArrived(out, session, at, data)
+    settlePrompt(session)
+    const read = LOOP_MESSAGES.get(kind)
+    if (read !== undefined) {
+      const loop = loopOf(session, at, kind, data)
+      if (loop === undefined) return
+      loop.lastAt = at
+      read(loop, at, data)
+    } else if (kind === 'result') {
+      resultArrived(session, at, data)
       this.#goOn(session)
-    }
+    } else SESSION_MESSAGES.get(kind)?.(session, at, data)
   }
 
-  #loopMessage(kind: string, session: Session, data: unknown): void {
-    const at = this.#lastAt
-    const loop = this.#loopOf(kind, session, data)
-    if (loop === undefined) return
-    loop.lastAt = at
-    if (kind === 'assistant' && isSynthetic(data)) syntheticMessage(this.#out, loop, at, data)
-    else if (kind === 'assistant') assistantMessage(this.#out, session, loop, at, data)
-    else if (kind === 'stream_event') streamEvent(this.#out, session, loop, at, data)
-    else if (kind === 'system.api_retry') retried(this.#out, loop, at, data)
-    else toolDenied(this.#out, session, loop, at, data)
-  }
-
-  #loopOf(kind: string, session: Session, data: unknown): Loop | undefined {
-    const callId = idOf(peek(data, 'parent_tool_use_id'))
-    const agentId = idOf(peek(data, 'agent_id')) ?? this.#childOf(session, callId) ?? callId
-    if (agentId !== undefined) {
-      const role = textOf(peek(data, 'subagent_type'))
-      return loopOfAgent(this.#out, session, this.#lastAt, { agentId, callId, role })
-    }
-    // What the SDK writes itself, such as the answer to a command, is no turn.
-    return session.main ?? (kind === 'assistant' && isSynthetic(data) ? undefined : this.#lazily(session, undefined))
-  }
-
-  #childOf(session: Session, callId: string | undefined): string | undefined {
-    if (callId === undefined) return undefined
-    for (const child of session.children.values()) if (child.callId === callId) return child.agentId
-    return undefined
-  }
-
-  #permissionRequested(session: Session, event: HostEvent): void {
-    const call = session.calls.get(event.tool_use_id ?? '')
-    if (call !== undefined) askApproval(this.#out, call, this.#lastAt, 'PermissionRequest', event.data)
-  }
-
-  #settled(session: Session): Out {
-    settlePrompt(this.#out, session)
-    return this.#out
-  }
-
-  #iterator(how: string, event: HostEvent): void {
-    const query = idOf(peek(event.context, 'query'))
+  #queryOver({ at, data, context }: Moment, reason: string): void {
+    const query = idOf(peek(context, 'query'))
     if (query === undefined) return
-    const reason = ENDS.get(how) ?? 'ended'
-    const isAborted = peek(event.data, 'aborted') === true
-    for (const session of this.#sessions.takeQuery(query))
-      this.#endSession(session, this.#lastAt, isAborted ? 'aborted' : reason)
+    const isAborted = peek(data, 'aborted') === true
+    for (const session of this.#sessions.takeQuery(query)) this.#endSession(session, at, isAborted ? 'aborted' : reason)
   }
 
   #endSession(session: Session, at: number, reason: string): void {
-    settlePrompt(this.#out, session)
+    settlePrompt(session)
     while (session.main !== undefined || session.waiting.length > 0) {
-      endWithoutResult(this.#out, session, at, reason)
+      endWithoutResult(session, at, reason)
       this.#goOn(session)
-      settlePrompt(this.#out, session)
+      settlePrompt(session)
     }
-    for (const child of session.children.values()) endChild(this.#out, session, child, at)
-    tellCompaction(this.#out, session, at)
+    for (const child of session.children.values()) endChild(child, at)
+    tellCompaction(session, at)
     this.#sessions.close(session)
-    if (isKnown(session)) this.#out.push(hookRecord('on_session_finalize', at, { session_id: session.id, reason }))
+    // Whether anything was told of it: the answer to a command, say, is nothing.
+    if (!session.isAnnounced && session.children.size + session.compactions === 0) return
+    this.records.add('on_session_finalize', at, { session_id: session.id, reason })
   }
 }
 
-function isRepeated({ seen }: Session, { data }: HostEvent): boolean {
+function named(prefix: string, names: readonly string[], read: (name: string) => Reading): Record<string, Reading> {
+  return Object.fromEntries(names.map(name => [`${prefix}${name}`, read(name)]))
+}
+
+/** The turn of something whose prompt was not seen; none for what comes late. */
+function lazily(session: Session, at: number, promptId: string | undefined): Loop | undefined {
+  settlePrompt(session)
+  if (session.main !== undefined) return session.main
+  if (promptId !== undefined && promptId === session.endedPromptId) return undefined
+  return openTurn(session, at, promptId, undefined)
+}
+
+function loopOf(session: Session, at: number, kind: string, data: unknown): Loop | undefined {
+  const callId = idOf(peek(data, 'parent_tool_use_id'))
+  const agentId = idOf(peek(data, 'agent_id')) ?? childOf(session, callId) ?? callId
+  if (agentId !== undefined) {
+    return loopOfAgent(session, at, { agentId, callId, role: textOf(peek(data, 'subagent_type')) })
+  }
+  // What the SDK writes itself, such as the answer to a command, is no turn.
+  return session.main ?? (kind === 'assistant' && isSynthetic(data) ? undefined : lazily(session, at, undefined))
+}
+
+function childOf(session: Session, callId: string | undefined): string | undefined {
+  if (callId === undefined) return undefined
+  for (const child of session.children.values()) if (child.callId === callId) return child.agentId
+  return undefined
+}
+
+function isRepeated({ seen }: Session, { data }: Moment): boolean {
   const id = idOf(peek(data, 'uuid'))
   if (id === undefined) return false
   if (seen.has(id)) return true
   if (seen.size >= SEEN_LIMIT) seen.clear()
   seen.add(id)
   return false
-}
-
-/** Whether anything was told of it: the answer to a command, say, is nothing. */
-function isKnown({ isAnnounced, children, compactions }: Session): boolean {
-  return isAnnounced || children.size > 0 || compactions > 0
 }
 
 export function createClaudeAgentSdkMachine(): HostMachine {

@@ -1,16 +1,22 @@
 import { idOf, peek } from '../../contract/foreign.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { Records } from '../base/records.ts'
 import type { HostEvent } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
-import { type Call, newSession, type Session } from './session.ts'
+import { type Call, Session } from './session.ts'
 
 /** Sessions that are over, of which something may still come late, and queries that run. */
 const LIMIT = 1000
 
 /** Which session an event belongs to. A query has one, or several when the conversation is cleared. */
 export class LiveSessions {
-  readonly #sessions = new SessionStates<Session>(newSession)
-  readonly #over = new Set<string>()
-  readonly #queries = new Map<string, Set<string>>()
+  readonly #sessions: SessionStates<Session>
+  readonly #over = new LimitedMap<string, true>(LIMIT)
+  readonly #queries = new LimitedMap<string, Set<string>>(LIMIT)
+
+  constructor(records: Records) {
+    this.#sessions = new SessionStates(id => new Session(records, id))
+  }
 
   /** @param mayReopen the event begins something: a session that was over goes on, as one that is resumed does */
   of(event: HostEvent, mayReopen: boolean): Session | undefined {
@@ -46,8 +52,7 @@ export class LiveSessions {
 
   close(session: Session): void {
     this.#sessions.delete(session.id)
-    this.#over.add(session.id)
-    dropOldest(this.#over)
+    this.#over.set(session.id, true)
   }
 
   #ofQuery(query: string): Session[] {
@@ -60,12 +65,6 @@ export class LiveSessions {
     if (known !== undefined) return known
     const ids = new Set<string>()
     this.#queries.set(query, ids)
-    dropOldest(this.#queries)
     return ids
   }
-}
-
-function dropOldest(kept: Set<string> | Map<string, unknown>): void {
-  const [oldest] = kept.keys()
-  if (kept.size > LIMIT && oldest !== undefined) kept.delete(oldest)
 }

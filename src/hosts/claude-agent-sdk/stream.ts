@@ -1,29 +1,29 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { beginAttempt, endAttempt } from './requests.ts'
-import type { Attempt, Loop, Out, Session } from './session.ts'
-import { larger, NO_TOKENS, tokensOf } from './usage.ts'
+import type { Attempt, Loop } from './session.ts'
+import { larger, tokensOf } from './usage.ts'
 
 /**
  * Events of the model's own stream, which come with `includePartialMessages`: they say when a request was sent, when it
  * began to answer, and what it used in the end.
  */
-export function streamEvent(out: Out, session: Session, loop: Loop, at: number, data: unknown): void {
+export function streamEvent(loop: Loop, at: number, data: unknown): void {
   const event = peek(data, 'event')
   const type = peek(event, 'type')
-  if (type === 'message_start') began(out, loop, at, data, peek(event, 'message'))
+  if (type === 'message_start') began(loop, at, data, peek(event, 'message'))
   else if (type === 'message_delta') changed(answering(loop, data), event)
-  else if (type === 'message_stop') ended(out, session, loop, at, answering(loop, data))
+  else if (type === 'message_stop') ended(loop, at, answering(loop, data))
 }
 
-function began(out: Out, loop: Loop, at: number, data: unknown, message: unknown): void {
+function began(loop: Loop, at: number, data: unknown, message: unknown): void {
   const id = idOf(peek(message, 'id'))
   if (id === undefined || loop.told.includes(id) || loop.open.some(attempt => attempt.messageId === id)) return
   const model = textOf(peek(message, 'model'))
   const untilFirstChunk = numberOf(peek(data, 'ttft_ms'))
-  const sentAt = untilFirstChunk === undefined ? {} : { sentAt: at - Math.max(0, untilFirstChunk) }
+  const sentAt = untilFirstChunk === undefined ? undefined : at - Math.max(0, untilFirstChunk)
   const waiting = loop.open.find(open => open.endAt === undefined && open.messageId === undefined)
-  const attempt = waiting ?? beginAttempt(out, loop, at, { model, ...sentAt })
-  loop.retry = 0
+  const attempt = waiting ?? beginAttempt(loop, at, { model, sentAt })
+  loop.requests.failures = 0
   attempt.messageId = id
   attempt.model = model ?? attempt.model
   attempt.firstChunkAt = at
@@ -42,12 +42,12 @@ function changed(attempt: Attempt | undefined, event: unknown): void {
   attempt.stopReason = textOf(peek(peek(event, 'delta'), 'stop_reason')) ?? attempt.stopReason
   const tokens = tokensOf(peek(event, 'usage'))
   if (tokens === undefined) return
-  attempt.tokens = larger(attempt.tokens ?? NO_TOKENS, tokens)
+  attempt.tokens = larger(tokens, attempt.tokens)
   attempt.isExact = true
 }
 
-function ended(out: Out, session: Session, loop: Loop, at: number, attempt: Attempt | undefined): void {
+function ended(loop: Loop, at: number, attempt: Attempt | undefined): void {
   if (attempt === undefined) return
   attempt.endAt = at
-  if (attempt.isExact) endAttempt(out, session, loop, attempt)
+  if (attempt.isExact) endAttempt(loop, attempt)
 }

@@ -24,7 +24,7 @@ export function ask(waiting: Waiting, at: number, correlation?: Correlation): vo
 export function tellDecided(turn: AgentTurn, { call, choice }: Decision, at: number): void {
   const waiting = wait(turn, call)
   ask(waiting, at, 'inferred')
-  waiting.answer(at, choice, 'inferred')
+  waiting.answer(at, choice)
 }
 
 /** The call is made now, or was refused: nobody waits for it any longer. */

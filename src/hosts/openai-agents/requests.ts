@@ -14,7 +14,7 @@ import type { AgentTurn, SpanNode, SpanRequest } from './state.ts'
  */
 export function startRequest(turn: AgentTurn, node: SpanNode, { type, data, startAt }: RawSpan): void {
   settleRequest(turn, undefined)
-  const asked = { request: turn.requests.nextAttempt(startAt), turn, type, data }
+  const asked = { request: turn.requests.next(startAt, { keepsId: false }), turn, type, data }
   node.request = asked
   turn.openRequests.add(asked)
   if (isModelKnown(type, data)) tellRequest(asked, data)

@@ -1,26 +1,13 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { hookRecord } from '../host-event.ts'
+import { type Usage, usageOf } from '../base/usage.ts'
 import type { Facts } from './facts.ts'
 import { messageOf } from './messages.ts'
-import { addMessage, type Call, type Run, remember } from './state.ts'
-import { usageOf } from './usage.ts'
+import { Call, type Run, remember } from './state.ts'
 
-function newCall(run: Run, { data }: Facts, startAt: number | undefined): Call {
-  run.callCount += 1
+function newCall(run: Run, { at, data }: Facts): Call {
   run.model = textOf(peek(data, 'model')) ?? run.model
   run.provider = textOf(peek(data, 'provider')) ?? run.provider
-  const call: Call = {
-    id: `${run.id}:${run.callCount}`,
-    retry: run.failuresInARow,
-    startAt,
-    endAt: undefined,
-    end: undefined,
-    message: undefined,
-    reply: undefined,
-    failed: false,
-    asksForTools: false,
-  }
+  const call = new Call(run, at, run.requests.numbers({ keepsId: false }))
   remember(run.calls, callId(data), call)
   run.lastCall = call
   return call
@@ -30,60 +17,57 @@ function callId(data: unknown): string {
   return idOf(peek(data, 'callId')) ?? ''
 }
 
+/** When it was sent; undefined when the start was not seen. */
+function sentAt({ isTold, startAt }: Call): number | undefined {
+  return isTold ? startAt : undefined
+}
+
 /** `model_call_started`. */
-export function startCall(run: Run, facts: Facts): HookRecord[] {
+export function startCall(run: Run, facts: Facts): void {
   const known = run.calls.get(callId(facts.data))
-  if (known !== undefined && (known.startAt === facts.at || (known.endAt ?? 0) > facts.at)) return []
-  const told = tellWaiting(run, { retried: true })
+  if (known !== undefined && (sentAt(known) === facts.at || (known.endAt ?? 0) > facts.at)) return
+  tellWaiting(run, { retried: true })
   // What was said of an end was said of an attempt that this one follows.
   run.ending = {}
-  const call = newCall(run, facts, facts.at)
-  const record = hookRecord('pre_api_request', facts.at, {
-    session_id: run.sessionId,
-    turn_id: run.id,
-    api_request_id: call.id,
-    retry_count: call.retry,
+  newCall(run, facts).tellStart({
     model: run.model,
     provider: run.provider,
-    api_call_count: run.callCount,
     api_mode: peek(facts.data, 'api'),
     tool_count: run.toolCount,
     message_count: run.seesConversation ? run.messages.length : undefined,
     request_messages: run.seesConversation ? run.messages : undefined,
     system_prompt: run.system,
   })
-  return [...told, record]
 }
 
 /** `model_call_ended`. What the model said comes with its message, so the call is told with that. */
-export function endCall(run: Run, facts: Facts): HookRecord[] {
+export function endCall(run: Run, facts: Facts): void {
   const known = run.calls.get(callId(facts.data))
-  if (known?.endAt === facts.at) return []
+  if (known?.endAt === facts.at) return
   const isOpen = known !== undefined && known.endAt === undefined
-  const call = isOpen ? known : newCall(run, facts, undefined)
+  const call = isOpen ? known : newCall(run, facts)
   call.endAt = facts.at
   call.end = facts.data
-  call.failed = peek(facts.data, 'outcome') === 'error'
-  run.failuresInARow = call.failed ? run.failuresInARow + 1 : 0
+  call.hasFailed = peek(facts.data, 'outcome') === 'error'
+  run.requests.failures = call.hasFailed ? run.requests.failures + 1 : 0
   run.waiting.push(call)
   // Hooks can overlap: the message may have been quicker.
-  return call.message === undefined || call.failed ? [] : tellWaiting(run, {})
+  if (call.message !== undefined && !call.hasFailed) tellWaiting(run, {})
 }
 
 /** An assistant's message: the answer of the call that has ended last, or is about to end. */
-export function joinMessage(run: Run, message: unknown): HookRecord[] {
+export function joinMessage(run: Run, message: unknown): void {
   const call = run.waiting.find(waiting => waiting.message === undefined) ?? openCall(run)
-  if (call === undefined) return []
+  if (call === undefined) return
   const reply = messageOf(message)
   call.message = message
   call.reply = reply
-  addMessage(run, reply)
+  run.addMessage(reply)
   const { tool_calls: asked = [] } = reply
   call.asksForTools = asked.length > 0
   for (const { id } of asked) if (id !== undefined) remember(run.askedBy, id, call)
   if (run.seesConversation && !call.asksForTools) run.answer = textOf(reply.content) ?? run.answer
-  if (call.endAt === undefined || call.failed) return []
-  return tellWaiting(run, {})
+  if (call.endAt !== undefined && !call.hasFailed) tellWaiting(run, {})
 }
 
 function openCall({ lastCall }: Run): Call | undefined {
@@ -96,33 +80,40 @@ interface Aftermath {
   readonly maxRetries?: unknown
   readonly reason?: unknown
   /** Tokens of the whole run, where no call told its own. */
-  readonly runUsage?: unknown
+  readonly runUsage?: Usage | undefined
 }
 
 /** Nothing more can be learned of the calls that have ended. */
-export function tellWaiting(run: Run, aftermath: Aftermath): HookRecord[] {
-  if (run.waiting.length === 0) return []
+export function tellWaiting(run: Run, aftermath: Aftermath): void {
   const calls = run.waiting
   run.waiting = []
-  return calls.map(call => {
-    const record = call.failed ? failureOf(run, call, aftermath) : successOf(run, call, aftermath)
-    forgetDetails(call)
-    return record
-  })
-}
-
-/** Calls are remembered until their run is over; what they said need not be. */
-function forgetDetails(call: Call): void {
-  call.end = undefined
-  call.message = undefined
-  call.reply = undefined
+  for (const call of calls) {
+    if (call.hasFailed) tellFailure(run, call, aftermath)
+    else tellSuccess(run, call, aftermath)
+    // Calls are remembered until their run is over; what they said need not be.
+    call.end = undefined
+    call.message = undefined
+    call.reply = undefined
+  }
 }
 
 /** `llm_output`: its usage is the sum of the run's calls, so it counts only where none of them said its own. */
-export function readRunUsage(run: Run, usage: unknown): HookRecord[] {
-  const isOnlySource = !run.hasUsage && usageOf(usage) !== undefined
-  if (run.waiting.some(({ failed }) => failed)) return []
-  return tellWaiting(run, isOnlySource ? { runUsage: usage } : {})
+export function readRunUsage(run: Run, usage: unknown): void {
+  if (run.waiting.some(({ hasFailed }) => hasFailed)) return
+  tellWaiting(run, { runUsage: run.hasUsage ? undefined : callUsage(usage) })
+}
+
+/** OpenClaw's `input` leaves the cache out, its `output` holds the reasoning. */
+function callUsage(usage: unknown): Usage | undefined {
+  const [input, output, reasoning] = [peek(usage, 'input'), peek(usage, 'output'), peek(usage, 'reasoningTokens')]
+  const counts = {
+    input,
+    output,
+    reasoning,
+    cacheRead: peek(usage, 'cacheRead'),
+    cacheWrite: peek(usage, 'cacheWrite'),
+  }
+  return usageOf(counts, { cacheIsOutside: true })
 }
 
 /** Seconds. */
@@ -131,25 +122,16 @@ function durationOf({ end }: Call): number | undefined {
   return millis === undefined ? undefined : millis / 1000
 }
 
-/** Epoch seconds. */
-function firstByteOf({ startAt, end }: Call): number | undefined {
-  const millis = numberOf(peek(end, 'timeToFirstByteMs'))
-  return millis === undefined || startAt === undefined ? undefined : (startAt + millis) / 1000
-}
-
-function successOf(run: Run, call: Call, { runUsage }: Aftermath): HookRecord {
-  const { message, reply } = call
-  const usage = usageOf(peek(message, 'usage')) ?? usageOf(runUsage)
+function tellSuccess(run: Run, call: Call, { runUsage }: Aftermath): void {
+  const { message, reply, end } = call
+  const usage = callUsage(peek(message, 'usage')) ?? runUsage
   run.hasUsage ||= usage !== undefined
-  const payload = {
-    session_id: run.sessionId,
-    turn_id: run.id,
-    api_request_id: call.id,
-    retry_count: call.retry,
+  const untilFirstByte = numberOf(peek(end, 'timeToFirstByteMs'))
+  if (untilFirstByte !== undefined && call.isTold) call.firstChunkAt = call.startAt + untilFirstByte
+  const facts = {
     model: run.model,
     provider: run.provider,
     api_duration: durationOf(call),
-    first_chunk_at: firstByteOf(call),
     finish_reason: peek(message, 'stopReason'),
     response_id: peek(message, 'responseId'),
     response_model: peek(message, 'responseModel'),
@@ -159,24 +141,21 @@ function successOf(run: Run, call: Call, { runUsage }: Aftermath): HookRecord {
     response: run.seesConversation && reply !== undefined ? { message: reply } : undefined,
   }
   const isGuess = message === undefined ? usage !== undefined : !isOfCall(message, call)
-  return hookRecord('post_api_request', call.endAt ?? run.lastAt, payload, isGuess ? 'inferred' : undefined)
+  call.tellAnswer(call.endAt ?? run.lastAt, facts, isGuess ? 'inferred' : undefined)
 }
 
 /** The host stamps a message while its call is under way; where it does not fit, the order alone joins the two. */
-function isOfCall(message: unknown, { startAt, endAt }: Call): boolean {
+function isOfCall(message: unknown, call: Call): boolean {
   const at = numberOf(peek(message, 'timestamp'))
-  return at !== undefined && startAt !== undefined && endAt !== undefined && at >= startAt && at <= endAt
+  const [from, to] = [sentAt(call), call.endAt]
+  return at !== undefined && from !== undefined && to !== undefined && at >= from && at <= to
 }
 
-function failureOf(run: Run, call: Call, { retried, maxRetries, reason }: Aftermath): HookRecord {
+function tellFailure(run: Run, call: Call, { retried, maxRetries, reason }: Aftermath): void {
   const { end, message } = call
   const kind = peek(end, 'failureKind')
   const type = textOf(peek(message, 'errorType')) ?? textOf(kind) ?? textOf(peek(end, 'errorCategory'))
-  return hookRecord('api_request_error', call.endAt ?? run.lastAt, {
-    session_id: run.sessionId,
-    turn_id: run.id,
-    api_request_id: call.id,
-    retry_count: call.retry,
+  call.tellFailure(call.endAt ?? run.lastAt, {
     model: run.model,
     provider: run.provider,
     api_duration: durationOf(call),

@@ -1,6 +1,6 @@
-import { booleanOf, elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { type HostMachine, hookRecord } from '../host-event.ts'
+import { booleanOf, elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import type { HostMachine } from '../host-event.ts'
 import { readAgentEvent } from './agent-events.ts'
 import { endCall, joinMessage, readRunUsage, startCall } from './calls.ts'
 import { endDelegation, startDelegation } from './delegations.ts'
@@ -9,33 +9,48 @@ import { messageOf } from './messages.ts'
 import { readInput } from './run.ts'
 import { RunBook } from './run-book.ts'
 import { endCompaction, startCompaction } from './side-work.ts'
-import { addMessage, nameOf, type Run, type Session } from './state.ts'
+import type { Run, RunTool, Session } from './state.ts'
 import { endTool, learn, settleTools, startTool, toolOf } from './tools.ts'
 
-type Read = (book: RunBook, facts: Facts) => HookRecord[]
+type Read = (book: RunBook, facts: Facts) => void
 
 /** Hooks that mean something. The others are told to plugins that want to change what happens. */
-const HOOKS: ReadonlyMap<string, Read> = new Map<string, Read>([
-  ['before_model_resolve', (book, facts) => book.in(facts, () => [], peek(facts.data, 'prompt'))],
-  ['llm_input', input],
-  ['model_call_started', (book, facts) => book.in(facts, run => [...settleTools(run), ...startCall(run, facts)])],
-  ['model_call_ended', (book, facts) => book.in(facts, run => endCall(run, facts))],
-  ['before_message_write', written],
-  ['before_tool_call', toolBegins],
-  ['after_tool_call', toolEnds],
-  ['before_agent_finalize', (book, facts) => known(book, facts, run => noted(run, { finalized: true }))],
-  ['agent_end', agentEnds],
-  ['llm_output', output],
-  ['before_compaction', (book, facts) => inSession(book, facts, session => startCompaction(session, facts))],
-  ['after_compaction', (book, facts) => inSession(book, facts, session => endCompaction(session, facts.at))],
-  ['subagent_spawned', spawned],
-  ['subagent_ended', (book, facts) => endDelegationOf(book, facts)],
-  ['session_start', (book, facts) => inSession(book, facts, () => [])],
-  ['session_end', (book, facts) => inSession(book, facts, session => sessionEnds(book, session, facts))],
-  ['gateway_stop', book => book.finishAll('gateway_stop')],
-])
+const READINGS: Readonly<Record<string, Read>> = {
+  before_model_resolve: (book, facts) => book.opened(facts, peek(facts.data, 'prompt')),
+  llm_input: (book, facts) => {
+    const run = book.opened(facts, peek(facts.data, 'prompt'))
+    if (run !== undefined) readInput(run, facts.data)
+  },
+  model_call_started: inRun((run, facts) => {
+    settleTools(run)
+    startCall(run, facts)
+  }),
+  model_call_ended: inRun(endCall),
+  before_message_write: inKnown(written),
+  before_tool_call: ofTool(toolBegins),
+  after_tool_call: ofTool(toolEnds),
+  before_agent_finalize: inKnown(({ ending }) => {
+    ending.finalized = true
+  }),
+  agent_end: inKnown(agentEnds),
+  llm_output: output,
+  before_compaction: inSession((session, facts, { records }) => startCompaction(records, session, facts)),
+  after_compaction: inSession((session, { at }) => endCompaction(session, at)),
+  subagent_spawned: (book, facts) => {
+    const child = sessionOfKey(book, peek(facts.data, 'childSessionKey'))
+    const parent = sessionOfKey(book, peek(facts.context, 'requesterSessionKey'))
+    if (child !== undefined && parent !== undefined) startDelegation(parent, child, facts)
+  },
+  subagent_ended: (book, { at, data }) => {
+    const child = sessionOfKey(book, peek(data, 'targetSessionKey'))
+    if (child !== undefined) endDelegation(child, at, data)
+  },
+  session_start: (book, facts) => book.sessions.of(facts),
+  session_end: inSession(sessionEnds),
+  gateway_stop: book => book.finishAll('gateway_stop'),
+}
 
-const OF_NO_INTEREST: ReadonlySet<string> = new Set([
+const QUIET = [
   // What a capture has of our own making.
   'REGISTER',
   ...['agent_turn_prepare', 'before_prompt_build', 'before_agent_run', 'before_agent_reply'],
@@ -44,122 +59,111 @@ const OF_NO_INTEREST: ReadonlySet<string> = new Set([
   ...['reply_dispatch', 'resolve_exec_env', 'tool_result_persist', 'subagent_delivery_target', 'subagent_progress'],
   ...['gateway_start', 'cron_reconciled', 'cron_changed', 'before_install', 'skill_proposal_evaluate'],
   ...['skill_proposal_changed', 'skill_changed'],
-])
+]
 
-/** Hooks and agent events of OpenClaw 2026.9.6 → hook records. */
+/** Hooks and agent events of OpenClaw 2026.9.6. */
 export function createOpenClawMachine(): HostMachine {
-  const book = new RunBook()
-  let lastAt = 0
-  return {
-    accept(event) {
-      lastAt = numberOf(event.at) ?? lastAt
-      const facts = factsOf(event, lastAt)
-      if (event.event === AGENT_EVENT) return readAgentEvent(book, peek(event.data, 'stream'), facts)
-      return HOOKS.get(event.event)?.(book, facts) ?? (OF_NO_INTEREST.has(event.event) ? [] : undefined)
+  return new OpenClawMachine()
+}
+
+class OpenClawMachine extends EventMachine {
+  readonly #book = new RunBook(this.records)
+  protected readonly events: Events = eventsOf(
+    {
+      ...Object.fromEntries(Object.entries(READINGS).map(([hook, read]) => [hook, this.#hook(read)])),
+      [AGENT_EVENT]: moment => readAgentEvent(this.#book, peek(moment.data, 'stream'), factsOf(moment)),
     },
-    end: at => endAll(book, Math.max(at, lastAt)),
+    QUIET,
+  )
+
+  #hook(read: Read): (moment: Moment) => void {
+    return moment => read(this.#book, factsOf(moment))
+  }
+
+  protected finish(end: number): void {
+    const at = Math.max(end, this.now)
+    this.#book.finishAll('shutdown')
+    for (const session of this.#book.sessions.values()) {
+      endCompaction(session, at, 'unfinished')
+      endDelegation(session, at)
+    }
   }
 }
 
-function endAll(book: RunBook, at: number): HookRecord[] {
-  const records = book.finishAll('shutdown')
-  const facts = factsOf({ event: 'end' }, at)
-  for (const session of book.sessions.values()) {
-    records.push(...endCompaction(session, at, 'unfinished'), ...endDelegation(session, facts))
+type InRun = (run: Run, facts: Facts, book: RunBook) => void
+
+/** Of a run that is under way. */
+function inKnown(read: InRun): Read {
+  return (book, facts) => {
+    const run = book.find(facts)
+    if (run !== undefined) read(run, facts, book)
   }
-  return records
 }
 
-function known(book: RunBook, facts: Facts, then: (run: Run) => HookRecord[]): HookRecord[] {
-  const run = book.find(facts)
-  return run === undefined ? [] : then(run)
-}
-
-function inSession(book: RunBook, facts: Facts, then: (session: Session) => HookRecord[]): HookRecord[] {
-  const session = book.sessions.of(facts)
-  return session === undefined ? [] : then(session)
-}
-
-function noted(run: Run, said: Run['ending']): HookRecord[] {
-  Object.assign(run.ending, said)
-  return []
-}
-
-function input(book: RunBook, facts: Facts): HookRecord[] {
-  const read = (run: Run): HookRecord[] => {
-    readInput(run, facts.data)
-    return []
+/** Of a run, which begins with it where it was not heard of before. */
+function inRun(read: InRun): Read {
+  return (book, facts) => {
+    const run = book.opened(facts)
+    if (run !== undefined) read(run, facts, book)
   }
-  return book.in(facts, read, peek(facts.data, 'prompt'))
+}
+
+function inSession(read: (session: Session, facts: Facts, book: RunBook) => void): Read {
+  return (book, facts) => {
+    const session = book.sessions.of(facts)
+    if (session !== undefined) read(session, facts, book)
+  }
 }
 
 /** A message goes into the conversation. The event names the session and no run. */
-function written(book: RunBook, facts: Facts): HookRecord[] {
-  const message = peek(facts.data, 'message')
+function written(run: Run, { at, data }: Facts): void {
+  const message = peek(data, 'message')
   const role = peek(message, 'role')
-  return known(book, facts, run => {
-    if (role === 'assistant') return joinMessage(run, message)
-    if (role !== 'toolResult') return []
-    const tool = run.tools.get(idOf(peek(message, 'toolCallId')) ?? '')
-    if (tool === undefined || tool.isWritten) return []
-    tool.isWritten = true
-    addMessage(run, messageOf(message))
-    if (!tool.endTold) {
-      learn(tool, { endAt: facts.at, result: message, isError: booleanOf(peek(message, 'isError')) })
-    }
-    return []
-  })
+  if (role === 'assistant') joinMessage(run, message)
+  if (role !== 'toolResult') return
+  const tool = run.tools.get(idOf(peek(message, 'toolCallId')) ?? '')
+  if (tool === undefined || tool.isWritten) return
+  tool.isWritten = true
+  run.addMessage(messageOf(message))
+  if (tool.state === 'ended') return
+  learn(tool, { endAt: at, result: message, isError: booleanOf(peek(message, 'isError')) })
+}
+
+/** Of a tool of a run, if it is named. */
+function ofTool(read: (tool: RunTool, facts: Facts) => void): Read {
+  return (book, facts) => {
+    const { at, data, context } = facts
+    const id = idOf(peek(data, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
+    const run = id === undefined ? undefined : book.opened(facts)
+    if (run !== undefined && id !== undefined) read(toolOf(run, id, peek(data, 'toolName'), at), facts)
+  }
 }
 
 /** Told only by hosts without agent events: see `index.ts`. */
-function toolBegins(book: RunBook, facts: Facts): HookRecord[] {
-  const id = idOf(peek(facts.data, 'toolCallId')) ?? idOf(peek(facts.context, 'toolCallId'))
-  if (id === undefined) return []
-  return book.in(facts, run => {
-    const tool = toolOf(run, id, peek(facts.data, 'toolName'), facts.at)
-    return startTool(run, tool, peek(facts.data, 'params'))
-  })
+function toolBegins(tool: RunTool, { data }: Facts): void {
+  startTool(tool, peek(data, 'params'))
 }
 
 /** Comes for each tool, also for one that was refused or has failed. */
-function toolEnds(book: RunBook, facts: Facts): HookRecord[] {
-  const { at, data } = facts
-  const id = idOf(peek(data, 'toolCallId')) ?? idOf(peek(facts.context, 'toolCallId'))
-  if (id === undefined) return []
-  return book.in(facts, run => {
-    const tool = toolOf(run, id, peek(data, 'toolName'), at)
-    tool.args ??= peek(data, 'params')
-    learn(tool, { result: peek(data, 'result'), error: peek(data, 'error'), durationMillis: peek(data, 'durationMs') })
-    return endTool(run, tool, at)
-  })
+function toolEnds(tool: RunTool, { at, data }: Facts): void {
+  tool.args ??= peek(data, 'params')
+  learn(tool, { result: peek(data, 'result'), error: peek(data, 'error'), durationMillis: peek(data, 'durationMs') })
+  endTool(tool, at)
 }
 
 /** Comes for each attempt, and calls one whose call has failed a success: only its `false` tells something. */
-function agentEnds(book: RunBook, facts: Facts): HookRecord[] {
-  const hasFailed = booleanOf(peek(facts.data, 'success')) === false
-  return known(book, facts, run => noted(run, hasFailed ? { agentFailed: true } : {}))
+function agentEnds({ ending }: Run, { data }: Facts): void {
+  if (booleanOf(peek(data, 'success')) === false) ending.agentFailed = true
 }
 
 /** The last word of an attempt; of the run too, where nothing else would tell that it is over. */
-function output(book: RunBook, facts: Facts): HookRecord[] {
-  return known(book, facts, run => {
-    const [text] = elementsOf(peek(facts.data, 'assistantTexts'), 1, 'last')
-    if (run.seesConversation) run.answer ??= textOf(text)
-    const records = readRunUsage(run, peek(facts.data, 'usage'))
-    if (run.hasLifecycle || run.ending.finalized !== true) return records
-    return [...records, ...book.finish(run, facts.at)]
-  })
-}
-
-function spawned(book: RunBook, facts: Facts): HookRecord[] {
-  const child = sessionOfKey(book, peek(facts.data, 'childSessionKey'))
-  const parent = sessionOfKey(book, peek(facts.context, 'requesterSessionKey'))
-  return child === undefined || parent === undefined ? [] : startDelegation(parent, child, facts)
-}
-
-function endDelegationOf(book: RunBook, facts: Facts): HookRecord[] {
-  const child = sessionOfKey(book, peek(facts.data, 'targetSessionKey'))
-  return child === undefined ? [] : endDelegation(child, facts)
+function output(book: RunBook, facts: Facts): void {
+  const run = book.find(facts)
+  if (run === undefined) return
+  const [text] = elementsOf(peek(facts.data, 'assistantTexts'), 1, 'last')
+  if (run.seesConversation) run.answer ??= textOf(text)
+  readRunUsage(run, peek(facts.data, 'usage'))
+  if (!run.hasLifecycle && run.ending.finalized === true) book.finish(run, facts.at)
 }
 
 function sessionOfKey(book: RunBook, key: unknown): Session | undefined {
@@ -167,18 +171,16 @@ function sessionOfKey(book: RunBook, key: unknown): Session | undefined {
 }
 
 /** The key of a session stays when it is reset, and another id goes with it. A compaction may give it one, too. */
-function sessionEnds(book: RunBook, session: Session, { at, data }: Facts): HookRecord[] {
+function sessionEnds(session: Session, { at, data }: Facts, book: RunBook): void {
   const reason = textOf(peek(data, 'reason'))
   const next = idOf(peek(data, 'nextSessionId'))
-  const old = nameOf(session)
+  const old = session.name
   if (next !== undefined) session.id = next
-  if (reason === 'compaction') return []
-  const records = session.run === undefined ? [] : book.finish(session.run, session.run.lastAt, reason)
-  if (session.lastRun === undefined) return records
+  if (reason === 'compaction') return
+  if (session.run !== undefined) book.finish(session.run, session.run.lastAt, reason)
+  if (session.lastRun === undefined) return
   session.lastRun = undefined
   const isReset = next !== undefined && (reason === 'reset' || reason === 'new')
-  const end = isReset
-    ? hookRecord('on_session_reset', at, { old_session_id: old, new_session_id: next, reason })
-    : hookRecord('on_session_finalize', at, { session_id: old, reason })
-  return [...records, end]
+  if (isReset) book.records.add('on_session_reset', at, { old_session_id: old, new_session_id: next, reason })
+  else book.records.add('on_session_finalize', at, { session_id: old, reason })
 }

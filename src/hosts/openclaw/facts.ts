@@ -1,5 +1,5 @@
-import { idOf, numberOf, peek } from '../../contract/foreign.ts'
-import type { HostEvent } from '../host-event.ts'
+import { idOf, peek } from '../../contract/foreign.ts'
+import type { Moment } from '../base/event-machine.ts'
 
 /** What an event says about where it belongs; hooks say it in the event or in their context, agent events in both. */
 export interface Facts {
@@ -15,11 +15,7 @@ export interface Facts {
 /** The event that carries the agent event stream (`api.runtime.events.onAgentEvent`) beside the hooks. */
 export const AGENT_EVENT = 'AGENT_EVENT'
 
-/** A host's own time of something that is over may be this much before we hear of it. */
-const OLDEST_MILLIS = 24 * 3_600_000
-
-/** @param at when it happened, where the event itself does not say */
-export function factsOf({ event, data, context }: HostEvent, at: number): Facts {
+export function factsOf({ event, at, data, context }: Moment): Facts {
   const id = (key: string): string | undefined => idOf(peek(data, key)) ?? idOf(peek(context, key))
   return {
     at,
@@ -29,10 +25,4 @@ export function factsOf({ event, data, context }: HostEvent, at: number): Facts 
     sessionKey: id('sessionKey'),
     sessionId: id('sessionId'),
   }
-}
-
-/** A time that the host says itself, where it is believable: neither after the event nor long before it. */
-export function saidAt(said: unknown, at: number): number {
-  const time = numberOf(said)
-  return time !== undefined && time <= at && time > at - OLDEST_MILLIS ? time : at
 }

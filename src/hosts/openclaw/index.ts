@@ -2,7 +2,7 @@ import { elementsOf, isArray, peek } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
-import { STREAMS } from './agent-events.ts'
+import { tells } from './agent-events.ts'
 import { createOpenClawMachine } from './events.ts'
 import { AGENT_EVENT } from './facts.ts'
 import type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin } from './types.ts'
@@ -91,7 +91,7 @@ class Registration {
 
   #agentEvent(event: OpenClawAgentEvent): void {
     const stream = peek(event, 'stream')
-    if (!STREAMS.includes(stream as string)) return
+    if (!tells(stream)) return
     // Partial results of tools: as many as a command has lines.
     if (peek(peek(event, 'data'), 'phase') === 'update') return
     const data = {

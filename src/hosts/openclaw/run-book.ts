@@ -1,11 +1,10 @@
-import type { HookRecord } from '../../contract/index.ts'
+import type { Records } from '../base/records.ts'
 import { SessionStates } from '../session-states.ts'
 import { tellWaiting } from './calls.ts'
 import type { Facts } from './facts.ts'
-import { closingOf, openingOf } from './run.ts'
-import { Sessions } from './sessions.ts'
+import { closeRun, openRun } from './run.ts'
 import { endCompaction } from './side-work.ts'
-import { newRun, newSession, type Run } from './state.ts'
+import { Run, Session, Sessions } from './state.ts'
 import { cancelTools, settleTools } from './tools.ts'
 
 /** Runs that are remembered, also when they are over: what comes late must not open them again. */
@@ -19,37 +18,36 @@ interface Entry {
 
 /** Which runs there are, and when they begin and end. */
 export class RunBook {
+  readonly records: Records
   readonly sessions: Sessions = new Sessions()
   readonly #runs = new SessionStates((): Entry => ({}), RUNS_LIMIT)
+
+  constructor(records: Records) {
+    this.records = records
+  }
 
   /** The run that an event is about, while it is under way. */
   find(facts: Facts): Run | undefined {
     const { runId } = facts
     const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.look(runId)?.run
-    if (run === undefined || run.over) return undefined
+    if (run === undefined || run.isOver) return undefined
     run.lastAt = Math.max(run.lastAt, facts.at)
     return run
   }
 
-  /**
-   * The same for an event that only a run can cause: one that was not heard of begins here.
-   *
-   * @param then what the event means to its run; not asked where the run is over, or is not named
-   */
-  in(facts: Facts, then: (run: Run) => HookRecord[], prompt?: unknown): HookRecord[] {
+  /** The same for an event that only a run can cause: one that was not heard of begins here. */
+  opened(facts: Facts, prompt?: unknown): Run | undefined {
     const known = this.find(facts)
-    if (known !== undefined) return then(known)
-    if (facts.runId === undefined) return []
+    if (known !== undefined || facts.runId === undefined) return known
     const entry = this.#runs.get(facts.runId)
-    if (entry.run !== undefined) return []
-    const session = this.sessions.of(facts) ?? newSession()
-    const before = session.run === undefined ? [] : this.finish(session.run, session.run.lastAt)
-    const run = newRun(facts.runId, session, facts)
-    run.hasLifecycle = entry.begunAt !== undefined
+    if (entry.run !== undefined) return undefined
+    const session = this.sessions.of(facts) ?? new Session()
+    if (session.run !== undefined) this.finish(session.run, session.run.lastAt)
+    const run = new Run(this.records, facts.runId, session, facts, entry.begunAt !== undefined)
     entry.run = run
     session.run = run
-    const at = Math.min(entry.begunAt ?? facts.at, facts.at)
-    return [...before, ...openingOf(run, { ...facts, at }, prompt), ...then(run)]
+    openRun(run, Math.min(entry.begunAt ?? facts.at, facts.at), facts, prompt)
+    return run
   }
 
   /** A run begins. Its first records wait for the event that says more, mostly the start of a model call. */
@@ -69,37 +67,22 @@ export class RunBook {
    * @param at when it ended, epoch milliseconds
    * @param reason why, where the run itself did not say
    */
-  finish(run: Run, at: number, reason?: string): HookRecord[] {
-    if (run.over) return []
-    run.over = true
+  finish(run: Run, at: number, reason?: string): void {
+    if (run.isOver) return
+    run.isOver = true
     const { session } = run
-    const wasStopped = run.ending.interrupted === true || reason !== undefined
-    const records = [...tellWaiting(run, {}), ...settleTools(run)]
-    if (session.compaction?.run === run) records.push(...endCompaction(session, at, 'unfinished'))
-    if (wasStopped) records.push(...cancelTools(run, at))
-    records.push(...closingOf(run, at, reason))
+    tellWaiting(run, {})
+    settleTools(run)
+    if (session.compaction?.run === run) endCompaction(session, at, 'unfinished')
+    if (run.ending.interrupted === true || reason !== undefined) cancelTools(run, at)
+    closeRun(run, at, reason)
     if (session.run === run) session.run = undefined
     session.lastRun = run
-    forgetDetails(run)
-    return records
+    run.forgetDetails()
   }
 
   /** All that are under way, at the time of their last sign of life. */
-  finishAll(reason: string): HookRecord[] {
-    const open = this.sessions.values().flatMap(({ run }) => run ?? [])
-    return open.flatMap(run => this.finish(run, run.lastAt, reason))
+  finishAll(reason: string): void {
+    for (const { run } of this.sessions.values()) if (run !== undefined) this.finish(run, run.lastAt, reason)
   }
-}
-
-/** A run that is over is remembered by its id; its conversation is not. */
-function forgetDetails(run: Run): void {
-  run.messages = []
-  run.system = undefined
-  run.lastCall = undefined
-  run.answer = undefined
-  run.calls.clear()
-  run.tools.clear()
-  run.openTools.clear()
-  run.askedBy.clear()
-  run.approvals.clear()
 }

@@ -1,38 +1,27 @@
 import { booleanOf, elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { HookRecord } from '../../contract/index.ts'
-import { hookRecord } from '../host-event.ts'
-import { type Facts, saidAt } from './facts.ts'
+import { saidAt } from '../base/event-machine.ts'
+import type { Facts } from './facts.ts'
 import { MESSAGES_LIMIT, messageOf } from './messages.ts'
 import type { Run } from './state.ts'
 
 /** Each run is told as a start of its session: in `agent --local` the host tells none. */
-export function openingOf(run: Run, { at, data, context }: Facts, prompt: unknown): HookRecord[] {
+export function openRun(run: Run, at: number, { data, context }: Facts, prompt: unknown): void {
+  const { model, provider } = run
   const trigger = peek(context, 'trigger')
   const platform = peek(context, 'messageProvider') ?? peek(context, 'channel')
-  const sender = peek(context, 'senderId')
-  return [
-    hookRecord('on_session_start', at, {
-      session_id: run.sessionId,
-      turn_id: run.id,
-      model: run.model,
-      provider: run.provider,
-      platform,
-      sender_id: sender,
-      parent_session_id: run.session.parentName,
-      agent_name: peek(context, 'agentId') ?? peek(data, 'agentId'),
-      trigger,
-      session_type: trigger === 'heartbeat' ? trigger : undefined,
-      job_id: peek(context, 'jobId'),
-    }),
-    hookRecord('pre_llm_call', at, {
-      session_id: run.sessionId,
-      turn_id: run.id,
-      model: run.model,
-      platform,
-      sender_id: sender,
-      user_message: prompt,
-    }),
-  ]
+  const sender_id = peek(context, 'senderId')
+  run.tell('on_session_start', at, {
+    model,
+    provider,
+    platform,
+    sender_id,
+    parent_session_id: run.session.parentName,
+    agent_name: peek(context, 'agentId') ?? peek(data, 'agentId'),
+    trigger,
+    session_type: trigger === 'heartbeat' ? trigger : undefined,
+    job_id: peek(context, 'jobId'),
+  })
+  run.tell('pre_llm_call', at, { model, platform, sender_id, user_message: prompt })
 }
 
 /** What the model is sent next: the conversation so far. Comes again for each attempt of the run. */
@@ -41,8 +30,7 @@ export function readInput(run: Run, data: unknown): void {
   run.system = peek(data, 'systemPrompt')
   const tools = peek(data, 'tools')
   run.toolCount = isArray(tools) ? numberOf(peek(tools, 'length')) : undefined
-  const history = elementsOf(peek(data, 'historyMessages'), MESSAGES_LIMIT, 'last')
-  run.messages = history.map(messageOf)
+  run.messages = elementsOf(peek(data, 'historyMessages'), MESSAGES_LIMIT, 'last').map(messageOf)
   const prompt = peek(data, 'prompt')
   if (prompt !== undefined) run.messages.push({ role: 'user', content: prompt })
 }
@@ -61,7 +49,7 @@ export function readLifecycle(run: Run, { at, data }: Facts): number | undefined
   const reason = idOf(peek(observed, 'failoverReason')) ?? idOf(peek(data, 'stopReason'))
   run.ending.interrupted = isAborted
   const hasError = phase === 'error' || textOf(peek(data, 'error')) !== undefined
-  run.ending.failed = !isAborted && (hasError || run.lastCall?.failed === true)
+  run.ending.failed = !isAborted && (hasError || run.lastCall?.hasFailed === true)
   if (reason !== undefined) run.ending.reason = reason
   const text = textOf(peek(peek(data, 'terminalReply'), 'text'))
   if (run.seesConversation && text !== undefined) run.answer ??= text
@@ -70,33 +58,19 @@ export function readLifecycle(run: Run, { at, data }: Facts): number | undefined
 }
 
 /** The outcome is what happened: `agent_end` says success of a run whose only call failed. */
-export function closingOf(run: Run, at: number, reason: string | undefined): HookRecord[] {
-  const { ending, lastCall } = run
-  const failed = ending.interrupted !== true && (ending.failed ?? (ending.agentFailed || lastCall?.failed === true))
+export function closeRun(run: Run, at: number, reason: string | undefined): void {
+  const { ending, lastCall, model } = run
+  const failed = ending.interrupted !== true && (ending.failed ?? (ending.agentFailed || lastCall?.hasFailed === true))
   const isAnswered = ending.finalized === true || ending.failed === false || isLastWord(run)
   const interrupted = ending.interrupted === true || (!failed && !isAnswered)
-  return [
-    hookRecord('post_llm_call', at, {
-      session_id: run.sessionId,
-      turn_id: run.id,
-      assistant_response: failed ? undefined : run.answer,
-      model: run.model,
-    }),
-    hookRecord('on_session_end', at, {
-      session_id: run.sessionId,
-      turn_id: run.id,
-      completed: !failed && !interrupted,
-      interrupted,
-      failed,
-      turn_exit_reason: ending.reason ?? (interrupted ? reason : undefined),
-      model: run.model,
-    }),
-  ]
+  run.answered(at, failed ? undefined : run.answer, model)
+  const outcome = failed ? 'failed' : interrupted ? 'interrupted' : 'completed'
+  run.over(at, { outcome, reason: ending.reason ?? (interrupted ? reason : undefined), model })
 }
 
 /** A model call that went well and asked for no tool, or did not say: nothing was left to do. */
 function isLastWord({ lastCall, tools }: Run): boolean {
-  if (lastCall?.endAt === undefined || lastCall.failed || lastCall.asksForTools) return false
+  if (lastCall?.endAt === undefined || lastCall.hasFailed || lastCall.asksForTools) return false
   for (const tool of tools.values()) if (tool.startAt >= lastCall.endAt) return false
   return true
 }

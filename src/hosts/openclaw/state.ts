@@ -1,9 +1,19 @@
 import { peek, textOf } from '../../contract/foreign.ts'
+import type { Approval } from '../base/approval.ts'
+import type { Delegation } from '../base/delegation.ts'
+import type { Records } from '../base/records.ts'
+import { ModelRequest, Requests } from '../base/requests.ts'
+import { Tool } from '../base/tool.ts'
+import { Turn } from '../base/turn.ts'
+import { SessionStates } from '../session-states.ts'
 import type { Facts } from './facts.ts'
 import { MESSAGES_LIMIT, type Message } from './messages.ts'
 
+/** Tools and calls of one run that are remembered. */
+const IDS_LIMIT = 10_000
+
 /** A conversation. The host names it by a key that stays, and by an id that a reset replaces. */
-export interface Session {
+export class Session {
   key: string | undefined
   id: string | undefined
   /** The run that is under way. One after the other: the host queues what comes in the meantime. */
@@ -13,56 +23,72 @@ export interface Session {
   delegation: Delegation | undefined
   /** Session that it came from, where no run of that one asked for it. */
   parentName: string | undefined
-  compaction: Compaction | undefined
-  compactionCount: number
-}
+  /** Of the conversation, while it is under way: a side call of the host. */
+  compaction: { readonly request: ModelRequest; readonly run: Run | undefined } | undefined
+  compactionCount = 0
 
-/** A child agent at work, as its parent sees it. */
-export interface Delegation {
-  readonly childKey: string
-  over: boolean
-}
-
-/** A compaction of the conversation that is under way: a side call of the host. */
-export interface Compaction {
-  readonly requestId: string
-  readonly run: Run | undefined
+  /** What its records call it. A sub-agent's session goes by its key: its parent tells it before it has an id. */
+  get name(): string | undefined {
+    return textOf(this.delegation?.ids.child_session_id) ?? this.id ?? this.key
+  }
 }
 
 /** One run of the agent: a user turn. OpenClaw gives it an id of its own, which all attempts of the run share. */
-export interface Run {
-  readonly id: string
+export class Run extends Turn {
   readonly session: Session
-  /** As it was when the run began; the session can get another id in the middle of it. */
-  readonly sessionId: string | undefined
   /** When it last showed a sign of life, epoch milliseconds. */
   lastAt: number
   model: unknown
   provider: unknown
   /** Whether the host lets us see the conversation. Without its permission we take no message's text, from no hook. */
-  seesConversation: boolean
-  messages: Message[]
+  seesConversation = false
+  messages: Message[] = []
   system: unknown
   toolCount: number | undefined
+  readonly requests: Requests = new Requests(this)
   /** By the host's call id, which it uses again for a retry: the newest. */
-  readonly calls: Map<string, Call>
-  callCount: number
+  readonly calls: Map<string, Call> = new Map()
   /** Calls that ended, and may not be told yet because more can be learned of them. */
-  waiting: Call[]
+  waiting: Call[] = []
   lastCall: Call | undefined
-  failuresInARow: number
-  hasUsage: boolean
-  readonly tools: Map<string, Tool>
+  hasUsage = false
+  readonly tools: Map<string, RunTool> = new Map()
   /** Those of them whose end was not told. */
-  readonly openTools: Set<Tool>
+  readonly openTools: Set<RunTool> = new Set()
   /** Which call asked for a tool. */
-  readonly askedBy: Map<string, Call>
-  readonly approvals: Set<string>
+  readonly askedBy: Map<string, Call> = new Map()
+  /** Those that nobody has answered. */
+  readonly approvals: Map<string, Approval> = new Map()
   answer: string | undefined
-  ending: Ending
+  ending: Ending = {}
   /** Whether the host tells the life of its runs, which says for certain when one is over. */
   hasLifecycle: boolean
-  over: boolean
+  isOver = false
+
+  constructor(records: Records, id: string, session: Session, { at, data, context }: Facts, hasLifecycle: boolean) {
+    // The session can get another id in the middle of it.
+    super(records, session.name, id)
+    this.session = session
+    this.hasLifecycle = hasLifecycle
+    this.lastAt = at
+    this.model = textOf(peek(data, 'model')) ?? textOf(peek(context, 'modelId'))
+    this.provider = textOf(peek(data, 'provider')) ?? textOf(peek(context, 'modelProviderId'))
+  }
+
+  addMessage(message: Message): void {
+    if (!this.seesConversation) return
+    this.messages.push(message)
+    if (this.messages.length > 2 * MESSAGES_LIMIT) this.messages = this.messages.slice(-MESSAGES_LIMIT)
+  }
+
+  /** A run that is over is remembered by its id; its conversation is not. */
+  forgetDetails(): void {
+    this.messages = []
+    this.system = undefined
+    this.lastCall = undefined
+    this.answer = undefined
+    for (const kept of [this.calls, this.tools, this.openTools, this.askedBy, this.approvals]) kept.clear()
+  }
 }
 
 /** What was said of the run's end before we know that it is one. */
@@ -75,14 +101,8 @@ interface Ending {
   reason?: string
 }
 
-/** One attempt at a model call. */
-export interface Call {
-  /** Our own: the host's id comes again when it tries again. */
-  readonly id: string
-  /** Attempts of the same call before this one. */
-  readonly retry: number
-  /** Undefined when the start was not seen. */
-  readonly startAt: number | undefined
+/** One attempt at a model call. The host's id comes again when it tries again. */
+export class Call extends ModelRequest {
   endAt: number | undefined
   /** The host's event of the end. */
   end: unknown
@@ -90,20 +110,14 @@ export interface Call {
   message: unknown
   /** The same, as spans read it. */
   reply: Message | undefined
-  failed: boolean
-  asksForTools: boolean
+  hasFailed = false
+  asksForTools = false
 }
 
 /** One tool call, and what has been said of its end so far. */
-export interface Tool {
-  readonly id: string
-  readonly name: unknown
-  startAt: number
-  args: unknown
-  startTold: boolean
-  endTold: boolean
+export class RunTool extends Tool<Run> {
   /** Its result is in the conversation. */
-  isWritten: boolean
+  isWritten = false
   endAt: number | undefined
   result: unknown
   error: unknown
@@ -113,67 +127,38 @@ export interface Tool {
   durationMillis: unknown
 }
 
-/** Tools and calls of one run that are remembered. */
-const IDS_LIMIT = 10_000
-
-/** What its records call it. A sub-agent's session goes by its key: its parent tells it before it has an id. */
-export function nameOf({ key, id, delegation }: Session): string | undefined {
-  return delegation?.childKey ?? id ?? key
-}
-
-export function newSession(): Session {
-  return {
-    key: undefined,
-    id: undefined,
-    run: undefined,
-    lastRun: undefined,
-    delegation: undefined,
-    parentName: undefined,
-    compaction: undefined,
-    compactionCount: 0,
-  }
-}
-
-export function newRun(id: string, session: Session, facts: Facts): Run {
-  return {
-    id,
-    session,
-    sessionId: nameOf(session),
-    lastAt: facts.at,
-    model: textOf(peek(facts.data, 'model')) ?? textOf(peek(facts.context, 'modelId')),
-    provider: textOf(peek(facts.data, 'provider')) ?? textOf(peek(facts.context, 'modelProviderId')),
-    seesConversation: false,
-    messages: [],
-    system: undefined,
-    toolCount: undefined,
-    calls: new Map(),
-    callCount: 0,
-    waiting: [],
-    lastCall: undefined,
-    failuresInARow: 0,
-    hasUsage: false,
-    tools: new Map(),
-    openTools: new Set(),
-    askedBy: new Map(),
-    approvals: new Set(),
-    answer: undefined,
-    ending: {},
-    hasLifecycle: false,
-    over: false,
-  }
-}
-
-export function idsOf(run: Run): { session_id: string | undefined; turn_id: string } {
-  return { session_id: run.sessionId, turn_id: run.id }
-}
-
 /** Adds to a map of a run, within its limit. */
 export function remember<Value>(map: Map<string, Value>, key: string, value: Value): void {
   if (map.size < IDS_LIMIT || map.has(key)) map.set(key, value)
 }
 
-export function addMessage(run: Run, message: Message): void {
-  if (!run.seesConversation) return
-  run.messages.push(message)
-  if (run.messages.length > 2 * MESSAGES_LIMIT) run.messages = run.messages.slice(-MESSAGES_LIMIT)
+/** Sessions by their keys and by their ids: some events have both, `before_message_write` has the key alone. */
+export class Sessions {
+  readonly #sessions = new SessionStates(() => new Session())
+  /** Which of their names they are kept under. */
+  readonly #ofKey = new SessionStates(name => ({ name }))
+  readonly #ofId = new SessionStates(name => ({ name }))
+
+  /** The session that an event is about; undefined where it names none. */
+  of({ sessionKey, sessionId }: Pick<Facts, 'sessionKey' | 'sessionId'>): Session | undefined {
+    const name = this.#nameOf(sessionKey, sessionId)
+    if (name === undefined) return undefined
+    const session = this.#sessions.get(name)
+    session.key ??= sessionKey
+    session.id = sessionId ?? session.id
+    return session
+  }
+
+  #nameOf(key: string | undefined, id: string | undefined): string | undefined {
+    const known = (key && this.#ofKey.look(key)?.name) ?? (id && this.#ofId.look(id)?.name)
+    const name = known ?? key ?? id
+    if (name === undefined) return undefined
+    if (key !== undefined && this.#ofKey.look(key) === undefined) this.#ofKey.get(key).name = name
+    if (id !== undefined && this.#ofId.look(id) === undefined) this.#ofId.get(id).name = name
+    return name
+  }
+
+  values(): Session[] {
+    return this.#sessions.values()
+  }
 }

@@ -3,10 +3,12 @@ import type { Attributes, HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { SegmentFile } from './segment-file.ts'
 import { SegmentReader } from './segment-reader.ts'
-import { requestJson, spanJson } from './span-json.ts'
+import { SpanLine } from './span-line.ts'
 import { endedSpan, type SegmentMarks, type StoredLine } from './stored-line.ts'
 
 const SPANS_PER_LINE = 128
+const LINE_END: Buffer = Buffer.from('\n')
+const NANO_DIGITS = 9
 const LIVE_WITHIN_MILLIS = 60_000
 /** What the segments of a turn's root say its kind is. */
 const ROOT_KIND = 'session'
@@ -58,26 +60,31 @@ async function openSpansIn(path: string, laterPaths: readonly string[]): Promise
   const open = new Map<string, ReadableSpan>()
   let [marks, lastAt] = [NO_MARKS, 0]
   await eachLine(path, line => {
-    if (line.kind === 'header') marks = line.marks
-    if (line.kind !== 'open' && line.kind !== 'spans') return
-    for (const span of line.spans) {
-      lastAt = Math.max(lastAt, millis(span.startTime), millis(span.endTime))
-      if (line.kind === 'open') open.set(keyOf(span), span)
-      else open.delete(keyOf(span))
-    }
+    if (line instanceof SpanLine) {
+      for (const { key, start, end } of line.stamps()) {
+        lastAt = Math.max(lastAt, millisOf(start), millisOf(end))
+        open.delete(key)
+      }
+    } else if (line.kind === 'open') {
+      for (const span of line.spans) {
+        lastAt = Math.max(lastAt, millis(span.startTime))
+        open.set(keyOf(span), span)
+      }
+    } else if (line.kind === 'header') marks = line.marks
   })
   for (const later of open.size === 0 ? [] : laterPaths) {
     await eachLine(later, line => {
-      if (line.kind === 'open' || line.kind === 'spans') for (const span of line.spans) open.delete(keyOf(span))
+      if (line instanceof SpanLine) for (const { key } of line.stamps()) open.delete(key)
+      else if (line.kind === 'open') for (const span of line.spans) open.delete(keyOf(span))
     })
   }
   return { open, marks, lastAt }
 }
 
-async function eachLine(path: string, visit: (line: StoredLine) => void): Promise<void> {
+async function eachLine(path: string, visit: (line: SpanLine | StoredLine) => void): Promise<void> {
   const reader = new SegmentReader(path)
   try {
-    for await (const { line } of reader.lines(0, (await stat(path)).size)) visit(line)
+    for await (const line of reader.found(0, (await stat(path)).size)) visit(line)
   } finally {
     await reader.close()
   }
@@ -97,8 +104,8 @@ async function append(path: string, spans: readonly ReadableSpan[]): Promise<voi
     // The process may have died in the middle of a line, which must not swallow the next one.
     if (file.bytes > 0 && !file.endsWithLineEnd()) await file.append(Buffer.from('\n'))
     for (let at = 0; at < spans.length; at += SPANS_PER_LINE) {
-      const entries = spans.slice(at, at + SPANS_PER_LINE).map(span => ({ span, json: spanJson(span) }))
-      await file.append(Buffer.from(`${requestJson(entries)}\n`))
+      const { json } = SpanLine.of(spans.slice(at, at + SPANS_PER_LINE))
+      await file.append(Buffer.concat([json, LINE_END]))
     }
   } finally {
     file.close()
@@ -108,6 +115,10 @@ async function append(path: string, spans: readonly ReadableSpan[]): Promise<voi
 function keyOf(span: ReadableSpan): string {
   const { traceId, spanId } = span.spanContext()
   return `${traceId}${spanId}`
+}
+
+function millisOf(nanos: string): number {
+  return millis([Number(nanos.slice(0, -NANO_DIGITS)), Number(nanos.slice(-NANO_DIGITS))])
 }
 
 function millis([seconds, nanos]: HrTime): number {

@@ -57,6 +57,17 @@ export class SegmentReader {
   }
 
   /**
+   * The same, where lines of spans that look whole are not read.
+   *
+   * @throws the error of the file system
+   */
+  async *found(from: number, until: number): AsyncGenerator<SpanLine | StoredLine, void> {
+    for await (const pieces of this.#pieces(from, until, CHUNK_BYTES)) {
+      for (const piece of pieces) yield this.#find(piece)
+    }
+  }
+
+  /**
    * The next spans, of whole lines: at most so many, or those of one line.
    *
    * @throws the error of the file system

@@ -9,7 +9,23 @@ const COMMA: Buffer = Buffer.from(',')
 const TAIL: Buffer = Buffer.from(']}')
 /** Once in each span. In a text of a span the quotes would have backslashes before them, and no colon follows a text. */
 const IN_EACH_SPAN: Buffer = Buffer.from('"startTimeUnixNano":')
+/** Where each span begins. In a link, something stands before it. */
+const SPAN_HEAD: Buffer = Buffer.from('{"traceId":"')
+const TRACE_ID_CHARS = 32
+const SPAN_ID_CHARS = 16
+const BETWEEN_IDS = '","spanId":"'
+const BETWEEN_TIMES = /^"(\d+)","endTimeUnixNano":"(\d+)"/
+const TIMES_CHARS = 64
 const NOTHING: Buffer = Buffer.concat([HEAD, TAIL])
+
+/** Which span it is, and when. */
+export interface SpanStamp {
+  /** Trace id and span id. */
+  readonly key: string
+  /** Nanoseconds since the epoch, in decimal. */
+  readonly start: string
+  readonly end: string
+}
 
 /**
  * Spans that are one line of the log, or could be: as spans, as OTLP/JSON, as protobuf. Each form is made from another one when
@@ -17,7 +33,7 @@ const NOTHING: Buffer = Buffer.concat([HEAD, TAIL])
  */
 export class SpanLine {
   #spans: readonly ReadableSpan[] | undefined
-  #json: Uint8Array | undefined
+  #json: Buffer | undefined
   #protobuf: Uint8Array | undefined
   #size: number
   #isDamaged = false
@@ -26,7 +42,7 @@ export class SpanLine {
   private constructor(parts: {
     readonly size: number
     readonly spans?: readonly ReadableSpan[]
-    readonly json?: Uint8Array | undefined
+    readonly json?: Buffer | undefined
     readonly parser?: LineParser
   }) {
     this.#size = parts.size
@@ -36,7 +52,7 @@ export class SpanLine {
   }
 
   /** `json`: the line that was written of them, without its end. */
-  static of(spans: readonly ReadableSpan[], json?: Uint8Array): SpanLine {
+  static of(spans: readonly ReadableSpan[], json?: Buffer): SpanLine {
     return new SpanLine({ size: spans.length, spans, json })
   }
 
@@ -69,7 +85,7 @@ export class SpanLine {
   }
 
   /** An ExportTraceServiceRequest. @throws when a span cannot be written */
-  get json(): Uint8Array {
+  get json(): Buffer {
     this.#json ??= Buffer.from(requestJson(this.spans.map(span => ({ span, json: spanJson(span) }))))
     return this.#json
   }
@@ -80,8 +96,21 @@ export class SpanLine {
     return this.#protobuf
   }
 
+  /** Of the spans of a line of ours, as it stands: nothing else of it is read. */
+  *stamps(): Generator<SpanStamp, void> {
+    const { json } = this
+    for (let at = json.indexOf(SPAN_HEAD); at >= 0; at = json.indexOf(SPAN_HEAD, at + 1)) {
+      const ids = at + SPAN_HEAD.length
+      const traceId = json.toString('latin1', ids, ids + TRACE_ID_CHARS)
+      const rest = ids + TRACE_ID_CHARS + BETWEEN_IDS.length
+      const times = json.indexOf(IN_EACH_SPAN, rest) + IN_EACH_SPAN.length
+      const [, start = '0', end = '0'] = BETWEEN_TIMES.exec(json.toString('latin1', times, times + TIMES_CHARS)) ?? []
+      yield { key: `${traceId}${json.toString('latin1', rest, rest + SPAN_ID_CHARS)}`, start, end }
+    }
+  }
+
   #read(): readonly ReadableSpan[] {
-    const line = this.#parser?.read(Buffer.from(this.#json ?? NOTHING).toString())
+    const line = this.#parser?.read((this.#json ?? NOTHING).toString())
     const spans = line?.kind === 'spans' ? line.spans : []
     this.#isDamaged = line?.kind !== 'spans'
     if (this.#isDamaged) this.#json = NOTHING

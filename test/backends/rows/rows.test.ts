@@ -1,5 +1,6 @@
 import { SpanStatusCode } from '@opentelemetry/api'
 import { afterEach, describe, expect, test } from 'vitest'
+import { BACKEND_TYPES } from '../../../src/backends/rows.ts'
 import { planBackend } from '../../../src/pipeline/backend-plan.ts'
 import { BACKENDS, type BackendSettings } from '../../../src/pipeline/index.ts'
 import { backend, Lines, openPipeline, startSpan } from '../../pipeline/pipeline-fixture.ts'
@@ -70,7 +71,7 @@ function expectMetrics(server: VendorServer, temporality: 'delta' | 'cumulative'
 }
 
 test('every type that is sent to over HTTP has its vendor here, and its default endpoint', () => {
-  const sent = Object.keys(BACKENDS).filter(type => BACKENDS[type]?.transport === 'http')
+  const sent = BACKEND_TYPES.filter(type => BACKENDS[type].transport === 'http')
   expect([...TYPES].sort()).toEqual(sent.sort())
   expect(new Set(REGIONS.map(([type]) => type))).toEqual(new Set(TYPES))
 })

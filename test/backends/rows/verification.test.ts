@@ -1,6 +1,7 @@
 import { readdirSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { backendRow } from '../../../src/backends/rows.ts'
 import { BACKENDS } from '../../../src/pipeline/index.ts'
 import { exists, ROOT, read, script } from '../../support/pages.ts'
 import { VENDORS } from './vendors.ts'
@@ -65,7 +66,7 @@ test.each(table.filter(({ how }) => how === 'contract'))('$type, $signal: what i
 
 test.each(table.filter(({ how }) => how === 'shape'))('$type, $signal: $place reads what was written', row => {
   expect(exists(row.place)).toBe(true)
-  expect(BACKENDS[row.type]?.transport).not.toBe('http')
+  expect(backendRow(row.type)?.transport).not.toBe('http')
 })
 
 test('nothing is verified in a way that is not explained', () => {

@@ -22,6 +22,20 @@ describe('a line that is found', () => {
     )
   })
 
+  test('tells the ids and times of its spans without being read', () => {
+    fc.assert(
+      fc.property(anySpans, spans => {
+        const read = found(lineOf(spans))?.spans ?? []
+        const stamps = read.map(({ spanContext, startTime, endTime }) => {
+          const { traceId, spanId } = spanContext()
+          return { key: `${traceId}${spanId}`, start: nanosOf(startTime), end: nanosOf(endTime) }
+        })
+        const told = [...(found(lineOf(spans))?.stamps() ?? [])]
+        expect(told.map(stamp => ({ ...stamp, start: BigInt(stamp.start), end: BigInt(stamp.end) }))).toEqual(stamps)
+      }),
+    )
+  })
+
   test('counts no text for a span', () => {
     const spans = [spanWith({ name: '"startTimeUnixNano":', attributes: LOOKS_LIKE_SPANS }), spanWith()]
     expect(found(lineOf(spans))?.size).toBe(2)
@@ -89,6 +103,10 @@ describe('one request of several lines', () => {
     expect(Buffer.from(line.protobuf).toString('hex')).toBe(officialProtobuf(spans))
   })
 })
+
+function nanosOf([seconds, nanos]: readonly [number, number]): bigint {
+  return BigInt(seconds) * 1_000_000_000n + BigInt(nanos)
+}
 
 function resourcesIn(line: string): unknown[] {
   return (JSON.parse(line) as { resourceSpans: unknown[] }).resourceSpans

@@ -1,4 +1,4 @@
-import type { BackendRow, Options } from './backend-row.ts'
+import type { BackendRow, Options } from './row.ts'
 
 const COLLECTOR = 'http://127.0.0.1:4318'
 const SECRET = { secret: true } as const
@@ -35,8 +35,28 @@ const OTLP = {
 const GRAFANA_PANE =
   '%7B%22a%22:%7B%22datasource%22:%22tempo%22,%22queries%22:%5B%7B%22refId%22:%22A%22,%22datasource%22:%7B%22type%22:%22tempo%22,%22uid%22:%22tempo%22%7D,%22queryType%22:%22traceql%22,%22query%22:%22{trace_id}%22%7D%5D%7D%7D'
 
+/** The kinds of backends; `docs/configuration.md` says what each is. */
+export type BackendType =
+  | 'otlp'
+  | 'jaeger'
+  | 'tempo'
+  | 'phoenix'
+  | 'langfuse'
+  | 'signoz'
+  | 'uptrace'
+  | 'openobserve'
+  | 'honeycomb'
+  | 'lgtm'
+  | 'weave'
+  | 'langsmith'
+  | 'datadog'
+  | 'mlflow'
+  | 'elastic'
+  | 'file'
+  | 'console'
+
 /** Every backend that can be configured, one row each. */
-export const BACKENDS: Readonly<Record<string, BackendRow>> = {
+export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
   otlp: {
     ...OTLP,
     about: 'Anything that takes OTLP over HTTP, such as the OpenTelemetry Collector',
@@ -239,8 +259,8 @@ export const BACKENDS: Readonly<Record<string, BackendRow>> = {
     traces: true,
     metrics: false,
     options: {
-      path: { required: true, about: 'File that traces are appended to' },
-      metrics_path: { about: 'File that metrics are appended to; without it there are none' },
+      path: { required: true, path: true, about: 'File that traces are appended to' },
+      metrics_path: { path: true, about: 'File that metrics are appended to; without it there are none' },
     },
   },
   console: {
@@ -254,7 +274,13 @@ export const BACKENDS: Readonly<Record<string, BackendRow>> = {
   },
 }
 
+export const BACKEND_TYPES: readonly BackendType[] = Object.keys(BACKENDS) as BackendType[]
+
+export function isBackendType(name: string): name is BackendType {
+  return Object.hasOwn(BACKENDS, name)
+}
+
 /** Undefined for a type that is not known. */
 export function backendRow(type: string): BackendRow | undefined {
-  return Object.hasOwn(BACKENDS, type) ? BACKENDS[type] : undefined
+  return isBackendType(type) ? BACKENDS[type] : undefined
 }

@@ -1,18 +1,19 @@
 import { describe, expect, test } from 'vitest'
 import type { HookName } from '../../src/contract/index.ts'
-import { isEndOf, isOfEarlierAttempt, nextAttempt } from '../../src/core/api-attempts.ts'
-import { type EndedMark, newSession, type Turn } from '../../src/core/turn.ts'
+import { isEndOf, isOfEarlierAttempt, retryCount } from '../../src/core/attempts.ts'
+import { Session, type Turn } from '../../src/core/turn.ts'
+import { type EndedMark, TurnMemory } from '../../src/core/turn-memory.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
 
 function turn(): Turn {
-  return turnOf(newSession('s1', 'hermes', 's1'), 't1')
+  return turnOf(new Session('s1', 'hermes', 's1'), 't1')
 }
 
 const told = (retry_count: unknown): { retry_count: number } => ({ retry_count }) as { retry_count: number }
 
 function attempts(...retryCounts: unknown[]): number[] {
-  const one = turn()
-  return retryCounts.map(retryCount => nextAttempt(one, 'r1', told(retryCount)))
+  const memory = new TurnMemory('')
+  return retryCounts.map(said => memory.nextAttempt('r1', retryCount(told(said))))
 }
 
 describe('attempts are numbered', () => {
@@ -46,15 +47,24 @@ describe('attempts are numbered', () => {
   )
 
   test('a request on its own', () => {
-    const one = turn()
-    const numbers = ['r1', 'r2', 'r1', 'r2'].map(request => nextAttempt(one, request, {}))
+    const memory = new TurnMemory('')
+    const numbers = ['r1', 'r2', 'r1', 'r2'].map(request => memory.nextAttempt(request))
     expect(numbers).toEqual([0, 0, 1, 1])
   })
 
+  test('on from one whose start was not told', () => {
+    const memory = new TurnMemory('')
+    memory.nextAttempt('r1')
+    memory.keepAttempt('r1', 3)
+    memory.keepAttempt('r1', 1)
+    expect(memory.nextAttempt('r1')).toBe(4)
+  })
+
   test('of so many requests only', () => {
-    const one = turn()
-    for (let request = 0; request < 25_000; request += 1) nextAttempt(one, `r${request}`, {})
-    expect(one.attempts.size).toBeLessThanOrEqual(10_000)
+    const memory = new TurnMemory('')
+    for (let request = 0; request < 25_000; request += 1) memory.nextAttempt(`r${request}`)
+    expect(memory.nextAttempt('r24999')).toBe(1)
+    expect(memory.nextAttempt('r14000')).toBe(0)
   })
 })
 

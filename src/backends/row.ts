@@ -1,4 +1,5 @@
-import type { Protocol, Temporality } from './settings.ts'
+export type Protocol = 'http/json' | 'http/protobuf'
+export type Temporality = 'cumulative' | 'delta' | 'lowmemory'
 
 /** A key of one backend type, beside the keys that all of them have. */
 export interface OptionRow {
@@ -7,6 +8,8 @@ export interface OptionRow {
   readonly required?: true
   /** Also readable from a variable that `<key>_env` names; never shown. */
   readonly secret?: true
+  /** `~/` in it is the home directory. */
+  readonly path?: true
 }
 
 /** The options of a backend with the defaults filled in. */
@@ -22,7 +25,7 @@ export interface ReadBack {
   readonly authenticated: boolean
 }
 
-/** One backend type. The configuration's documentation and `doctor` read the same rows. */
+/** One backend type. The configuration, the pipeline, `doctor` and the documentation read the same rows. */
 export interface BackendRow {
   /** What it is, for a person who chooses. */
   readonly about: string

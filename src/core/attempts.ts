@@ -1,12 +1,13 @@
 import { numberOf, peek, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart, SpanKindName } from '../contract/index.ts'
+import { isEscalation } from '../spans/approval.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { isFailedCall } from '../spans/auxiliary.ts'
-import type { Draw, Fired } from '../spans/span-definition.ts'
-import type { EndedMark, OpenSpan, Turn } from './turn.ts'
-
-/** Distinct requests of one turn whose attempts are numbered; a turn with more starts to number anew. */
-const REQUESTS_LIMIT = 10_000
+import type { Draw } from '../spans/span-definition.ts'
+import type { AnyFired, Incoming } from './incoming.ts'
+import { isRequest } from './span-times.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+import type { EndedMark } from './turn-memory.ts'
 
 /** More attempts than this no host makes: the number is something else. */
 const RETRY_LIMIT = 100_000
@@ -17,52 +18,22 @@ export function retryCount(payload: unknown): number | undefined {
   return said !== undefined && Number.isInteger(said) && said >= 0 && said < RETRY_LIMIT ? said : undefined
 }
 
-/**
- * The attempt that a start begins, from 0: the host's `retry_count`, or our own ordinal where it repeats one, because
- * several hosts send the same id for every attempt.
- */
-export function nextAttempt(turn: Turn, key: string, payload: ApiStart): number {
-  const last = turn.attempts.get(key)
-  const said = retryCount(payload) ?? 0
-  const attempt = last === undefined ? said : Math.max(said, last + 1)
-  keepAttempt(turn, key, attempt)
-  return attempt
-}
-
 /** The attempt that an end tells of whose start was never seen: its own number, or the one after the last that ended. */
 export function unseenAttempt(payload: unknown, before: EndedMark | undefined): number {
   return Math.max(retryCount(payload) ?? 0, before === undefined ? 0 : before.attempt + 1)
-}
-
-/** So that what follows is numbered on. */
-export function keepUnseen(turn: Turn, key: string, attempt: number): void {
-  keepAttempt(turn, key, Math.max(attempt, turn.attempts.get(key) ?? 0))
-}
-
-function keepAttempt(turn: Turn, key: string, attempt: number): void {
-  if (turn.attempts.size >= REQUESTS_LIMIT) turn.attempts.clear()
-  turn.attempts.set(key, attempt)
 }
 
 export function attemptAttribute(attempt: number | undefined, draw: Draw): AttributeList | undefined {
   return attempt === undefined ? undefined : new AttributeList().set(draw.names.own.apiAttempt, attempt)
 }
 
-export function isRequest(kind: SpanKindName): boolean {
-  return kind === 'api' || kind === 'auxiliary'
-}
-
 /** Whether the record is the failed end of a request. */
-export function isFailedEnd(kind: SpanKindName, { hook, payload }: Fired<Readonly<Record<string, unknown>>>): boolean {
+export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyFired): boolean {
   return hook === 'api_request_error' || (kind === 'auxiliary' && isFailedCall(payload))
 }
 
 /** Whether an end tells of an attempt after the one that is remembered: its start was lost, or the host fires one a request. */
-export function isOfLaterAttempt(
-  kind: SpanKindName,
-  fired: Fired<Readonly<Record<string, unknown>>>,
-  { attempt, failed }: EndedMark,
-): boolean {
+export function isOfLaterAttempt(kind: SpanKindName, fired: AnyFired, { attempt, failed }: EndedMark): boolean {
   if (!isRequest(kind)) return false
   // Many a host says 0 of every attempt; but none tells of a success and then of a failure before it.
   return (retryCount(fired.payload) ?? 0) > attempt || (failed && !isFailedEnd(kind, fired))
@@ -70,7 +41,7 @@ export function isOfLaterAttempt(
 
 /** The turn's next request begins: one before that is never answered was over by now. Hosts that count them make one at a time. */
 export function noteFollowed(turn: Turn, payload: ApiStart, at: number): void {
-  const before = turn.stack.innermost('api')
+  const before = turn.innermost('api')
   if (before === undefined || before.followedAt !== undefined) return
   const [last, next] = [wholeOf(peek(before.start, 'api_call_count')), wholeOf(payload.api_call_count)]
   if (last !== undefined && next !== undefined && next > last && at >= before.startAt) before.followedAt = at
@@ -92,10 +63,37 @@ export function isEndOf(open: OpenSpan, payload: { readonly retry_count?: number
  * Whether an end tells of an attempt before the one that is remembered, whose own end has been told already. A success does
  * not, whatever its number: it is the last.
  */
-export function isOfEarlierAttempt(
-  kind: SpanKindName,
-  fired: Fired<Readonly<Record<string, unknown>>>,
-  { attempt }: EndedMark,
-): boolean {
+export function isOfEarlierAttempt(kind: SpanKindName, fired: AnyFired, { attempt }: EndedMark): boolean {
   return isFailedEnd(kind, fired) && (retryCount(fired.payload) ?? attempt) < attempt
+}
+
+/** The end of this very start, which came before it and is already counted. */
+export function earlyEnd(ended: EndedMark | undefined, { fired, isExplicit }: Incoming): AnyFired | undefined {
+  const early = isExplicit ? ended?.early : undefined
+  if (early === undefined || fired.at > early.fired.at || fired.at < early.after) return undefined
+  const [said, told] = [retryCount(fired.payload), retryCount(early.fired.payload)]
+  return said === undefined || told === undefined || said === told ? early.fired : undefined
+}
+
+/** The same start once more: redelivered, or late although its span has come and gone. */
+export function isRepeat(
+  ended: EndedMark | undefined,
+  open: OpenSpan | undefined,
+  { fired, isExplicit }: Incoming,
+): boolean {
+  if (!isExplicit || (open === undefined && ended === undefined)) return false
+  const retry = retryCount(fired.payload) ?? Number.NaN
+  if (open !== undefined) {
+    // One that began before what is open now comes late, and must not put an end to it.
+    return (
+      open.startIsExplicit && fired.at <= open.startAt && !(retry > open.attempt) && !isEscalation(open, fired.payload)
+    )
+  }
+  if (ended === undefined || retry > ended.attempt) return false
+  return fired.at === ended.startAt || fired.at < ended.endAt
+}
+
+/** The end of a request or a tool whose start was not seen has told the turn's sums of the start, too. */
+export function foldedByEnd({ kind }: OpenSpan): boolean {
+  return kind === 'api' || kind === 'tool'
 }

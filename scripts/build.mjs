@@ -1,0 +1,79 @@
+// npm run build: what the compiler makes of each file of `src` goes into `build`, for our own programs and tests; what is
+// published goes into `dist`.
+import { spawnSync } from 'node:child_process'
+import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { argv } from 'node:process'
+import { fileURLToPath, pathToFileURL } from 'node:url'
+import { build as bundle } from 'esbuild'
+
+const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
+const { exports, bin } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
+/** A user imports these. */
+const ENTRIES = new Set(Object.values(exports).flatMap(({ default: entry }) => (entry ? [moduleOf(entry)] : [])))
+const PROGRAM = moduleOf(bin.hookspan)
+
+/** `./dist/hosts/pi/index.js` → `hosts/pi/index` */
+function moduleOf(path) {
+  return path.replace(/^\.\/dist\/|\.js$/g, '')
+}
+
+/**
+ * @param compiled the folder that gets a module and its declarations for each file of `src`
+ * @param published the folder that gets what is published
+ * @param isChecked false = with what the compiler made in spite of errors
+ */
+export async function build(compiled, published, isChecked = true) {
+  // Neither deletes what it does not write: a source file that was renamed would live on.
+  for (const folder of [compiled, published]) rmSync(folder, { recursive: true, force: true })
+  const compiler = join(REPOSITORY, 'node_modules', '.bin', 'tsc')
+  const args = ['-p', 'tsconfig.build.json', '--outDir', compiled]
+  const { status } = spawnSync(compiler, args, { cwd: REPOSITORY, stdio: ['ignore', 2, 2] })
+  if (status !== 0 && isChecked) throw new Error('the compiler refuses it')
+  await bundleInto(published)
+  for (const path of declarationsFrom(compiled)) {
+    mkdirSync(dirname(join(published, path)), { recursive: true })
+    copyFileSync(join(compiled, path), join(published, path))
+  }
+}
+
+/**
+ * A file for each entry, and what several of them need in `chunks`: an import opens a handful of files. Nothing is renamed or
+ * squeezed, so a stack trace has our functions by their names, and with `node --enable-source-maps` our files.
+ */
+async function bundleInto(published) {
+  await bundle({
+    absWorkingDir: REPOSITORY,
+    entryPoints: [...ENTRIES, PROGRAM].map(entry => `src/${entry}.ts`),
+    outbase: 'src',
+    outdir: published,
+    bundle: true,
+    splitting: true,
+    // As deep as a room of `src`, because `wiring/package-facts.ts` looks for the package from where it is.
+    chunkNames: 'chunks/[name]-[hash]',
+    format: 'esm',
+    platform: 'node',
+    target: 'node20.19',
+    packages: 'external',
+    charset: 'utf8',
+    sourcemap: 'linked',
+    sourcesContent: false,
+    logLevel: 'warning',
+  })
+}
+
+/** The declarations that those of an entry lead to. */
+function declarationsFrom(compiled) {
+  const paths = new Set([...ENTRIES].map(entry => `${entry}.d.ts`))
+  for (const path of paths) {
+    const text = readFileSync(join(compiled, path), 'utf8')
+    for (const [, name] of text.matchAll(/(?:from |import\()['"](\.[^'"]+)\.[jt]s['"]/g)) {
+      paths.add(`${join(dirname(path), name)}.d.ts`)
+    }
+  }
+  return paths
+}
+
+if (argv[1] && import.meta.url === pathToFileURL(argv[1]).href) {
+  await build(join(REPOSITORY, 'build'), join(REPOSITORY, 'dist'))
+}

@@ -1,0 +1,82 @@
+import type { SpanContext } from '@opentelemetry/api'
+import type { SpanKindName } from '../contract/index.ts'
+import { BoundedMap } from './bounded-map.ts'
+import type { AnyFired } from './incoming.ts'
+
+/** What is remembered of a span that has ended: late children still find their parent, repeats are recognised. */
+export interface EndedMark {
+  readonly context: SpanContext
+  readonly startAt: number
+  readonly endAt: number
+  readonly attempt: number
+  /** The host ended it; false when we did, and the host's own end may still come. */
+  readonly byHost: boolean
+  /** It ended in an error, so a success under the same key tells of a later attempt. */
+  readonly failed: boolean
+  /** The end itself, where it came before its start and drew nothing: the start, should it still come, is drawn with it. */
+  readonly early?: EarlyEnd | undefined
+}
+
+export interface EarlyEnd {
+  readonly fired: AnyFired
+  /** When the attempt before it had ended: its start is not earlier. */
+  readonly after: number
+}
+
+/** Beyond this the oldest are forgotten, and a very late child goes under the root. */
+const ENDED_MARKS_LIMIT = 4096
+/** Requests whose attempts are numbered; beyond this the oldest are forgotten, and numbered anew. */
+const REQUESTS_LIMIT = 10_000
+
+/** The name of a span among the open and the ended ones of its turn. */
+export function slot(kind: SpanKindName, key: string): string {
+  return `${kind} ${key}`
+}
+
+/** What a turn remembers of its own past; a late turn goes on with it, so that nothing is drawn or numbered twice. */
+export class TurnMemory {
+  /** What deterministic ids of the turn are derived from: its session, its id, when it began, how many were like it. */
+  readonly seed: string
+  readonly #ended = new BoundedMap<string, EndedMark>(ENDED_MARKS_LIMIT)
+  readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
+  readonly #seeded = new Map<string, number>()
+
+  constructor(seed: string) {
+    this.seed = seed
+  }
+
+  ended(slot: string): EndedMark | undefined {
+    return this.#ended.get(slot)
+  }
+
+  keepEnded(slot: string, mark: EndedMark): void {
+    this.#ended.set(slot, mark)
+  }
+
+  forgetEnded(slot: string): void {
+    this.#ended.delete(slot)
+  }
+
+  /**
+   * The attempt that a start begins, from 0: the host's number, or our own ordinal where it repeats one, because several
+   * hosts send the same id for every attempt.
+   */
+  nextAttempt(slot: string, said = 0): number {
+    const last = this.#attempts.get(slot)
+    const attempt = last === undefined ? said : Math.max(said, last + 1)
+    this.#attempts.set(slot, attempt)
+    return attempt
+  }
+
+  /** An attempt whose start was never seen: what follows is numbered on. */
+  keepAttempt(slot: string, attempt: number): void {
+    this.#attempts.set(slot, Math.max(attempt, this.#attempts.get(slot) ?? 0))
+  }
+
+  /** Distinct for each span under the slot, and the same in each replay. */
+  nextSeed(slot: string): string {
+    const ordinal = this.#seeded.get(slot) ?? 0
+    this.#seeded.set(slot, ordinal + 1)
+    return `${this.seed}\u0000${slot}\u0000${ordinal}`
+  }
+}
