@@ -10,6 +10,8 @@ export interface InstrumentOptions {
   readonly emitGenAi: boolean
   /** Distinct values per label, 0 = no limit. */
   readonly labelLimit: number
+  /** Called when somebody collects, before anything is given. */
+  readonly catchUp?: (() => void) | undefined
 }
 
 /** Label sets per counter, just below the limit of the SDK (2000), which folds what is beyond it without a word. */
@@ -101,9 +103,11 @@ export class Instruments {
   readonly #counters = new Map<MetricKey, Counter>()
   readonly #histograms = new Map<MetricKey, Histogram>()
   readonly #limit: LabelLimit
+  readonly #catchUp: (() => void) | undefined
 
   constructor(meter: Meter, options: InstrumentOptions, gauges: Partial<Record<MetricKey, Gauge>>) {
     this.#limit = new LabelLimit(options.labelLimit)
+    this.#catchUp = options.catchUp
     for (const [key, row] of Object.entries(INSTRUMENTS) as [MetricKey, InstrumentRow][]) {
       const name = resolveNamespace(METRIC[key], options.namespace)
       if (options.emitGenAi || !name.startsWith('gen_ai.')) this.#build(meter, key, name, row, gauges[key])
@@ -130,11 +134,19 @@ export class Instruments {
     } else if (row.kind === 'counter') {
       const counter = new Counter()
       this.#counters.set(key, counter)
-      const observe = gauge ?? (result => counter.observe(result))
+      const observe = this.#caughtUp(gauge ?? (result => counter.observe(result)))
       meter.createObservableCounter(name, { unit, description }).addCallback(observe)
     } else if (gauge !== undefined) {
       const create = row.kind === 'gauge' ? 'createObservableGauge' : 'createObservableUpDownCounter'
-      meter[create](name, { unit, description }).addCallback(gauge)
+      meter[create](name, { unit, description }).addCallback(this.#caughtUp(gauge))
+    }
+  }
+
+  /** Whichever is asked first: the others, and the histograms, are read after it. */
+  #caughtUp(gauge: Gauge): Gauge {
+    return result => {
+      this.#catchUp?.()
+      gauge(result)
     }
   }
 }

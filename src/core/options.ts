@@ -40,6 +40,8 @@ export interface CoreOptions {
   readonly hurry?: (() => void) | undefined
   /** Called at the end of each hook: what it recorded is to be safe before the host goes on. */
   readonly settle: (() => void) | undefined
+  /** Called before something is read that a record could change which is still to come in. */
+  readonly catchUp?: (() => void) | undefined
   /** Asked what else is to be said of each span. */
   readonly enrich?: Enrich | undefined
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined

@@ -212,6 +212,7 @@ export class Core {
   #startTimer(): void {
     const everyMillis = Math.min(60_000, Math.max(1000, this.#options.rootSpanTtlMillis / 10))
     this.#timer = setInterval(() => {
+      this.#options.catchUp?.()
       const now = this.#options.now()
       this.#guard.run('sweep', () => this.#lifecycle.endUnseen(now), undefined)
     }, everyMillis)
@@ -220,9 +221,10 @@ export class Core {
 
   #createInstruments(): Instruments {
     const { meter, namespace, emitGenAiMetrics: emitGenAi, metricsLabelLimit: labelLimit, gauges } = this.#options
+    const { catchUp } = this.#options
     return new Instruments(
       meter,
-      { namespace, emitGenAi, labelLimit },
+      { namespace, emitGenAi, labelLimit, catchUp },
       {
         hooks: result => this.#observeHooks(result),
         spansOpen: result => result.observe(this.#tracker.openCount),

@@ -7,19 +7,20 @@ import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
-import type { Gauge } from '../core/instruments.ts'
 import type { CoreOptions } from '../core/options.ts'
 import { Core } from '../core/plugin.ts'
 import { createPipeline, type Pipeline } from '../pipeline/index.ts'
-import { LABEL } from '../semconv/index.ts'
 import { turnsOf } from '../wrappers/turn.ts'
 import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
 import { activeSpan, baseContext } from './host-context.ts'
+import { Intake, type Outside } from './intake.ts'
 import { type Life, withLife } from './life.ts'
 import { held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
+import { gaugesOf } from './pipeline-gauges.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
+import { RecordCopier } from './record-copy.ts'
 import { coreConfigOf, drawOf, pipelineSettings, stateHome } from './settings.ts'
 
 /** What a program of ours may set beside a user's options: where it runs, and that it replays. */
@@ -129,25 +130,6 @@ function openOutlets(
   return outletsOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, extensions))
 }
 
-function exportGauge(pipeline: Pipeline | undefined): Gauge {
-  return result => {
-    for (const { name, delivered, recovered, retried, spooledEver, dropped } of pipeline?.stats().backends ?? []) {
-      const became = { delivered: delivered + recovered, retried, spooled: spooledEver, dropped }
-      for (const [what, spans] of Object.entries(became)) {
-        result.observe(spans, { [LABEL.backend]: name, [LABEL.result]: what })
-      }
-    }
-  }
-}
-
-function spoolGauge(pipeline: Pipeline | undefined): Gauge {
-  return result => {
-    for (const { name, isKept, spoolBytes } of pipeline?.stats().backends ?? []) {
-      if (isKept) result.observe(spoolBytes, { [LABEL.backend]: name })
-    }
-  }
-}
-
 /** A plugin from its resolved configuration and its outlets. */
 export function assemble(
   host: string,
@@ -158,25 +140,33 @@ export function assemble(
   extensions: Extensions = {},
 ): Plugin {
   const warn = (line: string): void => report.warn(line)
-  const coreOptions: CoreOptions = {
+  const savesEach = pipeline !== undefined && config.log_flush_ms === 0
+  const draw = drawOf(config, warn, extensions.redact)
+  const enrich = usableEnrich(extensions, warn)
+  const coreOptions: Omit<CoreOptions, keyof Outside> = {
     ...coreConfigOf(config, env),
     tracer,
     meter,
     nearestName,
-    draw: drawOf(config, warn, extensions.redact),
-    enrich: usableEnrich(extensions, warn),
+    draw,
+    enrich,
     report,
     host,
-    activeSpan: () => (config.parent === 'active' ? activeSpan(pipeline !== undefined) : undefined),
     flush,
     hurry: pipeline && (() => pipeline.hurry()),
     seedIds: pipeline?.seedIds,
     sweepByClock: !isReplay,
-    gauges: { exportSpans: exportGauge(pipeline), spoolBytes: spoolGauge(pipeline) },
-    settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.saveNow() : undefined,
-    now: Date.now,
+    gauges: gaugesOf(pipeline),
+    settle: savesEach ? () => pipeline.saveNow() : undefined,
   }
-  const core = coreOf(coreOptions)
+  const core = new Intake({
+    createCore: outside => coreOf({ ...coreOptions, ...outside }),
+    copier: new RecordCopier({ isFull: draw.capture.mode === 'full', ...draw.capture }),
+    isDirect: savesEach || pipeline === undefined || enrich !== undefined || hasProcessors(extensions),
+    flushesAtEnd: config.force_flush_on_session_end,
+    activeSpan: () => (config.parent === 'active' ? activeSpan(pipeline !== undefined) : undefined),
+    now: Date.now,
+  })
   const life: Life = { report, isOver: false }
   let ending: Promise<void> | undefined
   const shutdown = (): Promise<void> => {
@@ -200,6 +190,11 @@ export function assemble(
   return withLife(facade({ core, pipeline, traceparent, context, shutdown }), life)
 }
 
+/** Code of somebody else's that sees each span: it may ask where it is called, and what has happened until then. */
+function hasProcessors({ spanProcessors }: Extensions): boolean {
+  return Array.isArray(spanProcessors) && spanProcessors.length > 0
+}
+
 /** A meter of a host's may refuse to make instruments: that costs the metrics, not the spans. */
 function coreOf(options: CoreOptions): Core {
   try {
@@ -211,7 +206,7 @@ function coreOf(options: CoreOptions): Core {
 }
 
 async function endAll(
-  core: Core,
+  core: Intake,
   pipeline: Pipeline | undefined,
   { forgetExit, forgetSaving }: { readonly forgetExit: () => void; readonly forgetSaving: () => void },
 ): Promise<void> {
@@ -224,7 +219,7 @@ async function endAll(
 }
 
 interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown'> {
-  readonly core: Core
+  readonly core: Intake
   readonly pipeline: Pipeline | undefined
 }
 

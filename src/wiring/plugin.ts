@@ -51,7 +51,10 @@ export interface PluginOptions extends Omit<UserConfig, 'redact'> {
    * @example createPlugin({ enrich: ({ payload }, { kind }) => (kind === 'tool' ? { owner: ownerOf(payload) } : {}) })
    */
   readonly enrich?: Enrich | undefined
-  /** Processors of the OpenTelemetry SDK that see each span beside ours, masked already. Flushed and shut down with us. */
+  /**
+   * Processors of the OpenTelemetry SDK that see each span beside ours, masked already. The agent waits for them. Flushed and shut
+   * down with us.
+   */
   readonly spanProcessors?: readonly SpanProcessor[] | undefined
   /** Readers of the OpenTelemetry SDK that collect our metrics beside ours. Flushed and shut down with us. */
   readonly metricReaders?: readonly MetricReader[] | undefined
@@ -82,6 +85,8 @@ export interface Plugin {
   /**
    * Takes one hook. Returns nothing; only the end of a session gives a promise, which resolves when everything is flushed
    * or after `force_flush_wait_ms`, for hosts that want to wait.
+   *
+   * What the payload holds may be changed as soon as this returns: it is copied, and worked off when the event loop turns.
    *
    * What is misspelt does not compile; where nobody compiles, it is one line for the person, and counted in `stats().unread`.
    *

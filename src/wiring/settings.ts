@@ -13,6 +13,9 @@ import type { Draw } from '../spans/span-definition.ts'
 import { guardedRedact, type Redact } from './own-redact.ts'
 import { PACKAGE_VERSION } from './package-facts.ts'
 
+/** Of the time that something may be in memory; in the rest it may still wait for its turn. */
+const LOG_SHARE = 0.9
+
 /** Indexed messages take several attributes each; the SDK's own limit of 128 would eat later ones in silence. */
 const ATTRIBUTE_COUNT_LIMIT = 1024
 
@@ -154,7 +157,7 @@ export function pipelineSettings(config: ResolvedConfig, env: Environment, home:
         directory,
         maxBytes: config.local_log_max_bytes,
         maxAgeHours: config.local_log_max_age_hours,
-        flushMillis: config.log_flush_ms,
+        flushMillis: config.log_flush_ms * LOG_SHARE,
       },
     }),
     sampler: ratio === undefined ? { type: 'always_on' } : { type: 'ratio', ratio },

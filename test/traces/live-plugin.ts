@@ -31,7 +31,11 @@ export function createLivePlugin(options: PluginOptions = {}, { env = {}, flush 
   const outlets = outletsOf(flush === undefined ? pipeline : { ...pipeline, flush })
   const surroundings = { env, home: '/nonexistent', isReplay: false }
   const plugin = assemble(host ?? '', config, outlets, surroundings, createDiagnostics(undefined))
-  const spans = (): StoredSpan[] => pipeline.lines().flatMap(readExportLine)
+  const spans = (): StoredSpan[] => {
+    // What was told before is worked off for whoever asks.
+    plugin.stats()
+    return pipeline.lines().flatMap(readExportLine)
+  }
   return {
     ...plugin,
     spans,

@@ -1,0 +1,153 @@
+import type { Context, SpanContext } from '@opentelemetry/api'
+import type { HookMeta } from '../contract/index.ts'
+import type { Core } from '../core/plugin.ts'
+import type { CoreStats } from '../core/stats.ts'
+import type { RecordCopier, RecordCopy } from './record-copy.ts'
+
+/** How long the event loop is held at a time. */
+const SLICE_MILLIS = 2
+/** What has waited for so long is not put off any more: where the host holds the loop itself, its next turn may be far. */
+const PATIENCE_MILLIS = 10
+/** Beyond this, who tells something works off what has waited longest. */
+const MOST_RECORDS = 128
+const MOST_CHARS = 4 * 1024 * 1024
+
+interface Waiting {
+  readonly hook: string
+  readonly copy: RecordCopy
+  /** When it was told, epoch milliseconds. */
+  readonly at: number
+  /** The span that was active in the host then, where that counts. */
+  readonly caller: SpanContext | undefined
+  /** Resolves what its host got. */
+  readonly done: ((flushed: Promise<void> | undefined) => void) | undefined
+}
+
+/** What the core asks of its surroundings. Of a record that has waited: what they were when it was told. */
+export interface Outside {
+  readonly now: () => number
+  readonly activeSpan: () => SpanContext | undefined
+  /** Before something is read that a record may change. */
+  readonly catchUp: () => void
+}
+
+export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
+  readonly createCore: (outside: Outside) => Core
+  readonly copier: RecordCopier
+  /** Each record is worked off while its host waits: it is to be safe then, or is seen by code of somebody else's. */
+  readonly isDirect: boolean
+  /** A host may await the end of a session. */
+  readonly flushesAtEnd: boolean
+}
+
+/**
+ * Stands before the core. A host waits until its record is copied; worked off it is between two turns of the event loop. In
+ * order, and before anything else is asked of the core: nothing can be told from it but the time.
+ */
+export class Intake {
+  readonly #options: IntakeOptions
+  readonly #core: Core
+  readonly #waiting: Waiting[] = []
+  #chars = 0
+  #slice: NodeJS.Immediate | undefined
+  /** The record that is worked off. */
+  #current: Waiting | undefined
+  #isOver = false
+
+  constructor(options: IntakeOptions) {
+    const { now, activeSpan, createCore } = options
+    this.#options = options
+    this.#core = createCore({
+      now: () => this.#current?.at ?? now(),
+      activeSpan: () => (this.#current === undefined ? activeSpan() : this.#current.caller),
+      catchUp: () => this.#workOff(),
+    })
+  }
+
+  /** As `Core.on`; an end of a session may be awaited whatever comes of it. */
+  on(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
+    const { copier, isDirect, flushesAtEnd } = this.#options
+    const canWait = !isDirect && !this.#isOver && typeof hook === 'string'
+    const copy = canWait ? copier.copyOf(payload, meta) : undefined
+    if (copy === undefined) return this.#onNow(hook, payload, meta)
+    if (!flushesAtEnd || hook !== 'on_session_end') {
+      this.#keep(hook, copy, undefined)
+      return undefined
+    }
+    return new Promise(resolve => this.#keep(hook, copy, resolve))
+  }
+
+  flush(): Promise<void> {
+    this.#workOff()
+    return this.#core.flush()
+  }
+
+  endAll(): void {
+    this.#workOff()
+    this.#isOver = true
+    this.#core.endAll()
+  }
+
+  countCrashed(spans: number): void {
+    this.#core.countCrashed(spans)
+  }
+
+  stats(): CoreStats {
+    this.#workOff()
+    return this.#core.stats()
+  }
+
+  traceparent(ids: unknown, host: string): string | undefined {
+    this.#workOff()
+    return this.#core.traceparent(ids, host)
+  }
+
+  context(ids: unknown, host: string, base: Context): Context {
+    this.#workOff()
+    return this.#core.context(ids, host, base)
+  }
+
+  #keep(hook: string, copy: RecordCopy, done: Waiting['done']): void {
+    const { now, activeSpan } = this.#options
+    this.#waiting.push({ hook, copy, at: now(), caller: activeSpan(), done })
+    this.#chars += copy.chars
+    // It holds the process: what has been told is recorded before the process is at its end.
+    this.#slice ??= setImmediate(this.#workOffSlice)
+    const isFull = (): boolean => this.#waiting.length > MOST_RECORDS || this.#chars > MOST_CHARS
+    while (this.#current === undefined && isFull()) this.#workOffNext()
+  }
+
+  #onNow(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
+    this.#workOff()
+    return this.#core.on(hook, payload, meta)
+  }
+
+  readonly #workOffSlice = (): void => {
+    this.#slice = undefined
+    const endAt = performance.now() + SLICE_MILLIS
+    const lateBefore = this.#options.now() - PATIENCE_MILLIS
+    while ((this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore || performance.now() < endAt) {
+      if (!this.#workOffNext()) return
+    }
+    if (this.#waiting.length > 0) this.#slice ??= setImmediate(this.#workOffSlice)
+  }
+
+  #workOff(): void {
+    // Somebody's callback asks in the middle of a record, and is told how things stand there.
+    if (this.#current !== undefined) return
+    while (this.#workOffNext());
+  }
+
+  /** False when nothing waits. */
+  #workOffNext(): boolean {
+    const record = this.#waiting.shift()
+    if (record === undefined) return false
+    const { hook, copy, done } = record
+    this.#chars -= copy.chars
+    this.#current = record
+    const flushed = this.#core.on(hook, copy.payload, copy.meta)
+    this.#current = undefined
+    done?.(flushed)
+    return true
+  }
+}

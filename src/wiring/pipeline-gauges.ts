@@ -1,0 +1,27 @@
+import type { Gauge } from '../core/instruments.ts'
+import type { Pipeline } from '../pipeline/index.ts'
+import { LABEL, type MetricKey } from '../semconv/index.ts'
+
+/** What a pipeline knows of the way of the spans, for the instruments. */
+export function gaugesOf(pipeline: Pipeline | undefined): Partial<Record<MetricKey, Gauge>> {
+  return { exportSpans: exportGauge(pipeline), spoolBytes: spoolGauge(pipeline) }
+}
+
+function exportGauge(pipeline: Pipeline | undefined): Gauge {
+  return result => {
+    for (const { name, delivered, recovered, retried, spooledEver, dropped } of pipeline?.stats().backends ?? []) {
+      const became = { delivered: delivered + recovered, retried, spooled: spooledEver, dropped }
+      for (const [what, spans] of Object.entries(became)) {
+        result.observe(spans, { [LABEL.backend]: name, [LABEL.result]: what })
+      }
+    }
+  }
+}
+
+function spoolGauge(pipeline: Pipeline | undefined): Gauge {
+  return result => {
+    for (const { name, isKept, spoolBytes } of pipeline?.stats().backends ?? []) {
+      if (isKept) result.observe(spoolBytes, { [LABEL.backend]: name })
+    }
+  }
+}

@@ -1,0 +1,140 @@
+import type { HookMeta } from '../contract/index.ts'
+
+/** Objects, elements and fields of one record: what has more costs less to draw while its host waits than to copy. */
+const MOST_PARTS = 500
+/** The same where whole conversations are written. */
+const MOST_PARTS_IN_FULL = 5000
+const DEEPEST = 16
+/** What a part weighs beside its characters. */
+const PART_CHARS = 32
+
+/** Whole conversations: read in `full` mode alone. */
+const CONTENT = new Set(['request_messages', 'messages', 'system_prompt'])
+/** Of these, what is written otherwise are their plain fields. */
+const EXCHANGES = new Set(['request', 'response'])
+/** Objects in an exchange that are read in every mode. */
+const READ_INSIDE = new Set(['stop', 'stop_sequences'])
+const MOST_TOOLS = 10_000
+
+const NO_FIELDS = Object.freeze({})
+const NO_ELEMENTS: readonly unknown[] = Object.freeze([])
+
+type Fields = Record<string, unknown>
+
+/** What of payloads is read, by configuration. */
+export interface Reading {
+  /** Whole requests and answers. */
+  readonly isFull: boolean
+  readonly conversationHistory: boolean
+}
+
+/** What waits for being read, instead of what its host goes on with. */
+export interface RecordCopy {
+  readonly payload: unknown
+  readonly meta: HookMeta | undefined
+  /** What it keeps in memory, in characters, roughly. Texts are no copies: they cannot change. */
+  readonly chars: number
+}
+
+class NotPlain extends Error {}
+
+/**
+ * Copies records, so that nothing of what their hosts do to them later is seen. Undefined where a copy would not surely be
+ * read like the original, or costs too much: something else than plain data, much, deep.
+ */
+export class RecordCopier {
+  readonly #reading: Reading
+  readonly #mostParts: number
+  #partsLeft = 0
+  #chars = 0
+
+  constructor(reading: Reading) {
+    this.#reading = reading
+    this.#mostParts = reading.isFull ? MOST_PARTS_IN_FULL : MOST_PARTS
+  }
+
+  copyOf(payload: unknown, meta: HookMeta | undefined): RecordCopy | undefined {
+    this.#partsLeft = this.#mostParts
+    this.#chars = 0
+    // A getter or a Proxy may throw at every step. Such a record is read at once, by those who can cope with it.
+    try {
+      const copy = { payload: this.#payload(payload), meta: meta && this.#meta(meta) }
+      return { ...copy, chars: this.#chars + PART_CHARS * (this.#mostParts - this.#partsLeft) }
+    } catch {
+      return undefined
+    }
+  }
+
+  #meta({ at, host, delivery_id, correlation }: HookMeta): HookMeta {
+    for (const value of [at, host, delivery_id, correlation]) {
+      if (typeof value === 'string') this.#chars += value.length
+      else if (value !== undefined && typeof value !== 'number') throw new NotPlain()
+    }
+    return { at, host, delivery_id, correlation }
+  }
+
+  #payload(payload: unknown): unknown {
+    if (payload === undefined) return undefined
+    if (typeof payload !== 'object' || payload === null || Array.isArray(payload)) throw new NotPlain()
+    return this.#fields(payload, this.#field)
+  }
+
+  readonly #field = (value: object, name: string): unknown => {
+    const { isFull, conversationHistory } = this.#reading
+    if (name === 'conversation_history' && !conversationHistory) return unread(value)
+    if (!isFull && CONTENT.has(name)) return unread(value)
+    return !isFull && EXCHANGES.has(name) ? this.#exchange(value) : this.#object(value, name, 1)
+  }
+
+  /** A request or an answer without what was said. */
+  #exchange(exchange: object): unknown {
+    return Array.isArray(exchange) ? this.#list(exchange, 1) : this.#fields(exchange, this.#inside)
+  }
+
+  readonly #inside = (value: object, name: string): unknown => {
+    if (READ_INSIDE.has(name)) return this.#object(value, name, 2)
+    if (name === 'body') return this.#exchange(value)
+    // They are counted.
+    if (name === 'tools' && Array.isArray(value) && value.length <= MOST_TOOLS) return new Array(value.length)
+    return unread(value)
+  }
+
+  readonly #object = (value: object, _name: string, depth: number): unknown => {
+    if (depth > DEEPEST) throw new NotPlain()
+    return Array.isArray(value) ? this.#list(value, depth) : this.#fields(value, this.#object, depth + 1)
+  }
+
+  #fields(object: object, copied: (value: object, name: string, depth: number) => unknown, depth = 1): Fields {
+    const prototype: unknown = Object.getPrototypeOf(object)
+    if (prototype !== Object.prototype && prototype !== null) throw new NotPlain()
+    const copy: Fields = {}
+    let count = 0
+    for (const name in object) {
+      if (++count > this.#partsLeft || name === '__proto__' || name === 'toJSON') throw new NotPlain()
+      const value = (object as Fields)[name]
+      if (typeof value === 'string') this.#chars += value.length
+      copy[name] = typeof value === 'object' && value !== null ? copied(value, name, depth) : value
+    }
+    this.#partsLeft -= count
+    // There are others that can be read and are not listed, or some of these are not its own.
+    if (Object.getOwnPropertyNames(object).length !== count) throw new NotPlain()
+    return copy
+  }
+
+  #list(list: readonly unknown[], depth: number): unknown[] {
+    this.#partsLeft -= list.length
+    if (this.#partsLeft < 0 || Object.getPrototypeOf(list) !== Array.prototype) throw new NotPlain()
+    const copy = list.slice()
+    for (let at = 0; at < copy.length; at++) {
+      const element = copy[at]
+      if (typeof element === 'string') this.#chars += element.length
+      else if (typeof element === 'object' && element !== null) copy[at] = this.#object(element, '', depth + 1)
+    }
+    return copy
+  }
+}
+
+/** It has to be what it was, and no more. */
+function unread(value: object): unknown {
+  return Array.isArray(value) ? NO_ELEMENTS : NO_FIELDS
+}
