@@ -4,9 +4,9 @@ import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import { createAiSdkMachine } from './events.ts'
 import { plainError } from './failure.ts'
-import { type AiSdkTelemetry, EVENT_FIELDS, type EventName } from './types.ts'
+import { type AiSdkEvent, type AiSdkTelemetry, EVENT_FIELDS } from './types.ts'
 
-export type { AiSdkTelemetry } from './types.ts'
+export type { AiSdkEvent, AiSdkExecution, AiSdkTelemetry } from './types.ts'
 
 const HOST = 'ai-sdk'
 /** Calls of the SDK know nothing of each other: which tool a call is made in, only what is active can tell. */
@@ -42,7 +42,7 @@ export function createTelemetry(options?: PluginOptions): AiSdkTelemetry {
     return [name, (event: unknown) => hear(attachment, { name, fields }, event, caller.getStore())]
   })
   return {
-    ...(Object.fromEntries(listeners) as Record<EventName, (event: unknown) => void>),
+    ...(Object.fromEntries(listeners) as Record<AiSdkEvent, (event: unknown) => void>),
     executeLanguageModelCall: ({ callId, execute }) => {
       take(attachment, 'attemptStart', { callId })
       const running = execute()

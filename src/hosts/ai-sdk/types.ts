@@ -26,11 +26,12 @@ export const EVENT_FIELDS = {
 } as const
 
 /** The name of a callback of the SDK that we listen to. */
-export type EventName = keyof typeof EVENT_FIELDS
+export type AiSdkEvent = keyof typeof EVENT_FIELDS
 
 /** Something that is running for a call of the SDK. */
-interface Execution<Result> {
+export interface AiSdkExecution<Result> {
   readonly callId: string
+  /** Runs it; resolves to what it came to. */
   readonly execute: () => PromiseLike<Result>
 }
 
@@ -38,12 +39,12 @@ interface Execution<Result> {
  * A telemetry integration of the AI SDK. None of its methods throws, and none is waited for.
  */
 export type AiSdkTelemetry = {
-  readonly [Name in EventName]: (event: unknown) => void
+  readonly [Name in AiSdkEvent]: (event: unknown) => void
 } & {
   /** Called for each attempt at a request: passes on what it came to. */
-  executeLanguageModelCall<Result>(call: Execution<Result>): PromiseLike<Result>
+  executeLanguageModelCall<Result>(call: AiSdkExecution<Result>): PromiseLike<Result>
   /** Passes on what the tool came to; calls of the SDK in it are known to be made in it. */
-  executeTool<Result>(call: Execution<Result> & { readonly toolCallId: string }): PromiseLike<Result>
+  executeTool<Result>(call: AiSdkExecution<Result> & { readonly toolCallId: string }): PromiseLike<Result>
   /** Resolves when what was recorded until now has been sent, or cannot be. Does not throw. */
   flush(): Promise<void>
 }
