@@ -19,8 +19,6 @@ interface Waiting {
   readonly at: number
   /** The span that was active in the host then, where that counts. */
   readonly caller: SpanContext | undefined
-  /** Resolves what its host got. */
-  readonly done: ((flushed: Promise<void> | undefined) => void) | undefined
 }
 
 /** What the core asks of its surroundings. Of a record that has waited: what they were when it was told. */
@@ -36,7 +34,7 @@ export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
   readonly copier: RecordCopier
   /** Each record is worked off while its host waits: it is to be safe then, or is seen by code of somebody else's. */
   readonly isDirect: boolean
-  /** A host may await the end of a session. */
+  /** A host may await the end of a session: what was told until then is sent. */
   readonly flushesAtEnd: boolean
 }
 
@@ -64,17 +62,16 @@ export class Intake {
     })
   }
 
-  /** As `Core.on`; an end of a session may be awaited whatever comes of it. */
+  /** As `Core.on`. */
   on(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
     const { copier, isDirect, flushesAtEnd } = this.#options
-    const canWait = !isDirect && !this.#isOver && typeof hook === 'string'
+    // Many a process is ended right behind its answer: what is flushed then is not put off.
+    const isFlushed = flushesAtEnd && hook === 'on_session_end'
+    const canWait = !isDirect && !this.#isOver && !isFlushed && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
     if (copy === undefined) return this.#onNow(hook, payload, meta)
-    if (!flushesAtEnd || hook !== 'on_session_end') {
-      this.#keep(hook, copy, undefined)
-      return undefined
-    }
-    return new Promise(resolve => this.#keep(hook, copy, resolve))
+    this.#keep(hook, copy)
+    return undefined
   }
 
   flush(): Promise<void> {
@@ -107,9 +104,9 @@ export class Intake {
     return this.#core.context(ids, host, base)
   }
 
-  #keep(hook: string, copy: RecordCopy, done: Waiting['done']): void {
+  #keep(hook: string, copy: RecordCopy): void {
     const { now, activeSpan } = this.#options
-    this.#waiting.push({ hook, copy, at: now(), caller: activeSpan(), done })
+    this.#waiting.push({ hook, copy, at: now(), caller: activeSpan() })
     this.#chars += copy.chars
     // It holds the process: what has been told is recorded before the process is at its end.
     this.#slice ??= setImmediate(this.#workOffSlice)
@@ -142,12 +139,11 @@ export class Intake {
   #workOffNext(): boolean {
     const record = this.#waiting.shift()
     if (record === undefined) return false
-    const { hook, copy, done } = record
+    const { hook, copy } = record
     this.#chars -= copy.chars
     this.#current = record
-    const flushed = this.#core.on(hook, copy.payload, copy.meta)
+    void this.#core.on(hook, copy.payload, copy.meta)
     this.#current = undefined
-    done?.(flushed)
     return true
   }
 }
