@@ -1,8 +1,4 @@
-import { randomInt } from 'node:crypto'
 import { defineConfig } from 'vitest/config'
-
-// What a run takes a sample of: see test/support/sample.ts.
-process.env['HOOKSPAN_TEST_SEED'] ??= String(randomInt(2 ** 31))
 
 const isDeep = process.env['HOOKSPAN_TEST_DEEP'] === '1'
 const FILES = isDeep ? '*.{test,deep}.ts' : '*.test.ts'

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { buildForest, type TraceTree } from '../src/viewer/trace-forest.ts'
+import fc from './support/fast-check.ts'
 import { script } from './support/pages.ts'
 import { SAMPLE_TURN, type SpanNote, storedSpans } from './viewer/sample-turn.ts'
 

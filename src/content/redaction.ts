@@ -56,6 +56,9 @@ const FAMILIES: readonly SecretFamily[] = [
   ASSIGNMENTS,
 ]
 
+/** Each comes nearer to a text in which nothing more is found; what somebody wrote has needed three. */
+const MOST_ROUNDS = 8
+
 /** JSON inside JSON has twice the backslashes at each level, so no text holds many. */
 const DEEPEST = 12
 const JSON_HEAD = /^\s{0,1000}[[{"]/
@@ -81,9 +84,20 @@ function maskJson(text: string, leaf: (text: string) => string): string | undefi
 function maskFamilies(text: string): string {
   // Where nothing is found the colours stay.
   const plain = withoutColours(text)
-  let masked = plain
+  let masked = maskOnce(plain)
+  if (masked === plain) return text
+  // A mask is shorter than what it hides: a flag may only now stand within reach of its command.
+  for (let round = 1, before = plain; masked !== before && round < MOST_ROUNDS; round++) {
+    before = masked
+    masked = maskOnce(before)
+  }
+  return masked
+}
+
+function maskOnce(text: string): string {
+  let masked = text
   for (const family of FAMILIES) masked = maskSpans(masked, family)
-  return masked === plain ? text : masked
+  return masked
 }
 
 /**

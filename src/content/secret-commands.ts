@@ -50,6 +50,8 @@ const COMMAND_FLAGS: readonly CommandFlag[] = [
 
 const REACH = 200
 const LONGEST = 512
+/** Nothing, or what stands between two arguments of a list. */
+const NO_PASSWORD = /^[\s,)\]]*$/
 const WORD = /(?:[^\s"'\\]|\\(?!\\{0,31}[nrt"'])[\s\S])+/y
 
 /** A line break written as `\n` at some depth of escaping has 1, 2, 4, … backslashes; one that a backslash joins has more. */
@@ -80,7 +82,8 @@ function passwordAt(text: string, at: number): SecretSpan | undefined {
     if (start === -1) continue
     const end = endOfArgument(text, start)
     const value = text.slice(start, end)
-    if (end > start && !isPlaceholder(value) && !value.startsWith(MASK) && (each.must?.test(value) ?? true)) {
+    if (NO_PASSWORD.test(value) || isPlaceholder(value) || value.startsWith(MASK)) continue
+    if (each.must?.test(value) ?? true) {
       return { start, end }
     }
   }

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { editJson, whyNotEditable } from '../../src/cli/init/json-change.ts'
 import { readJson5 } from '../../src/cli/init/json5.ts'
 import { lineDiff } from '../../src/cli/init/line-diff.ts'
+import fc from '../support/fast-check.ts'
 
 const indent = fc.constantFrom(undefined, 1, 2, 4, '\t')
 // As JSON has it, where -0 is 0; and `__proto__` is no name of an own property in a literal.

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { KEY_NAMES } from '../../src/config/keys.ts'
 import type { ConfigInput } from '../../src/config/resolve.ts'
 import { resolveConfig } from '../../src/config/resolve.ts'
 import { showConfig } from '../../src/config/show.ts'
+import fc from '../support/fast-check.ts'
 import { put, resolved, scratchHome } from './scratch-home.ts'
 
 const NOWHERE = { env: {}, home: '/nowhere' }

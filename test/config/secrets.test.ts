@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { BACKEND_TYPES } from '../../src/backends/rows.ts'
 import { isShownField, ownFields } from '../../src/config/backend-types.ts'
@@ -7,6 +6,7 @@ import type { ConfigInput } from '../../src/config/resolve.ts'
 import { resolveConfig } from '../../src/config/resolve.ts'
 import { showConfig } from '../../src/config/show.ts'
 import type { UserConfig } from '../../src/config/user-config.ts'
+import fc from '../support/fast-check.ts'
 import { put, resolved, scratchHome } from './scratch-home.ts'
 
 const CHARACTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_+/=.:@%#{}[],"\'\\ '

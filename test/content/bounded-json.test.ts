@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { boundedJson } from '../../src/content/bounded-json.ts'
 import { keepAll, wellFormed } from '../../src/content/clip.ts'
 import { createRedactor } from '../../src/content/redaction.ts'
+import fc from '../support/fast-check.ts'
 import { HOSTILE_VALUES } from './hostile-values.ts'
 
 const redact = createRedactor({ enabled: true, patterns: [] })

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { closeJson } from '../../src/content/bounded-json.ts'
+import fc from '../support/fast-check.ts'
 
 const caps = fc.integer({ min: 2, max: 5000 })
 

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import type { CapturedContent } from '../../src/content/capture.ts'
+import fc from '../support/fast-check.ts'
 import { captureWith, fullOf, previewOf } from './captures.ts'
 import { HOSTILE_VALUES } from './hostile-values.ts'
 

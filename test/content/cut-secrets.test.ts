@@ -1,5 +1,5 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
+import fc from '../support/fast-check.ts'
 import { SAMPLED, sample, times } from '../support/sample.ts'
 import { captureWith, fullOf, previewOf } from './captures.ts'
 import { SECRETS } from './redaction-corpus.ts'

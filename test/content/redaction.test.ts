@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, it } from 'vitest'
 import { keepAll } from '../../src/content/clip.ts'
 import { createRedactor } from '../../src/content/redaction.ts'
+import fc from '../support/fast-check.ts'
 import { INNOCENTS } from './look-alikes.ts'
 import { SECRETS } from './redaction-corpus.ts'
 import { allThatIsSaid, PLACEMENTS } from './secret-placements.ts'
@@ -39,6 +39,19 @@ describe('secrets', () => {
           expect(redact(once)).toBe(once)
         },
       ),
+      {
+        examples: [
+          // The mask is shorter than the password, and brings `-b` within reach of `curl`.
+          [[`curl -H 'Authorization: Custom ${'Zh4Macv8'.repeat(6)}' ${'x'.repeat(130)}`, 'ldapsearch -b dc=a'], ' '],
+        ],
+      },
+    )
+  })
+
+  it('takes no punctuation between two arguments for a password', () => {
+    expect(redact(`run(['mysql', '-p', 'shop'])`)).toBe(`run(['mysql', '-p', 'shop'])`)
+    expect(redact(`mysql -p shop; run(['sshpass', '-p', 'hunter2x'])`)).toBe(
+      `mysql -p shop; run(['sshpass', '-p', '[REDACTED]'])`,
     )
   })
 })

@@ -1,6 +1,7 @@
 /** With full capture a value has no more bytes than a backend takes: what is longer, Honeycomb cuts, JSON or not. */
-import fc from 'fast-check'
+
 import { expect, test } from 'vitest'
+import fc from '../support/fast-check.ts'
 import { told } from '../support/feed.ts'
 import { answered, asked, began, used } from '../traces/scenes.ts'
 import { fullOf, previewOf } from './captures.ts'

@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import { OrphanSweep, type Watched } from '../../src/core/orphan-sweep.ts'
+import fc from '../support/fast-check.ts'
 
 const LIMIT = 100
 

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { expect, test } from 'vitest'
 import type { SpanKindName } from '../../src/contract/index.ts'
 import { ParentStack } from '../../src/core/parent-stack.ts'
 import { type OpenSpan, Session } from '../../src/core/turn.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
+import fc from '../support/fast-check.ts'
 
 const turn = turnOf(new Session('s', 'host', 's'))
 

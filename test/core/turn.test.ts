@@ -1,9 +1,9 @@
 import { INVALID_SPAN_CONTEXT } from '@opentelemetry/api'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { type OpenSpan, Session } from '../../src/core/turn.ts'
 import { slot } from '../../src/core/turn-memory.ts'
 import { openSpan, turnOf } from '../support/core-parts.ts'
+import fc from '../support/fast-check.ts'
 
 const QUEUE = slot('tool', 'queue')
 const turn = () => turnOf(new Session('s1', 'hermes', 's1'), 't1')

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from './fast-check.ts'
 
 /**
  * What agents do, as data: the script says what happens, `script-run.ts` tells it in hook records, and says what must be

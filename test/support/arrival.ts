@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from './fast-check.ts'
 import { type FedRecord, START_AT } from './feed.ts'
 import type { ScriptRun, Step } from './script-run.ts'
 

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from './fast-check.ts'
 import { IS_DEEP } from './sample.ts'
 
 /** How long `npm test` tries a property. Where the machine is busy that makes fewer cases, and no failure. */

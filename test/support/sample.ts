@@ -1,9 +1,9 @@
-/** `npm run test:deep` tries everything, `npm test` a sample of what is many: another one each time. */
+/** `npm run test:deep` tries everything, `npm test` a sample of what is many: the same one each time. */
 import { seeded } from './seeded.mjs'
 
 export const IS_DEEP: boolean = process.env['HOOKSPAN_TEST_DEEP'] === '1'
 
-const SEED = process.env['HOOKSPAN_TEST_SEED'] ?? '0'
+export const SEED: number = Number(process.env['HOOKSPAN_TEST_SEED'] ?? 1)
 
 /** For the name of what tries a sample: a failure then says how the same one is tried again. */
 export const SAMPLED: string = IS_DEEP ? 'all of them' : `sampled by HOOKSPAN_TEST_SEED=${SEED}`
@@ -11,7 +11,7 @@ export const SAMPLED: string = IS_DEEP ? 'all of them' : `sampled by HOOKSPAN_TE
 /** So many of them, in their order. */
 export function sample<One>(all: readonly One[], count: number): readonly One[] {
   if (IS_DEEP || count >= all.length) return all
-  const random = seeded(Number(SEED) + all.length)
+  const random = seeded(SEED + all.length)
   const left = [...all.keys()]
   const taken = Array.from({ length: count }, () => left.splice(Math.floor(random() * left.length), 1)[0])
   return all.filter((_, index) => taken.includes(index))

@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { displayText } from '../../src/viewer/display-text.ts'
 import { clipToWidth, displayWidth, padEndToWidth, padStartToWidth } from '../../src/viewer/display-width.ts'
 import { humanCount, humanDuration, humanInstant } from '../../src/viewer/human-figures.ts'
 import { clipSegments, segment, segmentsWidth } from '../../src/viewer/segments.ts'
+import fc from '../support/fast-check.ts'
 
 describe('displayText', () => {
   test.each([

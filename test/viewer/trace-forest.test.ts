@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { StoredSpan } from '../../src/viewer/stored-span.ts'
 import { buildForest } from '../../src/viewer/trace-forest.ts'
 import { outline } from '../../src/viewer/tree-outline.ts'
 import { walkTree } from '../../src/viewer/tree-walk.ts'
+import fc from '../support/fast-check.ts'
 import { SAMPLE_TURN, type SpanNote, storedSpans } from './sample-turn.ts'
 
 function note(id: string, parent?: string, from = 0, more: Partial<SpanNote> = {}): SpanNote {

@@ -1,8 +1,8 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { displayWidth } from '../../src/viewer/display-width.ts'
 import { buildForest, type TraceTree } from '../../src/viewer/trace-forest.ts'
 import { renderTotals, renderTree, type TreeTextOptions } from '../../src/viewer/tree-text.ts'
+import fc from '../support/fast-check.ts'
 import { SAMPLE_TURN, type SpanNote, storedSpans } from './sample-turn.ts'
 
 function treeOf(notes: readonly SpanNote[]): TraceTree {

@@ -1,4 +1,4 @@
-import fc from 'fast-check'
+import fc from '../support/fast-check.ts'
 
 /** What an agent does with the wrappers, as data: `run-program.ts` does it, and says what must be drawn. */
 export interface TurnProgram {

@@ -1,4 +1,3 @@
-import fc from 'fast-check'
 import {
   agentScript,
   type ChildScript,
@@ -7,6 +6,7 @@ import {
   type ToolScript,
   type TurnScript,
 } from '../../support/agent-script.ts'
+import fc from '../../support/fast-check.ts'
 import { START_AT } from '../../support/feed.ts'
 import { runScript, type ScriptRun, type Step } from '../../support/script-run.ts'
 

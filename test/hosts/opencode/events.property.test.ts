@@ -1,6 +1,6 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { reportedOfSpoilt } from '../expect-sound.ts'
 import { fixturesOf, replayEvents } from '../replay-fixture.ts'

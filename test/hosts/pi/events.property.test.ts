@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import type { HookRecord } from '../../../src/contract/index.ts'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { expectSound } from '../expect-sound.ts'
 import { type Call, played, recordsOf, Scene, START_AT } from './scene.ts'

@@ -11,8 +11,8 @@ import {
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import fc from 'fast-check'
 import { requestJson, spanJson } from '../../../src/pipeline/trace-log/span-json.ts'
+import fc from '../../support/fast-check.ts'
 
 const START_AT = 1_795_256_100_000
 const ODD_CHARACTERS = [

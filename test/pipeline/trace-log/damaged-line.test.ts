@@ -1,9 +1,9 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../../src/pipeline/console-exporter.ts'
 import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
 import { SpanLine } from '../../../src/pipeline/trace-log/span-line.ts'
 import { headerJson, LineParser } from '../../../src/pipeline/trace-log/stored-line.ts'
+import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { anySpans, lineOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'
 

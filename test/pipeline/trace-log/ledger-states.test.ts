@@ -1,7 +1,7 @@
 import { existsSync, rmSync } from 'node:fs'
-import fc from 'fast-check'
 import { expect, test, vi } from 'vitest'
 import { adoptLedger, Ledger, listLedgers } from '../../../src/pipeline/trace-log/ledger.ts'
+import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { ownPathOf, pathOf, SEGMENT, saved, stateDirectory } from './ledger-fixture.ts'
 

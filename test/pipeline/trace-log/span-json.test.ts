@@ -1,8 +1,8 @@
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { estimatedBytes, openNoteJson, spanJson } from '../../../src/pipeline/trace-log/span-json.ts'
+import fc from '../../support/fast-check.ts'
 import { anySpans, anyText, lineOf, officialJson, openSpans, plainSpans, simpleSpans, spanWith } from './any-span.ts'
 
 /** What some reader of lines takes for the end of one. */

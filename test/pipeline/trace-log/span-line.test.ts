@@ -1,7 +1,7 @@
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { jsonRequest, SpanLine, sizeOf, spansOf } from '../../../src/pipeline/trace-log/span-line.ts'
 import { LineParser } from '../../../src/pipeline/trace-log/stored-line.ts'
+import fc from '../../support/fast-check.ts'
 import { anySpans, lineOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'
 
 const LOOKS_LIKE_SPANS = { '"startTimeUnixNano":': '{"startTimeUnixNano":"5"}', startTimeUnixNano: 'startTimeUnixNano' }

@@ -1,12 +1,12 @@
 import type { HrTime } from '@opentelemetry/api'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../../src/pipeline/console-exporter.ts'
 import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
 import { SpanLine } from '../../../src/pipeline/trace-log/span-line.ts'
 import { endedSpan, headerJson, LineParser, type StoredLine } from '../../../src/pipeline/trace-log/stored-line.ts'
+import fc from '../../support/fast-check.ts'
 import { anySpans, anyText, lineOf, officialJson, officialProtobuf, openSpans, spanWith } from './any-span.ts'
 
 const MARKS = { incomplete: 'x.incomplete', finalStatus: 'x.final_status', spanKind: '' }

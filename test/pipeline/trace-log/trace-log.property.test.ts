@@ -1,7 +1,7 @@
 import { join } from 'node:path'
-import fc from 'fast-check'
 import { afterEach, beforeEach, expect, test, vi } from 'vitest'
 import { assertHolds } from '../../support/assert-holds.ts'
+import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
 import { type Faults, mend, noFaults } from './broken-disk.ts'
 import { ANSWERS, type Mood, namesIn, type Step, World } from './log-world.ts'
