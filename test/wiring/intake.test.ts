@@ -316,15 +316,41 @@ describe('the moment', () => {
   })
 })
 
-test('the end of a session is flushed before its hook returns: the process may be ended right behind it', async () => {
-  const flush = vi.fn(() => Promise.resolve())
-  const plugin = createLivePlugin({}, { flush })
-  plugin.emit('pre_llm_call', { session_id: 's', turn_id: 't' })
-  const ended = plugin.emit('on_session_end', { session_id: 's', turn_id: 't', completed: true })
-  expect(flush).toHaveBeenCalledOnce()
-  expect(ended).toBeInstanceOf(Promise)
-  await ended
-  await plugin.shutdown()
+describe('the end of a session', () => {
+  afterEach(() => {
+    vi.restoreAllMocks()
+  })
+
+  const ids = { session_id: 's', turn_id: 't' }
+
+  test('is flushed when the event loop turns, whatever waits before it: the process may be ended right behind it', async () => {
+    // Each look at the clock is a slice's end.
+    let clock = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => (clock += 10))
+    const flush = vi.fn(() => Promise.resolve())
+    const plugin = createLivePlugin({}, { flush })
+    plugin.emit('pre_llm_call', ids)
+    for (let n = 0; n < 20; n++) plugin.emit('pre_tool_call', { ...ids, tool_call_id: `c${n}`, tool_name: 'ls' })
+    void plugin.emit('on_session_end', { ...ids, completed: true })
+    expect(flush).not.toHaveBeenCalled()
+    await turnOfLoop()
+    expect(flush).toHaveBeenCalledOnce()
+    await plugin.shutdown()
+  })
+
+  test('gives something to wait for, which is over when it is flushed', async () => {
+    let flushed = (): void => undefined
+    const plugin = createLivePlugin({}, { flush: () => new Promise<void>(resolve => (flushed = resolve)) })
+    const over = vi.fn()
+    plugin.emit('pre_llm_call', ids)
+    const ended = Promise.resolve(plugin.emit('on_session_end', { ...ids, completed: true })).then(over)
+    await turnOfLoop()
+    expect(over).not.toHaveBeenCalled()
+    flushed()
+    await ended
+    expect(over).toHaveBeenCalledOnce()
+    await plugin.shutdown()
+  })
 })
 
 test('what is told is on disk within `log_flush_ms`, the time that it waits included', () => {
