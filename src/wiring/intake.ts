@@ -98,12 +98,12 @@ export class Intake {
   }
 
   traceparent(ids: unknown, host: string): string | undefined {
-    this.#workOff()
+    this.#workOff(true)
     return this.#core.traceparent(ids, host)
   }
 
   context(ids: unknown, host: string, base: Context): Context {
-    this.#workOff()
+    this.#workOff(true)
     return this.#core.context(ids, host, base)
   }
 
@@ -125,6 +125,7 @@ export class Intake {
 
   readonly #workOffSlice = (): void => {
     this.#slice = undefined
+    this.#core.drawRest()
     const endAt = performance.now() + SLICE_MILLIS
     const lateBefore = this.#options.now() - PATIENCE_MILLIS
     const isLate = (): boolean => (this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore
@@ -134,21 +135,23 @@ export class Intake {
     if (this.#waiting.length > 0) this.#slice ??= setImmediate(this.#workOffSlice)
   }
 
-  #workOff(): void {
+  /** @param isAskedFor for somebody who waits for where spans stand, and for no more; the slice that is to come does the rest */
+  #workOff(isAskedFor = false): void {
     // Somebody's callback asks in the middle of a record, and is told how things stand there.
     if (this.#current !== undefined) return
-    while (this.#workOffNext());
+    while (this.#workOffNext(isAskedFor));
+    if (!isAskedFor) this.#core.drawRest()
   }
 
   /** False when nothing waits. */
-  #workOffNext(): boolean {
+  #workOffNext(isAskedFor = false): boolean {
     const record = this.#waiting.shift()
     if (record === undefined) return false
     const { hook, copy, done } = record
     this.#chars -= copy.chars
     if (done !== undefined) this.#ends -= 1
     this.#current = record
-    const flushed = this.#core.on(hook, copy.payload, copy.meta)
+    const flushed = this.#core.on(hook, copy.payload, copy.meta, isAskedFor)
     this.#current = undefined
     done?.(flushed)
     return true
