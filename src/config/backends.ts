@@ -1,4 +1,5 @@
-import { BACKEND_TYPES, type BackendType, isBackendType } from '../backends/rows.ts'
+import type { BackendType } from '../backends/backend-config.ts'
+import { BACKEND_TYPES, isBackendType } from '../backends/rows.ts'
 import { collectFields, type Field, type Fields, readPreferences } from './backend-fields.ts'
 import { BACKEND_FIELDS, isPathField, ownFields } from './backend-types.ts'
 import { splitText } from './collections.ts'
