@@ -76,7 +76,7 @@ export class Core {
     this.#ends = new HookEnds({ ...known, opening })
     this.#events = new HookEvents(options.draw, this.#registry, this.#lifecycle)
     this.#changes = new SessionChanges(options.draw.capture, this.#registry, this.#lifecycle)
-    this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options.hurry)
+    this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options)
     if (options.sweepByClock) this.#startTimer()
   }
 
@@ -102,7 +102,7 @@ export class Core {
     if (this.#options.settle !== undefined) this.#guard.run('settle', this.#options.settle, undefined)
     const isOver = this.#lifecycle.finished > finishedBefore
     if (!isOver || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
-    const flushed = this.#flusher.request()
+    const flushed = this.#flusher.turnEnded()
     return hook === 'on_session_end' ? flushed : undefined
   }
 
