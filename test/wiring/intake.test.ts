@@ -348,6 +348,7 @@ describe('the moment', () => {
 
 describe('the end of a session', () => {
   afterEach(() => {
+    vi.useRealTimers()
     vi.restoreAllMocks()
   })
 
@@ -365,6 +366,24 @@ describe('the end of a session', () => {
     expect(flush).not.toHaveBeenCalled()
     await turnOfLoop()
     expect(flush).toHaveBeenCalledOnce()
+    await plugin.shutdown()
+  })
+
+  test('asks for no flush within a second of the last one, but where its host waits for it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+    const flush = vi.fn(() => Promise.resolve())
+    const plugin = createLivePlugin({}, { flush })
+    const turn = (turn_id: string): Promise<void> | undefined => {
+      plugin.emit('pre_llm_call', { ...ids, turn_id })
+      return plugin.emit('on_session_end', { ...ids, turn_id, completed: true })
+    }
+    for (const id of ['a', 'b', 'c']) {
+      void turn(id)
+      await turnOfLoop()
+    }
+    expect(flush).toHaveBeenCalledOnce()
+    await turn('d')
+    expect(flush).toHaveBeenCalledTimes(2)
     await plugin.shutdown()
   })
 
