@@ -40,7 +40,7 @@ type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] 
       ? ValueOfType[Row['type']]
       : never
 
-type Absent<Row> = Row extends { follows: string } ? never : Row extends { default: undefined } ? undefined : never
+type Absent<Row> = Row extends { follows: string } | { default: unknown } ? never : undefined
 
 /** What is in force: every key, valid, whatever was configured. */
 export type ResolvedConfig = {
