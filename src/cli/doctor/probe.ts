@@ -57,7 +57,7 @@ function probing(backend: BackendConfig, settings: PipelineSettings): PipelineSe
     serviceName: PROBE_SERVICE,
     resourceAttributes: withoutService(resourceAttributes),
     globalTags: withoutService(globalTags),
-    sampler: { type: 'always_on' },
+    sampleRate: undefined,
     deterministicIds: false,
     flushWaitMillis: CLOSE_MILLIS,
   }
