@@ -2,6 +2,7 @@ import type { Meter, SpanContext, Tracer } from '@opentelemetry/api'
 import type { MetricKey } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Enrich } from './enrichment.ts'
+import type { FlusherOptions } from './flush.ts'
 import type { Gauge } from './instruments.ts'
 import type { Report } from './report.ts'
 
@@ -27,7 +28,7 @@ export interface CoreConfig {
 }
 
 /** That, and the outside that the core needs. */
-export interface CoreOptions extends CoreConfig {
+export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly tracer: Tracer
   readonly meter: Meter
   readonly draw: Draw
@@ -40,8 +41,6 @@ export interface CoreOptions extends CoreConfig {
   readonly activeSpan: () => SpanContext | undefined
   /** Sends everything that is queued; never rejects. Undefined: nothing is sent by us. */
   readonly flush: (() => Promise<void>) | undefined
-  /** Begins to, and waits for nothing. */
-  readonly hurry?: (() => void) | undefined
   /** Called at the end of each hook: what it recorded is to be safe before the host goes on. */
   readonly settle: (() => void) | undefined
   /** Called before something is read that a record could change which is still to come in. */
