@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
 import { plausibleAt } from '../core/incoming.ts'
+import type { Report } from '../core/report.ts'
 import { createPluginIn } from '../wiring/create-plugin.ts'
-import type { Diagnostics } from '../wiring/diagnostics.ts'
 import type { Plugin, PluginOptions, PluginStats } from '../wiring/plugin.ts'
 import { Backpressure, LARGEST_BATCH } from './backpressure.ts'
 import type { CommandIo } from './command.ts'
@@ -101,7 +101,7 @@ export class Replayer {
     await pause(millis, undefined, { signal: this.#stop }).catch(() => undefined)
   }
 
-  #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Diagnostics {
+  #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Report {
     const say = (line: string): void => stderr.write(`hookspan: ${line}\n`)
     const error = (line: string): void => {
       this.#hasErrors = true
