@@ -1,5 +1,6 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import type { HookMeta } from '../contract/index.ts'
+import { OnDemand } from '../core/on-demand.ts'
 import type { Core } from '../core/plugin.ts'
 import type { CoreStats } from '../core/stats.ts'
 import type { RecordCopier, RecordCopy } from './record-copy.ts'
@@ -19,7 +20,7 @@ interface Waiting {
   readonly at: number
   /** The span that was active in the host then, where that counts. */
   readonly caller: SpanContext | undefined
-  /** Of an end that is flushed: resolves what its host got. */
+  /** Of an end that is flushed: is told by what that can be waited for. */
   readonly done: ((flushed: Promise<void> | undefined) => void) | undefined
 }
 
@@ -72,7 +73,7 @@ export class Intake {
     const canWait = !isDirect && !this.#isOver && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
     if (copy === undefined) return this.#onNow(hook, payload, meta)
-    if (flushesAtEnd && hook === 'on_session_end') return new Promise(done => this.#keep(hook, copy, done))
+    if (flushesAtEnd && hook === 'on_session_end') return this.#keepEnd(hook, copy)
     this.#keep(hook, copy)
     return undefined
   }
@@ -105,6 +106,14 @@ export class Intake {
   context(ids: unknown, host: string, base: Context): Context {
     this.#workOff(true)
     return this.#core.context(ids, host, base)
+  }
+
+  /** It is flushed at once where somebody waits for it: this must not pass for somebody. */
+  #keepEnd(hook: string, copy: RecordCopy): Promise<void> {
+    const workedOff = new Promise<{ readonly flushed: Promise<void> | undefined }>(resolve => {
+      this.#keep(hook, copy, flushed => resolve({ flushed }))
+    })
+    return new OnDemand(async () => (await workedOff).flushed)
   }
 
   #keep(hook: string, copy: RecordCopy, done?: Waiting['done']): void {

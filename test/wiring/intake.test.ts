@@ -368,6 +368,21 @@ describe('the end of a session', () => {
     await plugin.shutdown()
   })
 
+  test('is flushed by itself at most once a second, and at once for whoever waits for it', async () => {
+    const flush = vi.fn(() => Promise.resolve())
+    const plugin = createLivePlugin({}, { flush })
+    const ends: (Promise<void> | undefined)[] = []
+    for (let n = 0; n < 5; n++) {
+      plugin.emit('pre_llm_call', { session_id: 's', turn_id: `t${n}` })
+      ends.push(plugin.emit('on_session_end', { session_id: 's', turn_id: `t${n}`, completed: true }))
+      await turnOfLoop()
+    }
+    expect(flush).toHaveBeenCalledTimes(1)
+    await ends.at(-1)
+    expect(flush).toHaveBeenCalledTimes(2)
+    await plugin.shutdown()
+  })
+
   test('gives something to wait for, which is over when it is flushed', async () => {
     let flushed = (): void => undefined
     const plugin = createLivePlugin({}, { flush: () => new Promise<void>(resolve => (flushed = resolve)) })
