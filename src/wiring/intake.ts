@@ -30,12 +30,23 @@ export interface Outside {
 }
 
 export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
-  readonly createCore: (outside: Outside) => Core
+  /** Called once, when a record is worked off first, or something is asked; undefined where it could not be started. */
+  readonly createCore: (outside: Outside) => Core | undefined
+  /** What `createCore` loads, in pieces that are loaded between two turns of the event loop; undefined: it is called at once. */
+  readonly loads: readonly (() => unknown)[] | undefined
   readonly copier: RecordCopier
   /** Each record is worked off while its host waits: it is to be safe then, or is seen by code of somebody else's. */
   readonly isDirect: boolean
   /** A host may await the end of a session: what was told until then is sent. */
   readonly flushesAtEnd: boolean
+}
+
+/** Of a plugin that has taken nothing. */
+export const NOTHING_TAKEN: CoreStats = {
+  hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
+  spansOpen: 0,
+  turnsOpen: 0,
+  unread: { hooks: 0, fields: 0, types: 0 },
 }
 
 /**
@@ -44,8 +55,10 @@ export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
  */
 export class Intake {
   readonly #options: IntakeOptions
-  readonly #core: Core
   readonly #waiting: Waiting[] = []
+  readonly #loads: (() => unknown)[]
+  #core: Core | undefined
+  #isOpen = false
   #chars = 0
   #slice: NodeJS.Immediate | undefined
   /** The record that is worked off. */
@@ -53,13 +66,15 @@ export class Intake {
   #isOver = false
 
   constructor(options: IntakeOptions) {
-    const { now, activeSpan, createCore } = options
     this.#options = options
-    this.#core = createCore({
-      now: () => this.#current?.at ?? now(),
-      activeSpan: () => (this.#current === undefined ? activeSpan() : this.#current.caller),
-      catchUp: () => this.#workOff(),
-    })
+    this.#loads = [...(options.loads ?? [])]
+    if (options.loads === undefined) this.#open()
+    else this.#putOff()
+  }
+
+  /** Nothing has been told, and nothing is there yet that would have to be ended. */
+  get isUntouched(): boolean {
+    return !this.#isOpen && this.#waiting.length === 0
   }
 
   /** As `Core.on`. */
@@ -75,58 +90,87 @@ export class Intake {
   }
 
   flush(): Promise<void> {
-    this.#workOff()
-    return this.#core.flush()
+    return this.#caughtUp()?.flush() ?? Promise.resolve()
   }
 
   endAll(): void {
-    this.#workOff()
+    const core = this.#caughtUp()
     this.#isOver = true
-    this.#core.endAll()
-  }
-
-  countCrashed(spans: number): void {
-    this.#core.countCrashed(spans)
+    core?.endAll()
   }
 
   stats(): CoreStats {
-    this.#workOff()
-    return this.#core.stats()
+    return this.#caughtUp()?.stats() ?? NOTHING_TAKEN
   }
 
   traceparent(ids: unknown, host: string): string | undefined {
-    this.#workOff()
-    return this.#core.traceparent(ids, host)
+    return this.#caughtUp()?.traceparent(ids, host)
   }
 
   context(ids: unknown, host: string, base: Context): Context {
+    return this.#caughtUp()?.context(ids, host, base) ?? base
+  }
+
+  #open(): Core | undefined {
+    if (this.#isOpen) return this.#core
+    this.#isOpen = true
+    const { now, activeSpan, createCore } = this.#options
+    this.#core = createCore({
+      now: () => this.#current?.at ?? now(),
+      activeSpan: () => (this.#current === undefined ? activeSpan() : this.#current.caller),
+      catchUp: () => this.#workOff(),
+    })
+    return this.#core
+  }
+
+  #caughtUp(): Core | undefined {
     this.#workOff()
-    return this.#core.context(ids, host, base)
+    return this.#open()
   }
 
   #keep(hook: string, copy: RecordCopy): void {
     const { now, activeSpan } = this.#options
     this.#waiting.push({ hook, copy, at: now(), caller: activeSpan() })
     this.#chars += copy.chars
-    // It holds the process: what has been told is recorded before the process is at its end.
-    this.#slice ??= setImmediate(this.#workOffSlice)
+    this.#putOff()
     const isFull = (): boolean => this.#waiting.length > MOST_RECORDS || this.#chars > MOST_CHARS
     while (this.#current === undefined && isFull()) this.#workOffNext()
   }
 
+  #putOff(): void {
+    this.#slice ??= setImmediate(this.#workOffSlice)
+    // What has been told is recorded before the process is at its end; what is only made ready does not hold it.
+    if (this.#waiting.length > 0) this.#slice.ref()
+    else this.#slice.unref()
+  }
+
   #onNow(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
-    this.#workOff()
-    return this.#core.on(hook, payload, meta)
+    return this.#caughtUp()?.on(hook, payload, meta)
   }
 
   readonly #workOffSlice = (): void => {
     this.#slice = undefined
-    const endAt = performance.now() + SLICE_MILLIS
+    if (this.#isOpen) this.#workOffUntil(performance.now() + SLICE_MILLIS)
+    else this.#loadNext()
+    if (!this.#isOpen || this.#waiting.length > 0) this.#putOff()
+  }
+
+  #workOffUntil(endAt: number): void {
     const lateBefore = this.#options.now() - PATIENCE_MILLIS
     while ((this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore || performance.now() < endAt) {
       if (!this.#workOffNext()) return
     }
-    if (this.#waiting.length > 0) this.#slice ??= setImmediate(this.#workOffSlice)
+  }
+
+  /** What cannot be loaded is tried again when everything is opened, and told then. */
+  #loadNext(): void {
+    const load = this.#loads.shift()
+    try {
+      if (load === undefined) this.#open()
+      else load()
+    } catch {
+      this.#loads.length = 0
+    }
   }
 
   #workOff(): void {
@@ -142,7 +186,7 @@ export class Intake {
     const { hook, copy } = record
     this.#chars -= copy.chars
     this.#current = record
-    void this.#core.on(hook, copy.payload, copy.meta)
+    void this.#open()?.on(hook, copy.payload, copy.meta)
     this.#current = undefined
     return true
   }

@@ -6,8 +6,9 @@ import {
   type Tracer,
   type TracerProvider,
 } from '@opentelemetry/api'
-import type { Pipeline } from '../pipeline/index.ts'
+import { createPipeline, loadsOf, type Pipeline, type PipelineSettings } from '../pipeline/index.ts'
 import type { Diagnostics } from './diagnostics.ts'
+import type { Extensions } from './extensions.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
 /** Where spans and points go: a pipeline of ours, or providers that were handed in. */
@@ -24,7 +25,27 @@ export interface HandedIn {
   readonly meterProvider: MeterProvider | undefined
 }
 
-export function outletsOf(pipeline: Pipeline): Outlets {
+/** What is opened when the first record is worked off: to load the SDK takes longer than all else at a start. */
+export interface LateOutlets {
+  /** A pipeline of ours; else providers that were handed in. */
+  readonly isOurs: boolean
+  /** What `open` loads, in pieces, each of which may be loaded before; undefined: it loads nothing. */
+  readonly loads: readonly (() => unknown)[] | undefined
+  /** Once. @throws what the loader throws: the host may have too many files open */
+  open(): Outlets
+}
+
+export function ownOutlets(settings: PipelineSettings, report: Diagnostics, extensions: Extensions): LateOutlets {
+  const open = (): Outlets => opened(createPipeline(settings, report, extensions))
+  return { isOurs: true, loads: loadsOf(settings), open }
+}
+
+/** Of a pipeline that is there already. */
+export function outletsOf(pipeline: Pipeline): LateOutlets {
+  return { isOurs: true, loads: undefined, open: () => opened(pipeline) }
+}
+
+function opened(pipeline: Pipeline): Outlets {
   const { tracerProvider, meterProvider } = pipeline
   return {
     tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
@@ -35,7 +56,11 @@ export function outletsOf(pipeline: Pipeline): Outlets {
 }
 
 /** What was not handed in is not recorded, because then nothing may be exported by us. */
-export function outletsHandedIn({ tracerProvider, meterProvider }: HandedIn, report: Diagnostics): Outlets {
+export function outletsHandedIn(handedIn: HandedIn, report: Diagnostics): LateOutlets {
+  return { isOurs: false, loads: undefined, open: () => askedOf(handedIn, report) }
+}
+
+function askedOf({ tracerProvider, meterProvider }: HandedIn, report: Diagnostics): Outlets {
   return {
     tracer: ask<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
     meter: ask<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),
