@@ -1,24 +1,21 @@
-import { createNoopMeter } from '@opentelemetry/api'
-import { nearestName } from '../config/nearest.ts'
-import { type Environment, homeDirectory } from '../config/paths.ts'
+import { type Environment, homeDirectory, stateHome } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
-import type { CoreOptions } from '../core/options.ts'
-import { Core } from '../core/plugin.ts'
+import type { Core } from '../core/plugin.ts'
 import type { Pipeline, PipelineStats } from '../pipeline/index.ts'
+import type { Draw } from '../spans/span-definition.ts'
 import { turnsOf } from '../wrappers/turn.ts'
 import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
-import { activeSpan, baseContext } from './host-context.ts'
+import { held } from './held.ts'
 import { Intake, NOTHING_TAKEN, type Outside } from './intake.ts'
+import { late, loadApi } from './late.ts'
 import { type Life, withLife } from './life.ts'
-import { held, type LateOutlets, outletsHandedIn, ownOutlets } from './outlets.ts'
-import { gaugesOf } from './pipeline-gauges.ts'
+import type { LateOutlets, Outlets } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
-import { coreConfigOf, drawOf, pipelineSettings, stateHome } from './settings.ts'
 import { whyNotStarted } from './why-not.ts'
 
 const NOTHING_SENT: PipelineStats = { backends: [], traceFiles: [] }
@@ -107,9 +104,18 @@ function outletsFor(
       if (extensions[option] !== undefined)
         report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
     }
-    return outletsHandedIn({ tracerProvider, meterProvider }, report)
+    return late().outletsHandedIn({ tracerProvider, meterProvider }, report)
   }
-  return ownOutlets({ ...pipelineSettings(config, env, home), giveUp }, report, extensions)
+  const open = (): Outlets => late().ownOutlets({ config, env, home, giveUp }, report, extensions)
+  return { isOurs: true, pieces: () => piecesFor(config), open }
+}
+
+/** Loads all that a plugin with a pipeline of ours needs. */
+function* piecesFor(config: ResolvedConfig): Generator<void> {
+  yield loadApi()
+  const { packages } = late()
+  yield
+  yield* packages(config)
 }
 
 /** A plugin from its resolved configuration and its outlets. */
@@ -123,25 +129,31 @@ export function assemble(
 ): Plugin {
   const { isOurs } = outlets
   const warn = (line: string): void => report.warn(line)
-  const draw = drawOf(config, warn, extensions.redact)
   const enrich = usableEnrich(extensions, warn)
-  const drawn = { ...coreConfigOf(config, env), nearestName, draw, enrich, report, host, sweepByClock: !isReplay }
+  let drawing: Draw | undefined
+  const draw = (): Draw => {
+    drawing ??= late().drawOf(config, warn, extensions.redact)
+    return drawing
+  }
+  // What is wrong with a pattern is said at once.
+  if (config.redact_patterns.length > 0) draw()
   let pipeline: Pipeline | undefined
   const createCore = (outside: Outside): Core => {
-    const { pipeline: own, ...sent } = outlets.open()
-    pipeline = own
-    const core = coreOf({ ...drawn, ...sent, ...inPipeline(own, config), ...outside })
-    if (!isReplay) own?.recover(spans => core.countCrashed(spans))
-    return core
+    const opened = outlets.open()
+    pipeline = opened.pipeline
+    return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report }, opened, outside)
   }
   const isDirect = (isOurs && config.log_flush_ms === 0) || !isOurs || enrich !== undefined || hasProcessors(extensions)
   const core = new Intake({
     createCore: outside => started(() => createCore(outside), report),
-    copier: new RecordCopier({ isFull: draw.capture.mode === 'full', ...draw.capture }),
-    loads: isDirect || isReplay ? undefined : outlets.loads,
+    copier: new RecordCopier({
+      isFull: config.content_capture === 'full',
+      conversationHistory: config.capture_conversation_history,
+    }),
+    pieces: isDirect || isReplay ? undefined : outlets.pieces?.(),
     isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
-    activeSpan: () => (config.parent === 'active' ? activeSpan(isOurs) : undefined),
+    activeSpan: () => (config.parent === 'active' ? late().activeSpan(isOurs) : undefined),
     now: Date.now,
   })
   const life: Life = { report, isOver: false }
@@ -163,22 +175,9 @@ export function assemble(
     }
   })
   const traceparent: Plugin['traceparent'] = ids => (config.propagate_context ? core.traceparent(ids, host) : undefined)
-  const context: Plugin['context'] = (ids, base) => core.context(ids, host, baseContext(base))
+  const context: Plugin['context'] = (ids, base) => core.context(ids, host, late().baseContext(base))
   const sent = (): PipelineStats => pipeline?.stats() ?? NOTHING_SENT
   return withLife(facade({ core, isOurs, sent, traceparent, context, shutdown }), life)
-}
-
-/** What the core has of a pipeline of ours. */
-function inPipeline(
-  pipeline: Pipeline | undefined,
-  config: ResolvedConfig,
-): Pick<CoreOptions, 'hurry' | 'seedIds' | 'gauges' | 'settle'> {
-  return {
-    hurry: pipeline && (() => pipeline.hurry()),
-    seedIds: pipeline?.seedIds,
-    gauges: gaugesOf(pipeline),
-    settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.saveNow() : undefined,
-  }
 }
 
 /** Undefined when it fails, and a line says why. */
@@ -194,16 +193,6 @@ function started(create: () => Core, report: Diagnostics): Core | undefined {
 /** Code of somebody else's that sees each span: it may ask where it is called, and what has happened until then. */
 function hasProcessors({ spanProcessors }: Extensions): boolean {
   return Array.isArray(spanProcessors) && spanProcessors.length > 0
-}
-
-/** A meter of a host's may refuse to make instruments: that costs the metrics, not the spans. */
-function coreOf(options: CoreOptions): Core {
-  try {
-    return new Core(options)
-  } catch {
-    options.report.warn('meterProvider: its meter makes no instruments; no metrics are recorded')
-    return new Core({ ...options, meter: createNoopMeter() })
-  }
 }
 
 async function endAll(
@@ -270,7 +259,7 @@ function switchedOff(report: Diagnostics): Plugin {
     shutdown,
     [Symbol.asyncDispose]: shutdown,
     traceparent: nothing,
-    context: (_ids, base) => baseContext(base),
+    context: (_ids, base) => late().baseContext(base),
     stats: () => ({ ...NOTHING_TAKEN, ...NOTHING_SENT }),
   }
   return withLife(plugin, life)

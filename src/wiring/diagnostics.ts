@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import { appendToOwnFile, makePrivateDirectory } from '../pipeline/index.ts'
+import { appendToOwnFile, makePrivateDirectory } from '../pipeline/trace-log/private-place.ts'
 
 /** Where the lines for the person go; one call is one line. */
 export interface Diagnostics {

@@ -32,8 +32,8 @@ export interface Outside {
 export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
   /** Called once, when a record is worked off first, or something is asked; undefined where it could not be started. */
   readonly createCore: (outside: Outside) => Core | undefined
-  /** What `createCore` loads, in pieces that are loaded between two turns of the event loop; undefined: it is called at once. */
-  readonly loads: readonly (() => unknown)[] | undefined
+  /** Loads what `createCore` needs, a piece in each turn of the event loop; undefined: it is called at once. */
+  readonly pieces: Iterator<void> | undefined
   readonly copier: RecordCopier
   /** Each record is worked off while its host waits: it is to be safe then, or is seen by code of somebody else's. */
   readonly isDirect: boolean
@@ -56,7 +56,6 @@ export const NOTHING_TAKEN: CoreStats = {
 export class Intake {
   readonly #options: IntakeOptions
   readonly #waiting: Waiting[] = []
-  readonly #loads: (() => unknown)[]
   #core: Core | undefined
   #isOpen = false
   #chars = 0
@@ -67,8 +66,7 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     this.#options = options
-    this.#loads = [...(options.loads ?? [])]
-    if (options.loads === undefined) this.#open()
+    if (options.pieces === undefined) this.#open()
     else this.#putOff()
   }
 
@@ -164,12 +162,10 @@ export class Intake {
 
   /** What cannot be loaded is tried again when everything is opened, and told then. */
   #loadNext(): void {
-    const load = this.#loads.shift()
     try {
-      if (load === undefined) this.#open()
-      else load()
+      if (this.#options.pieces?.next().done !== false) this.#open()
     } catch {
-      this.#loads.length = 0
+      // A generator that has thrown is done.
     }
   }
 

@@ -6,9 +6,8 @@ import {
   type Tracer,
   type TracerProvider,
 } from '@opentelemetry/api'
-import { createPipeline, loadsOf, type Pipeline, type PipelineSettings } from '../pipeline/index.ts'
+import type { Pipeline } from '../pipeline/index.ts'
 import type { Diagnostics } from './diagnostics.ts'
-import type { Extensions } from './extensions.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
 /** Where spans and points go: a pipeline of ours, or providers that were handed in. */
@@ -29,23 +28,18 @@ export interface HandedIn {
 export interface LateOutlets {
   /** A pipeline of ours; else providers that were handed in. */
   readonly isOurs: boolean
-  /** What `open` loads, in pieces, each of which may be loaded before; undefined: it loads nothing. */
-  readonly loads: readonly (() => unknown)[] | undefined
+  /** Loads what `open` needs, a piece each time that it is asked; undefined: it is there. */
+  readonly pieces: (() => Iterator<void>) | undefined
   /** Once. @throws what the loader throws: the host may have too many files open */
   open(): Outlets
 }
 
-export function ownOutlets(settings: PipelineSettings, report: Diagnostics, extensions: Extensions): LateOutlets {
-  const open = (): Outlets => opened(createPipeline(settings, report, extensions))
-  return { isOurs: true, loads: loadsOf(settings), open }
-}
-
 /** Of a pipeline that is there already. */
 export function outletsOf(pipeline: Pipeline): LateOutlets {
-  return { isOurs: true, loads: undefined, open: () => opened(pipeline) }
+  return { isOurs: true, pieces: undefined, open: () => opened(pipeline) }
 }
 
-function opened(pipeline: Pipeline): Outlets {
+export function opened(pipeline: Pipeline): Outlets {
   const { tracerProvider, meterProvider } = pipeline
   return {
     tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
@@ -57,7 +51,7 @@ function opened(pipeline: Pipeline): Outlets {
 
 /** What was not handed in is not recorded, because then nothing may be exported by us. */
 export function outletsHandedIn(handedIn: HandedIn, report: Diagnostics): LateOutlets {
-  return { isOurs: false, loads: undefined, open: () => askedOf(handedIn, report) }
+  return { isOurs: false, pieces: undefined, open: () => askedOf(handedIn, report) }
 }
 
 function askedOf({ tracerProvider, meterProvider }: HandedIn, report: Diagnostics): Outlets {
@@ -96,24 +90,6 @@ function ask<Instrumentation>(
 function offers<Method extends string>(provider: unknown, method: Method): provider is Record<Method, () => unknown> {
   return typeof (provider as Record<string, unknown> | null | undefined)?.[method] === 'function'
 }
-
-const LONGEST_MILLIS = 2 ** 31 - 1
-
-/**
- * Keeps the process alive until this is over, which must be bounded. A pipeline of ours does so itself; where a provider of
- * the host's never comes back, Node would end a program that waits for it in the middle.
- */
-export function held(work: Promise<void>): Promise<void> {
-  const known = holding.get(work)
-  if (known !== undefined) return known
-  const timer = setInterval(() => undefined, LONGEST_MILLIS)
-  const awaited = work.finally(() => clearInterval(timer))
-  holding.set(work, awaited)
-  return awaited
-}
-
-/** Many turns that end at once wait for one flush: it is held once. */
-const holding = new WeakMap<Promise<void>, Promise<void>>()
 
 /** To flush is no part of OpenTelemetry's API: a provider may offer it, and so may the one behind the global proxy. */
 async function flushProvider(provider: unknown): Promise<void> {

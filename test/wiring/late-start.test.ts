@@ -10,6 +10,14 @@ import { RecordCopier } from '../../src/wiring/record-copy.ts'
 import { runHost } from './child-host.ts'
 import { scratchHome } from './scratch-plugin.ts'
 
+function* each(loads: readonly (() => unknown)[], done: string[]): Generator<void> {
+  for (const load of loads) {
+    done.push('load')
+    load()
+    yield
+  }
+}
+
 /** An intake, and what it has done so far. */
 function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true) {
   const done: string[] = []
@@ -25,10 +33,7 @@ function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true
       return isStarted ? core : undefined
     },
     copier: new RecordCopier({ isFull: false, conversationHistory: false }),
-    loads: loads?.map(load => () => {
-      done.push('load')
-      load()
-    }),
+    pieces: loads && each(loads, done),
     isDirect: false,
     flushesAtEnd: true,
     activeSpan: () => undefined,
