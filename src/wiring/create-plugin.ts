@@ -1,3 +1,4 @@
+import type { Context } from '@opentelemetry/api'
 import { type Environment, homeDirectory, stateHome } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig } from '../config/types.ts'
@@ -9,9 +10,8 @@ import { turnsOf } from '../wrappers/turn.ts'
 import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
-import { held } from './held.ts'
 import { Intake, NOTHING_TAKEN, type Outside } from './intake.ts'
-import { late, loadApi } from './late.ts'
+import { askLate, late, loadApi } from './late.ts'
 import { type Life, withLife } from './life.ts'
 import type { LateOutlets, Outlets } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
@@ -153,7 +153,7 @@ export function assemble(
     pieces: isDirect || isReplay ? undefined : outlets.pieces?.(),
     isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
-    activeSpan: () => (config.parent === 'active' ? late().activeSpan(isOurs) : undefined),
+    activeSpan: () => (config.parent === 'active' ? askLate(house => house.activeSpan(isOurs), undefined) : undefined),
     now: Date.now,
   })
   const life: Life = { report, isOver: false }
@@ -175,9 +175,9 @@ export function assemble(
     }
   })
   const traceparent: Plugin['traceparent'] = ids => (config.propagate_context ? core.traceparent(ids, host) : undefined)
-  const context: Plugin['context'] = (ids, base) => core.context(ids, host, late().baseContext(base))
+  const context: Plugin['context'] = (ids, base) => core.context(ids, host, contextOf(base))
   const sent = (): PipelineStats => pipeline?.stats() ?? NOTHING_SENT
-  return withLife(facade({ core, isOurs, sent, traceparent, context, shutdown }), life)
+  return withLife(facade({ core, sent, traceparent, context, shutdown }), life)
 }
 
 /** Undefined when it fails, and a line says why. */
@@ -204,30 +204,30 @@ async function endAll(
   forgetExit()
   const pipeline = pipelineOf()
   // A provider that was handed in goes on when we do not.
-  await (pipeline ? pipeline.shutdown() : held(core.flush()))
+  await (pipeline ? pipeline.shutdown() : core.flush())
   // Not before: the host may end the process while we are at it.
   forgetSaving()
 }
 
+function contextOf(base: Context | undefined): Context {
+  return askLate(house => house.baseContext(base), base as Context)
+}
+
 interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown'> {
   readonly core: Intake
-  readonly isOurs: boolean
   readonly sent: () => PipelineStats
 }
 
-function facade({ core, isOurs, sent, traceparent, context, shutdown }: FacadeParts): Plugin {
-  const awaited = (work: Promise<void>): Promise<void> => (isOurs ? work : held(work))
-  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined => {
-    const flushed = core.on(hook, payload, meta)
-    return flushed && awaited(flushed)
-  }
+function facade({ core, sent, traceparent, context, shutdown }: FacadeParts): Plugin {
+  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
+    core.on(hook, payload, meta)
   return {
     emit,
     emitUntyped: emit,
     on: emit,
     turn: turnsOf(emit),
     handlers: handlersOf(emit),
-    flush: () => awaited(core.flush()),
+    flush: () => core.flush(),
     shutdown,
     [Symbol.asyncDispose]: shutdown,
     traceparent,
@@ -259,7 +259,7 @@ function switchedOff(report: Diagnostics): Plugin {
     shutdown,
     [Symbol.asyncDispose]: shutdown,
     traceparent: nothing,
-    context: (_ids, base) => late().baseContext(base),
+    context: (_ids, base) => contextOf(base),
     stats: () => ({ ...NOTHING_TAKEN, ...NOTHING_SENT }),
   }
   return withLife(plugin, life)

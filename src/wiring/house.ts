@@ -59,9 +59,11 @@ export function openCore(parts: CoreParts, { pipeline, ...sent }: Outlets, outsi
 function inPipeline(
   pipeline: Pipeline | undefined,
   config: ResolvedConfig,
-): Pick<CoreOptions, 'hurry' | 'seedIds' | 'gauges' | 'settle'> {
+): Pick<CoreOptions, 'hurry' | 'holdsProcess' | 'seedIds' | 'gauges' | 'settle'> {
   return {
     hurry: pipeline && (() => pipeline.hurry()),
+    // A pipeline of ours does so itself.
+    holdsProcess: pipeline === undefined,
     seedIds: pipeline?.seedIds,
     gauges: gaugesOf(pipeline),
     settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.saveNow() : undefined,

@@ -11,6 +11,15 @@ export function late(): typeof house {
   return house
 }
 
+/** For who may not throw: what `ask` gives; `otherwise` where it cannot be loaded, because the host has too many files open. */
+export function askLate<Answer>(ask: (loaded: typeof house) => Answer, otherwise: Answer): Answer {
+  try {
+    return ask(late())
+  } catch {
+    return otherwise
+  }
+}
+
 /** First of all: whatever else there is needs it. */
 export function loadApi(): void {
   load('@opentelemetry/api')

@@ -25,6 +25,8 @@ function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true
     on: (hook: string) => void done.push(hook),
     stats: () => ({ ...NOTHING_TAKEN, spansOpen: 7 }),
     flush: () => Promise.resolve(),
+    traceparent: () => undefined,
+    drawRest: () => undefined,
     endAll: () => void done.push('end'),
   } as unknown as Core
   const intake = new Intake({
@@ -75,13 +77,21 @@ describe('a plugin that was made', () => {
   test.each<[string, (intake: Intake) => unknown]>([
     ['stats', intake => intake.stats()],
     ['a flush', intake => intake.flush()],
-    ['the end of a session', intake => intake.on('on_session_end', {}, undefined)],
-    ['what cannot be copied', intake => intake.on('on_session_end', { value: new Map() }, undefined)],
+    ['a trace context', intake => intake.traceparent({ session_id: 's' }, '')],
+    ['what cannot be copied', intake => intake.on('second', { value: new Map() }, undefined)],
   ])('waits for no piece when %s is asked for', (_, ask) => {
     const { intake, done } = watched([nothing, nothing])
     intake.on('first', {}, undefined)
     ask(intake)
     expect(done.slice(0, 2)).toEqual(['open', 'first'])
+  })
+
+  test('opens in the next turn of the loop when a session ends', async () => {
+    const { intake, done } = watched([nothing, nothing])
+    const ended = intake.on('on_session_end', {}, undefined)
+    expect(done).toEqual([])
+    await ended
+    expect(done).toEqual(['open', 'on_session_end'])
   })
 
   test('tries again what could not be loaded, when it opens', async () => {
@@ -97,7 +107,7 @@ describe('a plugin that was made', () => {
     expect(intake.stats()).toEqual(NOTHING_TAKEN)
     expect(intake.traceparent({ session_id: 's' }, '')).toBeUndefined()
     expect(intake.context({ session_id: 's' }, '', ROOT_CONTEXT)).toBe(ROOT_CONTEXT)
-    expect(intake.on('on_session_end', {}, undefined)).toBeUndefined()
+    await expect(intake.on('on_session_end', {}, undefined)).resolves.toBeUndefined()
     await expect(intake.flush()).resolves.toBeUndefined()
     intake.endAll()
     expect(done).toEqual(['open'])

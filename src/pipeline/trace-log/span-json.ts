@@ -142,16 +142,16 @@ function statusJson({ code, message }: ReadableSpan['status']): string {
 }
 
 /** The API begins with INTERNAL where the protocol has a value for none. */
-function kindOf({ kind }: ReadableSpan): number {
+export function kindOf({ kind }: ReadableSpan): number {
   return (kind ?? NO_KIND) + 1
 }
 
 /** `isRemote` is about the context that the span continues, or the link leads to. */
-function flagsOf(context: SpanContext, isRemote: boolean | undefined): number {
+export function flagsOf(context: SpanContext, isRemote: boolean | undefined): number {
   return (context.traceFlags & TRACE_FLAGS) | HAS_IS_REMOTE | (isRemote ? IS_REMOTE : 0)
 }
 
-function nanosText([seconds, nanos]: HrTime): string {
+export function nanosText([seconds, nanos]: HrTime): string {
   const isUsual =
     Number.isInteger(seconds) &&
     seconds > 0 &&
