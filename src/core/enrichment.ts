@@ -125,7 +125,8 @@ export class Enrichment {
 
 function recordOf({ hook, at, payload }: AnyFired): EnrichRecord {
   if (hook !== 'on_session_end') return { hook, at, payload }
-  return { hook, at, payload: Object.fromEntries(Object.entries(payload).filter(([name]) => !INTERNAL.has(name))) }
+  const told = Object.entries(payload).filter(([name, value]) => value !== undefined && !INTERNAL.has(name))
+  return { hook, at, payload: Object.fromEntries(told) }
 }
 
 function spanOf({ kind, name, span, turn, startAt }: OpenSpan, end?: EndFacts): EnrichedSpan {

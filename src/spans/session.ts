@@ -47,21 +47,13 @@ function sessionKind(payload: SessionStart): string {
  * time, the turn must end all the same.
  */
 export function readSessionEnd(payload: unknown): SessionEnd {
-  const flag = (key: string): object => {
-    const value = booleanOf(peek(payload, key))
-    return value === undefined ? {} : { [key]: value }
-  }
-  const text = (key: string): object => {
-    const value = textOf(peek(payload, key))
-    return value === undefined ? {} : { [key]: value }
-  }
   return {
-    ...flag('completed'),
-    ...flag('interrupted'),
-    ...flag('failed'),
-    ...text('turn_exit_reason'),
-    ...text('reason'),
-    ...text('model'),
+    completed: booleanOf(peek(payload, 'completed')),
+    interrupted: booleanOf(peek(payload, 'interrupted')),
+    failed: booleanOf(peek(payload, 'failed')),
+    turn_exit_reason: textOf(peek(payload, 'turn_exit_reason')),
+    reason: textOf(peek(payload, 'reason')),
+    model: textOf(peek(payload, 'model')),
   }
 }
 
