@@ -1,5 +1,3 @@
-import { OnDemand } from './on-demand.ts'
-
 /** Between two flushes that nobody waits for: turns that end one behind another are few requests, and seen soon all the same. */
 const PAUSE_MILLIS = 1000
 
@@ -85,5 +83,30 @@ export class Flusher {
         resolve()
       })
     })
+  }
+}
+
+/** A promise of what is begun when somebody waits for it: `await`, `Promise.all` and `finally` all call `then`. */
+export class OnDemand<Value> extends Promise<Value> {
+  readonly #begin: () => Promise<Value>
+  #begun: Promise<Value> | undefined
+
+  /** What comes of it is an ordinary promise. */
+  static override get [Symbol.species](): PromiseConstructor {
+    return Promise
+  }
+
+  constructor(begin: () => Promise<Value>) {
+    super(() => undefined)
+    this.#begin = begin
+  }
+
+  // biome-ignore lint/suspicious/noThenProperty: it is a promise.
+  override then<Fulfilled = Value, Rejected = never>(
+    onFulfilled?: ((value: Value) => Fulfilled | PromiseLike<Fulfilled>) | null,
+    onRejected?: ((reason: unknown) => Rejected | PromiseLike<Rejected>) | null,
+  ): Promise<Fulfilled | Rejected> {
+    this.#begun ??= this.#begin()
+    return this.#begun.then(onFulfilled, onRejected)
   }
 }

@@ -1,6 +1,6 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import type { HookMeta } from '../contract/index.ts'
-import { OnDemand } from '../core/on-demand.ts'
+import { OnDemand } from '../core/flush.ts'
 import type { Core } from '../core/plugin.ts'
 import type { CoreStats } from '../core/stats.ts'
 import type { RecordCopier, RecordCopy } from './record-copy.ts'
@@ -20,8 +20,8 @@ interface Waiting {
   readonly at: number
   /** The span that was active in the host then, where that counts. */
   readonly caller: SpanContext | undefined
-  /** Of an end that is flushed: is told by what that can be waited for. */
-  readonly done: ((flushed: Promise<void> | undefined) => void) | undefined
+  /** Of an end that is flushed: for its host, who may wait for it. */
+  readonly done: ((end: { readonly flushed: Promise<void> | undefined }) => void) | undefined
 }
 
 /** What the core asks of its surroundings. Of a record that has waited: what they were when it was told. */
@@ -108,12 +108,10 @@ export class Intake {
     return this.#core.context(ids, host, base)
   }
 
-  /** It is flushed at once where somebody waits for it: this must not pass for somebody. */
   #keepEnd(hook: string, copy: RecordCopy): Promise<void> {
-    const workedOff = new Promise<{ readonly flushed: Promise<void> | undefined }>(resolve => {
-      this.#keep(hook, copy, flushed => resolve({ flushed }))
-    })
-    return new OnDemand(async () => (await workedOff).flushed)
+    const ended = new Promise<{ readonly flushed: Promise<void> | undefined }>(done => this.#keep(hook, copy, done))
+    // Nobody may wait: then its flush is not asked for, either.
+    return new OnDemand(() => ended.then(({ flushed }) => flushed))
   }
 
   #keep(hook: string, copy: RecordCopy, done?: Waiting['done']): void {
@@ -162,7 +160,7 @@ export class Intake {
     this.#current = record
     const flushed = this.#core.on(hook, copy.payload, copy.meta, isAskedFor)
     this.#current = undefined
-    done?.(flushed)
+    done?.({ flushed })
     return true
   }
 }
