@@ -1,6 +1,6 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
-import type { Report } from '../core/report.ts'
+import type { Report } from '../core/guard.ts'
 import { appendToOwnFile, makePrivateDirectory } from '../pipeline/index.ts'
 
 /**

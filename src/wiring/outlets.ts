@@ -6,7 +6,7 @@ import {
   type Tracer,
   type TracerProvider,
 } from '@opentelemetry/api'
-import type { Report } from '../core/report.ts'
+import type { Report } from '../core/guard.ts'
 import type { Pipeline } from '../pipeline/index.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
