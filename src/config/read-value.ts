@@ -15,6 +15,7 @@ export function readValue(row: KeyRow, value: Plain, site: Site): Reading | unde
     case 'number':
       return readNumber(value, row)
     case 'integer':
+    case 'chars':
       return readInteger(value, row)
     case 'millis':
       return readMillis(value, row)

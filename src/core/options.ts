@@ -2,11 +2,12 @@ import type { Meter, SpanContext, Tracer } from '@opentelemetry/api'
 import type { MetricKey } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Enrich } from './enrichment.ts'
+import type { FlusherOptions } from './flush.ts'
 import type { Gauge } from './instruments.ts'
 import type { Report } from './report.ts'
 
 /** The slice of the configuration that the core sees, resolved, and the outside that it needs. */
-export interface CoreOptions {
+export interface CoreOptions extends FlusherOptions {
   readonly tracer: Tracer
   readonly meter: Meter
   readonly draw: Draw
@@ -36,8 +37,6 @@ export interface CoreOptions {
   readonly flushWaitMillis: number
   /** Sends everything that is queued; never rejects. Undefined: nothing is sent by us. */
   readonly flush: (() => Promise<void>) | undefined
-  /** Begins to, and waits for nothing. */
-  readonly hurry?: (() => void) | undefined
   /** Called at the end of each hook: what it recorded is to be safe before the host goes on. */
   readonly settle: (() => void) | undefined
   /** Called before something is read that a record could change which is still to come in. */

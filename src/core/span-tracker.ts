@@ -4,6 +4,7 @@ import type { IncompleteReason } from '../contract/index.ts'
 import { LABEL } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { AnyDefinition } from '../spans/index.ts'
+import { keptStart } from '../spans/kept-start.ts'
 import type { Draw, EndedSpan, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
 import type { EndFacts, Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
@@ -56,6 +57,9 @@ const NO_POINTS: readonly MetricPoint[] = []
 export class SpanTracker {
   readonly #options: TrackerOptions
   #openCount = 0
+  /** Of a tool that starts nothing is drawn until `drawRest`, or until it ends. */
+  drawsToolsLater = false
+  #undrawn: { readonly open: OpenSpan; readonly fired: AnyFired; readonly options: StartOptions } | undefined
 
   constructor(options: TrackerOptions) {
     this.#options = options
@@ -88,7 +92,7 @@ export class SpanTracker {
       turn,
       startAt: options.startAt,
       startIsExplicit: options.isExplicit,
-      start: options.retroactive === undefined ? fired.payload : undefined,
+      start: options.retroactive === undefined ? this.#keep(definition, fired) : undefined,
       attempt: options.attempt ?? 0,
       context: undefined,
       ended: false,
@@ -98,10 +102,23 @@ export class SpanTracker {
       activityAt: options.startAt,
       seenAt: 0,
     }
-    if (span.isRecording()) this.#drawStart(open, fired, options)
+    if (span.isRecording()) {
+      if (this.drawsToolsLater && open.kind === 'tool') this.#undrawn = { open, fired, options }
+      else this.#drawStart(open, fired, options)
+    }
     turn.add(open)
     this.#openCount += 1
     return open
+  }
+
+  get isUndrawn(): boolean {
+    return this.#undrawn !== undefined
+  }
+
+  drawRest(): void {
+    const undrawn = this.#undrawn
+    this.#undrawn = undefined
+    if (undrawn !== undefined) this.#drawStart(undrawn.open, undrawn.fired, undrawn.options)
   }
 
   /** Ends a span with what its row says, records its points and folds it into the turn's sums. */
@@ -164,6 +181,7 @@ export class SpanTracker {
   }
 
   #close(open: OpenSpan, fired: AnyFired, options: EndOptions): Drawn & FoldedEnd {
+    if (this.#undrawn?.open === open) this.drawRest()
     const endAt = endTime(open.kind, fired, open.startAt)
     this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, fired))
     const { startAt, start, turn } = open
@@ -173,6 +191,10 @@ export class SpanTracker {
     if (open.span.isRecording()) this.#drawEnd(open, fired, ended, options)
     this.#options.guard.call(open.kind, endSpan, undefined, open.span, endAt, undefined)
     return ended
+  }
+
+  #keep({ kind }: AnyDefinition, { hook, payload }: AnyFired): unknown {
+    return this.#options.guard.call(hook, keptStart, {}, kind, payload, undefined)
   }
 
   #drawStart(open: OpenSpan, fired: AnyFired, options: StartOptions): void {

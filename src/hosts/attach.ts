@@ -116,7 +116,7 @@ class RunningHost {
   }
 
   #tellAll(records: readonly HookRecord[]): void {
-    for (const { hook, payload, ...meta } of records) this.plugin.emit(hook, payload, meta)
+    for (const { hook, payload, at, correlation } of records) this.plugin.emit(hook, payload, { at, correlation })
   }
 
   #isNewest(number: number, scope: string): boolean {

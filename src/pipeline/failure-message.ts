@@ -1,6 +1,6 @@
+import type { OtlpProtocol } from '../backends/backend-config.ts'
 import type { DeliveryFailure } from './delivery.ts'
 import { type Signal, shownUrl } from './endpoint.ts'
-import type { Protocol } from './settings.ts'
 
 /** What a message may say about a backend. Nothing in it is secret once the URL has been stripped. */
 export interface BackendFacts {
@@ -11,7 +11,7 @@ export interface BackendFacts {
   readonly isExact?: boolean
   /** What it does not take stays in the trace log until it does. */
   readonly isKept?: boolean
-  readonly protocol: Protocol
+  readonly protocol: OtlpProtocol
   /** The keys that hold its credentials, as a person would write them. */
   readonly credentials: string
   readonly defaultEndpoint: string | undefined
@@ -133,7 +133,7 @@ function correctEndpoint(facts: BackendFacts): string {
   return usual === undefined ? 'correct endpoint' : `correct endpoint (usual for ${facts.type}: ${shownUrl(usual)})`
 }
 
-function otherProtocol(protocol: Protocol): Protocol {
+function otherProtocol(protocol: OtlpProtocol): OtlpProtocol {
   return protocol === 'http/json' ? 'http/protobuf' : 'http/json'
 }
 

@@ -5,11 +5,11 @@ import type {
   PushMetricExporter,
   ResourceMetrics,
 } from '@opentelemetry/sdk-metrics'
+import type { Temporality } from '../backends/backend-config.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import { SeriesStarts } from './metric-start.ts'
 import type { OtlpMetricSink } from './otlp-exporters.ts'
 import { metricsSdk } from './sdk.ts'
-import type { Temporality } from './settings.ts'
 
 /** Collections that may wait for a slow backend. With delta temporality each holds points that no other one repeats. */
 const MAX_WAITING = 8

@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
+import type { OtlpProtocol } from '../backends/backend-config.ts'
 import type { BackendPlan } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-exporter.ts'
 import type { SpanSink } from './delivery.ts'
@@ -12,7 +13,7 @@ import { OtlpMetricSink, OtlpSpanSink } from './otlp-exporters.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
 import { OtlpTraceExporterSink } from './otlp-trace-exporter.ts'
 import type { Cursors } from './outgoing.ts'
-import type { PipelineSettings, Protocol, Report } from './settings.ts'
+import type { PipelineSettings, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
 import { Cursor, type ReadTrouble } from './trace-log/cursor.ts'
@@ -105,7 +106,7 @@ function metricSink(
 }
 
 /** Lines of the log are requests already; where there is none, OpenTelemetry's exporter makes them. */
-function otlpSpanSink(protocol: Protocol, target: OtlpTarget, hasLog: boolean): SpanSink {
+function otlpSpanSink(protocol: OtlpProtocol, target: OtlpTarget, hasLog: boolean): SpanSink {
   return protocol === 'http/json' && !hasLog
     ? new OtlpTraceExporterSink(target)
     : new OtlpSpanSink(protocol, new OtlpSender(target))
@@ -117,13 +118,13 @@ function target(
   signal: Signal,
   certificate: Buffer | undefined,
 ): OtlpTarget {
-  const { compression, timeoutMillis } = plan.settings
+  const { compression, timeout_ms } = plan.settings
   const { exportTimeoutMillis } = settings.batch
   return {
     url: plan.urls[signal] ?? '',
     headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers },
     gzip: compression === 'gzip',
-    timeoutMillis: Math.min(timeoutMillis ?? exportTimeoutMillis, exportTimeoutMillis),
+    timeoutMillis: Math.min(timeout_ms ?? exportTimeoutMillis, exportTimeoutMillis),
     certificate,
   }
 }

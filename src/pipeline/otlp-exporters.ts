@@ -5,12 +5,12 @@ import type {
 } from '@opentelemetry/otlp-transformer'
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import type { OtlpProtocol } from '../backends/backend-config.ts'
 import type { Carrier, Delivery, DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
 import { transformer } from './sdk.ts'
-import type { Protocol } from './settings.ts'
 import { jsonRequest, type SpanLine, sizeOf } from './trace-log/span-line.ts'
 
-export const CONTENT_TYPES: Readonly<Record<Protocol, string>> = {
+export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
   'http/json': 'application/json',
   'http/protobuf': 'application/x-protobuf',
 }
@@ -25,7 +25,7 @@ export class OtlpSpanSink implements SpanSink {
   /** Reads the answers. */
   readonly #serializer: Pick<TraceSerializer, 'deserializeResponse'>
 
-  constructor(protocol: Protocol, carrier: Carrier) {
+  constructor(protocol: OtlpProtocol, carrier: Carrier) {
     const { JsonTraceSerializer, ProtobufTraceSerializer } = transformer()
     this.#isJson = protocol === 'http/json'
     this.#serializer = this.#isJson ? JsonTraceSerializer : ProtobufTraceSerializer
@@ -76,7 +76,7 @@ export class OtlpMetricSink {
   readonly #carrier: Carrier
   readonly #serializer: MetricsSerializer
 
-  constructor(protocol: Protocol, carrier: Carrier) {
+  constructor(protocol: OtlpProtocol, carrier: Carrier) {
     const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
     this.#serializer = protocol === 'http/json' ? JsonMetricsSerializer : ProtobufMetricsSerializer
     this.#carrier = carrier

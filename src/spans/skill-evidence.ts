@@ -11,6 +11,8 @@ export interface SkillEvidence {
 
 const PATH_KEYS = ['path', 'file_path', 'target'] as const
 const NAME_KEYS = ['name', 'skill', 'skill_name'] as const
+/** Arguments that can tell of a skill. */
+export const SKILL_KEYS: readonly string[] = [...PATH_KEYS, ...NAME_KEYS]
 const NAME = /^[A-Za-z0-9_-]{1,100}$/
 const LONGEST_PATH = 4096
 

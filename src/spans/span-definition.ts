@@ -35,7 +35,7 @@ export interface SpanEnd {
 export interface OpenedSpan<Start> {
   /** Epoch milliseconds. */
   readonly startAt: number
-  /** The payload that started it; undefined when its start was never seen. */
+  /** What is kept of the payload that started it (`kept-start.ts`); undefined when its start was never seen. */
   readonly start: Start | undefined
 }
 

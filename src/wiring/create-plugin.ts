@@ -17,7 +17,7 @@ import { apart, type Extensions, type ParsedOptions, usableEnrich } from './exte
 import { activeSpan, baseContext } from './host-context.ts'
 import { Intake, type Outside } from './intake.ts'
 import { type Life, withLife } from './life.ts'
-import { held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
+import { type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import { gaugesOf } from './pipeline-gauges.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
@@ -154,6 +154,8 @@ export function assemble(
     host,
     flush,
     hurry: pipeline && (() => pipeline.hurry()),
+    // A pipeline of ours does so itself.
+    holdsProcess: pipeline === undefined,
     seedIds: pipeline?.seedIds,
     sweepByClock: !isReplay,
     gauges: gaugesOf(pipeline),
@@ -213,7 +215,7 @@ async function endAll(
   core.endAll()
   forgetExit()
   // A provider that was handed in goes on when we do not.
-  await (pipeline ? pipeline.shutdown() : held(core.flush()))
+  await (pipeline ? pipeline.shutdown() : core.flush())
   // Not before: the host may end the process while we are at it.
   forgetSaving()
 }
@@ -224,18 +226,15 @@ interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown
 }
 
 function facade({ core, pipeline, traceparent, context, shutdown }: FacadeParts): Plugin {
-  const awaited = (work: Promise<void>): Promise<void> => (pipeline ? work : held(work))
-  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined => {
-    const flushed = core.on(hook, payload, meta)
-    return flushed && awaited(flushed)
-  }
+  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
+    core.on(hook, payload, meta)
   return {
     emit,
     emitUntyped: emit,
     on: emit,
     turn: turnsOf(emit),
     handlers: handlersOf(emit),
-    flush: () => awaited(core.flush()),
+    flush: () => core.flush(),
     shutdown,
     [Symbol.asyncDispose]: shutdown,
     traceparent,

@@ -19,6 +19,8 @@ interface Waiting {
   readonly at: number
   /** The span that was active in the host then, where that counts. */
   readonly caller: SpanContext | undefined
+  /** Of an end that is flushed: resolves what its host got. */
+  readonly done: ((flushed: Promise<void> | undefined) => void) | undefined
 }
 
 /** What the core asks of its surroundings. Of a record that has waited: what they were when it was told. */
@@ -34,7 +36,7 @@ export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
   readonly copier: RecordCopier
   /** Each record is worked off while its host waits: it is to be safe then, or is seen by code of somebody else's. */
   readonly isDirect: boolean
-  /** A host may await the end of a session: what was told until then is sent. */
+  /** A host may await the end of a session: what was told until then is sent. The next turn of the event loop begins it. */
   readonly flushesAtEnd: boolean
 }
 
@@ -47,6 +49,8 @@ export class Intake {
   readonly #core: Core
   readonly #waiting: Waiting[] = []
   #chars = 0
+  /** Ends that wait, and are flushed: many a process is ended right behind its answer. */
+  #ends = 0
   #slice: NodeJS.Immediate | undefined
   /** The record that is worked off. */
   #current: Waiting | undefined
@@ -62,14 +66,13 @@ export class Intake {
     })
   }
 
-  /** As `Core.on`. */
+  /** As `Core.on`; an end of a session may be awaited whatever comes of it. */
   on(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
     const { copier, isDirect, flushesAtEnd } = this.#options
-    // Many a process is ended right behind its answer: what is flushed then is not put off.
-    const isFlushed = flushesAtEnd && hook === 'on_session_end'
-    const canWait = !isDirect && !this.#isOver && !isFlushed && typeof hook === 'string'
+    const canWait = !isDirect && !this.#isOver && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
     if (copy === undefined) return this.#onNow(hook, payload, meta)
+    if (flushesAtEnd && hook === 'on_session_end') return new Promise(done => this.#keep(hook, copy, done))
     this.#keep(hook, copy)
     return undefined
   }
@@ -95,19 +98,20 @@ export class Intake {
   }
 
   traceparent(ids: unknown, host: string): string | undefined {
-    this.#workOff()
+    this.#workOff(true)
     return this.#core.traceparent(ids, host)
   }
 
   context(ids: unknown, host: string, base: Context): Context {
-    this.#workOff()
+    this.#workOff(true)
     return this.#core.context(ids, host, base)
   }
 
-  #keep(hook: string, copy: RecordCopy): void {
+  #keep(hook: string, copy: RecordCopy, done?: Waiting['done']): void {
     const { now, activeSpan } = this.#options
-    this.#waiting.push({ hook, copy, at: now(), caller: activeSpan() })
+    this.#waiting.push({ hook, copy, at: now(), caller: activeSpan(), done })
     this.#chars += copy.chars
+    if (done !== undefined) this.#ends += 1
     // It holds the process: what has been told is recorded before the process is at its end.
     this.#slice ??= setImmediate(this.#workOffSlice)
     const isFull = (): boolean => this.#waiting.length > MOST_RECORDS || this.#chars > MOST_CHARS
@@ -121,29 +125,35 @@ export class Intake {
 
   readonly #workOffSlice = (): void => {
     this.#slice = undefined
+    this.#core.drawRest()
     const endAt = performance.now() + SLICE_MILLIS
     const lateBefore = this.#options.now() - PATIENCE_MILLIS
-    while ((this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore || performance.now() < endAt) {
+    const isLate = (): boolean => (this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore
+    while (this.#ends > 0 || isLate() || performance.now() < endAt) {
       if (!this.#workOffNext()) return
     }
     if (this.#waiting.length > 0) this.#slice ??= setImmediate(this.#workOffSlice)
   }
 
-  #workOff(): void {
+  /** @param isAskedFor for somebody who waits for where spans stand, and for no more; the slice that is to come does the rest */
+  #workOff(isAskedFor = false): void {
     // Somebody's callback asks in the middle of a record, and is told how things stand there.
     if (this.#current !== undefined) return
-    while (this.#workOffNext());
+    while (this.#workOffNext(isAskedFor));
+    if (!isAskedFor) this.#core.drawRest()
   }
 
   /** False when nothing waits. */
-  #workOffNext(): boolean {
+  #workOffNext(isAskedFor = false): boolean {
     const record = this.#waiting.shift()
     if (record === undefined) return false
-    const { hook, copy } = record
+    const { hook, copy, done } = record
     this.#chars -= copy.chars
+    if (done !== undefined) this.#ends -= 1
     this.#current = record
-    void this.#core.on(hook, copy.payload, copy.meta)
+    const flushed = this.#core.on(hook, copy.payload, copy.meta, isAskedFor)
     this.#current = undefined
+    done?.(flushed)
     return true
   }
 }

@@ -72,24 +72,6 @@ function offers<Method extends string>(provider: unknown, method: Method): provi
   return typeof (provider as Record<string, unknown> | null | undefined)?.[method] === 'function'
 }
 
-const LONGEST_MILLIS = 2 ** 31 - 1
-
-/**
- * Keeps the process alive until this is over, which must be bounded. A pipeline of ours does so itself; where a provider of
- * the host's never comes back, Node would end a program that waits for it in the middle.
- */
-export function held(work: Promise<void>): Promise<void> {
-  const known = holding.get(work)
-  if (known !== undefined) return known
-  const timer = setInterval(() => undefined, LONGEST_MILLIS)
-  const awaited = work.finally(() => clearInterval(timer))
-  holding.set(work, awaited)
-  return awaited
-}
-
-/** Many turns that end at once wait for one flush: it is held once. */
-const holding = new WeakMap<Promise<void>, Promise<void>>()
-
 /** To flush is no part of OpenTelemetry's API: a provider may offer it, and so may the one behind the global proxy. */
 async function flushProvider(provider: unknown): Promise<void> {
   // The hook that ends a session returns before its spans are made a request.

@@ -1,13 +1,13 @@
 import { isAbsolute } from 'node:path'
 import { type Environment, stateDirectory } from '../config/paths.ts'
-import type { BackendConfig, ResolvedConfig } from '../config/types.ts'
+import type { ResolvedConfig } from '../config/types.ts'
 import { type CaptureSettings, createCapture } from '../content/capture-policy.ts'
 import { checkPattern } from '../content/redact-patterns.ts'
 import { createRedactor } from '../content/redaction.ts'
 import { DELEGATING_TOOLS } from '../contract/index.ts'
 import type { CoreOptions } from '../core/options.ts'
 import { parseTraceparent } from '../core/traceparent.ts'
-import type { BackendSettings, PipelineSettings } from '../pipeline/index.ts'
+import type { PipelineSettings } from '../pipeline/index.ts'
 import { resolveNames } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import { guardedRedact, type Redact } from './own-redact.ts'
@@ -120,20 +120,6 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
   }
 }
 
-/** One backend of the configuration, as the pipeline takes it. */
-export function backendSettings({
-  exact_endpoint,
-  timeout_ms,
-  logs: _logs,
-  ...backend
-}: BackendConfig): BackendSettings {
-  return {
-    ...backend,
-    ...(exact_endpoint === undefined ? {} : { exactEndpoint: exact_endpoint }),
-    ...(timeout_ms === undefined ? {} : { timeoutMillis: timeout_ms }),
-  }
-}
-
 /** Where state is kept; undefined without a home directory: a path relative to an agent's project would be a leak. */
 export function stateHome(env: Environment, home: string): string | undefined {
   const directory = stateDirectory(env, home)
@@ -151,7 +137,7 @@ export function pipelineSettings(config: ResolvedConfig, env: Environment, home:
     globalTags: config.global_tags,
     version: PACKAGE_VERSION,
     marks: { incomplete: own.spanIncomplete, finalStatus: own.turnFinalStatus, spanKind: own.spanKind },
-    backends: config.backends.map(backendSettings),
+    backends: config.backends,
     ...(directory !== undefined && {
       localLog: {
         directory,

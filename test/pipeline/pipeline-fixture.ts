@@ -5,13 +5,8 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api'
 import { afterEach } from 'vitest'
-import {
-  type BackendSettings,
-  createPipeline,
-  type Pipeline,
-  type PipelineSettings,
-  type Report,
-} from '../../src/pipeline/index.ts'
+import type { BackendConfig } from '../../src/backends/backend-config.ts'
+import { createPipeline, type Pipeline, type PipelineSettings, type Report } from '../../src/pipeline/index.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
 
 /** Traces take a way of their own with each: OpenTelemetry's exporter, and our own sender. */
@@ -65,12 +60,15 @@ export function pipelineSettings(overrides: Partial<PipelineSettings> = {}): Pip
   }
 }
 
-export function backend(
-  type: string,
-  endpoint: string | undefined,
-  more: Partial<BackendSettings> = {},
-): BackendSettings {
-  return { type, name: type, headers: {}, options: {}, ...(endpoint === undefined ? {} : { endpoint }), ...more }
+export function backend(type: string, endpoint: string | undefined, more: Partial<BackendConfig> = {}): BackendConfig {
+  return {
+    type: type as BackendConfig['type'],
+    name: type,
+    headers: {},
+    options: {},
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...more,
+  }
 }
 
 const cleanups: (() => Promise<unknown>)[] = []

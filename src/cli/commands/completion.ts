@@ -14,7 +14,6 @@ const SHELLS: readonly string[] = [...SCRIPTS.keys()]
 
 const PAGE = {
   name: 'completion',
-  summary: 'let the shell complete commands, options, hosts and backends',
   operand: { placeholder: 'SHELL', offers: SHELLS },
   about: `Prints a script by which your shell completes what belongs to hookspan: commands, options, hosts, types of
 backends, files. Put one of these lines where it is:
@@ -34,7 +33,7 @@ export function completionOf(rows: readonly CommandRow[]): Command {
     if (second !== undefined) throw new WrongUse(`expected one shell, got ${JSON.stringify(second)}, too`)
     const script = SCRIPTS.get(shell)
     if (script === undefined) throw new WrongUse(unknownShell(shell))
-    const pages = await Promise.all(rows.map(row => row.load()))
+    const pages = await Promise.all(rows.map(async ({ summary, load }) => ({ ...(await load()), summary })))
     io.stdout.write(script([...pages, helpPage(pages)]))
     return EXIT.ok
   })

@@ -16,7 +16,6 @@ const SHOW_MILLIS = 200
 
 const PAGE = {
   name: 'send',
-  summary: 'deliver what the trace log holds for a backend, or all of it',
   operand: { placeholder: '[FILE…]', offers: 'files' },
   about: `Delivers now what the local trace log still holds for a backend: traces that it did not take when they were
 recorded. The next agent that runs with hookspan does the same by itself. Traces of agents that are running are

@@ -1,8 +1,8 @@
-import type { CommandPage } from '../command.ts'
+import type { CommandPage, CommandRow } from '../command.ts'
 import type { Offers, OptionRow } from '../options.ts'
 
 /** A command as the shells know it. */
-export type CompletedPage = Pick<CommandPage, 'name' | 'summary' | 'operand' | 'options'>
+export type CompletedPage = Pick<CommandPage, 'name' | 'operand' | 'options'> & Pick<CommandRow, 'summary'>
 
 /** Options of a command, with the one that all have. */
 export function optionsOf({ options }: CompletedPage): readonly (readonly [string, OptionRow])[] {

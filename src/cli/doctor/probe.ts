@@ -1,6 +1,7 @@
+import type { BackendConfig } from '../../backends/backend-config.ts'
 import { type BackendPlan, planBackend } from '../../pipeline/backend-plan.ts'
 import { shownUrl } from '../../pipeline/endpoint.ts'
-import { type BackendSettings, createPipeline, type Pipeline, type PipelineSettings } from '../../pipeline/index.ts'
+import { createPipeline, type Pipeline, type PipelineSettings } from '../../pipeline/index.ts'
 import { type ProbeOptions, type ProbeResult, probeProblem } from './probe-result.ts'
 import { askFor, PROBE_SERVICE, sendMetric, sendSpan, statsOf } from './probe-steps.ts'
 
@@ -9,7 +10,7 @@ const CLOSE_MILLIS = 500
 
 /** Sends a span, and a metric where metrics are taken, the way an agent's would go, and asks for the span again. Never rejects. */
 export async function probe(
-  backend: BackendSettings,
+  backend: BackendConfig,
   settings: PipelineSettings,
   options: ProbeOptions,
 ): Promise<ProbeResult> {
@@ -31,7 +32,7 @@ export async function probe(
   }
 }
 
-function untried({ name, type }: BackendSettings): ProbeResult {
+function untried({ name, type }: BackendConfig): ProbeResult {
   return { name, type, delivered: null, metrics: null, readBack: null, millis: null, problems: [], warnings: [] }
 }
 
@@ -42,7 +43,7 @@ function placeOf({ row, urls, options }: BackendPlan): string | undefined {
 }
 
 /** As configured, for one backend and for one span: whatever the configuration samples away or keeps to itself. */
-function probing(backend: BackendSettings, settings: PipelineSettings): PipelineSettings {
+function probing(backend: BackendConfig, settings: PipelineSettings): PipelineSettings {
   const { localLog: _log, prometheus: _endpoint, ...rest } = settings
   const { resourceAttributes, globalTags } = settings
   return {

@@ -5,7 +5,6 @@ import type { BackendConfig, ResolvedConfig } from '../../config/types.ts'
 import { type BackendPlan, planBackend } from '../../pipeline/backend-plan.ts'
 import { destinationOf } from '../../pipeline/destination.ts'
 import { destinationsOwed } from '../../pipeline/index.ts'
-import { backendSettings } from '../../wiring/settings.ts'
 import { checkBackends } from '../backend-option.ts'
 import { type CommandIo, WrongUse } from '../command.ts'
 
@@ -61,7 +60,7 @@ function expectKnown(value: string, config: ResolvedConfig): void {
 }
 
 function planOf(backend: BackendConfig): BackendPlan | undefined {
-  const planned = planBackend(backendSettings(backend))
+  const planned = planBackend(backend)
   return planned.ok ? planned.plan : undefined
 }
 

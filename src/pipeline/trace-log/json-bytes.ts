@@ -7,7 +7,6 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const DELETE = 0x7f
 const BRACKET = 0x5b
-const ZERO = 0x30
 /** Up to here, a loop is faster than a call that leaves JavaScript. */
 const SHORT_CHARS = 64
 /** A longer text is content, which comes again within moments or never. */
@@ -76,17 +75,6 @@ export class JsonBytes {
   /** Between the elements of a list: none before the first. */
   comma(): void {
     if (this.#bytes[this.#length - 1] !== BRACKET) this.ascii(',')
-  }
-
-  /** A whole number from 0, with zeros before it. */
-  digits(value: number, width: number): void {
-    const bytes = this.#withRoom(width)
-    this.#length += width
-    let rest = value
-    for (let at = this.#length - 1; at >= this.#length - width; at--) {
-      bytes[at] = ZERO + (rest % 10)
-      rest = Math.floor(rest / 10)
-    }
   }
 
   /** Text that is JSON already. */

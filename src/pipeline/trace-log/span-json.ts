@@ -6,13 +6,13 @@ import { JsonBytes, stringJson } from './json-bytes.ts'
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
 type TimedEvent = ReadableSpan['events'][number]
+export type SpanGroup = readonly [ReadableSpan, ...ReadableSpan[]]
 
 const HAS_IS_REMOTE = 0x100
 const IS_REMOTE = 0x200
 const TRACE_FLAGS = 0xff
 const NO_KIND = -1
 const NANOS_PER_SECOND = 1_000_000_000
-const NANO_DIGITS = 9
 const MAX_FIXED64 = 2n ** 64n - 1n
 /** The year 2286: beyond, and at the epoch itself, a time is no time of a span. */
 const MAX_USUAL_SECONDS = 1e10
@@ -48,16 +48,16 @@ export function writeRequest(
   const become: SpansOfLine = { written: [], broken: [], left: [] }
   const until = out.length + mostBytes
   out.ascii('{"resourceSpans":[')
-  for (const [resource, scopes] of grouped(spans)) {
-    enclose(out, resourceHead(resource), () => {
-      for (const [head, group] of scopes) {
-        enclose(out, head, () => {
-          for (const span of group) {
-            if (out.length >= until) become.left.push(span)
-            else if (isWritten(out, span)) become.written.push(span)
-            else become.broken.push(span)
-          }
-        })
+  const write = (span: ReadableSpan): void => {
+    if (out.length >= until) become.left.push(span)
+    else if (isWritten(out, span)) become.written.push(span)
+    else become.broken.push(span)
+  }
+  for (const ofResource of groupedBy(spans, ({ resource }) => resource)) {
+    enclose(out, resourceHead(ofResource[0].resource), () => {
+      // Scopes that read the same are one.
+      for (const ofScope of groupedBy(ofResource, ({ instrumentationScope }) => scopeHead(instrumentationScope))) {
+        enclose(out, scopeHead(ofScope[0].instrumentationScope), () => ofScope.forEach(write))
       }
     })
   }
@@ -102,16 +102,16 @@ function valueBytes(value: unknown): number {
   return value.reduce<number>((bytes, element) => bytes + ATTRIBUTE_BYTES + valueBytes(element), 0)
 }
 
-/** In order of first appearance. Scopes that read the same are one. */
-function grouped(spans: readonly ReadableSpan[]): Map<Resource, Map<string, ReadableSpan[]>> {
-  const resources = new Map<Resource, Map<string, ReadableSpan[]>>()
+/** Never empty, in order of first appearance. */
+export function groupedBy(spans: readonly ReadableSpan[], keyOf: (span: ReadableSpan) => unknown): Iterable<SpanGroup> {
+  const groups = new Map<unknown, [ReadableSpan, ...ReadableSpan[]]>()
   for (const span of spans) {
-    const scopes = resources.get(span.resource) ?? added(resources, span.resource, new Map<string, ReadableSpan[]>())
-    const head = scopeHead(span.instrumentationScope)
-    const group = scopes.get(head) ?? added(scopes, head, [])
-    group.push(span)
+    const key = keyOf(span)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [span])
+    else group.push(span)
   }
-  return resources
+  return groups.values()
 }
 
 /** An element of a list that holds a list, unless that is empty. */
@@ -171,9 +171,9 @@ function writeSpan(out: JsonBytes, span: ReadableSpan): void {
   if (parent?.spanId) writeText(out, ',"parentSpanId":', parent.spanId)
   writeText(out, ',"name":', span.name)
   out.ascii(`,"kind":${kindOf(span)},"startTimeUnixNano":"`)
-  writeNanos(out, span.startTime)
+  out.ascii(nanosText(span.startTime))
   out.ascii('","endTimeUnixNano":"')
-  writeNanos(out, span.endTime)
+  out.ascii(nanosText(span.endTime))
   out.ascii('","attributes":[')
   writeAttributes(out, span.attributes)
   writeCount(out, '],"droppedAttributesCount":', span.droppedAttributesCount)
@@ -193,7 +193,7 @@ function writeEvent(out: JsonBytes, { name, time, attributes, droppedAttributesC
   writeOwn(out, attributes, droppedAttributesCount)
   writeText(out, ',"name":', name)
   out.ascii(',"timeUnixNano":"')
-  writeNanos(out, time)
+  out.ascii(nanosText(time))
   out.ascii('"}')
 }
 
@@ -229,16 +229,16 @@ function writeCount(out: JsonBytes, before: string, count: number): void {
 }
 
 /** The API begins with INTERNAL where the protocol has a value for none. */
-function kindOf({ kind }: ReadableSpan): number {
+export function kindOf({ kind }: ReadableSpan): number {
   return (kind ?? NO_KIND) + 1
 }
 
 /** `isRemote` is about the context that the span continues, or the link leads to. */
-function flagsOf(context: SpanContext, isRemote: boolean | undefined): number {
+export function flagsOf(context: SpanContext, isRemote: boolean | undefined): number {
   return (context.traceFlags & TRACE_FLAGS) | HAS_IS_REMOTE | (isRemote ? IS_REMOTE : 0)
 }
 
-function writeNanos(out: JsonBytes, [seconds, nanos]: HrTime): void {
+export function nanosText([seconds, nanos]: HrTime): string {
   const isUsual =
     Number.isInteger(seconds) &&
     seconds > 0 &&
@@ -246,8 +246,7 @@ function writeNanos(out: JsonBytes, [seconds, nanos]: HrTime): void {
     Number.isInteger(nanos) &&
     nanos >= 0 &&
     nanos < NANOS_PER_SECOND
-  out.ascii(isUsual ? `${seconds}` : oddNanosText(seconds, nanos))
-  if (isUsual) out.digits(nanos, NANO_DIGITS)
+  return isUsual ? `${seconds}${String(NANOS_PER_SECOND + nanos).slice(1)}` : oddNanosText(seconds, nanos)
 }
 
 /** A host's time can be anything: one that the protocol has no room for becomes the nearest that it has. */
@@ -256,9 +255,4 @@ function oddNanosText(seconds: number, nanos: number): string {
   const total = BigInt(Math.trunc(seconds)) * BigInt(NANOS_PER_SECOND) + BigInt(Math.trunc(nanos))
   if (total < 0n) return '0'
   return String(total > MAX_FIXED64 ? MAX_FIXED64 : total)
-}
-
-function added<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): Value {
-  map.set(key, value)
-  return value
 }

@@ -3,7 +3,8 @@ import { displayText } from '../../viewer/display-text.ts'
 import { countOf } from '../../viewer/human-figures.ts'
 import { type Segment, segment, type Tone } from '../../viewer/segments.ts'
 import type { Examination } from './examination.ts'
-import { AREAS, type Area, type Finding, type Level } from './finding.ts'
+import { AREAS, type Area, type Finding, isWrong, type Level } from './finding.ts'
+import type { ProbeResult } from './probe-result.ts'
 
 const TONES: Readonly<Record<Level, Tone>> = { ok: 'ok', note: 'dim', warn: 'warn', fail: 'error' }
 const MARK_WIDTH = 6
@@ -49,4 +50,32 @@ function summary(findings: readonly Finding[]): Segment {
   }
   if (warnings > 0) return segment('warn', `Nothing is wrong; ${countOf(warnings, 'warning')}.`)
   return segment('ok', 'All is well.')
+}
+
+/** One line for programs; docs/doctor.md has its fields. */
+export function reportJson(examination: Examination): string {
+  const { version, node, config, backends, backlog, losses, findings } = examination
+  return JSON.stringify({
+    ok: !findings.some(isWrong),
+    version,
+    node,
+    config: { file: config.file ?? null, values: config.values, problems: config.problems },
+    backends: backends.map(backendJson),
+    backlog,
+    losses,
+    findings,
+  })
+}
+
+function backendJson({ name, type, url, delivered, metrics, readBack, millis, problems }: ProbeResult): object {
+  return {
+    name,
+    type,
+    url: url ?? null,
+    delivered,
+    metrics,
+    readBack: readBack === null ? null : readBack.kind === 'found',
+    millis,
+    problem: problems.length === 0 ? null : problems.map(({ line }) => line).join('; '),
+  }
 }
