@@ -17,11 +17,11 @@ import { apart, type Extensions, type ParsedOptions, usableEnrich } from './exte
 import { activeSpan, baseContext } from './host-context.ts'
 import { Intake, type Outside } from './intake.ts'
 import { type Life, withLife } from './life.ts'
-import { type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
 import { gaugesOf } from './pipeline-gauges.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
 import { coreConfigOf, drawOf, pipelineSettings, stateHome } from './settings.ts'
+import { type Telemetry, telemetryHandedIn, telemetryOf } from './telemetry.ts'
 
 /** What a program of ours may set beside a user's options: where it runs, and that it replays. */
 export interface Surroundings {
@@ -110,31 +110,31 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
       'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
     )
   }
-  const outlets = openOutlets(parsed, config, surroundings, report)
-  return assemble(host ?? '', config, outlets, surroundings, report, extensions)
+  const telemetry = openTelemetry(parsed, config, surroundings, report)
+  return assemble(host ?? '', config, telemetry, surroundings, report, extensions)
 }
 
-function openOutlets(
+function openTelemetry(
   { tracerProvider, meterProvider, extensions }: ParsedOptions,
   config: ResolvedConfig,
   { env, home, giveUp }: Surroundings,
   report: Diagnostics,
-): Outlets {
+): Telemetry {
   if (tracerProvider !== undefined || meterProvider !== undefined) {
     for (const option of ['spanProcessors', 'metricReaders'] as const) {
       if (extensions[option] !== undefined)
         report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
     }
-    return outletsHandedIn({ tracerProvider, meterProvider }, report)
+    return telemetryHandedIn({ tracerProvider, meterProvider }, report)
   }
-  return outletsOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, extensions))
+  return telemetryOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, extensions))
 }
 
-/** A plugin from its resolved configuration and its outlets. */
+/** A plugin from its resolved configuration and its telemetry. */
 export function assemble(
   host: string,
   config: ResolvedConfig,
-  { tracer, meter, pipeline, flush }: Outlets,
+  { tracer, meter, pipeline, flush }: Telemetry,
   { env, isReplay }: Surroundings,
   report: Diagnostics,
   extensions: Extensions = {},

@@ -7,7 +7,7 @@ import { until } from '../../support/until.ts'
 import { MARKS } from '../pipeline-fixture.ts'
 import { lineOf, noteOf, spanWith } from './any-span.ts'
 import { type Faults, failure, mend, noFaults } from './broken-disk.ts'
-import { leave } from './ledger-fixture.ts'
+import { leave } from './checkpoint-fixture.ts'
 import { FakeServer, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
 
 const faults = vi.hoisted(() => ({}) as Faults)
@@ -193,11 +193,11 @@ test('a segment that somebody has taken over is not written to any more', async 
   const scene = sceneOf(server)
   scene.record('one')
   await scene.flush()
-  const [ledger = ''] = scene.spool()
+  const [checkpoint = ''] = scene.spool()
   const spool = join(scene.directory, 'spool')
   // After a long sleep, say. The other one delivers what it has found, and is done with it.
-  const theirs = join(spool, ledger.replace(/\.[^.]+\.json$/, '.aaaaaaaa_bbbbbbbb_cccccccc-17-4242.json'))
-  renameSync(join(spool, ledger), theirs)
+  const theirs = join(spool, checkpoint.replace(/\.[^.]+\.json$/, '.aaaaaaaa_bbbbbbbb_cccccccc-17-4242.json'))
+  renameSync(join(spool, checkpoint), theirs)
   scene.record('two', 'three')
   await scene.flush()
   await scene.close()

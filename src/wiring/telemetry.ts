@@ -11,7 +11,7 @@ import type { Diagnostics } from './diagnostics.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
 /** Where spans and points go: a pipeline of ours, or providers that were handed in. */
-export interface Outlets {
+export interface Telemetry {
   readonly tracer: Tracer
   readonly meter: Meter
   readonly pipeline: Pipeline | undefined
@@ -24,7 +24,7 @@ export interface HandedIn {
   readonly meterProvider: MeterProvider | undefined
 }
 
-export function outletsOf(pipeline: Pipeline): Outlets {
+export function telemetryOf(pipeline: Pipeline): Telemetry {
   const { tracerProvider, meterProvider } = pipeline
   return {
     tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
@@ -35,7 +35,7 @@ export function outletsOf(pipeline: Pipeline): Outlets {
 }
 
 /** What was not handed in is not recorded, because then nothing may be exported by us. */
-export function outletsHandedIn({ tracerProvider, meterProvider }: HandedIn, report: Diagnostics): Outlets {
+export function telemetryHandedIn({ tracerProvider, meterProvider }: HandedIn, report: Diagnostics): Telemetry {
   return {
     tracer: ask<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
     meter: ask<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),

@@ -15,7 +15,7 @@ afterEach(() => {
 
 /** A state directory that does not exist yet. */
 export function stateDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'hookspan-ledger-'))
+  const directory = mkdtempSync(join(tmpdir(), 'hookspan-checkpoint-'))
   directories.push(directory)
   return join(directory, 'state')
 }
@@ -42,7 +42,7 @@ export function ownPathOf(state: string, segment: string): string {
   return pathOf(state, segment, ownerToken(thisOwner()))
 }
 
-/** What a ledger says on the disk. */
+/** What a checkpoint says on the disk. */
 export function saved(state: string, segment: string): unknown {
   return JSON.parse(readFileSync(ownPathOf(state, segment), 'utf8'))
 }
@@ -54,7 +54,7 @@ export interface Leftover {
   readonly heartbeatAt?: number
 }
 
-/** Puts a ledger there as another process left it. Without an owner it is free. Returns its path. */
+/** Puts a checkpoint there as another process left it. Without an owner it is free. Returns its path. */
 export function leave(state: string, { owner, segment = SEGMENT, text, heartbeatAt }: Leftover): string {
   const path = pathOf(state, segment, owner ? ownerToken(owner) : 'free')
   mkdirSync(dirname(path), { recursive: true })
