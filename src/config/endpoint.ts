@@ -1,6 +1,5 @@
 import type { Plain } from './plain.ts'
-import { quote } from './problems.ts'
-import { type Reading, refuse } from './reading.ts'
+import { quote, type Reading, refuse } from './reading.ts'
 
 export interface Endpoint {
   /** Without credentials. */

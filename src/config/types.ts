@@ -3,21 +3,14 @@ import type {
   BackendType,
   Compression,
   OtlpProtocol,
+  PrometheusAddress,
   StringMap,
   Temporality,
 } from '../backends/backend-config.ts'
 import type { KeyName, KeyTable } from './keys.ts'
 
-export type { BackendConfig, StringMap } from '../backends/backend-config.ts'
+export type { BackendConfig, PrometheusAddress, StringMap } from '../backends/backend-config.ts'
 export type { KeyName } from './keys.ts'
-
-/** Where the metrics can be scraped. */
-export interface PrometheusAddress {
-  /** Address to listen at; `127.0.0.1` where absent */
-  readonly host: string
-  /** 9464 where absent; 0 takes any that is free */
-  readonly port: number
-}
 
 interface ValueOfType {
   bool: boolean
@@ -40,7 +33,7 @@ type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] 
       ? ValueOfType[Row['type']]
       : never
 
-type Absent<Row> = Row extends { follows: string } ? never : Row extends { default: undefined } ? undefined : never
+type Absent<Row> = Row extends { follows: string } | { default: unknown } ? never : undefined
 
 /** What is in force: every key, valid, whatever was configured. */
 export type ResolvedConfig = {

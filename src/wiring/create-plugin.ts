@@ -9,9 +9,10 @@ import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
 import type { CoreOptions } from '../core/options.ts'
 import { Core } from '../core/plugin.ts'
+import type { Report } from '../core/guard.ts'
 import { createPipeline, type Pipeline } from '../pipeline/index.ts'
 import { turnsOf } from '../wrappers/turn.ts'
-import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
+import { createDiagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
 import { activeSpan, baseContext } from './host-context.ts'
@@ -29,7 +30,7 @@ export interface Surroundings {
   readonly home: string
   /** Only the records' own time counts, and exit is the program's own business. */
   readonly isReplay: boolean
-  readonly diagnostics?: Diagnostics
+  readonly diagnostics?: Report
   /** As in the settings of the pipeline. */
   readonly giveUp?: AbortSignal
 }
@@ -61,7 +62,7 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
 }
 
 /** A plugin that takes everything and does nothing, and the line that says why; nothing at all is opened for it. */
-export function notStarted(options: unknown, why: string, diagnostics?: Diagnostics): Plugin {
+export function notStarted(options: unknown, why: string, diagnostics?: Report): Plugin {
   const report = diagnostics ?? createDiagnostics(undefined, loggerIn(options))
   report.error(why)
   return switchedOff(report)
@@ -118,7 +119,7 @@ function openTelemetry(
   { tracerProvider, meterProvider, extensions }: ParsedOptions,
   config: ResolvedConfig,
   { env, home, giveUp }: Surroundings,
-  report: Diagnostics,
+  report: Report,
 ): Telemetry {
   if (tracerProvider !== undefined || meterProvider !== undefined) {
     for (const option of ['spanProcessors', 'metricReaders'] as const) {
@@ -136,7 +137,7 @@ export function assemble(
   config: ResolvedConfig,
   { tracer, meter, pipeline, flush }: Telemetry,
   { env, isReplay }: Surroundings,
-  report: Diagnostics,
+  report: Report,
   extensions: Extensions = {},
 ): Plugin {
   const warn = (line: string): void => report.warn(line)
@@ -249,7 +250,7 @@ function handlersOf(emit: (hook: string, payload?: unknown) => Promise<void> | u
   return handlers
 }
 
-function switchedOff(report: Diagnostics): Plugin {
+function switchedOff(report: Report): Plugin {
   const nothing = (): undefined => undefined
   const life: Life = { report, isOver: false }
   const shutdown = (): Promise<void> => {

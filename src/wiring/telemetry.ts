@@ -6,8 +6,8 @@ import {
   type Tracer,
   type TracerProvider,
 } from '@opentelemetry/api'
+import type { Report } from '../core/guard.ts'
 import type { Pipeline } from '../pipeline/index.ts'
-import type { Diagnostics } from './diagnostics.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
 /** Where spans and points go: a pipeline of ours, or providers that were handed in. */
@@ -35,7 +35,7 @@ export function telemetryOf(pipeline: Pipeline): Telemetry {
 }
 
 /** What was not handed in is not recorded, because then nothing may be exported by us. */
-export function telemetryHandedIn({ tracerProvider, meterProvider }: HandedIn, report: Diagnostics): Telemetry {
+export function telemetryHandedIn({ tracerProvider, meterProvider }: HandedIn, report: Report): Telemetry {
   return {
     tracer: ask<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
     meter: ask<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),
@@ -53,7 +53,7 @@ function ask<Instrumentation>(
   name: string,
   provider: unknown,
   method: string,
-  report: Diagnostics,
+  report: Report,
 ): Instrumentation | undefined {
   if (provider == null) return undefined
   try {

@@ -50,7 +50,6 @@ export function pipelineSettings(overrides: Partial<PipelineSettings> = {}): Pip
     version: '1.2.3',
     marks: MARKS,
     backends: [],
-    sampler: { type: 'always_on' },
     attributeCountLimit: 1024,
     batch: { maxQueueSize: 2048, scheduleDelayMillis: 1000, maxExportBatchSize: 128, exportTimeoutMillis: 10_000 },
     metricsIntervalMillis: 60_000,
