@@ -29,7 +29,7 @@ function plugin(hasLog) {
   const { tracerProvider, meterProvider } = sdk()
   const pipeline = hasLog ? createPipeline(pipelineSettings(config, env, home), report) : undefined
   const spans = telemetryHandedIn({ tracerProvider: pipeline?.tracerProvider ?? tracerProvider, meterProvider }, report)
-  const telemetry = { ...spans, pipeline }
+  const telemetry = { ...spans, isOurs: hasLog, open: () => ({ ...spans.open(), pipeline }) }
   return assemble('bench', config, telemetry, { env: {}, home, isReplay: false }, report)
 }
 

@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
-import { plausibleAt } from '../core/incoming.ts'
 import type { Report } from '../core/guard.ts'
+import { plausibleAt } from '../core/incoming.ts'
 import { createPluginIn } from '../wiring/create-plugin.ts'
 import type { Plugin, PluginOptions, PluginStats } from '../wiring/plugin.ts'
 import { Backpressure, LARGEST_BATCH } from './backpressure.ts'

@@ -24,7 +24,22 @@ export interface HandedIn {
   readonly meterProvider: MeterProvider | undefined
 }
 
-export function telemetryOf(pipeline: Pipeline): Telemetry {
+/** What is opened when the first record is worked off: to load the SDK takes longer than all else at a start. */
+export interface LateTelemetry {
+  /** A pipeline of ours; else providers that were handed in. */
+  readonly isOurs: boolean
+  /** Loads what `open` needs, a piece each time that it is asked; undefined: it is there. */
+  readonly pieces: (() => Iterator<void>) | undefined
+  /** Once. @throws what the loader throws: the host may have too many files open */
+  open(): Telemetry
+}
+
+/** Of a pipeline that is there already. */
+export function telemetryOf(pipeline: Pipeline): LateTelemetry {
+  return { isOurs: true, pieces: undefined, open: () => opened(pipeline) }
+}
+
+export function opened(pipeline: Pipeline): Telemetry {
   const { tracerProvider, meterProvider } = pipeline
   return {
     tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
@@ -35,7 +50,11 @@ export function telemetryOf(pipeline: Pipeline): Telemetry {
 }
 
 /** What was not handed in is not recorded, because then nothing may be exported by us. */
-export function telemetryHandedIn({ tracerProvider, meterProvider }: HandedIn, report: Report): Telemetry {
+export function telemetryHandedIn(handedIn: HandedIn, report: Report): LateTelemetry {
+  return { isOurs: false, pieces: undefined, open: () => askedOf(handedIn, report) }
+}
+
+function askedOf({ tracerProvider, meterProvider }: HandedIn, report: Report): Telemetry {
   return {
     tracer: ask<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
     meter: ask<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),
