@@ -2,7 +2,7 @@ import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { MAX_DEPTH } from './attribute-json.ts'
 import { ProtobufWriter } from './protobuf-writer.ts'
-import { flagsOf, isUsualTime, kindOf, NANOS_PER_SECOND, nanosText } from './span-json.ts'
+import { flagsOf, groupedBy, isUsualTime, kindOf, NANOS_PER_SECOND, nanosText, type SpanGroup } from './span-json.ts'
 
 const INT64_LIMIT = 2 ** 63
 const TWO_TO_32 = 2n ** 32n
@@ -53,19 +53,7 @@ export function requestProtobuf(spans: readonly ReadableSpan[]): Uint8Array {
   return writer.take()
 }
 
-type Spans = readonly [ReadableSpan, ...ReadableSpan[]]
-
-function groupedBy(spans: readonly ReadableSpan[], keyOf: (span: ReadableSpan) => object): Iterable<Spans> {
-  const groups = new Map<object, [ReadableSpan, ...ReadableSpan[]]>()
-  for (const span of spans) {
-    const group = groups.get(keyOf(span))
-    if (group === undefined) groups.set(keyOf(span), [span])
-    else group.push(span)
-  }
-  return groups.values()
-}
-
-function writeResourceSpans(spans: Spans): void {
+function writeResourceSpans(spans: SpanGroup): void {
   const { attributes, schemaUrl } = spans[0].resource
   const start = writer.begin(REQUEST.resourceSpans)
   const resource = writer.begin(RESOURCE_SPANS.resource)
@@ -77,7 +65,7 @@ function writeResourceSpans(spans: Spans): void {
   writer.end(start)
 }
 
-function writeScopeSpans(spans: Spans): void {
+function writeScopeSpans(spans: SpanGroup): void {
   const { name, version, schemaUrl } = spans[0].instrumentationScope
   const start = writer.begin(RESOURCE_SPANS.scopeSpans)
   const scope = writer.begin(SCOPE_SPANS.scope)

@@ -9,7 +9,7 @@ export const SEGMENT = '1795256104330-4711'
 
 /** A state directory that does not exist yet. */
 export function stateDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'hookspan-ledger-'))
+  const directory = mkdtempSync(join(tmpdir(), 'hookspan-checkpoint-'))
   afterwards(() => rmSync(directory, { recursive: true, force: true }))
   return join(directory, 'state')
 }
@@ -36,7 +36,7 @@ export function ownPathOf(state: string, segment: string): string {
   return pathOf(state, segment, ownerToken(thisOwner()))
 }
 
-/** What a ledger says on the disk. */
+/** What a checkpoint says on the disk. */
 export function saved(state: string, segment: string): unknown {
   return JSON.parse(readFileSync(ownPathOf(state, segment), 'utf8'))
 }
@@ -48,7 +48,7 @@ export interface Leftover {
   readonly heartbeatAt?: number
 }
 
-/** Puts a ledger there as another process left it. Without an owner it is free. Returns its path. */
+/** Puts a checkpoint there as another process left it. Without an owner it is free. Returns its path. */
 export function leave(state: string, { owner, segment = SEGMENT, text, heartbeatAt }: Leftover): string {
   const path = pathOf(state, segment, owner ? ownerToken(owner) : 'free')
   mkdirSync(dirname(path), { recursive: true })
