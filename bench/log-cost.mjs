@@ -29,7 +29,7 @@ function plugin(hasLog) {
   const { tracerProvider, meterProvider } = sdk()
   const pipeline = hasLog ? createPipeline(pipelineSettings(config, env, home), report) : undefined
   const spans = outletsHandedIn({ tracerProvider: pipeline?.tracerProvider ?? tracerProvider, meterProvider }, report)
-  const outlets = { ...spans, pipeline }
+  const outlets = { ...spans, isOurs: hasLog, open: () => ({ ...spans.open(), pipeline }) }
   return assemble('bench', config, outlets, { env: {}, home, isReplay: false }, report)
 }
 

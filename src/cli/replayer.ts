@@ -1,6 +1,6 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Report } from '../core/guard.ts'
 import { plausibleAt } from '../core/incoming.ts'
-import type { Report } from '../core/report.ts'
 import { createPluginIn } from '../wiring/create-plugin.ts'
 import type { Plugin, PluginOptions, PluginStats } from '../wiring/plugin.ts'
 import { Backpressure, LARGEST_BATCH } from './backpressure.ts'
@@ -55,7 +55,7 @@ export class Replayer {
       env,
       home: io.home,
       isReplay: true,
-      giveUp: options.interruption.giveUp,
+      ...(writesOnlyFiles(options) ? {} : { giveUp: options.interruption.giveUp }),
       diagnostics: this.#diagnostics(io),
     })
     this.#backpressure = new Backpressure(() => this.#plugin.stats().backends, undefined, this.#stop)
@@ -109,6 +109,11 @@ export class Replayer {
     }
     return { warn: say, error, debug: () => undefined }
   }
+}
+
+/** A file takes all that came, also where the machine is so busy that it takes a while. */
+function writesOnlyFiles({ plugin: { local_log, backends } }: ReplayOptions): boolean {
+  return local_log === false && backends?.every(each => typeof each !== 'string' && each.type === 'file') === true
 }
 
 function replayOptions({ plugin, batchSpans, speed }: ReplayOptions): PluginOptions {

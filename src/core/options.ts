@@ -3,8 +3,8 @@ import type { MetricKey } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Enrich } from './enrichment.ts'
 import type { FlusherOptions } from './flush.ts'
+import type { Report } from './guard.ts'
 import type { Gauge } from './instruments.ts'
-import type { Report } from './report.ts'
 
 /** The slice of the configuration that the core sees, resolved. */
 export interface CoreConfig {

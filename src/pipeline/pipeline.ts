@@ -9,6 +9,7 @@ import { type OpenBackend, openBackend } from './open-backend.ts'
 import { openPrometheus } from './prometheus.ts'
 import { createMeterProvider, createTracerProvider } from './providers.ts'
 import { createResource } from './resource.ts'
+import { http, metricsSdk, resources, traceSdk, transformer } from './sdk.ts'
 import type { LocalLogSettings, PipelineSettings, Report } from './settings.ts'
 import { Shutdown } from './shutdown.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
@@ -121,6 +122,11 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
       traceFiles: store?.paths ?? [],
     }),
   }
+}
+
+/** What `createPipeline` loads, in pieces that may be loaded before it, and what would be missing when something is sent. */
+export function loadsOf(hasBackends: boolean): readonly (() => unknown)[] {
+  return [resources, traceSdk, ...(hasBackends ? [metricsSdk, transformer, http] : [])]
 }
 
 function planned(settings: PipelineSettings, report: Report): BackendPlan[] {

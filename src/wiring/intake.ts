@@ -1,5 +1,6 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import type { HookMeta } from '../contract/index.ts'
+import { OnDemand } from '../core/flush.ts'
 import type { Core } from '../core/plugin.ts'
 import type { CoreStats } from '../core/stats.ts'
 import type { RecordCopier, RecordCopy } from './record-copy.ts'
@@ -19,8 +20,8 @@ interface Waiting {
   readonly at: number
   /** The span that was active in the host then, where that counts. */
   readonly caller: SpanContext | undefined
-  /** Of an end that is flushed: resolves what its host got. */
-  readonly done: ((flushed: Promise<void> | undefined) => void) | undefined
+  /** Of an end that is flushed: for its host, who may wait for it. */
+  readonly done: ((end: { readonly flushed: Promise<void> | undefined }) => void) | undefined
 }
 
 /** What the core asks of its surroundings. Of a record that has waited: what they were when it was told. */
@@ -32,12 +33,23 @@ export interface Outside {
 }
 
 export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
-  readonly createCore: (outside: Outside) => Core
+  /** Called once, when a record is worked off first, or something is asked; undefined where it could not be started. */
+  readonly createCore: (outside: Outside) => Core | undefined
+  /** Loads what `createCore` needs, a piece in each turn of the event loop; undefined: it is called at once. */
+  readonly pieces: Iterator<void> | undefined
   readonly copier: RecordCopier
   /** Each record is worked off while its host waits: it is to be safe then, or is seen by code of somebody else's. */
   readonly isDirect: boolean
   /** A host may await the end of a session: what was told until then is sent. The next turn of the event loop begins it. */
   readonly flushesAtEnd: boolean
+}
+
+/** Of a plugin that has taken nothing. */
+export const NOTHING_TAKEN: CoreStats = {
+  hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
+  spansOpen: 0,
+  turnsOpen: 0,
+  unread: { hooks: 0, fields: 0, types: 0 },
 }
 
 /**
@@ -46,8 +58,9 @@ export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
  */
 export class Intake {
   readonly #options: IntakeOptions
-  readonly #core: Core
   readonly #waiting: Waiting[] = []
+  #core: Core | undefined
+  #isOpen = false
   #chars = 0
   /** Ends that wait, and are flushed: many a process is ended right behind its answer. */
   #ends = 0
@@ -57,13 +70,14 @@ export class Intake {
   #isOver = false
 
   constructor(options: IntakeOptions) {
-    const { now, activeSpan, createCore } = options
     this.#options = options
-    this.#core = createCore({
-      now: () => this.#current?.at ?? now(),
-      activeSpan: () => (this.#current === undefined ? activeSpan() : this.#current.caller),
-      catchUp: () => this.#workOff(),
-    })
+    if (options.pieces === undefined) this.#open()
+    else this.#putOff()
+  }
+
+  /** Nothing has been told, and nothing is there yet that would have to be ended. */
+  get isUntouched(): boolean {
+    return !this.#isOpen && this.#waiting.length === 0
   }
 
   /** As `Core.on`; an end of a session may be awaited whatever comes of it. */
@@ -72,39 +86,54 @@ export class Intake {
     const canWait = !isDirect && !this.#isOver && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
     if (copy === undefined) return this.#onNow(hook, payload, meta)
-    if (flushesAtEnd && hook === 'on_session_end') return new Promise(done => this.#keep(hook, copy, done))
+    if (flushesAtEnd && hook === 'on_session_end') return this.#keepEnd(hook, copy)
     this.#keep(hook, copy)
     return undefined
   }
 
   flush(): Promise<void> {
-    this.#workOff()
-    return this.#core.flush()
+    return this.#caughtUp()?.flush() ?? Promise.resolve()
   }
 
   endAll(): void {
-    this.#workOff()
+    const core = this.#caughtUp()
     this.#isOver = true
-    this.#core.endAll()
-  }
-
-  countCrashed(spans: number): void {
-    this.#core.countCrashed(spans)
+    core?.endAll()
   }
 
   stats(): CoreStats {
-    this.#workOff()
-    return this.#core.stats()
+    return this.#caughtUp()?.stats() ?? NOTHING_TAKEN
   }
 
   traceparent(ids: unknown, host: string): string | undefined {
-    this.#workOff(true)
-    return this.#core.traceparent(ids, host)
+    return this.#caughtUp(true)?.traceparent(ids, host)
   }
 
   context(ids: unknown, host: string, base: Context): Context {
-    this.#workOff(true)
-    return this.#core.context(ids, host, base)
+    return this.#caughtUp(true)?.context(ids, host, base) ?? base
+  }
+
+  #open(): Core | undefined {
+    if (this.#isOpen) return this.#core
+    this.#isOpen = true
+    const { now, activeSpan, createCore } = this.#options
+    this.#core = createCore({
+      now: () => this.#current?.at ?? now(),
+      activeSpan: () => (this.#current === undefined ? activeSpan() : this.#current.caller),
+      catchUp: () => this.#workOff(),
+    })
+    return this.#core
+  }
+
+  #caughtUp(isAskedFor = false): Core | undefined {
+    this.#workOff(isAskedFor)
+    return this.#open()
+  }
+
+  #keepEnd(hook: string, copy: RecordCopy): Promise<void> {
+    const ended = new Promise<{ readonly flushed: Promise<void> | undefined }>(done => this.#keep(hook, copy, done))
+    // Nobody may wait: then its flush is not asked for, either.
+    return new OnDemand(() => ended.then(({ flushed }) => flushed))
   }
 
   #keep(hook: string, copy: RecordCopy, done?: Waiting['done']): void {
@@ -112,27 +141,45 @@ export class Intake {
     this.#waiting.push({ hook, copy, at: now(), caller: activeSpan(), done })
     this.#chars += copy.chars
     if (done !== undefined) this.#ends += 1
-    // It holds the process: what has been told is recorded before the process is at its end.
-    this.#slice ??= setImmediate(this.#workOffSlice)
+    this.#putOff()
     const isFull = (): boolean => this.#waiting.length > MOST_RECORDS || this.#chars > MOST_CHARS
     while (this.#current === undefined && isFull()) this.#workOffNext()
   }
 
+  #putOff(): void {
+    this.#slice ??= setImmediate(this.#workOffSlice)
+    // What has been told is recorded before the process is at its end; what is only made ready does not hold it.
+    if (this.#waiting.length > 0) this.#slice.ref()
+    else this.#slice.unref()
+  }
+
   #onNow(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
-    this.#workOff()
-    return this.#core.on(hook, payload, meta)
+    return this.#caughtUp()?.on(hook, payload, meta)
   }
 
   readonly #workOffSlice = (): void => {
     this.#slice = undefined
-    this.#core.drawRest()
-    const endAt = performance.now() + SLICE_MILLIS
+    if (this.#isOpen || this.#ends > 0) this.#workOffUntil(performance.now() + SLICE_MILLIS)
+    else this.#loadNext()
+    if (!this.#isOpen || this.#waiting.length > 0) this.#putOff()
+  }
+
+  #workOffUntil(endAt: number): void {
+    this.#core?.drawRest()
     const lateBefore = this.#options.now() - PATIENCE_MILLIS
     const isLate = (): boolean => (this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore
     while (this.#ends > 0 || isLate() || performance.now() < endAt) {
       if (!this.#workOffNext()) return
     }
-    if (this.#waiting.length > 0) this.#slice ??= setImmediate(this.#workOffSlice)
+  }
+
+  /** What cannot be loaded is tried again when everything is opened, and told then. */
+  #loadNext(): void {
+    try {
+      if (this.#options.pieces?.next().done !== false) this.#open()
+    } catch {
+      // A generator that has thrown is done.
+    }
   }
 
   /** @param isAskedFor for somebody who waits for where spans stand, and for no more; the slice that is to come does the rest */
@@ -140,7 +187,7 @@ export class Intake {
     // Somebody's callback asks in the middle of a record, and is told how things stand there.
     if (this.#current !== undefined) return
     while (this.#workOffNext(isAskedFor));
-    if (!isAskedFor) this.#core.drawRest()
+    if (!isAskedFor) this.#core?.drawRest()
   }
 
   /** False when nothing waits. */
@@ -151,9 +198,9 @@ export class Intake {
     this.#chars -= copy.chars
     if (done !== undefined) this.#ends -= 1
     this.#current = record
-    const flushed = this.#core.on(hook, copy.payload, copy.meta, isAskedFor)
+    const flushed = this.#open()?.on(hook, copy.payload, copy.meta, isAskedFor)
     this.#current = undefined
-    done?.(flushed)
+    done?.({ flushed })
     return true
   }
 }

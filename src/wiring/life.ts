@@ -1,4 +1,4 @@
-import type { Report } from '../core/report.ts'
+import type { Report } from '../core/guard.ts'
 import type { Plugin } from './plugin.ts'
 
 /** What `register` has to know of a plugin, and its host has not. */

@@ -6,7 +6,7 @@ import {
   type Tracer,
   type TracerProvider,
 } from '@opentelemetry/api'
-import type { Report } from '../core/report.ts'
+import type { Report } from '../core/guard.ts'
 import type { Pipeline } from '../pipeline/index.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
@@ -24,7 +24,22 @@ export interface HandedIn {
   readonly meterProvider: MeterProvider | undefined
 }
 
-export function outletsOf(pipeline: Pipeline): Outlets {
+/** What is opened when the first record is worked off: to load the SDK takes longer than all else at a start. */
+export interface LateOutlets {
+  /** A pipeline of ours; else providers that were handed in. */
+  readonly isOurs: boolean
+  /** Loads what `open` needs, a piece each time that it is asked; undefined: it is there. */
+  readonly pieces: (() => Iterator<void>) | undefined
+  /** Once. @throws what the loader throws: the host may have too many files open */
+  open(): Outlets
+}
+
+/** Of a pipeline that is there already. */
+export function outletsOf(pipeline: Pipeline): LateOutlets {
+  return { isOurs: true, pieces: undefined, open: () => opened(pipeline) }
+}
+
+export function opened(pipeline: Pipeline): Outlets {
   const { tracerProvider, meterProvider } = pipeline
   return {
     tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
@@ -35,7 +50,11 @@ export function outletsOf(pipeline: Pipeline): Outlets {
 }
 
 /** What was not handed in is not recorded, because then nothing may be exported by us. */
-export function outletsHandedIn({ tracerProvider, meterProvider }: HandedIn, report: Report): Outlets {
+export function outletsHandedIn(handedIn: HandedIn, report: Report): LateOutlets {
+  return { isOurs: false, pieces: undefined, open: () => askedOf(handedIn, report) }
+}
+
+function askedOf({ tracerProvider, meterProvider }: HandedIn, report: Report): Outlets {
   return {
     tracer: ask<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
     meter: ask<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),

@@ -1,5 +1,4 @@
-import { isAbsolute } from 'node:path'
-import { type Environment, stateDirectory } from '../config/paths.ts'
+import { type Environment, stateHome } from '../config/paths.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import { type CaptureSettings, createCapture } from '../content/capture-policy.ts'
 import { checkPattern } from '../content/redact-patterns.ts'
@@ -102,12 +101,6 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
     flushWaitMillis: config.force_flush_wait_ms,
     remoteParent: parseTraceparent(env['TRACEPARENT']),
   }
-}
-
-/** Where state is kept; undefined without a home directory: a path relative to an agent's project would be a leak. */
-export function stateHome(env: Environment, home: string): string | undefined {
-  const directory = stateDirectory(env, home)
-  return isAbsolute(directory) ? directory : undefined
 }
 
 export function pipelineSettings(config: ResolvedConfig, env: Environment, home: string): PipelineSettings {

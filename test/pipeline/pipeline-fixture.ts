@@ -4,9 +4,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api'
-import { afterEach } from 'vitest'
 import type { BackendConfig } from '../../src/backends/backend-config.ts'
 import { createPipeline, type Pipeline, type PipelineSettings, type Report } from '../../src/pipeline/index.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
 
 /** Traces take a way of their own with each: OpenTelemetry's exporter, and our own sender. */
@@ -70,15 +70,9 @@ export function backend(type: string, endpoint: string | undefined, more: Partia
   }
 }
 
-const cleanups: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
 export async function startSink(behaviour?: SinkBehaviour): Promise<OtlpSink> {
   const sink = await OtlpSink.start(behaviour)
-  cleanups.push(() => sink.stop())
+  afterwards(() => sink.stop())
   return sink
 }
 
@@ -90,13 +84,13 @@ const PATIENTLY = 30_000
 /** A pipeline that is shut down after the test. */
 export function openPipeline(overrides: Partial<PipelineSettings>, lines: Lines = new Lines()): Pipeline {
   const pipeline = createPipeline(pipelineSettings({ flushWaitMillis: PATIENTLY, ...overrides }), lines)
-  cleanups.push(() => pipeline.shutdown())
+  afterwards(() => pipeline.shutdown())
   return pipeline
 }
 
 export async function scratchDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'hookspan-pipeline-'))
-  cleanups.push(() => rm(directory, { recursive: true, force: true }))
+  afterwards(() => rm(directory, { recursive: true, force: true }))
   return directory
 }
 

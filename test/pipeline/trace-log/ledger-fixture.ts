@@ -2,21 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach } from 'vitest'
 import { type Owner, ownerToken, thisOwner } from '../../../src/pipeline/trace-log/owner.ts'
+import { afterwards } from '../../support/afterwards.ts'
 
 export const SEGMENT = '1795256104330-4711'
-
-const directories: string[] = []
-
-afterEach(() => {
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true })
-})
 
 /** A state directory that does not exist yet. */
 export function stateDirectory(): string {
   const directory = mkdtempSync(join(tmpdir(), 'hookspan-ledger-'))
-  directories.push(directory)
+  afterwards(() => rmSync(directory, { recursive: true, force: true }))
   return join(directory, 'state')
 }
 
