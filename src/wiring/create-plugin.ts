@@ -107,15 +107,15 @@ function outletsFor(
     return late().outletsHandedIn({ tracerProvider, meterProvider }, report)
   }
   const open = (): Outlets => late().ownOutlets({ config, env, home, giveUp }, report, extensions)
-  return { isOurs: true, pieces: () => piecesFor(config), open }
+  return { isOurs: true, pieces: openAll => piecesFor(config, openAll), open }
 }
 
 /** Loads all that a plugin with a pipeline of ours needs. */
-function* piecesFor(config: ResolvedConfig): Generator<void> {
+function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void> {
   yield loadApi()
-  const { packages } = late()
+  const { pieces } = late()
   yield
-  yield* packages(config)
+  yield* pieces(config, open)
 }
 
 /** A plugin from its resolved configuration and its outlets. */
@@ -150,7 +150,7 @@ export function assemble(
       isFull: config.content_capture === 'full',
       conversationHistory: config.capture_conversation_history,
     }),
-    pieces: isDirect || isReplay ? undefined : outlets.pieces?.(),
+    pieces: isDirect || isReplay ? undefined : outlets.pieces,
     isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
     activeSpan: () => (config.parent === 'active' ? askLate(house => house.activeSpan(isOurs), undefined) : undefined),

@@ -39,10 +39,11 @@ export function ownOutlets({ config, env, home, giveUp }: PipelineParts, report:
   return opened(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, handed))
 }
 
-/** Loads the packages that `ownOutlets` needs, one by one. */
-export function* packages({ backends }: ResolvedConfig): Generator<void> {
-  for (const load of loadsOf(backends.length > 0)) {
-    load()
+/** Loads the packages that are needed, one by one, and opens as soon as that can be done. */
+export function* pieces({ backends }: ResolvedConfig, open: () => unknown): Generator<void> {
+  const { toOpen, toSend } = loadsOf(backends.length > 0)
+  for (const run of [...toOpen, open, ...toSend]) {
+    run()
     yield
   }
 }
