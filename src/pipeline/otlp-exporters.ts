@@ -23,12 +23,11 @@ export class OtlpSpanSink implements SpanSink {
   readonly #transport: Transport
   readonly #isJson: boolean
   /** Reads the answers. */
-  readonly #serializer: Pick<TraceSerializer, 'deserializeResponse'>
+  readonly #serializer = (): Pick<TraceSerializer, 'deserializeResponse'> =>
+    this.#isJson ? transformer().JsonTraceSerializer : transformer().ProtobufTraceSerializer
 
   constructor(protocol: OtlpProtocol, transport: Transport) {
-    const { JsonTraceSerializer, ProtobufTraceSerializer } = transformer()
     this.#isJson = protocol === 'http/json'
-    this.#serializer = this.#isJson ? JsonTraceSerializer : ProtobufTraceSerializer
     this.#transport = transport
   }
 
@@ -60,13 +59,16 @@ async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uin
 export function spanDelivery(
   delivery: Delivery,
   spans: number,
-  serializer: Pick<TraceSerializer, 'deserializeResponse'>,
+  serializer: () => Pick<TraceSerializer, 'deserializeResponse'>,
 ): SpanDelivery {
   if (!delivery.ok) {
     const { ok: _not, ...why } = delivery
     return { lost: spans, ...why }
   }
-  const rejected = readAnswer(delivery, answer => serializer.deserializeResponse(answer).partialSuccess?.rejectedSpans)
+  const rejected = readAnswer(
+    delivery,
+    answer => serializer().deserializeResponse(answer).partialSuccess?.rejectedSpans,
+  )
   const lost = Math.min(rejected, spans)
   return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
@@ -74,16 +76,15 @@ export function spanDelivery(
 /** Metrics as OTLP requests. */
 export class OtlpMetricSink {
   readonly #transport: Transport
-  readonly #serializer: MetricsSerializer
+  readonly #isJson: boolean
 
   constructor(protocol: OtlpProtocol, transport: Transport) {
-    const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
-    this.#serializer = protocol === 'http/json' ? JsonMetricsSerializer : ProtobufMetricsSerializer
+    this.#isJson = protocol === 'http/json'
     this.#transport = transport
   }
 
   serialize(metrics: ResourceMetrics): Uint8Array | DeliveryFailure {
-    const payload = serialize(() => this.#serializer.serializeRequest(metrics))
+    const payload = serialize(() => this.#serializer().serializeRequest(metrics))
     return payload.ok ? payload.bytes : payload.failure
   }
 
@@ -93,13 +94,18 @@ export class OtlpMetricSink {
     if (!delivery.ok) return delivery.failure
     const rejected = readAnswer(
       delivery,
-      answer => this.#serializer.deserializeResponse(answer).partialSuccess?.rejectedDataPoints,
+      answer => this.#serializer().deserializeResponse(answer).partialSuccess?.rejectedDataPoints,
     )
     return rejected > 0 ? { kind: 'rejected' } : undefined
   }
 
   close(): Promise<void> {
     return this.#transport.close()
+  }
+
+  #serializer(): MetricsSerializer {
+    const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
+    return this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer
   }
 }
 

@@ -34,7 +34,7 @@ export class OtlpTraceExporterSink implements SpanSink {
     const deadlineAt = performance.now() + this.#target.timeoutMillis
     const batch = [...spansOf(lines)]
     const delivery = await deliverBy(deadlineAt, signal, millis => this.#attempt(batch, millis, signal))
-    return spanDelivery(delivery, batch.length, transformer().JsonTraceSerializer)
+    return spanDelivery(delivery, batch.length, () => transformer().JsonTraceSerializer)
   }
 
   async close(): Promise<void> {
