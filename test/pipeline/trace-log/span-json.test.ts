@@ -3,6 +3,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test } from 'vitest'
 import { estimatedBytes, openNoteJson, spanJson } from '../../../src/pipeline/trace-log/span-json.ts'
 import fc from '../../support/fast-check.ts'
+import { times } from '../../support/sample.ts'
 import { anySpans, anyText, lineOf, officialJson, openSpans, plainSpans, simpleSpans, spanWith } from './any-span.ts'
 
 /** What some reader of lines takes for the end of one. */
@@ -29,7 +30,7 @@ describe('the JSON of a request', () => {
       fc.property(plainSpans, spans => {
         expect(JSON.parse(lineOf(spans))).toStrictEqual(JSON.parse(officialJson(spans)))
       }),
-      { numRuns: 200 },
+      { numRuns: times(50, 200) },
     )
   })
 
@@ -41,7 +42,7 @@ describe('the JSON of a request', () => {
         expect(line).not.toMatch(LONE_SURROGATE)
         expect(JSON.parse(line)).toBeInstanceOf(Object)
       }),
-      { numRuns: 200 },
+      { numRuns: times(50, 200) },
     )
   })
 
