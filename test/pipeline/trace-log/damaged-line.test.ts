@@ -146,7 +146,7 @@ describe('whatever a line is', () => {
         expect(new LineParser().read(lineOf(line.spans)).kind).toBe('spans')
         await new ConsoleSpanSink(() => {}).export([SpanLine.of(line.spans)])
       }),
-      { numRuns: times(100, 2000) },
+      { numRuns: times(40, 2000) },
     )
   })
 
@@ -161,7 +161,7 @@ describe('whatever a line is', () => {
         expect(['spans', 'open', 'header', 'other', 'damaged']).toContain(new LineParser().read(cut).kind)
         expect(['other', 'damaged']).toContain(new LineParser().read(text).kind)
       }),
-      { numRuns: times(100, 2000) },
+      { numRuns: times(40, 2000) },
     )
   })
 })

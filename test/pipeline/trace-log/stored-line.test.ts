@@ -6,6 +6,7 @@ import { ConsoleSpanSink } from '../../../src/pipeline/console-exporter.ts'
 import { SpanLine } from '../../../src/pipeline/trace-log/span-line.ts'
 import { endedSpan, headerJson, LineParser, type StoredLine } from '../../../src/pipeline/trace-log/stored-line.ts'
 import fc from '../../support/fast-check.ts'
+import { times } from '../../support/sample.ts'
 import { anySpans, anyText, lineOf, noteOf, officialJson, officialProtobuf, openSpans, spanWith } from './any-span.ts'
 
 const MARKS = { incomplete: 'x.incomplete', finalStatus: 'x.final_status', spanKind: '' }
@@ -35,7 +36,7 @@ describe('spans that are read back', () => {
         expect(officialJson(read)).toBe(officialJson(spans))
         expect(officialProtobuf(read)).toBe(officialProtobuf(spans))
       }),
-      { numRuns: 200 },
+      { numRuns: times(40, 200) },
     )
   })
 
