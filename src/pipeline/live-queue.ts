@@ -1,5 +1,4 @@
-import { type Batch, isInLog } from './trace-log/batch.ts'
-import { sizeOf } from './trace-log/span-line.ts'
+import { type Batch, isInLog, sizeOf } from '../trace-log/index.ts'
 
 /** Spans in memory that wait for one backend, in order. */
 export class LiveQueue {

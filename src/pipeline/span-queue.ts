@@ -1,3 +1,4 @@
+import { type Adopter, type Batch, type BatchTaker, type Segment, sizeOf } from '../trace-log/index.ts'
 import type { Attempt } from './attempt.ts'
 import { BackOff } from './back-off.ts'
 import { BoundedSink } from './bounded-sink.ts'
@@ -8,10 +9,6 @@ import { FlushWaiters } from './flush-waiters.ts'
 import { type Cursors, Outgoing } from './outgoing.ts'
 import type { BatchSettings } from './settings.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
-import type { Batch, BatchTaker } from './trace-log/batch.ts'
-import type { Adopter } from './trace-log/recovery.ts'
-import type { Segment } from './trace-log/segment.ts'
-import { sizeOf } from './trace-log/span-line.ts'
 import { judge, reasonOf } from './verdict.ts'
 
 const TOO_LARGE = 413

@@ -1,6 +1,6 @@
+import { UNSERIALISABLE } from '../trace-log/index.ts'
 import type { BackOffReason } from './back-off.ts'
 import type { DeliveryFailure } from './delivery.ts'
-import { UNSERIALISABLE } from './otlp-exporters.ts'
 
 /**
  * What a failure means for the spans that were sent: `later`, the backend cannot take them now; `refused`, it does not take

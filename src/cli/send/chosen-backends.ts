@@ -4,7 +4,7 @@ import { resolveConfig } from '../../config/resolve.ts'
 import type { BackendConfig, ResolvedConfig } from '../../config/types.ts'
 import { type BackendPlan, planBackend } from '../../pipeline/backend-plan.ts'
 import { destinationOf } from '../../pipeline/destination.ts'
-import { destinationsOwed } from '../../pipeline/index.ts'
+import { destinationsOwed } from '../../trace-log/index.ts'
 import { checkBackends } from '../backend-option.ts'
 import { type CommandIo, WrongUse } from '../command.ts'
 
