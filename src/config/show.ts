@@ -1,6 +1,6 @@
 import { isAbsolute } from 'node:path'
+import { shownUrl } from '../backends/http-url.ts'
 import { isShownField } from './backend-types.ts'
-import { shownUrl } from './endpoint.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName } from './keys.ts'
 import { configFiles, type Environment } from './paths.ts'
 import { showName } from './reading.ts'

@@ -17,6 +17,7 @@ export type { Adopter } from './recovery.ts'
 /** Sends backends again what they ask for. */
 export type { Resend, ResendOutcome, ResendRequest } from './resend.ts'
 export type { Segment } from './segment.ts'
+export { fileFailure } from './segment-file.ts'
 export { type BatchSettings, type LocalLogSettings, type Report, UNSERIALISABLE } from './settings.ts'
 /** The spans of one line, as JSON and as protobuf. */
 export { estimatedBytes } from './span-json.ts'

@@ -12,7 +12,7 @@ const HAS_IS_REMOTE = 0x100
 const IS_REMOTE = 0x200
 const TRACE_FLAGS = 0xff
 const NO_KIND = -1
-const NANOS_PER_SECOND = 1_000_000_000
+export const NANOS_PER_SECOND = 1_000_000_000
 const MAX_FIXED64 = 2n ** 64n - 1n
 /** The year 2286: beyond, and at the epoch itself, a time is no time of a span. */
 const MAX_USUAL_SECONDS = 1e10
@@ -238,15 +238,21 @@ export function flagsOf(context: SpanContext, isRemote: boolean | undefined): nu
   return (context.traceFlags & TRACE_FLAGS) | HAS_IS_REMOTE | (isRemote ? IS_REMOTE : 0)
 }
 
-export function nanosText([seconds, nanos]: HrTime): string {
-  const isUsual =
+export function nanosText(time: HrTime): string {
+  const [seconds, nanos] = time
+  return isUsualTime(time) ? `${seconds}${String(NANOS_PER_SECOND + nanos).slice(1)}` : oddNanosText(seconds, nanos)
+}
+
+/** Not one that only a host could mean. */
+export function isUsualTime([seconds, nanos]: HrTime): boolean {
+  return (
     Number.isInteger(seconds) &&
     seconds > 0 &&
     seconds < MAX_USUAL_SECONDS &&
     Number.isInteger(nanos) &&
     nanos >= 0 &&
     nanos < NANOS_PER_SECOND
-  return isUsual ? `${seconds}${String(NANOS_PER_SECOND + nanos).slice(1)}` : oddNanosText(seconds, nanos)
+  )
 }
 
 /** A host's time can be anything: one that the protocol has no room for becomes the nearest that it has. */
