@@ -6,9 +6,9 @@ import type {
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
+import { jsonRequest, type SpanLine, sizeOf, UNSERIALISABLE } from '../trace-log/index.ts'
 import type { Delivery, DeliveryFailure, SpanDelivery, SpanSink, Transport } from './delivery.ts'
 import { transformer } from './sdk.ts'
-import { jsonRequest, type SpanLine, sizeOf } from './trace-log/span-line.ts'
 
 export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
   'http/json': 'application/json',
@@ -107,11 +107,6 @@ export class OtlpMetricSink {
     const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
     return this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer
   }
-}
-
-export const UNSERIALISABLE: DeliveryFailure & { readonly kind: 'internal' } = {
-  kind: 'internal',
-  reason: 'they cannot be serialised',
 }
 
 type Payload =

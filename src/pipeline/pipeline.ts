@@ -1,5 +1,6 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { LossLog, type Resend, type ResendRequest, Store } from '../trace-log/index.ts'
 import { Added, type HandedOver } from './added.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { DeliveryReport } from './delivery-report.ts'
@@ -13,9 +14,6 @@ import { http, https, metricsSdk, resources, traceSdk, transformer } from './sdk
 import type { LocalLogSettings, PipelineSettings, Report } from './settings.ts'
 import { Shutdown } from './shutdown.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
-import { LossLog } from './trace-log/losses.ts'
-import type { Resend, ResendRequest } from './trace-log/resend.ts'
-import { Store } from './trace-log/store.ts'
 
 /** What has become of the spans for one backend. */
 export interface BackendStats extends SpanCounts {
@@ -185,7 +183,13 @@ function openLocalLog(
   })
   const { name, type } = LOCAL_LOG
   const error = (): object => (deliveries.lastError === undefined ? {} : { lastError: deliveries.lastError })
-  return { store, stats: () => ({ name, type, ...store.counts(), isKept: false, spoolBytes: 0, ...error() }) }
+  return { store, stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }) }
+}
+
+/** What is in the file has arrived. */
+function countsOf({ log }: Store): SpanCounts {
+  const { stored, dropped, waiting } = log.counts()
+  return { delivered: stored, dropped, queued: waiting, spooled: 0, spooledEver: 0, retried: 0, recovered: 0 }
 }
 
 const NO_SPANS = new SpanTally()
