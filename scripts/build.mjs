@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build as bundle } from 'esbuild'
+import { writeWords } from './declarations.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
 const { exports, bin } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
@@ -30,11 +31,41 @@ export async function build(compiled, published, isChecked = true) {
   const args = ['-p', 'tsconfig.build.json', '--outDir', compiled]
   const { status } = spawnSync(compiler, args, { cwd: REPOSITORY, stdio: ['ignore', 2, 2] })
   if (status !== 0 && isChecked) throw new Error('the compiler refuses it')
+  await writeWords(compiled)
   await bundleInto(published)
   for (const path of declarationsFrom(compiled)) {
     mkdirSync(dirname(join(published, path)), { recursive: true })
     copyFileSync(join(compiled, path), join(published, path))
   }
+}
+
+/** What is loaded late, by a `require`, because no host can be made wait for an `import`: its file in `chunks`. */
+const HOUSE = 'house.cjs'
+
+const COMMON = {
+  absWorkingDir: REPOSITORY,
+  bundle: true,
+  platform: 'node',
+  target: 'node20.19',
+  packages: 'external',
+  charset: 'utf8',
+  sourcemap: 'linked',
+  sourcesContent: false,
+  logLevel: 'warning',
+}
+
+/** Whoever imports `wiring/late.ts` does not import the house with it. */
+const LATE_HOUSE = {
+  name: 'late house',
+  setup({ onLoad }) {
+    onLoad({ filter: /\/src\/wiring\/late\.ts$/ }, ({ path }) => {
+      const [before, between, after, ...more] = readFileSync(path, 'utf8').split(
+        /import \* as house from '\.\/house\.ts'|return house$/m,
+      )
+      if (after === undefined || more.length > 0) throw new Error(`${path} is not what the build expects`)
+      return { contents: `${before}${between}return load('./${HOUSE}')${after}`, loader: 'ts' }
+    })
+  },
 }
 
 /**
@@ -43,22 +74,23 @@ export async function build(compiled, published, isChecked = true) {
  */
 async function bundleInto(published) {
   await bundle({
-    absWorkingDir: REPOSITORY,
+    ...COMMON,
     entryPoints: [...ENTRIES, PROGRAM].map(entry => `src/${entry}.ts`),
     outbase: 'src',
     outdir: published,
-    bundle: true,
     splitting: true,
     // As deep as a room of `src`, because `wiring/package-facts.ts` looks for the package from where it is.
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
-    platform: 'node',
-    target: 'node20.19',
-    packages: 'external',
-    charset: 'utf8',
-    sourcemap: 'linked',
-    sourcesContent: false,
-    logLevel: 'warning',
+    plugins: [LATE_HOUSE],
+  })
+  await bundle({
+    ...COMMON,
+    entryPoints: ['src/wiring/house.ts'],
+    outfile: join(published, 'chunks', HOUSE),
+    format: 'cjs',
+    banner: { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href" },
+    define: { 'import.meta.url': 'importMetaUrl' },
   })
 }
 

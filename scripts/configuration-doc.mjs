@@ -2,6 +2,7 @@
 import { BACKENDS } from '../build/backends/rows.js'
 import { BACKEND_FIELDS } from '../build/config/backend-types.js'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/config/keys.js'
+import { aboutKey, defaultOf } from './declarations.mjs'
 import { code, generatedBy, table } from './markdown.mjs'
 
 const INTRO = `# Configuration
@@ -55,27 +56,13 @@ YAML 1.2, or JSON. \`\${NAME}\` and \`\${NAME:-default}\` in any text stand for 
 themselves. A variable that is not set is reported, and what needed it is left out.
 `
 
-/** What is in force where nothing is set, in words. */
-export function defaultOf({ default: value, fromHost, follows, type }) {
-  if (follows) return `as ${code(follows)}`
-  const own = typeof value === 'object' ? Object.values(value).join(', ') : value
-  const shown = own === undefined || own === '' ? (type === 'prometheus' ? 'off' : 'none') : code(own)
-  return fromHost ? `the host's name, else ${shown}` : shown
-}
-
-function rangeOf({ type, min, max, values }) {
-  if (values) return ` (${type === 'list' ? 'list of ' : ''}${values.map(code).join(', ')})`
-  if (max !== undefined) return ` (${min} to ${max})`
-  return min === undefined ? '' : ` (${type === 'integer' ? 'whole number, ' : ''}≥ ${min})`
-}
-
-/** What a key is about, and what it can be set to. */
-export function aboutKey(key) {
-  return KEY_ROWS[key].about + rangeOf(KEY_ROWS[key])
-}
-
 function keyTable() {
-  const rows = KEY_NAMES.map(key => [code(key), defaultOf(KEY_ROWS[key]), code(variableOf(key)), aboutKey(key)])
+  const rows = KEY_NAMES.map(key => [
+    code(key),
+    defaultOf(KEY_ROWS[key]),
+    code(variableOf(key)),
+    aboutKey(KEY_ROWS[key]),
+  ])
   return table(['key', 'default', 'environment', 'meaning'], rows)
 }
 

@@ -10,11 +10,9 @@ import { hooksDoc } from './hooks-doc.mjs'
 import { metricsDoc } from './metrics-doc.mjs'
 import { spansDoc } from './spans-doc.mjs'
 import { picture } from './tree-picture.mjs'
-import { userConfig } from './user-config.mjs'
 
 /** Path from the top of the repository → what makes its text. */
 export const GENERATED = new Map([
-  ['src/config/user-config.ts', userConfig],
   ['docs/configuration.md', configurationDoc],
   ['docs/hooks.md', hooksDoc],
   ['docs/spans.md', spansDoc],

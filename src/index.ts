@@ -6,92 +6,28 @@
  * export default ctx => register(ctx, { host: 'my-agent' })
  */
 
-export type { BackendType } from './backends/rows.ts'
-export type {
-  BackendConfig,
-  Compression,
-  KeyName,
-  OtlpProtocol,
-  PrometheusAddress,
-  StringMap,
-  Temporality,
-  UserBackend,
-  UserValue,
-} from './config/types.ts'
+export type * from './backends/backend-config.ts'
+export type { KeyName, UserBackend, UserValue } from './config/types.ts'
 export type { UserConfig } from './config/user-config.ts'
+export type * from './contract/belongings.ts'
+export type * from './contract/hook-record.ts'
+export type * from './contract/host.ts'
+export type * from './contract/identity.ts'
 export type {
-  ApiEnd,
-  ApiError,
-  ApiStart,
-  ApprovalRequest,
-  ApprovalResponse,
-  AuxiliaryEnd,
-  AuxiliaryStart,
-  Belongings,
-  Correlation,
-  DelegationIdentity,
   FinalStatus,
-  HookHandler,
-  HookMeta,
   HookName,
   HookPayloads,
-  HookRecord,
   HookResult,
-  HostContext,
-  HumanInputRequest,
-  HumanInputResolved,
-  Identity,
   IncompleteReason,
-  RequestParameters,
-  SessionEnd,
-  SessionFinalize,
-  SessionReset,
-  SessionStart,
-  SkillLifecycle,
   SpanKindName,
-  StreamEnd,
-  StreamStart,
-  SubagentStart,
-  SubagentStop,
-  ToolEnd,
-  ToolStart,
-  TransformLlmOutput,
-  TransformToolResult,
-  TurnAnswer,
-  TurnStart,
 } from './contract/index.ts'
 export { HOOK_NAMES, HOOKS, isHookName } from './contract/index.ts'
+export type * from './contract/payloads.ts'
+export type * from './contract/request-payloads.ts'
 export type { BackendStats, MetricReader, SpanCounts, SpanProcessor } from './pipeline/index.ts'
 export { createPlugin } from './wiring/create-plugin.ts'
 export type { Logger } from './wiring/diagnostics.ts'
 export type { Redact } from './wiring/own-redact.ts'
-export type {
-  Context,
-  CoreStats,
-  Enrich,
-  EnrichedSpan,
-  EnrichRecord,
-  Plugin,
-  PluginOptions,
-  PluginStats,
-  SpanIds,
-  UnreadStats,
-} from './wiring/plugin.ts'
+export type * from './wiring/plugin.ts'
 export { register } from './wiring/register.ts'
-export type {
-  ApprovalHandle,
-  ApprovalOptions,
-  End,
-  RequestHandle,
-  RequestIds,
-  RequestOptions,
-  RunTurn,
-  SubagentOptions,
-  ToolHandle,
-  ToolIds,
-  ToolOptions,
-  TurnHandle,
-  TurnIds,
-  TurnOptions,
-  Work,
-} from './wrappers/handles.ts'
+export type * from './wrappers/handles.ts'

@@ -1,5 +1,4 @@
-export type Protocol = 'http/json' | 'http/protobuf'
-export type Temporality = 'cumulative' | 'delta' | 'lowmemory'
+import type { OtlpProtocol, Temporality } from './backend-config.ts'
 
 /** A key of one backend type, beside the keys that all of them have. */
 export interface OptionRow {
@@ -33,7 +32,7 @@ export interface BackendRow {
   readonly transport: 'http' | 'file' | 'console'
   /** From the options; undefined where nothing can be guessed and `endpoint` must be given. */
   readonly endpoint: (options: Options) => string | undefined
-  readonly protocol: Protocol
+  readonly protocol: OtlpProtocol
   /** The server refuses the other protocol. */
   readonly onlyProtocol?: true
   readonly traces: boolean

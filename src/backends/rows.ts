@@ -1,3 +1,4 @@
+import type { BackendType } from './backend-config.ts'
 import type { BackendRow, Options } from './row.ts'
 
 const COLLECTOR = 'http://127.0.0.1:4318'
@@ -23,10 +24,13 @@ function originOfDsn(options: Options): string | undefined {
   return dsn !== undefined && URL.canParse(dsn) ? new URL(dsn).origin : undefined
 }
 
+/** What most of them have in common. */
 const OTLP = {
   transport: 'http',
   endpoint: () => COLLECTOR,
   protocol: 'http/protobuf',
+  traces: true,
+  metrics: false,
   options: {},
   headers: none,
 } as const
@@ -35,40 +39,17 @@ const OTLP = {
 const GRAFANA_PANE =
   '%7B%22a%22:%7B%22datasource%22:%22tempo%22,%22queries%22:%5B%7B%22refId%22:%22A%22,%22datasource%22:%7B%22type%22:%22tempo%22,%22uid%22:%22tempo%22%7D,%22queryType%22:%22traceql%22,%22query%22:%22{trace_id}%22%7D%5D%7D%7D'
 
-/** The kinds of backends; `docs/configuration.md` says what each is. */
-export type BackendType =
-  | 'otlp'
-  | 'jaeger'
-  | 'tempo'
-  | 'phoenix'
-  | 'langfuse'
-  | 'signoz'
-  | 'uptrace'
-  | 'openobserve'
-  | 'honeycomb'
-  | 'lgtm'
-  | 'weave'
-  | 'langsmith'
-  | 'datadog'
-  | 'mlflow'
-  | 'elastic'
-  | 'file'
-  | 'console'
-
 /** Every backend that can be configured, one row each. */
 export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
   otlp: {
     ...OTLP,
     about: 'Anything that takes OTLP over HTTP, such as the OpenTelemetry Collector',
-    traces: true,
     metrics: true,
   },
   jaeger: {
     ...OTLP,
     about: 'Jaeger',
     protocol: 'http/json',
-    traces: true,
-    metrics: false,
     traceView: 'http://{hostname}:16686/trace/{trace_id}',
     readBack: { url: 'http://{hostname}:16686/api/traces/{trace_id}', found: 'status', authenticated: false },
   },
@@ -76,8 +57,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     ...OTLP,
     about: 'Grafana Tempo',
     protocol: 'http/json',
-    traces: true,
-    metrics: false,
     readBack: { url: 'http://{hostname}:3200/api/traces/{trace_id}', found: 'status', authenticated: true },
     note: 'Traces are looked at in the Grafana that has it as a data source',
   },
@@ -86,8 +65,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'Arize Phoenix',
     endpoint: () => 'http://127.0.0.1:6006',
     onlyProtocol: true,
-    traces: true,
-    metrics: false,
     options: { api_key: { ...SECRET, about: 'Where authentication is on' } },
     headers: o => ({ authorization: prefixed('Bearer', o['api_key']) }),
     traceView: '{base}/redirects/traces/{trace_id}',
@@ -98,8 +75,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     ...OTLP,
     about: 'Langfuse, its cloud or self-hosted',
     endpoint: o => o['base_url'] && `${o['base_url'].replace(/\/+$/, '')}/api/public/otel`,
-    traces: true,
-    metrics: false,
     options: {
       public_key: { ...NEEDED_SECRET, about: 'Public key of the project (`pk-lf-…`)' },
       secret_key: { ...NEEDED_SECRET, about: 'Secret key of the project (`sk-lf-…`)' },
@@ -113,7 +88,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     ...OTLP,
     about: 'SigNoz, self-hosted or its cloud',
     endpoint: o => (o['region'] ? `https://ingest.${o['region']}.signoz.cloud:443` : COLLECTOR),
-    traces: true,
     metrics: true,
     temporality: 'delta',
     options: {
@@ -126,7 +100,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     ...OTLP,
     about: 'Uptrace, its cloud or self-hosted',
     endpoint: originOfDsn,
-    traces: true,
     metrics: true,
     temporality: 'delta',
     options: { dsn: { ...NEEDED_SECRET, about: 'DSN of the project; it also names the server' } },
@@ -136,7 +109,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     ...OTLP,
     about: 'OpenObserve',
     endpoint: o => `http://127.0.0.1:5080/api/${encodeURIComponent(o['organization'] ?? '')}`,
-    traces: true,
     metrics: true,
     options: {
       user: { required: true, about: 'User, usually an e-mail address' },
@@ -151,7 +123,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     ...OTLP,
     about: 'Honeycomb',
     endpoint: o => (o['region'] === 'eu' ? 'https://api.eu1.honeycomb.io' : 'https://api.honeycomb.io'),
-    traces: true,
     metrics: true,
     options: {
       api_key: { ...NEEDED_SECRET, about: 'Ingest key of the environment' },
@@ -163,7 +134,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
   lgtm: {
     ...OTLP,
     about: 'The Grafana otel-lgtm image: Grafana, Tempo, Prometheus and Loki in one container',
-    traces: true,
     metrics: true,
     traceView: `http://{hostname}:3000/explore?schemaVersion=1&panes=${GRAFANA_PANE}`,
     readBack: {
@@ -177,8 +147,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'W&B Weave',
     endpoint: () => 'https://trace.wandb.ai/otel',
     onlyProtocol: true,
-    traces: true,
-    metrics: false,
     options: {
       api_key: { ...NEEDED_SECRET, about: 'W&B API key' },
       entity: { required: true, about: 'Team or user' },
@@ -194,8 +162,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'LangSmith',
     endpoint: o =>
       `https://${o['region'] && o['region'] !== 'us' ? `${o['region']}.` : ''}api.smith.langchain.com/otel`,
-    traces: true,
-    metrics: false,
     options: {
       api_key: { ...NEEDED_SECRET, about: 'API key' },
       project: { about: 'Project that takes the traces; the default project without it' },
@@ -210,8 +176,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'Datadog, without an agent',
     endpoint: o => `https://otlp.${o['site']}`,
     onlyProtocol: true,
-    traces: true,
-    metrics: false,
     temporality: 'delta',
     options: {
       api_key: { ...NEEDED_SECRET, about: 'API key' },
@@ -225,8 +189,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     ...OTLP,
     about: 'MLflow tracking server, 3.6 or later',
     endpoint: () => 'http://127.0.0.1:5000',
-    traces: true,
-    metrics: false,
     options: {
       experiment_id: { required: true, about: 'Experiment that takes the traces' },
       token: { ...SECRET, about: 'Where the server asks for one' },
@@ -241,7 +203,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'Elastic, its managed OTLP endpoint or an APM server',
     endpoint: () => undefined,
     onlyProtocol: true,
-    traces: true,
     metrics: true,
     temporality: 'delta',
     options: {
@@ -256,8 +217,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     transport: 'file',
     endpoint: () => undefined,
     protocol: 'http/json',
-    traces: true,
-    metrics: false,
     options: {
       path: { required: true, path: true, about: 'File that traces are appended to' },
       metrics_path: { path: true, about: 'File that metrics are appended to; without it there are none' },
@@ -268,8 +227,6 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'A readable tree of each trace on the terminal',
     transport: 'console',
     endpoint: () => undefined,
-    traces: true,
-    metrics: false,
     options: { stream: { default: 'stdout', about: 'stdout, or stderr for hosts that speak a protocol on stdout' } },
   },
 }

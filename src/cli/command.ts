@@ -43,6 +43,7 @@ export interface Command extends CommandPage {
 /** A row of the table of commands. A command's code is loaded only when it runs. */
 export interface CommandRow {
   readonly name: string
+  /** What it does, in a few words. */
   readonly summary: string
   load(): Promise<Command>
 }

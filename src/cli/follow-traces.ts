@@ -1,11 +1,11 @@
+import { displayWidth } from '../viewer/display-width.ts'
 import { renderOpenTurns } from '../viewer/open-turns.ts'
 import { TraceFollower } from '../viewer/trace-follower.ts'
 import type { TraceTree } from '../viewer/trace-forest.ts'
 import type { TraceQuery } from '../viewer/trace-log.ts'
-import { type CommandIo, EXIT } from './command.ts'
+import { type CommandIo, EXIT, type Output } from './command.ts'
 import { readWatched } from './log-reading.ts'
 import { lookOf } from './look.ts'
-import { StatusArea } from './status-area.ts'
 import type { TracesPlace } from './tree-place.ts'
 
 const POLL_MILLIS = 500
@@ -74,4 +74,39 @@ async function waitABit(interrupted: Promise<void>): Promise<void> {
   })
   await Promise.race([timeout, interrupted])
   clearTimeout(timer)
+}
+
+// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what this takes out
+const COLOUR = /\u001b\[\d*m/g
+
+/** Some lines below all others of a terminal, drawn anew in their place when they change. */
+export class StatusArea {
+  readonly #output: Output
+  #lines: readonly string[] = []
+
+  constructor(output: Output) {
+    this.#output = output
+  }
+
+  show(lines: readonly string[]): void {
+    if (lines.join('\n') === this.#lines.join('\n')) return
+    this.#output.write(this.#eraser() + lines.map(line => `${line}\n`).join(''))
+    this.#lines = lines
+  }
+
+  /** Takes it away, so that something can be written in its place. */
+  clear(): void {
+    this.show([])
+  }
+
+  #eraser(): string {
+    const rows = this.#lines.reduce((sum, line) => sum + this.#rowsOf(line), 0)
+    return rows === 0 ? '' : `\u001b[${rows}A\r\u001b[J`
+  }
+
+  /** In a window that somebody has made narrower since, a line takes several. */
+  #rowsOf(line: string): number {
+    const width = displayWidth(line.replace(COLOUR, ''))
+    return Math.max(1, Math.ceil(width / (this.#output.columns || width || 1)))
+  }
 }

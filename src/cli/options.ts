@@ -33,8 +33,6 @@ export interface Operand {
 /** All that there is to say of a command: its help, its options, and what a shell completes. */
 export interface CommandPage<Options extends OptionTable = OptionTable> {
   readonly name: string
-  /** What it does, in a few words, for the list of commands. */
-  readonly summary: string
   /** Without it the command takes options only. */
   readonly operand?: Operand
   /** What it does, as paragraphs for `--help`, which wraps them; one that begins with a space is a list, and stays as it is. */

@@ -1,4 +1,5 @@
-import { BACKEND_TYPES, BACKENDS, type BackendType } from '../backends/rows.ts'
+import type { BackendType } from '../backends/backend-config.ts'
+import { BACKEND_TYPES, BACKENDS } from '../backends/rows.ts'
 
 export function ownFields(type: BackendType): readonly string[] {
   return Object.keys(BACKENDS[type].options)

@@ -18,19 +18,16 @@ const KEYS = {
   local_log: { type: 'bool', default: true, about: 'Write traces to `$XDG_STATE_HOME/hookspan`' },
   local_log_max_bytes: {
     type: 'integer',
-    min: 1,
     default: 268_435_456,
     about: 'Size of the local trace log above which its oldest part goes',
   },
   local_log_max_age_hours: {
     type: 'number',
-    min: 0,
     default: 168,
     about: 'Age above which a part of the local trace log goes',
   },
   log_flush_ms: {
     type: 'millis',
-    min: 0,
     default: 100,
     about: 'Longest time that something recorded stays in memory before it is in the local trace log',
   },
@@ -44,11 +41,10 @@ const KEYS = {
   },
   project_name: {
     type: 'text',
-    default: undefined,
     about: '`openinference.project.name`: the project that Phoenix files the traces under',
     otel: ['OTEL_PROJECT_NAME'],
   },
-  agent_name: { type: 'text', default: undefined, fromHost: true, about: '`gen_ai.agent.name` of the turns' },
+  agent_name: { type: 'text', fromHost: true, about: '`gen_ai.agent.name` of the turns' },
   resource_attributes: {
     type: 'map',
     default: {},
@@ -82,9 +78,7 @@ const KEYS = {
   trace_scope: { type: 'enum', values: ['turn', 'session'], default: 'turn', about: 'What one trace holds' },
   sample_rate: {
     type: 'number',
-    min: 0,
     max: 1,
-    default: undefined,
     about: 'Share of traces that are recorded, parent-based; not set: all',
     otel: ['OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'],
   },
@@ -97,52 +91,32 @@ const KEYS = {
     about: 'Prompts, arguments, results: none at all, clipped one-line previews, or whole values',
     otel: ['OTEL_INSTRUMENTATION_GENAI_CAPTURE_MESSAGE_CONTENT'],
   },
-  preview_max_chars: {
-    type: 'integer',
-    min: 1,
-    default: 1200,
-    about: 'Length of a preview',
-    otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
-  },
+  preview_max_chars: { type: 'chars', default: 1200, about: 'Length of a preview' },
   tool_input_preview_max_chars: {
-    type: 'integer',
-    min: 1,
-    default: undefined,
+    type: 'chars',
     follows: 'preview_max_chars',
     about: 'The same, for arguments of tools',
-    otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
   },
   tool_output_preview_max_chars: {
-    type: 'integer',
-    min: 1,
-    default: undefined,
+    type: 'chars',
     follows: 'preview_max_chars',
     about: 'The same, for results of tools',
-    otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
   },
   llm_input_preview_max_chars: {
-    type: 'integer',
-    min: 1,
-    default: undefined,
+    type: 'chars',
     follows: 'preview_max_chars',
     about: 'The same, for what a model is sent',
-    otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
   },
   llm_output_preview_max_chars: {
-    type: 'integer',
-    min: 1,
-    default: undefined,
+    type: 'chars',
     follows: 'preview_max_chars',
     about: 'The same, for what a model answers',
-    otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
   },
   content_max_chars: {
-    type: 'integer',
-    min: 1,
+    type: 'chars',
     // Honeycomb cuts what is longer, JSON or not.
     default: 65_535,
     about: 'Length of one value with `content_capture: full`, in bytes of UTF-8',
-    otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
   },
   capture_conversation_history: {
     type: 'bool',
@@ -150,13 +124,7 @@ const KEYS = {
     closed: false,
     about: 'The whole history as input of the llm span',
   },
-  conversation_history_max_chars: {
-    type: 'integer',
-    min: 1,
-    default: 20_000,
-    about: 'Length of that history',
-    otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'],
-  },
+  conversation_history_max_chars: { type: 'chars', default: 20_000, about: 'Length of that history' },
   capture_sender_id: { type: 'bool', default: false, closed: false, about: 'Who wrote to the agent: `user.id`' },
   redact: {
     type: 'bool',
@@ -172,7 +140,7 @@ const KEYS = {
     about: 'Further regular expressions whose matches are masked',
   },
 
-  root_span_ttl_ms: { type: 'millis', min: 0, default: 600_000, about: 'A turn without a record for so long is over' },
+  root_span_ttl_ms: { type: 'millis', default: 600_000, about: 'A turn without a record for so long is over' },
   delegating_tools: { type: 'list', default: [], about: 'Further names of tools that start a child agent' },
   parent: {
     type: 'enum',
@@ -189,7 +157,6 @@ const KEYS = {
   force_flush_on_session_end: { type: 'bool', default: true, about: 'Flush all backends when a turn ends' },
   force_flush_wait_ms: {
     type: 'millis',
-    min: 0,
     default: 1500,
     about: 'Longest time that a host which awaits its hooks waits for that flush',
   },
@@ -197,7 +164,6 @@ const KEYS = {
   emit_genai_metrics: { type: 'bool', default: true, about: 'The `gen_ai.*` metrics beside our own' },
   metrics_label_limit: {
     type: 'integer',
-    min: 1,
     default: 100,
     about: 'Values of an open-ended metric label that are kept apart; the rest become `other`',
   },
@@ -210,34 +176,29 @@ const KEYS = {
   },
   prometheus: {
     type: 'prometheus',
-    default: undefined,
     about: 'Serve metrics for Prometheus: `true`, or `{host, port}`',
     otel: ['OTEL_METRICS_EXPORTER', 'OTEL_EXPORTER_PROMETHEUS_HOST', 'OTEL_EXPORTER_PROMETHEUS_PORT'],
   },
   span_batch_max_queue_size: {
     type: 'integer',
-    min: 1,
     default: 2048,
     about: 'Spans that wait for a backend in memory',
     otel: ['OTEL_BSP_MAX_QUEUE_SIZE'],
   },
   span_batch_schedule_delay_ms: {
     type: 'millis',
-    min: 0,
     default: 1000,
     about: 'Longest time that a span waits for its batch to fill',
     otel: ['OTEL_BSP_SCHEDULE_DELAY'],
   },
   span_batch_max_export_batch_size: {
     type: 'integer',
-    min: 1,
     default: 128,
     about: 'Spans in one request',
     otel: ['OTEL_BSP_MAX_EXPORT_BATCH_SIZE'],
   },
   span_batch_export_timeout_ms: {
     type: 'millis',
-    min: 0,
     default: 10_000,
     about: 'Longest time that one request may take, retries included',
     otel: ['OTEL_BSP_EXPORT_TIMEOUT'],
@@ -262,9 +223,9 @@ export type KeyName = keyof KeyTable
 
 /** A key's row, seen without its literal types. */
 export interface KeyRow {
-  readonly type: 'bool' | 'number' | 'integer' | 'millis' | 'text' | 'enum' | 'list' | 'map' | 'backends' | 'prometheus'
-  /** Undefined = not set; what that means is in `about`, or in `fromHost` and `follows`. */
-  readonly default: unknown
+  readonly type: KeyTable[KeyName]['type']
+  /** Absent = not set; what that means is in `about`, or in `fromHost` and `follows`. */
+  readonly default?: unknown
   /** Privacy fails closed: in force where what was set cannot be used, instead of what the next lower source says. */
   readonly closed?: unknown
   /** One line, for people. */
@@ -287,8 +248,18 @@ export interface KeyRow {
   readonly otel?: readonly string[]
 }
 
-export const KEY_ROWS: Readonly<Record<KeyName, KeyRow>> = KEYS
+/** What holds for all keys of a type, unless a row says otherwise. `chars` is the length of a text. */
+const OF_TYPE: { readonly [Type in KeyRow['type']]?: Partial<KeyRow> } = {
+  number: { min: 0 },
+  integer: { min: 1 },
+  millis: { min: 0 },
+  chars: { min: 1, otel: ['OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'] },
+}
+
 export const KEY_NAMES: readonly KeyName[] = Object.keys(KEYS) as KeyName[]
+export const KEY_ROWS: Readonly<Record<KeyName, KeyRow>> = Object.fromEntries(
+  Object.entries<KeyRow>(KEYS).map(([key, row]) => [key, { ...OF_TYPE[row.type], ...row }]),
+) as Record<KeyName, KeyRow>
 
 /** The environment variable of a key. */
 export function variableOf(key: KeyName): string {

@@ -30,6 +30,12 @@ export function stateDirectory(env: Environment, home: string): string {
   return join(baseDirectory(env, 'XDG_STATE_HOME', home, '.local', 'state'), 'hookspan')
 }
 
+/** Where state is kept; undefined without a home directory: a path relative to an agent's project would be a leak. */
+export function stateHome(env: Environment, home: string): string | undefined {
+  const directory = stateDirectory(env, home)
+  return isAbsolute(directory) ? directory : undefined
+}
+
 /** Where a configuration file is looked for, best first, when `HOOKSPAN_CONFIG` names none. */
 export function configFiles(env: Environment, home: string): readonly string[] {
   const directory = join(baseDirectory(env, 'XDG_CONFIG_HOME', home, '.config'), 'hookspan')

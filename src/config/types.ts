@@ -1,62 +1,22 @@
-import type { BackendType } from '../backends/rows.ts'
+import type {
+  BackendConfig,
+  BackendType,
+  Compression,
+  OtlpProtocol,
+  PrometheusAddress,
+  StringMap,
+  Temporality,
+} from '../backends/backend-config.ts'
 import type { KeyName, KeyTable } from './keys.ts'
 
+export type { BackendConfig, PrometheusAddress, StringMap } from '../backends/backend-config.ts'
 export type { KeyName } from './keys.ts'
-
-/** Names and texts. */
-export type StringMap = Readonly<Record<string, string>>
-
-/** How OTLP is spoken. */
-export type OtlpProtocol = 'http/json' | 'http/protobuf'
-/** Of what is sent. */
-export type Compression = 'gzip' | 'none'
-/** What a point of a metric counts from: the beginning, or the point before it; `lowmemory` mixes the two. */
-export type Temporality = 'cumulative' | 'delta' | 'lowmemory'
-
-/** One destination, as the exporters need it. */
-export interface BackendConfig {
-  /** What kind of backend it is */
-  readonly type: BackendType
-  /** Unique among the backends, also where case does not count; safe as a file name. */
-  readonly name: string
-  /** http or https, without credentials: those that the URL held are in `headers`. Absent: the type's own. */
-  readonly endpoint?: string
-  /** The endpoint is used as it is. Else the path of each signal is appended to it where it is missing. */
-  readonly exact_endpoint?: boolean
-  /** Names in lower case. Secrets: never to be shown. */
-  readonly headers: StringMap
-  /** Absent, like the following: what the type prefers. */
-  readonly protocol?: OtlpProtocol
-  /** `gzip` or `none` */
-  readonly compression?: Compression
-  /** Longest time of one request, retries included */
-  readonly timeout_ms?: number
-  /** Send traces */
-  readonly traces?: boolean
-  /** Send metrics */
-  readonly metrics?: boolean
-  /** Send logs */
-  readonly logs?: boolean
-  /** Of metrics: `cumulative`, `delta` or `lowmemory` */
-  readonly temporality?: Temporality
-  /** Path of a PEM file with the certificate authorities to trust. */
-  readonly certificate?: string
-  /** The type's own fields: `base_url`, `api_key`, `dataset`, …, with every `<x>_env` already read into `<x>`. */
-  readonly options: StringMap
-}
-
-/** Where the metrics can be scraped. */
-export interface PrometheusAddress {
-  /** Address to listen at; `127.0.0.1` where absent */
-  readonly host: string
-  /** 9464 where absent; 0 takes any that is free */
-  readonly port: number
-}
 
 interface ValueOfType {
   bool: boolean
   number: number
   integer: number
+  chars: number
   millis: number
   text: string
   list: readonly string[]
@@ -73,7 +33,7 @@ type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] 
       ? ValueOfType[Row['type']]
       : never
 
-type Absent<Row> = Row extends { follows: string } ? never : Row extends { default: undefined } ? undefined : never
+type Absent<Row> = Row extends { follows: string } | { default: unknown } ? never : undefined
 
 /** What is in force: every key, valid, whatever was configured. */
 export type ResolvedConfig = {
@@ -87,31 +47,19 @@ export type ResolvedConfig = {
  * @example { type: 'phoenix', endpoint: 'http://127.0.0.1:6006', api_key_env: 'PHOENIX_API_KEY' }
  */
 export interface UserBackend {
-  /** One of the types below; the only field that must be there */
+  // What each means, `BACKEND_FIELDS` says; the build puts that here, for editors.
   readonly type: BackendType
-  /** Names it in messages and statistics; default: the type */
   readonly name?: string | undefined
-  /** http(s) URL: base, or the full URL of a signal; default: that of the type */
   readonly endpoint?: string | undefined
-  /** Use the endpoint as it is; default: `/v1/traces` or `/v1/metrics` is appended where it is missing */
   readonly exact_endpoint?: boolean | undefined
-  /** Mapping of HTTP headers; they win over those that the type makes */
   readonly headers?: StringMap | undefined
-  /** `http/json` or `http/protobuf`; default: what the type prefers */
   readonly protocol?: OtlpProtocol | undefined
-  /** `gzip` or `none` */
   readonly compression?: Compression | undefined
-  /** Longest time of one request, retries included */
   readonly timeout_ms?: number | undefined
-  /** Send traces; default: where the type takes them */
   readonly traces?: boolean | undefined
-  /** Send metrics; default: where the type takes them */
   readonly metrics?: boolean | undefined
-  /** Send logs; there are none of ours so far */
   readonly logs?: boolean | undefined
-  /** Of metrics: `cumulative`, `delta` or `lowmemory`; default: what the type prefers */
   readonly temporality?: Temporality | undefined
-  /** Path of a PEM file with the certificate authorities to trust */
   readonly certificate?: string | undefined
   /** The type's own fields, and `<x>_env` of each field */
   readonly [option: string]: unknown

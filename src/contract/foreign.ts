@@ -4,10 +4,10 @@
  */
 
 /** The property, or undefined when the value is not an object or reading it throws. */
-export function peek(value: unknown, key: string): unknown {
+export function peek(value: unknown, key: string | number): unknown {
   if (typeof value !== 'object' || value === null) return undefined
   try {
-    return (value as Record<string, unknown>)[key]
+    return (value as Record<string | number, unknown>)[key]
   } catch {
     return undefined
   }
@@ -36,7 +36,10 @@ const KEY_LIMIT = 512
 
 /** An id as a key: text or a number; undefined where absent, blank or no id at all. */
 export function idOf(value: unknown): string | undefined {
-  if (typeof value === 'string') return value === '' ? undefined : value.slice(0, KEY_LIMIT)
+  if (typeof value === 'string') {
+    if (value === '') return undefined
+    return value.length > KEY_LIMIT ? value.slice(0, KEY_LIMIT) : value
+  }
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined
 }
 
@@ -97,9 +100,10 @@ export function eachField(holder: object, visit: (name: string) => boolean): voi
 export function elementsOf(value: unknown, limit: number, which: 'first' | 'last' = 'first'): readonly unknown[] {
   if (!isArray(value)) return []
   const length = numberOf(peek(value, 'length')) ?? 0
-  const count = Math.min(length, limit)
-  const from = which === 'first' ? 0 : length - count
-  return Array.from({ length: count }, (_, index) => peek(value, String(from + index)))
+  const from = which === 'first' ? 0 : Math.max(0, length - limit)
+  const elements: unknown[] = []
+  for (let at = from; at < length && elements.length < limit; at++) elements.push(peek(value, at))
+  return elements
 }
 
 /** What was thrown, as `a TypeError`; not what it says, for a message can quote anything. */

@@ -6,7 +6,7 @@ import type { AnyDefinition } from '../spans/index.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
 import { isQueued } from '../spans/tool.ts'
 import { attemptAttribute, earlyEnd, foldedByEnd, isRepeat, noteFollowed, retryCount } from './attempts.ts'
-import type { Incoming } from './incoming.ts'
+import { type Incoming, idsOf } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
 import { HERMES, linkCaller } from './root-span.ts'
@@ -185,7 +185,7 @@ export class HookStarts {
     if (said !== undefined) facts.attributesOf(facts.join(open.turn.belonging, said)).writeTo(open.span)
     const delegation = lifecycle.delegations.add(open, payload, ids.sessionId, said)
     if (delegation.childSessionId === undefined) return
-    const child = registry.knownSession(host, { ...ids, sessionId: delegation.childSessionId })?.main
+    const child = registry.knownSession(host, idsOf(fired.hook, { session_id: delegation.childSessionId }))?.main
     if (child?.root === undefined || child === open.turn) return
     delegation.childSeen = true
     const { link } = options.draw.names.own

@@ -1,4 +1,4 @@
-import { idOf } from '../contract/foreign.ts'
+import { idOf, peek } from '../contract/foreign.ts'
 import type { HookName } from '../contract/index.ts'
 import type { Fired } from '../spans/span-definition.ts'
 
@@ -23,16 +23,35 @@ export interface Incoming {
   readonly isExplicit: boolean
 }
 
-/** A delegation is told in the parent's terms: its ids are the parent's. */
-export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>): RecordIds {
-  const isDelegation = hook === 'subagent_start' || hook === 'subagent_stop'
-  return {
-    sessionId: (isDelegation ? idOf(payload['parent_session_id']) : undefined) ?? idOf(payload['session_id']),
-    turnId: (isDelegation ? idOf(payload['parent_turn_id']) : undefined) ?? idOf(payload['turn_id']),
-    taskId: idOf(payload['task_id']),
-    apiRequestId: idOf(payload['api_request_id']),
-    toolCallId: idOf(payload['tool_call_id']),
+/** What most records need are the first two; the others are read when somebody asks for them. */
+class PayloadIds implements RecordIds {
+  readonly sessionId: string | undefined
+  readonly turnId: string | undefined
+  readonly #payload: Readonly<Record<string, unknown>>
+
+  /** A delegation is told in the parent's terms: its ids are the parent's. */
+  constructor(hook: HookName, payload: Readonly<Record<string, unknown>>) {
+    const isDelegation = hook === 'subagent_start' || hook === 'subagent_stop'
+    this.sessionId = (isDelegation ? idOf(payload['parent_session_id']) : undefined) ?? idOf(payload['session_id'])
+    this.turnId = (isDelegation ? idOf(payload['parent_turn_id']) : undefined) ?? idOf(payload['turn_id'])
+    this.#payload = payload
   }
+
+  get taskId(): string | undefined {
+    return idOf(peek(this.#payload, 'task_id'))
+  }
+
+  get apiRequestId(): string | undefined {
+    return idOf(peek(this.#payload, 'api_request_id'))
+  }
+
+  get toolCallId(): string | undefined {
+    return idOf(peek(this.#payload, 'tool_call_id'))
+  }
+}
+
+export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>): RecordIds {
+  return new PayloadIds(hook, payload)
 }
 
 /** Hosts tell of an approval by its own hooks as well; as a question to a person it would be there twice. */

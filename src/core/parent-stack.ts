@@ -3,7 +3,7 @@ import type { SpanKindName } from '../contract/index.ts'
 
 interface Standing {
   readonly kind: SpanKindName
-  /** The payload that started it. */
+  /** What is kept of the payload that started it. */
   readonly start: unknown
 }
 

@@ -76,25 +76,39 @@ export class Core {
     this.#ends = new HookEnds({ ...known, opening })
     this.#events = new HookEvents(options.draw, this.#registry, this.#lifecycle)
     this.#changes = new SessionChanges(options.draw.capture, this.#registry, this.#lifecycle)
-    this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options.hurry)
+    this.#flusher = options.flush && new Flusher(options.flush, options.flushWaitMillis, options)
     if (options.sweepByClock) this.#startTimer()
   }
 
-  /** Takes one hook record. Returns a promise only for the end of a session, where a host may want to await the flush. */
-  on(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
+  /**
+   * Takes one hook record. Returns a promise only for the end of a session, where a host may want to await the flush.
+   *
+   * @param isAskedFor somebody waits for where its span stands, and for no more: a tool's is drawn by `drawRest`
+   */
+  on(hook: string, payload: unknown, meta: HookMeta | undefined, isAskedFor = false): Promise<void> | undefined {
     if (this.#over) {
       this.#counts.ignored += 1
       return undefined
     }
+    this.drawRest()
     const finishedBefore = this.#lifecycle.finished
     const errorsBefore = this.#guard.count
-    const result = this.#guard.call(hookLabel(hook), this.#taking, 'error' as HookResult, hook, payload, meta)
-    this.#count(hook, this.#guard.count > errorsBefore ? 'error' : result)
+    this.#tracker.drawsToolsLater = isAskedFor
+    const isKnown = isHookName(hook)
+    const result: HookResult = isKnown
+      ? this.#guard.call(hook, this.#taking, 'error', hook, payload, meta)
+      : this.#guard.call(UNKNOWN_HOOK, this.#ignoring, 'error', hook, undefined, undefined)
+    this.#count(isKnown ? hook : UNKNOWN_HOOK, this.#guard.count > errorsBefore ? 'error' : result)
     if (this.#options.settle !== undefined) this.#guard.run('settle', this.#options.settle, undefined)
     const isOver = this.#lifecycle.finished > finishedBefore
     if (!isOver || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
-    const flushed = this.#flusher.request()
+    const flushed = this.#flusher.turnEnded()
     return hook === 'on_session_end' ? flushed : undefined
+  }
+
+  /** What was put off for somebody who waited; what comes next does it, too. */
+  drawRest(): void {
+    if (this.#tracker.isUndrawn) this.#guard.run('draw', () => this.#tracker.drawRest(), undefined)
   }
 
   /** All that was recorded until now, sent; bounded, never rejects. */
@@ -141,11 +155,12 @@ export class Core {
     return named === undefined ? base : trace.setSpanContext(base, named)
   }
 
-  readonly #taking = (hook: string, payload: unknown, meta: HookMeta | undefined): HookResult => {
-    if (!isHookName(hook)) {
-      this.#slips.hook(hook)
-      return 'ignored'
-    }
+  readonly #ignoring = (hook: string): HookResult => {
+    this.#slips.hook(hook)
+    return 'ignored'
+  }
+
+  readonly #taking = (hook: HookName, payload: unknown, meta: HookMeta | undefined): HookResult => {
     if (this.#isRedelivered(meta)) return 'duplicate'
     this.#slips.look(hook, payload)
     const incoming = this.#receive(hook, payload, meta)
@@ -200,11 +215,10 @@ export class Core {
 
   #count(hook: string, result: HookResult): void {
     this.#counts[result] += 1
-    const label = hookLabel(hook)
-    let counts = this.#countsByHook.get(label)
+    let counts = this.#countsByHook.get(hook)
     if (counts === undefined) {
       counts = { ok: 0, ignored: 0, duplicate: 0, error: 0 }
-      this.#countsByHook.set(label, counts)
+      this.#countsByHook.set(hook, counts)
     }
     counts[result] += 1
   }
@@ -248,8 +262,4 @@ export class Core {
     const enrichment = enrich && new Enrichment(enrich, draw, guard, sweepByClock ? CLOCK : NO_CLOCK)
     return new SpanTracker({ ...this.#options, instruments: this.#instruments, guard, enrichment })
   }
-}
-
-function hookLabel(hook: unknown): string {
-  return isHookName(hook) ? hook : UNKNOWN_HOOK
 }

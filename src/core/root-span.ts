@@ -4,7 +4,7 @@ import { idOf, peek } from '../contract/foreign.ts'
 import type { SessionStart } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { BACKGROUND } from '../spans/session.ts'
-import type { RecordIds } from './incoming.ts'
+import { idsOf } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { parseTraceparent } from './traceparent.ts'
 import { contextOfSpan, type Turn } from './turn.ts'
@@ -68,9 +68,9 @@ export function rootLinks(options: CoreOptions, registry: TurnRegistry, turn: Tu
   else link((isBackground ? session.main?.root?.span.spanContext() : undefined) ?? session.lastRoot, 'previous_turn')
   if (delegation !== undefined) return links
   if (options.parent === 'link' || isLaterInTrace(options, turn)) link(caller, 'parent')
-  const parentId = idOf(payload.parent_session_id)
-  if (parentId === undefined) return links
-  const parent = registry.knownSession(session.host, { sessionId: parentId } as RecordIds)
+  const session_id = idOf(payload.parent_session_id)
+  if (session_id === undefined) return links
+  const parent = registry.knownSession(session.host, idsOf('on_session_start', { session_id }))
   link(parent?.main?.root?.span.spanContext(), 'parent')
   return links
 }

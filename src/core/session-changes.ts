@@ -2,7 +2,7 @@ import type { Capture } from '../content/capture.ts'
 import { idOf } from '../contract/foreign.ts'
 import type { FinalStatus, HookResult, SessionReset } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { Incoming, RecordIds } from './incoming.ts'
+import { type Incoming, idsOf, type RecordIds } from './incoming.ts'
 import type { Session } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import type { TurnRegistry } from './turn-registry.ts'
@@ -70,6 +70,6 @@ export class SessionChanges {
   }
 }
 
-function named(sessionId: string): RecordIds {
-  return { sessionId, turnId: undefined, taskId: undefined, apiRequestId: undefined, toolCallId: undefined }
+function named(session_id: string): RecordIds {
+  return idsOf('on_session_reset', { session_id })
 }

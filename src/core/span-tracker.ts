@@ -4,6 +4,7 @@ import type { IncompleteReason } from '../contract/index.ts'
 import { LABEL } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { AnyDefinition } from '../spans/index.ts'
+import { keptStart } from '../spans/kept-start.ts'
 import type { Draw, EndedSpan, MetricPoint, SpanEnd } from '../spans/span-definition.ts'
 import type { EndFacts, Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
@@ -50,12 +51,23 @@ interface Drawn extends EndedSpan<unknown> {
   readonly endAt: number
 }
 
+/** A start, of which all but the span is put off. */
+interface Undrawn {
+  readonly open: OpenSpan
+  readonly fired: AnyFired
+  readonly options: StartOptions
+  isFolded: boolean
+}
+
 const NO_POINTS: readonly MetricPoint[] = []
 
 /** Starts and ends spans, each exactly once. It knows lifetimes, and nothing of what the rows write. */
 export class SpanTracker {
   readonly #options: TrackerOptions
   #openCount = 0
+  /** Of a tool that starts nothing is drawn until `drawRest`, or until it ends. */
+  drawsToolsLater = false
+  #undrawn: Undrawn | undefined
 
   constructor(options: TrackerOptions) {
     this.#options = options
@@ -88,7 +100,7 @@ export class SpanTracker {
       turn,
       startAt: options.startAt,
       startIsExplicit: options.isExplicit,
-      start: options.retroactive === undefined ? fired.payload : undefined,
+      start: options.retroactive === undefined ? this.#keep(definition, fired) : undefined,
       attempt: options.attempt ?? 0,
       context: undefined,
       ended: false,
@@ -98,10 +110,26 @@ export class SpanTracker {
       activityAt: options.startAt,
       seenAt: 0,
     }
-    if (span.isRecording()) this.#drawStart(open, fired, options)
+    if (span.isRecording()) {
+      if (this.drawsToolsLater && open.kind === 'tool') this.#undrawn = { open, fired, options, isFolded: false }
+      else this.#drawStart(open, fired, options)
+    }
     turn.add(open)
     this.#openCount += 1
     return open
+  }
+
+  get isUndrawn(): boolean {
+    return this.#undrawn !== undefined
+  }
+
+  drawRest(): void {
+    const undrawn = this.#undrawn
+    this.#undrawn = undefined
+    if (undrawn === undefined) return
+    const { open, fired, options, isFolded } = undrawn
+    this.#drawStart(open, fired, options)
+    if (isFolded) this.foldStart(open.turn, fired)
   }
 
   /** Ends a span with what its row says, records its points and folds it into the turn's sums. */
@@ -139,7 +167,8 @@ export class SpanTracker {
 
   /** Folds a record that started something into the turn's sums; of one that is not drawn no content is wanted. */
   foldStart(turn: Turn, fired: AnyFired): void {
-    this.#options.guard.call(fired.hook, foldStart, undefined, turn, fired, this.#options.draw)
+    if (this.#undrawn?.fired === fired) this.#undrawn.isFolded = true
+    else this.#options.guard.call(fired.hook, foldStart, undefined, turn, fired, this.#options.draw)
   }
 
   /** An end that has no span of its own: it counts, and it tells the turn (when there is one) what it knows. */
@@ -164,6 +193,7 @@ export class SpanTracker {
   }
 
   #close(open: OpenSpan, fired: AnyFired, options: EndOptions): Drawn & FoldedEnd {
+    if (this.#undrawn?.open === open) this.drawRest()
     const endAt = endTime(open.kind, fired, open.startAt)
     this.#detach(open, endAt, options.incomplete === undefined, isFailedEnd(open.kind, fired))
     const { startAt, start, turn } = open
@@ -173,6 +203,10 @@ export class SpanTracker {
     if (open.span.isRecording()) this.#drawEnd(open, fired, ended, options)
     this.#options.guard.call(open.kind, endSpan, undefined, open.span, endAt, undefined)
     return ended
+  }
+
+  #keep({ kind }: AnyDefinition, { hook, payload }: AnyFired): unknown {
+    return this.#options.guard.call(hook, keptStart, {}, kind, payload, undefined)
   }
 
   #drawStart(open: OpenSpan, fired: AnyFired, options: StartOptions): void {

@@ -21,7 +21,7 @@ export interface OpenSpan {
   readonly startAt: number
   /** Whether the host said when it started; two starts of the same instant are then one delivery twice. */
   readonly startIsExplicit: boolean
-  /** The payload that started it, by reference; undefined when the start was never seen. */
+  /** What is kept of the payload that started it; undefined when the start was never seen. */
   readonly start: unknown
   /** Attempt of an api span, from 0. */
   readonly attempt: number

@@ -1,7 +1,7 @@
+import type { BackendConfig } from '../backends/backend-config.ts'
 import type { ReadBack } from '../backends/row.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { baseUrl } from './endpoint.ts'
-import type { BackendSettings } from './settings.ts'
 
 /** Where Phoenix files traces without a project name. */
 const DEFAULT_PROJECT = 'default'
@@ -19,7 +19,7 @@ export interface ReadBackRequest {
 }
 
 /** Where one trace can be looked at, and how it can be asked for. Empty for a backend that is not set up rightly. */
-export function traceLinks(settings: BackendSettings, traceId: string, projectName?: string): TraceLinks {
+export function traceLinks(settings: BackendConfig, traceId: string, projectName?: string): TraceLinks {
   const planned = planBackend(settings)
   if (!planned.ok) return {}
   const { plan } = planned

@@ -1,16 +1,21 @@
+import { createHash } from 'node:crypto'
+import type { BackendConfig, OtlpProtocol, Temporality } from '../backends/backend-config.ts'
 import type { BackendRow, Options } from '../backends/row.ts'
 import { BACKENDS, backendRow } from '../backends/rows.ts'
 import { exactUrl, type Signal, signalUrl } from './endpoint.ts'
 import type { BackendFacts } from './failure-message.ts'
 import { CONTENT_TYPES } from './otlp-exporters.ts'
-import type { BackendSettings, Protocol, Temporality } from './settings.ts'
+
+const DESTINATION_CHARS = 16
+/** The names that this machine has for itself. */
+const THIS_MACHINE = /^(https?:\/\/)(?:localhost|\[::1\])(?=[:/]|$)/i
 
 /** One backend with its row, its defaults and its options put together: everything that is needed to open it. */
 export interface BackendPlan {
-  readonly settings: BackendSettings
+  readonly settings: BackendConfig
   readonly row: BackendRow
   readonly options: Options
-  readonly protocol: Protocol
+  readonly protocol: OtlpProtocol
   /** Signals that are sent, and where to; a file or the console has no URL. */
   readonly urls: Readonly<Partial<Record<Signal, string>>>
   readonly traces: boolean
@@ -28,7 +33,7 @@ export type Planned =
   | { readonly ok: true; readonly plan: BackendPlan; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problem: string }
 
-export function planBackend(settings: BackendSettings): Planned {
+export function planBackend(settings: BackendConfig): Planned {
   const row = backendRow(settings.type)
   if (!row) return off(settings, `type "${settings.type}" is not known. Known: ${Object.keys(BACKENDS).join(', ')}`)
   const options = withDefaults(row, settings.options)
@@ -44,7 +49,7 @@ export function planBackend(settings: BackendSettings): Planned {
 }
 
 function assemble(
-  settings: BackendSettings,
+  settings: BackendConfig,
   row: BackendRow,
   options: Options,
   endpoint: string | undefined,
@@ -52,7 +57,7 @@ function assemble(
   const protocol = row.onlyProtocol ? row.protocol : (settings.protocol ?? row.protocol)
   const traces = settings.traces ?? row.traces
   const metrics = settings.metrics ?? (row.metrics || options['metrics_path'] !== undefined)
-  const isExact = settings.exactEndpoint === true && settings.endpoint !== undefined
+  const isExact = settings.exact_endpoint === true && settings.endpoint !== undefined
   const urls = endpoint === undefined || row.transport !== 'http' ? {} : signalUrls(endpoint, isExact, traces, metrics)
   return {
     settings,
@@ -86,7 +91,7 @@ function signalUrls(endpoint: string, isExact: boolean, traces: boolean, metrics
   return { ...(traces ? to('traces') : {}), ...(metrics ? to('metrics') : {}) }
 }
 
-function warnings(settings: BackendSettings, row: BackendRow): readonly string[] {
+function warnings(settings: BackendConfig, row: BackendRow): readonly string[] {
   if (!row.onlyProtocol || settings.protocol === undefined || settings.protocol === row.protocol) return []
   return [
     `backend ${settings.name}: ${settings.type} takes ${row.protocol} only; protocol: ${settings.protocol} is ignored`,
@@ -126,6 +131,16 @@ function credentialNames(row: BackendRow): string {
     : 'headers'
 }
 
-function off(settings: BackendSettings, what: string): Planned {
+function off(settings: BackendConfig, what: string): Planned {
   return { ok: false, problem: `backend ${settings.name} is off: ${what}` }
+}
+
+/**
+ * Tells where a backend's traces go from where any other's go: the same for the same name and the same address. A hash,
+ * because an address may hold a key, and this stands in the trace log.
+ */
+export function destinationOf({ settings, urls, options }: BackendPlan): string {
+  const url = urls.traces?.replace(THIS_MACHINE, (_whole, scheme: string) => `${scheme}127.0.0.1`)
+  const address = url ?? options['path'] ?? ''
+  return createHash('sha256').update(`${settings.name}\n${address}`).digest('hex').slice(0, DESTINATION_CHARS)
 }

@@ -1,18 +1,18 @@
 import { readFileSync } from 'node:fs'
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
-import type { BackendPlan } from './backend-plan.ts'
+import type { OtlpProtocol } from '../backends/backend-config.ts'
+import { type BackendPlan, destinationOf } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-exporter.ts'
 import type { SpanSink } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
-import { destinationOf } from './destination.ts'
 import type { Signal } from './endpoint.ts'
-import { openFileMetricSink, openFileSpanSink } from './file-exporter.ts'
+import { LineFile } from './line-file.ts'
 import { createMetricReader, MetricOutbox } from './metrics.ts'
 import { OtlpMetricSink, OtlpSpanSink } from './otlp-exporters.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
 import { OtlpTraceExporterSink } from './otlp-trace-exporter.ts'
 import type { Cursors } from './outgoing.ts'
-import type { PipelineSettings, Protocol, Report } from './settings.ts'
+import type { PipelineSettings, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
 import { Cursor, type ReadTrouble } from './trace-log/cursor.ts'
@@ -81,7 +81,7 @@ function cursors(name: string, report: Report, queue: () => SpanQueue | undefine
 function spanSink(plan: BackendPlan, settings: PipelineSettings, certificate: Buffer | undefined): SpanSink {
   switch (plan.row.transport) {
     case 'file':
-      return openFileSpanSink(plan)
+      return new OtlpSpanSink('http/json', new LineFile(plan.options['path'] ?? ''))
     case 'console':
       return new ConsoleSpanSink(terminal(plan))
     case 'http':
@@ -96,7 +96,7 @@ function metricSink(
 ): OtlpMetricSink | undefined {
   switch (plan.row.transport) {
     case 'file':
-      return openFileMetricSink(plan)
+      return fileMetricSink(plan.options['metrics_path'])
     case 'console':
       return undefined
     case 'http':
@@ -104,8 +104,12 @@ function metricSink(
   }
 }
 
+function fileMetricSink(path: string | undefined): OtlpMetricSink | undefined {
+  return path === undefined ? undefined : new OtlpMetricSink('http/json', new LineFile(path))
+}
+
 /** Lines of the log are requests already; where there is none, OpenTelemetry's exporter makes them. */
-function otlpSpanSink(protocol: Protocol, target: OtlpTarget, hasLog: boolean): SpanSink {
+function otlpSpanSink(protocol: OtlpProtocol, target: OtlpTarget, hasLog: boolean): SpanSink {
   return protocol === 'http/json' && !hasLog
     ? new OtlpTraceExporterSink(target)
     : new OtlpSpanSink(protocol, new OtlpSender(target))
@@ -117,13 +121,13 @@ function target(
   signal: Signal,
   certificate: Buffer | undefined,
 ): OtlpTarget {
-  const { compression, timeoutMillis } = plan.settings
+  const { compression, timeout_ms } = plan.settings
   const { exportTimeoutMillis } = settings.batch
   return {
     url: plan.urls[signal] ?? '',
     headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers },
     gzip: compression === 'gzip',
-    timeoutMillis: Math.min(timeoutMillis ?? exportTimeoutMillis, exportTimeoutMillis),
+    timeoutMillis: Math.min(timeout_ms ?? exportTimeoutMillis, exportTimeoutMillis),
     certificate,
   }
 }

@@ -9,6 +9,7 @@ import { type OpenBackend, openBackend } from './open-backend.ts'
 import { openPrometheus } from './prometheus.ts'
 import { createMeterProvider, createTracerProvider } from './providers.ts'
 import { createResource } from './resource.ts'
+import { http, https, metricsSdk, resources, traceSdk, transformer } from './sdk.ts'
 import type { LocalLogSettings, PipelineSettings, Report } from './settings.ts'
 import { Shutdown } from './shutdown.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
@@ -121,6 +122,15 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
       traceFiles: store?.paths ?? [],
     }),
   }
+}
+
+/** Loads a package, or what there is of it. */
+type Load = () => unknown
+
+/** What `createPipeline` loads, in pieces that may be loaded before it; and what would be missing when something is to be sent. */
+export function loadsOf(hasBackends: boolean): { readonly toOpen: readonly Load[]; readonly toSend: readonly Load[] } {
+  const toOpen = [resources, traceSdk]
+  return hasBackends ? { toOpen: [...toOpen, metricsSdk], toSend: [transformer, http, https] } : { toOpen, toSend: [] }
 }
 
 function planned(settings: PipelineSettings, report: Report): BackendPlan[] {

@@ -1,27 +1,25 @@
-import { closeSync, openSync } from 'node:fs'
-import { fileURLToPath } from 'node:url'
-import { createNoopMeter } from '@opentelemetry/api'
-import { nearestName } from '../config/nearest.ts'
-import { type Environment, homeDirectory } from '../config/paths.ts'
+import type { Context } from '@opentelemetry/api'
+import { type Environment, homeDirectory, stateHome } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig } from '../config/types.ts'
-import { peek, textOf } from '../contract/foreign.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
-import type { CoreOptions } from '../core/options.ts'
-import { Core } from '../core/plugin.ts'
-import { createPipeline, type Pipeline } from '../pipeline/index.ts'
+import type { Report } from '../core/guard.ts'
+import type { Core } from '../core/plugin.ts'
+import type { Pipeline, PipelineStats } from '../pipeline/index.ts'
+import type { Draw } from '../spans/span-definition.ts'
 import { turnsOf } from '../wrappers/turn.ts'
-import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
+import { createDiagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
-import { activeSpan, baseContext } from './host-context.ts'
-import { Intake, type Outside } from './intake.ts'
+import { Intake, NOTHING_TAKEN, type Outside } from './intake.ts'
+import { askLate, late, loadApi } from './late.ts'
 import { type Life, withLife } from './life.ts'
-import { held, type Outlets, outletsHandedIn, outletsOf } from './outlets.ts'
-import { gaugesOf } from './pipeline-gauges.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
-import { coreConfigOf, drawOf, pipelineSettings, stateHome } from './settings.ts'
+import type { LateTelemetry, Telemetry } from './telemetry.ts'
+import { whyNotStarted } from './why-not.ts'
+
+const NOTHING_SENT: PipelineStats = { backends: [], traceFiles: [] }
 
 /** What a program of ours may set beside a user's options: where it runs, and that it replays. */
 export interface Surroundings {
@@ -29,7 +27,7 @@ export interface Surroundings {
   readonly home: string
   /** Only the records' own time counts, and exit is the program's own business. */
   readonly isReplay: boolean
-  readonly diagnostics?: Diagnostics
+  readonly diagnostics?: Report
   /** As in the settings of the pipeline. */
   readonly giveUp?: AbortSignal
 }
@@ -55,13 +53,12 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
   try {
     return create(options, surroundings)
   } catch (error) {
-    const why = `nothing is recorded, because it could not be started: ${whyNot(error)}`
-    return notStarted(options, why, surroundings.diagnostics)
+    return notStarted(options, whyNotStarted(error), surroundings.diagnostics)
   }
 }
 
 /** A plugin that takes everything and does nothing, and the line that says why; nothing at all is opened for it. */
-export function notStarted(options: unknown, why: string, diagnostics?: Diagnostics): Plugin {
+export function notStarted(options: unknown, why: string, diagnostics?: Report): Plugin {
   const report = diagnostics ?? createDiagnostics(undefined, loggerIn(options))
   report.error(why)
   return switchedOff(report)
@@ -73,23 +70,6 @@ function loggerIn(options: unknown): Logger | undefined {
   } catch {
     return undefined
   }
-}
-
-/** Of a module that it cannot open the loader says that it is not there. */
-function openError(): unknown {
-  try {
-    closeSync(openSync(fileURLToPath(import.meta.url), 'r'))
-    return 'MODULE_NOT_FOUND'
-  } catch (error) {
-    return peek(error, 'code')
-  }
-}
-
-/** The error's code or name, and not what it says: a host's can quote anything. */
-function whyNot(error: unknown): string {
-  const code = peek(error, 'code') === 'MODULE_NOT_FOUND' ? openError() : peek(error, 'code')
-  if (code === 'EMFILE' || code === 'ENFILE') return `too many files are open (${code}); raise the limit (ulimit -n)`
-  return textOf(code) ?? textOf(peek(error, 'name')) ?? 'something unknown was thrown'
 }
 
 function create(options: PluginOptions, surroundings: Surroundings): Plugin {
@@ -110,84 +90,105 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
       'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
     )
   }
-  const outlets = openOutlets(parsed, config, surroundings, report)
-  return assemble(host ?? '', config, outlets, surroundings, report, extensions)
+  const telemetry = telemetryFor(parsed, config, surroundings, report)
+  return assemble(host ?? '', config, telemetry, surroundings, report, extensions)
 }
 
-function openOutlets(
+function telemetryFor(
   { tracerProvider, meterProvider, extensions }: ParsedOptions,
   config: ResolvedConfig,
   { env, home, giveUp }: Surroundings,
-  report: Diagnostics,
-): Outlets {
+  report: Report,
+): LateTelemetry {
   if (tracerProvider !== undefined || meterProvider !== undefined) {
     for (const option of ['spanProcessors', 'metricReaders'] as const) {
       if (extensions[option] !== undefined)
         report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
     }
-    return outletsHandedIn({ tracerProvider, meterProvider }, report)
+    return late().telemetryHandedIn({ tracerProvider, meterProvider }, report)
   }
-  return outletsOf(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, extensions))
+  const open = (): Telemetry => late().ownTelemetry({ config, env, home, giveUp }, report, extensions)
+  return { isOurs: true, pieces: openAll => piecesFor(config, openAll), open }
 }
 
-/** A plugin from its resolved configuration and its outlets. */
+/** Loads all that a plugin with a pipeline of ours needs. */
+function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void> {
+  yield loadApi()
+  const { pieces } = late()
+  yield
+  yield* pieces(config, open)
+}
+
+/** A plugin from its resolved configuration and its telemetry. */
 export function assemble(
   host: string,
   config: ResolvedConfig,
-  { tracer, meter, pipeline, flush }: Outlets,
+  telemetry: LateTelemetry,
   { env, isReplay }: Surroundings,
-  report: Diagnostics,
+  report: Report,
   extensions: Extensions = {},
 ): Plugin {
+  const { isOurs } = telemetry
   const warn = (line: string): void => report.warn(line)
-  const savesEach = pipeline !== undefined && config.log_flush_ms === 0
-  const draw = drawOf(config, warn, extensions.redact)
   const enrich = usableEnrich(extensions, warn)
-  const coreOptions: Omit<CoreOptions, keyof Outside> = {
-    ...coreConfigOf(config, env),
-    tracer,
-    meter,
-    nearestName,
-    draw,
-    enrich,
-    report,
-    host,
-    flush,
-    hurry: pipeline && (() => pipeline.hurry()),
-    seedIds: pipeline?.seedIds,
-    sweepByClock: !isReplay,
-    gauges: gaugesOf(pipeline),
-    settle: savesEach ? () => pipeline.saveNow() : undefined,
+  let drawing: Draw | undefined
+  const draw = (): Draw => {
+    drawing ??= late().drawOf(config, warn, extensions.redact)
+    return drawing
   }
+  // What is wrong with a pattern is said at once.
+  if (config.redact_patterns.length > 0) draw()
+  let pipeline: Pipeline | undefined
+  const createCore = (outside: Outside): Core => {
+    const opened = telemetry.open()
+    pipeline = opened.pipeline
+    return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report }, opened, outside)
+  }
+  const isDirect = (isOurs && config.log_flush_ms === 0) || !isOurs || enrich !== undefined || hasProcessors(extensions)
   const core = new Intake({
-    createCore: outside => coreOf({ ...coreOptions, ...outside }),
-    copier: new RecordCopier({ isFull: draw.capture.mode === 'full', ...draw.capture }),
-    isDirect: savesEach || pipeline === undefined || enrich !== undefined || hasProcessors(extensions),
+    createCore: outside => started(() => createCore(outside), report),
+    copier: new RecordCopier({
+      isFull: config.content_capture === 'full',
+      conversationHistory: config.capture_conversation_history,
+    }),
+    pieces: isDirect || isReplay ? undefined : telemetry.pieces,
+    isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
-    activeSpan: () => (config.parent === 'active' ? activeSpan(pipeline !== undefined) : undefined),
+    activeSpan: () => (config.parent === 'active' ? askLate(house => house.activeSpan(isOurs), undefined) : undefined),
     now: Date.now,
   })
   const life: Life = { report, isOver: false }
   let ending: Promise<void> | undefined
   const shutdown = (): Promise<void> => {
     life.isOver = true
-    ending ??= endAll(core, pipeline, { forgetExit, forgetSaving })
+    ending ??= endAll(core, () => pipeline, { forgetExit, forgetSaving })
     return ending
   }
   const forgetExit = isReplay
     ? () => undefined
     : shutdownAtExit({ shutdown, flush: () => core.flush() }, config.handle_signals)
   const forgetSaving = saveAtExit(() => {
+    if (core.isUntouched) return
     try {
       core.endAll()
     } finally {
       pipeline?.endNow()
     }
   })
-  if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
   const traceparent: Plugin['traceparent'] = ids => (config.propagate_context ? core.traceparent(ids, host) : undefined)
-  const context: Plugin['context'] = (ids, base) => core.context(ids, host, baseContext(base))
-  return withLife(facade({ core, pipeline, traceparent, context, shutdown }), life)
+  const context: Plugin['context'] = (ids, base) => core.context(ids, host, contextOf(base))
+  const sent = (): PipelineStats => pipeline?.stats() ?? NOTHING_SENT
+  return withLife(facade({ core, sent, traceparent, context, shutdown }), life)
+}
+
+/** Undefined when it fails, and a line says why. */
+function started(create: () => Core, report: Report): Core | undefined {
+  try {
+    return create()
+  } catch (error) {
+    report.error(whyNotStarted(error))
+    return undefined
+  }
 }
 
 /** Code of somebody else's that sees each span: it may ask where it is called, and what has happened until then. */
@@ -195,52 +196,44 @@ function hasProcessors({ spanProcessors }: Extensions): boolean {
   return Array.isArray(spanProcessors) && spanProcessors.length > 0
 }
 
-/** A meter of a host's may refuse to make instruments: that costs the metrics, not the spans. */
-function coreOf(options: CoreOptions): Core {
-  try {
-    return new Core(options)
-  } catch {
-    options.report.warn('meterProvider: its meter makes no instruments; no metrics are recorded')
-    return new Core({ ...options, meter: createNoopMeter() })
-  }
-}
-
 async function endAll(
   core: Intake,
-  pipeline: Pipeline | undefined,
+  pipelineOf: () => Pipeline | undefined,
   { forgetExit, forgetSaving }: { readonly forgetExit: () => void; readonly forgetSaving: () => void },
 ): Promise<void> {
   core.endAll()
   forgetExit()
+  const pipeline = pipelineOf()
   // A provider that was handed in goes on when we do not.
-  await (pipeline ? pipeline.shutdown() : held(core.flush()))
+  await (pipeline ? pipeline.shutdown() : core.flush())
   // Not before: the host may end the process while we are at it.
   forgetSaving()
 }
 
-interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown'> {
-  readonly core: Intake
-  readonly pipeline: Pipeline | undefined
+function contextOf(base: Context | undefined): Context {
+  return askLate(house => house.baseContext(base), base as Context)
 }
 
-function facade({ core, pipeline, traceparent, context, shutdown }: FacadeParts): Plugin {
-  const awaited = (work: Promise<void>): Promise<void> => (pipeline ? work : held(work))
-  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined => {
-    const flushed = core.on(hook, payload, meta)
-    return flushed && awaited(flushed)
-  }
+interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown'> {
+  readonly core: Intake
+  readonly sent: () => PipelineStats
+}
+
+function facade({ core, sent, traceparent, context, shutdown }: FacadeParts): Plugin {
+  const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
+    core.on(hook, payload, meta)
   return {
     emit,
     emitUntyped: emit,
     on: emit,
     turn: turnsOf(emit),
     handlers: handlersOf(emit),
-    flush: () => awaited(core.flush()),
+    flush: () => core.flush(),
     shutdown,
     [Symbol.asyncDispose]: shutdown,
     traceparent,
     context,
-    stats: (): PluginStats => ({ ...core.stats(), ...(pipeline?.stats() ?? { backends: [], traceFiles: [] }) }),
+    stats: (): PluginStats => ({ ...core.stats(), ...sent() }),
   }
 }
 
@@ -250,7 +243,7 @@ function handlersOf(emit: (hook: string, payload?: unknown) => Promise<void> | u
   return handlers
 }
 
-function switchedOff(report: Diagnostics): Plugin {
+function switchedOff(report: Report): Plugin {
   const nothing = (): undefined => undefined
   const life: Life = { report, isOver: false }
   const shutdown = (): Promise<void> => {
@@ -267,15 +260,8 @@ function switchedOff(report: Diagnostics): Plugin {
     shutdown,
     [Symbol.asyncDispose]: shutdown,
     traceparent: nothing,
-    context: (_ids, base) => baseContext(base),
-    stats: () => ({
-      hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
-      spansOpen: 0,
-      turnsOpen: 0,
-      unread: { hooks: 0, fields: 0, types: 0 },
-      backends: [],
-      traceFiles: [],
-    }),
+    context: (_ids, base) => contextOf(base),
+    stats: () => ({ ...NOTHING_TAKEN, ...NOTHING_SENT }),
   }
   return withLife(plugin, life)
 }

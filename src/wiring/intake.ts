@@ -1,5 +1,6 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import type { HookMeta } from '../contract/index.ts'
+import { OnDemand } from '../core/flush.ts'
 import type { Core } from '../core/plugin.ts'
 import type { CoreStats } from '../core/stats.ts'
 import type { RecordCopier, RecordCopy } from './record-copy.ts'
@@ -19,6 +20,8 @@ interface Waiting {
   readonly at: number
   /** The span that was active in the host then, where that counts. */
   readonly caller: SpanContext | undefined
+  /** Of an end that is flushed: for its host, who may wait for it. */
+  readonly done: ((end: { readonly flushed: Promise<void> | undefined }) => void) | undefined
 }
 
 /** What the core asks of its surroundings. Of a record that has waited: what they were when it was told. */
@@ -29,13 +32,27 @@ export interface Outside {
   readonly catchUp: () => void
 }
 
+/** Loads what is needed, a piece each time that it is asked, and calls `open` when the core can be made of it. */
+export type Pieces = (open: () => unknown) => Iterator<void>
+
 export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
-  readonly createCore: (outside: Outside) => Core
+  /** Called once, when a record is worked off first, or something is asked; undefined where it could not be started. */
+  readonly createCore: (outside: Outside) => Core | undefined
+  /** Undefined: there is nothing to load, and the core is made at once. */
+  readonly pieces: Pieces | undefined
   readonly copier: RecordCopier
   /** Each record is worked off while its host waits: it is to be safe then, or is seen by code of somebody else's. */
   readonly isDirect: boolean
-  /** A host may await the end of a session: what was told until then is sent. */
+  /** A host may await the end of a session: what was told until then is sent. The next turn of the event loop begins it. */
   readonly flushesAtEnd: boolean
+}
+
+/** Of a plugin that has taken nothing. */
+export const NOTHING_TAKEN: CoreStats = {
+  hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
+  spansOpen: 0,
+  turnsOpen: 0,
+  unread: { hooks: 0, fields: 0, types: 0 },
 }
 
 /**
@@ -44,106 +61,155 @@ export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
  */
 export class Intake {
   readonly #options: IntakeOptions
-  readonly #core: Core
   readonly #waiting: Waiting[] = []
+  #core: Core | undefined
+  #isOpen = false
+  /** Until all is loaded. */
+  #pieces: Iterator<void> | undefined
   #chars = 0
+  /** Ends that wait, and are flushed: many a process is ended right behind its answer. */
+  #ends = 0
   #slice: NodeJS.Immediate | undefined
   /** The record that is worked off. */
   #current: Waiting | undefined
   #isOver = false
 
   constructor(options: IntakeOptions) {
-    const { now, activeSpan, createCore } = options
     this.#options = options
-    this.#core = createCore({
-      now: () => this.#current?.at ?? now(),
-      activeSpan: () => (this.#current === undefined ? activeSpan() : this.#current.caller),
-      catchUp: () => this.#workOff(),
-    })
+    this.#pieces = options.pieces?.(() => this.#open())
+    if (this.#pieces === undefined) this.#open()
+    else this.#putOff()
   }
 
-  /** As `Core.on`. */
+  /** Nothing has been told, and nothing is there yet that would have to be ended. */
+  get isUntouched(): boolean {
+    return !this.#isOpen && this.#waiting.length === 0
+  }
+
+  /** As `Core.on`; an end of a session may be awaited whatever comes of it. */
   on(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
     const { copier, isDirect, flushesAtEnd } = this.#options
-    // Many a process is ended right behind its answer: what is flushed then is not put off.
-    const isFlushed = flushesAtEnd && hook === 'on_session_end'
-    const canWait = !isDirect && !this.#isOver && !isFlushed && typeof hook === 'string'
+    const canWait = !isDirect && !this.#isOver && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
     if (copy === undefined) return this.#onNow(hook, payload, meta)
+    if (flushesAtEnd && hook === 'on_session_end') return this.#keepEnd(hook, copy)
     this.#keep(hook, copy)
     return undefined
   }
 
   flush(): Promise<void> {
-    this.#workOff()
-    return this.#core.flush()
+    return this.#caughtUp()?.flush() ?? Promise.resolve()
   }
 
   endAll(): void {
-    this.#workOff()
+    const core = this.#caughtUp()
     this.#isOver = true
-    this.#core.endAll()
-  }
-
-  countCrashed(spans: number): void {
-    this.#core.countCrashed(spans)
+    this.#pieces = undefined
+    core?.endAll()
   }
 
   stats(): CoreStats {
-    this.#workOff()
-    return this.#core.stats()
+    return this.#caughtUp()?.stats() ?? NOTHING_TAKEN
   }
 
   traceparent(ids: unknown, host: string): string | undefined {
-    this.#workOff()
-    return this.#core.traceparent(ids, host)
+    return this.#caughtUp(true)?.traceparent(ids, host)
   }
 
   context(ids: unknown, host: string, base: Context): Context {
-    this.#workOff()
-    return this.#core.context(ids, host, base)
+    return this.#caughtUp(true)?.context(ids, host, base) ?? base
   }
 
-  #keep(hook: string, copy: RecordCopy): void {
+  #open(): Core | undefined {
+    if (this.#isOpen) return this.#core
+    this.#isOpen = true
+    const { now, activeSpan, createCore } = this.#options
+    this.#core = createCore({
+      now: () => this.#current?.at ?? now(),
+      activeSpan: () => (this.#current === undefined ? activeSpan() : this.#current.caller),
+      catchUp: () => this.#workOff(),
+    })
+    return this.#core
+  }
+
+  #caughtUp(isAskedFor = false): Core | undefined {
+    this.#workOff(isAskedFor)
+    return this.#open()
+  }
+
+  #keepEnd(hook: string, copy: RecordCopy): Promise<void> {
+    const ended = new Promise<{ readonly flushed: Promise<void> | undefined }>(done => this.#keep(hook, copy, done))
+    // Nobody may wait: then its flush is not asked for, either.
+    return new OnDemand(() => ended.then(({ flushed }) => flushed))
+  }
+
+  #keep(hook: string, copy: RecordCopy, done?: Waiting['done']): void {
     const { now, activeSpan } = this.#options
-    this.#waiting.push({ hook, copy, at: now(), caller: activeSpan() })
+    this.#waiting.push({ hook, copy, at: now(), caller: activeSpan(), done })
     this.#chars += copy.chars
-    // It holds the process: what has been told is recorded before the process is at its end.
-    this.#slice ??= setImmediate(this.#workOffSlice)
+    if (done !== undefined) this.#ends += 1
+    this.#putOff()
     const isFull = (): boolean => this.#waiting.length > MOST_RECORDS || this.#chars > MOST_CHARS
     while (this.#current === undefined && isFull()) this.#workOffNext()
   }
 
+  #putOff(): void {
+    this.#slice ??= setImmediate(this.#workOffSlice)
+    // What has been told is recorded before the process is at its end; what is only made ready does not hold it.
+    if (this.#waiting.length > 0) this.#slice.ref()
+    else this.#slice.unref()
+  }
+
   #onNow(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
-    this.#workOff()
-    return this.#core.on(hook, payload, meta)
+    return this.#caughtUp()?.on(hook, payload, meta)
   }
 
   readonly #workOffSlice = (): void => {
     this.#slice = undefined
-    const endAt = performance.now() + SLICE_MILLIS
-    const lateBefore = this.#options.now() - PATIENCE_MILLIS
-    while ((this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore || performance.now() < endAt) {
-      if (!this.#workOffNext()) return
-    }
-    if (this.#waiting.length > 0) this.#slice ??= setImmediate(this.#workOffSlice)
+    this.#core?.drawRest()
+    const hasTime = this.#isOpen ? this.#waiting.length === 0 : this.#ends === 0
+    if (this.#pieces !== undefined && hasTime) this.#loadNext(this.#pieces)
+    else this.#workOffUntil(performance.now() + SLICE_MILLIS)
+    if (this.#pieces !== undefined || this.#waiting.length > 0) this.#putOff()
   }
 
-  #workOff(): void {
+  #workOffUntil(endAt: number): void {
+    const lateBefore = this.#options.now() - PATIENCE_MILLIS
+    const isLate = (): boolean => (this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore
+    while (this.#ends > 0 || isLate() || performance.now() < endAt) {
+      if (!this.#workOffNext()) return
+    }
+  }
+
+  /** What cannot be loaded is tried again when everything is opened, and told then. */
+  #loadNext(pieces: Iterator<void>): void {
+    try {
+      if (pieces.next().done === true) this.#pieces = undefined
+    } catch {
+      this.#pieces = undefined
+      this.#open()
+    }
+  }
+
+  /** @param isAskedFor for somebody who waits for where spans stand, and for no more; the slice that is to come does the rest */
+  #workOff(isAskedFor = false): void {
     // Somebody's callback asks in the middle of a record, and is told how things stand there.
     if (this.#current !== undefined) return
-    while (this.#workOffNext());
+    while (this.#workOffNext(isAskedFor));
+    if (!isAskedFor) this.#core?.drawRest()
   }
 
   /** False when nothing waits. */
-  #workOffNext(): boolean {
+  #workOffNext(isAskedFor = false): boolean {
     const record = this.#waiting.shift()
     if (record === undefined) return false
-    const { hook, copy } = record
+    const { hook, copy, done } = record
     this.#chars -= copy.chars
+    if (done !== undefined) this.#ends -= 1
     this.#current = record
-    void this.#core.on(hook, copy.payload, copy.meta)
+    const flushed = this.#open()?.on(hook, copy.payload, copy.meta, isAskedFor)
     this.#current = undefined
+    done?.({ flushed })
     return true
   }
 }

@@ -1,13 +1,12 @@
-import { isAbsolute } from 'node:path'
-import { type Environment, stateDirectory } from '../config/paths.ts'
-import type { BackendConfig, ResolvedConfig } from '../config/types.ts'
+import { type Environment, stateHome } from '../config/paths.ts'
+import type { ResolvedConfig } from '../config/types.ts'
 import { type CaptureSettings, createCapture } from '../content/capture-policy.ts'
 import { checkPattern } from '../content/redact-patterns.ts'
 import { createRedactor } from '../content/redaction.ts'
 import { DELEGATING_TOOLS } from '../contract/index.ts'
-import type { CoreOptions } from '../core/options.ts'
+import type { CoreConfig } from '../core/options.ts'
 import { parseTraceparent } from '../core/traceparent.ts'
-import type { BackendSettings, PipelineSettings } from '../pipeline/index.ts'
+import type { PipelineSettings } from '../pipeline/index.ts'
 import { resolveNames } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import { guardedRedact, type Redact } from './own-redact.ts'
@@ -86,22 +85,6 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void, own
   }
 }
 
-export type CoreConfig = Pick<
-  CoreOptions,
-  | 'namespace'
-  | 'statusOk'
-  | 'traceScope'
-  | 'parent'
-  | 'delegatingTools'
-  | 'skillSpans'
-  | 'emitGenAiMetrics'
-  | 'metricsLabelLimit'
-  | 'rootSpanTtlMillis'
-  | 'flushOnSessionEnd'
-  | 'flushWaitMillis'
-  | 'remoteParent'
->
-
 export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConfig {
   const delegating = [...DELEGATING_TOOLS, ...config.delegating_tools]
   return {
@@ -120,29 +103,9 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
   }
 }
 
-/** One backend of the configuration, as the pipeline takes it. */
-export function backendSettings({
-  exact_endpoint,
-  timeout_ms,
-  logs: _logs,
-  ...backend
-}: BackendConfig): BackendSettings {
-  return {
-    ...backend,
-    ...(exact_endpoint === undefined ? {} : { exactEndpoint: exact_endpoint }),
-    ...(timeout_ms === undefined ? {} : { timeoutMillis: timeout_ms }),
-  }
-}
-
-/** Where state is kept; undefined without a home directory: a path relative to an agent's project would be a leak. */
-export function stateHome(env: Environment, home: string): string | undefined {
-  const directory = stateDirectory(env, home)
-  return isAbsolute(directory) ? directory : undefined
-}
-
 export function pipelineSettings(config: ResolvedConfig, env: Environment, home: string): PipelineSettings {
   const directory = config.local_log ? stateHome(env, home) : undefined
-  const { project_name: projectName, prometheus, sample_rate: ratio } = config
+  const { project_name: projectName, prometheus } = config
   const { own } = resolveNames(config.namespace, config.conventions)
   return {
     serviceName: config.service_name,
@@ -151,7 +114,7 @@ export function pipelineSettings(config: ResolvedConfig, env: Environment, home:
     globalTags: config.global_tags,
     version: PACKAGE_VERSION,
     marks: { incomplete: own.spanIncomplete, finalStatus: own.turnFinalStatus, spanKind: own.spanKind },
-    backends: config.backends.map(backendSettings),
+    backends: config.backends,
     ...(directory !== undefined && {
       localLog: {
         directory,
@@ -160,7 +123,7 @@ export function pipelineSettings(config: ResolvedConfig, env: Environment, home:
         flushMillis: config.log_flush_ms * LOG_SHARE,
       },
     }),
-    sampler: ratio === undefined ? { type: 'always_on' } : { type: 'ratio', ratio },
+    sampleRate: config.sample_rate,
     attributeCountLimit: ATTRIBUTE_COUNT_LIMIT,
     batch: {
       maxQueueSize: config.span_batch_max_queue_size,

@@ -7,7 +7,6 @@ import { fakeIo } from './fake-io.ts'
 
 const echo: Command = {
   name: 'echo',
-  summary: 'say it again',
   operand: { placeholder: 'WORD…', offers: [] },
   about: 'Says it.',
   options: {},
@@ -18,7 +17,7 @@ const echo: Command = {
   },
 }
 const ROWS: readonly CommandRow[] = [
-  { name: 'echo', summary: echo.summary, load: async () => echo },
+  { name: 'echo', summary: 'say it again', load: async () => echo },
   { name: 'replay', summary: 'play', load: () => Promise.reject(new Error('not loaded')) },
 ]
 
@@ -108,7 +107,6 @@ describe('wrong use', () => {
 
 describe('the table of commands', () => {
   test.each(COMMANDS.map(row => [row.name, row] as const))('%s agrees with the command', async (name, row) => {
-    const command = await row.load()
-    expect(command).toMatchObject({ name, summary: row.summary })
+    expect((await row.load()).name).toBe(name)
   })
 })

@@ -1,8 +1,8 @@
 import { describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { checkBacklog, checkLosses } from '../../src/cli/doctor/check-delivery.ts'
-import { checkNode } from '../../src/cli/doctor/check-node.ts'
 import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-proxies.ts'
+import { checkNode } from '../../src/cli/doctor/examination.ts'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
 import { probeProblem } from '../../src/cli/doctor/probe-result.ts'
 import { humanBytes } from '../../src/viewer/human-figures.ts'

@@ -76,7 +76,6 @@ test('docs/commands.md knows every command', () => {
 test('defaults and repetition are said by the table', () => {
   const text = helpText({
     name: 'x',
-    summary: '',
     about: 'One.\n\n  a list   that stays\n\nTwo.',
     options: {
       last: { short: 'n', value: 'N', default: '5', help: 'the last N' },

@@ -19,7 +19,7 @@ const ANY_CLASS = new Map([['a', 'b']])
 /** Values that a key cannot use, and what its line says about each of them. */
 function wrongValues(key: KeyName): Wrong[] {
   const { type, values, min, max, pattern } = KEY_ROWS[key]
-  const number = `a ${type === 'integer' ? 'whole ' : ''}number ${max === undefined ? `≥ ${min}` : `from ${min} to ${max}`}`
+  const number = `a ${type === 'integer' || type === 'chars' ? 'whole ' : ''}number ${max === undefined ? `≥ ${min}` : `from ${min} to ${max}`}`
   const words = `${values?.slice(0, -1).join(', ')} or ${values?.at(-1)}`
   const name = 'letters, digits, "_" and "."'
   switch (type) {

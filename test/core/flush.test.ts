@@ -121,3 +121,78 @@ test('a flush that throws throws at nobody', async () => {
   await vi.advanceTimersByTimeAsync(WAIT)
   expect(state.now).toBe('resolved')
 })
+
+test('turns that end one behind another are one flush a second, and the first of them is not put off', async () => {
+  const { flush, finish, started } = controlled()
+  const flusher = new Flusher(flush, WAIT)
+  for (let turn = 0; turn < 20; turn++) void flusher.turnEnded()
+  expect(started()).toBe(1)
+  await finish()
+  await vi.advanceTimersByTimeAsync(999)
+  expect(started()).toBe(1)
+  await vi.advanceTimersByTimeAsync(1)
+  expect(started()).toBe(2)
+  await finish()
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(started()).toBe(2)
+})
+
+test('a turn that ends a second after the last flush is flushed at once', async () => {
+  const { flush, finish, started } = controlled()
+  const flusher = new Flusher(flush, WAIT)
+  void flusher.request()
+  await finish()
+  await vi.advanceTimersByTimeAsync(1000)
+  void flusher.turnEnded()
+  expect(started()).toBe(2)
+})
+
+test.each<[string, (ended: Promise<void>) => Promise<unknown>]>([
+  ['awaits it', async ended => await ended],
+  ['hands it on', async ended => ended],
+  ['waits for several', ended => Promise.all([ended])],
+  ['waits for the first of several', ended => Promise.race([ended, new Promise(() => undefined)])],
+  ['has something done afterwards', ended => ended.finally(() => undefined)],
+])('a turn is flushed at once for whoever %s', async (_how, wait) => {
+  const { flush, finish, started } = controlled()
+  const flusher = new Flusher(flush, WAIT)
+  void flusher.turnEnded()
+  await finish()
+  const ended = flusher.turnEnded()
+  await settle()
+  expect(started()).toBe(1)
+  const state = stateOf(wait(ended))
+  await settle()
+  expect([started(), state.now]).toEqual([2, 'pending'])
+  await finish()
+  expect(state.now).toBe('resolved')
+  await vi.advanceTimersByTimeAsync(10_000)
+  expect(started()).toBe(2)
+})
+
+test('a turn that ends while one before it is being waited for gets a flush of its own', async () => {
+  const { flush, finish, started } = controlled()
+  const flusher = new Flusher(flush, WAIT)
+  void flusher.turnEnded()
+  await finish()
+  const first = stateOf(flusher.turnEnded())
+  await settle()
+  const second = flusher.turnEnded()
+  await finish()
+  expect([first.now, started()]).toEqual(['resolved', 2])
+  await vi.advanceTimersByTimeAsync(1000)
+  expect(started()).toBe(3)
+  const late = stateOf(second)
+  await finish()
+  expect([late.now, started()]).toEqual(['resolved', 3])
+})
+
+test('the flush of a turn that nobody waits for holds no process', () => {
+  const flusher = new Flusher(() => Promise.resolve(), WAIT)
+  vi.useRealTimers()
+  const refs = (): number => process.getActiveResourcesInfo().filter(name => name === 'Timeout').length
+  const before = refs()
+  void flusher.turnEnded()
+  void flusher.turnEnded()
+  expect(refs()).toBe(before)
+})

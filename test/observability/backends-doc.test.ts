@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import { parse } from 'yaml'
+import type { BackendType } from '../../src/backends/backend-config.ts'
 import type { BackendRow } from '../../src/backends/row.ts'
 import { BACKENDS, backendRow } from '../../src/backends/rows.ts'
 import { BACKEND_FIELDS } from '../../src/config/backend-types.ts'
@@ -49,7 +50,13 @@ test('every type has an example', () => {
 describe.each(entries)('the example for $type', entry => {
   test('is complete and can be sent', () => {
     const { type, name = type, endpoint } = entry
-    const planned = planBackend({ type, name, headers: {}, options: options(entry), ...(endpoint ? { endpoint } : {}) })
+    const planned = planBackend({
+      type: type as BackendType,
+      name,
+      headers: {},
+      options: options(entry),
+      ...(endpoint ? { endpoint } : {}),
+    })
     expect(planned).toMatchObject({ ok: true, warnings: [] })
   })
 

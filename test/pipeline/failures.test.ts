@@ -59,8 +59,8 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     const lines = new Lines()
     const secret = { 'x-key': 'key-that-is-secret' }
     const endpoint = sink.url.replace('http://', 'http://user:password-that-is-secret@')
-    const timeoutMillis = behaviour.kind === 'hanging' ? SHORT_MILLIS : LONG_MILLIS
-    const pipeline = openPipeline({ backends: [backend('otlp', endpoint, { headers: secret, timeoutMillis })] }, lines)
+    const timeout_ms = behaviour.kind === 'hanging' ? SHORT_MILLIS : LONG_MILLIS
+    const pipeline = openPipeline({ backends: [backend('otlp', endpoint, { headers: secret, timeout_ms })] }, lines)
     recordSpans(pipeline, 'one')
     await pipeline.flush()
     recordSpans(pipeline, 'two', 'three')

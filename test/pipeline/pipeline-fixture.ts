@@ -4,13 +4,8 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api'
-import {
-  type BackendSettings,
-  createPipeline,
-  type Pipeline,
-  type PipelineSettings,
-  type Report,
-} from '../../src/pipeline/index.ts'
+import type { BackendConfig } from '../../src/backends/backend-config.ts'
+import { createPipeline, type Pipeline, type PipelineSettings, type Report } from '../../src/pipeline/index.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
 
@@ -55,7 +50,6 @@ export function pipelineSettings(overrides: Partial<PipelineSettings> = {}): Pip
     version: '1.2.3',
     marks: MARKS,
     backends: [],
-    sampler: { type: 'always_on' },
     attributeCountLimit: 1024,
     batch: { maxQueueSize: 2048, scheduleDelayMillis: 1000, maxExportBatchSize: 128, exportTimeoutMillis: 10_000 },
     metricsIntervalMillis: 60_000,
@@ -65,12 +59,15 @@ export function pipelineSettings(overrides: Partial<PipelineSettings> = {}): Pip
   }
 }
 
-export function backend(
-  type: string,
-  endpoint: string | undefined,
-  more: Partial<BackendSettings> = {},
-): BackendSettings {
-  return { type, name: type, headers: {}, options: {}, ...(endpoint === undefined ? {} : { endpoint }), ...more }
+export function backend(type: string, endpoint: string | undefined, more: Partial<BackendConfig> = {}): BackendConfig {
+  return {
+    type: type as BackendConfig['type'],
+    name: type,
+    headers: {},
+    options: {},
+    ...(endpoint === undefined ? {} : { endpoint }),
+    ...more,
+  }
 }
 
 export async function startSink(behaviour?: SinkBehaviour): Promise<OtlpSink> {

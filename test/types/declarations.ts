@@ -32,7 +32,7 @@ export class Declarations {
       const there = this.exported(resolve(file, from))
       for (const name of listed(names)) found.set(name, there.get(name) ?? { file: resolve(file, from), name })
     }
-    for (const [, from = ''] of text.matchAll(/^export \* from '([^']+)'/gm)) {
+    for (const [, from = ''] of text.matchAll(/^export (?:type )?\* from '([^']+)'/gm)) {
       for (const [name, place] of this.exported(resolve(file, from))) found.set(name, place)
     }
     return found

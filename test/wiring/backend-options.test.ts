@@ -1,5 +1,6 @@
 import { describe, expect, test } from 'vitest'
-import { BACKEND_TYPES, type BackendType } from '../../src/backends/rows.ts'
+import type { BackendType } from '../../src/backends/backend-config.ts'
+import { BACKEND_TYPES } from '../../src/backends/rows.ts'
 import { isShownField, ownFields } from '../../src/config/backend-types.ts'
 import { planBackend } from '../../src/pipeline/backend-plan.ts'
 import { BACKENDS, type OptionRow } from '../../src/pipeline/index.ts'

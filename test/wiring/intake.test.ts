@@ -4,7 +4,8 @@ import { setImmediate as turnOfLoop } from 'node:timers/promises'
 import { context, trace } from '@opentelemetry/api'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { resolveConfig } from '../../src/config/resolve.ts'
-import { HOOK_NAMES } from '../../src/index.ts'
+import { HOOK_NAMES, type HookName } from '../../src/index.ts'
+import { HOOK_PLAN } from '../../src/spans/index.ts'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
 import { pipelineSettings } from '../../src/wiring/settings.ts'
 import { CONTRACT_FIELDS } from '../support/contract-fields.ts'
@@ -38,13 +39,14 @@ function spoil(value: unknown): void {
 async function shown(
   records: readonly FedRecord[],
   options: Options,
-  how: 'at once' | 'spoilt' | 'kept',
+  how: 'at once' | 'spoilt' | 'kept' | 'asked for',
 ): Promise<object> {
   const plugin = createTestPlugin({ host: 'agent', deterministic_ids: true, capture_sender_id: true, ...options })
   for (const record of records) {
     const { hook, payload, ...meta } = structuredClone(record)
     void plugin.emitUntyped(hook, payload, meta)
     if (how === 'at once') plugin.stats()
+    else if (how === 'asked for') plugin.traceparent({ session_id: 's1' })
     else if (how === 'spoilt') for (const told of [payload, meta]) spoil(told)
   }
   const { hooks, unread } = plugin.stats()
@@ -56,7 +58,7 @@ async function shown(
 async function expectSame(
   records: readonly FedRecord[],
   options: Options,
-  how: 'spoilt' | 'kept' = 'spoilt',
+  how: 'spoilt' | 'kept' | 'asked for' = 'spoilt',
 ): Promise<void> {
   expect(await shown(records, options, how)).toEqual(await shown(records, options, 'at once'))
 }
@@ -106,12 +108,15 @@ describe('what a host does with a payload afterwards', () => {
     .array(record, { minLength: 5, maxLength: 25 })
     .map(told => told.map((one, at): FedRecord => ({ ...one, at: START_AT + at * 10 })))
 
-  // What has more parts is drawn while its host waits, and kept as it is.
-  const small = story.map(records => records.filter(({ payload }) => partsOf(payload) < 400))
+  // What has more parts is drawn while its host waits. Of a start nothing is kept that can change; an end that comes before its
+  // start is kept as it is.
+  const kept = story.map(records =>
+    records.filter(({ hook, payload }) => HOOK_PLAN[hook as HookName]?.phase !== 'end' || partsOf(payload) < 400),
+  )
 
   test.each(MODES)('changes nothing of whatever is told (%o)', async mode => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
-    const changesNothing = fc.asyncProperty(small, records => expectSame(records, mode))
+    const changesNothing = fc.asyncProperty(kept, records => expectSame(records, mode))
     await fc.assert(changesNothing, { numRuns: RUNS, seed: SEED })
   })
 
@@ -119,6 +124,17 @@ describe('what a host does with a payload afterwards', () => {
     vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
     const showsNowhere = fc.asyncProperty(story, records => expectSame(records, mode, 'kept'))
     await fc.assert(showsNowhere, { numRuns: Math.ceil(RUNS / 4), seed: SEED })
+  })
+
+  test.each(MODES)('or that somebody asks where spans stand, shows nowhere (%o)', async mode => {
+    vi.useFakeTimers({ toFake: ['Date'], now: START_AT + 60_000 })
+    for (const name of runs) await expectSame(recordsOf(new URL(name, FIXTURES)), mode, 'asked for')
+    const showsNowhere = fc.asyncProperty(story, records => expectSame(records, mode, 'asked for'))
+    await fc.assert(showsNowhere, { numRuns: Math.ceil(RUNS / 4), seed: SEED })
+  })
+
+  test.each(MODES)('changes nothing where each is worked off at once (%o)', async mode => {
+    for (const name of runs) await expectSame(recordsOf(new URL(name, FIXTURES)), { ...mode, enrich: () => undefined })
   })
 
   test('that is reused for the next one, too', () => {
@@ -241,6 +257,20 @@ describe('the work', () => {
     expect(drawn).toEqual(results(0, 3))
   })
 
+  test('on what a tool is given is put off for whoever asks only where it stands', async () => {
+    const { plugin, drawn } = watched()
+    plugin.emit('pre_tool_call', { ...CALL, args: { command: 'result 1' } })
+    expect(plugin.traceparent(CALL)).toMatch(/^00-/)
+    expect(drawn).toEqual([])
+    await turnOfLoop()
+    expect(new Set(drawn)).toEqual(new Set(['result 1']))
+    plugin.emit('pre_tool_call', { ...CALL, tool_call_id: 'd', args: { command: 'result 2' } })
+    plugin.context({ ...CALL, tool_call_id: 'd' })
+    expect(drawn).not.toContain('result 2')
+    plugin.stats()
+    expect(drawn).toContain('result 2')
+  })
+
   test('is counted before metrics are collected', async () => {
     const { plugin } = watched()
     tell(plugin, 0, 3)
@@ -317,15 +347,60 @@ describe('the moment', () => {
   })
 })
 
-test('the end of a session is flushed before its hook returns: the process may be ended right behind it', async () => {
-  const flush = vi.fn(() => Promise.resolve())
-  const plugin = createLivePlugin({}, { flush })
-  plugin.emit('pre_llm_call', { session_id: 's', turn_id: 't' })
-  const ended = plugin.emit('on_session_end', { session_id: 's', turn_id: 't', completed: true })
-  expect(flush).toHaveBeenCalledOnce()
-  expect(ended).toBeInstanceOf(Promise)
-  await ended
-  await plugin.shutdown()
+describe('the end of a session', () => {
+  afterEach(() => {
+    vi.useRealTimers()
+    vi.restoreAllMocks()
+  })
+
+  const ids = { session_id: 's', turn_id: 't' }
+
+  test('is flushed when the event loop turns, whatever waits before it: the process may be ended right behind it', async () => {
+    // Each look at the clock is a slice's end.
+    let clock = 0
+    vi.spyOn(performance, 'now').mockImplementation(() => (clock += 10))
+    const flush = vi.fn(() => Promise.resolve())
+    const plugin = createLivePlugin({}, { flush })
+    plugin.emit('pre_llm_call', ids)
+    for (let n = 0; n < 20; n++) plugin.emit('pre_tool_call', { ...ids, tool_call_id: `c${n}`, tool_name: 'ls' })
+    void plugin.emit('on_session_end', { ...ids, completed: true })
+    expect(flush).not.toHaveBeenCalled()
+    await turnOfLoop()
+    expect(flush).toHaveBeenCalledOnce()
+    await plugin.shutdown()
+  })
+
+  test('asks for no flush within a second of the last one, but where its host waits for it', async () => {
+    vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
+    const flush = vi.fn(() => Promise.resolve())
+    const plugin = createLivePlugin({}, { flush })
+    const turn = (turn_id: string): Promise<void> | undefined => {
+      plugin.emit('pre_llm_call', { ...ids, turn_id })
+      return plugin.emit('on_session_end', { ...ids, turn_id, completed: true })
+    }
+    for (const id of ['a', 'b', 'c']) {
+      void turn(id)
+      await turnOfLoop()
+    }
+    expect(flush).toHaveBeenCalledOnce()
+    await turn('d')
+    expect(flush).toHaveBeenCalledTimes(2)
+    await plugin.shutdown()
+  })
+
+  test('gives something to wait for, which is over when it is flushed', async () => {
+    let flushed = (): void => undefined
+    const plugin = createLivePlugin({}, { flush: () => new Promise<void>(resolve => (flushed = resolve)) })
+    const over = vi.fn()
+    plugin.emit('pre_llm_call', ids)
+    const ended = Promise.resolve(plugin.emit('on_session_end', { ...ids, completed: true })).then(over)
+    await turnOfLoop()
+    expect(over).not.toHaveBeenCalled()
+    flushed()
+    await ended
+    expect(over).toHaveBeenCalledOnce()
+    await plugin.shutdown()
+  })
 })
 
 test('what is told is on disk within `log_flush_ms`, the time that it waits included', () => {

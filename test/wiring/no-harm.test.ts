@@ -98,6 +98,7 @@ describe('in a process of its own', () => {
        const plugin = createPlugin({ backends: ['jaeger=http://127.0.0.1:1'] })
        plugin.on('on_session_start', { session_id: 's1' })
        plugin.on('on_session_end', { session_id: 's1', completed: true })
+       plugin.stats()
        for (const file of held) closeSync(file)
        await plugin.shutdown()
        console.log('alive')`,
@@ -105,6 +106,22 @@ describe('in a process of its own', () => {
     )
     expect(ended).toMatchObject({ code: 0, stdout: 'alive\n' })
     expect(ended.stderr.trim().split('\n')).toEqual([expect.stringMatching(/^hookspan: .*EMFILE/)])
+  })
+
+  test.concurrent('when no file can be opened for a moment, nothing is lost', async () => {
+    const ended = await runHost(
+      `import { openSync, closeSync } from 'node:fs'
+       const held = []
+       try { for (;;) held.push(openSync('/dev/null', 'r')) } catch {}
+       const plugin = createPlugin({ local_log: false })
+       plugin.on('on_session_start', { session_id: 's1' })
+       for (const file of held) closeSync(file)
+       await new Promise(setImmediate)
+       console.log(plugin.stats().spansOpen)
+       process.exit()`,
+      env(),
+    )
+    expect(ended).toMatchObject({ code: 0, stdout: '1\n', stderr: '' })
   })
 
   const SIGNAL = `const plugin = createPlugin({ handle_signals: true, local_log: false })
@@ -121,6 +138,7 @@ describe('in a process of its own', () => {
     const ended = await runHost(
       `${SIGNAL}${listen}('SIGINT', () => { heard += 1 })
        raise()
+       while (heard === 0) await later()
        await later()
        console.log(heard, plugin.stats().spansOpen)
        clearInterval(keep)`,

@@ -1,9 +1,6 @@
 import { nearestName } from '../../config/nearest.ts'
 import { type Command, type CommandPage, type CommandRow, command, EXIT, WrongUse } from '../command.ts'
-import { bashScript } from '../completion/bash.ts'
-import { type CompletedPage, helpPage } from '../completion/completion-page.ts'
-import { fishScript } from '../completion/fish.ts'
-import { zshScript } from '../completion/zsh.ts'
+import { bashScript, type CompletedPage, fishScript, helpPage, zshScript } from '../completion-scripts.ts'
 
 const SCRIPTS: ReadonlyMap<string, (pages: readonly CompletedPage[]) => string> = new Map([
   ['bash', bashScript],
@@ -14,7 +11,6 @@ const SHELLS: readonly string[] = [...SCRIPTS.keys()]
 
 const PAGE = {
   name: 'completion',
-  summary: 'let the shell complete commands, options, hosts and backends',
   operand: { placeholder: 'SHELL', offers: SHELLS },
   about: `Prints a script by which your shell completes what belongs to hookspan: commands, options, hosts, types of
 backends, files. Put one of these lines where it is:
@@ -34,7 +30,7 @@ export function completionOf(rows: readonly CommandRow[]): Command {
     if (second !== undefined) throw new WrongUse(`expected one shell, got ${JSON.stringify(second)}, too`)
     const script = SCRIPTS.get(shell)
     if (script === undefined) throw new WrongUse(unknownShell(shell))
-    const pages = await Promise.all(rows.map(row => row.load()))
+    const pages = await Promise.all(rows.map(async ({ summary, load }) => ({ ...(await load()), summary })))
     io.stdout.write(script([...pages, helpPage(pages)]))
     return EXIT.ok
   })

@@ -6,7 +6,6 @@ import { wrapped } from '../help-text.ts'
 
 const PAGE = {
   name: 'config',
-  summary: 'the configuration in force, and where it comes from',
   about: `Prints the configuration in force: every key, its value and where the value came from. Secrets are shown as
 <set>.`,
   options: {

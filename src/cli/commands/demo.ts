@@ -1,10 +1,11 @@
+import { relative } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { Resolution, ResolvedConfig } from '../../config/types.ts'
 import { PACKAGE_FOLDER } from '../../wiring/package-facts.ts'
+import type { PluginStats } from '../../wiring/plugin.ts'
 import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
-import { nextSteps } from '../demo-next-steps.ts'
 import { openInput, RecordReader } from '../hook-records.ts'
 import { Interruption, interruptedAt, STOPPING } from '../interruption.ts'
 import { Progress } from '../progress.ts'
@@ -19,7 +20,6 @@ const DRAWN_TRACES = 10
 
 const PAGE = {
   name: 'demo',
-  summary: 'see traces without an agent, a server or an account',
   about: `Replays two bundled recordings of agents through the plugin, as if they had just run: into the local trace log,
 and into the configured backends if there are any. Draws the traces and says where they are.
 
@@ -47,7 +47,7 @@ async function show(backends: readonly string[], io: CommandIo): Promise<number>
     const result = await play(code, config, { place, progress, interruption }, io)
     const { exitCode } = interruption
     const isDelivered = await showRun(result, { config, place, last: exitCode === undefined ? DRAWN_TRACES : 0 }, io)
-    if (exitCode === undefined) io.stdout.write(nextSteps(result.stats, place))
+    if (exitCode === undefined) io.stdout.write(nextSteps(result, place))
     else io.stderr.write(`${interruptedAt(interruption)}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
     return exitCode ?? (isDelivered ? EXIT.ok : EXIT.failed)
   } finally {
@@ -108,4 +108,59 @@ function movedBy(millis: number, { hook, payload, meta }: ReadRecord): ReadRecor
     if (typeof moved[field] === 'number') moved[field] = moved[field] + millis / 1000
   }
   return { hook, payload: moved, meta: { ...meta, at: (meta.at ?? 0) + millis } }
+}
+
+const COMPOSE_FILE = fileURLToPath(new URL('docker-compose.yml', PACKAGE_FOLDER))
+
+/** Servers to look at traces in: profiles of the compose file, and types of backends. */
+const SERVERS = [
+  { name: 'Jaeger', type: 'jaeger', shownAt: 'http://127.0.0.1:16686' },
+  { name: 'Phoenix', type: 'phoenix', shownAt: 'http://127.0.0.1:6006' },
+] as const
+
+interface Step {
+  readonly label: string
+  readonly command: string
+  readonly outcome: string
+}
+
+/** Where the traces are, and what to do next: a line each, ready to be copied. */
+function nextSteps(result: ReplayResult, place: TracePlace): string {
+  const { backends } = result.stats
+  const again = { label: 'draw them again', command: 'npx hookspan tree', outcome: '' }
+  // Not what has just been done.
+  const others = SERVERS.filter(({ type }) => !backends.some(each => each.type === type && each.delivered > 0))
+  const steps: Step[] = [...(place.whyNotKept === undefined ? [again] : []), ...others.map(serverStep)]
+  const labelWidth = Math.max(...steps.map(({ label }) => label.length))
+  const commandWidth = Math.max(...steps.map(({ command }) => command.length))
+  const lines = steps.map(({ label, command, outcome }) =>
+    `  ${label.padEnd(labelWidth)}   ${command.padEnd(commandWidth)}  ${outcome}`.trimEnd(),
+  )
+  const [first = '', ...stored] = whereTheyAre(result, place)
+  return `\n${first.toUpperCase()}${stored.join('')}; ${sentTo(backends)}.\n\n${lines.join('\n')}\n`
+}
+
+function sentTo(backends: PluginStats['backends']): string {
+  const others = backends.filter(({ name }) => name !== 'local_log')
+  // One that is sent metrics only has no spans to count.
+  const reached = others.filter(each => each.delivered > 0 || (each.dropped === 0 && each.lastError === undefined))
+  if (reached.length > 0) return `sent to ${reached.map(({ name }) => name).join(', ')}`
+  return others.length === 0 ? 'nothing has left this machine' : 'no backend took anything'
+}
+
+function serverStep({ name, type, shownAt }: (typeof SERVERS)[number]): Step {
+  const start = `docker compose ${composeFileOption()}--profile ${type} up -d`
+  return {
+    label: `see them in ${name}`,
+    command: `${start} && npx hookspan demo --backend ${type}`,
+    outcome: `→ ${shownAt}`,
+  }
+}
+
+/** Nothing in the directory where Docker finds the file by itself. */
+function composeFileOption(): string {
+  const path = relative(process.cwd(), COMPOSE_FILE)
+  if (path === 'docker-compose.yml') return ''
+  const shown = path.startsWith('..') ? COMPOSE_FILE : path
+  return `-f ${/[^\w./-]/.test(shown) ? `'${shown}'` : shown} `
 }

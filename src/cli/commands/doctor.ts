@@ -2,8 +2,7 @@ import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { type ExaminationOptions, examine } from '../doctor/examination.ts'
 import { isWrong } from '../doctor/finding.ts'
-import { reportJson } from '../doctor/report-json.ts'
-import { reportText } from '../doctor/report-text.ts'
+import { reportJson, reportText } from '../doctor/report.ts'
 import { lookOf } from '../look.ts'
 import type { Given } from '../options.ts'
 import { Progress } from '../progress.ts'
@@ -13,7 +12,6 @@ const LONG_MILLIS = 60_000
 
 const PAGE = {
   name: 'doctor',
-  summary: 'prove that traces arrive, and say what to do where they do not',
   about: `Checks that traces arrive, and says what to do where they do not. Sends one span named hookspan.doctor, of the
 service hookspan-doctor, to each configured backend, and one point of the counter hookspan.doctor.probes where it takes metrics, then asks for
 the span again where the backend has an API for that. Also looks at the configuration, the trace log, its

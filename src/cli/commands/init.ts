@@ -3,10 +3,9 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse
 import { makeChange } from '../init/config-file.ts'
 import { lineDiff } from '../init/line-diff.ts'
 import { openclaw } from '../init/openclaw.ts'
-import { opencode } from '../init/opencode.ts'
 import { isTemporary, packageFolder, whyNotLasting } from '../init/package-folder.ts'
-import { pi } from '../init/pi.ts'
 import type { ByHand, Change, HostSetup, Nothing, Plan } from '../init/plan.ts'
+import { opencode, pi } from '../init/plugin-file.ts'
 import { SDK_CODE } from '../init/sdk-code.ts'
 import { unknownHost } from '../init/unknown-host.ts'
 import { lookOf } from '../look.ts'
@@ -18,19 +17,10 @@ const HOSTS: ReadonlyMap<string, HostSetup> = new Map([
   ['opencode', opencode],
 ])
 
-interface InitOptions {
-  readonly host: string
-  readonly isDry: boolean
-  readonly isPrinted: boolean
-  readonly isUndone: boolean
-  readonly isJson: boolean
-}
-
 const HOST_NAMES: readonly string[] = [...HOSTS.keys(), ...SDK_CODE.keys()]
 
 const PAGE = {
   name: 'init',
-  summary: 'make an agent load hookspan, or stop it from doing so',
   operand: { placeholder: 'HOST', offers: HOST_NAMES },
   about: `Makes an agent load hookspan: writes what its own configuration needs, after showing what changes. What was
 there before is kept beside it (FILE.hookspan-backup). A second run finds nothing to do.
@@ -48,6 +38,8 @@ there before is kept beside it (FILE.hookspan-backup). A second run finds nothin
   },
   closing: 'Exits with 1 when the configuration could not be changed, or is left for you to change by hand.',
 } as const satisfies CommandPage
+
+type InitOptions = Given<typeof PAGE.options>['values'] & { readonly host: string }
 
 /** Where this hookspan is. */
 export interface Installed {
@@ -71,12 +63,12 @@ export function initOf(where: () => Installed): Command {
     const setup = HOSTS.get(options.host)
     if (setup === undefined) return showCode(options, io)
     const { folder, refusal } = installed
-    if (refusal !== undefined && !options.isUndone) throw new Error(refusal)
+    if (refusal !== undefined && !options.undo) throw new Error(refusal)
     const surroundings = { env: io.env, home: io.home, folder }
-    if (options.isPrinted && !options.isUndone) return print(setup.print(surroundings), options, io)
-    const plan = await (options.isUndone ? setup.undo(surroundings) : setup.enable(surroundings))
+    if (options.print && !options.undo) return print(setup.print(surroundings), options, io)
+    const plan = await (options.undo ? setup.undo(surroundings) : setup.enable(surroundings))
     const code = await carryOut(plan, setup, options, io)
-    if (installed.isTemporary && !options.isUndone) io.stderr.write(`${notForLong(folder, setup)}\n`)
+    if (installed.isTemporary && !options.undo) io.stderr.write(`${notForLong(folder, setup)}\n`)
     return code
   })
 }
@@ -91,19 +83,13 @@ function readOptions({ values, operands: [host, second] }: Given<typeof PAGE.opt
   if (host === undefined) throw new WrongUse(`expected a host: ${hosts}`)
   if (second !== undefined) throw new WrongUse(`expected one host, got ${JSON.stringify(second)}, too`)
   if (!HOST_NAMES.includes(host)) throw new WrongUse(unknownHost(host, HOST_NAMES))
-  return {
-    host,
-    isDry: values['dry-run'] || values.print,
-    isPrinted: values.print,
-    isUndone: values.undo,
-    isJson: values.json,
-  }
+  return { ...values, host }
 }
 
-function showCode({ host, isUndone, isJson }: InitOptions, io: CommandIo): number {
+function showCode({ host, undo, json: isJson }: InitOptions, io: CommandIo): number {
   const { title, lines } = SDK_CODE.get(host) ?? { title: host, lines: [] }
   if (isJson) return json({ host, file: null, changed: false, backup: null, content: `${lines.join('\n')}\n` }, io)
-  const what = isUndone ? 'take these lines out of your program' : 'add these lines to your program'
+  const what = undo ? 'take these lines out of your program' : 'add these lines to your program'
   io.stderr.write(`There is nothing to configure for ${title}; ${what} (docs/hosts/${host}.md says more):\n`)
   io.stdout.write(`${lines.join('\n')}\n`)
   return EXIT.ok
@@ -111,7 +97,7 @@ function showCode({ host, isUndone, isJson }: InitOptions, io: CommandIo): numbe
 
 function print(
   { file, content, note }: ReturnType<HostSetup['print']>,
-  { host, isJson }: InitOptions,
+  { host, json: isJson }: InitOptions,
   io: CommandIo,
 ): number {
   if (isJson) return json({ host, file, changed: false, backup: null, content }, io)
@@ -123,11 +109,11 @@ function print(
 async function carryOut(plan: Plan, setup: HostSetup, options: InitOptions, io: CommandIo): Promise<number> {
   if (plan.kind === 'by-hand') return leaveToUser(plan, options, io)
   const result = { host: options.host, file: plan.file, changed: false, backup: null }
-  if (plan.kind === 'nothing') return options.isJson ? json(result, io) : sayNothing(plan, io)
-  if (!options.isJson) io.stdout.write(shown(plan, lookOf(io).color))
-  if (options.isDry) return options.isJson ? json(result, io) : sayDry(io)
+  if (plan.kind === 'nothing') return options.json ? json(result, io) : sayNothing(plan, io)
+  if (!options.json) io.stdout.write(shown(plan, lookOf(io).color))
+  if (options['dry-run'] || options.print) return options.json ? json(result, io) : sayDry(io)
   const { backup, newFolder } = await makeChange(plan)
-  if (options.isJson) return json({ ...result, changed: true, backup: backup ?? null }, io)
+  if (options.json) return json({ ...result, changed: true, backup: backup ?? null }, io)
   for (const line of report(plan, { backup, newFolder }, setup, options)) io.stdout.write(`${line}\n`)
   return EXIT.ok
 }
@@ -147,7 +133,7 @@ function sayNothing({ file, why, notes = [] }: Nothing, io: CommandIo): number {
   return EXIT.ok
 }
 
-function leaveToUser({ file, why, lines }: ByHand, { host, isJson }: InitOptions, io: CommandIo): number {
+function leaveToUser({ file, why, lines }: ByHand, { host, json: isJson }: InitOptions, io: CommandIo): number {
   io.stderr.write(`hookspan init: ${file} stays as it is: ${why}; please change it by hand\n`)
   if (isJson) json({ host, file, changed: false, backup: null, todo: lines }, io)
   else io.stdout.write(`${lines.join('\n')}\n`)
@@ -163,9 +149,9 @@ function report(
   { after, hostFolder, restored, notes }: Change,
   { backup, newFolder }: { backup: string | undefined; newFolder: string | undefined },
   { title }: HostSetup,
-  { host, isUndone }: InitOptions,
+  { host, undo }: InitOptions,
 ): string[] {
-  const done = isUndone ? `Done: ${title} does not load hookspan any more.` : `Done: ${title} will load hookspan.`
+  const done = undo ? `Done: ${title} does not load hookspan any more.` : `Done: ${title} will load hookspan.`
   const lines = [done]
   if (newFolder !== undefined && after !== undefined && !relative(newFolder, hostFolder).startsWith('..')) {
     lines.push(`${hostFolder} did not exist before. Is ${title} installed, for this user?`)
@@ -173,6 +159,6 @@ function report(
   if (backup !== undefined) lines.push(`What it was is kept in ${backup}`)
   if (restored !== undefined) lines.push('The file is again, byte by byte, what it was before.')
   lines.push(...notes)
-  if (!isUndone) lines.push(`To take it out again: npx hookspan init ${host} --undo`)
+  if (!undo) lines.push(`To take it out again: npx hookspan init ${host} --undo`)
   return lines
 }

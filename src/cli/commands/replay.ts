@@ -1,13 +1,16 @@
+import { statSync } from 'node:fs'
+import { writeFile } from 'node:fs/promises'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { UserBackend } from '../../config/types.ts'
 import type { PluginOptions } from '../../wiring/plugin.ts'
-import { BACKEND_OPTION } from '../backend-option.ts'
-import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
+import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { whyNot } from '../file-trouble.ts'
 import { Interruption, interruptedAt, STOPPING } from '../interruption.ts'
+import type { Given } from '../options.ts'
 import { Progress } from '../progress.ts'
 import { hostsWithAdapter } from '../raw-events.ts'
 import { bytesOf, RecordFeed } from '../record-feed.ts'
-import { prepareOutputs, type ReplayArguments, readArguments } from '../replay-arguments.ts'
 import { reportDelivery, showRun, summaryOf, whatIsIn, whereTheyAre } from '../replay-report.ts'
 import { Replayer, type ReplayResult } from '../replayer.ts'
 import { openTracePlace } from '../trace-place.ts'
@@ -17,7 +20,6 @@ const DRAWN_TRACES = 20
 
 const PAGE = {
   name: 'replay',
-  summary: 'turn files of hook records into traces',
   operand: { placeholder: 'FILE…', offers: 'files' },
   about: `Turns files of hook records, or of raw events of a host (one JSON object a line; - reads standard input), into
 traces, and draws them. The same records give the same trace and span ids each time. Without --out and --backend
@@ -45,19 +47,78 @@ skipped.`,
 } as const satisfies CommandPage
 
 /** Exit code: 1 when a line was malformed, a file unreadable, or something was dropped. */
-export const replay: Command = command(PAGE, async ({ values, operands }, io) => {
-  const options = readArguments(operands, values)
-  return options.out === undefined ? replayAndDraw(options, io) : replayInto(options.out, options, io)
+export const replay: Command = command(PAGE, async (given, io) => {
+  const job = readJob(given)
+  return job.out === undefined ? replayAndDraw(job, io) : replayInto(job.out, job, io)
 })
 
+/** What was given, with the factor of `speed` as a number; of `files`, `-` is standard input. */
+type Job = Omit<Given<typeof PAGE.options>['values'], 'speed'> & {
+  readonly files: readonly string[]
+  readonly speed: number | undefined
+}
+
+/** @throws WrongUse */
+function readJob({ values, operands: files }: Given<typeof PAGE.options>): Job {
+  const { out, backend, 'metrics-out': metricsOut } = values
+  if (files.length === 0) throw new WrongUse('expected a FILE of hook records, or - for standard input')
+  if (metricsOut !== undefined && out === undefined) throw new WrongUse('--metrics-out goes with --out')
+  if (out !== undefined && backend.length > 0) {
+    throw new WrongUse('--out sends nothing anywhere, so it takes no --backend')
+  }
+  checkOutputs(files, out, metricsOut)
+  const speed = readSpeed(values.speed)
+  checkBackends(backend)
+  return { ...values, files, speed }
+}
+
+function readSpeed(text: string | undefined): number | undefined {
+  if (text === undefined) return undefined
+  const speed = Number(text)
+  if (text.trim() !== '' && speed > 0 && Number.isFinite(speed)) return speed
+  throw new WrongUse(`--speed takes a number above 0, got ${JSON.stringify(text)}`)
+}
+
+/** What is written is emptied first: a recording must not go that way by a slip. */
+function checkOutputs(files: readonly string[], out: string | undefined, metricsOut: string | undefined): void {
+  for (const [option, path] of [['--out', out] as const, ['--metrics-out', metricsOut] as const]) {
+    if (path?.trim() === '') throw new WrongUse(`${option} takes a path`)
+    const input = path === undefined ? undefined : files.find(file => file !== '-' && isSameFile(file, path))
+    if (input !== undefined) throw new WrongUse(`${option} would overwrite ${input}, which is to be read`)
+  }
+  if (out !== undefined && metricsOut !== undefined && (out === metricsOut || isSameFile(out, metricsOut))) {
+    throw new WrongUse('--out and --metrics-out are the same file')
+  }
+}
+
+function isSameFile(a: string, b: string): boolean {
+  const [one, other] = [a, b].map(path => statSync(path, { throwIfNoEntry: false }))
+  // Devices and pipes can be read and written at once.
+  return one !== undefined && other !== undefined && one.isFile() && one.dev === other.dev && one.ino === other.ino
+}
+
+/**
+ * Empties the files that are to be written.
+ *
+ * @throws when one of them cannot be written
+ */
+async function prepareOutputs({ out, 'metrics-out': metricsOut }: Job): Promise<void> {
+  for (const path of [out, metricsOut]) {
+    if (path === undefined) continue
+    await writeFile(path, '', { mode: 0o600 }).catch((cause: unknown) => {
+      throw new Error(`cannot write ${path}: ${whyNot(cause)}`, { cause })
+    })
+  }
+}
+
 /** Into a file, and nowhere else. */
-async function replayInto(out: string, options: ReplayArguments, io: CommandIo): Promise<number> {
-  await prepareOutputs(options)
-  const file: UserBackend = { type: 'file', path: out, metrics_path: options.metricsOut }
-  const code = { ...hostOf(options), local_log: false, backends: [file] }
+async function replayInto(out: string, job: Job, io: CommandIo): Promise<number> {
+  await prepareOutputs(job)
+  const file: UserBackend = { type: 'file', path: out, metrics_path: job['metrics-out'] }
+  const code = { host: job.host, local_log: false, backends: [file] }
   const { config } = resolveConfig({ env: io.env, home: io.home })
   const { span_batch_max_export_batch_size: batchSpans } = config
-  const played = await play(code, { batchSpans, env: io.env }, options, io)
+  const played = await play(code, { batchSpans, env: io.env }, job, io)
   const { result } = played
   const isDelivered = reportDelivery(
     result,
@@ -66,31 +127,27 @@ async function replayInto(out: string, options: ReplayArguments, io: CommandIo):
   )
   const written = result.stats.backends.find(({ type }) => type === 'file')
   io.stderr.write(`${played.begins}${summaryOf(result)}; ${whatIsIn(result, written, `written to ${out}`)}\n`)
-  const isGood = played.isClean && isDelivered && !isTooLax(result, options)
+  const isGood = played.isClean && isDelivered && !isTooLax(result, job)
   return played.exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
 }
 
-async function replayAndDraw(options: ReplayArguments, io: CommandIo): Promise<number> {
-  const code = { ...hostOf(options), ...(options.backends.length === 0 ? {} : { backends: options.backends }) }
+async function replayAndDraw(job: Job, io: CommandIo): Promise<number> {
+  const code = { host: job.host, ...(job.backend.length === 0 ? {} : { backends: job.backend }) }
   const { config } = resolveConfig({ code, env: io.env, home: io.home })
   const place = await openTracePlace(config, io)
   try {
     const plugin = { ...code, local_log: true }
     const { span_batch_max_export_batch_size: batchSpans } = config
-    const played = await play(plugin, { batchSpans, env: place.env }, options, io)
+    const played = await play(plugin, { batchSpans, env: place.env }, job, io)
     const { result, exitCode } = played
     const isDelivered = await showRun(result, { config, place, last: exitCode === undefined ? DRAWN_TRACES : 0 }, io)
     io.stderr.write(`${played.begins}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
     const isKept = place.whyNotKept === undefined || !config.local_log
-    const isGood = played.isClean && isDelivered && isKept && !isTooLax(result, options)
+    const isGood = played.isClean && isDelivered && isKept && !isTooLax(result, job)
     return exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
   } finally {
     await place.close()
   }
-}
-
-function hostOf({ host }: ReplayArguments): Pick<PluginOptions, 'host'> {
-  return host === undefined ? {} : { host }
 }
 
 interface Played {
@@ -106,7 +163,7 @@ interface Played {
 async function play(
   plugin: PluginOptions,
   { batchSpans, env }: { readonly batchSpans: number; readonly env: CommandIo['env'] },
-  { files, host, speed }: ReplayArguments,
+  { files, host, speed }: Job,
   io: CommandIo,
 ): Promise<Played> {
   const progress = new Progress(io, await bytesOf(files))
@@ -126,6 +183,6 @@ async function play(
 }
 
 /** Something in the records was not read, and the person wants to know. */
-function isTooLax({ stats: { unread } }: ReplayResult, { isStrict }: ReplayArguments): boolean {
-  return isStrict && unread.hooks + unread.fields + unread.types > 0
+function isTooLax({ stats: { unread } }: ReplayResult, { strict }: Job): boolean {
+  return strict && unread.hooks + unread.fields + unread.types > 0
 }

@@ -1,6 +1,7 @@
+import { stateHome } from '../../config/paths.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import { createPipeline, type Pipeline, readBacklog } from '../../pipeline/index.ts'
-import { pipelineSettings, stateHome } from '../../wiring/settings.ts'
+import { pipelineSettings } from '../../wiring/settings.ts'
 import { BACKEND_OPTION } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { withoutMeanwhile } from '../doctor/probe-result.ts'
@@ -16,7 +17,6 @@ const SHOW_MILLIS = 200
 
 const PAGE = {
   name: 'send',
-  summary: 'deliver what the trace log holds for a backend, or all of it',
   operand: { placeholder: '[FILE…]', offers: 'files' },
   about: `Delivers now what the local trace log still holds for a backend: traces that it did not take when they were
 recorded. The next agent that runs with hookspan does the same by itself. Traces of agents that are running are

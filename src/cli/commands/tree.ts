@@ -23,7 +23,6 @@ const MOST_RUNNING_LINES = 20
 
 const PAGE = {
   name: 'tree',
-  summary: 'draw stored traces as trees',
   operand: { placeholder: '[FILE] [TRACE_ID]', offers: 'files' },
   about: `Draws stored traces as trees: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
 *.jsonl). What is running is drawn as such, with how long it has been open and silent.

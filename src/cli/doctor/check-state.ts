@@ -1,6 +1,6 @@
+import { stateHome } from '../../config/paths.ts'
 import type { ResolvedConfig } from '../../config/types.ts'
 import { countOf, humanBytes } from '../../viewer/human-figures.ts'
-import { stateHome } from '../../wiring/settings.ts'
 import type { CommandIo } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
 import { type Finding, finding } from './finding.ts'

@@ -1,17 +1,17 @@
+import { stateHome } from '../../config/paths.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { Resolution } from '../../config/types.ts'
 import { type BacklogEntry, type Loss, readBacklog, readLosses } from '../../pipeline/index.ts'
-import { PACKAGE_VERSION } from '../../wiring/package-facts.ts'
-import { pipelineSettings, stateHome } from '../../wiring/settings.ts'
+import { NODE_RANGE, PACKAGE_VERSION } from '../../wiring/package-facts.ts'
+import { pipelineSettings } from '../../wiring/settings.ts'
 import type { CommandIo } from '../command.ts'
 import { checkBackends } from './check-backends.ts'
 import { type ConfigFacts, checkConfig, readConfigFacts } from './check-config.ts'
 import { checkBacklog, checkLosses, LOSSES_SHOWN_MILLIS } from './check-delivery.ts'
-import { checkNode } from './check-node.ts'
 import { checkProxies } from './check-proxies.ts'
 import { checkState } from './check-state.ts'
 import { AnswerDates, type ClockSkew, checkClocks } from './clocks.ts'
-import type { Finding } from './finding.ts'
+import { type Finding, finding } from './finding.ts'
 import { probe } from './probe.ts'
 import type { ProbeOptions, ProbeResult } from './probe-result.ts'
 import { type TrialWriter, writeTrial } from './state-directory.ts'
@@ -95,4 +95,14 @@ async function readState({ env, home, now }: CommandIo): Promise<Pick<Examinatio
     readLosses(directory, now() - LOSSES_SHOWN_MILLIS),
   ])
   return { backlog, losses }
+}
+
+/** The first version that will do, as `package.json` has it. */
+const NEEDED = NODE_RANGE.replace(/^[^\d]*/, '')
+
+/** The agent may run under another one: what is looked at is the Node that runs this command. */
+export function checkNode(version: string = process.versions.node): Finding {
+  if (version.localeCompare(NEEDED, 'en', { numeric: true }) >= 0) return finding('ok', 'Node', `v${version}`)
+  const what = `v${version} is too old: hookspan needs ${NEEDED} or later`
+  return finding('fail', 'Node', what, 'update Node, for the agent, too')
 }

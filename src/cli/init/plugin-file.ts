@@ -1,11 +1,11 @@
-import { isAbsolute, join, resolve } from 'node:path'
+import { dirname, isAbsolute, join, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { readText } from './config-file.ts'
 import { hostModule } from './package-folder.ts'
 import type { HostSetup, Plan, Surroundings } from './plan.ts'
 
 /** A host that loads every module of a folder. */
-export interface PluginFolderHost {
+interface PluginFolderHost {
   /** As in `dist/hosts/`. */
   readonly name: string
   readonly title: string
@@ -32,7 +32,7 @@ interface PluginPlace {
 const IMPORTED = /^export \{ (?:default|\w+) \} from (['"])(.+)\1;?$/
 
 /** Enables us by a module of one line that the host finds, which leads to the installed package. */
-export function pluginFileSetup(host: PluginFolderHost): HostSetup {
+function pluginFileSetup(host: PluginFolderHost): HostSetup {
   return {
     title: host.title,
     enable: surroundings => enable(host, surroundings),
@@ -114,3 +114,38 @@ function isOurs(text: string, { name }: PluginFolderHost): boolean {
     module.endsWith(join('/hosts', name, 'index.js').replaceAll('\\', '/'))
   )
 }
+
+/** Pi loads each `.js` and `.ts` file of its folder `extensions` (read from 0.87.1). */
+export const pi: HostSetup = pluginFileSetup({
+  name: 'pi',
+  title: 'Pi',
+  exported: 'default',
+  notes: [
+    'Pi loads it when it starts the next time, a running one after /reload.',
+    'Pi can do the same by itself: pi install npm:hookspan. One of the two is enough.',
+  ],
+  places: surroundings => {
+    const own = surroundings.env['PI_CODING_AGENT_DIR']
+    const agent = folderFrom(own, join(surroundings.home, '.pi', 'agent'), surroundings)
+    const extensions = join(agent, 'extensions')
+    const folders = own === undefined ? [extensions, agent, dirname(agent)] : [extensions]
+    return [{ file: join(extensions, 'hookspan.js'), hostFolder: agent, folders }]
+  },
+})
+
+/** opencode loads each `.js` and `.ts` file of its folders `plugins`, as its documentation has it, and `plugin` (1.18.33). */
+export const opencode: HostSetup = pluginFileSetup({
+  name: 'opencode',
+  title: 'opencode',
+  // Not all that the module exports: opencode calls each export as a plugin.
+  exported: 'HookspanPlugin',
+  notes: ['opencode loads it when it starts the next time.'],
+  places: surroundings => {
+    const { home, env } = surroundings
+    const config = join(folderFrom(env['XDG_CONFIG_HOME'], join(home, '.config'), surroundings), 'opencode')
+    return ['plugins', 'plugin'].map(name => {
+      const folder = join(config, name)
+      return { file: join(folder, 'hookspan.js'), hostFolder: config, folders: [folder, config] }
+    })
+  },
+})

@@ -2,10 +2,8 @@ import { BACKEND_TYPES } from '../../backends/rows.ts'
 import { nearestName } from '../../config/nearest.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { BackendConfig, ResolvedConfig } from '../../config/types.ts'
-import { type BackendPlan, planBackend } from '../../pipeline/backend-plan.ts'
-import { destinationOf } from '../../pipeline/destination.ts'
+import { type BackendPlan, destinationOf, planBackend } from '../../pipeline/backend-plan.ts'
 import { destinationsOwed } from '../../pipeline/index.ts'
-import { backendSettings } from '../../wiring/settings.ts'
 import { checkBackends } from '../backend-option.ts'
 import { type CommandIo, WrongUse } from '../command.ts'
 
@@ -61,7 +59,7 @@ function expectKnown(value: string, config: ResolvedConfig): void {
 }
 
 function planOf(backend: BackendConfig): BackendPlan | undefined {
-  const planned = planBackend(backendSettings(backend))
+  const planned = planBackend(backend)
   return planned.ok ? planned.plan : undefined
 }
 

@@ -7,12 +7,14 @@ import { Records } from './records.ts'
 export type Moment = HostEvent & { readonly at: number }
 
 export type Reading = (moment: Moment) => void
-/** By the event's name: what it means; `undefined`: nothing that is not known from others. */
-export type Events = ReadonlyMap<string, Reading | undefined>
+/** By the event's name: what it means. */
+export type Events = ReadonlyMap<string, Reading>
+/** It means nothing that is not known from others. */
+const SAYS_NOTHING: Reading = () => undefined
 
 /** @param quiet events that are known, so that they are not counted as ignored, and say nothing */
 export function eventsOf(readings: Readonly<Record<string, Reading>>, quiet: Iterable<string> = []): Events {
-  return new Map([...Array.from(quiet, name => [name, undefined] as const), ...Object.entries(readings)])
+  return new Map([...Array.from(quiet, name => [name, SAYS_NOTHING] as const), ...Object.entries(readings)])
 }
 
 /**
@@ -45,7 +47,7 @@ export abstract class EventMachine implements HostMachine {
   }
 
   isQuiet(event: string): boolean {
-    return this.events.has(event) && this.events.get(event) === undefined
+    return this.events.get(event) === SAYS_NOTHING
   }
 
   /** Nothing more will come. */

@@ -29,13 +29,14 @@ function epochMillis(iso: unknown): number | undefined {
   return Number.isNaN(millis) ? undefined : millis
 }
 
-/** Reads of the event only what is asked: a time costs as much as all the rest, and an end needs only one of two. */
+/** Reads of the event only what is asked, and a time once: it costs as much as all the rest, and an end needs only one of two. */
 class EventSpan implements RawSpan {
   readonly id: string
   readonly traceId: string
   readonly type: string
   readonly data: unknown
   readonly #event: Moment
+  #startAt: number | undefined
 
   constructor(id: string, traceId: string, event: Moment) {
     const { type, data } = ownTypeOf(peek(event.data, 'span_data'))
@@ -51,7 +52,8 @@ class EventSpan implements RawSpan {
   }
 
   get startAt(): number {
-    return epochMillis(peek(this.#event.data, 'started_at')) ?? this.#event.at
+    this.#startAt ??= epochMillis(peek(this.#event.data, 'started_at')) ?? this.#event.at
+    return this.#startAt
   }
 
   get endAt(): number {

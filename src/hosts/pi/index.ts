@@ -109,6 +109,6 @@ function placeOf(sessionId: unknown, context: PiContext): Readonly<Record<string
     model: model == null ? undefined : { provider, id, api, baseUrl },
     hasUI,
     mode,
-    ...(context.signal?.aborted === true ? { aborted: true } : {}),
+    aborted: context.signal?.aborted === true || undefined,
   }
 }

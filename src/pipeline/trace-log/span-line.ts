@@ -1,7 +1,7 @@
 import { isUtf8 } from 'node:buffer'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { transformer } from '../sdk.ts'
-import { estimatedBytes, requestJson, spanJson } from './span-json.ts'
+import { estimatedBytes, requestJson } from './span-json.ts'
+import { requestProtobuf } from './span-protobuf.ts'
 import type { LineParser } from './stored-line.ts'
 
 const HEAD: Buffer = Buffer.from('{"resourceSpans":[')
@@ -86,13 +86,13 @@ export class SpanLine {
 
   /** An ExportTraceServiceRequest. @throws when a span cannot be written */
   get json(): Buffer {
-    this.#json ??= Buffer.from(requestJson(this.spans.map(span => ({ span, json: spanJson(span) }))))
+    this.#json ??= requestJson(this.spans)
     return this.#json
   }
 
   /** An ExportTraceServiceRequest. @throws when a span cannot be written */
   get protobuf(): Uint8Array {
-    this.#protobuf ??= protobufOf(this.spans)
+    this.#protobuf ??= requestProtobuf(this.spans)
     return this.#protobuf
   }
 
@@ -134,12 +134,6 @@ export function jsonRequest(lines: readonly SpanLine[]): readonly Uint8Array[] {
   if (first !== undefined && lines.length === 1) return [first.json]
   const groups = lines.filter(({ size }) => size > 0).map(({ json }) => json.subarray(HEAD.length, -TAIL.length))
   return [HEAD, ...groups.flatMap((group, index) => (index === 0 ? [group] : [COMMA, group])), TAIL]
-}
-
-function protobufOf(spans: readonly ReadableSpan[]): Uint8Array {
-  const bytes = transformer().ProtobufTraceSerializer.serializeRequest([...spans])
-  if (bytes === undefined) throw new Error('not written')
-  return bytes
 }
 
 function spansIn(json: Buffer): number {

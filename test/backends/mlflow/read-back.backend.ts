@@ -119,7 +119,12 @@ describe.each(WAYS)('http/%s', (name, more, scenarios) => {
   })
 
   test('finds a trace where we say that it can be asked for', async () => {
-    const settings = { type: 'mlflow', name: 'mlflow', headers: {}, options: { experiment_id: fed.experiment } }
+    const settings = {
+      type: 'mlflow',
+      name: 'mlflow',
+      headers: {},
+      options: { experiment_id: fed.experiment },
+    } as const
     const [span] = fed.spans
     const { readBack } = traceLinks({ ...settings, endpoint: server.url }, span?.traceId ?? '')
     expect((await fetch(readBack?.url ?? '')).status).toBe(200)

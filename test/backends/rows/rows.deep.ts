@@ -1,8 +1,9 @@
 import { SpanStatusCode } from '@opentelemetry/api'
 import { afterEach, describe, expect, test } from 'vitest'
+import type { BackendConfig } from '../../../src/backends/backend-config.ts'
 import { BACKEND_TYPES } from '../../../src/backends/rows.ts'
 import { planBackend } from '../../../src/pipeline/backend-plan.ts'
-import { BACKENDS, type BackendSettings } from '../../../src/pipeline/index.ts'
+import { BACKENDS } from '../../../src/pipeline/index.ts'
 import { backend, Lines, openPipeline, startSpan } from '../../pipeline/pipeline-fixture.ts'
 import { type Encoding, VendorServer } from './vendor-server.ts'
 import { REGIONS, VENDORS, type Vendor } from './vendors.ts'
@@ -24,7 +25,7 @@ async function startVendor(vendor: Vendor): Promise<VendorServer> {
 }
 
 /** Two spans of one trace and three instruments, sent. @returns what a person reads about it. */
-async function send(settings: BackendSettings): Promise<readonly string[]> {
+async function send(settings: BackendConfig): Promise<readonly string[]> {
   const lines = new Lines()
   const pipeline = openPipeline({ backends: [settings], projectName: 'my agents' }, lines)
   const turn = startSpan(pipeline, 'turn')
@@ -43,7 +44,7 @@ async function send(settings: BackendSettings): Promise<readonly string[]> {
 }
 
 /** What was configured, with some of it different. */
-function configured(type: Type, server: VendorServer, more: Partial<BackendSettings> = {}): BackendSettings {
+function configured(type: Type, server: VendorServer, more: Partial<BackendConfig> = {}): BackendConfig {
   return backend(type, server.endpoint, { options: VENDORS[type].options, ...more })
 }
 

@@ -1,12 +1,12 @@
 import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { afterEach, describe, expect, test, vi } from 'vitest'
+import { ProtobufWriter } from '../../../src/pipeline/trace-log/protobuf-writer.ts'
 import { LineParser } from '../../../src/pipeline/trace-log/stored-line.ts'
 import type { OtlpSink } from '../../support/otlp-sink.ts'
 import { backend, Lines, openPipeline, recordSpans, scratchDirectory, startSink } from '../pipeline-fixture.ts'
 import { lineOf, spanWith } from './any-span.ts'
-import { leave } from './ledger-fixture.ts'
+import { leave } from './checkpoint-fixture.ts'
 
 afterEach(() => vi.restoreAllMocks())
 
@@ -75,14 +75,14 @@ test('protobuf is made once for all backends that want it', async () => {
     { ...backend('otlp', two.url, protobuf), name: 'two' },
   ]
   const pipeline = openPipeline({ backends, localLog: logIn(await scratchDirectory()) })
-  const serialize = vi.spyOn(ProtobufTraceSerializer, 'serializeRequest')
+  const made = vi.spyOn(ProtobufWriter.prototype, 'take')
   recordSpans(pipeline, 'first', 'second')
   await pipeline.flush()
   expect([one.spanNames, two.spanNames]).toEqual([
     ['first', 'second'],
     ['first', 'second'],
   ])
-  expect(serialize).toHaveBeenCalledTimes(1)
+  expect(made).toHaveBeenCalledTimes(1)
 })
 
 /** Damage that is seen by nobody who does not read the line. */

@@ -1,0 +1,80 @@
+import { displayText } from '../../viewer/display-text.ts'
+import { countOf } from '../../viewer/human-figures.ts'
+import { paintLine, type Segment, segment, type Tone } from '../../viewer/segments.ts'
+import type { Examination } from './examination.ts'
+import { AREAS, type Area, type Finding, isWrong, type Level } from './finding.ts'
+import type { ProbeResult } from './probe-result.ts'
+
+const TONES: Readonly<Record<Level, Tone>> = { ok: 'ok', note: 'dim', warn: 'warn', fail: 'error' }
+const MARK_WIDTH = 6
+const LONGEST_VALUE = 60
+
+/** For a person: a heading for each area, a line for each finding, and what it all comes to. */
+export function reportText(examination: Examination, color: boolean): string {
+  const { version, findings } = examination
+  const lines: Segment[][] = [[segment('strong', `hookspan ${version}`)]]
+  for (const area of AREAS) lines.push(...section(area, examination))
+  lines.push([], [summary(findings)])
+  return `${lines.map(line => paintLine(line, color)).join('\n')}\n`
+}
+
+function section(area: Area, { findings, config }: Examination): Segment[][] {
+  const found = findings.filter(finding => finding.area === area).map(findingLine)
+  if (found.length === 0) return []
+  const table = area === 'Configuration' ? valueLines(config.values) : []
+  return [[], [segment('strong', area)], ...found, ...table]
+}
+
+function findingLine({ level, what, remedy }: Finding): Segment[] {
+  const advice = remedy === undefined ? [] : [segment('dim', ' → '), segment('plain', displayText(remedy))]
+  return [segment(TONES[level], `  ${level.padEnd(MARK_WIDTH)}`), segment('plain', displayText(what)), ...advice]
+}
+
+function valueLines(values: Examination['config']['values']): Segment[][] {
+  const keyWidth = Math.max(...values.map(({ key }) => key.length))
+  const shown = values.map(({ value }) => displayText(value))
+  const valueWidth = Math.min(LONGEST_VALUE, Math.max(...shown.map(value => value.length)))
+  return values.map(({ key, source }, index) => [
+    segment('plain', `  ${''.padEnd(MARK_WIDTH)}${key.padEnd(keyWidth)}  ${(shown[index] ?? '').padEnd(valueWidth)}  `),
+    segment('dim', displayText(source)),
+  ])
+}
+
+function summary(findings: readonly Finding[]): Segment {
+  const count = (level: Level): number => findings.filter(finding => finding.level === level).length
+  const [wrong, warnings] = [count('fail'), count('warn')]
+  if (wrong > 0) {
+    const also = warnings === 0 ? '' : `, and ${countOf(warnings, 'warning')}`
+    return segment('error', `${countOf(wrong, 'thing')} ${wrong === 1 ? 'is' : 'are'} wrong${also}.`)
+  }
+  if (warnings > 0) return segment('warn', `Nothing is wrong; ${countOf(warnings, 'warning')}.`)
+  return segment('ok', 'All is well.')
+}
+
+/** One line for programs; docs/doctor.md has its fields. */
+export function reportJson(examination: Examination): string {
+  const { version, node, config, backends, backlog, losses, findings } = examination
+  return JSON.stringify({
+    ok: !findings.some(isWrong),
+    version,
+    node,
+    config: { file: config.file ?? null, values: config.values, problems: config.problems },
+    backends: backends.map(backendJson),
+    backlog,
+    losses,
+    findings,
+  })
+}
+
+function backendJson({ name, type, url, delivered, metrics, readBack, millis, problems }: ProbeResult): object {
+  return {
+    name,
+    type,
+    url: url ?? null,
+    delivered,
+    metrics,
+    readBack: readBack === null ? null : readBack.kind === 'found',
+    millis,
+    problem: problems.length === 0 ? null : problems.map(({ line }) => line).join('; '),
+  }
+}

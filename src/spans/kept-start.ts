@@ -1,0 +1,36 @@
+import { peek } from '../contract/foreign.ts'
+import type { ApiStart, SpanKindName, ToolStart } from '../contract/index.ts'
+import { requestModel } from './request-parameters.ts'
+import { type KeptTool, skillOf } from './skill.ts'
+
+type Payload = Readonly<Record<string, unknown>>
+
+const REQUEST = ['api_call_count', 'retry_count', 'provider']
+
+/** What of the payload that started a span is asked for again, until the span has ended. */
+const KEPT: Readonly<Record<SpanKindName, readonly string[]>> = {
+  session: [
+    ...['session_type', 'origin', 'run_type', 'platform', 'source', 'trigger'],
+    ...['job_id', 'cron_job_id', 'profile', 'agent_name', 'model'],
+  ],
+  llm: [],
+  api: REQUEST,
+  auxiliary: REQUEST,
+  tool: ['tool_name'],
+  approval: ['surface', 'pattern_key', 'kind'],
+  subagent: ['child_role', 'child_session_id', 'child_subagent_id'],
+  skill: [],
+}
+
+/** The payload itself is the host's, who may change it, and can be large: neither is to show in a span that is long open. */
+export function keptStart(kind: SpanKindName, payload: Payload): Payload {
+  const kept: Record<string, unknown> = {}
+  for (const name of KEPT[kind]) {
+    const value = peek(payload, name)
+    // Of anything else nothing would be read.
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') kept[name] = value
+  }
+  if (kind === 'tool') kept['skill' satisfies keyof KeptTool] = skillOf(payload as ToolStart)
+  else if (kind === 'api' || kind === 'auxiliary') kept['model'] = requestModel(payload as ApiStart)
+  return kept
+}

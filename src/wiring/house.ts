@@ -1,0 +1,86 @@
+import { createNoopMeter } from '@opentelemetry/api'
+import { nearestName } from '../config/nearest.ts'
+import type { Environment } from '../config/paths.ts'
+import type { ResolvedConfig } from '../config/types.ts'
+import type { Enrich } from '../core/enrichment.ts'
+import type { Report } from '../core/guard.ts'
+import type { CoreOptions } from '../core/options.ts'
+import { Core } from '../core/plugin.ts'
+import { createPipeline, type HandedOver, loadsOf, type Pipeline } from '../pipeline/index.ts'
+import type { Draw } from '../spans/span-definition.ts'
+import type { Outside } from './intake.ts'
+import { gaugesOf } from './pipeline-gauges.ts'
+import { coreConfigOf, pipelineSettings } from './settings.ts'
+import { opened, type Telemetry } from './telemetry.ts'
+
+/** All that works records off: what a plugin is made of beside its door. It is loaded late, through `late.ts`. */
+export { activeSpan, baseContext } from './host-context.ts'
+export { drawOf } from './settings.ts'
+export { telemetryHandedIn } from './telemetry.ts'
+
+export interface CoreParts {
+  readonly host: string
+  readonly config: ResolvedConfig
+  readonly env: Environment
+  readonly isReplay: boolean
+  readonly draw: Draw
+  readonly enrich: Enrich | undefined
+  readonly report: Report
+}
+
+export interface PipelineParts {
+  readonly config: ResolvedConfig
+  readonly env: Environment
+  readonly home: string
+  readonly giveUp: AbortSignal | undefined
+}
+
+export function ownTelemetry(
+  { config, env, home, giveUp }: PipelineParts,
+  report: Report,
+  handed: HandedOver,
+): Telemetry {
+  return opened(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, handed))
+}
+
+/** Loads the packages that are needed, one by one, and opens as soon as that can be done. */
+export function* pieces({ backends }: ResolvedConfig, open: () => unknown): Generator<void> {
+  const { toOpen, toSend } = loadsOf(backends.length > 0)
+  for (const run of [...toOpen, open, ...toSend]) {
+    run()
+    yield
+  }
+}
+
+export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, outside: Outside): Core {
+  const { config, env, isReplay, ...given } = parts
+  const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay }
+  const core = coreOf({ ...drawn, ...sent, ...inPipeline(pipeline, config), ...outside })
+  if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
+  return core
+}
+
+/** What the core has of a pipeline of ours. */
+function inPipeline(
+  pipeline: Pipeline | undefined,
+  config: ResolvedConfig,
+): Pick<CoreOptions, 'hurry' | 'holdsProcess' | 'seedIds' | 'gauges' | 'settle'> {
+  return {
+    hurry: pipeline && (() => pipeline.hurry()),
+    // A pipeline of ours does so itself.
+    holdsProcess: pipeline === undefined,
+    seedIds: pipeline?.seedIds,
+    gauges: gaugesOf(pipeline),
+    settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.saveNow() : undefined,
+  }
+}
+
+/** A meter of a host's may refuse to make instruments: that costs the metrics, not the spans. */
+function coreOf(options: CoreOptions): Core {
+  try {
+    return new Core(options)
+  } catch {
+    options.report.warn('meterProvider: its meter makes no instruments; no metrics are recorded')
+    return new Core({ ...options, meter: createNoopMeter() })
+  }
+}

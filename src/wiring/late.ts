@@ -1,0 +1,26 @@
+import { createRequire } from 'node:module'
+import * as house from './house.ts'
+
+const load = createRequire(import.meta.url)
+
+/**
+ * What takes records is small, and what works them off is not: it is loaded when it is needed, or between two turns of the event
+ * loop. In what is published; `scripts/build.mjs` makes it a file of its own there.
+ */
+export function late(): typeof house {
+  return house
+}
+
+/** For who may not throw: what `ask` gives; `otherwise` where it cannot be loaded, because the host has too many files open. */
+export function askLate<Answer>(ask: (loaded: typeof house) => Answer, otherwise: Answer): Answer {
+  try {
+    return ask(late())
+  } catch {
+    return otherwise
+  }
+}
+
+/** First of all: whatever else there is needs it. */
+export function loadApi(): void {
+  load('@opentelemetry/api')
+}
