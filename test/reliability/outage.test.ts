@@ -80,7 +80,7 @@ describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
   test('an answer that does not come', () =>
     inScene(async scene => {
       const sink = await scene.sink({ kind: 'sequence', of: [{ kind: 'hanging' }, OK] })
-      configure(scene, sink, { timeout_ms: 400 })
+      configure(scene, sink, { timeout_ms: 4000 })
       await workThrough(scene, [sink])
       expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
     })())
