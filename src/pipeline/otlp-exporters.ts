@@ -6,9 +6,9 @@ import type {
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
-import type { Carrier, Delivery, DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
+import { jsonRequest, type SpanLine, sizeOf, UNSERIALISABLE } from '../trace-log/index.ts'
+import type { Delivery, DeliveryFailure, SpanDelivery, SpanSink, Transport } from './delivery.ts'
 import { transformer } from './sdk.ts'
-import { jsonRequest, type SpanLine, sizeOf } from './trace-log/span-line.ts'
 
 export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
   'http/json': 'application/json',
@@ -20,29 +20,28 @@ type MetricsSerializer = ISerializer<ResourceMetrics, IExportMetricsServiceRespo
 
 /** Spans as OTLP requests, put together from lines as they stand in the log, carried over HTTP or into a file. */
 export class OtlpSpanSink implements SpanSink {
-  readonly #carrier: Carrier
+  readonly #transport: Transport
   readonly #isJson: boolean
   /** Reads the answers. */
-  readonly #serializer: Pick<TraceSerializer, 'deserializeResponse'>
+  readonly #serializer = (): Pick<TraceSerializer, 'deserializeResponse'> =>
+    this.#isJson ? transformer().JsonTraceSerializer : transformer().ProtobufTraceSerializer
 
-  constructor(protocol: OtlpProtocol, carrier: Carrier) {
-    const { JsonTraceSerializer, ProtobufTraceSerializer } = transformer()
+  constructor(protocol: OtlpProtocol, transport: Transport) {
     this.#isJson = protocol === 'http/json'
-    this.#serializer = this.#isJson ? JsonTraceSerializer : ProtobufTraceSerializer
-    this.#carrier = carrier
+    this.#transport = transport
   }
 
   async export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery> {
     try {
       const payload = this.#isJson ? jsonRequest(lines) : await protobufRequest(lines)
-      return spanDelivery(await this.#carrier.deliver(payload, signal), sizeOf(lines), this.#serializer)
+      return spanDelivery(await this.#transport.deliver(payload, signal), sizeOf(lines), this.#serializer)
     } catch {
       return { lost: sizeOf(lines), failure: UNSERIALISABLE }
     }
   }
 
   close(): Promise<void> {
-    return this.#carrier.close()
+    return this.#transport.close()
   }
 }
 
@@ -60,52 +59,54 @@ async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uin
 export function spanDelivery(
   delivery: Delivery,
   spans: number,
-  serializer: Pick<TraceSerializer, 'deserializeResponse'>,
+  serializer: () => Pick<TraceSerializer, 'deserializeResponse'>,
 ): SpanDelivery {
   if (!delivery.ok) {
     const { ok: _not, ...why } = delivery
     return { lost: spans, ...why }
   }
-  const rejected = readAnswer(delivery, answer => serializer.deserializeResponse(answer).partialSuccess?.rejectedSpans)
+  const rejected = readAnswer(
+    delivery,
+    answer => serializer().deserializeResponse(answer).partialSuccess?.rejectedSpans,
+  )
   const lost = Math.min(rejected, spans)
   return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
 
 /** Metrics as OTLP requests. */
 export class OtlpMetricSink {
-  readonly #carrier: Carrier
-  readonly #serializer: MetricsSerializer
+  readonly #transport: Transport
+  readonly #isJson: boolean
 
-  constructor(protocol: OtlpProtocol, carrier: Carrier) {
-    const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
-    this.#serializer = protocol === 'http/json' ? JsonMetricsSerializer : ProtobufMetricsSerializer
-    this.#carrier = carrier
+  constructor(protocol: OtlpProtocol, transport: Transport) {
+    this.#isJson = protocol === 'http/json'
+    this.#transport = transport
   }
 
   serialize(metrics: ResourceMetrics): Uint8Array | DeliveryFailure {
-    const payload = serialize(() => this.#serializer.serializeRequest(metrics))
+    const payload = serialize(() => this.#serializer().serializeRequest(metrics))
     return payload.ok ? payload.bytes : payload.failure
   }
 
   /** Undefined = taken whole. Never rejects. */
   async send(payload: Uint8Array, signal: AbortSignal): Promise<DeliveryFailure | undefined> {
-    const delivery = await this.#carrier.deliver([payload], signal)
+    const delivery = await this.#transport.deliver([payload], signal)
     if (!delivery.ok) return delivery.failure
     const rejected = readAnswer(
       delivery,
-      answer => this.#serializer.deserializeResponse(answer).partialSuccess?.rejectedDataPoints,
+      answer => this.#serializer().deserializeResponse(answer).partialSuccess?.rejectedDataPoints,
     )
     return rejected > 0 ? { kind: 'rejected' } : undefined
   }
 
   close(): Promise<void> {
-    return this.#carrier.close()
+    return this.#transport.close()
   }
-}
 
-export const UNSERIALISABLE: DeliveryFailure & { readonly kind: 'internal' } = {
-  kind: 'internal',
-  reason: 'they cannot be serialised',
+  #serializer(): MetricsSerializer {
+    const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
+    return this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer
+  }
 }
 
 type Payload =

@@ -14,9 +14,9 @@ import { apart, type Extensions, type ParsedOptions, usableEnrich } from './exte
 import { Intake, NOTHING_TAKEN, type Outside } from './intake.ts'
 import { askLate, late, loadApi } from './late.ts'
 import { type Life, withLife } from './life.ts'
-import type { LateOutlets, Outlets } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
+import type { LateTelemetry, Telemetry } from './telemetry.ts'
 import { whyNotStarted } from './why-not.ts'
 
 const NOTHING_SENT: PipelineStats = { backends: [], traceFiles: [] }
@@ -90,45 +90,45 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
       'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
     )
   }
-  const outlets = outletsFor(parsed, config, surroundings, report)
-  return assemble(host ?? '', config, outlets, surroundings, report, extensions)
+  const telemetry = telemetryFor(parsed, config, surroundings, report)
+  return assemble(host ?? '', config, telemetry, surroundings, report, extensions)
 }
 
-function outletsFor(
+function telemetryFor(
   { tracerProvider, meterProvider, extensions }: ParsedOptions,
   config: ResolvedConfig,
   { env, home, giveUp }: Surroundings,
   report: Report,
-): LateOutlets {
+): LateTelemetry {
   if (tracerProvider !== undefined || meterProvider !== undefined) {
     for (const option of ['spanProcessors', 'metricReaders'] as const) {
       if (extensions[option] !== undefined)
         report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
     }
-    return late().outletsHandedIn({ tracerProvider, meterProvider }, report)
+    return late().telemetryHandedIn({ tracerProvider, meterProvider }, report)
   }
-  const open = (): Outlets => late().ownOutlets({ config, env, home, giveUp }, report, extensions)
-  return { isOurs: true, pieces: () => piecesFor(config), open }
+  const open = (): Telemetry => late().ownTelemetry({ config, env, home, giveUp }, report, extensions)
+  return { isOurs: true, pieces: openAll => piecesFor(config, openAll), open }
 }
 
 /** Loads all that a plugin with a pipeline of ours needs. */
-function* piecesFor(config: ResolvedConfig): Generator<void> {
+function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void> {
   yield loadApi()
-  const { packages } = late()
+  const { pieces } = late()
   yield
-  yield* packages(config)
+  yield* pieces(config, open)
 }
 
-/** A plugin from its resolved configuration and its outlets. */
+/** A plugin from its resolved configuration and its telemetry. */
 export function assemble(
   host: string,
   config: ResolvedConfig,
-  outlets: LateOutlets,
+  telemetry: LateTelemetry,
   { env, isReplay }: Surroundings,
   report: Report,
   extensions: Extensions = {},
 ): Plugin {
-  const { isOurs } = outlets
+  const { isOurs } = telemetry
   const warn = (line: string): void => report.warn(line)
   const enrich = usableEnrich(extensions, warn)
   let drawing: Draw | undefined
@@ -140,7 +140,7 @@ export function assemble(
   if (config.redact_patterns.length > 0) draw()
   let pipeline: Pipeline | undefined
   const createCore = (outside: Outside): Core => {
-    const opened = outlets.open()
+    const opened = telemetry.open()
     pipeline = opened.pipeline
     return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report }, opened, outside)
   }
@@ -151,7 +151,7 @@ export function assemble(
       isFull: config.content_capture === 'full',
       conversationHistory: config.capture_conversation_history,
     }),
-    pieces: isDirect || isReplay ? undefined : outlets.pieces?.(),
+    pieces: isDirect || isReplay ? undefined : telemetry.pieces,
     isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
     activeSpan: () => (config.parent === 'active' ? askLate(house => house.activeSpan(isOurs), undefined) : undefined),

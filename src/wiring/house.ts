@@ -9,14 +9,14 @@ import { Core } from '../core/plugin.ts'
 import { createPipeline, type HandedOver, loadsOf, type Pipeline } from '../pipeline/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Outside } from './intake.ts'
-import { type Outlets, opened } from './outlets.ts'
 import { gaugesOf } from './pipeline-gauges.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
+import { opened, type Telemetry } from './telemetry.ts'
 
 /** All that works records off: what a plugin is made of beside its door. It is loaded late, through `late.ts`. */
 export { activeSpan, baseContext } from './host-context.ts'
-export { outletsHandedIn } from './outlets.ts'
 export { drawOf } from './settings.ts'
+export { telemetryHandedIn } from './telemetry.ts'
 
 export interface CoreParts {
   readonly host: string
@@ -35,19 +35,24 @@ export interface PipelineParts {
   readonly giveUp: AbortSignal | undefined
 }
 
-export function ownOutlets({ config, env, home, giveUp }: PipelineParts, report: Report, handed: HandedOver): Outlets {
+export function ownTelemetry(
+  { config, env, home, giveUp }: PipelineParts,
+  report: Report,
+  handed: HandedOver,
+): Telemetry {
   return opened(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, handed))
 }
 
-/** Loads the packages that `ownOutlets` needs, one by one. */
-export function* packages({ backends }: ResolvedConfig): Generator<void> {
-  for (const load of loadsOf(backends.length > 0)) {
-    load()
+/** Loads the packages that are needed, one by one, and opens as soon as that can be done. */
+export function* pieces({ backends }: ResolvedConfig, open: () => unknown): Generator<void> {
+  const { toOpen, toSend } = loadsOf(backends.length > 0)
+  for (const run of [...toOpen, open, ...toSend]) {
+    run()
     yield
   }
 }
 
-export function openCore(parts: CoreParts, { pipeline, ...sent }: Outlets, outside: Outside): Core {
+export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, outside: Outside): Core {
   const { config, env, isReplay, ...given } = parts
   const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay }
   const core = coreOf({ ...drawn, ...sent, ...inPipeline(pipeline, config), ...outside })

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { LossLog } from '../../src/pipeline/trace-log/losses.ts'
+import { LossLog } from '../../src/trace-log/losses.ts'
 import { DoctorScene, linesOf, section } from './doctor-scene.ts'
 import type { TraceServer } from './doctor-server.ts'
 import { fakeIo } from './fake-io.ts'
@@ -24,9 +24,9 @@ function putBacklog(backend: string, startedMillisAgo: number, bytes: number): v
   for (const directory of ['traces', 'spool']) mkdirSync(join(scene.state, directory), { recursive: true, mode: 0o700 })
   chmodSync(scene.state, 0o700)
   writeFileSync(join(scene.state, 'traces', `${name}.jsonl`), 'x'.repeat(bytes), { mode: 0o600 })
-  const ledger = join(scene.state, 'spool', `${name}.free.json`)
-  writeFileSync(ledger, JSON.stringify({ open: false, delivered: { [backend]: 0 } }), { mode: 0o600 })
-  utimesSync(ledger, NOW / 1000, NOW / 1000)
+  const checkpoint = join(scene.state, 'spool', `${name}.free.json`)
+  writeFileSync(checkpoint, JSON.stringify({ open: false, delivered: { [backend]: 0 } }), { mode: 0o600 })
+  utimesSync(checkpoint, NOW / 1000, NOW / 1000)
 }
 
 function putLoss(at: number, spans: number): void {

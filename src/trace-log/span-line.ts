@@ -1,0 +1,143 @@
+import { isUtf8 } from 'node:buffer'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { estimatedBytes, requestJson } from './span-json.ts'
+import { requestProtobuf } from './span-protobuf.ts'
+import type { LineParser } from './stored-line.ts'
+
+const HEAD: Buffer = Buffer.from('{"resourceSpans":[')
+const COMMA: Buffer = Buffer.from(',')
+const TAIL: Buffer = Buffer.from(']}')
+/** Once in each span. In a text of a span the quotes would have backslashes before them, and no colon follows a text. */
+const IN_EACH_SPAN: Buffer = Buffer.from('"startTimeUnixNano":')
+/** Where each span begins. In a link, something stands before it. */
+const SPAN_HEAD: Buffer = Buffer.from('{"traceId":"')
+const TRACE_ID_CHARS = 32
+const SPAN_ID_CHARS = 16
+const BETWEEN_IDS = '","spanId":"'
+const BETWEEN_TIMES = /^"(\d+)","endTimeUnixNano":"(\d+)"/
+const TIMES_CHARS = 64
+const NOTHING: Buffer = Buffer.concat([HEAD, TAIL])
+
+/** Which span it is, and when. */
+export interface SpanStamp {
+  /** Trace id and span id. */
+  readonly key: string
+  /** Nanoseconds since the epoch, in decimal. */
+  readonly start: string
+  readonly end: string
+}
+
+/**
+ * Spans that are one line of the log, or could be: as spans, as OTLP/JSON, as protobuf. Each form is made from another one when
+ * it is asked for, and once, however many backends ask.
+ */
+export class SpanLine {
+  #spans: readonly ReadableSpan[] | undefined
+  #json: Buffer | undefined
+  #protobuf: Uint8Array | undefined
+  #size: number
+  #isDamaged = false
+  readonly #parser: LineParser | undefined
+
+  private constructor(parts: {
+    readonly size: number
+    readonly spans?: readonly ReadableSpan[]
+    readonly json?: Buffer | undefined
+    readonly parser?: LineParser
+  }) {
+    this.#size = parts.size
+    this.#spans = parts.spans
+    this.#json = parts.json
+    this.#parser = parts.parser
+  }
+
+  /** `json`: the line that was written of them, without its end. */
+  static of(spans: readonly ReadableSpan[], json?: Buffer): SpanLine {
+    return new SpanLine({ size: spans.length, spans, json })
+  }
+
+  /** A line of a file, without its end, that looks as if we had written it: it is read when somebody needs its spans. */
+  static found(json: Buffer, parser: LineParser): SpanLine | undefined {
+    const isWhole = json.subarray(0, HEAD.length).equals(HEAD) && json.subarray(-TAIL.length).equals(TAIL)
+    // Zeros are what a crash of the machine leaves.
+    if (!isWhole || json.includes(0) || !isUtf8(json)) return undefined
+    return new SpanLine({ size: spansIn(json), json, parser })
+  }
+
+  /** Spans: as many as its looks say, until they have been read. */
+  get size(): number {
+    return this.#size
+  }
+
+  /** Of its JSON, roughly. */
+  get bytes(): number {
+    return this.#json?.length ?? this.spans.reduce((sum, span) => sum + estimatedBytes(span), 0)
+  }
+
+  /** It turned out not to be what its looks say, and holds no spans. */
+  get isDamaged(): boolean {
+    return this.#isDamaged
+  }
+
+  get spans(): readonly ReadableSpan[] {
+    this.#spans ??= this.#read()
+    return this.#spans
+  }
+
+  /** An ExportTraceServiceRequest. @throws when a span cannot be written */
+  get json(): Buffer {
+    this.#json ??= requestJson(this.spans)
+    return this.#json
+  }
+
+  /** An ExportTraceServiceRequest. @throws when a span cannot be written */
+  get protobuf(): Uint8Array {
+    this.#protobuf ??= requestProtobuf(this.spans)
+    return this.#protobuf
+  }
+
+  /** Of the spans of a line of ours, as it stands: nothing else of it is read. */
+  *stamps(): Generator<SpanStamp, void> {
+    const { json } = this
+    for (let at = json.indexOf(SPAN_HEAD); at >= 0; at = json.indexOf(SPAN_HEAD, at + 1)) {
+      const ids = at + SPAN_HEAD.length
+      const traceId = json.toString('latin1', ids, ids + TRACE_ID_CHARS)
+      const rest = ids + TRACE_ID_CHARS + BETWEEN_IDS.length
+      const times = json.indexOf(IN_EACH_SPAN, rest) + IN_EACH_SPAN.length
+      const [, start = '0', end = '0'] = BETWEEN_TIMES.exec(json.toString('latin1', times, times + TIMES_CHARS)) ?? []
+      yield { key: `${traceId}${json.toString('latin1', rest, rest + SPAN_ID_CHARS)}`, start, end }
+    }
+  }
+
+  #read(): readonly ReadableSpan[] {
+    const line = this.#parser?.read((this.#json ?? NOTHING).toString())
+    const spans = line?.kind === 'spans' ? line.spans : []
+    this.#isDamaged = line?.kind !== 'spans'
+    if (this.#isDamaged) this.#json = NOTHING
+    this.#size = spans.length
+    return spans
+  }
+}
+
+/** Spans of all lines. */
+export function sizeOf(lines: readonly SpanLine[]): number {
+  return lines.reduce((sum, { size }) => sum + size, 0)
+}
+
+export function spansOf(lines: readonly SpanLine[]): readonly ReadableSpan[] {
+  return lines.flatMap(({ spans }) => spans)
+}
+
+/** One OTLP/JSON request, in pieces: what stands in the lines is not copied. */
+export function jsonRequest(lines: readonly SpanLine[]): readonly Uint8Array[] {
+  const [first] = lines
+  if (first !== undefined && lines.length === 1) return [first.json]
+  const groups = lines.filter(({ size }) => size > 0).map(({ json }) => json.subarray(HEAD.length, -TAIL.length))
+  return [HEAD, ...groups.flatMap((group, index) => (index === 0 ? [group] : [COMMA, group])), TAIL]
+}
+
+function spansIn(json: Buffer): number {
+  let spans = 0
+  for (let at = json.indexOf(IN_EACH_SPAN); at >= 0; at = json.indexOf(IN_EACH_SPAN, at + IN_EACH_SPAN.length)) spans++
+  return spans
+}

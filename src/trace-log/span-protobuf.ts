@@ -1,0 +1,186 @@
+import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { MAX_DEPTH } from './attribute-json.ts'
+import { ProtobufWriter } from './protobuf-writer.ts'
+import { flagsOf, groupedBy, isUsualTime, kindOf, NANOS_PER_SECOND, nanosText, type SpanGroup } from './span-json.ts'
+
+const INT64_LIMIT = 2 ** 63
+const TWO_TO_32 = 2n ** 32n
+
+/** Numbers of the fields, as `opentelemetry-proto` has them. */
+const REQUEST = { resourceSpans: 1 } as const
+const RESOURCE_SPANS = { resource: 1, scopeSpans: 2, schemaUrl: 3 } as const
+const RESOURCE = { attributes: 1, droppedAttributesCount: 2 } as const
+const SCOPE_SPANS = { scope: 1, spans: 2, schemaUrl: 3 } as const
+const SCOPE = { name: 1, version: 2 } as const
+const SPAN = {
+  traceId: 1,
+  spanId: 2,
+  traceState: 3,
+  parentSpanId: 4,
+  name: 5,
+  kind: 6,
+  startTime: 7,
+  endTime: 8,
+  attributes: 9,
+  droppedAttributesCount: 10,
+  events: 11,
+  droppedEventsCount: 12,
+  links: 13,
+  droppedLinksCount: 14,
+  status: 15,
+  flags: 16,
+} as const
+const STATUS = { message: 2, code: 3 } as const
+const EVENT = { time: 1, name: 2, attributes: 3, droppedAttributesCount: 4 } as const
+const LINK = { traceId: 1, spanId: 2, traceState: 3, attributes: 4, droppedAttributesCount: 5, flags: 6 } as const
+const PAIR = { key: 1, value: 2 } as const
+const VALUE = { text: 1, boolean: 2, integer: 3, double: 4, list: 5, pairs: 6, bytes: 7 } as const
+/** Of a list, and of a list of pairs. */
+const ELEMENTS = 1
+
+/** One for all: a request is written without a pause. */
+const writer = new ProtobufWriter()
+
+/**
+ * One ExportTraceServiceRequest. Spans are grouped by resource and scope, in order of first appearance. OpenTelemetry's own
+ * serialiser counts and writes every character by itself, which costs six times as much as the JSON of the same spans.
+ * @throws when a span cannot be written
+ */
+export function requestProtobuf(spans: readonly ReadableSpan[]): Uint8Array {
+  writer.reset()
+  for (const ofResource of groupedBy(spans, ({ resource }) => resource)) writeResourceSpans(ofResource)
+  return writer.take()
+}
+
+function writeResourceSpans(spans: SpanGroup): void {
+  const { attributes, schemaUrl } = spans[0].resource
+  const start = writer.begin(REQUEST.resourceSpans)
+  const resource = writer.begin(RESOURCE_SPANS.resource)
+  writeAttributes(RESOURCE.attributes, attributes)
+  writer.integer(RESOURCE.droppedAttributesCount, 0)
+  writer.end(resource)
+  for (const ofScope of groupedBy(spans, ({ instrumentationScope }) => instrumentationScope)) writeScopeSpans(ofScope)
+  if (schemaUrl) writer.text(RESOURCE_SPANS.schemaUrl, schemaUrl)
+  writer.end(start)
+}
+
+function writeScopeSpans(spans: SpanGroup): void {
+  const { name, version, schemaUrl } = spans[0].instrumentationScope
+  const start = writer.begin(RESOURCE_SPANS.scopeSpans)
+  const scope = writer.begin(SCOPE_SPANS.scope)
+  writer.text(SCOPE.name, name)
+  if (version) writer.text(SCOPE.version, version)
+  writer.end(scope)
+  for (const span of spans) writeSpan(span)
+  if (schemaUrl) writer.text(SCOPE_SPANS.schemaUrl, schemaUrl)
+  writer.end(start)
+}
+
+function writeSpan(span: ReadableSpan): void {
+  const context = span.spanContext()
+  const parent = span.parentSpanContext
+  const kind = kindOf(span)
+  const start = writer.begin(SCOPE_SPANS.spans)
+  writeIds(SPAN, context)
+  if (parent?.spanId) writer.hex(SPAN.parentSpanId, parent.spanId)
+  writer.text(SPAN.name, span.name)
+  if (kind !== 0) writer.integer(SPAN.kind, kind)
+  writeTime(SPAN.startTime, span.startTime)
+  writeTime(SPAN.endTime, span.endTime)
+  writeAttributes(SPAN.attributes, span.attributes)
+  writer.integer(SPAN.droppedAttributesCount, span.droppedAttributesCount)
+  for (const event of span.events) writeEvent(event)
+  writer.integer(SPAN.droppedEventsCount, span.droppedEventsCount)
+  for (const link of span.links) writeLink(link)
+  writer.integer(SPAN.droppedLinksCount, span.droppedLinksCount)
+  writeStatus(span.status)
+  writer.fixed32(SPAN.flags, flagsOf(context, parent?.isRemote))
+  writer.end(start)
+}
+
+function writeStatus({ code, message }: ReadableSpan['status']): void {
+  const start = writer.begin(SPAN.status)
+  if (message) writer.text(STATUS.message, message)
+  writer.integer(STATUS.code, code)
+  writer.end(start)
+}
+
+function writeEvent({ time, name, attributes, droppedAttributesCount }: ReadableSpan['events'][number]): void {
+  const start = writer.begin(SPAN.events)
+  writeTime(EVENT.time, time)
+  writer.text(EVENT.name, name)
+  writeAttributes(EVENT.attributes, attributes)
+  writer.integer(EVENT.droppedAttributesCount, droppedAttributesCount || 0)
+  writer.end(start)
+}
+
+function writeLink({ context, attributes, droppedAttributesCount }: Link): void {
+  const start = writer.begin(SPAN.links)
+  writeIds(LINK, context)
+  writeAttributes(LINK.attributes, attributes)
+  writer.integer(LINK.droppedAttributesCount, droppedAttributesCount || 0)
+  writer.fixed32(LINK.flags, flagsOf(context, context.isRemote))
+  writer.end(start)
+}
+
+/** Of a span and of a link they have the same numbers. */
+function writeIds(of: typeof SPAN | typeof LINK, { traceId, spanId, traceState }: SpanContext): void {
+  writer.hex(of.traceId, traceId)
+  writer.hex(of.spanId, spanId)
+  const state = traceState?.serialize()
+  if (state) writer.text(of.traceState, state)
+}
+
+function writeTime(field: number, time: HrTime): void {
+  const [high, low] = isUsualTime(time) ? halvesOf(time) : halvesOfBig(BigInt(nanosText(time)))
+  writer.fixed64(field, high, low)
+}
+
+/** Nanoseconds are more than a number holds, and big integers would cost more than the rest of what every span has. */
+function halvesOf([seconds, nanos]: HrTime): [number, number] {
+  const upper = Math.floor(seconds / 2 ** 16) * NANOS_PER_SECOND
+  const rest = (seconds % 2 ** 16) * NANOS_PER_SECOND + nanos
+  const low = (upper % 2 ** 16) * 2 ** 16 + (rest % 2 ** 32)
+  const high = Math.floor(upper / 2 ** 16) + Math.floor(rest / 2 ** 32) + Math.floor(low / 2 ** 32)
+  return [high, low % 2 ** 32]
+}
+
+function halvesOfBig(value: bigint): [number, number] {
+  return [Number(value / TWO_TO_32), Number(value % TWO_TO_32)]
+}
+
+function writeAttributes(field: number, attributes: Attributes = {}): void {
+  for (const key of Object.keys(attributes)) writePair(field, key, attributes[key], 0)
+}
+
+function writePair(field: number, key: string, value: unknown, depth: number): void {
+  const start = writer.begin(field)
+  writer.text(PAIR.key, key)
+  writeValue(PAIR.value, value, depth)
+  writer.end(start)
+}
+
+function writeValue(field: number, value: unknown, depth: number): void {
+  const start = writer.begin(field)
+  if (typeof value === 'string') writer.text(VALUE.text, value)
+  else if (typeof value === 'number') writeNumber(value)
+  else if (typeof value === 'boolean') writer.integer(VALUE.boolean, Number(value))
+  // Nothing, or a value that has no end, is an empty value.
+  else if (value instanceof Uint8Array) writer.bytes(VALUE.bytes, value)
+  else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) writeObject(value, depth + 1)
+  writer.end(start)
+}
+
+function writeNumber(value: number): void {
+  const isInteger = Number.isInteger(value) && value >= -INT64_LIMIT && value < INT64_LIMIT
+  if (isInteger) writer.integer(VALUE.integer, value)
+  else writer.double(VALUE.double, value)
+}
+
+function writeObject(value: object, depth: number): void {
+  const start = writer.begin(Array.isArray(value) ? VALUE.list : VALUE.pairs)
+  if (Array.isArray(value)) for (const element of value) writeValue(ELEMENTS, element, depth)
+  else for (const [key, element] of Object.entries(value)) writePair(ELEMENTS, key, element, depth)
+  writer.end(start)
+}

@@ -1,0 +1,105 @@
+type Sync = typeof import('node:fs')
+type Async = typeof import('node:fs/promises')
+
+/** What the next calls come to. Each function is asked for every call, and throws where the disk fails. */
+export interface Faults {
+  /** Before an asynchronous write to a segment begins. */
+  onWrite: (text: string) => void
+  /** Before a synchronous write to a segment begins. */
+  onWriteNow: () => void
+  /** Before a whole file is written: a new checkpoint, say. */
+  onSave: () => void
+  onStat: () => void
+  /** Before a segment is opened to be read. */
+  onOpen: (path: string) => void
+  onLook: (path: string) => void
+  /** While it is set, asynchronous writes wait here, and happen later. */
+  held: (() => void)[] | undefined
+}
+
+export function noFaults(): Faults {
+  const nothing = (): void => undefined
+  return {
+    onWrite: nothing,
+    onWriteNow: nothing,
+    onSave: nothing,
+    onStat: nothing,
+    onOpen: nothing,
+    onLook: nothing,
+    held: undefined,
+  }
+}
+
+export function mend(faults: Faults): void {
+  Object.assign(faults, noFaults())
+}
+
+export function failure(code: string): Error {
+  return Object.assign(new Error(code), { code })
+}
+
+/** Throws `code` the first time that it is called. */
+export function once(code: string): () => void {
+  let isDue = true
+  return () => {
+    if (!isDue) return
+    isDue = false
+    throw failure(code)
+  }
+}
+
+export function always(code: string): () => never {
+  return () => {
+    throw failure(code)
+  }
+}
+
+/** For `vi.mock('node:fs')`. */
+export function brokenSync(faults: Faults, fs: Sync): Sync {
+  const write = (...args: unknown[]): void => {
+    const done = args.at(-1) as (error: unknown) => void
+    const begin = (): void => {
+      try {
+        faults.onWrite(String(args[1]))
+      } catch (error) {
+        setImmediate(() => done(error))
+        return
+      }
+      ;(fs.write as unknown as (...all: unknown[]) => void)(...args)
+    }
+    if (faults.held) faults.held.push(begin)
+    else begin()
+  }
+  return {
+    ...fs,
+    write,
+    // Checkpoints are written at 0 of a file of their own, segments in lines.
+    writeSync: (descriptor: number, bytes: Uint8Array, from: number, length: number, at: number) => {
+      if (Buffer.from(bytes).includes('\n')) faults.onWriteNow()
+      return fs.writeSync(descriptor, bytes, from, length, at)
+    },
+    writeFileSync: (...args: Parameters<Sync['writeFileSync']>) => {
+      faults.onSave()
+      fs.writeFileSync(...args)
+    },
+    fstatSync: (descriptor: number) => {
+      faults.onStat()
+      return fs.fstatSync(descriptor)
+    },
+  } as unknown as Sync
+}
+
+/** For `vi.mock('node:fs/promises')`. */
+export function brokenAsync(faults: Faults, fs: Async): Async {
+  return {
+    ...fs,
+    open: async (path: string, flags: string) => {
+      faults.onOpen(path)
+      return fs.open(path, flags)
+    },
+    lstat: async (path: string) => {
+      faults.onLook(path)
+      return fs.lstat(path)
+    },
+  } as unknown as Async
+}
