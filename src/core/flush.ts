@@ -4,6 +4,8 @@ const PAUSE_MILLIS = 1000
 export interface FlusherOptions {
   /** Begins to send what came after the flush that runs. */
   readonly hurry?: (() => void) | undefined
+  /** Begins to write to disk what has been recorded: where nobody waits, the process may be ended right behind the turn. */
+  readonly save?: (() => void) | undefined
   /** Where what is flushed need not keep the process alive: Node would end a program that waits for it in the middle. */
   readonly holdsProcess?: boolean | undefined
 }
@@ -44,6 +46,7 @@ export class Flusher {
   turnEnded(): Promise<void> {
     const pauseMillis = this.#requestedAt + PAUSE_MILLIS - performance.now()
     if (pauseMillis <= 0) return this.request()
+    this.#options.save?.()
     this.#soon ??= this.#after(pauseMillis)
     return this.#soon
   }
@@ -54,7 +57,7 @@ export class Flusher {
       this.#soon = undefined
       return this.request()
     })
-    // What is recorded is safe without it.
+    // What is recorded is safe without it: it has been saved.
     const timer = setTimeout(() => void soon.then(), Math.ceil(millis)).unref()
     return soon
   }

@@ -61,6 +61,7 @@ export function createMemoryPipeline(
     },
     hurry: () => undefined,
     shutdown: () => added.shutdown(),
+    save: () => undefined,
     saveNow: () => undefined,
     endNow: () => undefined,
     recover: () => undefined,

@@ -53,6 +53,8 @@ export interface Pipeline {
    * process, or, without one, is given up and counted. Idempotent; never rejects.
    */
   shutdown(): Promise<void>
+  /** Begins to write everything recorded to the trace log, without waiting for `flushMillis`. */
+  save(): void
   /** Writes everything recorded to the trace log before it returns. */
   saveNow(): void
   /** For a process that ends this moment: everything recorded is in the trace log, and nothing is delivered any more. */
@@ -103,6 +105,7 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
     flush: () => shutdown.flush(),
     hurry: () => shutdown.hurry(),
     shutdown: () => shutdown.shutdown(),
+    save: () => void store?.log.forceFlush(),
     saveNow: () => store?.log.saveNow(),
     endNow() {
       store?.log.endNow()

@@ -64,9 +64,10 @@ export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, out
 function inPipeline(
   pipeline: Pipeline | undefined,
   config: ResolvedConfig,
-): Pick<CoreOptions, 'hurry' | 'holdsProcess' | 'seedIds' | 'gauges' | 'settle'> {
+): Pick<CoreOptions, 'hurry' | 'save' | 'holdsProcess' | 'seedIds' | 'gauges' | 'settle'> {
   return {
     hurry: pipeline && (() => pipeline.hurry()),
+    save: pipeline && (() => pipeline.save()),
     // A pipeline of ours does so itself.
     holdsProcess: pipeline === undefined,
     seedIds: pipeline?.seedIds,

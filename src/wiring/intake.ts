@@ -1,6 +1,5 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import type { HookMeta } from '../contract/index.ts'
-import { OnDemand } from '../core/flush.ts'
 import type { Core } from '../core/plugin.ts'
 import type { CoreStats } from '../core/stats.ts'
 import type { RecordCopier, RecordCopy } from './record-copy.ts'
@@ -20,8 +19,6 @@ interface Waiting {
   readonly at: number
   /** The span that was active in the host then, where that counts. */
   readonly caller: SpanContext | undefined
-  /** Of an end that is flushed: for its host, who may wait for it. */
-  readonly done: ((end: { readonly flushed: Promise<void> | undefined }) => void) | undefined
 }
 
 /** What the core asks of its surroundings. Of a record that has waited: what they were when it was told. */
@@ -43,7 +40,7 @@ export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
   readonly copier: RecordCopier
   /** Each record is worked off while its host waits: it is to be safe then, or is seen by code of somebody else's. */
   readonly isDirect: boolean
-  /** A host may await the end of a session: what was told until then is sent. The next turn of the event loop begins it. */
+  /** The end of a session is worked off while its host waits: many a process is ended right behind its answer. */
   readonly flushesAtEnd: boolean
 }
 
@@ -67,8 +64,6 @@ export class Intake {
   /** Until all is loaded. */
   #pieces: Iterator<void> | undefined
   #chars = 0
-  /** Ends that wait, and are flushed: many a process is ended right behind its answer. */
-  #ends = 0
   #slice: NodeJS.Immediate | undefined
   /** The record that is worked off. */
   #current: Waiting | undefined
@@ -89,10 +84,10 @@ export class Intake {
   /** As `Core.on`; an end of a session may be awaited whatever comes of it. */
   on(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
     const { copier, isDirect, flushesAtEnd } = this.#options
-    const canWait = !isDirect && !this.#isOver && typeof hook === 'string'
+    const isFlushed = flushesAtEnd && hook === 'on_session_end'
+    const canWait = !isDirect && !isFlushed && !this.#isOver && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
     if (copy === undefined) return this.#onNow(hook, payload, meta)
-    if (flushesAtEnd && hook === 'on_session_end') return this.#keepEnd(hook, copy)
     this.#keep(hook, copy)
     return undefined
   }
@@ -137,17 +132,10 @@ export class Intake {
     return this.#open()
   }
 
-  #keepEnd(hook: string, copy: RecordCopy): Promise<void> {
-    const ended = new Promise<{ readonly flushed: Promise<void> | undefined }>(done => this.#keep(hook, copy, done))
-    // Nobody may wait: then its flush is not asked for, either.
-    return new OnDemand(() => ended.then(({ flushed }) => flushed))
-  }
-
-  #keep(hook: string, copy: RecordCopy, done?: Waiting['done']): void {
+  #keep(hook: string, copy: RecordCopy): void {
     const { now, activeSpan } = this.#options
-    this.#waiting.push({ hook, copy, at: now(), caller: activeSpan(), done })
+    this.#waiting.push({ hook, copy, at: now(), caller: activeSpan() })
     this.#chars += copy.chars
-    if (done !== undefined) this.#ends += 1
     this.#putOff()
     const isFull = (): boolean => this.#waiting.length > MOST_RECORDS || this.#chars > MOST_CHARS
     while (this.#current === undefined && isFull()) this.#workOffNext()
@@ -167,7 +155,7 @@ export class Intake {
   readonly #workOffSlice = (): void => {
     this.#slice = undefined
     this.#core?.drawRest()
-    const hasTime = this.#isOpen ? this.#waiting.length === 0 : this.#ends === 0
+    const hasTime = !this.#isOpen || this.#waiting.length === 0
     if (this.#pieces !== undefined && hasTime) this.#loadNext(this.#pieces)
     else this.#workOffUntil(performance.now() + SLICE_MILLIS)
     if (this.#pieces !== undefined || this.#waiting.length > 0) this.#putOff()
@@ -176,7 +164,7 @@ export class Intake {
   #workOffUntil(endAt: number): void {
     const lateBefore = this.#options.now() - PATIENCE_MILLIS
     const isLate = (): boolean => (this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore
-    while (this.#ends > 0 || isLate() || performance.now() < endAt) {
+    while (isLate() || performance.now() < endAt) {
       if (!this.#workOffNext()) return
     }
   }
@@ -203,13 +191,12 @@ export class Intake {
   #workOffNext(isAskedFor = false): boolean {
     const record = this.#waiting.shift()
     if (record === undefined) return false
-    const { hook, copy, done } = record
+    const { hook, copy } = record
     this.#chars -= copy.chars
-    if (done !== undefined) this.#ends -= 1
     this.#current = record
-    const flushed = this.#open()?.on(hook, copy.payload, copy.meta, isAskedFor)
+    // An end that waits is none that is flushed: nothing comes back that somebody waits for.
+    void this.#open()?.on(hook, copy.payload, copy.meta, isAskedFor)
     this.#current = undefined
-    done?.({ flushed })
     return true
   }
 }

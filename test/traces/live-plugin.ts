@@ -19,16 +19,18 @@ interface Surroundings {
   readonly env?: Readonly<Record<string, string>>
   /** What sending takes. Default: nothing. */
   readonly flush?: () => Promise<void>
+  /** What is told to write the log. */
+  readonly save?: () => void
 }
 
 /** A plugin as a host has it (the clock sweeps, the environment counts), but for that its spans stay in memory. */
-export function createLivePlugin(options: PluginOptions = {}, { env = {}, flush }: Surroundings = {}): LivePlugin {
+export function createLivePlugin(options: PluginOptions = {}, { env = {}, ...sending }: Surroundings = {}): LivePlugin {
   const { host, config: code } = apart(options)
   const { config } = resolveConfig({ code, env: {}, home: '/nonexistent', hostName: host })
   const pipeline = createMemoryPipeline(
     pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent'),
   )
-  const telemetry = telemetryOf(flush === undefined ? pipeline : { ...pipeline, flush })
+  const telemetry = telemetryOf({ ...pipeline, ...sending })
   const surroundings = { env, home: '/nonexistent', isReplay: false }
   const plugin = assemble(host ?? '', config, telemetry, surroundings, createDiagnostics(undefined))
   const spans = (): StoredSpan[] => {

@@ -355,7 +355,7 @@ describe('the end of a session', () => {
 
   const ids = { session_id: 's', turn_id: 't' }
 
-  test('is flushed when the event loop turns, whatever waits before it: the process may be ended right behind it', async () => {
+  test('is flushed in the call, after what waits before it: the process may be ended right behind it', async () => {
     // Each look at the clock is a slice's end.
     let clock = 0
     vi.spyOn(performance, 'now').mockImplementation(() => (clock += 10))
@@ -364,8 +364,6 @@ describe('the end of a session', () => {
     plugin.emit('pre_llm_call', ids)
     for (let n = 0; n < 20; n++) plugin.emit('pre_tool_call', { ...ids, tool_call_id: `c${n}`, tool_name: 'ls' })
     void plugin.emit('on_session_end', { ...ids, completed: true })
-    expect(flush).not.toHaveBeenCalled()
-    await turnOfLoop()
     expect(flush).toHaveBeenCalledOnce()
     await plugin.shutdown()
   })
@@ -373,16 +371,17 @@ describe('the end of a session', () => {
   test('asks for no flush within a second of the last one, but where its host waits for it', async () => {
     vi.useFakeTimers({ toFake: ['setTimeout', 'performance'] })
     const flush = vi.fn(() => Promise.resolve())
-    const plugin = createLivePlugin({}, { flush })
+    const save = vi.fn()
+    const plugin = createLivePlugin({}, { flush, save })
     const turn = (turn_id: string): Promise<void> | undefined => {
       plugin.emit('pre_llm_call', { ...ids, turn_id })
       return plugin.emit('on_session_end', { ...ids, turn_id, completed: true })
     }
     for (const id of ['a', 'b', 'c']) {
       void turn(id)
-      await turnOfLoop()
     }
     expect(flush).toHaveBeenCalledOnce()
+    expect(save).toHaveBeenCalledTimes(2)
     await turn('d')
     expect(flush).toHaveBeenCalledTimes(2)
     await plugin.shutdown()
