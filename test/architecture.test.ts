@@ -11,6 +11,7 @@ const CLI_ROOMS = [
   'spans',
   'core',
   'config',
+  'trace-log',
   'pipeline',
   'viewer',
   'wiring',
@@ -26,11 +27,12 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
   core: { rooms: ['contract', 'semconv', 'content', 'spans'], packages: ['@opentelemetry/api'] },
   backends: { rooms: [], packages: [] },
   config: { rooms: ['backends'], packages: ['yaml', 'node'] },
-  pipeline: { rooms: ['semconv', 'backends'], packages: ['@opentelemetry/*', 'node'] },
+  'trace-log': { rooms: [], packages: ['@opentelemetry/*', 'node'] },
+  pipeline: { rooms: ['semconv', 'backends', 'trace-log'], packages: ['@opentelemetry/*', 'node'] },
   viewer: { rooms: [], packages: ['node'] },
   wrappers: { rooms: ['contract'], packages: ['node'] },
   wiring: {
-    rooms: ['contract', 'semconv', 'content', 'spans', 'core', 'config', 'pipeline', 'wrappers'],
+    rooms: ['contract', 'semconv', 'content', 'spans', 'core', 'config', 'trace-log', 'pipeline', 'wrappers'],
     packages: ['@opentelemetry/api', 'node'],
   },
   hosts: { rooms: ['contract', 'surface'], packages: ['node:async_hooks'] },
@@ -109,6 +111,18 @@ function directly(path: string, target: string): string {
   const way = posix.relative(posix.dirname(path), target)
   return way.startsWith('.') ? way : `./${way}`
 }
+
+/** The front, and what the start of a plugin needs of the room without the rest of it. */
+const OF_TRACE_LOG = new Set(['trace-log/index.ts', 'trace-log/private-place.ts'])
+
+test('the trace log is used by its front alone, which fits on a screen', () => {
+  const outsiders = files.filter(path => roomOf(path) !== 'trace-log')
+  const past = outsiders.flatMap(path =>
+    (neighbours.get(path) ?? []).filter(target => roomOf(target) === 'trace-log' && !OF_TRACE_LOG.has(target)),
+  )
+  expect(past).toEqual([])
+  expect(readFileSync(join(SRC, 'trace-log/index.ts'), 'utf8').split('\n').length).toBeLessThanOrEqual(60)
+})
 
 test('no file needs itself, neither for what runs nor for types', () => {
   expect(circles()).toEqual([])

@@ -6,5 +6,5 @@ export function parseHttpUrl(text: string): URL | undefined {
 /** A URL as it may be shown: credentials and query, where keys are put, are left out. Undefined: it is no such URL. */
 export function shownUrl(text: string): string | undefined {
   const url = parseHttpUrl(text)
-  return url && `${url.origin}${url.pathname === '/' ? '' : url.pathname}`
+  return url && url.origin + url.pathname
 }

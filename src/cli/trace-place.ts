@@ -4,7 +4,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { stateHome } from '../config/paths.ts'
 import type { ResolvedConfig } from '../config/types.ts'
-import { makePrivateDirectory } from '../pipeline/index.ts'
+import { makePrivateDirectory } from '../trace-log/private-place.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
 

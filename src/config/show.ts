@@ -65,7 +65,7 @@ function showBackend({ type, name, endpoint, headers, options, ...rest }: Backen
   const fields: Record<string, unknown> = {
     type,
     ...(name === type ? {} : { name }),
-    ...(endpoint === undefined ? {} : { endpoint: shownUrl(endpoint) ?? SET }),
+    ...(endpoint === undefined ? {} : { endpoint: showUrl(endpoint) }),
     ...rest,
     ...Object.fromEntries(own),
   }
@@ -76,5 +76,10 @@ function showBackend({ type, name, endpoint, headers, options, ...rest }: Backen
 
 function showOption(option: string, value: string): string {
   if (!isShownField(option)) return SET
-  return option === 'base_url' ? (shownUrl(value) ?? SET) : value
+  return option === 'base_url' ? showUrl(value) : value
+}
+
+/** Without the slash of an address that has no path: nobody writes it. */
+function showUrl(text: string): string {
+  return shownUrl(text)?.replace(/^(https?:\/\/[^/]+)\/$/, '$1') ?? SET
 }

@@ -1,6 +1,5 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { estimatedBytes } from './trace-log/span-json.ts'
-import { SpanLine, sizeOf } from './trace-log/span-line.ts'
+import { estimatedBytes, SpanLine, sizeOf } from '../trace-log/index.ts'
 
 /** Where the spans of a request come from: straight from memory, or from the log, of this process or of one that has died. */
 export type Origin = 'live' | 'own' | 'adopted'

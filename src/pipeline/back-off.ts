@@ -1,5 +1,5 @@
+import { UNSERIALISABLE } from '../trace-log/index.ts'
 import type { DeliveryFailure } from './delivery.ts'
-import { UNSERIALISABLE } from './otlp-exporters.ts'
 
 const FIRST_MILLIS = 1000
 const MOST_MILLIS = 60_000

@@ -1,5 +1,5 @@
+import { type SpanLine, sizeOf } from '../trace-log/index.ts'
 import type { SpanDelivery, SpanSink } from './delivery.ts'
-import { type SpanLine, sizeOf } from './trace-log/span-line.ts'
 
 /** How long a sink may take to say what happened, once it has been told to stop. */
 const LAST_WORD_MILLIS = 50

@@ -1,7 +1,7 @@
 import type { HrTime } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { type SpanLine, spansOf } from '../trace-log/index.ts'
 import type { SpanDelivery, SpanSink } from './delivery.ts'
-import { type SpanLine, spansOf } from './trace-log/span-line.ts'
 
 const STATUS_ERROR = 2
 /** Traces whose root has not ended; beyond that the oldest is printed as it is. */

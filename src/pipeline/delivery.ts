@@ -1,4 +1,4 @@
-import type { SpanLine } from './trace-log/span-line.ts'
+import type { SpanLine } from '../trace-log/index.ts'
 
 /** Why something could not be delivered, before it is put in words. Never carries a header or a credential. */
 export type DeliveryFailure =

@@ -1,6 +1,5 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import type { BatchTaker } from './trace-log/batch.ts'
-import { SpanLine } from './trace-log/span-line.ts'
+import { type BatchTaker, SpanLine } from '../trace-log/index.ts'
 
 const SAMPLED = 1
 

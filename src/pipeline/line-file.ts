@@ -1,7 +1,7 @@
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
+import { fileFailure } from '../trace-log/index.ts'
 import type { Delivery, Transport } from './delivery.ts'
-import { fileFailure } from './trace-log/segment-file.ts'
 
 const PRIVATE_DIRECTORY = 0o700
 const PRIVATE_FILE = 0o600

@@ -1,6 +1,7 @@
 import { readFileSync } from 'node:fs'
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
+import { Cursor, type LossLog, type ReadTrouble } from '../trace-log/index.ts'
 import { type BackendPlan, destinationOf } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-exporter.ts'
 import type { SpanSink } from './delivery.ts'
@@ -15,8 +16,6 @@ import type { Cursors } from './outgoing.ts'
 import type { PipelineSettings, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
-import { Cursor, type ReadTrouble } from './trace-log/cursor.ts'
-import type { LossLog } from './trace-log/losses.ts'
 
 /** One place that telemetry goes to: a backend, or the local trace log. */
 export interface OpenBackend {

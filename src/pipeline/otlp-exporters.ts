@@ -6,9 +6,9 @@ import type {
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
+import { jsonRequest, type SpanLine, sizeOf, UNSERIALISABLE } from '../trace-log/index.ts'
 import type { Delivery, DeliveryFailure, SpanDelivery, SpanSink, Transport } from './delivery.ts'
 import { transformer } from './sdk.ts'
-import { jsonRequest, type SpanLine, sizeOf } from './trace-log/span-line.ts'
 
 export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
   'http/json': 'application/json',
@@ -23,12 +23,11 @@ export class OtlpSpanSink implements SpanSink {
   readonly #transport: Transport
   readonly #isJson: boolean
   /** Reads the answers. */
-  readonly #serializer: Pick<TraceSerializer, 'deserializeResponse'>
+  readonly #serializer = (): Pick<TraceSerializer, 'deserializeResponse'> =>
+    this.#isJson ? transformer().JsonTraceSerializer : transformer().ProtobufTraceSerializer
 
   constructor(protocol: OtlpProtocol, transport: Transport) {
-    const { JsonTraceSerializer, ProtobufTraceSerializer } = transformer()
     this.#isJson = protocol === 'http/json'
-    this.#serializer = this.#isJson ? JsonTraceSerializer : ProtobufTraceSerializer
     this.#transport = transport
   }
 
@@ -60,13 +59,16 @@ async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uin
 export function spanDelivery(
   delivery: Delivery,
   spans: number,
-  serializer: Pick<TraceSerializer, 'deserializeResponse'>,
+  serializer: () => Pick<TraceSerializer, 'deserializeResponse'>,
 ): SpanDelivery {
   if (!delivery.ok) {
     const { ok: _not, ...why } = delivery
     return { lost: spans, ...why }
   }
-  const rejected = readAnswer(delivery, answer => serializer.deserializeResponse(answer).partialSuccess?.rejectedSpans)
+  const rejected = readAnswer(
+    delivery,
+    answer => serializer().deserializeResponse(answer).partialSuccess?.rejectedSpans,
+  )
   const lost = Math.min(rejected, spans)
   return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
@@ -74,16 +76,15 @@ export function spanDelivery(
 /** Metrics as OTLP requests. */
 export class OtlpMetricSink {
   readonly #transport: Transport
-  readonly #serializer: MetricsSerializer
+  readonly #isJson: boolean
 
   constructor(protocol: OtlpProtocol, transport: Transport) {
-    const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
-    this.#serializer = protocol === 'http/json' ? JsonMetricsSerializer : ProtobufMetricsSerializer
+    this.#isJson = protocol === 'http/json'
     this.#transport = transport
   }
 
   serialize(metrics: ResourceMetrics): Uint8Array | DeliveryFailure {
-    const payload = serialize(() => this.#serializer.serializeRequest(metrics))
+    const payload = serialize(() => this.#serializer().serializeRequest(metrics))
     return payload.ok ? payload.bytes : payload.failure
   }
 
@@ -93,7 +94,7 @@ export class OtlpMetricSink {
     if (!delivery.ok) return delivery.failure
     const rejected = readAnswer(
       delivery,
-      answer => this.#serializer.deserializeResponse(answer).partialSuccess?.rejectedDataPoints,
+      answer => this.#serializer().deserializeResponse(answer).partialSuccess?.rejectedDataPoints,
     )
     return rejected > 0 ? { kind: 'rejected' } : undefined
   }
@@ -101,11 +102,11 @@ export class OtlpMetricSink {
   close(): Promise<void> {
     return this.#transport.close()
   }
-}
 
-export const UNSERIALISABLE: DeliveryFailure & { readonly kind: 'internal' } = {
-  kind: 'internal',
-  reason: 'they cannot be serialised',
+  #serializer(): MetricsSerializer {
+    const { JsonMetricsSerializer, ProtobufMetricsSerializer } = transformer()
+    return this.#isJson ? JsonMetricsSerializer : ProtobufMetricsSerializer
+  }
 }
 
 type Payload =

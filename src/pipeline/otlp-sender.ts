@@ -32,12 +32,11 @@ export interface OtlpTarget {
  */
 export class OtlpSender implements Transport {
   readonly #target: OtlpTarget
-  readonly #agent: Agent
+  #agent: Agent | undefined
 
   constructor(target: OtlpTarget) {
     const encoding = target.gzip ? { 'content-encoding': 'gzip' } : {}
     this.#target = { ...target, headers: { ...target.headers, ...encoding } }
-    this.#agent = createAgent(target.url, target.certificate)
   }
 
   async deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<Delivery> {
@@ -47,14 +46,16 @@ export class OtlpSender implements Transport {
   }
 
   async close(): Promise<void> {
-    this.#agent.destroy()
+    this.#agent?.destroy()
   }
 
   #post(payload: readonly Uint8Array[], timeoutMillis: number, signal: AbortSignal): Promise<Delivery> {
     const { url, timeoutMillis: allowedMillis } = this.#target
     const length = payload.reduce((sum, { byteLength }) => sum + byteLength, 0)
     const headers = { ...this.#target.headers, 'content-length': length }
-    return untraced(() => postOnce({ url, headers, agent: this.#agent, payload, timeoutMillis, allowedMillis, signal }))
+    this.#agent ??= createAgent(url, this.#target.certificate)
+    const agent = this.#agent
+    return untraced(() => postOnce({ url, headers, agent, payload, timeoutMillis, allowedMillis, signal }))
   }
 }
 

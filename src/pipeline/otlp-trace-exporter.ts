@@ -1,12 +1,12 @@
 import type { Agent, ClientRequest } from 'node:http'
 import type { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { type SpanLine, spansOf, UNSERIALISABLE } from '../trace-log/index.ts'
 import type { Delivery, SpanDelivery, SpanSink } from './delivery.ts'
-import { spanDelivery, UNSERIALISABLE } from './otlp-exporters.ts'
+import { spanDelivery } from './otlp-exporters.ts'
 import { codeOf, createAgent, type Exchange, exchange, failed } from './otlp-request.ts'
 import { deliverBy, type OtlpTarget } from './otlp-sender.ts'
 import { exporterBase, traceExporter, transformer, untraced } from './sdk.ts'
-import { type SpanLine, spansOf } from './trace-log/span-line.ts'
 
 /** Not one that any client tries again. */
 const FINAL_STATUS = 400
@@ -34,7 +34,7 @@ export class OtlpTraceExporterSink implements SpanSink {
     const deadlineAt = performance.now() + this.#target.timeoutMillis
     const batch = [...spansOf(lines)]
     const delivery = await deliverBy(deadlineAt, signal, millis => this.#attempt(batch, millis, signal))
-    return spanDelivery(delivery, batch.length, transformer().JsonTraceSerializer)
+    return spanDelivery(delivery, batch.length, () => transformer().JsonTraceSerializer)
   }
 
   async close(): Promise<void> {

@@ -1,10 +1,7 @@
+import { type Batch, type Cursor, isInLog, type Segment, SpanLine, sizeOf, spansOf } from '../trace-log/index.ts'
 import { Attempt, grouped } from './attempt.ts'
 import type { BatchSettings } from './settings.ts'
 import type { SpanTally } from './span-tally.ts'
-import { type Batch, isInLog } from './trace-log/batch.ts'
-import type { Cursor } from './trace-log/cursor.ts'
-import type { Segment } from './trace-log/segment.ts'
-import { SpanLine, sizeOf, spansOf } from './trace-log/span-line.ts'
 
 /** Of one request, roughly: serialising more at a time would hold the event loop for too long. */
 const REQUEST_BYTES = 1_048_576

@@ -1,5 +1,6 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { LossLog, type Resend, type ResendRequest, Store } from '../trace-log/index.ts'
 import { Added, type HandedOver } from './added.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { DeliveryReport } from './delivery-report.ts'
@@ -9,13 +10,10 @@ import { type OpenBackend, openBackend } from './open-backend.ts'
 import { openPrometheus } from './prometheus.ts'
 import { createMeterProvider, createTracerProvider } from './providers.ts'
 import { createResource } from './resource.ts'
-import { http, metricsSdk, resources, traceSdk, transformer } from './sdk.ts'
+import { http, https, metricsSdk, resources, traceSdk, transformer } from './sdk.ts'
 import type { LocalLogSettings, PipelineSettings, Report } from './settings.ts'
 import { Shutdown } from './shutdown.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
-import { LossLog } from './trace-log/losses.ts'
-import type { Resend, ResendRequest } from './trace-log/resend.ts'
-import { Store } from './trace-log/store.ts'
 
 /** What has become of the spans for one backend. */
 export interface BackendStats extends SpanCounts {
@@ -124,9 +122,13 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
   }
 }
 
-/** What `createPipeline` loads, in pieces that may be loaded before it, and what would be missing when something is sent. */
-export function loadsOf(hasBackends: boolean): readonly (() => unknown)[] {
-  return [resources, traceSdk, ...(hasBackends ? [metricsSdk, transformer, http] : [])]
+/** Loads a package, or what there is of it. */
+type Load = () => unknown
+
+/** What `createPipeline` loads, in pieces that may be loaded before it; and what would be missing when something is to be sent. */
+export function loadsOf(hasBackends: boolean): { readonly toOpen: readonly Load[]; readonly toSend: readonly Load[] } {
+  const toOpen = [resources, traceSdk]
+  return hasBackends ? { toOpen: [...toOpen, metricsSdk], toSend: [transformer, http, https] } : { toOpen, toSend: [] }
 }
 
 function planned(settings: PipelineSettings, report: Report): BackendPlan[] {
@@ -181,7 +183,13 @@ function openLocalLog(
   })
   const { name, type } = LOCAL_LOG
   const error = (): object => (deliveries.lastError === undefined ? {} : { lastError: deliveries.lastError })
-  return { store, stats: () => ({ name, type, ...store.counts(), isKept: false, spoolBytes: 0, ...error() }) }
+  return { store, stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }) }
+}
+
+/** What is in the file has arrived. */
+function countsOf({ log }: Store): SpanCounts {
+  const { stored, dropped, waiting } = log.counts()
+  return { delivered: stored, dropped, queued: waiting, spooled: 0, spooledEver: 0, retried: 0, recovered: 0 }
 }
 
 const NO_SPANS = new SpanTally()

@@ -1,21 +1,16 @@
 import { createRequire } from 'node:module'
+import { api } from '../trace-log/index.ts'
+
+export { api, resources } from '../trace-log/index.ts'
 
 /**
- * The only file that names packages of OpenTelemetry. Each loads when something that needs it is constructed:
+ * The packages of OpenTelemetry, beside those that the trace log reads with. Each loads when something that needs it is constructed:
  * importing this room costs nothing, and a backend that is not configured is never paid for.
  */
 const load: NodeJS.Require = createRequire(import.meta.url)
 
-export function api(): typeof import('@opentelemetry/api') {
-  return load('@opentelemetry/api')
-}
-
 function core(): typeof import('@opentelemetry/core') {
   return load('@opentelemetry/core')
-}
-
-export function resources(): typeof import('@opentelemetry/resources') {
-  return load('@opentelemetry/resources')
 }
 
 export function conventions(): typeof import('@opentelemetry/semantic-conventions') {

@@ -1,22 +1,9 @@
 import type { BackendConfig, PrometheusAddress, StringMap } from '../backends/backend-config.ts'
+import type { BatchSettings, LocalLogSettings } from '../trace-log/index.ts'
+
+export type { BatchSettings, LocalLogSettings, Report } from '../trace-log/index.ts'
 
 /** What the pipeline is told. Everything is resolved: no default is decided here, no variable is read. */
-
-export interface LocalLogSettings {
-  readonly directory: string
-  readonly maxBytes: number
-  readonly maxAgeHours: number
-  /** Longest time that something recorded stays in memory only. */
-  readonly flushMillis: number
-}
-
-export interface BatchSettings {
-  /** Spans that may wait for one backend; further ones are dropped and counted. */
-  readonly maxQueueSize: number
-  readonly scheduleDelayMillis: number
-  readonly maxExportBatchSize: number
-  readonly exportTimeoutMillis: number
-}
 
 /** The slice of the configuration that the pipeline needs. */
 export interface PipelineSettings {
@@ -43,11 +30,4 @@ export interface PipelineSettings {
   readonly flushWaitMillis: number
   /** Once it is aborted, `shutdown()` waits for no backend any more. */
   readonly giveUp?: AbortSignal | undefined
-}
-
-/** Where the lines for the person go. They carry no prefix and never a secret. */
-export interface Report {
-  warn(line: string): void
-  error(line: string): void
-  debug(line: string): void
 }

@@ -1,10 +1,10 @@
+import type { Store } from '../trace-log/index.ts'
 import type { Added } from './added.ts'
 import { Hold, within } from './hold.ts'
 import type { OpenBackend } from './open-backend.ts'
 import type { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
 import type { SpanQueue } from './span-queue.ts'
-import type { Store } from './trace-log/store.ts'
 
 /** After the deadline, for what is cut off to be counted and said. */
 const LAST_WORDS_MILLIS = 200

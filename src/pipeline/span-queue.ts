@@ -1,3 +1,4 @@
+import { type Adopter, type Batch, type BatchTaker, type Segment, sizeOf } from '../trace-log/index.ts'
 import type { Attempt } from './attempt.ts'
 import { BackOff, judge, reasonOf } from './back-off.ts'
 import { BoundedSink } from './bounded-sink.ts'
@@ -7,10 +8,6 @@ import { lossReason } from './failure-message.ts'
 import { type Cursors, Outgoing } from './outgoing.ts'
 import type { BatchSettings } from './settings.ts'
 import { FlushWaiters, type SpanCounts, SpanTally } from './span-tally.ts'
-import type { Batch, BatchTaker } from './trace-log/batch.ts'
-import type { Adopter } from './trace-log/recovery.ts'
-import type { Segment } from './trace-log/segment.ts'
-import { sizeOf } from './trace-log/span-line.ts'
 
 const TOO_LARGE = 413
 /** So often, with long pauses, a span is offered again that a server refuses which has taken others before. */

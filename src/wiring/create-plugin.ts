@@ -108,15 +108,15 @@ function telemetryFor(
     return late().telemetryHandedIn({ tracerProvider, meterProvider }, report)
   }
   const open = (): Telemetry => late().ownTelemetry({ config, env, home, giveUp }, report, extensions)
-  return { isOurs: true, pieces: () => piecesFor(config), open }
+  return { isOurs: true, pieces: openAll => piecesFor(config, openAll), open }
 }
 
 /** Loads all that a plugin with a pipeline of ours needs. */
-function* piecesFor(config: ResolvedConfig): Generator<void> {
+function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void> {
   yield loadApi()
-  const { packages } = late()
+  const { pieces } = late()
   yield
-  yield* packages(config)
+  yield* pieces(config, open)
 }
 
 /** A plugin from its resolved configuration and its telemetry. */
@@ -151,7 +151,7 @@ export function assemble(
       isFull: config.content_capture === 'full',
       conversationHistory: config.capture_conversation_history,
     }),
-    pieces: isDirect || isReplay ? undefined : telemetry.pieces?.(),
+    pieces: isDirect || isReplay ? undefined : telemetry.pieces,
     isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
     activeSpan: () => (config.parent === 'active' ? askLate(house => house.activeSpan(isOurs), undefined) : undefined),

@@ -1,7 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Report } from '../core/guard.ts'
-import { appendToOwnFile, makePrivateDirectory } from '../pipeline/trace-log/private-place.ts'
+import { appendToOwnFile, makePrivateDirectory } from '../trace-log/private-place.ts'
 
 /**
  * Takes lines for the person, each a text that begins with `hookspan: `. `console`, pino, winston and the `diag` of OpenTelemetry

@@ -43,10 +43,11 @@ export function ownTelemetry(
   return opened(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, handed))
 }
 
-/** Loads the packages that `ownTelemetry` needs, one by one. */
-export function* packages({ backends }: ResolvedConfig): Generator<void> {
-  for (const load of loadsOf(backends.length > 0)) {
-    load()
+/** Loads the packages that are needed, one by one, and opens as soon as that can be done. */
+export function* pieces({ backends }: ResolvedConfig, open: () => unknown): Generator<void> {
+  const { toOpen, toSend } = loadsOf(backends.length > 0)
+  for (const run of [...toOpen, open, ...toSend]) {
+    run()
     yield
   }
 }

@@ -32,11 +32,14 @@ export interface Outside {
   readonly catchUp: () => void
 }
 
+/** Loads what is needed, a piece each time that it is asked, and calls `open` when the core can be made of it. */
+export type Pieces = (open: () => unknown) => Iterator<void>
+
 export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
   /** Called once, when a record is worked off first, or something is asked; undefined where it could not be started. */
   readonly createCore: (outside: Outside) => Core | undefined
-  /** Loads what `createCore` needs, a piece in each turn of the event loop; undefined: it is called at once. */
-  readonly pieces: Iterator<void> | undefined
+  /** Undefined: there is nothing to load, and the core is made at once. */
+  readonly pieces: Pieces | undefined
   readonly copier: RecordCopier
   /** Each record is worked off while its host waits: it is to be safe then, or is seen by code of somebody else's. */
   readonly isDirect: boolean
@@ -61,6 +64,8 @@ export class Intake {
   readonly #waiting: Waiting[] = []
   #core: Core | undefined
   #isOpen = false
+  /** Until all is loaded. */
+  #pieces: Iterator<void> | undefined
   #chars = 0
   /** Ends that wait, and are flushed: many a process is ended right behind its answer. */
   #ends = 0
@@ -71,7 +76,8 @@ export class Intake {
 
   constructor(options: IntakeOptions) {
     this.#options = options
-    if (options.pieces === undefined) this.#open()
+    this.#pieces = options.pieces?.(() => this.#open())
+    if (this.#pieces === undefined) this.#open()
     else this.#putOff()
   }
 
@@ -98,6 +104,7 @@ export class Intake {
   endAll(): void {
     const core = this.#caughtUp()
     this.#isOver = true
+    this.#pieces = undefined
     core?.endAll()
   }
 
@@ -159,13 +166,14 @@ export class Intake {
 
   readonly #workOffSlice = (): void => {
     this.#slice = undefined
-    if (this.#isOpen || this.#ends > 0) this.#workOffUntil(performance.now() + SLICE_MILLIS)
-    else this.#loadNext()
-    if (!this.#isOpen || this.#waiting.length > 0) this.#putOff()
+    this.#core?.drawRest()
+    const hasTime = this.#isOpen ? this.#waiting.length === 0 : this.#ends === 0
+    if (this.#pieces !== undefined && hasTime) this.#loadNext(this.#pieces)
+    else this.#workOffUntil(performance.now() + SLICE_MILLIS)
+    if (this.#pieces !== undefined || this.#waiting.length > 0) this.#putOff()
   }
 
   #workOffUntil(endAt: number): void {
-    this.#core?.drawRest()
     const lateBefore = this.#options.now() - PATIENCE_MILLIS
     const isLate = (): boolean => (this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore
     while (this.#ends > 0 || isLate() || performance.now() < endAt) {
@@ -174,11 +182,12 @@ export class Intake {
   }
 
   /** What cannot be loaded is tried again when everything is opened, and told then. */
-  #loadNext(): void {
+  #loadNext(pieces: Iterator<void>): void {
     try {
-      if (this.#options.pieces?.next().done !== false) this.#open()
+      if (pieces.next().done === true) this.#pieces = undefined
     } catch {
-      // A generator that has thrown is done.
+      this.#pieces = undefined
+      this.#open()
     }
   }
 

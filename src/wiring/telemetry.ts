@@ -8,6 +8,7 @@ import {
 } from '@opentelemetry/api'
 import type { Report } from '../core/guard.ts'
 import type { Pipeline } from '../pipeline/index.ts'
+import type { Pieces } from './intake.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
 /** Where spans and points go: a pipeline of ours, or providers that were handed in. */
@@ -28,8 +29,8 @@ export interface HandedIn {
 export interface LateTelemetry {
   /** A pipeline of ours; else providers that were handed in. */
   readonly isOurs: boolean
-  /** Loads what `open` needs, a piece each time that it is asked; undefined: it is there. */
-  readonly pieces: (() => Iterator<void>) | undefined
+  /** As in `IntakeOptions`. */
+  readonly pieces: Pieces | undefined
   /** Once. @throws what the loader throws: the host may have too many files open */
   open(): Telemetry
 }

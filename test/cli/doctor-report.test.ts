@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { LossLog } from '../../src/pipeline/trace-log/losses.ts'
+import { LossLog } from '../../src/trace-log/losses.ts'
 import { DoctorScene, linesOf, section } from './doctor-scene.ts'
 import type { TraceServer } from './doctor-server.ts'
 import { fakeIo } from './fake-io.ts'

@@ -1,7 +1,7 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../src/pipeline/console-exporter.ts'
-import { SpanLine } from '../../src/pipeline/trace-log/span-line.ts'
+import { SpanLine } from '../../src/trace-log/span-line.ts'
 
 const ids: Record<string, number> = { root: 1, api: 2, tool: 3 }
 

@@ -1,11 +1,10 @@
-import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
+import { InMemorySpanExporter, type ReadableSpan, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { afterEach, expect, test, vi } from 'vitest'
 import type { OtlpTarget } from '../../src/pipeline/otlp-sender.ts'
 import { OtlpTraceExporterSink } from '../../src/pipeline/otlp-trace-exporter.ts'
 import { createTracerProvider } from '../../src/pipeline/providers.ts'
 import { createResource } from '../../src/pipeline/resource.ts'
-import { SpanLine } from '../../src/pipeline/trace-log/span-line.ts'
+import { SpanLine } from '../../src/trace-log/span-line.ts'
 import type { OtlpSink, SinkBehaviour } from '../support/otlp-sink.ts'
 import { backend, countPoint, openPipeline, pipelineSettings, recordSpans, startSink } from './pipeline-fixture.ts'
 

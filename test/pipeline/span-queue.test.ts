@@ -4,8 +4,8 @@ import type { SpanDelivery, SpanSink } from '../../src/pipeline/delivery.ts'
 import { DeliveryReport } from '../../src/pipeline/delivery-report.ts'
 import { FanOut } from '../../src/pipeline/fan-out.ts'
 import { SpanQueue } from '../../src/pipeline/span-queue.ts'
-import type { Batch } from '../../src/pipeline/trace-log/batch.ts'
-import { SpanLine, sizeOf } from '../../src/pipeline/trace-log/span-line.ts'
+import type { Batch } from '../../src/trace-log/batch.ts'
+import { SpanLine, sizeOf } from '../../src/trace-log/span-line.ts'
 import { Lines } from './pipeline-fixture.ts'
 
 const facts = {

@@ -1,9 +1,9 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Checkpoint } from '../../src/pipeline/trace-log/checkpoint.ts'
-import { pruneSegments } from '../../src/pipeline/trace-log/prune.ts'
-import { Spool } from '../../src/pipeline/trace-log/spool.ts'
+import { Checkpoint } from '../../src/trace-log/checkpoint.ts'
+import { pruneSegments } from '../../src/trace-log/prune.ts'
+import { Spool } from '../../src/trace-log/spool.ts'
 import {
   backend,
   countPoint,

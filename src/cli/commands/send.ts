@@ -1,6 +1,7 @@
 import { stateHome } from '../../config/paths.ts'
 import { resolveConfig } from '../../config/resolve.ts'
-import { createPipeline, type Pipeline, readBacklog } from '../../pipeline/index.ts'
+import { createPipeline, type Pipeline } from '../../pipeline/index.ts'
+import { readBacklog } from '../../trace-log/index.ts'
 import { pipelineSettings } from '../../wiring/settings.ts'
 import { BACKEND_OPTION } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'

@@ -1,4 +1,4 @@
-import type { BacklogEntry, Loss } from '../../pipeline/index.ts'
+import type { BacklogEntry, Loss } from '../../trace-log/index.ts'
 import { countOf, humanBytes, humanDuration } from '../../viewer/human-figures.ts'
 import { type Finding, finding } from './finding.ts'
 

@@ -1,7 +1,7 @@
 import { stateHome } from '../../config/paths.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { Resolution } from '../../config/types.ts'
-import { type BacklogEntry, type Loss, readBacklog, readLosses } from '../../pipeline/index.ts'
+import { type BacklogEntry, type Loss, readBacklog, readLosses } from '../../trace-log/index.ts'
 import { NODE_RANGE, PACKAGE_VERSION } from '../../wiring/package-facts.ts'
 import { pipelineSettings } from '../../wiring/settings.ts'
 import type { CommandIo } from '../command.ts'

@@ -3,7 +3,7 @@ import { nearestName } from '../../config/nearest.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { BackendConfig, ResolvedConfig } from '../../config/types.ts'
 import { type BackendPlan, destinationOf, planBackend } from '../../pipeline/backend-plan.ts'
-import { destinationsOwed } from '../../pipeline/index.ts'
+import { destinationsOwed } from '../../trace-log/index.ts'
 import { checkBackends } from '../backend-option.ts'
 import { type CommandIo, WrongUse } from '../command.ts'
 

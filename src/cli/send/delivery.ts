@@ -1,6 +1,7 @@
 import { basename, join } from 'node:path'
 import type { BackendConfig, ResolvedConfig } from '../../config/types.ts'
-import type { BacklogEntry, Pipeline, Resend, ResendOutcome } from '../../pipeline/index.ts'
+import type { Pipeline } from '../../pipeline/index.ts'
+import type { BacklogEntry, Resend, ResendOutcome } from '../../trace-log/index.ts'
 import { countOf, humanBytes, humanInstant } from '../../viewer/human-figures.ts'
 import type { Progress } from '../progress.ts'
 

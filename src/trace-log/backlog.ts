@@ -1,0 +1,94 @@
+import { stat } from 'node:fs/promises'
+import {
+  type CheckpointEntry,
+  listCheckpoints,
+  readCheckpoint,
+  segmentPath,
+  segmentStartAt,
+} from './checkpoint-file.ts'
+import { isAlive } from './owner.ts'
+import { readDestinations, SegmentReader } from './segment-reader.ts'
+
+/** So many bytes are certainly not notes alone. */
+const NOTES_BYTES = 262_144
+
+/** What the trace log still holds for one backend. */
+export interface BacklogEntry {
+  readonly backend: string
+  readonly segments: number
+  readonly bytes: number
+  /** Start of the oldest segment, epoch milliseconds. */
+  readonly oldestAt: number
+  /** Held by living processes, which are about to deliver it. What nobody holds is in a row of its own. */
+  readonly isLive: boolean
+}
+
+/** Of every backend that is owed something, by name. Never rejects; nothing where there is no directory. */
+export async function readBacklog(stateDirectory: string): Promise<readonly BacklogEntry[]> {
+  const rows = new Map<string, BacklogEntry>()
+  // One after the other: a long outage leaves more files than a process may have open.
+  for (const entry of await listCheckpoints(stateDirectory)) {
+    for (const part of await owedOf(stateDirectory, entry)) {
+      const key = JSON.stringify([part.backend, part.isLive])
+      rows.set(key, sum(rows.get(key), part))
+    }
+  }
+  return [...rows.values()].sort(byName)
+}
+
+/** Where what is kept for a backend of this name is to go: `destinationOf` of each, empty where it is not known. Never rejects. */
+export async function destinationsOwed(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
+  const destinations = new Set<string>()
+  for (const entry of await listCheckpoints(stateDirectory)) {
+    for (const row of await owedOf(stateDirectory, entry)) {
+      if (row.backend !== backend) continue
+      destinations.add((await readDestinations(segmentPath(stateDirectory, entry.segment))).get(backend) ?? '')
+    }
+  }
+  return destinations
+}
+
+async function owedOf(stateDirectory: string, entry: CheckpointEntry): Promise<BacklogEntry[]> {
+  const [state, stats] = await Promise.all([
+    readCheckpoint(entry),
+    stat(segmentPath(stateDirectory, entry.segment)).catch(() => undefined),
+  ])
+  const size = stats?.size ?? 0
+  const oldestAt = segmentStartAt(entry)
+  const isLive = entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())
+  const rows: BacklogEntry[] = []
+  for (const [backend, offset] of Object.entries(state?.delivered ?? {})) {
+    if (offset >= size || !(await hasSpans(segmentPath(stateDirectory, entry.segment), offset, size))) continue
+    rows.push({ backend, segments: 1, bytes: size - offset, oldestAt, isLive })
+  }
+  return rows
+}
+
+/** Behind the last spans there may be notes of what is open, which nobody is owed. */
+async function hasSpans(path: string, from: number, until: number): Promise<boolean> {
+  if (until - from > NOTES_BYTES) return true
+  const reader = new SegmentReader(path)
+  try {
+    const { lines, damaged } = await reader.spans(from, until, 1)
+    return lines.length > 0 || damaged > 0
+  } catch {
+    return true
+  } finally {
+    await reader.close()
+  }
+}
+
+function sum(before: BacklogEntry | undefined, part: BacklogEntry): BacklogEntry {
+  if (before === undefined) return part
+  return {
+    ...part,
+    segments: before.segments + part.segments,
+    bytes: before.bytes + part.bytes,
+    oldestAt: Math.min(before.oldestAt, part.oldestAt),
+  }
+}
+
+function byName(one: BacklogEntry, other: BacklogEntry): number {
+  if (one.backend !== other.backend) return one.backend < other.backend ? -1 : 1
+  return Number(one.isLive) - Number(other.isLive)
+}

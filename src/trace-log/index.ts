@@ -1,0 +1,26 @@
+/**
+ * The trace log: the file where spans are safe as soon as they have ended, and from where each backend gets what it could not take
+ * at once. This is its front: whoever uses it imports nothing else of it.
+ */
+
+/** What is in it, for who looks: what is still to be delivered, and what never will be. */
+export { type BacklogEntry, destinationsOwed, readBacklog } from './backlog.ts'
+/** Spans on their way, and where in the log they end. */
+export { type Batch, type BatchTaker, isInLog } from './batch.ts'
+/** For a backend: reads on where it has got to. */
+export { Cursor, type ReadTrouble } from './cursor.ts'
+export { type Loss, LossLog, readLosses } from './losses.ts'
+/** Loaded when they are needed. */
+export { api, resources } from './packages.ts'
+/** Takes over, for a backend, what processes that have died left. */
+export type { Adopter } from './recovery.ts'
+/** Sends backends again what they ask for. */
+export type { Resend, ResendOutcome, ResendRequest } from './resend.ts'
+export type { Segment } from './segment.ts'
+export { fileFailure } from './segment-file.ts'
+export { type BatchSettings, type LocalLogSettings, type Report, UNSERIALISABLE } from './settings.ts'
+/** The spans of one line, as JSON and as protobuf. */
+export { estimatedBytes } from './span-json.ts'
+export { jsonRequest, SpanLine, sizeOf, spansOf } from './span-line.ts'
+/** The trace log of this process. */
+export { Store } from './store.ts'

@@ -1,0 +1,156 @@
+import { fstatSync, readSync, renameSync, rmSync, statSync, writeFileSync } from 'node:fs'
+import { readFile } from 'node:fs/promises'
+import { dirname, join } from 'node:path'
+import { makePrivateDirectory, OPEN, PRIVATE_FILE, readOwnFile, withOwnFile } from './private-place.ts'
+
+/** Spans that a backend will never get. */
+export interface Loss {
+  /** The newest of them, epoch milliseconds. */
+  readonly at: number
+  readonly backend: string
+  readonly spans: number
+  readonly reason: string
+}
+
+const WRITE_INTERVAL_MILLIS = 5000
+const REASON_MAX_CHARS = 200
+/** Backends times reasons of one process. What is beyond is counted without its reason. */
+const MAX_SUMS = 256
+const OTHER_REASON = 'other'
+
+/**
+ * Keeps what was lost, and why, for another process to show. Noting costs a look-up; the file is made with the first
+ * loss and appended to at most every 5 s, and by `save()` when the process ends. What cannot be written is kept and tried
+ * again as often.
+ */
+export class LossLog {
+  readonly #path: string
+  readonly #now: () => number
+  #sums: Map<string, Loss> = new Map()
+  #timer: NodeJS.Timeout | undefined
+
+  /** `now` gives epoch milliseconds. */
+  constructor(stateDirectory: string, now: () => number = Date.now) {
+    this.#path = lossPath(stateDirectory)
+    this.#now = now
+  }
+
+  /** `reason` is one of few fixed texts. Never throws. */
+  note(backend: string, spans: number, reason: string): void {
+    if (!isCount(spans)) return
+    addLoss(this.#sums, { at: this.#now(), backend, spans, reason: oneLine(reason) }, MAX_SUMS)
+    // The first soon, once a burst is over: who is killed after it has still told of it.
+    this.#timer ??= this.#saveIn(0)
+  }
+
+  /** Writes what has not been written, at once. Never throws. */
+  save(): void {
+    const lines = [...this.#sums.values()].map(loss => `${JSON.stringify(loss)}\n`)
+    if (lines.length > 0 && appendLossLines(this.#path, lines.join(''))) this.#sums = new Map()
+  }
+
+  #saveIn(millis: number): NodeJS.Timeout {
+    return setTimeout(() => {
+      const isQuiet = this.#sums.size === 0
+      this.save()
+      this.#timer = isQuiet ? undefined : this.#saveIn(WRITE_INTERVAL_MILLIS)
+    }, millis).unref()
+  }
+}
+
+/**
+ * What was lost at `since` (epoch milliseconds) or later, summed by backend and reason, the newest first. Damaged lines
+ * are passed over. Never rejects; none where there is no file.
+ */
+export async function readLosses(stateDirectory: string, since: number): Promise<readonly Loss[]> {
+  const text = await readFile(lossPath(stateDirectory), { encoding: 'utf8', flag: OPEN.read }).catch(() => '')
+  const sums = new Map<string, Loss>()
+  for (const line of text.split('\n')) {
+    const loss = parseLoss(line)
+    if (loss !== undefined && loss.at >= since) addLoss(sums, loss, Number.POSITIVE_INFINITY)
+  }
+  return [...sums.values()].sort((one, other) => other.at - one.at)
+}
+
+function addLoss(sums: Map<string, Loss>, loss: Loss, maxSums: number): void {
+  const key = JSON.stringify([loss.backend, loss.reason])
+  const before = sums.get(key)
+  if (before) sums.set(key, { ...loss, at: Math.max(before.at, loss.at), spans: before.spans + loss.spans })
+  else if (sums.size < maxSums || loss.reason === OTHER_REASON) sums.set(key, loss)
+  else addLoss(sums, { ...loss, reason: OTHER_REASON }, maxSums)
+}
+
+function parseLoss(line: string): Loss | undefined {
+  try {
+    const { at, backend, spans, reason } = JSON.parse(line) as Partial<Record<keyof Loss, unknown>>
+    const isLoss = Number.isFinite(at) && typeof backend === 'string' && isCount(spans) && typeof reason === 'string'
+    return isLoss ? { at: at as number, backend, spans, reason } : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function isCount(value: unknown): value is number {
+  return Number.isSafeInteger(value) && (value as number) > 0
+}
+
+function oneLine(reason: string): string {
+  return reason.slice(0, REASON_MAX_CHARS).replace(/\s+/g, ' ').trim()
+}
+
+const MAX_BYTES = 262_144
+/** A file that is being cut is cut in an instant; later than this, whoever did it was killed. */
+const CUT_LIMIT_MILLIS = 60_000
+const LINE_END = 0x0a
+
+export function lossPath(stateDirectory: string): string {
+  return join(stateDirectory, 'losses.jsonl')
+}
+
+/** Appends whole lines, and cuts the file to its newer half when it has grown too long. False when it cannot be written. */
+export function appendLossLines(path: string, lines: string): boolean {
+  try {
+    makePrivateDirectory(dirname(path))
+    if (append(path, lines) > MAX_BYTES) cut(path)
+    return true
+  } catch {
+    return false
+  }
+}
+
+/** Several processes append. Returns the size of the file. */
+function append(path: string, lines: string): number {
+  return withOwnFile(path, OPEN.append, (descriptor, { size }) => {
+    // The rest of a line that was cut off by a full disk must not swallow the next one.
+    const before = endsWithLine(descriptor, size) ? '' : '\n'
+    writeFileSync(descriptor, before + lines)
+    return fstatSync(descriptor).size
+  })
+}
+
+function endsWithLine(descriptor: number, size: number): boolean {
+  const last = Buffer.alloc(1)
+  return size === 0 || readSync(descriptor, last, 0, 1, size - 1) === 0 || last[0] === LINE_END
+}
+
+/** The temporary file is the lock, too: of several processes one cuts. */
+function cut(path: string): void {
+  const temporary = `${path}.tmp`
+  try {
+    const all = readOwnFile(path)
+    const half = all.indexOf(LINE_END, all.length - MAX_BYTES / 2) + 1
+    writeFileSync(temporary, all.subarray(half), { flag: 'wx', mode: PRIVATE_FILE })
+    renameSync(temporary, path)
+  } catch {
+    // It is cut after another append.
+    removeAbandoned(temporary)
+  }
+}
+
+function removeAbandoned(temporary: string): void {
+  try {
+    if (statSync(temporary).mtimeMs < Date.now() - CUT_LIMIT_MILLIS) rmSync(temporary)
+  } catch {
+    // Another process was quicker.
+  }
+}

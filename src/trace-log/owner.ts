@@ -1,0 +1,145 @@
+import { createHash } from 'node:crypto'
+import { readFileSync, readlinkSync } from 'node:fs'
+import { hostname } from 'node:os'
+
+/** A process that cannot be looked at from here is taken for dead when its checkpoint was not touched for so long. */
+const HEARTBEAT_LIMIT_MILLIS = 600_000
+/** A heartbeat further ahead than any two clocks of machines that share a directory was made by a clock gone wrong. */
+const CLOCK_SKEW_LIMIT_MILLIS = 86_400_000
+
+const HIGHEST_PID = 2 ** 31 - 1
+const TOKEN = /^([0-9a-f]{8}|0)_([0-9a-f]{8}|0)_([0-9a-f]{8}|0)-(\d{1,10})-(\d{1,20})$/
+
+export function thisOwner(): Owner {
+  return systemProbes.self
+}
+
+/** `<place>-<pid>-<birth>`, safe in a file name. */
+export function ownerToken({ place, pid, birth }: Owner): string {
+  return `${place}-${pid}-${birth}`
+}
+
+export function parseOwner(token: string): Owner | undefined {
+  const [match, host, boot, namespace, digits = '', birth = ''] = TOKEN.exec(token) ?? []
+  const pid = Number(digits)
+  // 0 stands for our own process group, and what is too big for a pid would be cut down to another one.
+  if (match === undefined || pid < 1 || pid > HIGHEST_PID) return undefined
+  return { place: `${host}_${boot}_${namespace}`, pid, birth }
+}
+
+/**
+ * Whether the owner can still write. In doubt its heartbeat decides: to wait for a dead one delays, to take over from a
+ * living one sends twice.
+ *
+ * @param heartbeatAt when its checkpoint was last touched, epoch milliseconds
+ */
+export function isAlive(owner: Owner, heartbeatAt: number, now: number, probes: ProcessProbes = systemProbes): boolean {
+  if (ownerToken(owner) === ownerToken(probes.self)) return true
+  if (owner.place === probes.self.place) {
+    if (!probes.isRunning(owner.pid)) return false
+    const birth = probes.birthOf(owner.pid)
+    if (owner.birth !== UNKNOWN && birth !== UNKNOWN) return owner.birth === birth
+  }
+  if (isRestarted(owner.place, probes.self.place)) return false
+  const age = now - heartbeatAt
+  return age < HEARTBEAT_LIMIT_MILLIS && age > -CLOCK_SKEW_LIMIT_MILLIS
+}
+
+/** The same host has been started anew since, so nothing of then runs. */
+function isRestarted(place: string, here: string): boolean {
+  const [host, boot] = place.split('_')
+  const [hostHere, bootHere] = here.split('_')
+  const isKnown = ![host, boot, hostHere, bootHere].includes(UNKNOWN)
+  return isKnown && host === hostHere && boot !== bootHere
+}
+
+/** Of a part of an owner that could not be found out. */
+export const UNKNOWN = '0'
+
+/** A process that writes a segment, or has taken it over. */
+export interface Owner {
+  /** `<host>_<boot>_<pid namespace>`, each a short hash or `UNKNOWN`. Within a place a pid is one process at a time. */
+  readonly place: string
+  readonly pid: number
+  /**
+   * Tells it from an earlier process with the same pid: ticks from the start of the machine to that of the process, which
+   * no change of the clock touches; or `UNKNOWN`.
+   */
+  readonly birth: string
+}
+
+/** What can be asked about the processes of this machine. */
+export interface ProcessProbes {
+  /** The process that asks. */
+  readonly self: Owner
+  isRunning(pid: number): boolean
+  /** `UNKNOWN` where the system does not tell. */
+  birthOf(pid: number): string
+}
+
+let self: Owner | undefined
+
+export const systemProbes: ProcessProbes = {
+  get self(): Owner {
+    self ??= { place: placeHere(), pid: process.pid, birth: birthOf(process.pid) }
+    return self
+  },
+  isRunning,
+  birthOf,
+}
+
+function placeHere(): string {
+  const bootId = (): string => readFileSync('/proc/sys/kernel/random/boot_id', 'utf8').trim()
+  return [hostname, bootId, () => readlinkSync('/proc/self/ns/pid')].map(shortHash).join('_')
+}
+
+function shortHash(read: () => string): string {
+  const text = orUndefined(read)
+  return text ? createHash('sha256').update(text).digest('hex').slice(0, 8) : UNKNOWN
+}
+
+function isRunning(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+  } catch (error) {
+    // EPERM: it runs, but under another user.
+    return (error as NodeJS.ErrnoException).code === 'EPERM'
+  }
+  // A process that nobody waits for keeps its pid for ever after its end: common where pid 1 is no init.
+  return !['Z', 'X'].includes(statOf(pid)?.state ?? '')
+}
+
+function birthOf(pid: number): string {
+  return statOf(pid)?.birth ?? UNKNOWN
+}
+
+interface ProcessStat {
+  readonly pid: number
+  readonly state: string
+  readonly birth: string
+}
+
+let isProcOurs: boolean | undefined
+
+/** A `/proc` that was mounted for another pid namespace tells of other processes under the same numbers. */
+function statOf(pid: number): ProcessStat | undefined {
+  isProcOurs ??= readStat('self')?.pid === process.pid
+  return isProcOurs ? readStat(String(pid)) : undefined
+}
+
+function readStat(name: string): ProcessStat | undefined {
+  const text = orUndefined(() => readFileSync(`/proc/${name}/stat`, 'latin1'))
+  if (text === undefined) return undefined
+  // Field 2 is the name of the program in parentheses, and may itself hold spaces and parentheses.
+  const [state = '', ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ')
+  const birth = rest[18] ?? ''
+  return { pid: Number.parseInt(text, 10), state, birth: /^\d+$/.test(birth) ? birth : UNKNOWN }
+}
+
+function orUndefined(read: () => string): string | undefined {
+  try {
+    return read()
+  } catch {
+    return undefined
+  }
+}

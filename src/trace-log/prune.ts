@@ -1,0 +1,119 @@
+import { readdir, rm, stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import { adoptCheckpoint, type Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
+import { isAlive } from './owner.ts'
+import type { Segment } from './segment.ts'
+import { segmentIdentity } from './segment-file.ts'
+import { SegmentReader } from './segment-reader.ts'
+import { removeSentRecord } from './sending.ts'
+import type { LocalLogSettings } from './settings.ts'
+import type { Spool } from './spool.ts'
+
+const HOUR_MILLIS = 3_600_000
+
+interface TraceFile {
+  readonly name: string
+  readonly path: string
+  readonly startAt: number
+  readonly changedAt: number
+  readonly bytes: number
+}
+
+/** What is done about spans that a backend will never get. */
+export interface PruneListener {
+  /** A segment in our custody goes; returns who is to be told how many spans a backend was owed of it. */
+  goes(segment: Segment): (backend: string, owed: number) => void
+  /** One that nobody had in custody has gone. */
+  gone(backend: string, owed: number): void
+}
+
+/**
+ * Removes what is too old, then the oldest of what is too much. Never what is being written, nor what another process that
+ * lives still has to deliver. Never rejects.
+ */
+export async function pruneSegments(settings: LocalLogSettings, spool: Spool, listener: PruneListener): Promise<void> {
+  const tooOldAt = Date.now() - settings.maxAgeHours * HOUR_MILLIS
+  const files = await traceFiles(join(settings.directory, 'traces'))
+  // Read after the files: a segment has its checkpoint before it is there itself.
+  const checkpoints = new Map((await listCheckpoints(settings.directory)).map(entry => [entry.segment, entry]))
+  const held = new Map([...spool.held].map(segment => [segment.checkpoint.segment, segment]))
+  let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
+  for (const file of files) {
+    if (file.changedAt >= tooOldAt && bytes <= settings.maxBytes) continue
+    const owner = { segment: held.get(file.name), entry: checkpoints.get(file.name) }
+    if (await removeSegment(settings.directory, file, owner, spool, listener)) bytes -= file.bytes
+  }
+}
+
+async function removeSegment(
+  directory: string,
+  file: TraceFile,
+  { segment, entry }: { readonly segment: Segment | undefined; readonly entry: CheckpointEntry | undefined },
+  spool: Spool,
+  listener: PruneListener,
+): Promise<boolean> {
+  if (segment?.isWritten) return false
+  if (segment) {
+    segment.isGone = true
+    const tell = listener.goes(segment)
+    for (const [backend, owed] of await owedOf(segment, file)) tell(backend, owed)
+    spool.forget(segment)
+  } else if (entry) {
+    if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
+    const checkpoint = adoptCheckpoint(directory, entry)
+    if (checkpoint === undefined) return false
+    for (const [backend, owed] of await owedSpans(checkpoint, file)) listener.gone(backend, owed)
+    checkpoint.remove()
+  } else if (await hasCheckpoint(directory, file.name)) return false
+  await rm(file.path, { force: true }).catch(() => undefined)
+  await removeSentRecord(directory, file.name)
+  return true
+}
+
+/** Or it has changed hands while we looked at others. */
+async function hasCheckpoint(directory: string, segment: string): Promise<boolean> {
+  const names = await readdir(join(directory, 'spool')).catch(() => [])
+  return names.some(name => name.startsWith(`${segment}.`))
+}
+
+async function owedOf(segment: Segment, file: TraceFile): Promise<Map<string, number>> {
+  if (segment.isAdopted) return owedSpans(segment.checkpoint, file)
+  return new Map(segment.checkpoint.backends.map(backend => [backend, segment.spansOwedTo(backend)]))
+}
+
+/** Spans that each backend has not got of a segment. */
+async function owedSpans(checkpoint: Checkpoint, { path, bytes }: TraceFile): Promise<Map<string, number>> {
+  const owed = new Map<string, number>()
+  const offsets = checkpoint.backends.map(backend => [backend, checkpoint.offsetOf(backend) ?? bytes] as const)
+  for (const [backend, offset] of offsets) {
+    const spans = await countSpans(path, offset, bytes).catch(() => 0)
+    if (spans > 0) owed.set(backend, spans)
+  }
+  return owed
+}
+
+async function countSpans(path: string, from: number, until: number): Promise<number> {
+  const reader = new SegmentReader(path)
+  let spans = 0
+  try {
+    for await (const { line } of reader.lines(from, until)) if (line.kind === 'spans') spans += line.spans.length
+  } finally {
+    await reader.close()
+  }
+  return spans
+}
+
+/** Oldest first. Other files in the directory are not ours. */
+async function traceFiles(directory: string): Promise<TraceFile[]> {
+  const names = await readdir(directory).catch(() => [])
+  const files = await Promise.all(names.map(fileName => traceFile(directory, fileName)))
+  return files.filter(file => file !== undefined).sort((a, b) => a.startAt - b.startAt)
+}
+
+async function traceFile(directory: string, fileName: string): Promise<TraceFile | undefined> {
+  const identity = segmentIdentity(fileName)
+  const path = join(directory, fileName)
+  const stats = identity && (await stat(path).catch(() => undefined))
+  if (!stats) return undefined
+  return { name: identity.name, path, startAt: identity.startAt, changedAt: stats.mtimeMs, bytes: stats.size }
+}

@@ -1,0 +1,211 @@
+import { Checkpoint } from './checkpoint.ts'
+import { makePrivateDirectory, placesOf } from './private-place.ts'
+import { Segment } from './segment.ts'
+import { fileFailure, newSegmentName, SegmentFile } from './segment-file.ts'
+import type { LocalLogSettings, LogFailure } from './settings.ts'
+
+const HOUR_MILLIS = 3_600_000
+const SEGMENT_AGE_MILLIS = 24 * HOUR_MILLIS
+const MOST_SEGMENT_BYTES = 16_777_216
+const LEAST_SEGMENT_BYTES = 65_536
+/** Of the whole log: what falls off its end falls off in such pieces. */
+const SEGMENT_SHARE = 16
+/**
+ * Others take a process for dead whose checkpoints are older than ten minutes, where they cannot look; and when it was killed,
+ * this tells until when it lived.
+ */
+const HEARTBEAT_MILLIS = 10_000
+const NAME_TRIES = 10
+
+export type Opened =
+  | { readonly ok: true; readonly segment: Segment; readonly file: SegmentFile }
+  | { readonly ok: false; readonly failure: LogFailure }
+
+interface Current {
+  readonly segment: Segment
+  readonly file: SegmentFile
+  readonly openedAt: number
+  /** Not before everything that is open has been noted in it: then the one before it is no longer needed for that. */
+  isNoted: boolean
+  fullAt: number
+}
+
+export interface SpoolOptions {
+  readonly settings: LocalLogSettings
+  /** Backends that what is written from now on is owed to. */
+  readonly backends: readonly string[]
+  /** A new segment was begun: the time to see what the log has become. */
+  readonly onBegun: () => void
+  /** Somebody has removed a segment of ours. */
+  readonly onGone: (segment: Segment) => void
+  /** Told what was done about a directory that others could write to. */
+  readonly say?: (line: string) => void
+}
+
+/** The segments in this process' custody. */
+export class Spool {
+  readonly #options: SpoolOptions
+  readonly #held = new Set<Segment>()
+  /** Written to no more, but not closed: what is open in them is not noted in the current one yet. */
+  #retiring: { readonly segment: Segment; readonly file: SegmentFile }[] = []
+  #current: Current | undefined
+  #paths: string[] = []
+  #isReleased = false
+  #heartbeat: NodeJS.Timeout | undefined
+
+  constructor(options: SpoolOptions) {
+    this.#options = options
+  }
+
+  /** Of the segments that this process has written and that are still there, oldest first. */
+  get paths(): readonly string[] {
+    return this.#paths
+  }
+
+  get held(): ReadonlySet<Segment> {
+    return this.#held
+  }
+
+  /** The segment to write to; `onNew` is called when it is a new one. */
+  current(onNew: () => void): Opened {
+    if (this.#current && !this.#current.segment.checkpoint.touch()) this.#taken(this.#current.segment)
+    const before = this.#current
+    if (before !== undefined && !isFull(before) && before.file.isUsable()) return { ok: true, ...before }
+    try {
+      const next = this.#begin()
+      if (before !== undefined) this.#retire(before)
+      this.#current = next
+      onNew()
+      this.#options.onBegun()
+      return { ok: true, ...next }
+    } catch (error) {
+      return { ok: false, failure: fileFailure(pathOf(error, this.#options.settings.directory), error) }
+    }
+  }
+
+  /** Everything that is open is noted in the current segment. */
+  noted(): void {
+    const current = this.#current
+    if (current === undefined || current.isNoted) return
+    current.isNoted = true
+    // Very many open spans fill a segment by themselves; it must not be full before it has taken anything else.
+    current.fullAt = Math.max(segmentBytes(this.#options.settings), current.file.bytes * 2)
+    for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file)
+  }
+
+  adopt(checkpoint: Checkpoint, bytes: number): Segment {
+    const segment = this.#hold(checkpoint, bytes, true)
+    if (this.#isReleased) this.release()
+    return segment
+  }
+
+  /** Nothing can be read from it any more. */
+  forget(segment: Segment): void {
+    segment.isGone = true
+    segment.checkpoint.remove()
+    this.#held.delete(segment)
+    this.#paths = this.#paths.filter(path => path !== segment.path)
+  }
+
+  /** What a backend has still to get of the segments in our custody. */
+  bytesOwed(backend: string): number {
+    let bytes = 0
+    for (const segment of this.#held) bytes += segment.owedTo(backend)
+    return bytes
+  }
+
+  /** Nothing is written any more. What nobody has ended (`isEmpty` is false) is left for who comes next. */
+  end(isEmpty: boolean): void {
+    const current = this.#current
+    this.#current = undefined
+    const isNoted = isEmpty || current?.isNoted === true
+    for (const { segment, file } of this.#retiring.splice(0)) endSegment(segment, file, isNoted)
+    if (current !== undefined) endSegment(current.segment, current.file, isEmpty)
+  }
+
+  /** What is still owed is left for who comes next. */
+  release(): void {
+    this.#isReleased = true
+    clearInterval(this.#heartbeat)
+    for (const segment of this.#held) {
+      segment.stopSending()
+      segment.checkpoint.release()
+    }
+    this.#held.clear()
+  }
+
+  #begin(): Current {
+    const { settings, backends, say } = this.#options
+    for (const place of placesOf(settings.directory)) makePrivateDirectory(place, say)
+    for (let tries = 1; ; tries++) {
+      let checkpoint: Checkpoint | undefined
+      try {
+        checkpoint = Checkpoint.create(settings.directory, newSegmentName(), backends)
+        const file = SegmentFile.create(checkpoint.segmentPath)
+        const segment = this.#hold(checkpoint, 0, false)
+        this.#paths.push(segment.path)
+        return { segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
+      } catch (error) {
+        checkpoint?.remove()
+        // The same process number in another container or thread, in the same millisecond.
+        if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries >= NAME_TRIES) throw error
+      }
+    }
+  }
+
+  #retire({ segment, file }: Current): void {
+    if (file.isDeleted()) {
+      file.close()
+      this.#options.onGone(segment)
+      this.forget(segment)
+    } else this.#retiring.push({ segment, file })
+  }
+
+  #hold(checkpoint: Checkpoint, bytes: number, isAdopted: boolean): Segment {
+    const { backends } = this.#options
+    const segment = new Segment(checkpoint, { bytes, isAdopted, backends }, settled => this.#held.delete(settled))
+    this.#held.add(segment)
+    this.#heartbeat ??= setInterval(() => this.#touchAll(), HEARTBEAT_MILLIS).unref()
+    return segment
+  }
+
+  #touchAll(): void {
+    for (const segment of this.#held) if (!segment.checkpoint.touch()) this.#taken(segment)
+  }
+
+  /** Somebody took us for dead, as can happen after a long sleep: the segment is theirs now. */
+  #taken(segment: Segment): void {
+    segment.isGone = true
+    this.#held.delete(segment)
+    if (this.#current?.segment !== segment) return
+    this.#current.file.close()
+    this.#current = undefined
+  }
+}
+
+function isFull({ segment, file, fullAt, openedAt, isNoted }: Current): boolean {
+  const isOld = Math.abs(Date.now() - openedAt) > SEGMENT_AGE_MILLIS
+  return file.bytes >= fullAt || (isNoted && (isOld || segment.isStuckForAny))
+}
+
+function segmentBytes({ maxBytes }: LocalLogSettings): number {
+  return Math.min(MOST_SEGMENT_BYTES, Math.max(LEAST_SEGMENT_BYTES, maxBytes / SEGMENT_SHARE))
+}
+
+/** `isClosed`: it is not needed to know what is open. */
+function endSegment(segment: Segment, file: SegmentFile, isClosed: boolean): void {
+  if (isClosed) closeSegment(segment, file)
+  else file.close()
+}
+
+function closeSegment(segment: Segment, file: SegmentFile): void {
+  file.close()
+  segment.isWritten = false
+  segment.checkpoint.close()
+  segment.settle()
+}
+
+function pathOf(error: unknown, otherwise: string): string {
+  const { path } = (error ?? {}) as { path?: unknown }
+  return typeof path === 'string' ? path : otherwise
+}

@@ -1,0 +1,138 @@
+import type { BatchTaker } from './batch.ts'
+import type { LossLog } from './losses.ts'
+import { pruneSegments } from './prune.ts'
+import { type Adopter, Recovery } from './recovery.ts'
+import { Resend, type ResendRequest, type ResendTaker } from './resend.ts'
+import type { Segment } from './segment.ts'
+import type { BatchSettings, LocalLogSettings, LogReport, Report } from './settings.ts'
+import { Spool } from './spool.ts'
+import type { Destinations, SegmentMarks } from './stored-line.ts'
+import { TraceLog } from './trace-log.ts'
+
+/** Processes die at any time, and others leave what they could not deliver. */
+const LOOK_AGAIN_MILLIS = 300_000
+const PRUNED = 'the trace log was full'
+const REMOVED = 'the trace log was removed'
+
+export interface StoreParts {
+  readonly settings: LocalLogSettings
+  readonly batch: BatchSettings
+  readonly marks: SegmentMarks
+  /** Everybody who gets spans, in order. */
+  readonly takers: readonly BatchTaker[]
+  /** Those, by name, who get later what they could not take at once. */
+  readonly adopters: ReadonlyMap<string, Adopter & ResendTaker>
+  /** Of those. */
+  readonly destinations: Destinations
+  readonly deliveries: LogReport
+  readonly report: Report
+  readonly losses: LossLog
+}
+
+/** The trace log of this process: what it writes, what it has still to deliver, and what others have left to it. */
+export class Store {
+  readonly log: TraceLog
+  readonly #parts: StoreParts
+  readonly #spool: Spool
+  #recovery: Recovery | undefined
+  #lookAgain: NodeJS.Timeout | undefined
+  #pruning: Promise<void> = Promise.resolve()
+  readonly #saidPruned = new Set<string>()
+
+  constructor(parts: StoreParts) {
+    this.#parts = parts
+    const { settings, batch, marks, destinations, takers, deliveries } = parts
+    this.#spool = new Spool({
+      settings,
+      backends: [...parts.adopters.keys()],
+      onBegun: () => this.#prune(),
+      onGone: segment => this.#gone(segment),
+      say: line => parts.report.warn(line),
+    })
+    this.log = new TraceLog({ settings, batch, marks, destinations, takers, spool: this.#spool, report: deliveries })
+  }
+
+  /** The segments that this process has written and that are still there, oldest first. */
+  get paths(): readonly string[] {
+    return this.#spool.paths
+  }
+
+  bytesOwed(backend: string): number {
+    return this.#spool.bytesOwed(backend)
+  }
+
+  /** Takes over what processes that have died left, now and from time to time. Resolves when that is done for now. */
+  recover(onCrashed: (spans: number) => void): Promise<void> {
+    const { settings, adopters, destinations, report } = this.#parts
+    this.#recovery ??= new Recovery({
+      stateDirectory: settings.directory,
+      spool: this.#spool,
+      adopters,
+      destinations,
+      report,
+      onCrashed,
+    })
+    const recovery = this.#recovery
+    this.#lookAgain ??= setInterval(() => void recovery.run(), LOOK_AGAIN_MILLIS).unref()
+    return recovery.run()
+  }
+
+  /** For who asks for it: see `Resend`. */
+  resend(request: ResendRequest): Resend {
+    const { settings, adopters: takers, destinations } = this.#parts
+    return new Resend({ stateDirectory: settings.directory, spool: this.#spool, takers, destinations }, request)
+  }
+
+  /** Resolves when what other processes have left is taken over, if that was begun. */
+  recovered(): Promise<void> {
+    return this.#recovery?.idle() ?? Promise.resolve()
+  }
+
+  /** Takes nothing more over; resolves when what is being done is done. */
+  async stop(): Promise<void> {
+    clearInterval(this.#lookAgain)
+    await Promise.all([this.#recovery?.stop(), this.#pruning])
+  }
+
+  /** Nothing is delivered any more: what is owed is left for who comes next. */
+  release(): void {
+    clearInterval(this.#lookAgain)
+    this.#spool.release()
+    this.#parts.losses.save()
+  }
+
+  #prune(): void {
+    const { settings, adopters, losses } = this.#parts
+    const listener = {
+      goes: (segment: Segment) => {
+        const tells = new Map([...adopters].map(([backend, adopter]) => [backend, adopter.gone(segment, PRUNED)]))
+        return (backend: string, owed: number): void => {
+          if (owed > 0) this.#sayPruned(backend, owed)
+          tells.get(backend)?.(owed)
+        }
+      },
+      gone: (backend: string, owed: number) => {
+        this.#sayPruned(backend, owed)
+        const adopter = adopters.get(backend)
+        if (adopter) adopter.lose(owed, PRUNED)
+        else losses.note(backend, owed, PRUNED)
+      },
+    }
+    this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#spool, listener)).catch(() => undefined)
+  }
+
+  /** Once: a long outage prunes the log again and again, and how much was lost is counted. */
+  #sayPruned(backend: string, spans: number): void {
+    const line = `trace log: ${spans} spans that backend ${backend} had not got are removed with the oldest part of the log, and more may follow; raise local_log_max_bytes or local_log_max_age_hours if that must not happen`
+    if (this.#saidPruned.has(backend)) this.#parts.report.debug(line)
+    else this.#parts.report.warn(line)
+    this.#saidPruned.add(backend)
+  }
+
+  /** Somebody has removed a segment of ours. */
+  #gone(segment: Segment): void {
+    for (const [backend, adopter] of this.#parts.adopters) {
+      adopter.gone(segment, REMOVED)(segment.spansOwedTo(backend))
+    }
+  }
+}

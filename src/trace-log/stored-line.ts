@@ -1,0 +1,151 @@
+import type { Attributes, HrTime } from '@opentelemetry/api'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { durationOf, Origins, readSpan } from './read-span.ts'
+import { DamagedLine, type Fields, readCount, readFields, readList, readOptionalText } from './stored-fields.ts'
+
+const HEADER = 'hookspan.segment'
+const OPEN_NOTE = 'hookspan.open'
+const VERSION = 1
+const NANOS_PER_MILLI = 1_000_000
+const BRACE = 0x7b
+
+/** How the process that wrote a segment named what its spans are completed with. Empty = its own names were off. */
+export interface SegmentMarks {
+  readonly incomplete: string
+  readonly finalStatus: string
+  readonly spanKind: string
+}
+
+/** Backend → where it sends to (`destinationOf`), of those that a segment is owed to from its start. */
+export type Destinations = ReadonlyMap<string, string>
+
+export type StoredLine =
+  | { readonly kind: 'spans'; readonly spans: readonly ReadableSpan[] }
+  /** Spans that had not ended when this was written. */
+  | { readonly kind: 'open'; readonly spans: readonly ReadableSpan[] }
+  | { readonly kind: 'header'; readonly marks: SegmentMarks; readonly backends: Destinations }
+  | { readonly kind: 'other' }
+  /** `problem` never quotes the line. */
+  | { readonly kind: 'damaged'; readonly problem: string }
+
+/** The first line of a segment, without a line end. */
+export function headerJson({ incomplete, finalStatus, spanKind }: SegmentMarks, destinations: Destinations): string {
+  // `fromEntries` defines what an assignment would not: a backend may be called `__proto__`.
+  const backends = Object.fromEntries(destinations)
+  return JSON.stringify({ [HEADER]: { version: VERSION, marks: { incomplete, finalStatus, spanKind }, backends } })
+}
+
+/**
+ * Reads the lines of segments. What is equal in the resources and scopes of different lines is one object: the
+ * serializers group spans by identity.
+ */
+export class LineParser {
+  readonly #origins = new Origins()
+
+  /** One line, without its end. Never throws: one bad span makes the line damaged. */
+  read(text: string): StoredLine {
+    try {
+      const line = withoutHole(text)
+      // A line that has been written over, by the file system or by somebody.
+      if (line === '' && text !== '') return { kind: 'damaged', problem: 'it is empty' }
+      return this.#read(line)
+    } catch (error) {
+      return { kind: 'damaged', problem: error instanceof DamagedLine ? error.message : 'it cannot be read' }
+    }
+  }
+
+  #read(text: string): StoredLine {
+    if (text.charCodeAt(0) !== BRACE && text.trim() === '') return { kind: 'other' }
+    const line = readFields(parsed(text), 'it')
+    if (line['resourceSpans'] !== undefined) return { kind: 'spans', spans: this.#spans(line, true) }
+    if (line[OPEN_NOTE] !== undefined) {
+      return { kind: 'open', spans: this.#spans(readFields(line[OPEN_NOTE], 'the note of open spans'), false) }
+    }
+    return line[HEADER] === undefined ? { kind: 'other' } : readHeader(line[HEADER])
+  }
+
+  #spans(request: Fields, ended: boolean): ReadableSpan[] {
+    const spans: ReadableSpan[] = []
+    for (const value of readList(request['resourceSpans'], 'resourceSpans')) {
+      const group = readFields(value, 'resourceSpans')
+      const resource = this.#origins.resourceOf(group)
+      for (const inner of readList(group['scopeSpans'], 'scopeSpans')) {
+        const scoped = readFields(inner, 'scopeSpans')
+        const instrumentationScope = this.#origins.scopeOf(scoped)
+        for (const span of readList(scoped['spans'], 'spans')) {
+          spans.push(readSpan(span, { resource, instrumentationScope }, ended))
+        }
+      }
+    }
+    return spans
+  }
+}
+
+/** A span that its process did not live to end: `attributes` are added, and the status stays unset. */
+export function endedSpan(open: ReadableSpan, endAtMillis: number, attributes: Attributes): ReadableSpan {
+  const { startTime, parentSpanContext } = open
+  const context = open.spanContext()
+  const endTime = laterOf(startTime, endAtMillis)
+  return {
+    name: open.name,
+    kind: open.kind,
+    spanContext: () => context,
+    ...(parentSpanContext === undefined ? {} : { parentSpanContext }),
+    startTime,
+    endTime,
+    duration: durationOf(startTime, endTime),
+    ended: true,
+    status: { code: 0 },
+    attributes: { ...open.attributes, ...attributes },
+    events: open.events,
+    links: open.links,
+    resource: open.resource,
+    instrumentationScope: open.instrumentationScope,
+    droppedAttributesCount: open.droppedAttributesCount,
+    droppedEventsCount: open.droppedEventsCount,
+    droppedLinksCount: open.droppedLinksCount,
+  }
+}
+
+/** A clock that was set back must not make a span end before it starts. */
+function laterOf(start: HrTime, millis: number): HrTime {
+  if (!Number.isFinite(millis)) return start
+  const seconds = Math.floor(millis / 1000)
+  const time: HrTime = [seconds, Math.floor((millis - seconds * 1000) * NANOS_PER_MILLI)]
+  return time[0] > start[0] || (time[0] === start[0] && time[1] > start[1]) ? time : start
+}
+
+/** After a crash of the machine a file system may have left zeros where something was to be written. */
+function withoutHole(text: string): string {
+  let start = 0
+  while (text.charCodeAt(start) === 0) start++
+  return start === 0 ? text : text.slice(start)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    throw new DamagedLine('it is not valid JSON')
+  }
+}
+
+function readHeader(value: unknown): StoredLine {
+  const header = readFields(value, 'the header')
+  readCount(header['version'], 'the version', VERSION)
+  return { kind: 'header', marks: readMarks(header), backends: readDestinations(header) }
+}
+
+function readDestinations(header: Fields): Destinations {
+  const backends = Object.entries(readFields(header['backends'] ?? {}, 'the backends'))
+  return new Map(backends.map(([name, place]) => [name, readOptionalText(place, 'a backend') ?? '']))
+}
+
+function readMarks(header: Fields): SegmentMarks {
+  const marks = readFields(header['marks'] ?? {}, 'the marks')
+  return {
+    incomplete: readOptionalText(marks['incomplete'], 'a mark') ?? '',
+    finalStatus: readOptionalText(marks['finalStatus'], 'a mark') ?? '',
+    spanKind: readOptionalText(marks['spanKind'], 'a mark') ?? '',
+  }
+}

@@ -1,0 +1,284 @@
+import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
+import type { BatchTaker } from './batch.ts'
+import { Journal } from './journal.ts'
+import { JsonBytes } from './json-bytes.ts'
+import type { Segment } from './segment.ts'
+import { fileFailure, type SegmentFile } from './segment-file.ts'
+import type { BatchSettings, LocalLogSettings, LogFailure, LogReport } from './settings.ts'
+import { UNSERIALISABLE } from './settings.ts'
+import { writeNote, writeRequest } from './span-json.ts'
+import { SpanLine, sizeOf } from './span-line.ts'
+import type { Spool } from './spool.ts'
+import { type Destinations, headerJson, type SegmentMarks } from './stored-line.ts'
+
+const SAMPLED = 1
+/** Of one line, roughly: writing more at a time would hold the event loop for too long. */
+const LINE_BYTES = 262_144
+/** A disk that takes longer for one write is not waited for when there is no room left in memory. */
+const STALLED_MILLIS = 2000
+
+export interface TraceLogParts {
+  readonly settings: LocalLogSettings
+  readonly batch: BatchSettings
+  readonly marks: SegmentMarks
+  readonly destinations: Destinations
+  readonly spool: Spool
+  readonly takers: readonly BatchTaker[]
+  readonly report: LogReport
+}
+
+/** What is written at once. */
+interface Slice {
+  readonly line: SpanLine
+  readonly bytes: Uint8Array
+  readonly segment: Segment
+  readonly file: SegmentFile
+  isSettled: boolean
+  isStalled: boolean
+}
+
+export interface LogCounts {
+  readonly stored: number
+  readonly dropped: number
+  readonly waiting: number
+}
+
+/**
+ * Writes down which spans are open and which have ended, and hands those that have ended to the backends, with the place
+ * where they are: what cannot be delivered now can be read again there.
+ */
+export class TraceLog implements SpanProcessor {
+  readonly #parts: TraceLogParts
+  readonly #journal = new Journal()
+  readonly #out = new JsonBytes()
+  readonly #pending: ReadableSpan[] = []
+  #slice: Slice | undefined
+  #draining: Promise<void> | undefined
+  #timer: NodeJS.Timeout | undefined
+  #isClosed = false
+  #stored = 0
+  #dropped = 0
+
+  constructor(parts: TraceLogParts) {
+    this.#parts = parts
+  }
+
+  onStart(span: unknown): void {
+    if (this.#isClosed || !isSampled(span as ReadableSpan)) return
+    this.#journal.started(span as ReadableSpan)
+    this.#arm()
+  }
+
+  onEnd(span: ReadableSpan): void {
+    if (!isSampled(span)) return
+    this.#journal.ended(span)
+    if (this.#isClosed) {
+      this.#dropped++
+      this.#hand({ lines: [SpanLine.of([span])] })
+      return
+    }
+    this.#pending.push(span)
+    // Whoever ends so many spans in one go pays for writing them, instead of losing them.
+    if (this.#pending.length >= this.#parts.batch.maxQueueSize) this.#makeRoom()
+    else this.#arm()
+  }
+
+  /** Resolves when everything that was recorded until now is in the log, or could not be written. Never rejects. */
+  forceFlush(): Promise<void> {
+    return this.#hasWork() || this.#slice ? this.#drain() : (this.#draining ?? Promise.resolve())
+  }
+
+  /** Writes everything at once, before it returns: for a process that ends. */
+  saveNow(): void {
+    this.#finishSlice()
+    while (this.#hasWork()) this.#writeSliceNow()
+  }
+
+  async shutdown(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    await this.forceFlush()
+    this.#parts.spool.end(this.#journal.isEmpty)
+  }
+
+  /** As `shutdown`, before it returns. */
+  endNow(): void {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.saveNow()
+    this.#parts.spool.end(this.#journal.isEmpty)
+  }
+
+  counts(): LogCounts {
+    const inFlight = this.#slice?.line.size ?? 0
+    return { stored: this.#stored, dropped: this.#dropped, waiting: this.#pending.length + inFlight }
+  }
+
+  #hasWork(): boolean {
+    return this.#pending.length > 0 || this.#journal.hasNotes
+  }
+
+  #arm(): void {
+    if (this.#timer || this.#draining) return
+    this.#timer = setTimeout(() => void this.#drain(), this.#parts.settings.flushMillis).unref()
+  }
+
+  #drain(): Promise<void> {
+    this.#draining ??= this.#drainAll()
+    return this.#draining
+  }
+
+  async #drainAll(): Promise<void> {
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#journal.repeatMissing()
+    // Making lines of spans takes milliseconds, which are not the hook's that ended the last one.
+    await new Promise(setImmediate)
+    while (this.#hasWork()) await this.#writeSlice().catch(() => this.#broke())
+    this.#draining = undefined
+  }
+
+  async #writeSlice(): Promise<void> {
+    const slice = this.#takeSlice()
+    if (slice === undefined) return
+    this.#slice = slice
+    // A host that is busy for long does not hear that the disk is done: only what is open after the loop has turned is late.
+    const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(slice, { isStalled: true }))
+    const watch = setTimeout(late, STALLED_MILLIS).unref()
+    const failure = await slice.file.append(slice.bytes).then(() => undefined, failureAt(slice.file))
+    clearTimeout(watch)
+    this.#settle(slice, failure)
+  }
+
+  #writeSliceNow(): void {
+    try {
+      const slice = this.#takeSlice()
+      if (slice === undefined) return
+      this.#settle(
+        slice,
+        attempt(slice.file, () => slice.file.appendNow(slice.bytes)),
+      )
+    } catch {
+      this.#broke()
+    }
+  }
+
+  /** Nothing is known to get here. What waits is given up, because the next try would end in the same way. */
+  #broke(): void {
+    this.#slice = undefined
+    this.#journal.takeNotes(Number.POSITIVE_INFINITY)
+    this.#failed(this.#pending.splice(0), UNSERIALISABLE)
+  }
+
+  #makeRoom(): void {
+    if (this.#slice?.isStalled) {
+      const { path } = this.#slice.file
+      this.#failed(this.#takeEnded(), { kind: 'file', code: 'ETIMEDOUT', path })
+      return
+    }
+    this.#finishSlice()
+    this.#writeSliceNow()
+  }
+
+  /** Makes the write that is under way in another thread now, so that what comes after it is handed over after it. */
+  #finishSlice(): void {
+    const slice = this.#slice
+    if (slice === undefined) return
+    // The other thread may be at it still.
+    this.#out.letGo()
+    this.#settle(
+      slice,
+      attempt(slice.file, () => slice.file.finishAppend()),
+    )
+  }
+
+  /** Undefined when there is no segment to write to: then what should have been written is dealt with. */
+  #takeSlice(): Slice | undefined {
+    const opened = this.#parts.spool.current(() => this.#journal.repeatAll())
+    if (!opened.ok) {
+      this.#journal.takeNotes(Number.POSITIVE_INFINITY)
+      this.#journal.missedSome()
+      this.#failed(this.#takeEnded(), opened.failure)
+      return undefined
+    }
+    const { segment, file } = opened
+    const out = this.#out
+    out.start()
+    if (file.bytes === 0) out.json(`${headerJson(this.#parts.marks, this.#parts.destinations)}\n`)
+    this.#writeNotes(this.#journal.takeNotes(this.#parts.batch.maxExportBatchSize))
+    const from = out.length
+    const spans = this.#writeEnded()
+    const bytes = out.written
+    // These bytes are written over by the next line.
+    const json = spans.length > 0 && this.#parts.takers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
+    return { line: SpanLine.of(spans, json), bytes, segment, file, isSettled: false, isStalled: false }
+  }
+
+  #writeNotes(notes: readonly ReadableSpan[]): void {
+    if (notes.length === 0) return
+    writeNote(this.#out, notes)
+    this.#out.ascii('\n')
+  }
+
+  /** The spans of the next line. */
+  #writeEnded(): readonly ReadableSpan[] {
+    const before = this.#out.length
+    const { written, broken, left } = writeRequest(this.#out, this.#takeEnded(), LINE_BYTES)
+    this.#pending.unshift(...left)
+    if (broken.length > 0) this.#failed(broken, UNSERIALISABLE)
+    if (written.length > 0) this.#out.ascii('\n')
+    else this.#out.cutTo(before)
+    return written
+  }
+
+  #takeEnded(): readonly ReadableSpan[] {
+    return this.#pending.splice(0, this.#parts.batch.maxExportBatchSize)
+  }
+
+  #settle(slice: Slice, failure: LogFailure | undefined): void {
+    if (slice.isSettled) return
+    slice.isSettled = true
+    if (this.#slice === slice) this.#slice = undefined
+    const { line, segment, file } = slice
+    if (failure !== undefined) {
+      this.#journal.missedSome()
+      this.#failed(line.spans, failure)
+      return
+    }
+    // What holds no spans behind them is owed to nobody.
+    if (line.size > 0) segment.bytes = file.bytes
+    segment.spans += line.size
+    this.#stored += line.size
+    this.#parts.report.delivered('traces')
+    if (this.#journal.isComplete) this.#parts.spool.noted()
+    this.#hand({ lines: [line], position: { segment, end: file.bytes } })
+  }
+
+  #failed(spans: readonly ReadableSpan[], failure: LogFailure): void {
+    this.#dropped += spans.length
+    this.#parts.report.failed('traces', failure, spans.length)
+    this.#hand({ lines: [SpanLine.of(spans)] })
+  }
+
+  #hand(batch: Parameters<BatchTaker['take']>[0]): void {
+    if (sizeOf(batch.lines) === 0) return
+    for (const taker of this.#parts.takers) taker.take(batch)
+  }
+}
+
+function isSampled(span: ReadableSpan): boolean {
+  return (span.spanContext().traceFlags & SAMPLED) !== 0
+}
+
+function attempt(file: SegmentFile, run: () => void): LogFailure | undefined {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    return failureAt(file)(error)
+  }
+}
+
+function failureAt(file: SegmentFile): (error: unknown) => LogFailure {
+  return error => fileFailure(file.path, error)
+}
