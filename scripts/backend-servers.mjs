@@ -20,9 +20,9 @@ export const BACKEND_SERVERS = {
     version: '3.15.0',
     // The module counts the minor versions of Prometheus 3 from 300.
     moduleVersion: 'v0.315.0',
-    // Builds its page.
-    pnpmVersion: '10.34.9',
   },
+  // Of the same module.
+  'prometheus-page': { version: '3.15.0', moduleVersion: 'v0.315.0', pnpmVersion: '10.34.9' },
   collector: {
     version: '0.161.0',
     // What observability/collector.yaml uses, by the names that are used there.
@@ -89,7 +89,8 @@ export const BACKEND_SERVERS = {
 export const BACKEND_SUITES = {
   jaeger: ['jaeger', 'chromium'],
   phoenix: ['phoenix', 'chromium'],
-  prometheus: ['prometheus', 'chromium'],
+  prometheus: ['prometheus'],
+  'prometheus-page': ['prometheus', 'prometheus-page', 'chromium'],
   collector: ['collector', 'prometheus', 'jaeger'],
   mlflow: ['mlflow'],
   rows: ['otlp-proto'],
@@ -97,5 +98,5 @@ export const BACKEND_SUITES = {
   readme: ['jaeger', 'phoenix', 'chromium'],
 }
 
-/** They listen where a person's own servers do, so they run only when they are named. */
-export const SUITES_BY_NAME = ['readme']
+/** Run only when they are named: one listens where a person's own servers do, one is there for its pictures alone. */
+export const SUITES_BY_NAME = ['readme', 'prometheus-page']

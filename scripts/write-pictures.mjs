@@ -15,11 +15,8 @@ import { fileURLToPath, pathToFileURL } from 'node:url'
 /** Suite of `scripts/backend-servers.mjs` → the pictures that its tests of pages take, in `docs/images/`. */
 export const PICTURES = {
   readme: ['jaeger-trace.png', 'phoenix-trace.png', 'phoenix-session.png'],
-  prometheus: ['metrics-tokens.png', 'metrics-tools.png', 'metrics-alert.png'],
+  'prometheus-page': ['metrics-tokens.png', 'metrics-tools.png', 'metrics-alert.png'],
 }
-
-/** What the names of the tests have in common that take pictures, where a suite has others. */
-const NAMED = { prometheus: ['-t', 'on its page|its page shows'] }
 
 if (argv[1] && import.meta.url === pathToFileURL(argv[1]).href) process.exitCode = main(argv.slice(2))
 
@@ -33,7 +30,7 @@ function main(words) {
   const chosen = words.length === 0 ? Object.keys(PICTURES) : words
   const taken = chosen.map(suite => {
     const script = fileURLToPath(new URL('test-backends.mjs', import.meta.url))
-    return spawnSync(process.execPath, [script, suite, ...(NAMED[suite] ?? [])], { env, stdio: 'inherit' }).status
+    return spawnSync(process.execPath, [script, suite], { env, stdio: 'inherit' }).status
   })
   return taken.every(status => status === 0) ? 0 : 1
 }

@@ -13,7 +13,7 @@ import { droppedBy } from './work-through.ts'
 vi.setConfig({ maxConcurrency: 3 })
 
 /** More than the small disks hold: about 1 MB of log. */
-const MUCH: HostOptions = { forMillis: 2000, hooksPerSecond: 400, sessions: 8, contentChars: 1000 }
+const MUCH: HostOptions = { turns: 60, hooksPerSecond: 400, sessions: 8, contentChars: 1000 }
 
 /** Lives on, and says what it has lost. */
 const REPORTING: HostOptions = { end: 'stdin', reportMillis: 250 }
@@ -71,7 +71,7 @@ describe.concurrent('a directory that cannot be written', () => {
     inScene(async scene => {
       const sink = await sinkOf(scene)
       scene.stateHome = join(scene.put('file', ''), 'state')
-      const end = await scene.start({ ...MUCH, forMillis: 1000 }).ended
+      const end = await scene.start({ ...MUCH, turns: 30 }).ended
       expect(end.code).toBe(0)
       expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
       expectOneLine(end, /^hookspan: .*(ENOTDIR|EEXIST)/)
@@ -83,7 +83,7 @@ describe.concurrent('a directory that cannot be written', () => {
       inScene(async scene => {
         const sink = await sinkOf(scene)
         mkdirSync(scene.stateHome)
-        const end = await scene.start({ ...MUCH, forMillis: 1000 }, disk.under(scene.stateHome)).ended
+        const end = await scene.start({ ...MUCH, turns: 30 }, disk.under(scene.stateHome)).ended
         expect(end.code).toBe(0)
         expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
         expectOneLine(end, /^hookspan: .*(EROFS|ENOENT)/)

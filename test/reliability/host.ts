@@ -108,6 +108,15 @@ export class Host {
     return this.reports.at(-1)
   }
 
+  /** Resolves once it has told everything, which on a busy machine takes longer than it was asked to. */
+  async over(): Promise<void> {
+    let hasEnded = false
+    void this.ended.then(() => {
+      hasEnded = true
+    })
+    while (!(hasEnded || this.lastReport?.isOver)) await pause(LOOK_MILLIS)
+  }
+
   /** Resolves once one that reports has told everything, and holds nothing back. */
   async idle(): Promise<void> {
     const isIdle = ({ isOver, stats }: HostReport): boolean =>

@@ -96,8 +96,7 @@ describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
       ] as const
       const sink = await sinkOf(scene, { kind: 'flapping', seed, mix })
       const host = scene.start({ ...WORK, seed, forMillis: 3000 })
-      await host.ready()
-      await pause(3000)
+      await host.over()
       sink.behaviour = OK
       await scene.settled([sink])
       await host.finish()

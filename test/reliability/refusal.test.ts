@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
 import { SAMPLED, sample } from '../support/sample.ts'
@@ -55,12 +54,11 @@ describe.concurrent('a collector that does not take everything', () => {
       const sink = await scene.sink({ kind: 'limit', bytes: 10_000 })
       configure(scene, sink, {}, { content_capture: 'full' })
       const host = scene.start({ ...WORK, contentChars: 12_000 })
-      await host.ready()
       const large = (): Set<string> => {
         const results = host.account().witness.filter(({ hook }) => hook === 'post_tool_call')
         return new Set(results.map(({ key }) => key))
       }
-      await pause(1500)
+      await host.over()
       await sink.until(() => scene.check(sink, { mayMiss: large() }).problems.length === 0, 'the rest')
       await host.finish()
       expect(large().size).toBeGreaterThan(0)
@@ -83,8 +81,7 @@ describe.concurrent(`a collector that refuses everything until a person mends so
     inScene(async scene => {
       const sink = await sinkOf(scene, behaviour)
       const host = scene.start({ ...WORK, forMillis: 2500 })
-      await host.ready()
-      await pause(2500)
+      await host.over()
       const end = await host.finish()
       expect(sink.requests.length, 'requests in vain').toBeLessThanOrEqual(2)
       expect(end.stderr).toHaveLength(1)

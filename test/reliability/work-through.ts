@@ -1,4 +1,3 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import type { ChaosBehaviour, ChaosSink } from '../support/chaos-sink.mjs'
 import type { Host, HostEnd, HostOptions } from './host.ts'
 import type { Patience, Scene } from './scene.ts'
@@ -27,8 +26,7 @@ export async function workThrough(
   patience: Patience = {},
 ): Promise<{ readonly host: Host; readonly end: HostEnd }> {
   const host = scene.start(work)
-  await host.ready()
-  await pause(work.forMillis)
+  await host.over()
   await scene.settled(sinks, patience)
   return { host, end: await host.finish() }
 }

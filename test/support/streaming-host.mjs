@@ -142,6 +142,7 @@ const ENDS = {
 
 function end() {
   isOver = true
+  report()
   ENDS[options.end]()
 }
 

@@ -29,6 +29,7 @@ export interface WayOptions {
   /** Of the backend that takes the metrics. */
   readonly fields?: object
   readonly rules?: string
+  readonly web?: string
 }
 
 function metricBackend(endpoint: string, fields: object): UserBackend {

@@ -34,6 +34,8 @@ export interface PrometheusOptions {
   readonly targets?: Readonly<Record<string, string>>
   /** Default: those of `observability/`. */
   readonly rules?: string
+  /** The working directory, in which it looks for its page. Default: one without a page. */
+  readonly web?: string
 }
 
 /** In seconds. */
@@ -78,8 +80,7 @@ export async function startPrometheus(options: PrometheusOptions = {}): Promise<
   const listen = `--web.listen-address=127.0.0.1:${port}`
   const args = [...flagsOf({ 'config.file': config, 'storage.tsdb.path': data }), listen]
   const program = installedPath('prometheus')
-  // Its page is not built in: a working directory of this name makes it look for it there.
-  const cwd = join(dirname(program), 'web')
+  const cwd = options.web ?? dirname(program)
   const server = await startServer({ program, args, cwd, readyUrl: `${url}/-/ready` })
   return new RunningPrometheus(url, server, folder)
 }

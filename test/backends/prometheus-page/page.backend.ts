@@ -4,11 +4,12 @@ import { join } from 'node:path'
 import type { Browser, Locator, Page } from 'playwright-core'
 import { afterAll, beforeAll, expect, test } from 'vitest'
 import { yaml } from '../../observability/stack-files.ts'
+import { feedInSlices, type Sliced } from '../prometheus/feed-in-slices.ts'
+import { until } from '../prometheus/until.ts'
+import { type OpenWay, openWay } from '../prometheus/ways.ts'
 import { openBrowser } from '../support/browser.ts'
+import { installedPath } from '../support/installed.ts'
 import { takePicture, takesPictures } from '../support/picture.ts'
-import { feedInSlices, type Sliced } from './feed-in-slices.ts'
-import { until } from './until.ts'
-import { type OpenWay, openWay } from './ways.ts'
 
 /** A graph of a few seconds is no picture. */
 const FEEDING = takesPictures ? { slices: 30, pauseMillis: 2000 } : { slices: 3 }
@@ -25,7 +26,7 @@ let page: Page
 
 beforeAll(async () => {
   home = mkdtempSync(join(tmpdir(), 'hookspan-page-'))
-  open = await openWay('pushed')
+  open = await openWay('pushed', { web: installedPath('prometheus-page', 'web') })
   fed = await feedInSlices(open.prometheus, open.config, { home, ...FEEDING })
   browser = await openBrowser()
   page = await browser.newPage({ viewport: WINDOW })
