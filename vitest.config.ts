@@ -1,10 +1,15 @@
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { defineConfig } from 'vitest/config'
 
 const isDeep = process.env['HOOKSPAN_TEST_DEEP'] === '1'
-const FILES = isDeep ? '*.{test,deep}.ts' : '*.test.ts'
+const TESTS = isDeep ? /\.(test|deep)\.ts$/ : /\.test\.ts$/
 
-/** Rooms whose tests leave nothing behind in their process: the next file finds what they have loaded. */
-const PURE = `test/{content,conventions,core,traces,viewer}/**/${FILES}`
+const files = readdirSync('test', { recursive: true, encoding: 'utf8' })
+  .filter(path => TESTS.test(path))
+  .map(path => join('test', path))
+/** What it puts in the place of a module would be there for the next file, too. */
+const replacesModules = (path: string): boolean => /^vi\.mock\(/m.test(readFileSync(path, 'utf8'))
 
 export default defineConfig({
   test: {
@@ -12,12 +17,21 @@ export default defineConfig({
     testTimeout: isDeep ? 7_200_000 : 120_000,
     hookTimeout: 120_000,
     expect: { poll: { timeout: 45_000 } },
+    setupFiles: ['test/support/each-file.ts'],
     globalSetup: ['test/support/build-once.ts'],
     // More than cores: tests with processes of their own wait for them most of the time.
     maxWorkers: 3,
     projects: [
-      { extends: true, test: { name: 'pure', include: [PURE], isolate: false } },
-      { extends: true, test: { name: 'units', include: [`test/**/${FILES}`], exclude: [PURE] } },
+      {
+        extends: true,
+        test: {
+          name: 'units',
+          include: files.filter(path => !replacesModules(path)),
+          // A file finds loaded what those before it have loaded, which is half of what it costs, and leaves nothing else behind.
+          isolate: false,
+        },
+      },
+      { extends: true, test: { name: 'alone', include: files.filter(replacesModules) } },
     ],
   },
 })

@@ -7,7 +7,7 @@ import { turnRecords } from './turn.mjs'
 const { resolveConfig } = await load('config/resolve.js')
 const { createPipeline } = await load('pipeline/index.js')
 const { assemble } = await load('wiring/create-plugin.js')
-const { outletsHandedIn } = await load('wiring/outlets.js')
+const { telemetryHandedIn } = await load('wiring/telemetry.js')
 const { pipelineSettings } = await load('wiring/settings.js')
 
 /** Many short ones: a busy machine's moods are longer, and meet both sides of a pair. */
@@ -28,9 +28,9 @@ function plugin(hasLog) {
   const { config } = resolveConfig({ code: { local_log: hasLog }, env: {}, home })
   const { tracerProvider, meterProvider } = sdk()
   const pipeline = hasLog ? createPipeline(pipelineSettings(config, env, home), report) : undefined
-  const spans = outletsHandedIn({ tracerProvider: pipeline?.tracerProvider ?? tracerProvider, meterProvider }, report)
-  const outlets = { ...spans, isOurs: hasLog, open: () => ({ ...spans.open(), pipeline }) }
-  return assemble('bench', config, outlets, { env: {}, home, isReplay: false }, report)
+  const spans = telemetryHandedIn({ tracerProvider: pipeline?.tracerProvider ?? tracerProvider, meterProvider }, report)
+  const telemetry = { ...spans, isOurs: hasLog, open: () => ({ ...spans.open(), pipeline }) }
+  return assemble('bench', config, telemetry, { env: {}, home, isReplay: false }, report)
 }
 
 const loopTurn = () => new Promise(setImmediate)

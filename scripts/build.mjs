@@ -1,12 +1,12 @@
 // npm run build: what the compiler makes of each file of `src` goes into `build`, for our own programs and tests; what is
 // published goes into `dist`.
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build as bundle } from 'esbuild'
-import { userConfigDeclaration } from './user-config.mjs'
+import { writeWords } from './declarations.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
 const { exports, bin } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
@@ -31,8 +31,7 @@ export async function build(compiled, published, isChecked = true) {
   const args = ['-p', 'tsconfig.build.json', '--outDir', compiled]
   const { status } = spawnSync(compiler, args, { cwd: REPOSITORY, stdio: ['ignore', 2, 2] })
   if (status !== 0 && isChecked) throw new Error('the compiler refuses it')
-  const keys = await import(pathToFileURL(join(compiled, 'config/keys.js')).href)
-  writeFileSync(join(compiled, 'config/user-config.d.ts'), userConfigDeclaration(keys))
+  await writeWords(compiled)
   await bundleInto(published)
   for (const path of declarationsFrom(compiled)) {
     mkdirSync(dirname(join(published, path)), { recursive: true })

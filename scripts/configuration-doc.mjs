@@ -2,8 +2,8 @@
 import { BACKENDS } from '../build/backends/rows.js'
 import { BACKEND_FIELDS } from '../build/config/backend-types.js'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/config/keys.js'
+import { aboutKey, defaultOf } from './declarations.mjs'
 import { code, generatedBy, table } from './markdown.mjs'
-import { aboutKey, defaultOf } from './user-config.mjs'
 
 const INTRO = `# Configuration
 

@@ -34,7 +34,7 @@ function everything() {
 function deepFiles() {
   const files = readdirSync(join(REPOSITORY, 'test'), { recursive: true }).map(file => join('test', file))
   const takesSamples = file =>
-    /\/(sample|assert-holds)\.ts'|everyFieldMayBeAnything/.test(readFileSync(join(REPOSITORY, file), 'utf8'))
+    /\/(sample|assert-holds|fast-check)\.ts'|everyFieldMayBeAnything/.test(readFileSync(join(REPOSITORY, file), 'utf8'))
   return files.filter(file => file.endsWith('.deep.ts') || (file.endsWith('.test.ts') && takesSamples(file)))
 }
 

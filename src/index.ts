@@ -7,7 +7,7 @@
  */
 
 export type * from './backends/backend-config.ts'
-export type { KeyName, PrometheusAddress, UserBackend, UserValue } from './config/types.ts'
+export type { KeyName, UserBackend, UserValue } from './config/types.ts'
 export type { UserConfig } from './config/user-config.ts'
 export type * from './contract/belongings.ts'
 export type * from './contract/hook-record.ts'

@@ -15,9 +15,9 @@ import { type OutlineOptions, outline } from './viewer/tree-outline.ts'
 import { assemble } from './wiring/create-plugin.ts'
 import { createDiagnostics } from './wiring/diagnostics.ts'
 import { apart } from './wiring/extensions.ts'
-import { outletsOf } from './wiring/outlets.ts'
 import type { Plugin, PluginOptions } from './wiring/plugin.ts'
 import { pipelineSettings } from './wiring/settings.ts'
+import { telemetryOf } from './wiring/telemetry.ts'
 
 export type { MetricSample } from './pipeline/memory.ts'
 export type { Attributes, AttributeValue } from './viewer/attribute-value.ts'
@@ -57,7 +57,7 @@ export function createTestPlugin(
   const plugin = assemble(
     host ?? '',
     config,
-    outletsOf(pipeline),
+    telemetryOf(pipeline),
     { env: {}, home: '/nonexistent', isReplay: true },
     report,
     extensions,

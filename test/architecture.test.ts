@@ -43,7 +43,7 @@ const MAY_CATCH = new Set([
   'core/guard.ts',
   'content/bounded-json.ts',
   'contract/foreign.ts',
-  'spans/tool-outcome.ts',
+  'spans/tool.ts',
   'content/redact-patterns.ts',
 ])
 const HOT_ROOMS = new Set(['contract', 'semconv', 'content', 'spans', 'core'])

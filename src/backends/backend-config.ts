@@ -59,3 +59,11 @@ export interface BackendConfig {
   /** The type's own fields: `base_url`, `api_key`, `dataset`, …, with every `<x>_env` already read into `<x>`. */
   readonly options: StringMap
 }
+
+/** Where the metrics can be scraped. */
+export interface PrometheusAddress {
+  /** Address to listen at; `127.0.0.1` where absent */
+  readonly host: string
+  /** 9464 where absent; 0 takes any that is free */
+  readonly port: number
+}

@@ -1,7 +1,7 @@
 import { setTimeout as pause } from 'node:timers/promises'
+import type { Report } from '../core/guard.ts'
 import { plausibleAt } from '../core/incoming.ts'
 import { createPluginIn } from '../wiring/create-plugin.ts'
-import type { Diagnostics } from '../wiring/diagnostics.ts'
 import type { Plugin, PluginOptions, PluginStats } from '../wiring/plugin.ts'
 import { Backpressure, LARGEST_BATCH } from './backpressure.ts'
 import type { CommandIo } from './command.ts'
@@ -55,7 +55,7 @@ export class Replayer {
       env,
       home: io.home,
       isReplay: true,
-      giveUp: options.interruption.giveUp,
+      ...(writesOnlyFiles(options) ? {} : { giveUp: options.interruption.giveUp }),
       diagnostics: this.#diagnostics(io),
     })
     this.#backpressure = new Backpressure(() => this.#plugin.stats().backends, undefined, this.#stop)
@@ -101,7 +101,7 @@ export class Replayer {
     await pause(millis, undefined, { signal: this.#stop }).catch(() => undefined)
   }
 
-  #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Diagnostics {
+  #diagnostics({ stderr }: Pick<CommandIo, 'stderr'>): Report {
     const say = (line: string): void => stderr.write(`hookspan: ${line}\n`)
     const error = (line: string): void => {
       this.#hasErrors = true
@@ -109,6 +109,11 @@ export class Replayer {
     }
     return { warn: say, error, debug: () => undefined }
   }
+}
+
+/** A file takes all that came, also where the machine is so busy that it takes a while. */
+function writesOnlyFiles({ plugin: { local_log, backends } }: ReplayOptions): boolean {
+  return local_log === false && backends?.every(each => typeof each !== 'string' && each.type === 'file') === true
 }
 
 function replayOptions({ plugin, batchSpans, speed }: ReplayOptions): PluginOptions {

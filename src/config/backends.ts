@@ -1,14 +1,13 @@
 import type { BackendType } from '../backends/backend-config.ts'
 import { BACKEND_TYPES, isBackendType } from '../backends/rows.ts'
-import { collectFields, type Field, type Fields, readPreferences } from './backend-fields.ts'
 import { BACKEND_FIELDS, isPathField, ownFields } from './backend-types.ts'
 import { readHeaders, splitText } from './collections.ts'
 import { type Endpoint, readEndpoint } from './endpoint.ts'
 import { suggestion } from './nearest.ts'
-import { expandHome } from './paths.ts'
-import { emptyMap, isPlainMap, type Plain, type PlainMap } from './plain.ts'
-import { type Reading, refuse, report, type Site, within } from './reading.ts'
-import { isScalar } from './scalars.ts'
+import { expandHome, variable } from './paths.ts'
+import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, Unusable } from './plain.ts'
+import { type Reading, refuse, report, type Site, showName, within } from './reading.ts'
+import { isScalar, readBool, readMillis, readText, readWord } from './scalars.ts'
 import type { BackendConfig, StringMap } from './types.ts'
 
 const MAX_TYPE_LENGTH = Math.max(...BACKEND_TYPES.map(name => name.length))
@@ -150,4 +149,84 @@ function uniqueName(name: string, taken: readonly BackendConfig[]): string {
   let unique = name
   for (let count = 2; isTaken(unique); count += 1) unique = `${name}-${count}`
   return unique
+}
+
+/** A field's value and where it stands: `<x>` may have come from the variable that `<x>_env` names. */
+interface Field {
+  readonly value: Plain
+  readonly site: Site
+}
+
+type Fields = Readonly<Record<string, Field>>
+
+const VARIABLE = /_env$/
+const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
+// Somebody who puts the secret itself where its variable's name belongs must not find it in a message.
+const SURELY_A_NAME = /^[A-Z]+(_[A-Z0-9]+)+$/
+
+/**
+ * The fields that are set, every `<x>_env` read into `<x>`. One whose variable cannot be read is there as unusable: what
+ * an absent field means, a default address for one, is not what was asked for.
+ */
+function collectFields(backend: PlainMap, site: Site): Fields {
+  const entries = Object.entries(backend).filter(([, value]) => !isBlank(value))
+  const fields = emptyMap<Field>()
+  for (const [name, value] of entries) {
+    if (!VARIABLE.test(name)) fields[name] = { value, site: within(site, name) }
+  }
+  for (const [name, value] of entries) {
+    if (VARIABLE.test(name)) putVariable(fields, name.replace(VARIABLE, ''), readVariable(value, within(site, name)))
+  }
+  return fields
+}
+
+function readVariable(value: Plain, site: Site): Field {
+  if (typeof value !== 'string' || !VARIABLE_NAME.test(value.trim())) {
+    return { value: new Unusable('text', 'expected the name of an environment variable'), site }
+  }
+  const name = value.trim()
+  const which = SURELY_A_NAME.test(name) ? `the variable ${name}` : 'the variable that it names'
+  return { value: variable(site.env, name) ?? new Unusable('text', `${which} is not set`), site }
+}
+
+function putVariable(fields: Record<string, Field>, name: string, read: Field): void {
+  if (!fields[name]) fields[name] = read
+  else if (read.value instanceof Unusable) report(read.site, refuse(read.value, '').reason, `using ${showName(name)}`)
+  else {
+    report(read.site, `there is ${showName(name)}, too`, 'using the variable', 'warning')
+    fields[name] = read
+  }
+}
+
+type FieldReader = (value: Plain, site: Site) => Reading
+
+const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
+  exact_endpoint: readBool,
+  protocol: value => readWord(value, ['http/protobuf', 'http/json']),
+  compression: value => readWord(value, ['gzip', 'none']),
+  timeout_ms: value => readMillis(value, { min: 1 }),
+  traces: readBool,
+  metrics: readBool,
+  logs: readBool,
+  temporality: value => readWord(value, ['cumulative', 'delta', 'lowmemory']),
+  certificate: readPath,
+}
+
+/** The fields that have a default by type: one that cannot be used is reported and left to it. */
+function readPreferences(fields: Fields): Partial<BackendConfig> {
+  const preferences: Record<string, unknown> = {}
+  for (const [name, read] of Object.entries(PREFERENCES)) {
+    const field = fields[name]
+    if (!field) continue
+    const reading = read(field.value, field.site)
+    if ('value' in reading) preferences[name] = reading.value
+    else report(field.site, reading.reason, 'using the default of its type')
+  }
+  return preferences
+}
+
+/** A path; `~/` is the home directory. */
+function readPath(value: Plain, site: Site): Reading<string> {
+  const reading = readText(value)
+  return 'value' in reading ? { value: expandHome(reading.value, site.home) } : reading
 }

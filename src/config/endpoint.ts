@@ -1,6 +1,6 @@
+import { parseHttpUrl } from '../backends/http-url.ts'
 import type { Plain } from './plain.ts'
-import { quote } from './problems.ts'
-import { type Reading, refuse } from './reading.ts'
+import { quote, type Reading, refuse } from './reading.ts'
 
 export interface Endpoint {
   /** Without credentials. */
@@ -35,11 +35,6 @@ export function readEndpoint(value: Plain): Reading<Endpoint> {
   }
 }
 
-function parseHttpUrl(text: string): URL | undefined {
-  if (!/^https?:\/\//i.test(text) || !URL.canParse(text)) return undefined
-  return new URL(text)
-}
-
 function basicAuthorization(url: URL): string | undefined {
   if (url.username === '' && url.password === '') return undefined
   const credentials = `${decodePercent(url.username)}:${decodePercent(url.password)}`
@@ -52,12 +47,6 @@ function decodePercent(text: string): string {
   } catch {
     return text
   }
-}
-
-/** A URL as it may be shown: credentials and query, where keys are put, are left out. Undefined: it is no such URL. */
-export function shownUrl(text: string): string | undefined {
-  const url = parseHttpUrl(text)
-  return url && `${url.origin}${url.pathname === '/' ? '' : url.pathname}`
 }
 
 // The one mistake that everybody makes is shown as it is; anything else may be a secret in the wrong place.

@@ -41,11 +41,10 @@ const KEYS = {
   },
   project_name: {
     type: 'text',
-    default: undefined,
     about: '`openinference.project.name`: the project that Phoenix files the traces under',
     otel: ['OTEL_PROJECT_NAME'],
   },
-  agent_name: { type: 'text', default: undefined, fromHost: true, about: '`gen_ai.agent.name` of the turns' },
+  agent_name: { type: 'text', fromHost: true, about: '`gen_ai.agent.name` of the turns' },
   resource_attributes: {
     type: 'map',
     default: {},
@@ -80,7 +79,6 @@ const KEYS = {
   sample_rate: {
     type: 'number',
     max: 1,
-    default: undefined,
     about: 'Share of traces that are recorded, parent-based; not set: all',
     otel: ['OTEL_TRACES_SAMPLER', 'OTEL_TRACES_SAMPLER_ARG'],
   },
@@ -178,7 +176,6 @@ const KEYS = {
   },
   prometheus: {
     type: 'prometheus',
-    default: undefined,
     about: 'Serve metrics for Prometheus: `true`, or `{host, port}`',
     otel: ['OTEL_METRICS_EXPORTER', 'OTEL_EXPORTER_PROMETHEUS_HOST', 'OTEL_EXPORTER_PROMETHEUS_PORT'],
   },

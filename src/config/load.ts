@@ -4,7 +4,7 @@ import { BACKEND_FIELDS, isShownField } from './backend-types.ts'
 import { expandVariables, isLiteral } from './expand.ts'
 import { configFiles, type Environment, expandHome, variable } from './paths.ts'
 import { isPlainMap, type Plain, type PlainMap } from './plain.ts'
-import { type Problems, quote } from './problems.ts'
+import { type Problems, quote } from './reading.ts'
 import { type ParsedText, parseYaml, type TextFault } from './yaml-text.ts'
 
 /** A configuration file that was read. */

@@ -1,10 +1,12 @@
+import { readBackends } from './backends.ts'
 import { parsePairs, readPairs, readPrometheus } from './collections.ts'
 import { KEY_ROWS, type KeyName } from './keys.ts'
 import { type Environment, variable } from './paths.ts'
-import { alternatives } from './problems.ts'
+import { emptyMap, type Plain } from './plain.ts'
 import { readValue } from './read-value.ts'
-import { type Reading, refuse, type Site } from './reading.ts'
+import { alternatives, type Reading, refuse, report, type Site } from './reading.ts'
 import { readInteger, readNumber } from './scalars.ts'
+import type { BackendConfig } from './types.ts'
 
 /** What one of OpenTelemetry's variables has to say about a key. */
 export interface OtelOffer {
@@ -111,9 +113,149 @@ function prometheusAddress(env: Environment, _below: unknown, site: Site): OtelO
 }
 
 /** The words of `OTEL_<SIGNAL>_EXPORTER`; undefined when it is not set. */
-export function exporterNames(env: Environment, signal: 'TRACES' | 'METRICS' | 'LOGS'): readonly string[] | undefined {
+function exporterNames(env: Environment, signal: 'TRACES' | 'METRICS' | 'LOGS'): readonly string[] | undefined {
   return variable(env, `OTEL_${signal}_EXPORTER`)
     ?.toLowerCase()
     .split(',')
     .map(name => name.trim())
+}
+
+const SIGNALS = ['TRACES', 'METRICS', 'LOGS'] as const
+type SignalName = (typeof SIGNALS)[number]
+
+/** The variables that make up one backend's fields, and what they hold. */
+interface Draft {
+  readonly fields: Record<string, Plain>
+  /** Field → the variable that it came from. */
+  readonly places: Record<string, string>
+}
+
+/** What the environment alone sends to, and the variable that says so. */
+interface EnvironmentBackends {
+  readonly backends: readonly BackendConfig[]
+  readonly place: string
+}
+
+/**
+ * `OTEL_EXPORTER_OTLP_*` and `OTEL_<SIGNAL>_EXPORTER` as backends: one `otlp` for all signals, or one for each where
+ * their variables differ; a signal without an address that was asked for goes nowhere.
+ */
+export function otelBackends(site: Site): EnvironmentBackends | undefined {
+  warnAboutExporters(site)
+  const drafts = [...otlpDrafts(site.env), ...consoleDrafts(site.env)]
+  const [first] = drafts
+  if (!first) return undefined
+  const place = (path: string): string => {
+    const [, index = '0', field = ''] = /\[(\d+)\]\.?([a-z_]*)/.exec(path) ?? []
+    return drafts[Number(index)]?.places[field] ?? first.places['type'] ?? 'environment'
+  }
+  const reading = readBackends(
+    drafts.map(draft => draft.fields),
+    { ...site, place },
+  )
+  return 'value' in reading ? { backends: reading.value, place: place('[0].type') } : undefined
+}
+
+function otlpDrafts(env: Environment): Draft[] {
+  const [traces, metrics, logs] = SIGNALS.map(signal => otlpDraft(env, signal))
+  const together = traces !== undefined && metrics !== undefined && sameTransport(traces, metrics)
+  const drafts = [traces, together ? undefined : metrics].filter(draft => draft !== undefined)
+  for (const draft of drafts) {
+    draft.fields['traces'] = draft === traces
+    draft.fields['metrics'] = together || draft === metrics
+    // We send no logs of our own: an address for logs alone is no reason for a backend.
+    draft.fields['logs'] = logs !== undefined && sameTransport(draft, logs)
+  }
+  if (traces && metrics && !together) metrics.fields['name'] = 'otlp-metrics'
+  return drafts
+}
+
+const SUFFIXES: Readonly<Record<string, string>> = {
+  endpoint: 'ENDPOINT',
+  protocol: 'PROTOCOL',
+  compression: 'COMPRESSION',
+  timeout_ms: 'TIMEOUT',
+  certificate: 'CERTIFICATE',
+}
+
+function otlpDraft(env: Environment, signal: SignalName): Draft | undefined {
+  const exporters = exporterNames(env, signal)
+  if (exporters && !exporters.includes('otlp')) return undefined
+  const draft: Draft = { fields: emptyMap<Plain>(), places: emptyMap<string>() }
+  for (const [field, suffix] of Object.entries(SUFFIXES)) {
+    const found = [`OTEL_EXPORTER_OTLP_${signal}_${suffix}`, `OTEL_EXPORTER_OTLP_${suffix}`].find(name =>
+      variable(env, name),
+    )
+    if (found) put(draft, field, variable(env, found), found)
+  }
+  putExactness(draft, signal)
+  putHeaders(draft, env, signal)
+  put(draft, 'temporality', variable(env, TEMPORALITY), TEMPORALITY)
+  if (draft.fields['endpoint'] === undefined && !exporters) return undefined
+  put(draft, 'type', 'otlp', draft.places['endpoint'] ?? `OTEL_${signal}_EXPORTER`)
+  return draft
+}
+
+/**
+ * The specification has the address of one signal used as it is, and the general one as a base. One that ends as it would
+ * anyway need not be exact, so that two of them, `…/v1/traces` and `…/v1/metrics`, can be one backend.
+ */
+function putExactness(draft: Draft, signal: SignalName): void {
+  const place = `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`
+  if (draft.places['endpoint'] !== place) return
+  const path = String(draft.fields['endpoint'])
+    .replace(/[?#].*$/, '')
+    .replace(/\/+$/, '')
+  if (!path.endsWith(`/v1/${signal.toLowerCase()}`)) put(draft, 'exact_endpoint', true, place)
+}
+
+const TEMPORALITY = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'
+
+// Those of the signal stand after the general ones and so win over them, name by name.
+function putHeaders(draft: Draft, env: Environment, signal: SignalName): void {
+  const names = ['OTEL_EXPORTER_OTLP_HEADERS', `OTEL_EXPORTER_OTLP_${signal}_HEADERS`].filter(name =>
+    variable(env, name),
+  )
+  const text = names.map(name => variable(env, name)).join()
+  if (names.length > 0) put(draft, 'headers', text, names.join(', '))
+}
+
+function put(draft: Draft, field: string, value: Plain, place: string): void {
+  if (value === undefined) return
+  draft.fields[field] = value
+  draft.places[field] = place
+}
+
+function sameTransport(one: Draft, other: Draft): boolean {
+  return transportOf(one) === transportOf(other)
+}
+
+/** Two full URLs of one receiver, `…/v1/traces` and `…/v1/metrics`, are the same address. */
+function transportOf({ fields }: Draft): string {
+  const endpoint = String(fields['endpoint'])
+  const address = fields['exact_endpoint']
+    ? endpoint
+    : endpoint.replace(/\/+$/, '').replace(/\/v1\/(traces|metrics|logs)$/, '')
+  const { endpoint: _url, traces: _t, metrics: _m, logs: _l, name: _n, ...rest } = fields
+  return JSON.stringify([address, Object.entries(rest).sort()])
+}
+
+function consoleDrafts(env: Environment): Draft[] {
+  if (!exporterNames(env, 'TRACES')?.includes('console')) return []
+  const draft: Draft = { fields: emptyMap<Plain>(), places: emptyMap<string>() }
+  put(draft, 'type', 'console', 'OTEL_TRACES_EXPORTER')
+  return [draft]
+}
+
+const KNOWN_EXPORTERS = { TRACES: ['otlp', 'console', 'none'], METRICS: ['otlp', 'prometheus', 'none'] } as const
+
+function warnAboutExporters(site: Site): void {
+  for (const signal of ['TRACES', 'METRICS'] as const) {
+    for (const name of exporterNames(site.env, signal) ?? []) {
+      const known: readonly string[] = KNOWN_EXPORTERS[signal]
+      if (known.includes(name)) continue
+      const variableName = `OTEL_${signal}_EXPORTER`
+      report({ ...site, place: () => variableName }, refuse(name, alternatives(known)).reason, 'ignoring it')
+    }
+  }
 }

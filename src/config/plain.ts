@@ -21,6 +21,11 @@ export function isPlainMap(value: Plain): value is PlainMap {
   return typeof value === 'object' && !Array.isArray(value) && !(value instanceof Unusable)
 }
 
+/** Nothing is set there: absent, null, blank text. */
+export function isBlank(value: Plain): boolean {
+  return value === undefined || (typeof value === 'string' && value.trim() === '')
+}
+
 export function emptyMap<Value>(): Record<string, Value> {
   return Object.create(null) as Record<string, Value>
 }

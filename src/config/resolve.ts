@@ -1,12 +1,10 @@
 import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
 import { type BrokenFile, type ConfigFile, loadConfigFile } from './load.ts'
-import { otelOffer } from './otel.ts'
-import { otelBackends } from './otel-backends.ts'
+import { otelBackends, otelOffer } from './otel.ts'
 import type { Environment } from './paths.ts'
 import { emptyMap } from './plain.ts'
-import { type ProblemLevel, Problems } from './problems.ts'
 import { readValue } from './read-value.ts'
-import type { Reading, Site } from './reading.ts'
+import { type ProblemLevel, Problems, type Reading, type Site } from './reading.ts'
 import {
   codeOptions,
   codeSource,

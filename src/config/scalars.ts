@@ -1,7 +1,6 @@
 import type { KeyRow } from './keys.ts'
 import type { Plain } from './plain.ts'
-import { alternatives } from './problems.ts'
-import { type Reading, refuse } from './reading.ts'
+import { alternatives, type Reading, refuse } from './reading.ts'
 
 // setTimeout and setInterval take any longer time for one millisecond.
 const MAX_TIMER_MILLIS = 2_147_483_647

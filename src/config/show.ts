@@ -1,9 +1,9 @@
 import { isAbsolute } from 'node:path'
+import { shownUrl } from '../backends/http-url.ts'
 import { isShownField } from './backend-types.ts'
-import { shownUrl } from './endpoint.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName } from './keys.ts'
 import { configFiles, type Environment } from './paths.ts'
-import { showName } from './problems.ts'
+import { showName } from './reading.ts'
 import type { BackendConfig, ConfigSource, PrometheusAddress, Resolution } from './types.ts'
 
 /** A line of `hookspan config`. No secret is in it. */

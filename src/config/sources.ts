@@ -1,11 +1,9 @@
-import { isBlank } from './backend-fields.ts'
 import { isKeyName, KEY_NAMES, KEY_ROWS, type KeyName, variableOf } from './keys.ts'
 import type { ConfigFile } from './load.ts'
 import { nearestName } from './nearest.ts'
 import { type Environment, homeDirectory, variable } from './paths.ts'
-import { emptyMap, isPlainMap, type Plain, type PlainMap, plainCopy, Unusable } from './plain.ts'
-import { type Problems, showName } from './problems.ts'
-import { refuse } from './reading.ts'
+import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, plainCopy, Unusable } from './plain.ts'
+import { type Problems, refuse, showName } from './reading.ts'
 import type { ConfigSource } from './types.ts'
 
 /** `ConfigInput`, checked and copied: nothing that follows can throw over it. */

@@ -3,21 +3,14 @@ import type {
   BackendType,
   Compression,
   OtlpProtocol,
+  PrometheusAddress,
   StringMap,
   Temporality,
 } from '../backends/backend-config.ts'
 import type { KeyName, KeyTable } from './keys.ts'
 
-export type { BackendConfig, StringMap } from '../backends/backend-config.ts'
+export type { BackendConfig, PrometheusAddress, StringMap } from '../backends/backend-config.ts'
 export type { KeyName } from './keys.ts'
-
-/** Where the metrics can be scraped. */
-export interface PrometheusAddress {
-  /** Address to listen at; `127.0.0.1` where absent */
-  readonly host: string
-  /** 9464 where absent; 0 takes any that is free */
-  readonly port: number
-}
 
 interface ValueOfType {
   bool: boolean
@@ -40,7 +33,7 @@ type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] 
       ? ValueOfType[Row['type']]
       : never
 
-type Absent<Row> = Row extends { follows: string } ? never : Row extends { default: undefined } ? undefined : never
+type Absent<Row> = Row extends { follows: string } | { default: unknown } ? never : undefined
 
 /** What is in force: every key, valid, whatever was configured. */
 export type ResolvedConfig = {
@@ -54,31 +47,19 @@ export type ResolvedConfig = {
  * @example { type: 'phoenix', endpoint: 'http://127.0.0.1:6006', api_key_env: 'PHOENIX_API_KEY' }
  */
 export interface UserBackend {
-  /** One of the types below; the only field that must be there */
+  // What each means, `BACKEND_FIELDS` says; the build puts that here, for editors.
   readonly type: BackendType
-  /** Names it in messages and statistics; default: the type */
   readonly name?: string | undefined
-  /** http(s) URL: base, or the full URL of a signal; default: that of the type */
   readonly endpoint?: string | undefined
-  /** Use the endpoint as it is; default: `/v1/traces` or `/v1/metrics` is appended where it is missing */
   readonly exact_endpoint?: boolean | undefined
-  /** Mapping of HTTP headers; they win over those that the type makes */
   readonly headers?: StringMap | undefined
-  /** `http/json` or `http/protobuf`; default: what the type prefers */
   readonly protocol?: OtlpProtocol | undefined
-  /** `gzip` or `none` */
   readonly compression?: Compression | undefined
-  /** Longest time of one request, retries included */
   readonly timeout_ms?: number | undefined
-  /** Send traces; default: where the type takes them */
   readonly traces?: boolean | undefined
-  /** Send metrics; default: where the type takes them */
   readonly metrics?: boolean | undefined
-  /** Send logs; there are none of ours so far */
   readonly logs?: boolean | undefined
-  /** Of metrics: `cumulative`, `delta` or `lowmemory`; default: what the type prefers */
   readonly temporality?: Temporality | undefined
-  /** Path of a PEM file with the certificate authorities to trust */
   readonly certificate?: string | undefined
   /** The type's own fields, and `<x>_env` of each field */
   readonly [option: string]: unknown

@@ -29,53 +29,30 @@ import type {
 
 /** Hook name → its payload. */
 export interface HookPayloads {
-  /** A session (or, on some hosts, a turn) begins. */
+  // What each means, `HOOKS` says; the build puts that here, for editors.
   on_session_start: SessionStart
-  /** A turn begins: once per user turn, before the tool loop. */
   pre_llm_call: TurnStart
-  /** One attempt at a model request begins. */
   pre_api_request: ApiStart
-  /** The attempt succeeded. */
   post_api_request: ApiEnd
-  /** The attempt failed. */
   api_request_error: ApiError
-  /** A tool is about to run. */
   pre_tool_call: ToolStart
-  /** The tool ended: ok, error, blocked or cancelled. */
   post_tool_call: ToolEnd
-  /** The turn has its final answer (absent on failure, interrupt, iteration limit). */
   post_llm_call: TurnAnswer
-  /** The turn is over, whatever the outcome. */
   on_session_end: SessionEnd
-  /** The session identity is torn down. */
   on_session_finalize: SessionFinalize
-  /** One session identity replaces another. */
   on_session_reset: SessionReset
-  /** A child agent is delegated to. */
   subagent_start: SubagentStart
-  /** The child agent returned or failed. */
   subagent_stop: SubagentStop
-  /** A human (or a guardian model) is asked. */
   pre_approval_request: ApprovalRequest
-  /** The human has answered, or the prompt timed out. */
   post_approval_response: ApprovalResponse
-  /** A person is asked something other than to approve. */
   on_human_input_request: HumanInputRequest
-  /** The person has answered, or the question timed out. */
   on_human_input_resolved: HumanInputResolved
-  /** A side call of the host begins (title, compression, vision, guardian). */
   pre_auxiliary_call: AuxiliaryStart
-  /** The side call ended. */
   post_auxiliary_call: AuxiliaryEnd
-  /** A request is made whose answer is streamed; its first chunk is still to come. */
   on_stream_start: StreamStart
-  /** The stream has ended: the end of a request of which nothing else is told. */
   on_stream_end: StreamEnd
-  /** A skill is used, made or changed. */
   on_skill_lifecycle: SkillLifecycle
-  /** A tool result is offered to other plugins, which may change it. */
   transform_tool_result: TransformToolResult
-  /** The answer is offered to other plugins, which may change it. */
   transform_llm_output: TransformLlmOutput
 }
 

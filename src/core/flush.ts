@@ -87,7 +87,7 @@ export class Flusher {
 }
 
 /** A promise of what is begun when somebody waits for it: `await`, `Promise.all` and `finally` all call `then`. */
-class OnDemand<Value> extends Promise<Value> {
+export class OnDemand<Value> extends Promise<Value> {
   readonly #begin: () => Promise<Value>
   #begun: Promise<Value> | undefined
 

@@ -1,4 +1,11 @@
-import type { Report } from './report.ts'
+/** Where diagnostics go. One call is one line. */
+export interface Report {
+  /** Something was lost or is set wrong, and the person can do something about it. */
+  warn(line: string): void
+  error(line: string): void
+  /** Only for those who asked (`HOOKSPAN_DEBUG=1`). */
+  debug(line: string): void
+}
 
 /** What is looked at behind the message: the first frames, however long a host's paths are. */
 const FRAMES_LIMIT = 1000

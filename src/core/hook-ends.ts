@@ -3,10 +3,8 @@ import type { HookResult, SubagentStop } from '../contract/index.ts'
 import type { Names } from '../semconv/index.ts'
 import type { AnyDefinition } from '../spans/index.ts'
 import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
-import { skill } from '../spans/skill.ts'
-import { skillOf } from '../spans/skill-evidence.ts'
-import { isQueued } from '../spans/tool.ts'
-import { toolOutcomeOf } from '../spans/tool-outcome.ts'
+import { type KeptTool, skill, skillOfEnded } from '../spans/skill.ts'
+import { isQueued, toolOutcomeOf } from '../spans/tool.ts'
 import {
   attemptAttribute,
   isEndOf,
@@ -253,7 +251,7 @@ export class HookEnds {
   #openSkill({ turn, start }: OpenSpan, fired: AnyFired): void {
     const { tracker, options } = this.#needs
     if (!options.skillSpans || turn.root === undefined || turn.over) return
-    const evidence = skillOf((start ?? fired.payload) as AnyFired['payload'])
+    const evidence = skillOfEnded(start as KeptTool | undefined, fired.payload)
     if (evidence === undefined || toolOutcomeOf(fired, options.draw).outcome !== 'completed') return
     const place = slot('skill', evidence.name)
     if (turn.find(place) !== undefined) return

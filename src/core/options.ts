@@ -3,27 +3,17 @@ import type { MetricKey } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Enrich } from './enrichment.ts'
 import type { FlusherOptions } from './flush.ts'
+import type { Report } from './guard.ts'
 import type { Gauge } from './instruments.ts'
-import type { Report } from './report.ts'
 
-/** The slice of the configuration that the core sees, resolved, and the outside that it needs. */
-export interface CoreOptions extends FlusherOptions {
-  readonly tracer: Tracer
-  readonly meter: Meter
-  readonly draw: Draw
-  /** The known name that an unknown one is probably meant to be. */
-  readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined
-  readonly report: Report
-  /** Host of records that name none. */
-  readonly host: string
+/** The slice of the configuration that the core sees, resolved. */
+export interface CoreConfig {
   readonly namespace: string
   readonly statusOk: boolean
   /** One trace per turn, or later turns of a session under its first. */
   readonly traceScope: 'turn' | 'session'
   /** What a caller outside of the agent is to a turn; what `active` adds is in `activeSpan`. */
   readonly parent: 'link' | 'nest' | 'active'
-  /** The host's span that is active now, where it is to be asked for. */
-  readonly activeSpan: () => SpanContext | undefined
   /** Lower-case names of tools that start a child agent. */
   readonly delegatingTools: ReadonlySet<string>
   readonly skillSpans: boolean
@@ -35,6 +25,20 @@ export interface CoreOptions extends FlusherOptions {
   readonly remoteParent: SpanContext | undefined
   readonly flushOnSessionEnd: boolean
   readonly flushWaitMillis: number
+}
+
+/** That, and the outside that the core needs. */
+export interface CoreOptions extends CoreConfig, FlusherOptions {
+  readonly tracer: Tracer
+  readonly meter: Meter
+  readonly draw: Draw
+  /** The known name that an unknown one is probably meant to be. */
+  readonly nearestName: (unknown: string, known: readonly string[]) => string | undefined
+  readonly report: Report
+  /** Host of records that name none. */
+  readonly host: string
+  /** The host's span that is active now, where it is to be asked for. */
+  readonly activeSpan: () => SpanContext | undefined
   /** Sends everything that is queued; never rejects. Undefined: nothing is sent by us. */
   readonly flush: (() => Promise<void>) | undefined
   /** Called at the end of each hook: what it recorded is to be safe before the host goes on. */

@@ -1,6 +1,6 @@
 import { eachField, isArray, numberOf } from '../contract/foreign.ts'
 import { FIELDS, type FieldKind, HOOK_NAMES, type HookName, isUnheard } from '../contract/index.ts'
-import type { Report } from './report.ts'
+import type { Report } from './guard.ts'
 import type { UnreadStats } from './stats.ts'
 
 type NearestName = (unknown: string, known: readonly string[]) => string | undefined

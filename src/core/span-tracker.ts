@@ -51,6 +51,14 @@ interface Drawn extends EndedSpan<unknown> {
   readonly endAt: number
 }
 
+/** A start, of which all but the span is put off. */
+interface Undrawn {
+  readonly open: OpenSpan
+  readonly fired: AnyFired
+  readonly options: StartOptions
+  isFolded: boolean
+}
+
 const NO_POINTS: readonly MetricPoint[] = []
 
 /** Starts and ends spans, each exactly once. It knows lifetimes, and nothing of what the rows write. */
@@ -59,7 +67,7 @@ export class SpanTracker {
   #openCount = 0
   /** Of a tool that starts nothing is drawn until `drawRest`, or until it ends. */
   drawsToolsLater = false
-  #undrawn: { readonly open: OpenSpan; readonly fired: AnyFired; readonly options: StartOptions } | undefined
+  #undrawn: Undrawn | undefined
 
   constructor(options: TrackerOptions) {
     this.#options = options
@@ -103,7 +111,7 @@ export class SpanTracker {
       seenAt: 0,
     }
     if (span.isRecording()) {
-      if (this.drawsToolsLater && open.kind === 'tool') this.#undrawn = { open, fired, options }
+      if (this.drawsToolsLater && open.kind === 'tool') this.#undrawn = { open, fired, options, isFolded: false }
       else this.#drawStart(open, fired, options)
     }
     turn.add(open)
@@ -118,7 +126,10 @@ export class SpanTracker {
   drawRest(): void {
     const undrawn = this.#undrawn
     this.#undrawn = undefined
-    if (undrawn !== undefined) this.#drawStart(undrawn.open, undrawn.fired, undrawn.options)
+    if (undrawn === undefined) return
+    const { open, fired, options, isFolded } = undrawn
+    this.#drawStart(open, fired, options)
+    if (isFolded) this.foldStart(open.turn, fired)
   }
 
   /** Ends a span with what its row says, records its points and folds it into the turn's sums. */
@@ -156,7 +167,8 @@ export class SpanTracker {
 
   /** Folds a record that started something into the turn's sums; of one that is not drawn no content is wanted. */
   foldStart(turn: Turn, fired: AnyFired): void {
-    this.#options.guard.call(fired.hook, foldStart, undefined, turn, fired, this.#options.draw)
+    if (this.#undrawn?.fired === fired) this.#undrawn.isFolded = true
+    else this.#options.guard.call(fired.hook, foldStart, undefined, turn, fired, this.#options.draw)
   }
 
   /** An end that has no span of its own: it counts, and it tells the turn (when there is one) what it knows. */

@@ -12,14 +12,12 @@ import type {
 } from '../contract/index.ts'
 import { apiErrorType } from '../spans/api-facts.ts'
 import { ESCALATED } from '../spans/approval.ts'
-import { contextFill } from '../spans/context-fill.ts'
-import { modelProvider } from '../spans/model-provider.ts'
-import { skillOf } from '../spans/skill-evidence.ts'
+import { modelProvider } from '../spans/request-parameters.ts'
+import { type KeptTool, skillOfEnded } from '../spans/skill.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
-import { toolCommand, toolName, toolTarget } from '../spans/tool.ts'
-import { toolOutcomeOf } from '../spans/tool-outcome.ts'
+import { toolCommand, toolName, toolOutcomeOf, toolTarget } from '../spans/tool.ts'
 import { addTokens, type TurnTotals } from '../spans/turn-totals.ts'
-import { usageOf } from '../spans/usage.ts'
+import { contextFill, usageOf } from '../spans/usage.ts'
 import type { Turn } from './turn.ts'
 
 /** Lists are capped while they grow: joined they are clipped to 500 characters anyway. */
@@ -41,7 +39,7 @@ function toolEnded(totals: TurnTotals, fired: Fired<ToolEnd>, start: unknown, dr
   addDistinct(totals.outcomes, draw.capture.id(outcome))
   if (outcome === 'error') totals.toolErrors += 1
   if (outcome !== 'completed') return
-  addDistinct(totals.skills, draw.capture.id(skillOf((start ?? fired.payload) as ToolStart)?.name))
+  addDistinct(totals.skills, draw.capture.id(skillOfEnded(start as KeptTool | undefined, fired.payload)?.name))
 }
 
 function apiEnded(totals: TurnTotals, fired: Fired<ApiEnd>, start: unknown, draw: Draw): void {

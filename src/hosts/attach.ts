@@ -84,9 +84,12 @@ class RunningHost {
       plugin: this.plugin,
       take: (event, scope = '') => {
         if (this.#isForNobody(event.event)) return
-        this.#guarded(event.event, () => {
+        // Without a function for each: of some events there are thousands.
+        try {
           if (this.#isNewest(number, scope)) this.#take(event)
-        })
+        } catch (error) {
+          this.#broke(event.event, error)
+        }
       },
       reportTo: report => {
         this.#guarded('its place for messages', () => this.#lines.sendTo(report))
@@ -137,10 +140,14 @@ class RunningHost {
     try {
       return run()
     } catch (error) {
-      this.plugin.emitUntyped(`${this.#host}:unreadable`)
-      this.#tell(what, error)
+      this.#broke(what, error)
       return undefined
     }
+  }
+
+  #broke(what: string, error: unknown): void {
+    this.plugin.emitUntyped(`${this.#host}:unreadable`)
+    this.#tell(what, error)
   }
 
   /** Once for each kind of event: the thousandth time it is no news. The message itself could quote a user. */

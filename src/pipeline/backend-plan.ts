@@ -1,9 +1,14 @@
+import { createHash } from 'node:crypto'
 import type { BackendConfig, OtlpProtocol, Temporality } from '../backends/backend-config.ts'
 import type { BackendRow, Options } from '../backends/row.ts'
 import { BACKENDS, backendRow } from '../backends/rows.ts'
 import { exactUrl, type Signal, signalUrl } from './endpoint.ts'
 import type { BackendFacts } from './failure-message.ts'
 import { CONTENT_TYPES } from './otlp-exporters.ts'
+
+const DESTINATION_CHARS = 16
+/** The names that this machine has for itself. */
+const THIS_MACHINE = /^(https?:\/\/)(?:localhost|\[::1\])(?=[:/]|$)/i
 
 /** One backend with its row, its defaults and its options put together: everything that is needed to open it. */
 export interface BackendPlan {
@@ -128,4 +133,14 @@ function credentialNames(row: BackendRow): string {
 
 function off(settings: BackendConfig, what: string): Planned {
   return { ok: false, problem: `backend ${settings.name} is off: ${what}` }
+}
+
+/**
+ * Tells where a backend's traces go from where any other's go: the same for the same name and the same address. A hash,
+ * because an address may hold a key, and this stands in the trace log.
+ */
+export function destinationOf({ settings, urls, options }: BackendPlan): string {
+  const url = urls.traces?.replace(THIS_MACHINE, (_whole, scheme: string) => `${scheme}127.0.0.1`)
+  const address = url ?? options['path'] ?? ''
+  return createHash('sha256').update(`${settings.name}\n${address}`).digest('hex').slice(0, DESTINATION_CHARS)
 }

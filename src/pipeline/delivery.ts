@@ -28,7 +28,7 @@ export type Delivery =
     }
 
 /** Takes serialised telemetry somewhere: over HTTP or into a file. */
-export interface Carrier {
+export interface Transport {
   /** One payload, in pieces. Never rejects. Resolves soon after `signal` aborts. */
   deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<Delivery>
   /** Frees what is held; what is under way is cut off. */

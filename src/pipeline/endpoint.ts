@@ -1,15 +1,8 @@
+import { parseHttpUrl } from '../backends/http-url.ts'
+
 export type Signal = 'traces' | 'metrics'
 
 const SIGNAL_PATH = /\/v1\/(?:traces|metrics|logs)$/
-
-function parse(endpoint: string): URL | undefined {
-  if (!/^https?:\/\//i.test(endpoint)) return undefined
-  try {
-    return new URL(endpoint)
-  } catch {
-    return undefined
-  }
-}
 
 function basePath(url: URL): string {
   return url.pathname.replace(/\/+$/, '').replace(SIGNAL_PATH, '')
@@ -20,7 +13,7 @@ function basePath(url: URL): string {
  * at its end: `/v1/traces` is appended exactly when it is missing. Undefined when it is no http or https URL.
  */
 export function signalUrl(endpoint: string, signal: Signal): string | undefined {
-  const url = parse(endpoint)
+  const url = parseHttpUrl(endpoint)
   if (!url) return undefined
   url.pathname = `${basePath(url)}/v1/${signal}`
   return url.href
@@ -28,17 +21,11 @@ export function signalUrl(endpoint: string, signal: Signal): string | undefined 
 
 /** The URL exactly as it is given; without a path its root. Undefined when it is no http or https URL. */
 export function exactUrl(endpoint: string): string | undefined {
-  return parse(endpoint)?.href
+  return parseHttpUrl(endpoint)?.href
 }
 
 /** The same endpoint without a signal's path, query and credentials; no slash at its end. */
 export function baseUrl(endpoint: string): string | undefined {
-  const url = parse(endpoint)
+  const url = parseHttpUrl(endpoint)
   return url && `${url.origin}${basePath(url)}`
-}
-
-/** The URL as it may be shown: credentials and query, where keys are sometimes put, are left out. */
-export function shownUrl(href: string): string {
-  const url = parse(href)
-  return url ? `${url.origin}${url.pathname}` : '(not a URL)'
 }

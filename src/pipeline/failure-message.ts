@@ -1,6 +1,7 @@
 import type { OtlpProtocol } from '../backends/backend-config.ts'
+import { shownUrl } from '../backends/http-url.ts'
 import type { DeliveryFailure } from './delivery.ts'
-import { type Signal, shownUrl } from './endpoint.ts'
+import type { Signal } from './endpoint.ts'
 
 /** What a message may say about a backend. Nothing in it is secret once the URL has been stripped. */
 export interface BackendFacts {
@@ -70,7 +71,7 @@ export function describeFailure(facts: BackendFacts, signal: Signal, failure: De
 }
 
 function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure): string {
-  const url = shownUrl(facts.urls[signal] ?? '')
+  const url = shown(facts.urls[signal] ?? '')
   switch (failure.kind) {
     case 'status':
       return statusSentence(facts, signal, url, failure.status, failure.location)
@@ -119,7 +120,7 @@ function statusSentence(
 }
 
 function target(location: string | undefined): string {
-  return location === undefined ? '' : ` to ${location.startsWith('http') ? shownUrl(location) : 'another path'}`
+  return location === undefined ? '' : ` to ${location.startsWith('http') ? shown(location) : 'another path'}`
 }
 
 function pathAdvice(facts: BackendFacts, signal: Signal): string {
@@ -130,7 +131,7 @@ function pathAdvice(facts: BackendFacts, signal: Signal): string {
 
 function correctEndpoint(facts: BackendFacts): string {
   const usual = facts.defaultEndpoint
-  return usual === undefined ? 'correct endpoint' : `correct endpoint (usual for ${facts.type}: ${shownUrl(usual)})`
+  return usual === undefined ? 'correct endpoint' : `correct endpoint (usual for ${facts.type}: ${shown(usual)})`
 }
 
 function otherProtocol(protocol: OtlpProtocol): OtlpProtocol {
@@ -195,4 +196,8 @@ function fate({ isKept }: BackendFacts, signal: Signal): string {
 
 function capital(text: string): string {
   return text.slice(0, 1).toUpperCase() + text.slice(1)
+}
+
+function shown(href: string): string {
+  return shownUrl(href) ?? '(not a URL)'
 }

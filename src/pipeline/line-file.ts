@@ -1,6 +1,7 @@
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
-import type { Carrier, Delivery } from './delivery.ts'
+import type { Delivery, Transport } from './delivery.ts'
+import { fileFailure } from './trace-log/segment-file.ts'
 
 const PRIVATE_DIRECTORY = 0o700
 const PRIVATE_FILE = 0o600
@@ -10,16 +11,13 @@ const LINE_END: Buffer = Buffer.from('\n')
  * An append-only file of lines, opened when the first one comes. Whoever writes waits for one line before the next.
  * After a failure it tries again with each line, so a disk that has room again is used again.
  */
-export class LineFile implements Carrier {
+export class LineFile implements Transport {
   readonly path: string
-  readonly #onOpen: () => Promise<void>
   #handle: FileHandle | undefined
   #isTorn = false
 
-  /** `onOpen` runs once the directory is there, before the file is opened. */
-  constructor(path: string, onOpen: () => Promise<void> = async () => undefined) {
+  constructor(path: string) {
     this.path = path
-    this.#onOpen = onOpen
   }
 
   async deliver(line: readonly Uint8Array[]): Promise<Delivery> {
@@ -32,7 +30,7 @@ export class LineFile implements Carrier {
       this.#isTorn = false
       return { ok: true }
     } catch (error) {
-      return { ok: false, failure: { kind: 'file', code: codeOf(error), path: this.path } }
+      return { ok: false, failure: fileFailure(this.path, error) }
     }
   }
 
@@ -46,7 +44,6 @@ export class LineFile implements Carrier {
     if (this.#handle && !(await isDeleted(this.#handle))) return this.#handle
     await this.close()
     await mkdir(dirname(this.path), { recursive: true, mode: PRIVATE_DIRECTORY })
-    await this.#onOpen()
     this.#handle = await open(this.path, 'a', PRIVATE_FILE)
     return this.#handle
   }
@@ -55,9 +52,4 @@ export class LineFile implements Carrier {
 /** Lines that are appended to a deleted file succeed and are gone. */
 async function isDeleted(handle: FileHandle): Promise<boolean> {
   return (await handle.stat()).nlink === 0
-}
-
-function codeOf(error: unknown): string {
-  const { code } = (error ?? {}) as { code?: unknown }
-  return typeof code === 'string' ? code : 'unknown'
 }

@@ -1,13 +1,12 @@
 import { readFileSync } from 'node:fs'
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
-import type { BackendPlan } from './backend-plan.ts'
+import { type BackendPlan, destinationOf } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-exporter.ts'
 import type { SpanSink } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
-import { destinationOf } from './destination.ts'
 import type { Signal } from './endpoint.ts'
-import { openFileMetricSink, openFileSpanSink } from './file-exporter.ts'
+import { LineFile } from './line-file.ts'
 import { createMetricReader, MetricOutbox } from './metrics.ts'
 import { OtlpMetricSink, OtlpSpanSink } from './otlp-exporters.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
@@ -82,7 +81,7 @@ function cursors(name: string, report: Report, queue: () => SpanQueue | undefine
 function spanSink(plan: BackendPlan, settings: PipelineSettings, certificate: Buffer | undefined): SpanSink {
   switch (plan.row.transport) {
     case 'file':
-      return openFileSpanSink(plan)
+      return new OtlpSpanSink('http/json', new LineFile(plan.options['path'] ?? ''))
     case 'console':
       return new ConsoleSpanSink(terminal(plan))
     case 'http':
@@ -97,12 +96,16 @@ function metricSink(
 ): OtlpMetricSink | undefined {
   switch (plan.row.transport) {
     case 'file':
-      return openFileMetricSink(plan)
+      return fileMetricSink(plan.options['metrics_path'])
     case 'console':
       return undefined
     case 'http':
       return new OtlpMetricSink(plan.protocol, new OtlpSender(target(plan, settings, 'metrics', certificate)))
   }
+}
+
+function fileMetricSink(path: string | undefined): OtlpMetricSink | undefined {
+  return path === undefined ? undefined : new OtlpMetricSink('http/json', new LineFile(path))
 }
 
 /** Lines of the log are requests already; where there is none, OpenTelemetry's exporter makes them. */

@@ -6,7 +6,7 @@ import type {
 import type { ResourceMetrics } from '@opentelemetry/sdk-metrics'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
-import type { Carrier, Delivery, DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
+import type { Delivery, DeliveryFailure, SpanDelivery, SpanSink, Transport } from './delivery.ts'
 import { transformer } from './sdk.ts'
 import { jsonRequest, type SpanLine, sizeOf } from './trace-log/span-line.ts'
 
@@ -20,28 +20,28 @@ type MetricsSerializer = ISerializer<ResourceMetrics, IExportMetricsServiceRespo
 
 /** Spans as OTLP requests, put together from lines as they stand in the log, carried over HTTP or into a file. */
 export class OtlpSpanSink implements SpanSink {
-  readonly #carrier: Carrier
+  readonly #transport: Transport
   readonly #isJson: boolean
   /** Reads the answers. */
   readonly #serializer = (): Pick<TraceSerializer, 'deserializeResponse'> =>
     this.#isJson ? transformer().JsonTraceSerializer : transformer().ProtobufTraceSerializer
 
-  constructor(protocol: OtlpProtocol, carrier: Carrier) {
+  constructor(protocol: OtlpProtocol, transport: Transport) {
     this.#isJson = protocol === 'http/json'
-    this.#carrier = carrier
+    this.#transport = transport
   }
 
   async export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery> {
     try {
       const payload = this.#isJson ? jsonRequest(lines) : await protobufRequest(lines)
-      return spanDelivery(await this.#carrier.deliver(payload, signal), sizeOf(lines), this.#serializer)
+      return spanDelivery(await this.#transport.deliver(payload, signal), sizeOf(lines), this.#serializer)
     } catch {
       return { lost: sizeOf(lines), failure: UNSERIALISABLE }
     }
   }
 
   close(): Promise<void> {
-    return this.#carrier.close()
+    return this.#transport.close()
   }
 }
 
@@ -75,12 +75,12 @@ export function spanDelivery(
 
 /** Metrics as OTLP requests. */
 export class OtlpMetricSink {
-  readonly #carrier: Carrier
+  readonly #transport: Transport
   readonly #isJson: boolean
 
-  constructor(protocol: OtlpProtocol, carrier: Carrier) {
+  constructor(protocol: OtlpProtocol, transport: Transport) {
     this.#isJson = protocol === 'http/json'
-    this.#carrier = carrier
+    this.#transport = transport
   }
 
   serialize(metrics: ResourceMetrics): Uint8Array | DeliveryFailure {
@@ -90,7 +90,7 @@ export class OtlpMetricSink {
 
   /** Undefined = taken whole. Never rejects. */
   async send(payload: Uint8Array, signal: AbortSignal): Promise<DeliveryFailure | undefined> {
-    const delivery = await this.#carrier.deliver([payload], signal)
+    const delivery = await this.#transport.deliver([payload], signal)
     if (!delivery.ok) return delivery.failure
     const rejected = readAnswer(
       delivery,
@@ -100,7 +100,7 @@ export class OtlpMetricSink {
   }
 
   close(): Promise<void> {
-    return this.#carrier.close()
+    return this.#transport.close()
   }
 
   #serializer(): MetricsSerializer {

@@ -1,9 +1,10 @@
 import { EventEmitter } from 'node:events'
 import type { Server } from 'node:http'
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
+import type { PrometheusAddress } from '../backends/backend-config.ts'
 import { type ScrapeLimits, Scrapes } from './scrapes.ts'
 import { http, prometheusExporter, untraced } from './sdk.ts'
-import type { PrometheusSettings, Report } from './settings.ts'
+import type { Report } from './settings.ts'
 
 export interface PrometheusEndpoint {
   readonly reader: MetricReader
@@ -19,7 +20,7 @@ const LIMITS: ScrapeLimits = { connections: 16, series: 50_000, clientMillis: 10
  * neither block the host nor fill its memory.
  */
 export function openPrometheus(
-  settings: PrometheusSettings,
+  settings: PrometheusAddress,
   report: Report,
   limits: ScrapeLimits = LIMITS,
 ): PrometheusEndpoint {
@@ -45,7 +46,7 @@ function closeServer(server: Server): void {
   server.closeAllConnections()
 }
 
-function describe({ host, port }: PrometheusSettings, error: NodeJS.ErrnoException): string {
+function describe({ host, port }: PrometheusAddress, error: NodeJS.ErrnoException): string {
   const code = error.code ?? 'unknown'
   const why = WHY[code] ?? 'the server failed'
   return `prometheus: nothing is served at http://${host}:${port}/metrics: ${why} (${code}); all other export goes on`

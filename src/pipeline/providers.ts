@@ -1,8 +1,7 @@
 import type { MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { Resource } from '@opentelemetry/resources'
 import type { IMetricReader } from '@opentelemetry/sdk-metrics'
-import type { IdGenerator, SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { createSampler } from './sampling.ts'
+import type { IdGenerator, Sampler, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { api, metricsSdk, traceSdk } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 
@@ -20,7 +19,7 @@ export interface TracerProviderParts {
 export function createTracerProvider(parts: TracerProviderParts): TracerProvider {
   return new (traceSdk().BasicTracerProvider)({
     resource: parts.resource,
-    sampler: createSampler(parts.settings.sampler),
+    sampler: createSampler(parts.settings.sampleRate),
     spanProcessors: parts.spanProcessors,
     ...(parts.idGenerator ? { idGenerator: parts.idGenerator } : {}),
     spanLimits: {
@@ -59,4 +58,12 @@ function unreadMeterProvider(): OwnMeterProvider {
     forceFlush: () => Promise.resolve(),
     shutdown: () => Promise.resolve(),
   }
+}
+
+/** Decided once per trace, at its root. Always explicit: without one, the SDK would read a sampler from the environment. */
+function createSampler(rate: number | undefined): Sampler {
+  const { AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } = traceSdk()
+  return new ParentBasedSampler({
+    root: rate === undefined ? new AlwaysOnSampler() : new TraceIdRatioBasedSampler(rate),
+  })
 }

@@ -1,4 +1,4 @@
-import type { BackendConfig, StringMap } from '../backends/backend-config.ts'
+import type { BackendConfig, PrometheusAddress, StringMap } from '../backends/backend-config.ts'
 
 /** What the pipeline is told. Everything is resolved: no default is decided here, no variable is read. */
 
@@ -10,23 +10,12 @@ export interface LocalLogSettings {
   readonly flushMillis: number
 }
 
-export interface SamplerSettings {
-  readonly type: 'always_on' | 'always_off' | 'ratio'
-  /** 0 to 1, for `ratio`. */
-  readonly ratio?: number
-}
-
 export interface BatchSettings {
   /** Spans that may wait for one backend; further ones are dropped and counted. */
   readonly maxQueueSize: number
   readonly scheduleDelayMillis: number
   readonly maxExportBatchSize: number
   readonly exportTimeoutMillis: number
-}
-
-export interface PrometheusSettings {
-  readonly host: string
-  readonly port: number
 }
 
 /** The slice of the configuration that the pipeline needs. */
@@ -43,12 +32,12 @@ export interface PipelineSettings {
   readonly marks: { readonly incomplete: string; readonly finalStatus: string; readonly spanKind: string }
   /** Absent = off. */
   readonly localLog?: LocalLogSettings
-  /** Always parent-based. */
-  readonly sampler: SamplerSettings
+  /** Share of the traces, 0 to 1, where nobody has decided before; absent = all. */
+  readonly sampleRate?: number | undefined
   readonly attributeCountLimit: number
   readonly batch: BatchSettings
   readonly metricsIntervalMillis: number
-  readonly prometheus?: PrometheusSettings
+  readonly prometheus?: PrometheusAddress
   readonly deterministicIds: boolean
   /** How long a flush may keep the process alive, and how long `shutdown()` waits before it gives up what is left. */
   readonly flushWaitMillis: number

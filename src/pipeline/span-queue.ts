@@ -1,18 +1,16 @@
 import type { Attempt } from './attempt.ts'
-import { BackOff } from './back-off.ts'
+import { BackOff, judge, reasonOf } from './back-off.ts'
 import { BoundedSink } from './bounded-sink.ts'
 import type { DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
 import type { DeliveryReport } from './delivery-report.ts'
 import { lossReason } from './failure-message.ts'
-import { FlushWaiters } from './flush-waiters.ts'
 import { type Cursors, Outgoing } from './outgoing.ts'
 import type { BatchSettings } from './settings.ts'
-import { type SpanCounts, SpanTally } from './span-tally.ts'
+import { FlushWaiters, type SpanCounts, SpanTally } from './span-tally.ts'
 import type { Batch, BatchTaker } from './trace-log/batch.ts'
 import type { Adopter } from './trace-log/recovery.ts'
 import type { Segment } from './trace-log/segment.ts'
 import { sizeOf } from './trace-log/span-line.ts'
-import { judge, reasonOf } from './verdict.ts'
 
 const TOO_LARGE = 413
 /** So often, with long pauses, a span is offered again that a server refuses which has taken others before. */

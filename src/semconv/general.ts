@@ -1,17 +1,5 @@
 /** Stable OpenTelemetry names that every reader knows. Written out here so that the rooms above need no package. */
-export interface GeneralNames {
-  readonly sessionId: string
-  readonly userId: string
-  readonly errorType: string
-  readonly serverAddress: string
-  readonly serverPort: string
-  readonly httpStatusCode: string
-  readonly exceptionType: string
-  readonly exceptionMessage: string
-  readonly exceptionEscaped: string
-}
-
-export const GENERAL: GeneralNames = {
+export const GENERAL = {
   sessionId: 'session.id',
   userId: 'user.id',
   errorType: 'error.type',
@@ -21,4 +9,6 @@ export const GENERAL: GeneralNames = {
   exceptionType: 'exception.type',
   exceptionMessage: 'exception.message',
   exceptionEscaped: 'exception.escaped',
-}
+} as const
+
+export type GeneralNames = { readonly [Key in keyof typeof GENERAL]: string }

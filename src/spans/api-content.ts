@@ -10,9 +10,8 @@ import {
   indexedMessages,
   MESSAGES_LIMIT,
 } from './messages.ts'
-import { requestBody } from './request-parameters.ts'
+import { requestBody, toolDefinitions } from './request-parameters.ts'
 import type { Draw } from './span-definition.ts'
-import { toolDefinitions } from './tool-definitions.ts'
 
 /**
  * Whole requests and responses are written in `full` mode only: each request repeats the conversation so far, which

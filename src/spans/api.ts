@@ -7,14 +7,10 @@ import { requestContent, responseContent } from './api-content.ts'
 import { apiErrorType, ownDuration, timeToFirstChunk } from './api-facts.ts'
 import { apiErrorPoints, apiPoints } from './api-points.ts'
 import { AttributeList } from './attribute-list.ts'
-import { contextFill } from './context-fill.ts'
 import { errorFacts } from './error-facts.ts'
-import { modelProvider } from './model-provider.ts'
-import { addRequestParameters, requestModel } from './request-parameters.ts'
-import { serverAddress } from './server-address.ts'
+import { addRequestParameters, modelProvider, requestModel, serverAddress, toolCount } from './request-parameters.ts'
 import type { Draw, EndedSpan, Fired, SpanDefinition, SpanEnd } from './span-definition.ts'
-import { toolCount } from './tool-definitions.ts'
-import { usageOf } from './usage.ts'
+import { contextFill, usageOf } from './usage.ts'
 
 type End = ApiEnd & ApiError
 

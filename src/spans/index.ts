@@ -10,7 +10,7 @@ import { tool } from './tool.ts'
 
 /** A row whose payload types are known only to itself: the tracker hands it the records of its own hooks. */
 // biome-ignore lint/suspicious/noExplicitAny: each row takes its own payloads, and the table holds them all
-export type AnyDefinition = SpanDefinition<any, any>
+export type AnyDefinition = SpanDefinition<any, any, any>
 
 /** What a hook does to its span. `event`: something about a span that is open. `identity`: a session comes or goes. */
 export type Phase = 'start' | 'end' | 'event' | 'identity'

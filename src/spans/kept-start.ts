@@ -1,7 +1,7 @@
 import { peek } from '../contract/foreign.ts'
-import type { ApiStart, SpanKindName } from '../contract/index.ts'
+import type { ApiStart, SpanKindName, ToolStart } from '../contract/index.ts'
 import { requestModel } from './request-parameters.ts'
-import { SKILL_KEYS } from './skill-evidence.ts'
+import { type KeptTool, skillOf } from './skill.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 
@@ -24,18 +24,13 @@ const KEPT: Readonly<Record<SpanKindName, readonly string[]>> = {
 
 /** The payload itself is the host's, who may change it, and can be large: neither is to show in a span that is long open. */
 export function keptStart(kind: SpanKindName, payload: Payload): Payload {
-  const kept = plainFields(payload, KEPT[kind])
-  if (kind === 'tool') kept['args'] = plainFields(peek(payload, 'args'), SKILL_KEYS)
+  const kept: Record<string, unknown> = {}
+  for (const name of KEPT[kind]) {
+    const value = peek(payload, name)
+    // Of anything else nothing would be read.
+    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') kept[name] = value
+  }
+  if (kind === 'tool') kept['skill' satisfies keyof KeptTool] = skillOf(payload as ToolStart)
   else if (kind === 'api' || kind === 'auxiliary') kept['model'] = requestModel(payload as ApiStart)
   return kept
-}
-
-/** Only of these something is read, where a field should be text or a number. */
-function plainFields(holder: unknown, names: readonly string[]): Record<string, unknown> {
-  const fields: Record<string, unknown> = {}
-  for (const name of names) {
-    const value = peek(holder, name)
-    if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') fields[name] = value
-  }
-  return fields
 }

@@ -1,6 +1,7 @@
 import { type SafeText, safeJson } from '../content/capture.ts'
-import { booleanOf, elementsOf, numberOf, peek, positive, textOf, wholeOf } from '../contract/foreign.ts'
+import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart } from '../contract/index.ts'
+import { WELL_KNOWN_PROVIDERS } from '../semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 import type { Draw, Fired } from './span-definition.ts'
 
@@ -15,6 +16,12 @@ export function requestBody(payload: ApiStart): unknown {
 /** What was really sent: a fallback or a mid-session switch shows in the body before it shows in `model`. */
 export function requestModel(payload: ApiStart): unknown {
   return textOf(peek(requestBody(payload), 'model')) ?? payload.model
+}
+
+/** A host's name of a model provider → the well-known value where it is one, else what the host said. */
+export function modelProvider(provider: unknown): string | undefined {
+  const said = textOf(provider)?.trim()
+  return said === undefined ? undefined : (WELL_KNOWN_PROVIDERS.get(said.toLowerCase()) ?? said)
 }
 
 function stopSequences(value: unknown, draw: Draw): readonly SafeText[] | undefined {
@@ -62,4 +69,56 @@ export function addRequestParameters(attributes: AttributeList, { payload }: Fir
   attributes.set(own.requestReasoningEffort, parameters.reasoning_effort)
   const json = safeJson(parameters)
   if (json !== NO_PARAMETERS) attributes.set(inference.invocationParameters, json)
+}
+
+/** More tools than this no model is offered with any use; the count says all of them. */
+const DEFINITIONS_LIMIT = 256
+
+/** How many tools a request offers: what the host says, else those that it sends. */
+export function toolCount(payload: ApiStart): number | undefined {
+  const said = numberOf(payload.tool_count)
+  const tools = said === undefined ? peek(requestBody(payload), 'tools') : undefined
+  const count = said ?? (isArray(tools) ? numberOf(peek(tools, 'length')) : undefined)
+  return count === undefined ? undefined : Math.trunc(count)
+}
+
+/**
+ * The tools that a request offers, by name: their descriptions and parameters are the same from request to request, and
+ * larger than all the rest of it.
+ */
+export function toolDefinitions(payload: ApiStart, draw: Draw): SafeText | undefined {
+  const named = elementsOf(peek(requestBody(payload), 'tools'), DEFINITIONS_LIMIT).flatMap(tool => {
+    const name = draw.capture.id(peek(peek(tool, 'function'), 'name') ?? peek(tool, 'name'))
+    const type = draw.capture.id(textOf(peek(tool, 'type'))) ?? 'function'
+    return name === undefined ? [] : [{ type, name }]
+  })
+  return named.length === 0 ? undefined : draw.capture.json(named)
+}
+
+export interface ServerAddress {
+  readonly address: string
+  readonly port: number
+}
+
+const NO_ADDRESS: Partial<ServerAddress> = {}
+const ADDRESSES_LIMIT = 100
+const addresses = new Map<string, Partial<ServerAddress>>()
+
+function hostAndPort(baseUrl: string): Partial<ServerAddress> {
+  if (!URL.canParse(baseUrl)) return NO_ADDRESS
+  const { hostname, port, protocol } = new URL(baseUrl)
+  if (hostname === '') return NO_ADDRESS
+  return { address: hostname, port: port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port) }
+}
+
+/** Host and port of a base URL; empty when it is none. An agent uses a handful of URLs, so each is parsed once. */
+export function serverAddress(baseUrl: unknown): Partial<ServerAddress> {
+  if (typeof baseUrl !== 'string' || baseUrl.length > 2048) return NO_ADDRESS
+  let found = addresses.get(baseUrl)
+  if (found === undefined) {
+    if (addresses.size >= ADDRESSES_LIMIT) addresses.clear()
+    found = hostAndPort(baseUrl)
+    addresses.set(baseUrl, found)
+  }
+  return found
 }

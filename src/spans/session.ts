@@ -6,8 +6,7 @@ import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { oneMessage } from './messages.ts'
 import type { Draw, SpanDefinition, SpanError } from './span-definition.ts'
-import { addSummary, rootUsageAttributes } from './turn-summary-attributes.ts'
-import type { TurnTotals } from './turn-totals.ts'
+import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
 
 /** What the tracker knows of a turn that is over, beside the host's own words. */
 export interface TurnEnd extends SessionEnd {

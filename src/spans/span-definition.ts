@@ -32,14 +32,14 @@ export interface SpanEnd {
 }
 
 /** What a row may ask about the span that it ends. */
-export interface OpenedSpan<Start> {
+export interface OpenedSpan<Kept> {
   /** Epoch milliseconds. */
   readonly startAt: number
   /** What is kept of the payload that started it (`kept-start.ts`); undefined when its start was never seen. */
-  readonly start: Start | undefined
+  readonly start: Kept | undefined
 }
 
-export interface EndedSpan<Start> extends OpenedSpan<Start> {
+export interface EndedSpan<Kept> extends OpenedSpan<Kept> {
   /** Milliseconds; undefined when neither a start nor a duration is known. */
   readonly durationMillis: number | undefined
   /** Its turn is that of a child agent. */
@@ -68,9 +68,9 @@ export interface Draw {
 
 /**
  * How one kind of span comes out of hook records: eight pure members, none of which touches a span.
- * `Start` and `End` are the payloads of its hooks.
+ * `Start` and `End` are the payloads of its hooks, `Kept` is what is kept of the former (`kept-start.ts`).
  */
-export interface SpanDefinition<Start = never, End = never> {
+export interface SpanDefinition<Start = never, End = never, Kept = Start> {
   /** Our word for it: `{ns}.span.kind`. */
   readonly kind: SpanKindName
   readonly spanKind: SpanKind
@@ -80,6 +80,26 @@ export interface SpanDefinition<Start = never, End = never> {
   key(payload: Start | End): string | undefined
   name(payload: Start | End, draw: Draw): SafeText
   start(fired: Fired<Start>, draw: Draw): AttributeList
-  end(fired: Fired<End>, draw: Draw, ended: EndedSpan<Start>): SpanEnd
-  measure(fired: Fired<End>, draw: Draw, ended: EndedSpan<Start>): readonly MetricPoint[]
+  end(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): SpanEnd
+  measure(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): readonly MetricPoint[]
+}
+
+/** Undefined is a reading, too: it must not be made anew each time. */
+const NOTHING = Symbol('nothing')
+
+/**
+ * A reading that attributes, metrics and the turn summary share and that costs something, such as parsing a tool's
+ * result. Kept on the record itself: a WeakMap would cost more than most readings.
+ */
+export function perRecord<Fired extends { readonly facts: RecordFacts }, Reading>(
+  name: string,
+  read: (fired: Fired, draw: Draw) => Reading,
+): (fired: Fired, draw: Draw) => Reading {
+  return (fired, draw) => {
+    const known = fired.facts[name]
+    if (known !== undefined) return (known === NOTHING ? undefined : known) as Reading
+    const reading = read(fired, draw)
+    fired.facts[name] = reading === undefined ? NOTHING : reading
+    return reading
+  }
 }

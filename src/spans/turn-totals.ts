@@ -1,5 +1,7 @@
-import type { CapturedContent, SafeText } from '../content/capture.ts'
-import type { ContextFill } from './context-fill.ts'
+import { type CapturedContent, joined, type SafeText } from '../content/capture.ts'
+import { AttributeList } from './attribute-list.ts'
+import type { Draw } from './span-definition.ts'
+import type { ContextFill } from './usage.ts'
 
 export interface TokenSum {
   input: number
@@ -86,4 +88,67 @@ export function allTokens({ tokensInput, tokensOutput, subagentTokens, auxiliary
 export function addTokens(to: TokenSum, { input, output }: TokenSum): void {
   to.input += input
   to.output += output
+}
+
+/** Joined texts are cut to this, ellipsis included. */
+const JOINED_LIMIT = 500
+
+const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
+
+/** Zero and empty set nothing. */
+const some = (value: number): number | undefined => value || undefined
+
+const totalOf = ({ input, output }: TokenSum): number => input + output
+
+/** The turn summary of the root span. */
+export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: Draw): void {
+  const { own } = draw.names
+  const all = allTokens(totals)
+  attributes.set(own.turnToolCount, some(totals.tools.length))
+  attributes.set(own.turnTools, joined(sorted(totals.tools), ',', JOINED_LIMIT))
+  attributes.set(own.turnToolCallCount, some(totals.toolCalls))
+  attributes.set(own.turnToolErrorCount, some(totals.toolErrors))
+  attributes.set(own.turnToolTargets, joined(totals.targets, '|', JOINED_LIMIT))
+  attributes.set(own.turnToolCommands, joined(totals.commands, '|', JOINED_LIMIT))
+  attributes.set(own.turnToolOutcomes, joined(sorted(totals.outcomes), ',', JOINED_LIMIT))
+  attributes.set(own.turnSkillCount, some(totals.skills.length))
+  attributes.set(own.turnSkills, joined(sorted(totals.skills), ',', JOINED_LIMIT))
+  attributes.set(own.turnApiCallCount, some(totals.apiCalls))
+  attributes.set(own.turnApiErrorCount, some(totals.apiErrors))
+  attributes.set(own.turnRetryCount, some(totals.retries))
+  attributes.set(own.turnTokensInput, some(totals.tokensInput))
+  attributes.set(own.turnTokensOutput, some(totals.tokensOutput))
+  attributes.set(own.turnTokensTotal, some(totals.tokensInput + totals.tokensOutput))
+  attributes.set(own.turnTokensCacheRead, some(totals.tokensCacheRead))
+  attributes.set(own.turnTokensCacheWrite, some(totals.tokensCacheWrite))
+  attributes.set(own.turnTokensReasoning, some(totals.tokensReasoning))
+  attributes.set(own.contextMaxTokens, totals.context?.length)
+  attributes.set(own.contextUsedRatio, totals.context?.used)
+  attributes.set(own.turnSubagentCount, some(totals.subagents))
+  attributes.set(own.turnSubagentOpenCount, some(totals.subagentsOpen))
+  attributes.set(own.turnSubagentTokensTotal, some(totalOf(totals.subagentTokens)))
+  attributes.set(own.turnAuxiliaryTokensTotal, some(totalOf(totals.auxiliaryTokens)))
+  attributes.set(own.turnAllTokensInput, some(all.input))
+  attributes.set(own.turnAllTokensOutput, some(all.output))
+  attributes.set(own.turnAllTokensTotal, some(totalOf(all)))
+  attributes.set(own.turnApprovalCount, some(totals.approvals))
+  attributes.set(own.turnApprovalWaitMs, some(totals.approvalWaitMillis))
+}
+
+/** Usage on the root too, for backends that cannot sum; off by default, because others then count it twice. */
+export function rootUsageAttributes(totals: TurnTotals, draw: Draw): AttributeList {
+  if (totals.tokensInput + totals.tokensOutput === 0) return new AttributeList()
+  const { genAi, inference } = draw.names
+  return new AttributeList()
+    .set(genAi.usageInputTokens, totals.tokensInput)
+    .set(genAi.usageOutputTokens, totals.tokensOutput)
+    .set(genAi.usageCacheRead, some(totals.tokensCacheRead))
+    .set(genAi.usageCacheCreation, some(totals.tokensCacheWrite))
+    .set(genAi.usageReasoning, some(totals.tokensReasoning))
+    .set(inference.tokensPrompt, totals.tokensInput)
+    .set(inference.tokensCompletion, totals.tokensOutput)
+    .set(inference.tokensTotal, totals.tokensInput + totals.tokensOutput)
+    .set(inference.tokensCacheRead, some(totals.tokensCacheRead))
+    .set(inference.tokensCacheWrite, some(totals.tokensCacheWrite))
+    .set(inference.tokensReasoning, some(totals.tokensReasoning))
 }

@@ -1,13 +1,10 @@
-import { paintLine } from './ansi-paint.ts'
 import { humanDuration } from './human-figures.ts'
-import { clipSegments, type Segment, segment, segmentsWidth, spaced } from './segments.ts'
-import type { SpanNode, TraceTree } from './trace-forest.ts'
+import { clipSegments, paintLine, type Segment, segment, segmentsWidth, spaced } from './segments.ts'
+import { asOf, type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
-import { asOf } from './tree-as-of.ts'
 import { GAP } from './tree-columns.ts'
 import { headerTitle, shortTraceId, silenceText } from './tree-header.ts'
 import { titleOf, treeRows } from './tree-rows.ts'
-import { walkTree } from './tree-walk.ts'
 
 export interface OpenTurnsOptions {
   /** Cells of a line. */

@@ -1,16 +1,13 @@
-import { paintLine } from './ansi-paint.ts'
 import type { Attributes, AttributeValue } from './attribute-value.ts'
 import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padEndToWidth, wrapToWidth } from './display-width.ts'
 import { humanCount, humanDuration, humanInstant } from './human-figures.ts'
-import { clipSegments, type Segment, segment, spaced } from './segments.ts'
+import { clipSegments, paintLine, type Segment, segment, spaced } from './segments.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf } from './span-facts.ts'
 import type { StoredSpan } from './stored-span.ts'
-import type { SpanNode, TraceTree } from './trace-forest.ts'
-import { asOf } from './tree-as-of.ts'
+import { asOf, type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
 import type { TreeTextOptions } from './tree-text.ts'
-import { walkTree } from './tree-walk.ts'
 
 /** Of one value. Longer ones are cut, and say how much there is: `--json` has all of it. */
 const MOST_CHARS = 4_000

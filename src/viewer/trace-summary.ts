@@ -3,8 +3,7 @@ import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts
 import { costOf, isRequest, type Tokens, tokensOf } from './span-facts.ts'
 import { outcomeOf } from './span-outcome.ts'
 import type { StoredSpan } from './stored-span.ts'
-import type { SpanNode, TraceTree } from './trace-forest.ts'
-import { type TreeStep, walkTree } from './tree-walk.ts'
+import { type SpanNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
 /** What is said about a trace as a whole. All text in it is printable. */
 export interface TraceSummary {

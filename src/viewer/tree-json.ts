@@ -1,6 +1,5 @@
-import type { TraceTree } from './trace-forest.ts'
+import { type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
-import { type TreeStep, walkTree } from './tree-walk.ts'
 
 /** Valid in JSON and harmless to a program, but a terminal would act on them or write backwards. */
 const UNSAFE = /[\p{Cf}\x7f-\x9f\u2028\u2029]/gu

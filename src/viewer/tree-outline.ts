@@ -2,8 +2,7 @@ import type { AttributeValue } from './attribute-value.ts'
 import { displayText } from './display-text.ts'
 import { humanDuration } from './human-figures.ts'
 import { namespaceOfTree, SpanAttributes } from './span-attributes.ts'
-import type { SpanNode, TraceTree } from './trace-forest.ts'
-import { type TreeStep, walkTree } from './tree-walk.ts'
+import { type SpanNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
 /** What a trace as text shows. */
 export interface OutlineOptions {

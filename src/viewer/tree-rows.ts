@@ -2,8 +2,7 @@ import { humanCost, humanCount } from './human-figures.ts'
 import { type Segment, segment, spaced } from './segments.ts'
 import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf, type SpanFacts, type Tokens } from './span-facts.ts'
-import type { TraceTree } from './trace-forest.ts'
-import { type TreeStep, walkTree } from './tree-walk.ts'
+import { type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
 /** One line of the drawing, whatever it is drawn on. */
 export interface TreeRow {

@@ -1,14 +1,11 @@
-import { paintLine } from './ansi-paint.ts'
 import { padEndToWidth, padStartToWidth } from './display-width.ts'
 import { humanDuration } from './human-figures.ts'
-import { clipSegments, type Segment, segment, segmentsWidth } from './segments.ts'
-import type { TraceTree } from './trace-forest.ts'
+import { clipSegments, paintLine, type Segment, segment, segmentsWidth } from './segments.ts'
+import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
-import { asOf } from './tree-as-of.ts'
 import { ARROW, GAP, MARGIN, planColumns, type TreeColumns } from './tree-columns.ts'
 import { headerFigures, headerTime, headerTitle, shortTraceId, totalFigures } from './tree-header.ts'
 import { costText, endingOf, inputText, outputText, type TreeRow, titleOf, treeRows } from './tree-rows.ts'
-import type { TreeStep } from './tree-walk.ts'
 import { waterfallBar } from './waterfall.ts'
 
 export interface TreeTextOptions {

@@ -3,19 +3,20 @@ import { type Environment, homeDirectory, stateHome } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
+import type { Report } from '../core/guard.ts'
 import type { Core } from '../core/plugin.ts'
 import type { Pipeline, PipelineStats } from '../pipeline/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import { turnsOf } from '../wrappers/turn.ts'
-import { createDiagnostics, type Diagnostics, type Logger, loggerOf } from './diagnostics.ts'
+import { createDiagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
 import { Intake, NOTHING_TAKEN, type Outside } from './intake.ts'
 import { askLate, late, loadApi } from './late.ts'
 import { type Life, withLife } from './life.ts'
-import type { LateOutlets, Outlets } from './outlets.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
+import type { LateTelemetry, Telemetry } from './telemetry.ts'
 import { whyNotStarted } from './why-not.ts'
 
 const NOTHING_SENT: PipelineStats = { backends: [], traceFiles: [] }
@@ -26,7 +27,7 @@ export interface Surroundings {
   readonly home: string
   /** Only the records' own time counts, and exit is the program's own business. */
   readonly isReplay: boolean
-  readonly diagnostics?: Diagnostics
+  readonly diagnostics?: Report
   /** As in the settings of the pipeline. */
   readonly giveUp?: AbortSignal
 }
@@ -57,7 +58,7 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
 }
 
 /** A plugin that takes everything and does nothing, and the line that says why; nothing at all is opened for it. */
-export function notStarted(options: unknown, why: string, diagnostics?: Diagnostics): Plugin {
+export function notStarted(options: unknown, why: string, diagnostics?: Report): Plugin {
   const report = diagnostics ?? createDiagnostics(undefined, loggerIn(options))
   report.error(why)
   return switchedOff(report)
@@ -89,24 +90,24 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
       'there is no home directory, so traces are not stored on this machine; set XDG_STATE_HOME to a full path',
     )
   }
-  const outlets = outletsFor(parsed, config, surroundings, report)
-  return assemble(host ?? '', config, outlets, surroundings, report, extensions)
+  const telemetry = telemetryFor(parsed, config, surroundings, report)
+  return assemble(host ?? '', config, telemetry, surroundings, report, extensions)
 }
 
-function outletsFor(
+function telemetryFor(
   { tracerProvider, meterProvider, extensions }: ParsedOptions,
   config: ResolvedConfig,
   { env, home, giveUp }: Surroundings,
-  report: Diagnostics,
-): LateOutlets {
+  report: Report,
+): LateTelemetry {
   if (tracerProvider !== undefined || meterProvider !== undefined) {
     for (const option of ['spanProcessors', 'metricReaders'] as const) {
       if (extensions[option] !== undefined)
         report.warn(`${option}: they are left out where a provider is handed in; give them to that provider`)
     }
-    return late().outletsHandedIn({ tracerProvider, meterProvider }, report)
+    return late().telemetryHandedIn({ tracerProvider, meterProvider }, report)
   }
-  const open = (): Outlets => late().ownOutlets({ config, env, home, giveUp }, report, extensions)
+  const open = (): Telemetry => late().ownTelemetry({ config, env, home, giveUp }, report, extensions)
   return { isOurs: true, pieces: openAll => piecesFor(config, openAll), open }
 }
 
@@ -118,16 +119,16 @@ function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void
   yield* pieces(config, open)
 }
 
-/** A plugin from its resolved configuration and its outlets. */
+/** A plugin from its resolved configuration and its telemetry. */
 export function assemble(
   host: string,
   config: ResolvedConfig,
-  outlets: LateOutlets,
+  telemetry: LateTelemetry,
   { env, isReplay }: Surroundings,
-  report: Diagnostics,
+  report: Report,
   extensions: Extensions = {},
 ): Plugin {
-  const { isOurs } = outlets
+  const { isOurs } = telemetry
   const warn = (line: string): void => report.warn(line)
   const enrich = usableEnrich(extensions, warn)
   let drawing: Draw | undefined
@@ -139,7 +140,7 @@ export function assemble(
   if (config.redact_patterns.length > 0) draw()
   let pipeline: Pipeline | undefined
   const createCore = (outside: Outside): Core => {
-    const opened = outlets.open()
+    const opened = telemetry.open()
     pipeline = opened.pipeline
     return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report }, opened, outside)
   }
@@ -150,7 +151,7 @@ export function assemble(
       isFull: config.content_capture === 'full',
       conversationHistory: config.capture_conversation_history,
     }),
-    pieces: isDirect || isReplay ? undefined : outlets.pieces,
+    pieces: isDirect || isReplay ? undefined : telemetry.pieces,
     isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
     activeSpan: () => (config.parent === 'active' ? askLate(house => house.activeSpan(isOurs), undefined) : undefined),
@@ -181,7 +182,7 @@ export function assemble(
 }
 
 /** Undefined when it fails, and a line says why. */
-function started(create: () => Core, report: Diagnostics): Core | undefined {
+function started(create: () => Core, report: Report): Core | undefined {
   try {
     return create()
   } catch (error) {
@@ -242,7 +243,7 @@ function handlersOf(emit: (hook: string, payload?: unknown) => Promise<void> | u
   return handlers
 }
 
-function switchedOff(report: Diagnostics): Plugin {
+function switchedOff(report: Report): Plugin {
   const nothing = (): undefined => undefined
   const life: Life = { report, isOver: false }
   const shutdown = (): Promise<void> => {

@@ -1,13 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
+import type { Report } from '../core/guard.ts'
 import { appendToOwnFile, makePrivateDirectory } from '../pipeline/trace-log/private-place.ts'
-
-/** Where the lines for the person go; one call is one line. */
-export interface Diagnostics {
-  warn(line: string): void
-  error(line: string): void
-  debug(line: string): void
-}
 
 /**
  * Takes lines for the person, each a text that begins with `hookspan: `. `console`, pino, winston and the `diag` of OpenTelemetry
@@ -75,7 +69,7 @@ class DebugFile {
  * `warn` and `error` are lines on stderr, or go to the logger; `debug` goes to a file in the state directory and to the
  * logger, and only for those who asked.
  */
-export function createDiagnostics(debugDirectory: string | undefined, logger: Logger = STDERR): Diagnostics {
+export function createDiagnostics(debugDirectory: string | undefined, logger: Logger = STDERR): Report {
   const file = debugDirectory === undefined ? undefined : new DebugFile(debugDirectory)
   const say = (level: 'error' | 'warn' | 'debug', line: string): void => {
     const text = oneLine(line)

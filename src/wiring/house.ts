@@ -3,20 +3,20 @@ import { nearestName } from '../config/nearest.ts'
 import type { Environment } from '../config/paths.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import type { Enrich } from '../core/enrichment.ts'
+import type { Report } from '../core/guard.ts'
 import type { CoreOptions } from '../core/options.ts'
 import { Core } from '../core/plugin.ts'
-import { createPipeline, type HandedOver, loadsOf, type Pipeline, type Report } from '../pipeline/index.ts'
+import { createPipeline, type HandedOver, loadsOf, type Pipeline } from '../pipeline/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
-import type { Diagnostics } from './diagnostics.ts'
 import type { Outside } from './intake.ts'
-import { type Outlets, opened } from './outlets.ts'
 import { gaugesOf } from './pipeline-gauges.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
+import { opened, type Telemetry } from './telemetry.ts'
 
 /** All that works records off: what a plugin is made of beside its door. It is loaded late, through `late.ts`. */
 export { activeSpan, baseContext } from './host-context.ts'
-export { outletsHandedIn } from './outlets.ts'
 export { drawOf } from './settings.ts'
+export { telemetryHandedIn } from './telemetry.ts'
 
 export interface CoreParts {
   readonly host: string
@@ -25,7 +25,7 @@ export interface CoreParts {
   readonly isReplay: boolean
   readonly draw: Draw
   readonly enrich: Enrich | undefined
-  readonly report: Diagnostics
+  readonly report: Report
 }
 
 export interface PipelineParts {
@@ -35,7 +35,11 @@ export interface PipelineParts {
   readonly giveUp: AbortSignal | undefined
 }
 
-export function ownOutlets({ config, env, home, giveUp }: PipelineParts, report: Report, handed: HandedOver): Outlets {
+export function ownTelemetry(
+  { config, env, home, giveUp }: PipelineParts,
+  report: Report,
+  handed: HandedOver,
+): Telemetry {
   return opened(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, handed))
 }
 
@@ -48,7 +52,7 @@ export function* pieces({ backends }: ResolvedConfig, open: () => unknown): Gene
   }
 }
 
-export function openCore(parts: CoreParts, { pipeline, ...sent }: Outlets, outside: Outside): Core {
+export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, outside: Outside): Core {
   const { config, env, isReplay, ...given } = parts
   const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay }
   const core = coreOf({ ...drawn, ...sent, ...inPipeline(pipeline, config), ...outside })

@@ -1,5 +1,6 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import type { HookMeta } from '../contract/index.ts'
+import { OnDemand } from '../core/flush.ts'
 import type { Core } from '../core/plugin.ts'
 import type { CoreStats } from '../core/stats.ts'
 import type { RecordCopier, RecordCopy } from './record-copy.ts'
@@ -19,8 +20,8 @@ interface Waiting {
   readonly at: number
   /** The span that was active in the host then, where that counts. */
   readonly caller: SpanContext | undefined
-  /** Of an end that is flushed: resolves what its host got. */
-  readonly done: ((flushed: Promise<void> | undefined) => void) | undefined
+  /** Of an end that is flushed: for its host, who may wait for it. */
+  readonly done: ((end: { readonly flushed: Promise<void> | undefined }) => void) | undefined
 }
 
 /** What the core asks of its surroundings. Of a record that has waited: what they were when it was told. */
@@ -91,7 +92,7 @@ export class Intake {
     const canWait = !isDirect && !this.#isOver && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
     if (copy === undefined) return this.#onNow(hook, payload, meta)
-    if (flushesAtEnd && hook === 'on_session_end') return new Promise(done => this.#keep(hook, copy, done))
+    if (flushesAtEnd && hook === 'on_session_end') return this.#keepEnd(hook, copy)
     this.#keep(hook, copy)
     return undefined
   }
@@ -134,6 +135,12 @@ export class Intake {
   #caughtUp(isAskedFor = false): Core | undefined {
     this.#workOff(isAskedFor)
     return this.#open()
+  }
+
+  #keepEnd(hook: string, copy: RecordCopy): Promise<void> {
+    const ended = new Promise<{ readonly flushed: Promise<void> | undefined }>(done => this.#keep(hook, copy, done))
+    // Nobody may wait: then its flush is not asked for, either.
+    return new OnDemand(() => ended.then(({ flushed }) => flushed))
   }
 
   #keep(hook: string, copy: RecordCopy, done?: Waiting['done']): void {
@@ -202,7 +209,7 @@ export class Intake {
     this.#current = record
     const flushed = this.#open()?.on(hook, copy.payload, copy.meta, isAskedFor)
     this.#current = undefined
-    done?.(flushed)
+    done?.({ flushed })
     return true
   }
 }

@@ -1,9 +1,9 @@
-import type { Diagnostics } from './diagnostics.ts'
+import type { Report } from '../core/guard.ts'
 import type { Plugin } from './plugin.ts'
 
 /** What `register` has to know of a plugin, and its host has not. */
 export interface Life {
-  readonly report: Diagnostics
+  readonly report: Report
   /** It was shut down, by whomever: it takes nothing more. */
   isOver: boolean
 }

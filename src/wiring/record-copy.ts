@@ -58,19 +58,25 @@ export class RecordCopier {
     this.#chars = 0
     // A getter or a Proxy may throw at every step. Such a record is read at once, by those who can cope with it.
     try {
-      const copy = { payload: this.#payload(payload), meta: meta && this.#meta(meta) }
-      return { ...copy, chars: this.#chars + PART_CHARS * (this.#mostParts - this.#partsLeft) }
+      const copy = this.#payload(payload)
+      const copiedMeta = meta && this.#meta(meta)
+      return { payload: copy, meta: copiedMeta, chars: this.#chars + PART_CHARS * (this.#mostParts - this.#partsLeft) }
     } catch {
       return undefined
     }
   }
 
   #meta({ at, host, delivery_id, correlation }: HookMeta): HookMeta {
-    for (const value of [at, host, delivery_id, correlation]) {
-      if (typeof value === 'string') this.#chars += value.length
-      else if (value !== undefined && typeof value !== 'number') throw new NotPlain()
-    }
+    this.#plain(at)
+    this.#plain(host)
+    this.#plain(delivery_id)
+    this.#plain(correlation)
     return { at, host, delivery_id, correlation }
+  }
+
+  #plain(value: unknown): void {
+    if (typeof value === 'string') this.#chars += value.length
+    else if (value !== undefined && typeof value !== 'number') throw new NotPlain()
   }
 
   #payload(payload: unknown): unknown {

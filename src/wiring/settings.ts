@@ -4,7 +4,7 @@ import { type CaptureSettings, createCapture } from '../content/capture-policy.t
 import { checkPattern } from '../content/redact-patterns.ts'
 import { createRedactor } from '../content/redaction.ts'
 import { DELEGATING_TOOLS } from '../contract/index.ts'
-import type { CoreOptions } from '../core/options.ts'
+import type { CoreConfig } from '../core/options.ts'
 import { parseTraceparent } from '../core/traceparent.ts'
 import type { PipelineSettings } from '../pipeline/index.ts'
 import { resolveNames } from '../semconv/index.ts'
@@ -85,22 +85,6 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void, own
   }
 }
 
-export type CoreConfig = Pick<
-  CoreOptions,
-  | 'namespace'
-  | 'statusOk'
-  | 'traceScope'
-  | 'parent'
-  | 'delegatingTools'
-  | 'skillSpans'
-  | 'emitGenAiMetrics'
-  | 'metricsLabelLimit'
-  | 'rootSpanTtlMillis'
-  | 'flushOnSessionEnd'
-  | 'flushWaitMillis'
-  | 'remoteParent'
->
-
 export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConfig {
   const delegating = [...DELEGATING_TOOLS, ...config.delegating_tools]
   return {
@@ -121,7 +105,7 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
 
 export function pipelineSettings(config: ResolvedConfig, env: Environment, home: string): PipelineSettings {
   const directory = config.local_log ? stateHome(env, home) : undefined
-  const { project_name: projectName, prometheus, sample_rate: ratio } = config
+  const { project_name: projectName, prometheus } = config
   const { own } = resolveNames(config.namespace, config.conventions)
   return {
     serviceName: config.service_name,
@@ -139,7 +123,7 @@ export function pipelineSettings(config: ResolvedConfig, env: Environment, home:
         flushMillis: config.log_flush_ms * LOG_SHARE,
       },
     }),
-    sampler: ratio === undefined ? { type: 'always_on' } : { type: 'ratio', ratio },
+    sampleRate: config.sample_rate,
     attributeCountLimit: ATTRIBUTE_COUNT_LIMIT,
     batch: {
       maxQueueSize: config.span_batch_max_queue_size,

@@ -24,9 +24,9 @@ function putBacklog(backend: string, startedMillisAgo: number, bytes: number): v
   for (const directory of ['traces', 'spool']) mkdirSync(join(scene.state, directory), { recursive: true, mode: 0o700 })
   chmodSync(scene.state, 0o700)
   writeFileSync(join(scene.state, 'traces', `${name}.jsonl`), 'x'.repeat(bytes), { mode: 0o600 })
-  const ledger = join(scene.state, 'spool', `${name}.free.json`)
-  writeFileSync(ledger, JSON.stringify({ open: false, delivered: { [backend]: 0 } }), { mode: 0o600 })
-  utimesSync(ledger, NOW / 1000, NOW / 1000)
+  const checkpoint = join(scene.state, 'spool', `${name}.free.json`)
+  writeFileSync(checkpoint, JSON.stringify({ open: false, delivered: { [backend]: 0 } }), { mode: 0o600 })
+  utimesSync(checkpoint, NOW / 1000, NOW / 1000)
 }
 
 function putLoss(at: number, spans: number): void {

@@ -71,6 +71,16 @@ describe('Ctrl-C in a replay', () => {
     })
   })
 
+  test('on a machine that is busy for longer than a server would be waited for: what came is written whole', async () => {
+    const io = interruptedAtLook(1 + records.length)
+    const out = scratch.path('out.jsonl')
+    void io
+      .interrupted()
+      .then(() => setImmediate(() => Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, 1100)))
+    expect(await replay(['-', '--out', out], endless(asLines(records), io))).toBe(130)
+    expect(spansIn(out)).toHaveLength(spans)
+  })
+
   test('of a file: says how far it came, and draws nothing', async () => {
     const io = interruptedAtLook(300, 'SIGINT', 120)
     const file = scratch.put('in.jsonl', asLines(records))

@@ -5,7 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { displayWidth } from '../../src/viewer/display-width.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
-import { IS_DEEP, times } from '../support/sample.ts'
+import { IS_DEEP, SAMPLED, sample, times } from '../support/sample.ts'
 import { exportLine, SAMPLE_TURN } from '../viewer/sample-turn.ts'
 import { asLines, generatedRecords } from './generated-records.ts'
 import { type Child, ended, fixture, Program } from './program.ts'
@@ -91,7 +91,7 @@ describe('demo', () => {
 
 describe('replay', () => {
   test('writes the same bytes wherever it runs', async () => {
-    const text = asLines(generatedRecords(times(1000, 5000)).records)
+    const text = asLines(generatedRecords(times(300, 5000)).records)
     const file = put('in.jsonl', text)
     const places = [
       {},
@@ -134,16 +134,18 @@ describe('replay', () => {
     expect(spansIn(out)).toHaveLength(13)
   })
 
-  describe('to a backend that is not well ends with one line about it', () => {
+  describe(`to a backend that is not well ends with one line about it, ${SAMPLED}`, () => {
     const env = { HOOKSPAN_SPAN_BATCH_EXPORT_TIMEOUT_MS: '300' }
 
-    test.each<[string, SinkBehaviour | 'dead', RegExp]>([
+    const ILLS: [string, SinkBehaviour | 'dead', RegExp][] = [
       ['401', { kind: 'status', status: 401 }, /answered 401/],
       ['404', { kind: 'status', status: 404 }, /answered 404/],
       ['415', { kind: 'status', status: 415 }, /answered 415/],
       ['hanging', { kind: 'hanging' }, /did not answer/],
       ['dead', 'dead', /nothing listens at/],
-    ])('%s', async (_what, behaviour, cause) => {
+    ]
+
+    test.each(sample(ILLS, 2))('%s', async (_what, behaviour, cause) => {
       const sink = await OtlpSink.start(behaviour === 'dead' ? undefined : behaviour)
       const { url } = sink
       if (behaviour === 'dead') await sink.stop()
@@ -169,13 +171,15 @@ async function hangUpAfterFirst(child: Child): Promise<{ code: number | null; st
   return { code, stderr }
 }
 
-describe('a reader that has seen enough is no error', () => {
-  test.each([
+describe(`a reader that has seen enough is no error, ${SAMPLED}`, () => {
+  const COMMANDS: [string, string[]][] = [
     ['demo', ['demo']],
     ['config', ['config']],
     ['replay', ['replay', TURN]],
     ['tree', ['tree', 'many.jsonl', '--last', '1000']],
-  ])('%s', async (_name, args) => {
+  ]
+
+  test.each(sample(COMMANDS, 2))('%s', async (_name, args) => {
     put('many.jsonl', Array.from({ length: 300 }, () => `${exportLine(...SAMPLE_TURN)}\n`).join(''))
     const { code, stderr } = await hangUpAfterFirst(program.spawn(args))
     expect(code).toBe(0)

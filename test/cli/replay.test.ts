@@ -6,6 +6,7 @@ import { buildForest } from '../../src/viewer/trace-forest.ts'
 import { outline } from '../../src/viewer/tree-outline.ts'
 import { feed, recording } from '../support/feed.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
+import { times } from '../support/sample.ts'
 import { asLines, generatedRecords } from './generated-records.ts'
 import { fixture } from './program.ts'
 import { linesOf, ScratchReplay, spansIn } from './scratch-replay.ts'
@@ -134,7 +135,8 @@ describe('--out', () => {
   })
 
   test('is byte-identical each time, however the input comes in pieces', async () => {
-    const text = asLines(generatedRecords(5000).records)
+    const records = times(1000, 5000)
+    const text = asLines(generatedRecords(records).records)
     const file = scratch.put('in.jsonl', text)
     const pieces = Array.from({ length: Math.ceil(text.length / 7777) }, (_, n) => text.slice(n * 7777, (n + 1) * 7777))
     const runs: [string[], Iterable<string>][] = [
@@ -149,9 +151,9 @@ describe('--out', () => {
       expect((await scratch.replay([...files, '--out', out], { stdin })).code).toBe(0)
       written.push(readFileSync(out, 'utf8'))
     }
-    expect(spansIn(scratch.path('0.jsonl'))).toHaveLength(2500)
+    expect(spansIn(scratch.path('0.jsonl'))).toHaveLength(records / 2)
     for (const other of written.slice(1)) expect(other === written[0]).toBe(true)
-  }, 60_000)
+  })
 
   test('is what the file holds, not what surrounds this process', async () => {
     const bare = await scratch.spansOf([TURN])

@@ -4,6 +4,7 @@ import type { ConfigInput } from '../../src/config/resolve.ts'
 import { resolveConfig } from '../../src/config/resolve.ts'
 import { showConfig } from '../../src/config/show.ts'
 import fc from '../support/fast-check.ts'
+import { times } from '../support/sample.ts'
 import { put, resolved, scratchHome } from './scratch-home.ts'
 
 const NOWHERE = { env: {}, home: '/nowhere' }
@@ -70,7 +71,7 @@ test('any file', () => {
       put(home, '.config/hookspan/config.yaml', given.join('\n'))
       return isSound(resolveConfig({ home, env: {} }))
     }),
-    { numRuns: 200 },
+    { numRuns: times(50, 200) },
   )
 })
 

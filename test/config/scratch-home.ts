@@ -1,21 +1,15 @@
 import { chmodSync, mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach } from 'vitest'
 import type { ConfigInput } from '../../src/config/resolve.ts'
 import { resolveConfig } from '../../src/config/resolve.ts'
 import type { Resolution } from '../../src/config/types.ts'
-
-const made: string[] = []
-
-afterEach(() => {
-  for (const directory of made.splice(0)) rmSync(directory, { recursive: true, force: true })
-})
+import { afterwards } from '../support/afterwards.ts'
 
 /** An empty home directory, removed after the test. */
 export function scratchHome(): string {
   const home = mkdtempSync(join(tmpdir(), 'hookspan-config-'))
-  made.push(home)
+  afterwards(() => rmSync(home, { recursive: true, force: true }))
   return home
 }
 

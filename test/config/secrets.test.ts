@@ -7,6 +7,7 @@ import { resolveConfig } from '../../src/config/resolve.ts'
 import { showConfig } from '../../src/config/show.ts'
 import type { UserConfig } from '../../src/config/user-config.ts'
 import fc from '../support/fast-check.ts'
+import { times } from '../support/sample.ts'
 import { put, resolved, scratchHome } from './scratch-home.ts'
 
 const CHARACTERS = 'abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789-_+/=.:@%#{}[],"\'\\ '
@@ -112,7 +113,7 @@ test('no secret in a file is, whether the file can be parsed or not', () => {
       put(scratch, 'config.json', `backends:\n- type: phoenix\n  api_key: ${secret}\n  api_key ${secret}\n${secret}`)
       expect(leaks(everythingSaid({ env, home: scratch }), secret)).toBe(false)
     }),
-    { numRuns: 60 },
+    { numRuns: times(20, 60) },
   )
 })
 

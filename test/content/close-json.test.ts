@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import { closeJson } from '../../src/content/bounded-json.ts'
 import fc from '../support/fast-check.ts'
+import { times } from '../support/sample.ts'
 
 const caps = fc.integer({ min: 2, max: 5000 })
 
@@ -20,7 +21,7 @@ describe('the head of a JSON text', () => {
           JSON.parse(closed ?? '')
         },
       ),
-      { numRuns: 2000 },
+      { numRuns: times(300, 2000) },
     )
   })
 

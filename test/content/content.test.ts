@@ -1,6 +1,7 @@
 import { describe, expect, it } from 'vitest'
 import type { CapturedContent } from '../../src/content/capture.ts'
 import fc from '../support/fast-check.ts'
+import { times } from '../support/sample.ts'
 import { captureWith, fullOf, previewOf } from './captures.ts'
 import { HOSTILE_VALUES } from './hostile-values.ts'
 
@@ -71,7 +72,7 @@ describe('previews of text', () => {
         expectSound(previewOf(text, cap), cap)
         expectSound(fullOf(text, cap), cap)
       }),
-      { numRuns: 1000 },
+      { numRuns: times(150, 1000) },
     )
   })
 
@@ -130,7 +131,7 @@ describe('JSON text', () => {
           if (typeof each === 'object' && each !== null) expect(content?.mimeType).toBe('application/json')
         }
       }),
-      { numRuns: 1000 },
+      { numRuns: times(150, 1000) },
     )
   })
 })

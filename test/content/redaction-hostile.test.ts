@@ -67,7 +67,7 @@ describe(`hostile text, ${SAMPLED}`, () => {
           'password=[REDACTED]',
         ],
       ],
-      12,
+      8,
     ).map(part => [part]),
   )('repeats of %j are gone through in linear time', part => {
     const text = part.repeat(size / part.length)
@@ -134,7 +134,7 @@ describe(`hostile text, ${SAMPLED}`, () => {
     '<',
     '%',
   ]
-  it.each(sample(beginnings, 3).map(beginning => [beginning]))(
+  it.each(sample(beginnings, 2).map(beginning => [beginning]))(
     '%j and what never ends behind it, in linear time',
     beginning => {
       for (const filler of fillers) {
@@ -200,7 +200,7 @@ describe(`large hostile text, ${SAMPLED}`, () => {
           'password=a<',
         ],
       ],
-      6,
+      3,
     ).map(part => [part]),
   )('repeats of %j are gone through in linear time', part => {
     const size = /^(?:'?password'|with password|:password>)/.test(part) ? LARGEST : LARGE

@@ -5,7 +5,7 @@ import { alnum } from './made-up-tokens.ts'
 import { SECRETS } from './redaction-corpus.ts'
 import { allThatIsSaid, leakOf, MODES, PLACEMENTS, placed } from './secret-placements.ts'
 
-describe('no secret is said', () => {
+describe(`no secret is said, ${SAMPLED}`, () => {
   it('of as many shapes in as many places as are promised', () => {
     expect(new Set(SECRETS.map(({ what }) => what)).size).toBeGreaterThanOrEqual(250)
     expect(SECRETS).toHaveLength(new Set(SECRETS.map(({ what }) => what)).size)
@@ -14,7 +14,7 @@ describe('no secret is said', () => {
 
   for (const mode of MODES) {
     it.each(PLACEMENTS)(`$what (${mode})`, placement => {
-      const leaks = SECRETS.flatMap(each =>
+      const leaks = sample(SECRETS, 80).flatMap(each =>
         allThatIsSaid(placed(placement, each), mode)
           .filter(text => leakOf(text, each.secret) !== undefined)
           .map(text => `${each.what}: ${text.slice(0, 300)}`),
@@ -25,7 +25,7 @@ describe('no secret is said', () => {
 })
 
 describe(`a header that holds credentials, ${SAMPLED}`, () => {
-  it.each(sample(HEADER_FORMS, 2))('is masked in $what, whatever its scheme', ({ before, after }) => {
+  it.each(sample(HEADER_FORMS, 1))('is masked in $what, whatever its scheme', ({ before, after }) => {
     for (const name of HEADER_NAMES) {
       for (const { scheme, key } of SCHEMES) {
         const text = before(name) + scheme + key + after
@@ -37,7 +37,7 @@ describe(`a header that holds credentials, ${SAMPLED}`, () => {
     }
   })
 
-  it.each(sample(HEADER_FORMS, 4))('is masked in $what, when it holds a key', ({ before, after }) => {
+  it.each(sample(HEADER_FORMS, 2))('is masked in $what, when it holds a key', ({ before, after }) => {
     for (const name of KEY_HEADERS) {
       const key = alnum(28, 3)
       for (const placement of PLACEMENTS) {

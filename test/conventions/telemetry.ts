@@ -6,8 +6,8 @@ import { createMemoryPipeline } from '../../src/pipeline/memory.ts'
 import { assemble } from '../../src/wiring/create-plugin.ts'
 import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
 import { apart } from '../../src/wiring/extensions.ts'
-import { outletsOf } from '../../src/wiring/outlets.ts'
 import { pipelineSettings } from '../../src/wiring/settings.ts'
+import { telemetryOf } from '../../src/wiring/telemetry.ts'
 
 /** A value as OTLP/JSON has it: the key says its type. */
 export type OtlpValue = Readonly<Record<string, unknown>>
@@ -86,7 +86,7 @@ export async function record(options: PluginOptions, tell: (plugin: Plugin) => v
   const plugin = assemble(
     host ?? '',
     config,
-    outletsOf(pipeline),
+    telemetryOf(pipeline),
     surroundings,
     createDiagnostics(undefined, { error: () => undefined, warn: () => undefined }),
   )

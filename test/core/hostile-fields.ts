@@ -11,7 +11,7 @@ import { SAMPLED, sample } from '../support/sample.ts'
 const EVERYTHING = { capture_sender_id: true, capture_conversation_history: true } as const
 
 /** Of the fields of each hook. */
-const SHARE = 1 / 8
+const SHARE = 1 / 24
 
 const CASES = [...CONTRACT_FIELDS].map(([hook, fields]) => ({
   hook,

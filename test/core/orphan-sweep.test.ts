@@ -1,6 +1,7 @@
 import { expect, test } from 'vitest'
 import { OrphanSweep, type Watched } from '../../src/core/orphan-sweep.ts'
 import fc from '../support/fast-check.ts'
+import { times } from '../support/sample.ts'
 
 const LIMIT = 100
 
@@ -102,6 +103,6 @@ test('it never tells too early, never twice, and forgets nobody', () => {
         expect(sweep.size).toBe(alive.size)
       }
     }),
-    { seed: 1, numRuns: 300 },
+    { seed: 1, numRuns: times(60, 300) },
   )
 })

@@ -1,9 +1,9 @@
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { attachHost } from '../../src/hosts/attach.ts'
 import { type HostEvent, type HostMachine, hookRecord } from '../../src/hosts/host-event.ts'
 import type { PluginOptions } from '../../src/index.ts'
+import { ENDINGS, freshHostsEachTest } from './fresh-hosts.ts'
 
-const RUNNING = Symbol.for('hookspan.hosts')
 const TAP = Symbol.for('hookspan.tap')
 
 type Shared = Record<symbol, unknown>
@@ -25,22 +25,7 @@ function createMachine(): HostMachine {
 const OPTIONS: PluginOptions = { local_log: false, prometheus: false }
 const turn = (data: string): HostEvent => ({ event: 'turn', at: 1_795_000_000_000, data })
 
-const ENDINGS = ['beforeExit', 'exit'] as const
-/** Who listened for the end of the process before we did. */
-let listening: Set<unknown>
-
-beforeEach(() => {
-  delete (globalThis as Shared)[RUNNING]
-  listening = new Set(ENDINGS.flatMap(event => process.listeners(event as 'exit')))
-})
-
-afterEach(() => {
-  delete (globalThis as Shared)[RUNNING]
-  delete (globalThis as Shared)[TAP]
-  for (const event of ENDINGS) {
-    for (const ours of process.listeners(event as 'exit')) if (!listening.has(ours)) process.removeListener(event, ours)
-  }
-})
+freshHostsEachTest()
 
 function linesOf(attachment: ReturnType<typeof attachHost>): string[] {
   const lines: string[] = []

@@ -1,9 +1,8 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtemp, rm, symlink, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import { pipelineSettings } from './pipeline-fixture.ts'
 
 const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
@@ -17,7 +16,7 @@ export interface Ended {
   readonly stderr: string
 }
 
-/** The room as JavaScript in a scratch directory, for what can only be seen from a process of its own. */
+/** The room as the compiler makes it, for what can only be seen from a process of its own. */
 export class BuiltRoom {
   readonly #directory: string
   #scripts = 0
@@ -30,15 +29,6 @@ export class BuiltRoom {
     const directory = await mkdtemp(join(tmpdir(), 'hookspan-room-'))
     await symlink(join(REPOSITORY, 'node_modules'), join(directory, 'node_modules'))
     await writeFile(join(directory, 'package.json'), '{"type":"module"}')
-    const tsconfig = {
-      extends: join(REPOSITORY, 'tsconfig.build.json'),
-      compilerOptions: { outDir: join(directory, 'room'), rootDir: join(REPOSITORY, 'src') },
-      files: [join(REPOSITORY, 'src/pipeline/index.ts')],
-      include: [],
-    }
-    await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(tsconfig))
-    const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc')
-    await promisify(execFile)(process.execPath, [tsc, '-p', join(directory, 'tsconfig.json')])
     return new BuiltRoom(directory)
   }
 
@@ -67,7 +57,7 @@ export class BuiltRoom {
 
 const PRELUDE = `
 import { createRequire } from 'node:module'
-import { createPipeline } from './room/pipeline/index.js'
+import { createPipeline } from '${new URL('../../build/pipeline/index.js', import.meta.url)}'
 const require = createRequire(import.meta.url)
 const loaded = () => Object.keys(require.cache).flatMap(path => /@opentelemetry\\/([^/]+)/.exec(path)?.[1] ?? [])
 const settings = overrides => ({ ...${JSON.stringify(pipelineSettings())}, ...overrides })

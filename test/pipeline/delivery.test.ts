@@ -173,7 +173,7 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
 
   test('spans that were not sampled are not sent', async () => {
     const sink = await startSink()
-    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], sampler: { type: 'ratio', ratio: 0 } })
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], sampleRate: 0 })
     recordSpans(pipeline, 'one')
     await pipeline.flush()
     expect(sink.requests).toEqual([])

@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import { baseUrl, exactUrl, shownUrl, signalUrl } from '../../src/pipeline/endpoint.ts'
+import { shownUrl } from '../../src/backends/http-url.ts'
+import { baseUrl, exactUrl, signalUrl } from '../../src/pipeline/endpoint.ts'
 
 test.each([
   ['http://127.0.0.1:4318', 'http://127.0.0.1:4318/v1/traces'],

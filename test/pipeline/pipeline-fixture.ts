@@ -4,9 +4,9 @@ import { createServer } from 'node:net'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { ROOT_CONTEXT, type Span, trace } from '@opentelemetry/api'
-import { afterEach } from 'vitest'
 import type { BackendConfig } from '../../src/backends/backend-config.ts'
 import { createPipeline, type Pipeline, type PipelineSettings, type Report } from '../../src/pipeline/index.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
 
 /** Traces take a way of their own with each: OpenTelemetry's exporter, and our own sender. */
@@ -50,7 +50,6 @@ export function pipelineSettings(overrides: Partial<PipelineSettings> = {}): Pip
     version: '1.2.3',
     marks: MARKS,
     backends: [],
-    sampler: { type: 'always_on' },
     attributeCountLimit: 1024,
     batch: { maxQueueSize: 2048, scheduleDelayMillis: 1000, maxExportBatchSize: 128, exportTimeoutMillis: 10_000 },
     metricsIntervalMillis: 60_000,
@@ -71,15 +70,9 @@ export function backend(type: string, endpoint: string | undefined, more: Partia
   }
 }
 
-const cleanups: (() => Promise<unknown>)[] = []
-
-afterEach(async () => {
-  for (const cleanup of cleanups.splice(0).reverse()) await cleanup()
-})
-
 export async function startSink(behaviour?: SinkBehaviour): Promise<OtlpSink> {
   const sink = await OtlpSink.start(behaviour)
-  cleanups.push(() => sink.stop())
+  afterwards(() => sink.stop())
   return sink
 }
 
@@ -91,13 +84,13 @@ const PATIENTLY = 30_000
 /** A pipeline that is shut down after the test. */
 export function openPipeline(overrides: Partial<PipelineSettings>, lines: Lines = new Lines()): Pipeline {
   const pipeline = createPipeline(pipelineSettings({ flushWaitMillis: PATIENTLY, ...overrides }), lines)
-  cleanups.push(() => pipeline.shutdown())
+  afterwards(() => pipeline.shutdown())
   return pipeline
 }
 
 export async function scratchDirectory(): Promise<string> {
   const directory = await mkdtemp(join(tmpdir(), 'hookspan-pipeline-'))
-  cleanups.push(() => rm(directory, { recursive: true, force: true }))
+  afterwards(() => rm(directory, { recursive: true, force: true }))
   return directory
 }
 

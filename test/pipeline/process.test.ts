@@ -14,20 +14,21 @@ afterAll(() => room?.remove())
 type TraceProtocol = (typeof PROTOCOLS)[number]
 
 interface EndingHost {
-  readonly url: string
+  /** Of each backend, by its name. */
+  readonly urls: Readonly<Record<string, string>>
   readonly protocol: TraceProtocol
   readonly isFlushed: boolean
   readonly settings?: object
 }
 
 /** A host that awaits nothing, with our wiring of `beforeExit`. */
-function hostThatEnds({ url, protocol, isFlushed, settings = {} }: EndingHost): string {
+function hostThatEnds({ urls, protocol, isFlushed, settings = {} }: EndingHost): string {
   return `
     const more = ${JSON.stringify({ flushWaitMillis: 500, ...settings })}
-    const backends = [backend('otlp', '${url}', { protocol: '${protocol}' })]
+    const backends = Object.entries(${JSON.stringify(urls)}).map(([name, url]) => ({ ...backend('otlp', url, { protocol: '${protocol}' }), name }))
     const pipeline = createPipeline(settings({ backends, ...more }), report)
     process.once('beforeExit', () => void pipeline.shutdown().then(() => {
-      process.stdout.write(JSON.stringify(pipeline.stats().backends[0]))
+      process.stdout.write(JSON.stringify(pipeline.stats().backends))
     }))
     record(pipeline, 'one', 'two')
     pipeline.meterProvider.getMeter('test').createCounter('points').add(1)
@@ -36,23 +37,28 @@ function hostThatEnds({ url, protocol, isFlushed, settings = {} }: EndingHost): 
 }
 
 const UNWELL = [
-  ['nothing listens', () => DEAD_URL],
-  ['the collector hangs', async () => (await startSink({ kind: 'hanging' })).url],
-  ['the collector is busy', async () => (await startSink({ kind: 'status', status: 503 })).url],
-  ['the collector closes every connection', async () => (await startSink({ kind: 'reset' })).url],
+  ['absent', async () => DEAD_URL],
+  ['busy', async () => (await startSink({ kind: 'status', status: 503 })).url],
+  ['closing', async () => (await startSink({ kind: 'reset' })).url],
+  ['hanging', async () => (await startSink({ kind: 'hanging' })).url],
 ] as const
 
 describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to do, ${SAMPLED}`, protocol => {
-  describe.each(UNWELL)('ends although %s', (_why, url) => {
-    test.each([
-      ['with a flush', true],
-      ['without a flush', false],
-    ])('%s', async (_with, isFlushed) => {
-      const ended = await room.run(hostThatEnds({ url: await url(), protocol, isFlushed }))
-      expect(ended.code).toBe(0)
-      expect(ended.stderr.trim().split('\n')).toEqual([expect.stringMatching(/^backend otlp: /)])
-      expect(JSON.parse(ended.stdout)).toMatchObject({ delivered: 0, dropped: 2, queued: 0 })
-    })
+  test.each([
+    ['with a flush', true],
+    ['without a flush', false],
+  ])('ends although none of its backends is well, and says so once of each: %s', async (_with, isFlushed) => {
+    const urls = Object.fromEntries(await Promise.all(UNWELL.map(async ([name, url]) => [name, await url()])))
+    const ended = await room.run(hostThatEnds({ urls, protocol, isFlushed }))
+    expect(ended.code).toBe(0)
+    const lines = ended.stderr.trim().split('\n')
+    expect(lines.map(line => /^backend (\w+): /.exec(line)?.[1]).sort(), ended.stderr).toEqual(
+      UNWELL.map(([name]) => name),
+    )
+    const stats = JSON.parse(ended.stdout) as object[]
+    expect(stats).toEqual(
+      UNWELL.map(([name]) => expect.objectContaining({ name, delivered: 0, dropped: 2, queued: 0 })),
+    )
   })
 
   test('waits for no timer of a backend that is unwell', async () => {
@@ -88,11 +94,11 @@ describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to
     const sink = await startSink({ kind: 'slow', millis: 100 })
     const directory = await scratchDirectory()
     const settings = { localLog: { directory, maxBytes: 1e9, maxAgeHours: 1e6 }, flushWaitMillis: 5000 }
-    const ended = await room.run(hostThatEnds({ url: sink.url, protocol, isFlushed: false, settings }))
+    const ended = await room.run(hostThatEnds({ urls: { otlp: sink.url }, protocol, isFlushed: false, settings }))
     expect(ended).toMatchObject({ code: 0, stderr: '' })
     expect(sink.spanNames).toEqual(['one', 'two'])
     expect(sink.metricNames).toEqual(['points'])
-    expect(JSON.parse(ended.stdout)).toMatchObject({ name: 'local_log', delivered: 2 })
+    expect(JSON.parse(ended.stdout)).toMatchObject([{ name: 'local_log', delivered: 2 }, { name: 'otlp' }])
   })
 })
 

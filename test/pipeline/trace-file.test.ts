@@ -1,7 +1,7 @@
 import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'node:fs/promises'
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { Ledger } from '../../src/pipeline/trace-log/ledger.ts'
+import { Checkpoint } from '../../src/pipeline/trace-log/checkpoint.ts'
 import { pruneSegments } from '../../src/pipeline/trace-log/prune.ts'
 import { Spool } from '../../src/pipeline/trace-log/spool.ts'
 import {
@@ -178,7 +178,7 @@ describe('pruning', () => {
   test('leaves what is not ours, and what another process still needs', async () => {
     const names = ['notes.txt', `1000-${process.pid}.jsonl`, 'other.jsonl']
     const directory = await filled(...names.map(name => [name, 50, 1000] as const))
-    Ledger.create(directory, `1000-${process.pid}`, ['jaeger'])
+    Checkpoint.create(directory, `1000-${process.pid}`, ['jaeger'])
     expect(await prune(directory, { maxBytes: 1, maxAgeHours: 1 })).toEqual([])
     expect(await left(directory)).toEqual([...names].sort())
   })
@@ -187,10 +187,10 @@ describe('pruning', () => {
     const directory = await filled([`1000-${ABSENT_PID}.jsonl`, 0, 10])
     const line = requestLine('one', 'two')
     await writeFile(join(directory, 'traces', `1000-${ABSENT_PID}.jsonl`), line + requestLine('three'))
-    const ledger = Ledger.create(directory, `1000-${ABSENT_PID}`, ['jaeger', 'phoenix', 'tempo'])
-    ledger.advance('phoenix', line.length)
-    ledger.advance('tempo', 1e6)
-    ledger.release()
+    const checkpoint = Checkpoint.create(directory, `1000-${ABSENT_PID}`, ['jaeger', 'phoenix', 'tempo'])
+    checkpoint.advance('phoenix', line.length)
+    checkpoint.advance('tempo', 1e6)
+    checkpoint.release()
     expect(await prune(directory, { maxBytes: 1 })).toEqual([
       ['jaeger', 3],
       ['phoenix', 1],

@@ -134,7 +134,7 @@ async function segmentOfTheDead(scene: Scene): Promise<{ sink: ChaosSink; path: 
 }
 
 describe.concurrent(`a segment of a dead process, ${SAMPLED}`, () => {
-  test.for(sample(DAMAGES, 2).map(damage => [damage.what, damage] as const))('%s', ([_what, { inflict, isLoss }]) =>
+  test.for(sample(DAMAGES, 1).map(damage => [damage.what, damage] as const))('%s', ([_what, { inflict, isLoss }]) =>
     inScene(async scene => {
       const { sink, path } = await segmentOfTheDead(scene)
       const mayMiss = inflict(path)

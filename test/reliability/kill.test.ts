@@ -6,7 +6,7 @@ import { times } from '../support/sample.ts'
 import { type Random, seeded, wholeNumber } from '../support/seeded.mjs'
 import { inScene, type Scene } from './scene.ts'
 
-const KILLS = times(4, 24)
+const KILLS = times(2, 24)
 const DOUBLE_KILLS = times(1, 6)
 const LONGEST_LIFE_MILLIS = 1500
 

@@ -9,8 +9,8 @@ import { configure, OK, sinkOf, WORK, workThrough } from './work-through.ts'
 
 vi.setConfig({ maxConcurrency: 5 })
 
-/** Of an outage. At the first one not everything is loaded that it needs. */
-const REPORTS = 6
+/** Of an outage. At the first ones not everything is there that it needs. */
+const REPORTS = 12
 
 /** So that nothing is asked of a collector too early: clocks of two processes, rounded. */
 const CLOCK_MILLIS = 25
@@ -22,7 +22,7 @@ describe('a collector that is down for a while', () => {
       const sink = await scene.sink({ kind: 'down' })
       // So long that what was told is written whenever memory is looked at.
       configure(scene, sink, {}, { content_capture: 'full', force_flush_wait_ms: 60_000 })
-      const load = { reportHooks: 1000, reports: REPORTS, hooksPerSecond: 1500, sessions: 20, contentChars: 30_000 }
+      const load = { reportHooks: 600, reports: REPORTS, hooksPerSecond: 1500, sessions: 20, contentChars: 30_000 }
       const host = scene.start({ ...load, end: 'stdin' })
       while (host.reports.length < REPORTS) await pause(50)
       const memory = host.reports.map(({ memory }) => memory.heapUsed + memory.external)
@@ -37,7 +37,8 @@ describe('a collector that is down for a while', () => {
       ).toBe(-1)
       const told = sink.accepted.filter(({ name }) => name.startsWith('tool.')).length * load.contentChars
       expect(told, 'bytes told').toBeGreaterThan(10e6)
-      const [early, late] = [Math.min(...memory.slice(1, 3)), Math.min(...memory.slice(-2))]
+      // What an attempt that is under way holds comes and goes: the least of several is what stays.
+      const [early, late] = [Math.min(...memory.slice(3, 8)), Math.min(...memory.slice(-4))]
       expect(late - early, 'bytes grown').toBeLessThan(told / 4)
       expect(end.stderr.filter(line => /nothing listens/.test(line))).toHaveLength(1)
       expect(end.stderr.length, 'one line at its onset, one at its end').toBeLessThanOrEqual(2)
@@ -67,7 +68,7 @@ const TROUBLES: [string, ChaosBehaviour][] = [
 ]
 
 describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
-  test.for(sample(TROUBLES, 2))('%s', ([_what, trouble]) =>
+  test.for(sample(TROUBLES, 1))('%s', ([_what, trouble]) =>
     inScene(async scene => {
       const sink = await sinkOf(scene, { kind: 'sequence', of: [trouble, trouble, OK] })
       await workThrough(scene, [sink])

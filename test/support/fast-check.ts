@@ -3,8 +3,8 @@
  * code changes. Others are tried on purpose, by `HOOKSPAN_TEST_SEED`.
  */
 import fc from 'fast-check'
-import { SEED } from './sample.ts'
+import { SEED, times } from './sample.ts'
 
-fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: SEED })
+fc.configureGlobal({ ...fc.readConfigureGlobal(), seed: SEED, numRuns: times(30, 100) })
 
 export default fc

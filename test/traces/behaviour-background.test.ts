@@ -126,6 +126,7 @@ describe('background work', () => {
     expect(plugin.stats().turnsOpen).toBe(1)
     vi.advanceTimersByTime(120_000)
     expect(plugin.stats().turnsOpen).toBe(0)
+    return plugin.shutdown()
   })
 })
 

@@ -6,9 +6,9 @@ import { outline } from '../../src/viewer/tree-outline.ts'
 import { assemble } from '../../src/wiring/create-plugin.ts'
 import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
 import { apart } from '../../src/wiring/extensions.ts'
-import { outletsOf } from '../../src/wiring/outlets.ts'
 import type { Plugin, PluginOptions } from '../../src/wiring/plugin.ts'
 import { pipelineSettings } from '../../src/wiring/settings.ts'
+import { telemetryOf } from '../../src/wiring/telemetry.ts'
 
 export interface LivePlugin extends Plugin {
   spans(): StoredSpan[]
@@ -28,9 +28,9 @@ export function createLivePlugin(options: PluginOptions = {}, { env = {}, flush 
   const pipeline = createMemoryPipeline(
     pipelineSettings({ ...config, local_log: false, backends: [] }, {}, '/nonexistent'),
   )
-  const outlets = outletsOf(flush === undefined ? pipeline : { ...pipeline, flush })
+  const telemetry = telemetryOf(flush === undefined ? pipeline : { ...pipeline, flush })
   const surroundings = { env, home: '/nonexistent', isReplay: false }
-  const plugin = assemble(host ?? '', config, outlets, surroundings, createDiagnostics(undefined))
+  const plugin = assemble(host ?? '', config, telemetry, surroundings, createDiagnostics(undefined))
   const spans = (): StoredSpan[] => {
     // What was told before is worked off for whoever asks.
     plugin.stats()

@@ -3,6 +3,7 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterAll, beforeAll, expect, test } from 'vitest'
+import { SAMPLED, sample } from '../support/sample.ts'
 
 const TOP = new URL('../../', import.meta.url).pathname
 const TSC = join(TOP, 'node_modules/typescript/bin/tsc')
@@ -108,7 +109,7 @@ beforeAll(() => {
 
 afterAll(() => rmSync(project, { recursive: true, force: true }))
 
-test.each(Object.keys(SETTINGS))('with settings that are %s', name => {
+test.each(sample(Object.keys(SETTINGS), 2))(`with settings that are %s, ${SAMPLED}`, name => {
   const always = ['--ignoreConfig', '--noEmit', '--module', 'nodenext', '--target', 'es2023', '--types', 'node']
   const run = spawnSync(process.execPath, [TSC, ...always, ...(SETTINGS[name] ?? []), 'program.ts'], {
     cwd: project,

@@ -1,8 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import type { StoredSpan } from '../../src/viewer/stored-span.ts'
-import { buildForest } from '../../src/viewer/trace-forest.ts'
+import { buildForest, walkTree } from '../../src/viewer/trace-forest.ts'
 import { outline } from '../../src/viewer/tree-outline.ts'
-import { walkTree } from '../../src/viewer/tree-walk.ts'
 import fc from '../support/fast-check.ts'
 import { SAMPLE_TURN, type SpanNote, storedSpans } from './sample-turn.ts'
 

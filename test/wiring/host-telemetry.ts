@@ -7,9 +7,7 @@ import {
   type Sampler,
   SimpleSpanProcessor,
 } from '@opentelemetry/sdk-trace-base'
-import { afterEach } from 'vitest'
-
-afterEach(() => context.disable())
+import { afterwards } from '../support/afterwards.ts'
 
 /** The OpenTelemetry of an application that has one: contexts that follow what is asynchronous, an exporter of its own. */
 export interface HostTelemetry {
@@ -23,6 +21,7 @@ export interface HostTelemetry {
 }
 
 export function hostTelemetry({ sampler }: { sampler?: Sampler } = {}): HostTelemetry {
+  afterwards(() => context.disable())
   context.setGlobalContextManager(new AsyncLocalStorageContextManager().enable())
   const exporter = new InMemorySpanExporter()
   const tracerProvider = new BasicTracerProvider({

@@ -1,22 +1,14 @@
 import { mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach } from 'vitest'
 import { createPluginIn } from '../../src/wiring/create-plugin.ts'
 import type { Plugin, PluginOptions } from '../../src/wiring/plugin.ts'
-
-const homes: string[] = []
-const plugins: Plugin[] = []
-
-afterEach(async () => {
-  await Promise.all(plugins.splice(0).map(plugin => plugin.shutdown()))
-  for (const home of homes.splice(0)) rmSync(home, { recursive: true, force: true })
-})
+import { afterwards } from '../support/afterwards.ts'
 
 /** A home directory of its own, gone after the test. */
 export function scratchHome(): string {
   const home = mkdtempSync(join(tmpdir(), 'hookspan-wiring-'))
-  homes.push(home)
+  afterwards(() => rmSync(home, { recursive: true, force: true }))
   return home
 }
 
@@ -29,7 +21,7 @@ export function filesBelow(directory: string): string[] {
 
 /** Shut down after the test, if it does not do so itself. */
 export function ending<Some extends Plugin>(plugin: Some): Some {
-  plugins.push(plugin)
+  afterwards(() => plugin.shutdown())
   return plugin
 }
 

@@ -4,9 +4,9 @@ import type { BackendStats } from '../../src/pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from '../../src/pipeline/memory.ts'
 import { assemble } from '../../src/wiring/create-plugin.ts'
 import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
-import { outletsOf } from '../../src/wiring/outlets.ts'
 import type { Plugin } from '../../src/wiring/plugin.ts'
 import { pipelineSettings } from '../../src/wiring/settings.ts'
+import { telemetryOf } from '../../src/wiring/telemetry.ts'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
 import { scratchPlugin, tellTurn } from './scratch-plugin.ts'
 
@@ -51,7 +51,7 @@ function pluginWith(backends: readonly BackendStats[]) {
     },
   }
   const surroundings = { env: {}, home: '/nonexistent', isReplay: false }
-  const plugin = assemble('agent', config, outletsOf(pipeline), surroundings, createDiagnostics(undefined))
+  const plugin = assemble('agent', config, telemetryOf(pipeline), surroundings, createDiagnostics(undefined))
   return { plugin, crashed: (spans: number) => onCrashed(spans), samples: () => memory.samples() }
 }
 

@@ -1,9 +1,6 @@
 import { nearestName } from '../../config/nearest.ts'
 import { type Command, type CommandPage, type CommandRow, command, EXIT, WrongUse } from '../command.ts'
-import { bashScript } from '../completion/bash.ts'
-import { type CompletedPage, helpPage } from '../completion/completion-page.ts'
-import { fishScript } from '../completion/fish.ts'
-import { zshScript } from '../completion/zsh.ts'
+import { bashScript, type CompletedPage, fishScript, helpPage, zshScript } from '../completion-scripts.ts'
 
 const SCRIPTS: ReadonlyMap<string, (pages: readonly CompletedPage[]) => string> = new Map([
   ['bash', bashScript],

@@ -2,8 +2,8 @@ import { open } from 'node:fs/promises'
 import { get as getHttp, type IncomingMessage } from 'node:http'
 import { get as getHttps } from 'node:https'
 import { setTimeout as pause } from 'node:timers/promises'
-import { createAgent } from '../../pipeline/agent.ts'
 import type { ReadBackRequest } from '../../pipeline/backend-links.ts'
+import { createAgent } from '../../pipeline/otlp-request.ts'
 import { untraced } from '../../pipeline/sdk.ts'
 
 const POLL_MILLIS = 250

@@ -1,7 +1,6 @@
-import { paintLine } from '../../viewer/ansi-paint.ts'
 import { displayText } from '../../viewer/display-text.ts'
 import { countOf } from '../../viewer/human-figures.ts'
-import { type Segment, segment, type Tone } from '../../viewer/segments.ts'
+import { paintLine, type Segment, segment, type Tone } from '../../viewer/segments.ts'
 import type { Examination } from './examination.ts'
 import { AREAS, type Area, type Finding, isWrong, type Level } from './finding.ts'
 import type { ProbeResult } from './probe-result.ts'

@@ -5,7 +5,7 @@ import { hostModule } from './package-folder.ts'
 import type { HostSetup, Plan, Surroundings } from './plan.ts'
 
 /** A host that loads every module of a folder. */
-export interface PluginFolderHost {
+interface PluginFolderHost {
   /** As in `dist/hosts/`. */
   readonly name: string
   readonly title: string
@@ -32,7 +32,7 @@ interface PluginPlace {
 const IMPORTED = /^export \{ (?:default|\w+) \} from (['"])(.+)\1;?$/
 
 /** Enables us by a module of one line that the host finds, which leads to the installed package. */
-export function pluginFileSetup(host: PluginFolderHost): HostSetup {
+function pluginFileSetup(host: PluginFolderHost): HostSetup {
   return {
     title: host.title,
     enable: surroundings => enable(host, surroundings),

@@ -1,9 +1,8 @@
-import { join } from 'node:path'
+import { basename, join } from 'node:path'
 import type { BackendConfig, ResolvedConfig } from '../../config/types.ts'
-import type { BacklogEntry, Pipeline, Resend } from '../../pipeline/index.ts'
-import { countOf, humanBytes } from '../../viewer/human-figures.ts'
+import type { BacklogEntry, Pipeline, Resend, ResendOutcome } from '../../pipeline/index.ts'
+import { countOf, humanBytes, humanInstant } from '../../viewer/human-figures.ts'
 import type { Progress } from '../progress.ts'
-import { backlogLines, resendLines } from './send-report.ts'
 
 /** What is to be delivered, and to whom. */
 export interface Job {
@@ -44,7 +43,10 @@ export class Delivery {
 
   /** On the line of a terminal. */
   show(progress: Progress): void {
-    const spans = countOf([...this.#recovered().values()].reduce(sum, 0), 'span')
+    const spans = countOf(
+      [...this.#recovered().values()].reduce((all, one) => all + one, 0),
+      'span',
+    )
     const { done, total } = this.#resend?.progress ?? this.#backlog()
     progress.at(done, () => `${spans} · ${humanBytes(done)} of ${humanBytes(total)}`, total)
   }
@@ -93,6 +95,93 @@ export class Delivery {
   }
 }
 
-function sum(one: number, other: number): number {
-  return one + other
+/** Of one backend, more than that would be a list nobody reads. */
+const SHOWN_FILES = 20
+
+/** What was delivered of what was kept for backends: a line for each, and for what is left for others. */
+function backlogLines(
+  spans: ReadonlyMap<string, number>,
+  before: readonly BacklogEntry[],
+  after: readonly BacklogEntry[],
+): string[] {
+  const lines = [...spans].map(([name, count]) => {
+    const left = after.find(({ backend }) => backend === name)
+    const rest = left === undefined ? 'nothing is left for it' : `${humanBytes(left.bytes)} are left for it`
+    return `${name} got ${countOf(count, 'span')}; ${rest}`
+  })
+  const others = after.filter(({ backend }) => !spans.has(backend))
+  for (const { backend, bytes } of others) {
+    lines.push(`${humanBytes(bytes)} are kept for ${backend}, which is not asked for or not configured`)
+  }
+  const running = before.filter(({ isLive }) => isLive)
+  for (const { backend, bytes } of running) {
+    lines.push(`${humanBytes(bytes)} for ${backend} belong to agents that are running; they deliver them`)
+  }
+  return lines.length === 0 ? ['no backend is configured, and nothing is kept for any'] : lines
+}
+
+interface Asked {
+  /** Where the files are: the trace log, or what was named. */
+  readonly place: string
+  readonly isLog: boolean
+  /** Spans that were kept for the backend, and that it got first. */
+  readonly kept: number
+  /** Spans that it has refused, or that could not be delivered to it for good. */
+  readonly dropped: number
+}
+
+/** What one backend got of what was asked for, and what it did not. */
+function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked: Asked): string[] {
+  const { place, isLog, kept, dropped } = asked
+  const got = outcomes.filter(({ tally }) => tally.spans > 0)
+  const of = (state: ResendOutcome['state']): number => outcomes.filter(outcome => outcome.state === state).length
+  return [
+    ...(kept === 0 ? [] : [`${backend} got ${countOf(kept, 'span')} that were kept for it`]),
+    got.length === 0 ? nothingSent(backend, outcomes, place) : `${backend} got ${sum(got)}`,
+    ...(got.length > 1 || (got.length === 1 && !isLog) ? fileLines(got) : []),
+    ...(dropped === 0 ? [] : [`  ${countOf(dropped, 'span')} of them did not arrive, and will not`]),
+    ...(got.length > 0 && of('had') > 0 ? [`  ${countOf(of('had'), 'further file')} it has already`] : []),
+    ...(of('running') === 0 ? [] : [`  ${running(of('running'))}`]),
+    ...(of('owed') === 0
+      ? []
+      : [`  ${countOf(of('owed'), 'file')} kept for it: hookspan send delivers what it has not got`]),
+    ...(of('left') === 0 ? [] : [`  ${left(outcomes, isLog)}`]),
+  ]
+}
+
+function nothingSent(backend: string, outcomes: readonly ResendOutcome[], place: string): string {
+  if (outcomes.length === 0) return `there are no traces in ${place}`
+  if (outcomes.some(({ state }) => state === 'left' || state === 'owed')) return `${backend} got nothing`
+  if (outcomes.some(({ state }) => state === 'had')) return `${backend} has all of it already; nothing was sent`
+  return `nothing in ${place} is to be sent to ${backend}`
+}
+
+function sum(outcomes: readonly ResendOutcome[]): string {
+  const traces = new Set(outcomes.flatMap(({ tally }) => [...tally.traceIds]))
+  const spans = outcomes.reduce((count, { tally }) => count + tally.spans, 0)
+  const from = Math.min(...outcomes.map(({ tally }) => tally.from))
+  const to = Math.max(...outcomes.map(({ tally }) => tally.to))
+  return `${countOf(traces.size, 'trace')}, ${countOf(spans, 'span')}, ${period(from, to)}`
+}
+
+function period(from: number, to: number): string {
+  return `from ${humanInstant(from)} to ${humanInstant(to)}`
+}
+
+function fileLines(outcomes: readonly ResendOutcome[]): string[] {
+  const lines = outcomes.slice(0, SHOWN_FILES).map(outcome => `  ${basename(outcome.path)}: ${sum([outcome])}`)
+  const more = outcomes.length - lines.length
+  return more === 0 ? lines : [...lines, `  and ${countOf(more, 'further file')}`]
+}
+
+function running(files: number): string {
+  const what =
+    files === 1 ? '1 file belongs to an agent that is running' : `${files} files belong to agents that are running`
+  return `${what}: run this again when it has ended`
+}
+
+function left(outcomes: readonly ResendOutcome[], isLog: boolean): string {
+  const files = countOf(outcomes.filter(({ state }) => state === 'left').length, 'file')
+  const next = isLog ? 'run this again: it goes on where it stopped' : 'run this again: it sends all of them anew'
+  return `not all of ${files} was sent; ${next}`
 }

@@ -4,8 +4,7 @@ import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
 import { PiCompaction } from './compaction.ts'
 import { isAborted } from './context.ts'
-import { PiSession } from './session.ts'
-import { SessionChain } from './session-chain.ts'
+import { PiSession, SessionChain } from './session.ts'
 import type { PiTurn } from './turn.ts'
 
 type Reading = (pi: PiMachine, session: PiSession, moment: Moment) => void

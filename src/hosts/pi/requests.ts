@@ -63,7 +63,19 @@ export class PiRequests extends Requests {
     this.#headAt = undefined
     this.#sentAt = sentAt
     this.#open = request
-    request.tellStart({ ...modelOf(context), ...(sentAt === undefined ? {} : requestFacts(peek(data, 'payload'))) })
+    const { model, provider, api_mode, base_url } = modelOf(context)
+    // The body as the model provider gets it; its shape is that provider's.
+    const body = sentAt === undefined ? undefined : peek(data, 'payload')
+    request.tellStart({
+      model,
+      provider,
+      api_mode,
+      base_url,
+      request: sentAt === undefined ? undefined : { body },
+      message_count: countOf(peek(body, 'messages') ?? peek(body, 'input') ?? peek(body, 'contents')),
+      tool_count: countOf(peek(body, 'tools')),
+      reasoning_effort: textOf(peek(body, 'reasoning_effort')) ?? textOf(peek(peek(body, 'reasoning'), 'effort')),
+    })
   }
 }
 
@@ -105,17 +117,6 @@ export function answerEnd({ context }: Moment, message: unknown): Outcome {
   const reason = peek(message, 'stopReason')
   if (reason === 'aborted' || (reason === 'error' && isAborted(context))) return 'interrupted'
   return reason === 'error' ? 'failed' : 'completed'
-}
-
-/** The body as the model provider gets it; its shape is that provider's. */
-function requestFacts(body: unknown): Readonly<Record<string, unknown>> {
-  const messages = peek(body, 'messages') ?? peek(body, 'input') ?? peek(body, 'contents')
-  return {
-    request: { body },
-    message_count: countOf(messages),
-    tool_count: countOf(peek(body, 'tools')),
-    reasoning_effort: textOf(peek(body, 'reasoning_effort')) ?? textOf(peek(peek(body, 'reasoning'), 'effort')),
-  }
 }
 
 function countOf(list: unknown): unknown {

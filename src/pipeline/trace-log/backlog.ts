@@ -1,6 +1,6 @@
 import { stat } from 'node:fs/promises'
-import { segmentPath } from './ledger-file.ts'
-import { type LedgerEntry, listLedgers, readLedger, segmentStartAt } from './ledger-list.ts'
+import { segmentPath } from './checkpoint-file.ts'
+import { type CheckpointEntry, listCheckpoints, readCheckpoint, segmentStartAt } from './checkpoint-list.ts'
 import { isAlive } from './owner.ts'
 import { readDestinations, SegmentReader } from './segment-reader.ts'
 
@@ -22,7 +22,7 @@ export interface BacklogEntry {
 export async function readBacklog(stateDirectory: string): Promise<readonly BacklogEntry[]> {
   const rows = new Map<string, BacklogEntry>()
   // One after the other: a long outage leaves more files than a process may have open.
-  for (const entry of await listLedgers(stateDirectory)) {
+  for (const entry of await listCheckpoints(stateDirectory)) {
     for (const part of await owedOf(stateDirectory, entry)) {
       const key = JSON.stringify([part.backend, part.isLive])
       rows.set(key, sum(rows.get(key), part))
@@ -34,7 +34,7 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
 /** Where what is kept for a backend of this name is to go: `destinationOf` of each, empty where it is not known. Never rejects. */
 export async function destinationsOwed(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
   const destinations = new Set<string>()
-  for (const entry of await listLedgers(stateDirectory)) {
+  for (const entry of await listCheckpoints(stateDirectory)) {
     for (const row of await owedOf(stateDirectory, entry)) {
       if (row.backend !== backend) continue
       destinations.add((await readDestinations(segmentPath(stateDirectory, entry.segment))).get(backend) ?? '')
@@ -43,9 +43,9 @@ export async function destinationsOwed(stateDirectory: string, backend: string):
   return destinations
 }
 
-async function owedOf(stateDirectory: string, entry: LedgerEntry): Promise<BacklogEntry[]> {
+async function owedOf(stateDirectory: string, entry: CheckpointEntry): Promise<BacklogEntry[]> {
   const [state, stats] = await Promise.all([
-    readLedger(entry),
+    readCheckpoint(entry),
     stat(segmentPath(stateDirectory, entry.segment)).catch(() => undefined),
   ])
   const size = stats?.size ?? 0

@@ -65,13 +65,13 @@ export class Cursor {
   }
 
   async #read(segment: Segment, maxSpans: number): Promise<StoredBatch | undefined> {
-    const from = segment.ledger.offsetOf(this.#backend) ?? segment.bytes
+    const from = segment.checkpoint.offsetOf(this.#backend) ?? segment.bytes
     try {
       const { lines, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
       if (damaged > 0) this.sayDamaged(segment)
       // In the meantime it was pruned, and counted as lost; or given back, because it cannot be read for another backend.
       if (!segment.isReadableFor(this.#backend)) return undefined
-      const sending = segment.ledger.sendingTo(this.#backend)
+      const sending = segment.checkpoint.sendingTo(this.#backend)
       const wanted = sending ? [SpanLine.of(sending.wanted(spansOf(lines)))] : lines
       if (lines.some(({ isDamaged }) => isDamaged)) this.sayDamaged(segment)
       if (sizeOf(wanted) > 0) {
@@ -90,7 +90,7 @@ export class Cursor {
   #failed(segment: Segment, error: NodeJS.ErrnoException): void {
     if (error.code === 'ENOENT') {
       this.#missing(segment)
-      segment.ledger.forgive(this.#backend)
+      segment.checkpoint.forgive(this.#backend)
       segment.settle()
       return
     }

@@ -2,7 +2,7 @@ import { type Owner, type ProcessProbes, systemProbes, UNKNOWN } from './process
 
 export type { Owner } from './process-probes.ts'
 
-/** A process that cannot be looked at from here is taken for dead when its ledger was not touched for so long. */
+/** A process that cannot be looked at from here is taken for dead when its checkpoint was not touched for so long. */
 const HEARTBEAT_LIMIT_MILLIS = 600_000
 /** A heartbeat further ahead than any two clocks of machines that share a directory was made by a clock gone wrong. */
 const CLOCK_SKEW_LIMIT_MILLIS = 86_400_000
@@ -31,7 +31,7 @@ export function parseOwner(token: string): Owner | undefined {
  * Whether the owner can still write. In doubt its heartbeat decides: to wait for a dead one delays, to take over from a
  * living one sends twice.
  *
- * @param heartbeatAt when its ledger was last touched, epoch milliseconds
+ * @param heartbeatAt when its checkpoint was last touched, epoch milliseconds
  */
 export function isAlive(owner: Owner, heartbeatAt: number, now: number, probes: ProcessProbes = systemProbes): boolean {
   if (ownerToken(owner) === ownerToken(probes.self)) return true

@@ -75,9 +75,10 @@ export class ProtobufWriter {
     this.#at = this.#bytes.writeDoubleLE(value, this.#at)
   }
 
-  fixed64(field: number, value: bigint): void {
+  fixed64(field: number, high: number, low: number): void {
     this.#tag(field, FIXED64)
-    this.#at = this.#bytes.writeBigUInt64LE(value, this.#at)
+    this.#at = this.#bytes.writeUInt32LE(low, this.#at)
+    this.#at = this.#bytes.writeUInt32LE(high, this.#at)
   }
 
   fixed32(field: number, value: number): void {

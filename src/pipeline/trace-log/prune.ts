@@ -1,7 +1,7 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import type { LocalLogSettings } from '../settings.ts'
-import { adoptLedger, type Ledger, type LedgerEntry, listLedgers } from './ledger.ts'
+import { adoptCheckpoint, type Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
 import { isAlive } from './owner.ts'
 import type { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-name.ts'
@@ -34,13 +34,13 @@ export interface PruneListener {
 export async function pruneSegments(settings: LocalLogSettings, spool: Spool, listener: PruneListener): Promise<void> {
   const tooOldAt = Date.now() - settings.maxAgeHours * HOUR_MILLIS
   const files = await traceFiles(join(settings.directory, 'traces'))
-  // Read after the files: a segment has its ledger before it is there itself.
-  const ledgers = new Map((await listLedgers(settings.directory)).map(entry => [entry.segment, entry]))
-  const held = new Map([...spool.held].map(segment => [segment.ledger.segment, segment]))
+  // Read after the files: a segment has its checkpoint before it is there itself.
+  const checkpoints = new Map((await listCheckpoints(settings.directory)).map(entry => [entry.segment, entry]))
+  const held = new Map([...spool.held].map(segment => [segment.checkpoint.segment, segment]))
   let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   for (const file of files) {
     if (file.changedAt >= tooOldAt && bytes <= settings.maxBytes) continue
-    const owner = { segment: held.get(file.name), entry: ledgers.get(file.name) }
+    const owner = { segment: held.get(file.name), entry: checkpoints.get(file.name) }
     if (await removeSegment(settings.directory, file, owner, spool, listener)) bytes -= file.bytes
   }
 }
@@ -48,7 +48,7 @@ export async function pruneSegments(settings: LocalLogSettings, spool: Spool, li
 async function removeSegment(
   directory: string,
   file: TraceFile,
-  { segment, entry }: { readonly segment: Segment | undefined; readonly entry: LedgerEntry | undefined },
+  { segment, entry }: { readonly segment: Segment | undefined; readonly entry: CheckpointEntry | undefined },
   spool: Spool,
   listener: PruneListener,
 ): Promise<boolean> {
@@ -60,31 +60,31 @@ async function removeSegment(
     spool.forget(segment)
   } else if (entry) {
     if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
-    const ledger = adoptLedger(directory, entry)
-    if (ledger === undefined) return false
-    for (const [backend, owed] of await owedSpans(ledger, file)) listener.gone(backend, owed)
-    ledger.remove()
-  } else if (await hasLedger(directory, file.name)) return false
+    const checkpoint = adoptCheckpoint(directory, entry)
+    if (checkpoint === undefined) return false
+    for (const [backend, owed] of await owedSpans(checkpoint, file)) listener.gone(backend, owed)
+    checkpoint.remove()
+  } else if (await hasCheckpoint(directory, file.name)) return false
   await rm(file.path, { force: true }).catch(() => undefined)
   await removeSentRecord(directory, file.name)
   return true
 }
 
 /** Or it has changed hands while we looked at others. */
-async function hasLedger(directory: string, segment: string): Promise<boolean> {
+async function hasCheckpoint(directory: string, segment: string): Promise<boolean> {
   const names = await readdir(join(directory, 'spool')).catch(() => [])
   return names.some(name => name.startsWith(`${segment}.`))
 }
 
 async function owedOf(segment: Segment, file: TraceFile): Promise<Map<string, number>> {
-  if (segment.isAdopted) return owedSpans(segment.ledger, file)
-  return new Map(segment.ledger.backends.map(backend => [backend, segment.spansOwedTo(backend)]))
+  if (segment.isAdopted) return owedSpans(segment.checkpoint, file)
+  return new Map(segment.checkpoint.backends.map(backend => [backend, segment.spansOwedTo(backend)]))
 }
 
 /** Spans that each backend has not got of a segment. */
-async function owedSpans(ledger: Ledger, { path, bytes }: TraceFile): Promise<Map<string, number>> {
+async function owedSpans(checkpoint: Checkpoint, { path, bytes }: TraceFile): Promise<Map<string, number>> {
   const owed = new Map<string, number>()
-  const offsets = ledger.backends.map(backend => [backend, ledger.offsetOf(backend) ?? bytes] as const)
+  const offsets = checkpoint.backends.map(backend => [backend, checkpoint.offsetOf(backend) ?? bytes] as const)
   for (const [backend, offset] of offsets) {
     const spans = await countSpans(path, offset, bytes).catch(() => 0)
     if (spans > 0) owed.set(backend, spans)

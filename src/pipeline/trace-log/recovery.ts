@@ -2,8 +2,14 @@ import { existsSync, type Stats } from 'node:fs'
 import { lstat, readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { Report } from '../settings.ts'
+import {
+  adoptCheckpoint,
+  type Checkpoint,
+  type CheckpointEntry,
+  listCheckpoints,
+  readCheckpoint,
+} from './checkpoint.ts'
 import { endCrashedSpans } from './crashed-spans.ts'
-import { adoptLedger, type Ledger, type LedgerEntry, listLedgers, readLedger } from './ledger.ts'
 import { isAlive } from './owner.ts'
 import { isOwnFile, placesOf, tighten } from './private-place.ts'
 import type { Segment } from './segment.ts'
@@ -67,7 +73,7 @@ export class Recovery {
 
   async #adoptAll(): Promise<void> {
     if (!this.#isPrivate()) return
-    for (const entry of await listLedgers(this.#parts.stateDirectory)) {
+    for (const entry of await listCheckpoints(this.#parts.stateDirectory)) {
       if (this.#isStopped) return
       if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) continue
       try {
@@ -94,78 +100,78 @@ export class Recovery {
     }
   }
 
-  async #adopt(entry: LedgerEntry): Promise<void> {
+  async #adopt(entry: CheckpointEntry): Promise<void> {
     const { stateDirectory, adopters } = this.#parts
-    const state = await readLedger(entry)
+    const state = await readCheckpoint(entry)
     if (state === undefined) return
     const owed = Object.keys(state.delivered)
     const isMine = owed.length === 0 || owed.some(backend => adopters.has(backend))
     if (!state.open && !isMine) return
-    const ledger = adoptLedger(stateDirectory, entry)
-    if (ledger === undefined) return
+    const checkpoint = adoptCheckpoint(stateDirectory, entry)
+    if (checkpoint === undefined) return
     try {
-      await this.#takeOver(ledger, entry)
+      await this.#takeOver(checkpoint, entry)
     } catch (error) {
-      ledger.release()
+      checkpoint.release()
       throw error
     }
   }
 
-  async #takeOver(ledger: Ledger, entry: LedgerEntry): Promise<void> {
+  async #takeOver(checkpoint: Checkpoint, entry: CheckpointEntry): Promise<void> {
     const { spool, adopters } = this.#parts
-    const stats = await statOf(ledger.segmentPath)
+    const stats = await statOf(checkpoint.segmentPath)
     if (stats === undefined) {
-      ledger.remove()
+      checkpoint.remove()
       return
     }
     if (!isOwnFile(stats)) {
-      this.#parts.report.warn(`trace log: ${ledger.segmentPath} is no file of ours, and is not sent`)
-      ledger.remove()
+      this.#parts.report.warn(`trace log: ${checkpoint.segmentPath} is no file of ours, and is not sent`)
+      checkpoint.remove()
       return
     }
-    if (ledger.isDamaged) {
+    if (checkpoint.isDamaged) {
       this.#parts.report.warn(
-        `trace log: what backends had not got of ${ledger.segmentPath} is not known any more, and is not sent; it can be read there`,
+        `trace log: what backends had not got of ${checkpoint.segmentPath} is not known any more, and is not sent; it can be read there`,
       )
     }
-    ledger.cutTo(stats.size)
-    if (ledger.open) await this.#endCrashed(ledger, writersHeartbeat(entry))
-    const segment = spool.adopt(ledger, (await stat(ledger.segmentPath)).size)
+    checkpoint.cutTo(stats.size)
+    if (checkpoint.open) await this.#endCrashed(checkpoint, writersHeartbeat(entry))
+    const segment = spool.adopt(checkpoint, (await stat(checkpoint.segmentPath)).size)
     await this.#noteMoved(segment)
-    for (const backend of ledger.backends) adopters.get(backend)?.adopt(segment)
+    for (const backend of checkpoint.backends) adopters.get(backend)?.adopt(segment)
     segment.settle()
   }
 
   /** What was meant for another address goes to the one that its backend has now: that one has it then. */
-  async #noteMoved({ ledger, path, bytes }: Segment): Promise<void> {
+  async #noteMoved({ checkpoint, path, bytes }: Segment): Promise<void> {
     const { stateDirectory, destinations } = this.#parts
-    const owed = ledger.backends.filter(backend => destinations.has(backend))
+    const owed = checkpoint.backends.filter(backend => destinations.has(backend))
     if (owed.length === 0) return
     const meant = await readDestinations(path)
     const moved = owed.flatMap(backend => {
       const destination = destinations.get(backend)
       return destination === undefined || destination === meant.get(backend) ? [] : [destination]
     })
-    const record = moved.length === 0 ? undefined : new SentRecord(stateDirectory, ledger.segment)
+    const record = moved.length === 0 ? undefined : new SentRecord(stateDirectory, checkpoint.segment)
     for (const destination of moved) record?.set(destination, { since: 0, before: null, offset: bytes })
   }
 
-  async #endCrashed(ledger: Ledger, heartbeatAt: number): Promise<void> {
+  async #endCrashed(checkpoint: Checkpoint, heartbeatAt: number): Promise<void> {
     try {
-      const later = await laterSegments(ledger.segmentPath)
-      const spans = await endCrashedSpans(ledger.segmentPath, later, heartbeatAt)
-      ledger.close()
+      const later = await laterSegments(checkpoint.segmentPath)
+      const spans = await endCrashedSpans(checkpoint.segmentPath, later, heartbeatAt)
+      checkpoint.close()
       if (spans > 0) this.#parts.onCrashed(spans)
     } catch (error) {
       // On a full disk, say. What has ended is delivered all the same; the rest is for the next process.
       const { code } = error as NodeJS.ErrnoException
-      this.#parts.report.debug(`trace log: what was open in ${ledger.segment} cannot be ended now (${code})`)
+      this.#parts.report.debug(`trace log: what was open in ${checkpoint.segment} cannot be ended now (${code})`)
     }
   }
 }
 
 /** Not that of a process that had taken it over, and died itself. */
-function writersHeartbeat({ segment, owner, heartbeatAt }: LedgerEntry): number {
+function writersHeartbeat({ segment, owner, heartbeatAt }: CheckpointEntry): number {
   return owner !== undefined && owner.pid === segmentIdentity(`${segment}.jsonl`)?.pid ? heartbeatAt : 0
 }
 

@@ -1,7 +1,7 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { adoptLedger, Ledger, type LedgerEntry, listLedgers } from './ledger.ts'
-import { segmentPath } from './ledger-file.ts'
+import { adoptCheckpoint, Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
+import { segmentPath } from './checkpoint-file.ts'
 import { isAlive } from './owner.ts'
 import { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-name.ts'
@@ -75,7 +75,7 @@ export class Resend {
   readonly #tasks: Task[] = []
   #progress = { done: 0, total: 0 }
   #files: readonly TraceFile[] = []
-  #ledgers: ReadonlyMap<string, LedgerEntry> = new Map()
+  #checkpoints: ReadonlyMap<string, CheckpointEntry> = new Map()
   #begunAt: Promise<BegunAt> | undefined
 
   constructor(parts: ResendParts, request: ResendRequest) {
@@ -100,8 +100,10 @@ export class Resend {
   async run(): Promise<void> {
     const { files, signal } = this.#request
     this.#files = files ? await namedFiles(files) : await segments(this.#parts.stateDirectory)
-    // Read after the files: a segment has its ledger before it is there itself.
-    this.#ledgers = new Map((await listLedgers(this.#parts.stateDirectory)).map(entry => [entry.segment, entry]))
+    // Read after the files: a segment has its checkpoint before it is there itself.
+    this.#checkpoints = new Map(
+      (await listCheckpoints(this.#parts.stateDirectory)).map(entry => [entry.segment, entry]),
+    )
     const total = this.#files.reduce((sum, { bytes }) => sum + bytes, 0)
     let done = 0
     for (const file of this.#files) {
@@ -133,22 +135,27 @@ export class Resend {
   async #hold({ path, segment: name, bytes }: TraceFile): Promise<Segment | undefined> {
     const { stateDirectory, spool } = this.#parts
     if (name === undefined) {
-      return new Segment(Ledger.ofFile(path), { bytes, isAdopted: true, backends: this.#backends() }, () => undefined)
+      return new Segment(
+        Checkpoint.ofFile(path),
+        { bytes, isAdopted: true, backends: this.#backends() },
+        () => undefined,
+      )
     }
-    const held = [...spool.held].find(({ ledger }) => ledger.segment === name)
+    const held = [...spool.held].find(({ checkpoint }) => checkpoint.segment === name)
     if (held !== undefined) return held.isWritten ? undefined : held
-    const entry = this.#ledgers.get(name)
+    const entry = this.#checkpoints.get(name)
     if (entry?.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
-    const ledger = entry === undefined ? Ledger.hold(stateDirectory, name) : adoptLedger(stateDirectory, entry)
+    const checkpoint =
+      entry === undefined ? Checkpoint.hold(stateDirectory, name) : adoptCheckpoint(stateDirectory, entry)
     // It may have grown by what was open when its process died.
-    return ledger && spool.adopt(ledger, (await stat(path)).size)
+    return checkpoint && spool.adopt(checkpoint, (await stat(path)).size)
   }
 
   /** The backends that are not known to have it all. */
-  async #candidates(file: TraceFile, { ledger, path, bytes }: Segment): Promise<readonly string[]> {
+  async #candidates(file: TraceFile, { checkpoint, path, bytes }: Segment): Promise<readonly string[]> {
     if (file.segment === undefined) return this.#backends()
     const meant = await readDestinations(path)
-    const isOwed = (backend: string): boolean => (ledger.offsetOf(backend) ?? bytes) < bytes
+    const isOwed = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
     const owed = this.#backends().filter(isOwed)
     const had = without(this.#backends(), owed).filter(backend => meant.get(backend) === this.#destination(backend))
     this.#say(file, owed, 'owed')
@@ -185,7 +192,7 @@ export class Resend {
     this.#tasks.push(task)
     if (this.#stuck.has(backend)) return
     const taker = this.#parts.takers.get(backend)
-    segment.ledger.send(backend, sending)
+    segment.checkpoint.send(backend, sending)
     taker?.adopt(segment)
     await taker?.drainAdopted()
     if (sending.offset < segment.bytes) this.#stuck.add(backend)

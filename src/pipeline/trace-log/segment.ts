@@ -1,11 +1,11 @@
-import type { Ledger } from './ledger.ts'
+import type { Checkpoint } from './checkpoint.ts'
 
 /**
  * A file of the trace log that is in this process' custody: the one that it writes, those that it has written, and those
  * that it has taken over from processes that have died.
  */
 export class Segment {
-  readonly ledger: Ledger
+  readonly checkpoint: Checkpoint
   readonly isAdopted: boolean
   /** Up to here there are spans, in whole lines. */
   bytes: number
@@ -26,11 +26,11 @@ export class Segment {
   readonly #onSettled: (segment: Segment) => void
 
   constructor(
-    ledger: Ledger,
+    checkpoint: Checkpoint,
     state: { readonly bytes: number; readonly isAdopted: boolean; readonly backends: readonly string[] },
     onSettled: (segment: Segment) => void,
   ) {
-    this.ledger = ledger
+    this.checkpoint = checkpoint
     this.bytes = state.bytes
     this.isAdopted = state.isAdopted
     this.isWritten = !state.isAdopted
@@ -39,12 +39,12 @@ export class Segment {
   }
 
   get path(): string {
-    return this.ledger.segmentPath
+    return this.checkpoint.segmentPath
   }
 
   /** Bytes that a backend has still to get. */
   owedTo(backend: string): number {
-    const offset = this.ledger.offsetOf(backend)
+    const offset = this.checkpoint.offsetOf(backend)
     return offset === undefined || this.isGone ? 0 : Math.max(0, this.bytes - offset)
   }
 
@@ -72,7 +72,7 @@ export class Segment {
 
   /** Nothing more is sent of it that is not owed; what is owed goes on. */
   stopSending(): void {
-    for (const backend of this.#backends) this.ledger.send(backend, undefined)
+    for (const backend of this.#backends) this.checkpoint.send(backend, undefined)
     this.settle()
   }
 
@@ -104,17 +104,17 @@ export class Segment {
   passed(backend: string, end: number, spans: number): void {
     this.#lentTo.delete(backend)
     this.#passed.set(backend, (this.#passed.get(backend) ?? 0) + spans)
-    this.ledger.advance(backend, end)
+    this.checkpoint.advance(backend, end)
     this.settle()
   }
 
   /** Lets go of the segment if nobody writes to it and this process can do nothing more for it. */
   settle(): void {
     if (this.isWritten) return
-    const isDone = this.ledger.settle(this.bytes)
+    const isDone = this.checkpoint.settle(this.bytes)
     if (!isDone && this.#isNeeded()) return
     // Another process may know the backend that is still owed something.
-    if (!isDone) this.ledger.release()
+    if (!isDone) this.checkpoint.release()
     this.isGone ||= this.#isLeaving
     this.#onSettled(this)
   }

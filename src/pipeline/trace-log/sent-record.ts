@@ -1,6 +1,6 @@
 import { rm } from 'node:fs/promises'
 import { join } from 'node:path'
-import { codeOf, createLedgerFile, isOffset, writeLedgerFile } from './ledger-file.ts'
+import { codeOf, createCheckpointFile, isOffset, writeCheckpointFile } from './checkpoint-file.ts'
 import { readOwnFile } from './private-place.ts'
 
 /**
@@ -32,7 +32,7 @@ function sentDirectory(stateDirectory: string): string {
 
 /**
  * What was sent of one segment to backends that nobody owed it to. A file beside the log, for as long as the segment is
- * there; only who holds the segment's ledger writes it.
+ * there; only who holds the segment's checkpoint writes it.
  */
 export class SentRecord {
   readonly #path: string
@@ -53,7 +53,7 @@ export class SentRecord {
     this.#states.set(destination, state)
     const text = JSON.stringify(Object.fromEntries(this.#states))
     try {
-      writeLedgerFile(this.#path, text)
+      writeCheckpointFile(this.#path, text)
       return true
     } catch (error) {
       return codeOf(error) === 'ENOENT' && this.#create(text)
@@ -62,7 +62,7 @@ export class SentRecord {
 
   #create(text: string): boolean {
     try {
-      createLedgerFile(this.#path, text)
+      createCheckpointFile(this.#path, text)
       return true
     } catch {
       return false

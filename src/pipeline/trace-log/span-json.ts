@@ -1,17 +1,18 @@
 import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { attributesJson } from './attribute-json.ts'
-import { forgetLongStrings, stringJson } from './string-json.ts'
+import { writeAttributes } from './attribute-json.ts'
+import { JsonBytes, stringJson } from './json-bytes.ts'
 
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
 type TimedEvent = ReadableSpan['events'][number]
+export type SpanGroup = readonly [ReadableSpan, ...ReadableSpan[]]
 
 const HAS_IS_REMOTE = 0x100
 const IS_REMOTE = 0x200
 const TRACE_FLAGS = 0xff
 const NO_KIND = -1
-const NANOS_PER_SECOND = 1_000_000_000
+export const NANOS_PER_SECOND = 1_000_000_000
 const MAX_FIXED64 = 2n ** 64n - 1n
 /** The year 2286: beyond, and at the epoch itself, a time is no time of a span. */
 const MAX_USUAL_SECONDS = 1e10
@@ -22,46 +23,62 @@ const ATTRIBUTE_BYTES = 40
 const NUMBER_BYTES = 24
 
 const resourceHeads = new WeakMap<Resource, string>()
+/** Nothing waits between what is written to it and the copy of that. */
+const scratch = new JsonBytes()
 const scopeHeads = new WeakMap<Scope, string>()
 
-/** OTLP/JSON of one span, without its resource and scope. */
-export function spanJson(span: ReadableSpan): string {
-  const context = span.spanContext()
-  const parent = span.parentSpanContext
-  const parentId = parent?.spanId ? `,"parentSpanId":${stringJson(parent.spanId)}` : ''
-  const times = `"startTimeUnixNano":"${nanosText(span.startTime)}","endTimeUnixNano":"${nanosText(span.endTime)}"`
-  return (
-    `{${idsJson(context)}${parentId},"name":${stringJson(span.name)},"kind":${kindOf(span)},${times}` +
-    `,"attributes":[${attributesJson(span.attributes)}],"droppedAttributesCount":${span.droppedAttributesCount}` +
-    `,"events":[${listJson(span.events, eventJson)}],"droppedEventsCount":${span.droppedEventsCount}` +
-    `,"links":[${listJson(span.links, linkJson)}],"droppedLinksCount":${span.droppedLinksCount}` +
-    `,"status":${statusJson(span.status)},"flags":${flagsOf(context, parent?.isRemote)}}`
-  )
+/** What became of spans that were to be written. */
+export interface SpansOfLine {
+  readonly written: ReadableSpan[]
+  /** With a value that nobody has foreseen. */
+  readonly broken: ReadableSpan[]
+  /** There was no room for these. */
+  readonly left: ReadableSpan[]
 }
 
 /**
  * One ExportTraceServiceRequest, without a line end. Spans are grouped by resource and scope, in order of first
- * appearance.
+ * appearance. The first of them that goes beyond `mostBytes` is the last.
  */
-export function requestJson(spans: readonly { readonly span: ReadableSpan; readonly json: string }[]): string {
-  const resources = new Map<Resource, Map<string, string>>()
-  for (const { span, json } of spans) {
-    const scopes = resources.get(span.resource) ?? added(resources, span.resource, new Map<string, string>())
-    const head = scopeHead(span.instrumentationScope)
-    const group = scopes.get(head)
-    scopes.set(head, group === undefined ? `${head}${json}` : `${group},${json}`)
+export function writeRequest(
+  out: JsonBytes,
+  spans: readonly ReadableSpan[],
+  mostBytes: number = Number.POSITIVE_INFINITY,
+): SpansOfLine {
+  const become: SpansOfLine = { written: [], broken: [], left: [] }
+  const until = out.length + mostBytes
+  out.ascii('{"resourceSpans":[')
+  const write = (span: ReadableSpan): void => {
+    if (out.length >= until) become.left.push(span)
+    else if (isWritten(out, span)) become.written.push(span)
+    else become.broken.push(span)
   }
-  forgetLongStrings()
-  let request = ''
-  for (const [resource, scopes] of resources) {
-    request += `${request && ','}${resourceHead(resource)}${joined(scopes.values())}]}`
+  for (const ofResource of groupedBy(spans, ({ resource }) => resource)) {
+    enclose(out, resourceHead(ofResource[0].resource), () => {
+      // Scopes that read the same are one.
+      for (const ofScope of groupedBy(ofResource, ({ instrumentationScope }) => scopeHead(instrumentationScope))) {
+        enclose(out, scopeHead(ofScope[0].instrumentationScope), () => ofScope.forEach(write))
+      }
+    })
   }
-  return `{"resourceSpans":[${request}]}`
+  out.ascii(']}')
+  out.forget()
+  return become
 }
 
 /** The journal's note of spans that are open. To whoever reads OTLP it is a line without spans. */
-export function openNoteJson(spans: readonly ReadableSpan[]): string {
-  return `{"hookspan.open":${requestJson(spans.map(span => ({ span, json: spanJson(span) })))}}`
+export function writeNote(out: JsonBytes, spans: readonly ReadableSpan[]): SpansOfLine {
+  out.ascii('{"hookspan.open":')
+  const become = writeRequest(out, spans)
+  out.ascii('}')
+  return become
+}
+
+/** An ExportTraceServiceRequest, in memory of its own. @throws when a span cannot be written */
+export function requestJson(spans: readonly ReadableSpan[]): Buffer {
+  scratch.start()
+  if (writeRequest(scratch, spans).broken.length > 0) throw new Error('not written')
+  return Buffer.from(scratch.written)
 }
 
 /** About how long a span's JSON is in bytes, rather more than less; text beyond ASCII can take three times as much. */
@@ -85,27 +102,45 @@ function valueBytes(value: unknown): number {
   return value.reduce<number>((bytes, element) => bytes + ATTRIBUTE_BYTES + valueBytes(element), 0)
 }
 
-/** Joining by `join` would copy each text once more. */
-function joined(groups: Iterable<string>): string {
-  let json = ''
-  for (const group of groups) json += `${json && ','}${group}]}`
-  return json
+/** Never empty, in order of first appearance. */
+export function groupedBy(spans: readonly ReadableSpan[], keyOf: (span: ReadableSpan) => unknown): Iterable<SpanGroup> {
+  const groups = new Map<unknown, [ReadableSpan, ...ReadableSpan[]]>()
+  for (const span of spans) {
+    const key = keyOf(span)
+    const group = groups.get(key)
+    if (group === undefined) groups.set(key, [span])
+    else group.push(span)
+  }
+  return groups.values()
+}
+
+/** An element of a list that holds a list, unless that is empty. */
+function enclose(out: JsonBytes, head: string, fill: () => void): void {
+  const before = out.length
+  out.comma()
+  out.json(head)
+  const empty = out.length
+  fill()
+  if (out.length === empty) out.cutTo(before)
+  else out.ascii(']}')
 }
 
 /** Up to where the groups of its spans begin. */
 function resourceHead(resource: Resource): string {
   const known = resourceHeads.get(resource)
   if (known !== undefined) return known
-  const attributes = attributesJson(resource.attributes)
   // OpenTelemetry's own serializer names the schema twice, too.
   const schema = resource.schemaUrl ? `,"schemaUrl":${stringJson(resource.schemaUrl)}` : ''
-  const head = `{"resource":{"attributes":[${attributes}],"droppedAttributesCount":0${schema}}${schema},"scopeSpans":[`
+  const out = new JsonBytes()
+  out.ascii('{"resource":{"attributes":[')
+  writeAttributes(out, resource.attributes)
+  const head = `${out.written}],"droppedAttributesCount":0${schema}}${schema},"scopeSpans":[`
   // Until then it has not all of its attributes.
   if (!resource.asyncAttributesPending) resourceHeads.set(resource, head)
   return head
 }
 
-/** Up to where its spans begin. Scopes that read the same are one. */
+/** Up to where its spans begin. */
 function scopeHead(scope: Scope): string {
   const known = scopeHeads.get(scope)
   if (known !== undefined) return known
@@ -116,29 +151,81 @@ function scopeHead(scope: Scope): string {
   return head
 }
 
-function listJson<Element>(elements: readonly Element[], json: (element: Element) => string): string {
-  return elements.length === 0 ? '' : elements.map(json).join(',')
+/** A value that nobody has foreseen costs its span, not the line. */
+function isWritten(out: JsonBytes, span: ReadableSpan): boolean {
+  const before = out.length
+  try {
+    writeSpan(out, span)
+    return true
+  } catch {
+    out.cutTo(before)
+    return false
+  }
 }
 
-function eventJson({ name, time, attributes, droppedAttributesCount }: TimedEvent): string {
-  const own = `"attributes":[${attributes ? attributesJson(attributes) : ''}]`
-  const dropped = `"droppedAttributesCount":${droppedAttributesCount || 0}`
-  return `{${own},${dropped},"name":${stringJson(name)},"timeUnixNano":"${nanosText(time)}"}`
+function writeSpan(out: JsonBytes, span: ReadableSpan): void {
+  const context = span.spanContext()
+  const parent = span.parentSpanContext
+  out.comma()
+  writeIds(out, '{"traceId":', context)
+  if (parent?.spanId) writeText(out, ',"parentSpanId":', parent.spanId)
+  writeText(out, ',"name":', span.name)
+  out.ascii(`,"kind":${kindOf(span)},"startTimeUnixNano":"`)
+  out.ascii(nanosText(span.startTime))
+  out.ascii('","endTimeUnixNano":"')
+  out.ascii(nanosText(span.endTime))
+  out.ascii('","attributes":[')
+  writeAttributes(out, span.attributes)
+  writeCount(out, '],"droppedAttributesCount":', span.droppedAttributesCount)
+  out.ascii(',"events":[')
+  for (const event of span.events) writeEvent(out, event)
+  writeCount(out, '],"droppedEventsCount":', span.droppedEventsCount)
+  out.ascii(',"links":[')
+  for (const link of span.links) writeLink(out, link)
+  writeCount(out, '],"droppedLinksCount":', span.droppedLinksCount)
+  writeCount(out, ',"status":{"code":', span.status.code)
+  if (span.status.message !== undefined) writeText(out, ',"message":', span.status.message)
+  writeCount(out, '},"flags":', flagsOf(context, parent?.isRemote))
+  out.ascii('}')
 }
 
-function linkJson({ context, attributes, droppedAttributesCount }: Link): string {
-  const own = `"attributes":[${attributes ? attributesJson(attributes) : ''}]`
-  const dropped = `"droppedAttributesCount":${droppedAttributesCount || 0}`
-  return `{${own},${dropped},${idsJson(context)},"flags":${flagsOf(context, context.isRemote)}}`
+function writeEvent(out: JsonBytes, { name, time, attributes, droppedAttributesCount }: TimedEvent): void {
+  writeOwn(out, attributes, droppedAttributesCount)
+  writeText(out, ',"name":', name)
+  out.ascii(',"timeUnixNano":"')
+  out.ascii(nanosText(time))
+  out.ascii('"}')
 }
 
-function idsJson({ traceId, spanId, traceState }: SpanContext): string {
-  const ids = `"traceId":${stringJson(traceId)},"spanId":${stringJson(spanId)}`
-  return traceState ? `${ids},"traceState":${stringJson(traceState.serialize())}` : ids
+function writeLink(out: JsonBytes, { context, attributes, droppedAttributesCount }: Link): void {
+  writeOwn(out, attributes, droppedAttributesCount)
+  writeIds(out, ',"traceId":', context)
+  writeCount(out, ',"flags":', flagsOf(context, context.isRemote))
+  out.ascii('}')
 }
 
-function statusJson({ code, message }: ReadableSpan['status']): string {
-  return message === undefined ? `{"code":${code}}` : `{"code":${code},"message":${stringJson(message)}}`
+/** The beginning of an event or a link. */
+function writeOwn(out: JsonBytes, attributes: Attributes = {}, dropped = 0): void {
+  out.comma()
+  out.ascii('{"attributes":[')
+  writeAttributes(out, attributes)
+  writeCount(out, '],"droppedAttributesCount":', dropped)
+}
+
+function writeIds(out: JsonBytes, before: string, { traceId, spanId, traceState }: SpanContext): void {
+  writeText(out, before, traceId)
+  writeText(out, ',"spanId":', spanId)
+  if (traceState) writeText(out, ',"traceState":', traceState.serialize())
+}
+
+function writeText(out: JsonBytes, before: string, text: string): void {
+  out.ascii(before)
+  out.string(text)
+}
+
+function writeCount(out: JsonBytes, before: string, count: number): void {
+  out.ascii(before)
+  out.ascii(`${count}`)
 }
 
 /** The API begins with INTERNAL where the protocol has a value for none. */
@@ -151,15 +238,21 @@ export function flagsOf(context: SpanContext, isRemote: boolean | undefined): nu
   return (context.traceFlags & TRACE_FLAGS) | HAS_IS_REMOTE | (isRemote ? IS_REMOTE : 0)
 }
 
-export function nanosText([seconds, nanos]: HrTime): string {
-  const isUsual =
+export function nanosText(time: HrTime): string {
+  const [seconds, nanos] = time
+  return isUsualTime(time) ? `${seconds}${String(NANOS_PER_SECOND + nanos).slice(1)}` : oddNanosText(seconds, nanos)
+}
+
+/** Not one that only a host could mean. */
+export function isUsualTime([seconds, nanos]: HrTime): boolean {
+  return (
     Number.isInteger(seconds) &&
     seconds > 0 &&
     seconds < MAX_USUAL_SECONDS &&
     Number.isInteger(nanos) &&
     nanos >= 0 &&
     nanos < NANOS_PER_SECOND
-  return isUsual ? `${seconds}${String(NANOS_PER_SECOND + nanos).slice(1)}` : oddNanosText(seconds, nanos)
+  )
 }
 
 /** A host's time can be anything: one that the protocol has no room for becomes the nearest that it has. */
@@ -168,9 +261,4 @@ function oddNanosText(seconds: number, nanos: number): string {
   const total = BigInt(Math.trunc(seconds)) * BigInt(NANOS_PER_SECOND) + BigInt(Math.trunc(nanos))
   if (total < 0n) return '0'
   return String(total > MAX_FIXED64 ? MAX_FIXED64 : total)
-}
-
-function added<Key, Value>(map: Map<Key, Value>, key: Key, value: Value): Value {
-  map.set(key, value)
-  return value
 }

@@ -1,6 +1,6 @@
 import { isUtf8 } from 'node:buffer'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { estimatedBytes, requestJson, spanJson } from './span-json.ts'
+import { estimatedBytes, requestJson } from './span-json.ts'
 import { requestProtobuf } from './span-protobuf.ts'
 import type { LineParser } from './stored-line.ts'
 
@@ -86,7 +86,7 @@ export class SpanLine {
 
   /** An ExportTraceServiceRequest. @throws when a span cannot be written */
   get json(): Buffer {
-    this.#json ??= Buffer.from(requestJson(this.spans.map(span => ({ span, json: spanJson(span) }))))
+    this.#json ??= requestJson(this.spans)
     return this.#json
   }
 

@@ -2,9 +2,10 @@ import type { Attributes, HrTime, Link, SpanContext } from '@opentelemetry/api'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { MAX_DEPTH } from './attribute-json.ts'
 import { ProtobufWriter } from './protobuf-writer.ts'
-import { flagsOf, kindOf, nanosText } from './span-json.ts'
+import { flagsOf, groupedBy, isUsualTime, kindOf, NANOS_PER_SECOND, nanosText, type SpanGroup } from './span-json.ts'
 
 const INT64_LIMIT = 2 ** 63
+const TWO_TO_32 = 2n ** 32n
 
 /** Numbers of the fields, as `opentelemetry-proto` has them. */
 const REQUEST = { resourceSpans: 1 } as const
@@ -52,19 +53,7 @@ export function requestProtobuf(spans: readonly ReadableSpan[]): Uint8Array {
   return writer.take()
 }
 
-type Spans = readonly [ReadableSpan, ...ReadableSpan[]]
-
-function groupedBy(spans: readonly ReadableSpan[], keyOf: (span: ReadableSpan) => object): Iterable<Spans> {
-  const groups = new Map<object, [ReadableSpan, ...ReadableSpan[]]>()
-  for (const span of spans) {
-    const group = groups.get(keyOf(span))
-    if (group === undefined) groups.set(keyOf(span), [span])
-    else group.push(span)
-  }
-  return groups.values()
-}
-
-function writeResourceSpans(spans: Spans): void {
+function writeResourceSpans(spans: SpanGroup): void {
   const { attributes, schemaUrl } = spans[0].resource
   const start = writer.begin(REQUEST.resourceSpans)
   const resource = writer.begin(RESOURCE_SPANS.resource)
@@ -76,7 +65,7 @@ function writeResourceSpans(spans: Spans): void {
   writer.end(start)
 }
 
-function writeScopeSpans(spans: Spans): void {
+function writeScopeSpans(spans: SpanGroup): void {
   const { name, version, schemaUrl } = spans[0].instrumentationScope
   const start = writer.begin(RESOURCE_SPANS.scopeSpans)
   const scope = writer.begin(SCOPE_SPANS.scope)
@@ -144,7 +133,21 @@ function writeIds(of: typeof SPAN | typeof LINK, { traceId, spanId, traceState }
 }
 
 function writeTime(field: number, time: HrTime): void {
-  writer.fixed64(field, BigInt(nanosText(time)))
+  const [high, low] = isUsualTime(time) ? halvesOf(time) : halvesOfBig(BigInt(nanosText(time)))
+  writer.fixed64(field, high, low)
+}
+
+/** Nanoseconds are more than a number holds, and big integers would cost more than the rest of what every span has. */
+function halvesOf([seconds, nanos]: HrTime): [number, number] {
+  const upper = Math.floor(seconds / 2 ** 16) * NANOS_PER_SECOND
+  const rest = (seconds % 2 ** 16) * NANOS_PER_SECOND + nanos
+  const low = (upper % 2 ** 16) * 2 ** 16 + (rest % 2 ** 32)
+  const high = Math.floor(upper / 2 ** 16) + Math.floor(rest / 2 ** 32) + Math.floor(low / 2 ** 32)
+  return [high, low % 2 ** 32]
+}
+
+function halvesOfBig(value: bigint): [number, number] {
+  return [Number(value / TWO_TO_32), Number(value % TWO_TO_32)]
 }
 
 function writeAttributes(field: number, attributes: Attributes = {}): void {

@@ -1,6 +1,6 @@
 import type { DeliveryFailure } from '../delivery.ts'
 import type { LocalLogSettings } from '../settings.ts'
-import { Ledger } from './ledger.ts'
+import { Checkpoint } from './checkpoint.ts'
 import { makePrivateDirectory, placesOf } from './private-place.ts'
 import { Segment } from './segment.ts'
 import { fileFailure, SegmentFile } from './segment-file.ts'
@@ -13,7 +13,7 @@ const LEAST_SEGMENT_BYTES = 65_536
 /** Of the whole log: what falls off its end falls off in such pieces. */
 const SEGMENT_SHARE = 16
 /**
- * Others take a process for dead whose ledgers are older than ten minutes, where they cannot look; and when it was killed,
+ * Others take a process for dead whose checkpoints are older than ten minutes, where they cannot look; and when it was killed,
  * this tells until when it lived.
  */
 const HEARTBEAT_MILLIS = 10_000
@@ -70,7 +70,7 @@ export class Spool {
 
   /** The segment to write to; `onNew` is called when it is a new one. */
   current(onNew: () => void): Opened {
-    if (this.#current && !this.#current.segment.ledger.touch()) this.#taken(this.#current.segment)
+    if (this.#current && !this.#current.segment.checkpoint.touch()) this.#taken(this.#current.segment)
     const before = this.#current
     if (before !== undefined && !isFull(before) && before.file.isUsable()) return { ok: true, ...before }
     try {
@@ -95,8 +95,8 @@ export class Spool {
     for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file)
   }
 
-  adopt(ledger: Ledger, bytes: number): Segment {
-    const segment = this.#hold(ledger, bytes, true)
+  adopt(checkpoint: Checkpoint, bytes: number): Segment {
+    const segment = this.#hold(checkpoint, bytes, true)
     if (this.#isReleased) this.release()
     return segment
   }
@@ -104,7 +104,7 @@ export class Spool {
   /** Nothing can be read from it any more. */
   forget(segment: Segment): void {
     segment.isGone = true
-    segment.ledger.remove()
+    segment.checkpoint.remove()
     this.#held.delete(segment)
     this.#paths = this.#paths.filter(path => path !== segment.path)
   }
@@ -131,7 +131,7 @@ export class Spool {
     clearInterval(this.#heartbeat)
     for (const segment of this.#held) {
       segment.stopSending()
-      segment.ledger.release()
+      segment.checkpoint.release()
     }
     this.#held.clear()
   }
@@ -140,15 +140,15 @@ export class Spool {
     const { settings, backends, say } = this.#options
     for (const place of placesOf(settings.directory)) makePrivateDirectory(place, say)
     for (let tries = 1; ; tries++) {
-      let ledger: Ledger | undefined
+      let checkpoint: Checkpoint | undefined
       try {
-        ledger = Ledger.create(settings.directory, newSegmentName(), backends)
-        const file = SegmentFile.create(ledger.segmentPath)
-        const segment = this.#hold(ledger, 0, false)
+        checkpoint = Checkpoint.create(settings.directory, newSegmentName(), backends)
+        const file = SegmentFile.create(checkpoint.segmentPath)
+        const segment = this.#hold(checkpoint, 0, false)
         this.#paths.push(segment.path)
         return { segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
       } catch (error) {
-        ledger?.remove()
+        checkpoint?.remove()
         // The same process number in another container or thread, in the same millisecond.
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries >= NAME_TRIES) throw error
       }
@@ -163,16 +163,16 @@ export class Spool {
     } else this.#retiring.push({ segment, file })
   }
 
-  #hold(ledger: Ledger, bytes: number, isAdopted: boolean): Segment {
+  #hold(checkpoint: Checkpoint, bytes: number, isAdopted: boolean): Segment {
     const { backends } = this.#options
-    const segment = new Segment(ledger, { bytes, isAdopted, backends }, settled => this.#held.delete(settled))
+    const segment = new Segment(checkpoint, { bytes, isAdopted, backends }, settled => this.#held.delete(settled))
     this.#held.add(segment)
     this.#heartbeat ??= setInterval(() => this.#touchAll(), HEARTBEAT_MILLIS).unref()
     return segment
   }
 
   #touchAll(): void {
-    for (const segment of this.#held) if (!segment.ledger.touch()) this.#taken(segment)
+    for (const segment of this.#held) if (!segment.checkpoint.touch()) this.#taken(segment)
   }
 
   /** Somebody took us for dead, as can happen after a long sleep: the segment is theirs now. */
@@ -203,7 +203,7 @@ function endSegment(segment: Segment, file: SegmentFile, isClosed: boolean): voi
 function closeSegment(segment: Segment, file: SegmentFile): void {
   file.close()
   segment.isWritten = false
-  segment.ledger.close()
+  segment.checkpoint.close()
   segment.settle()
 }
 

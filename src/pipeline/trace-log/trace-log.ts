@@ -5,17 +5,17 @@ import { UNSERIALISABLE } from '../otlp-exporters.ts'
 import type { BatchSettings, LocalLogSettings } from '../settings.ts'
 import type { BatchTaker } from './batch.ts'
 import { Journal } from './journal.ts'
-import { LineEncoder } from './line-encoder.ts'
+import { JsonBytes } from './json-bytes.ts'
 import type { Segment } from './segment.ts'
 import { fileFailure, type SegmentFile } from './segment-file.ts'
-import { openNoteJson, requestJson, spanJson } from './span-json.ts'
+import { writeNote, writeRequest } from './span-json.ts'
 import { SpanLine, sizeOf } from './span-line.ts'
 import type { Spool } from './spool.ts'
 import { type Destinations, headerJson, type SegmentMarks } from './stored-line.ts'
 
 const SAMPLED = 1
 /** Of one line, roughly: writing more at a time would hold the event loop for too long. */
-const LINE_CHARS = 262_144
+const LINE_BYTES = 262_144
 /** A disk that takes longer for one write is not waited for when there is no room left in memory. */
 const STALLED_MILLIS = 2000
 
@@ -52,7 +52,7 @@ export interface LogCounts {
 export class TraceLog implements SpanProcessor {
   readonly #parts: TraceLogParts
   readonly #journal = new Journal()
-  readonly #encoder = new LineEncoder()
+  readonly #out = new JsonBytes()
   readonly #pending: ReadableSpan[] = []
   #slice: Slice | undefined
   #draining: Promise<void> | undefined
@@ -175,7 +175,7 @@ export class TraceLog implements SpanProcessor {
   #makeRoom(): void {
     if (this.#slice?.isStalled) {
       const { path } = this.#slice.file
-      this.#failed(this.#takeEnded().spans, { kind: 'file', code: 'ETIMEDOUT', path })
+      this.#failed(this.#takeEnded(), { kind: 'file', code: 'ETIMEDOUT', path })
       return
     }
     this.#finishSlice()
@@ -187,7 +187,7 @@ export class TraceLog implements SpanProcessor {
     const slice = this.#slice
     if (slice === undefined) return
     // The other thread may be at it still.
-    this.#encoder.letGo()
+    this.#out.letGo()
     this.#settle(
       slice,
       attempt(slice.file, () => slice.file.finishAppend()),
@@ -200,36 +200,41 @@ export class TraceLog implements SpanProcessor {
     if (!opened.ok) {
       this.#journal.takeNotes(Number.POSITIVE_INFINITY)
       this.#journal.missedSome()
-      this.#failed(this.#takeEnded().spans, opened.failure)
+      this.#failed(this.#takeEnded(), opened.failure)
       return undefined
     }
     const { segment, file } = opened
-    const notes = this.#journal.takeNotes(this.#parts.batch.maxExportBatchSize)
-    const { spans, text } = this.#takeEnded()
-    const header = file.bytes === 0 ? `${headerJson(this.#parts.marks, this.#parts.destinations)}\n` : ''
-    const before = `${header}${noteLine(notes)}`
-    const bytes = this.#encoder.encode(`${before}${text}`)
-    // The encoder's bytes are written over by the next line.
-    const json = this.#parts.takers.length > 0 ? Buffer.from(bytes.subarray(Buffer.byteLength(before), -1)) : undefined
-    const line = SpanLine.of(spans, spans.length > 0 ? json : undefined)
-    return { line, bytes, segment, file, isSettled: false, isStalled: false }
+    const out = this.#out
+    out.start()
+    if (file.bytes === 0) out.json(`${headerJson(this.#parts.marks, this.#parts.destinations)}\n`)
+    this.#writeNotes(this.#journal.takeNotes(this.#parts.batch.maxExportBatchSize))
+    const from = out.length
+    const spans = this.#writeEnded()
+    const bytes = out.written
+    // These bytes are written over by the next line.
+    const json = spans.length > 0 && this.#parts.takers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
+    return { line: SpanLine.of(spans, json), bytes, segment, file, isSettled: false, isStalled: false }
+  }
+
+  #writeNotes(notes: readonly ReadableSpan[]): void {
+    if (notes.length === 0) return
+    writeNote(this.#out, notes)
+    this.#out.ascii('\n')
   }
 
   /** The spans of the next line. */
-  #takeEnded(): { readonly spans: readonly ReadableSpan[]; readonly text: string } {
-    const entries: { span: ReadableSpan; json: string }[] = []
-    const most = Math.min(this.#pending.length, this.#parts.batch.maxExportBatchSize)
-    let [taken, chars] = [0, 0]
-    for (; taken < most && chars < LINE_CHARS; taken++) {
-      const span = this.#pending[taken] as ReadableSpan
-      const json = jsonOf(span)
-      if (json === undefined) this.#failed([span], UNSERIALISABLE)
-      else entries.push({ span, json })
-      chars += json?.length ?? 0
-    }
-    this.#pending.splice(0, taken)
-    if (entries.length === 0) return { spans: [], text: '' }
-    return { spans: entries.map(({ span }) => span), text: `${requestJson(entries)}\n` }
+  #writeEnded(): readonly ReadableSpan[] {
+    const before = this.#out.length
+    const { written, broken, left } = writeRequest(this.#out, this.#takeEnded(), LINE_BYTES)
+    this.#pending.unshift(...left)
+    if (broken.length > 0) this.#failed(broken, UNSERIALISABLE)
+    if (written.length > 0) this.#out.ascii('\n')
+    else this.#out.cutTo(before)
+    return written
+  }
+
+  #takeEnded(): readonly ReadableSpan[] {
+    return this.#pending.splice(0, this.#parts.batch.maxExportBatchSize)
   }
 
   #settle(slice: Slice, failure: DeliveryFailure | undefined): void {
@@ -260,25 +265,6 @@ export class TraceLog implements SpanProcessor {
   #hand(batch: Parameters<BatchTaker['take']>[0]): void {
     if (sizeOf(batch.lines) === 0) return
     for (const taker of this.#parts.takers) taker.take(batch)
-  }
-}
-
-/** A value that nobody has foreseen costs its span, not the log. */
-function jsonOf(span: ReadableSpan): string | undefined {
-  try {
-    return spanJson(span)
-  } catch {
-    return undefined
-  }
-}
-
-function noteLine(notes: readonly ReadableSpan[]): string {
-  if (notes.length === 0) return ''
-  try {
-    return `${openNoteJson(notes)}\n`
-  } catch {
-    const writable = notes.filter(span => jsonOf(span) !== undefined)
-    return writable.length < notes.length ? noteLine(writable) : ''
   }
 }
 

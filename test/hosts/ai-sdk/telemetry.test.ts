@@ -1,24 +1,22 @@
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { createTelemetry } from '../../../src/hosts/ai-sdk/index.ts'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import { freshHostsEachTest } from '../fresh-hosts.ts'
 
 const OPTIONS = { local_log: false, prometheus: false } as const
-const RUNNING = Symbol.for('hookspan.hosts')
 const TAP = Symbol.for('hookspan.tap')
 const shared = globalThis as Record<symbol, unknown>
 
 let events: HostEvent[] = []
 
+freshHostsEachTest()
+
 beforeEach(() => {
   events = []
-  delete shared[RUNNING]
   shared[TAP] = (_host: string, event: HostEvent) => events.push(event)
 })
 
-afterEach(() => {
-  vi.restoreAllMocks()
-  for (const key of [RUNNING, TAP]) delete shared[key]
-})
+afterEach(() => void vi.restoreAllMocks())
 
 const toldNames = () => events.map(({ event }) => event)
 

@@ -1,23 +1,20 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { traceQuery } from '../../../src/hosts/claude-agent-sdk/index.ts'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import { freshHostsEachTest } from '../fresh-hosts.ts'
 import { type FakeParameters, FakeQuery } from './fake-query.ts'
 
-const RUNNING = Symbol.for('hookspan.hosts')
 const TAP = Symbol.for('hookspan.tap')
-const shared = globalThis as { [RUNNING]?: Map<string, unknown>; [TAP]?: (host: string, event: HostEvent) => void }
+const shared = globalThis as { [TAP]?: (host: string, event: HostEvent) => void }
 
 let told: HostEvent[] = []
 let running: FakeQuery | undefined
 
+freshHostsEachTest()
+
 beforeEach(() => {
   told = []
   shared[TAP] = (_, event) => told.push(event)
-})
-
-afterEach(() => {
-  delete shared[RUNNING]
-  delete shared[TAP]
 })
 
 /** `query()` of an SDK that says these messages. */

@@ -2,24 +2,25 @@ import { EventEmitter } from 'node:events'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
 import { createTraceProcessor, type HostSpan, traceRunner } from '../../../src/hosts/openai-agents/index.ts'
+import { freshHostsEachTest } from '../fresh-hosts.ts'
 
 const OPTIONS = { local_log: false, prometheus: false } as const
-const RUNNING = Symbol.for('hookspan.hosts')
 const TAP = Symbol.for('hookspan.tap')
 const CONTEXT = Symbol.for('openai.agents.core.asyncLocalStorage')
 const shared = globalThis as Record<symbol, unknown>
 
 let events: HostEvent[] = []
 
+freshHostsEachTest()
+
 beforeEach(() => {
   events = []
-  delete shared[RUNNING]
   shared[TAP] = (_host: string, event: HostEvent) => events.push(event)
 })
 
 afterEach(() => {
   vi.restoreAllMocks()
-  for (const key of [RUNNING, TAP, CONTEXT]) delete shared[key]
+  delete shared[CONTEXT]
 })
 
 /** A span as the host makes them: it writes into its data after it has told of it. */

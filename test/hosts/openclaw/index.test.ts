@@ -1,27 +1,23 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
 import plugin, {
   type OpenClawAgentEvent,
   type OpenClawApi,
   type OpenClawHandler,
 } from '../../../src/hosts/openclaw/index.ts'
+import { freshHostsEachTest } from '../fresh-hosts.ts'
 
 const RUNNING = Symbol.for('hookspan.hosts')
-const SHARED = Symbol.for('hookspan.openclaw')
 const TAP = Symbol.for('hookspan.tap')
 const GLOBAL = globalThis as { [key: symbol]: unknown }
 
 let told: HostEvent[] = []
 
+freshHostsEachTest()
+
 beforeEach(() => {
   told = []
-  delete GLOBAL[RUNNING]
-  delete GLOBAL[SHARED]
   GLOBAL[TAP] = (_: string, event: HostEvent) => told.push(event)
-})
-
-afterEach(() => {
-  delete GLOBAL[TAP]
 })
 
 const ALLOWED = { plugins: { entries: { hookspan: { hooks: { allowConversationAccess: true } } } } }

@@ -1,20 +1,13 @@
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, describe, expect, test } from 'vitest'
 import * as entry from '../../../src/hosts/opencode/index.ts'
 import type { Hooks } from '../../../src/hosts/opencode/types.ts'
+import { freshHostsEachTest } from '../fresh-hosts.ts'
 import { Scene } from './scene.ts'
 
-const RUNNING = Symbol.for('hookspan.hosts')
 const TAP = Symbol.for('hookspan.tap')
 type Shared = Record<symbol, unknown>
 
-beforeEach(() => {
-  delete (globalThis as Shared)[RUNNING]
-})
-
-afterEach(() => {
-  delete (globalThis as Shared)[RUNNING]
-  delete (globalThis as Shared)[TAP]
-})
+freshHostsEachTest()
 
 const started = (options: object = {}): Promise<Hooks> =>
   entry.HookspanPlugin({ directory: '/project' }, { local_log: false, ...options })

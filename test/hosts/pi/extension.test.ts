@@ -2,10 +2,10 @@ import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
 import hookspan, { createPiExtension, type PiContext, type PiExtensionApi } from '../../../src/hosts/pi/index.ts'
 import type { PluginOptions } from '../../../src/index.ts'
+import { forgetHosts, freshHostsEachTest } from '../fresh-hosts.ts'
 
 const OPTIONS: PluginOptions = { local_log: false, prometheus: false }
 const TRACEPARENT = expect.stringMatching(/^00-[0-9a-f]{32}-[0-9a-f]{16}-01$/)
-const SHARED = ['hookspan.hosts', 'hookspan.tap', 'hookspan.pi.environment'].map(name => Symbol.for(name))
 
 type Handler = Parameters<PiExtensionApi['on']>[1]
 
@@ -41,13 +41,13 @@ function tapped(): HostEvent[] {
   return seen
 }
 
+freshHostsEachTest()
+
 beforeEach(() => {
-  for (const name of SHARED) Reflect.deleteProperty(globalThis, name)
   vi.stubEnv('TRACEPARENT', undefined)
 })
 
 afterEach(() => {
-  for (const name of SHARED) Reflect.deleteProperty(globalThis, name)
   vi.unstubAllEnvs()
 })
 
@@ -137,11 +137,11 @@ describe('the trace context', () => {
     const given = { TraceParent: 'theirs' }
     inTurn().emit('before_provider_headers', { headers: given })
     expect(given).toEqual({ TraceParent: 'theirs' })
-    Reflect.deleteProperty(globalThis, Symbol.for('hookspan.hosts'))
+    forgetHosts()
     const off = {}
     inTurn({ propagate_context: false }).emit('before_provider_headers', { headers: off })
     expect(off).toEqual({})
-    Reflect.deleteProperty(globalThis, Symbol.for('hookspan.hosts'))
+    forgetHosts()
     const outside = {}
     piWith().emit('before_provider_headers', { headers: outside })
     expect(outside).toEqual({})

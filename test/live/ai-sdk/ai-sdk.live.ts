@@ -3,7 +3,8 @@ import { describe, expect, test } from 'vitest'
 import { startModelServer } from '../../support/model-server.mjs'
 import { blocks, read } from '../../support/pages.ts'
 import { hostNode, runHost, scratchHome, scratchProject, tracesOf } from '../live-host.ts'
-import { type Answer, asksFor, asksForWeather, DELETE, live, lived, PARIS, ROME, withResearcher } from './calls.ts'
+import { type Answer, asksFor, asksForWeather, DELETE, PARIS, ROME } from '../sdk-program.ts'
+import { live, lived, withResearcher } from './calls.ts'
 
 const asksToDelete = asksFor([DELETE, PARIS], 'Done.')
 

@@ -1,18 +1,8 @@
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { scratchHome } from '../live-host.ts'
-import {
-  type Answer,
-  asksFor,
-  asksForWeather,
-  asksToDelete,
-  live,
-  lived,
-  PARIS,
-  type Plan,
-  ROME,
-  withResearcher,
-} from './agents.ts'
+import { type Answer, asksFor, asksForWeather, PARIS, ROME } from '../sdk-program.ts'
+import { asksToDelete, live, lived, type Plan, withResearcher } from './agents.ts'
 
 const VARIANTS: readonly (readonly [string, Plan])[] = [
   ['responses', { api: 'responses', streams: false, traced: true }],

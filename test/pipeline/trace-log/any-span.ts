@@ -11,7 +11,8 @@ import {
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { AlwaysOnSampler, BasicTracerProvider, type ReadableSpan } from '@opentelemetry/sdk-trace-base'
-import { requestJson, spanJson } from '../../../src/pipeline/trace-log/span-json.ts'
+import { JsonBytes } from '../../../src/pipeline/trace-log/json-bytes.ts'
+import { requestJson, writeNote } from '../../../src/pipeline/trace-log/span-json.ts'
 import fc from '../../support/fast-check.ts'
 
 const START_AT = 1_795_256_100_000
@@ -172,7 +173,14 @@ export function spanWith(more: Partial<ReadableSpan> = {}): ReadableSpan {
 }
 
 export function lineOf(spans: readonly ReadableSpan[]): string {
-  return requestJson(spans.map(span => ({ span, json: spanJson(span) })))
+  return requestJson(spans).toString()
+}
+
+/** The line that says of spans that they are open. */
+export function noteOf(spans: readonly ReadableSpan[]): string {
+  const out = new JsonBytes()
+  writeNote(out, spans)
+  return out.written.toString()
 }
 
 /** What OpenTelemetry makes of spans. */

@@ -6,7 +6,7 @@ import { LineParser } from '../../../src/pipeline/trace-log/stored-line.ts'
 import type { OtlpSink } from '../../support/otlp-sink.ts'
 import { backend, Lines, openPipeline, recordSpans, scratchDirectory, startSink } from '../pipeline-fixture.ts'
 import { lineOf, spanWith } from './any-span.ts'
-import { leave } from './ledger-fixture.ts'
+import { leave } from './checkpoint-fixture.ts'
 
 afterEach(() => vi.restoreAllMocks())
 

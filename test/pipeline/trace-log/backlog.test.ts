@@ -2,8 +2,8 @@ import { mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { readBacklog } from '../../../src/pipeline/trace-log/backlog.ts'
-import { Ledger } from '../../../src/pipeline/trace-log/ledger.ts'
-import { deadOwner, farOwner, leave, stateDirectory } from './ledger-fixture.ts'
+import { Checkpoint } from '../../../src/pipeline/trace-log/checkpoint.ts'
+import { deadOwner, farOwner, leave, stateDirectory } from './checkpoint-fixture.ts'
 
 function writeSegment(state: string, segment: string, bytes: number): void {
   mkdirSync(join(state, 'traces'), { recursive: true })
@@ -32,7 +32,7 @@ test('what is owed is summed for each backend, apart for what living processes h
     heartbeatAt: Date.now(),
     text: '{"open":false,"delivered":{"jaeger":1}}',
   })
-  Ledger.create(state, '4000-7', ['jaeger', 'phoenix']).advance('phoenix', 51)
+  Checkpoint.create(state, '4000-7', ['jaeger', 'phoenix']).advance('phoenix', 51)
   expect(await readBacklog(state)).toEqual([
     { backend: '__proto__', segments: 1, bytes: 1, oldestAt: 2000, isLive: false },
     { backend: 'jaeger', segments: 2, bytes: 360, oldestAt: 2000, isLive: false },
@@ -40,7 +40,7 @@ test('what is owed is summed for each backend, apart for what living processes h
   ])
 })
 
-test('a segment that is gone and a ledger that is damaged hold nothing', async () => {
+test('a segment that is gone and a checkpoint that is damaged hold nothing', async () => {
   const state = stateDirectory()
   writeSegment(state, '1000-7', 100)
   leave(state, { segment: '1000-7', text: '' })

@@ -7,7 +7,7 @@ export interface Faults {
   onWrite: (text: string) => void
   /** Before a synchronous write to a segment begins. */
   onWriteNow: () => void
-  /** Before a whole file is written: a new ledger, say. */
+  /** Before a whole file is written: a new checkpoint, say. */
   onSave: () => void
   onStat: () => void
   /** Before a segment is opened to be read. */
@@ -73,7 +73,7 @@ export function brokenSync(faults: Faults, fs: Sync): Sync {
   return {
     ...fs,
     write,
-    // Ledgers are written at 0 of a file of their own, segments in lines.
+    // Checkpoints are written at 0 of a file of their own, segments in lines.
     writeSync: (descriptor: number, bytes: Uint8Array, from: number, length: number, at: number) => {
       if (Buffer.from(bytes).includes('\n')) faults.onWriteNow()
       return fs.writeSync(descriptor, bytes, from, length, at)

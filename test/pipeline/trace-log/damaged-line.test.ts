@@ -1,11 +1,10 @@
 import { describe, expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../../src/pipeline/console-exporter.ts'
-import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
 import { SpanLine } from '../../../src/pipeline/trace-log/span-line.ts'
 import { headerJson, LineParser } from '../../../src/pipeline/trace-log/stored-line.ts'
 import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
-import { anySpans, lineOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'
+import { anySpans, lineOf, noteOf, officialJson, officialProtobuf, spanWith } from './any-span.ts'
 
 const ID = '0123456789abcdef'
 const SECRET = 'not-to-be-quoted'
@@ -139,7 +138,7 @@ describe('whatever a line is', () => {
   test('its spans can be sent, or it is damaged', async () => {
     await fc.assert(
       fc.asyncProperty(anySpans, fc.nat({ max: 120 }), odd, fc.boolean(), async (spans, place, by, isNote) => {
-        const text = JSON.stringify(replaced(JSON.parse(isNote ? openNoteJson(spans) : lineOf(spans)), place, by))
+        const text = JSON.stringify(replaced(JSON.parse(isNote ? noteOf(spans) : lineOf(spans)), place, by))
         const line = new LineParser().read(text)
         if (!('spans' in line)) return
         expect(officialJson(line.spans)).toMatch(/^\{"resourceSpans"/)
@@ -147,7 +146,7 @@ describe('whatever a line is', () => {
         expect(new LineParser().read(lineOf(line.spans)).kind).toBe('spans')
         await new ConsoleSpanSink(() => {}).export([SpanLine.of(line.spans)])
       }),
-      { numRuns: times(100, 2000) },
+      { numRuns: times(40, 2000) },
     )
   })
 
@@ -162,7 +161,7 @@ describe('whatever a line is', () => {
         expect(['spans', 'open', 'header', 'other', 'damaged']).toContain(new LineParser().read(cut).kind)
         expect(['other', 'damaged']).toContain(new LineParser().read(text).kind)
       }),
-      { numRuns: times(100, 2000) },
+      { numRuns: times(40, 2000) },
     )
   })
 })

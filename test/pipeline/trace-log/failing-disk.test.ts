@@ -11,7 +11,7 @@ import { LineParser } from '../../../src/pipeline/trace-log/stored-line.ts'
 import { until } from '../../support/until.ts'
 import { backend, DEAD_URL, openPipeline, recordSpans } from '../pipeline-fixture.ts'
 import { always, type Faults, mend, noFaults, once } from './broken-disk.ts'
-import { farOwner, leave } from './ledger-fixture.ts'
+import { farOwner, leave } from './checkpoint-fixture.ts'
 import { FakeServer, names, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
 
 const faults = vi.hoisted(() => ({}) as Faults)
@@ -264,7 +264,7 @@ function copyOfState(directory: string): string {
   return state
 }
 
-test('a ledger that changes hands while the log is pruned keeps its segment', async () => {
+test('a checkpoint that changes hands while the log is pruned keeps its segment', async () => {
   const state = scratch()
   const segment = '1000-7'
   mkdirSync(join(state, 'traces'))

@@ -2,8 +2,8 @@ import { existsSync, mkdirSync, readFileSync, rmSync, statSync, utimesSync, writ
 import { dirname, join } from 'node:path'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test, vi } from 'vitest'
 import { LossLog, readLosses } from '../../../src/pipeline/trace-log/losses.ts'
-import { BuiltLedger } from './built-ledger.ts'
-import { stateDirectory } from './ledger-fixture.ts'
+import { BuiltCheckpoint } from './built-checkpoint.ts'
+import { stateDirectory } from './checkpoint-fixture.ts'
 
 const KIB = 1024
 
@@ -189,10 +189,10 @@ describe('the file', () => {
 })
 
 describe('of several processes', () => {
-  let built: BuiltLedger
+  let built: BuiltCheckpoint
 
   beforeAll(async () => {
-    built = await BuiltLedger.build()
+    built = await BuiltCheckpoint.build()
   })
 
   afterAll(() => built.remove())

@@ -8,7 +8,7 @@ import { type SpanLine, sizeOf } from '../../../src/pipeline/trace-log/span-line
 import { until } from '../../support/until.ts'
 import { backend, Lines, openPipeline, startSink } from '../pipeline-fixture.ts'
 import { lineOf, spanWith } from './any-span.ts'
-import { leave } from './ledger-fixture.ts'
+import { leave } from './checkpoint-fixture.ts'
 import { FakeServer, names, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
 
 const down = status(503)

@@ -1,13 +1,13 @@
 import { expect, test, vi } from 'vitest'
-import { Ledger } from '../../../src/pipeline/trace-log/ledger.ts'
+import { Checkpoint } from '../../../src/pipeline/trace-log/checkpoint.ts'
 import { Spool } from '../../../src/pipeline/trace-log/spool.ts'
 import { scratch } from './spooled-queue.ts'
 
-test('a ledger of the same name, of another thread of this process, is gone out of the way of', () => {
+test('a checkpoint of the same name, of another thread of this process, is gone out of the way of', () => {
   const state = scratch()
   vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 3_600_000 })
   try {
-    Ledger.create(state, `${Date.now()}-${process.pid}`, [])
+    Checkpoint.create(state, `${Date.now()}-${process.pid}`, [])
     const settings = { directory: state, maxBytes: 1 << 28, maxAgeHours: 1, flushMillis: 5 }
     const spool = new Spool({ settings, backends: [], onBegun: () => undefined, onGone: () => undefined })
     expect(spool.current(() => undefined)).toMatchObject({ ok: true })

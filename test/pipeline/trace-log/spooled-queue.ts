@@ -63,7 +63,7 @@ export interface Scene {
   start(name: string): { end(): void }
   flush(): Promise<void>
   close(): Promise<void>
-  /** Ledgers that are left. */
+  /** Checkpoints that are left. */
   spool(): string[]
 }
 

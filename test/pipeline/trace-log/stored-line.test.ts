@@ -3,11 +3,11 @@ import { resourceFromAttributes } from '@opentelemetry/resources'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test } from 'vitest'
 import { ConsoleSpanSink } from '../../../src/pipeline/console-exporter.ts'
-import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
 import { SpanLine } from '../../../src/pipeline/trace-log/span-line.ts'
 import { endedSpan, headerJson, LineParser, type StoredLine } from '../../../src/pipeline/trace-log/stored-line.ts'
 import fc from '../../support/fast-check.ts'
-import { anySpans, anyText, lineOf, officialJson, officialProtobuf, openSpans, spanWith } from './any-span.ts'
+import { times } from '../../support/sample.ts'
+import { anySpans, anyText, lineOf, noteOf, officialJson, officialProtobuf, openSpans, spanWith } from './any-span.ts'
 
 const MARKS = { incomplete: 'x.incomplete', finalStatus: 'x.final_status', spanKind: '' }
 
@@ -36,7 +36,7 @@ describe('spans that are read back', () => {
         expect(officialJson(read)).toBe(officialJson(spans))
         expect(officialProtobuf(read)).toBe(officialProtobuf(spans))
       }),
-      { numRuns: 200 },
+      { numRuns: times(40, 200) },
     )
   })
 
@@ -124,7 +124,7 @@ describe('the note of open spans', () => {
   test('is read as spans that have not ended', () => {
     fc.assert(
       fc.property(openSpans, spans => {
-        const line = new LineParser().read(openNoteJson(spans))
+        const line = new LineParser().read(noteOf(spans))
         expect(line.kind).toBe('open')
         expect(spansIn(line).map(({ ended, endTime }) => [ended, endTime])).toEqual(spans.map(() => [false, [0, 0]]))
         expect(lineOf(spansIn(line))).toBe(lineOf(spans))
@@ -209,7 +209,7 @@ describe('a span of a killed process', () => {
   test('is like any other when it comes from a note', () => {
     fc.assert(
       fc.property(openSpans, fc.integer({ min: 0, max: 4e12 }), (spans, endAt) => {
-        const ended = spansIn(new LineParser().read(openNoteJson(spans))).map(span => endedSpan(span, endAt, { z: '' }))
+        const ended = spansIn(new LineParser().read(noteOf(spans))).map(span => endedSpan(span, endAt, { z: '' }))
         expect(officialProtobuf(reread(ended))).toBe(officialProtobuf(ended))
         for (const span of ended) expect(Math.min(...span.duration)).toBeGreaterThanOrEqual(0)
       }),

@@ -1,14 +1,13 @@
 import { mkdirSync, readdirSync, renameSync, rmSync, statSync, truncateSync, unlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
-import { openNoteJson } from '../../../src/pipeline/trace-log/span-json.ts'
 import { spansOf } from '../../../src/pipeline/trace-log/span-line.ts'
 import { headerJson } from '../../../src/pipeline/trace-log/stored-line.ts'
 import { until } from '../../support/until.ts'
 import { MARKS } from '../pipeline-fixture.ts'
-import { lineOf, spanWith } from './any-span.ts'
+import { lineOf, noteOf, spanWith } from './any-span.ts'
 import { type Faults, failure, mend, noFaults } from './broken-disk.ts'
-import { leave } from './ledger-fixture.ts'
+import { leave } from './checkpoint-fixture.ts'
 import { FakeServer, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
 
 const faults = vi.hoisted(() => ({}) as Faults)
@@ -194,11 +193,11 @@ test('a segment that somebody has taken over is not written to any more', async 
   const scene = sceneOf(server)
   scene.record('one')
   await scene.flush()
-  const [ledger = ''] = scene.spool()
+  const [checkpoint = ''] = scene.spool()
   const spool = join(scene.directory, 'spool')
   // After a long sleep, say. The other one delivers what it has found, and is done with it.
-  const theirs = join(spool, ledger.replace(/\.[^.]+\.json$/, '.aaaaaaaa_bbbbbbbb_cccccccc-17-4242.json'))
-  renameSync(join(spool, ledger), theirs)
+  const theirs = join(spool, checkpoint.replace(/\.[^.]+\.json$/, '.aaaaaaaa_bbbbbbbb_cccccccc-17-4242.json'))
+  renameSync(join(spool, checkpoint), theirs)
   scene.record('two', 'three')
   await scene.flush()
   await scene.close()
@@ -215,7 +214,7 @@ test('what is taken over in the moment of the end is let go again', async () => 
   const directory = scratch()
   mkdirSync(join(directory, 'traces'))
   const segment = '1000-7'
-  const note = openNoteJson([spanWith({ name: 'open', endTime: [0, 0] })])
+  const note = noteOf([spanWith({ name: 'open', endTime: [0, 0] })])
   writeFileSync(join(directory, 'traces', `${segment}.jsonl`), `${headerJson(MARKS, new Map())}\n${note}\n`)
   leave(directory, { segment, text: '{"open":true,"delivered":{"jaeger":0}}' })
   const scene = sceneOf(new FakeServer(), { directory })

@@ -1,17 +1,12 @@
-import { afterEach, expect } from 'vitest'
+import { expect } from 'vitest'
+import { afterwards } from '../afterwards.ts'
 import { type ModelReply, type ModelRequest, type ModelServer, startModelServer } from '../model-server.mjs'
 
 export type Json = Record<string, any>
 
-const servers: ModelServer[] = []
-
-afterEach(async () => {
-  await Promise.all(servers.splice(0).map(server => server.close()))
-})
-
 export async function serve(answer: (request: ModelRequest) => ModelReply | undefined): Promise<ModelServer> {
   const server = await startModelServer(answer)
-  servers.push(server)
+  afterwards(() => server.close())
   return server
 }
 

@@ -1,9 +1,9 @@
 import { existsSync, rmSync } from 'node:fs'
 import { expect, test, vi } from 'vitest'
-import { adoptLedger, Ledger, listLedgers } from '../../../src/pipeline/trace-log/ledger.ts'
+import { adoptCheckpoint, Checkpoint, listCheckpoints } from '../../../src/pipeline/trace-log/checkpoint.ts'
 import fc from '../../support/fast-check.ts'
 import { times } from '../../support/sample.ts'
-import { ownPathOf, pathOf, SEGMENT, saved, stateDirectory } from './ledger-fixture.ts'
+import { ownPathOf, pathOf, SEGMENT, saved, stateDirectory } from './checkpoint-fixture.ts'
 
 const disk = vi.hoisted(() => ({ isFull: false }))
 vi.mock('node:fs', async load => (await import('./limited-disk.ts')).limitedTo(disk, await load()))
@@ -28,11 +28,11 @@ const step: fc.Arbitrary<Step> = fc.oneof(
   },
 )
 
-/** What a ledger ought to be, and what ought to be on the disk. */
+/** What a checkpoint ought to be, and what ought to be on the disk. */
 class Model {
   readonly state: string = stateDirectory()
   readonly owed: Map<string, number> = new Map(BACKENDS.map(name => [name, 0]))
-  ledger: Ledger = Ledger.create(this.state, SEGMENT, BACKENDS)
+  checkpoint: Checkpoint = Checkpoint.create(this.state, SEGMENT, BACKENDS)
   open = true
   isGone = false
   onDisk: unknown = this.content()
@@ -56,28 +56,28 @@ const ACTS: {
     const isAhead = before !== undefined && offset > before
     const wasSaved = JSON.stringify(model.onDisk) === JSON.stringify(model.content())
     if (isAhead) model.owed.set(backend, offset)
-    const result = model.ledger.advance(backend, offset)
+    const result = model.checkpoint.advance(backend, offset)
     if (canSave) expect(result).toBe(true)
     else if (isAhead || !wasSaved) expect(result).toBe(false)
     model.changed()
   },
   forgive(model, { backend }) {
     const wasOwed = model.owed.delete(backend)
-    model.ledger.forgive(backend)
+    model.checkpoint.forgive(backend)
     if (wasOwed) model.changed()
   },
   settle(model, { bytes }) {
     const isOwed = model.open || [...model.owed.values()].some(offset => offset < bytes)
     model.isGone ||= !isOwed
-    expect(model.ledger.settle(bytes)).toBe(model.isGone)
+    expect(model.checkpoint.settle(bytes)).toBe(model.isGone)
   },
   close(model) {
     model.open = false
-    model.ledger.close()
+    model.checkpoint.close()
     model.changed()
   },
   touch(model) {
-    expect(model.ledger.touch()).toBe(!model.isGone)
+    expect(model.checkpoint.touch()).toBe(!model.isGone)
     model.changed()
   },
   fill() {
@@ -89,26 +89,26 @@ const ACTS: {
   delete(model) {
     if (disk.isFull || model.isGone) return
     rmSync(model.state, { recursive: true })
-    model.ledger.touch()
+    model.checkpoint.touch()
     model.changed()
   },
   async 'hand over'(model) {
     if (disk.isFull || model.isGone) return
-    model.ledger.release()
+    model.checkpoint.release()
     expect(existsSync(pathOf(model.state, SEGMENT, 'free'))).toBe(true)
-    const [entry] = await listLedgers(model.state)
-    const before = model.ledger
-    model.ledger = adoptLedger(model.state, entry!)!
+    const [entry] = await listCheckpoints(model.state)
+    const before = model.checkpoint
+    model.checkpoint = adoptCheckpoint(model.state, entry!)!
     before.advance('jaeger', 1000)
     expect([before.settle(0), before.touch()]).toEqual([false, false])
     model.changed()
   },
 }
 
-function check({ ledger, owed, open, isGone, state, onDisk }: Model): void {
-  expect(ledger.open).toBe(open)
-  expect(ledger.backends).toEqual([...owed.keys()])
-  for (const name of BACKENDS) expect(ledger.offsetOf(name)).toBe(owed.get(name))
+function check({ checkpoint, owed, open, isGone, state, onDisk }: Model): void {
+  expect(checkpoint.open).toBe(open)
+  expect(checkpoint.backends).toEqual([...owed.keys()])
+  for (const name of BACKENDS) expect(checkpoint.offsetOf(name)).toBe(owed.get(name))
   expect(existsSync(ownPathOf(state, SEGMENT))).toBe(!isGone)
   if (!isGone) expect(saved(state, SEGMENT)).toEqual(onDisk)
 }

@@ -2,21 +2,15 @@ import { spawnSync } from 'node:child_process'
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
-import { afterEach } from 'vitest'
 import { type Owner, ownerToken, thisOwner } from '../../../src/pipeline/trace-log/owner.ts'
+import { afterwards } from '../../support/afterwards.ts'
 
 export const SEGMENT = '1795256104330-4711'
 
-const directories: string[] = []
-
-afterEach(() => {
-  for (const directory of directories.splice(0)) rmSync(directory, { recursive: true, force: true })
-})
-
 /** A state directory that does not exist yet. */
 export function stateDirectory(): string {
-  const directory = mkdtempSync(join(tmpdir(), 'hookspan-ledger-'))
-  directories.push(directory)
+  const directory = mkdtempSync(join(tmpdir(), 'hookspan-checkpoint-'))
+  afterwards(() => rmSync(directory, { recursive: true, force: true }))
   return join(directory, 'state')
 }
 
@@ -42,7 +36,7 @@ export function ownPathOf(state: string, segment: string): string {
   return pathOf(state, segment, ownerToken(thisOwner()))
 }
 
-/** What a ledger says on the disk. */
+/** What a checkpoint says on the disk. */
 export function saved(state: string, segment: string): unknown {
   return JSON.parse(readFileSync(ownPathOf(state, segment), 'utf8'))
 }
@@ -54,7 +48,7 @@ export interface Leftover {
   readonly heartbeatAt?: number
 }
 
-/** Puts a ledger there as another process left it. Without an owner it is free. Returns its path. */
+/** Puts a checkpoint there as another process left it. Without an owner it is free. Returns its path. */
 export function leave(state: string, { owner, segment = SEGMENT, text, heartbeatAt }: Leftover): string {
   const path = pathOf(state, segment, owner ? ownerToken(owner) : 'free')
   mkdirSync(dirname(path), { recursive: true })

@@ -11,7 +11,7 @@ const NAME = /^(\d{1,15}-\d{1,10})\.([^.]+)\.json(\.tmp)?$/
 /** In the place of an owner: whoever comes may take it. */
 export const FREE = 'free'
 
-export interface LedgerName {
+export interface CheckpointName {
   readonly segment: string
   /** Absent = free. */
   readonly owner: Owner | undefined
@@ -19,8 +19,8 @@ export interface LedgerName {
   readonly isTemporary: boolean
 }
 
-/** What a ledger says about its segment. */
-export interface LedgerContent {
+/** What a checkpoint says about its segment. */
+export interface CheckpointContent {
   /** Spans may be open in it that nobody has ended. */
   readonly open: boolean
   /** Backend → bytes of the segment that it has acknowledged. */
@@ -32,23 +32,23 @@ export function segmentPath(stateDirectory: string, segment: string): string {
   return join(stateDirectory, 'traces', `${segment}.jsonl`)
 }
 
-export function ledgerDirectory(stateDirectory: string): string {
+export function checkpointDirectory(stateDirectory: string): string {
   return join(stateDirectory, 'spool')
 }
 
-export function ledgerPath(stateDirectory: string, segment: string, holder: string): string {
-  return join(ledgerDirectory(stateDirectory), `${segment}.${holder}.json`)
+export function checkpointPath(stateDirectory: string, segment: string, holder: string): string {
+  return join(checkpointDirectory(stateDirectory), `${segment}.${holder}.json`)
 }
 
 /** Undefined for a file that is none of ours. */
-export function parseLedgerName(name: string): LedgerName | undefined {
+export function parseCheckpointName(name: string): CheckpointName | undefined {
   const [match, segment = '', holder = '', temporary] = NAME.exec(name) ?? []
   const owner = parseOwner(holder)
   if (match === undefined || (owner === undefined && holder !== FREE)) return undefined
   return { segment, owner, isTemporary: temporary !== undefined }
 }
 
-export function ledgerText(open: boolean, delivered: ReadonlyMap<string, number>): string {
+export function checkpointText(open: boolean, delivered: ReadonlyMap<string, number>): string {
   // `fromEntries` defines what an assignment would not: a backend may be called `__proto__`.
   return JSON.stringify({ open, delivered: Object.fromEntries(delivered) })
 }
@@ -57,7 +57,7 @@ export function ledgerText(open: boolean, delivered: ReadonlyMap<string, number>
  * What cannot be read counts as open and as owed to nobody: crashed spans can still be told from the segment, and
  * nothing is sent twice. Whoever meets it says so, for what had not been delivered will not be.
  */
-export function parseLedger(text: string): LedgerContent {
+export function parseCheckpoint(text: string): CheckpointContent {
   try {
     const { open, delivered } = JSON.parse(text) as { open: unknown; delivered: unknown }
     if (typeof open === 'boolean' && isOffsets(delivered)) {
@@ -78,7 +78,7 @@ export function isOffset(value: unknown): value is number {
 }
 
 /** Makes the directory, too. @throws the error of the file system; `EEXIST` when there is one already */
-export function createLedgerFile(path: string, text: string): void {
+export function createCheckpointFile(path: string, text: string): void {
   makePrivateDirectory(dirname(path))
   try {
     writeFileSync(path, text, { flag: 'wx', mode: PRIVATE_FILE })
@@ -94,11 +94,11 @@ export function createLedgerFile(path: string, text: string): void {
  *
  * @throws the error of the file system; `ENOENT` when there is none
  */
-export function writeLedgerFile(path: string, text: string): void {
+export function writeCheckpointFile(path: string, text: string): void {
   withOwnFile(path, OPEN.change, (descriptor, { size }) => {
     const bytes = Buffer.from(text)
     const length = Math.max(bytes.length, size)
-    if (length > IN_PLACE_BYTES) replaceLedgerFile(path, text)
+    if (length > IN_PLACE_BYTES) replaceCheckpointFile(path, text)
     else writeAtOnce(descriptor, Buffer.concat([bytes, BLANKS], length))
   })
 }
@@ -108,7 +108,7 @@ function writeAtOnce(descriptor: number, bytes: Uint8Array): void {
   if (writeSync(descriptor, bytes, 0, bytes.length, 0) < bytes.length) throw new Error('written in part')
 }
 
-function replaceLedgerFile(path: string, text: string): void {
+function replaceCheckpointFile(path: string, text: string): void {
   const temporary = `${path}.tmp`
   try {
     // It may be what a process that was killed has left.

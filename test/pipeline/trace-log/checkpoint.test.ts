@@ -2,12 +2,12 @@ import { existsSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, utim
 import { join } from 'node:path'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import {
-  adoptLedger,
-  Ledger,
-  type LedgerEntry,
-  listLedgers,
-  readLedger,
-} from '../../../src/pipeline/trace-log/ledger.ts'
+  adoptCheckpoint,
+  Checkpoint,
+  type CheckpointEntry,
+  listCheckpoints,
+  readCheckpoint,
+} from '../../../src/pipeline/trace-log/checkpoint.ts'
 import { isAlive, ownerToken, thisOwner } from '../../../src/pipeline/trace-log/owner.ts'
 import {
   deadOwner,
@@ -19,7 +19,7 @@ import {
   saved,
   spoolNames,
   stateDirectory,
-} from './ledger-fixture.ts'
+} from './checkpoint-fixture.ts'
 
 const disk = vi.hoisted(() => ({ isFull: false, takesAtMost: Number.POSITIVE_INFINITY }))
 vi.mock('node:fs', async load => (await import('./limited-disk.ts')).limitedTo(disk, await load()))
@@ -31,53 +31,53 @@ afterEach(() => {
   disk.takesAtMost = Number.POSITIVE_INFINITY
 })
 
-async function onlyEntry(state: string): Promise<LedgerEntry> {
-  const entries = await listLedgers(state)
+async function onlyEntry(state: string): Promise<CheckpointEntry> {
+  const entries = await listCheckpoints(state)
   expect(entries).toHaveLength(1)
   return entries[0]!
 }
 
-describe('a ledger', () => {
+describe('a checkpoint', () => {
   test('is a private file that says what is owed', () => {
     const state = stateDirectory()
-    const ledger = Ledger.create(state, SEGMENT, ['jaeger', 'phoenix'])
+    const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger', 'phoenix'])
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 0, phoenix: 0 } })
     expect(statSync(ownPathOf(state, SEGMENT)).mode & 0o777).toBe(0o600)
     for (const directory of [state, join(state, 'spool')]) expect(statSync(directory).mode & 0o777).toBe(0o700)
-    expect(ledger).toMatchObject({ segment: SEGMENT, segmentPath: join(state, 'traces', `${SEGMENT}.jsonl`) })
-    expect(ledger).toMatchObject({ open: true, backends: ['jaeger', 'phoenix'], isDamaged: false })
-    expect([ledger.offsetOf('jaeger'), ledger.offsetOf('other')]).toEqual([0, undefined])
+    expect(checkpoint).toMatchObject({ segment: SEGMENT, segmentPath: join(state, 'traces', `${SEGMENT}.jsonl`) })
+    expect(checkpoint).toMatchObject({ open: true, backends: ['jaeger', 'phoenix'], isDamaged: false })
+    expect([checkpoint.offsetOf('jaeger'), checkpoint.offsetOf('other')]).toEqual([0, undefined])
   })
 
   test('is not made twice', () => {
     const state = stateDirectory()
-    Ledger.create(state, SEGMENT, ['jaeger']).advance('jaeger', 5)
-    expect(() => Ledger.create(state, SEGMENT, ['jaeger'])).toThrow(/EEXIST/)
+    Checkpoint.create(state, SEGMENT, ['jaeger']).advance('jaeger', 5)
+    expect(() => Checkpoint.create(state, SEGMENT, ['jaeger'])).toThrow(/EEXIST/)
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 5 } })
   })
 
   test('that cannot be made says why', () => {
     const state = stateDirectory()
     writeFileSync(state, 'in the way')
-    expect(() => Ledger.create(state, SEGMENT, [])).toThrow(/ENOTDIR|EEXIST/)
+    expect(() => Checkpoint.create(state, SEGMENT, [])).toThrow(/ENOTDIR|EEXIST/)
   })
 
   test('that there is no room for leaves nothing', () => {
     const state = stateDirectory()
     disk.isFull = true
-    expect(() => Ledger.create(state, SEGMENT, [])).toThrow(/ENOSPC/)
+    expect(() => Checkpoint.create(state, SEGMENT, [])).toThrow(/ENOSPC/)
     expect(spoolNames(state)).toEqual([])
   })
 
   test('advances, never back, and saves at once', () => {
     const state = stateDirectory()
-    const ledger = Ledger.create(state, SEGMENT, ['jaeger', 'phoenix'])
-    expect(ledger.advance('jaeger', 200)).toBe(true)
+    const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger', 'phoenix'])
+    expect(checkpoint.advance('jaeger', 200)).toBe(true)
     for (const wrong of [100, -1, 300.5, Number.NaN, Number.POSITIVE_INFINITY]) {
-      expect(ledger.advance('jaeger', wrong)).toBe(true)
+      expect(checkpoint.advance('jaeger', wrong)).toBe(true)
     }
-    expect(ledger.advance('nobody', 100)).toBe(true)
-    expect(ledger.close()).toBe(true)
+    expect(checkpoint.advance('nobody', 100)).toBe(true)
+    expect(checkpoint.close()).toBe(true)
     expect(saved(state, SEGMENT)).toEqual({ open: false, delivered: { jaeger: 200, phoenix: 0 } })
     expect(spoolNames(state)).toHaveLength(1)
     expect(statSync(ownPathOf(state, SEGMENT)).mode & 0o777).toBe(0o600)
@@ -87,14 +87,14 @@ describe('a ledger', () => {
     'takes the backend name %j',
     async name => {
       const state = stateDirectory()
-      const ledger = Ledger.create(state, SEGMENT, [name])
-      ledger.advance(name, 7)
-      expect(ledger.offsetOf(name)).toBe(7)
-      const { delivered } = (await readLedger(await onlyEntry(state)))!
+      const checkpoint = Checkpoint.create(state, SEGMENT, [name])
+      checkpoint.advance(name, 7)
+      expect(checkpoint.offsetOf(name)).toBe(7)
+      const { delivered } = (await readCheckpoint(await onlyEntry(state)))!
       expect(Object.entries(delivered)).toEqual([[name, 7]])
       expect(Object.getPrototypeOf(delivered)).toBeNull()
-      ledger.release()
-      const adopted = adoptLedger(state, await onlyEntry(state))
+      checkpoint.release()
+      const adopted = adoptCheckpoint(state, await onlyEntry(state))
       expect(adopted?.backends).toEqual([name])
       expect(adopted?.offsetOf(name)).toBe(7)
     },
@@ -102,69 +102,73 @@ describe('a ledger', () => {
 
   test('goes when it is closed and everybody has everything, not before', () => {
     const state = stateDirectory()
-    const ledger = Ledger.create(state, SEGMENT, ['jaeger', 'phoenix'])
-    ledger.advance('jaeger', 100)
-    ledger.advance('phoenix', 120)
-    expect(ledger.settle(100)).toBe(false)
-    ledger.close()
-    expect(ledger.settle(110)).toBe(false)
+    const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger', 'phoenix'])
+    checkpoint.advance('jaeger', 100)
+    checkpoint.advance('phoenix', 120)
+    expect(checkpoint.settle(100)).toBe(false)
+    checkpoint.close()
+    expect(checkpoint.settle(110)).toBe(false)
     expect(spoolNames(state)).toHaveLength(1)
-    expect([ledger.settle(100), ledger.settle(100)]).toEqual([true, true])
+    expect([checkpoint.settle(100), checkpoint.settle(100)]).toEqual([true, true])
     expect(spoolNames(state)).toEqual([])
-    expect(ledger.advance('jaeger', 500)).toBe(false)
-    expect(ledger.touch()).toBe(false)
+    expect(checkpoint.advance('jaeger', 500)).toBe(false)
+    expect(checkpoint.touch()).toBe(false)
     expect(spoolNames(state)).toEqual([])
   })
 
   test('is owed no more to who is forgiven', () => {
     const state = stateDirectory()
-    const ledger = Ledger.create(state, SEGMENT, ['jaeger', 'phoenix'])
-    ledger.forgive('phoenix')
-    ledger.forgive('nobody')
+    const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger', 'phoenix'])
+    checkpoint.forgive('phoenix')
+    checkpoint.forgive('nobody')
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 0 } })
-    expect([ledger.backends, ledger.offsetOf('phoenix')]).toEqual([['jaeger'], undefined])
-    ledger.forgive('jaeger')
-    expect(ledger.settle(100)).toBe(false)
-    ledger.close()
-    expect(ledger.settle(100)).toBe(true)
+    expect([checkpoint.backends, checkpoint.offsetOf('phoenix')]).toEqual([['jaeger'], undefined])
+    checkpoint.forgive('jaeger')
+    expect(checkpoint.settle(100)).toBe(false)
+    checkpoint.close()
+    expect(checkpoint.settle(100)).toBe(true)
   })
 
   test('is removed whatever it is owed', () => {
     const state = stateDirectory()
-    const ledger = Ledger.create(state, SEGMENT, ['jaeger'])
-    ledger.remove()
-    ledger.remove()
+    const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger'])
+    checkpoint.remove()
+    checkpoint.remove()
     expect(spoolNames(state)).toEqual([])
-    expect(ledger.settle(100)).toBe(true)
+    expect(checkpoint.settle(100)).toBe(true)
   })
 })
 
 describe('a save that fails', () => {
   test('leaves the old file whole, and is made up for by the next one', () => {
     const state = stateDirectory()
-    const ledger = Ledger.create(state, SEGMENT, ['jaeger'])
+    const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger'])
     disk.isFull = true
-    expect([ledger.advance('jaeger', 10), ledger.advance('jaeger', 10), ledger.close()]).toEqual([false, false, false])
-    expect(ledger.offsetOf('jaeger')).toBe(10)
+    expect([checkpoint.advance('jaeger', 10), checkpoint.advance('jaeger', 10), checkpoint.close()]).toEqual([
+      false,
+      false,
+      false,
+    ])
+    expect(checkpoint.offsetOf('jaeger')).toBe(10)
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 0 } })
     disk.isFull = false
-    expect(ledger.advance('jaeger', 10)).toBe(true)
+    expect(checkpoint.advance('jaeger', 10)).toBe(true)
     expect(saved(state, SEGMENT)).toEqual({ open: false, delivered: { jaeger: 10 } })
   })
 
   test('is made up for by a heartbeat, and by letting go', () => {
     const state = stateDirectory()
-    const ledger = Ledger.create(state, SEGMENT, ['jaeger'])
+    const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger'])
     disk.isFull = true
-    expect([ledger.advance('jaeger', 10), ledger.touch()]).toEqual([false, true])
+    expect([checkpoint.advance('jaeger', 10), checkpoint.touch()]).toEqual([false, true])
     disk.isFull = false
-    expect(ledger.touch()).toBe(true)
+    expect(checkpoint.touch()).toBe(true)
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 10 } })
 
     disk.isFull = true
-    ledger.advance('jaeger', 20)
+    checkpoint.advance('jaeger', 20)
     disk.isFull = false
-    ledger.release()
+    checkpoint.release()
     expect(JSON.parse(readFileSync(pathOf(state, SEGMENT, 'free'), 'utf8'))).toMatchObject({
       delivered: { jaeger: 20 },
     })
@@ -172,64 +176,64 @@ describe('a save that fails', () => {
 
   test('is one of which only a part was taken', () => {
     const state = stateDirectory()
-    const ledger = Ledger.create(state, SEGMENT, ['jaeger'])
+    const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger'])
     disk.takesAtMost = 5
-    expect(ledger.advance('jaeger', 10)).toBe(false)
+    expect(checkpoint.advance('jaeger', 10)).toBe(false)
     disk.takesAtMost = Number.POSITIVE_INFINITY
-    expect(ledger.touch()).toBe(true)
+    expect(checkpoint.touch()).toBe(true)
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 10 } })
   })
 
   test('because the directory was deleted makes it again, as soon as there is room', () => {
     const state = stateDirectory()
-    const ledger = Ledger.create(state, SEGMENT, ['jaeger'])
+    const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger'])
     rmSync(state, { recursive: true })
     disk.isFull = true
-    expect([ledger.advance('jaeger', 10), ledger.touch()]).toEqual([false, true])
+    expect([checkpoint.advance('jaeger', 10), checkpoint.touch()]).toEqual([false, true])
     expect(spoolNames(state)).toEqual([])
     disk.isFull = false
-    expect(ledger.advance('jaeger', 10)).toBe(true)
+    expect(checkpoint.advance('jaeger', 10)).toBe(true)
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 10 } })
     expect(statSync(join(state, 'spool')).mode & 0o777).toBe(0o700)
     rmSync(state, { recursive: true })
-    expect(ledger.touch()).toBe(true)
+    expect(checkpoint.touch()).toBe(true)
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 10 } })
   })
 
-  test('of a ledger so long that it is written anew leaves the old one, too', () => {
+  test('of a checkpoint so long that it is written anew leaves the old one, too', () => {
     const state = stateDirectory()
     const backends = Array.from({ length: 200 }, (_, number) => `a backend with a long name ${number}`)
-    const ledger = Ledger.create(state, SEGMENT, backends)
-    expect(ledger.advance(backends[0]!, 5)).toBe(true)
+    const checkpoint = Checkpoint.create(state, SEGMENT, backends)
+    expect(checkpoint.advance(backends[0]!, 5)).toBe(true)
     disk.isFull = true
-    expect(ledger.advance(backends[0]!, 10)).toBe(false)
+    expect(checkpoint.advance(backends[0]!, 10)).toBe(false)
     expect(saved(state, SEGMENT)).toMatchObject({ delivered: { [backends[0]!]: 5 } })
     expect(spoolNames(state)).toHaveLength(1)
     disk.isFull = false
-    for (const name of backends.slice(1)) ledger.forgive(name)
+    for (const name of backends.slice(1)) checkpoint.forgive(name)
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { [backends[0]!]: 10 } })
     expect(statSync(ownPathOf(state, SEGMENT)).size).toBeLessThan(4096)
     expect(statSync(ownPathOf(state, SEGMENT)).mode & 0o777).toBe(0o600)
   })
 })
 
-describe('a ledger that was taken, because somebody took us for dead', () => {
+describe('a checkpoint that was taken, because somebody took us for dead', () => {
   test.each([
-    ['touch', (ledger: Ledger) => ledger.touch()],
-    ['advance', (ledger: Ledger) => ledger.advance('jaeger', 10)],
-    ['close', (ledger: Ledger) => ledger.close()],
+    ['touch', (checkpoint: Checkpoint) => checkpoint.touch()],
+    ['advance', (checkpoint: Checkpoint) => checkpoint.advance('jaeger', 10)],
+    ['close', (checkpoint: Checkpoint) => checkpoint.close()],
   ])('is left alone by %s', (_, act) => {
     const state = stateDirectory()
-    const ledger = Ledger.create(state, SEGMENT, ['jaeger'])
+    const checkpoint = Checkpoint.create(state, SEGMENT, ['jaeger'])
     const theirs = pathOf(state, SEGMENT, 'aaaaaaaa_bbbbbbbb_cccccccc-17-4242')
     renameSync(ownPathOf(state, SEGMENT), theirs)
     writeFileSync(theirs, '{"open":true,"delivered":{"jaeger":3}}')
-    expect(act(ledger)).toBe(false)
-    expect(ledger.touch()).toBe(false)
-    ledger.forgive('jaeger')
-    ledger.release()
-    ledger.remove()
-    expect(ledger.settle(0)).toBe(false)
+    expect(act(checkpoint)).toBe(false)
+    expect(checkpoint.touch()).toBe(false)
+    checkpoint.forgive('jaeger')
+    checkpoint.release()
+    checkpoint.remove()
+    expect(checkpoint.settle(0)).toBe(false)
     expect(spoolNames(state).map(name => join(state, 'spool', name))).toEqual([theirs])
     expect(readFileSync(theirs, 'utf8')).toBe('{"open":true,"delivered":{"jaeger":3}}')
   })
@@ -237,19 +241,19 @@ describe('a ledger that was taken, because somebody took us for dead', () => {
 
 describe('the list', () => {
   test('is empty where nothing is', async () => {
-    expect(await listLedgers(stateDirectory())).toEqual([])
+    expect(await listCheckpoints(stateDirectory())).toEqual([])
     const state = stateDirectory()
     mkdirSync(state)
     writeFileSync(join(state, 'spool'), 'in the way')
-    expect(await listLedgers(state)).toEqual([])
+    expect(await listCheckpoints(state)).toEqual([])
   })
 
   test('is by the start of the segment, and says whose each is', async () => {
     const state = stateDirectory()
     leave(state, { owner: farOwner(), segment: '1000-5', heartbeatAt: 5000 })
     leave(state, { segment: '900-77' })
-    Ledger.create(state, '10000-1', [])
-    const entries = await listLedgers(state)
+    Checkpoint.create(state, '10000-1', [])
+    const entries = await listCheckpoints(state)
     expect(entries.map(({ segment, owner }) => [segment, owner])).toEqual([
       ['900-77', undefined],
       ['1000-5', farOwner()],
@@ -270,7 +274,7 @@ describe('the list', () => {
       writeFileSync(old, '')
       utimesSync(old, new Date(), new Date(Date.now() - 2 * DAY_MILLIS))
     }
-    expect((await listLedgers(state)).map(entry => entry.path)).toEqual([path])
+    expect((await listCheckpoints(state)).map(entry => entry.path)).toEqual([path])
     expect([existsSync(`${path}.tmp`), existsSync(stale)]).toEqual([true, false])
     for (const name of foreign) expect(existsSync(join(state, 'spool', name))).toBe(true)
   })
@@ -280,8 +284,8 @@ describe('the list', () => {
     const path = leave(state, {})
     const entry = await onlyEntry(state)
     rmSync(path)
-    expect(await readLedger(entry)).toBeUndefined()
-    expect(adoptLedger(state, entry)).toBeUndefined()
+    expect(await readCheckpoint(entry)).toBeUndefined()
+    expect(adoptCheckpoint(state, entry)).toBeUndefined()
   })
 })
 
@@ -290,22 +294,22 @@ describe('to adopt', () => {
     const state = stateDirectory()
     leave(state, { owner: deadOwner(), heartbeatAt: 5000 })
     const before = Date.now()
-    const ledger = adoptLedger(state, await onlyEntry(state))
-    expect(ledger).toMatchObject({ segment: SEGMENT, open: true, backends: ['jaeger'], isDamaged: false })
+    const checkpoint = adoptCheckpoint(state, await onlyEntry(state))
+    expect(checkpoint).toMatchObject({ segment: SEGMENT, open: true, backends: ['jaeger'], isDamaged: false })
     const entry = await onlyEntry(state)
     expect(entry.owner).toEqual(thisOwner())
     expect(entry.heartbeatAt).toBeGreaterThan(before - 1000)
-    expect([ledger?.close(), ledger?.advance('jaeger', 20), ledger?.settle(20)]).toEqual([true, true, true])
+    expect([checkpoint?.close(), checkpoint?.advance('jaeger', 20), checkpoint?.settle(20)]).toEqual([true, true, true])
   })
 
   test('takes what is free, and whoever let go of it writes no more', async () => {
     const state = stateDirectory()
-    const first = Ledger.create(state, SEGMENT, ['jaeger'])
+    const first = Checkpoint.create(state, SEGMENT, ['jaeger'])
     first.release()
     expect([first.advance('jaeger', 10), first.touch(), first.settle(0)]).toEqual([false, false, false])
     first.release()
     first.remove()
-    const second = adoptLedger(state, await onlyEntry(state))
+    const second = adoptCheckpoint(state, await onlyEntry(state))
     expect(second?.offsetOf('jaeger')).toBe(0)
     first.close()
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { jaeger: 0 } })
@@ -313,11 +317,11 @@ describe('to adopt', () => {
 
   test('leaves alone what is ours, and what belongs to a living process', async () => {
     const state = stateDirectory()
-    Ledger.create(state, SEGMENT, [])
-    expect(adoptLedger(state, await onlyEntry(state))).toBeUndefined()
+    Checkpoint.create(state, SEGMENT, [])
+    expect(adoptCheckpoint(state, await onlyEntry(state))).toBeUndefined()
     const other = stateDirectory()
     leave(other, { owner: farOwner(), heartbeatAt: Date.now() })
-    expect(adoptLedger(other, await onlyEntry(other))).toBeUndefined()
+    expect(adoptCheckpoint(other, await onlyEntry(other))).toBeUndefined()
     expect((await onlyEntry(other)).owner).toEqual(farOwner())
   })
 
@@ -327,20 +331,20 @@ describe('to adopt', () => {
     const entry = await onlyEntry(state)
     expect(isAlive(farOwner(), entry.heartbeatAt, Date.now())).toBe(false)
     utimesSync(path, new Date(), new Date())
-    expect(adoptLedger(state, entry)).toBeUndefined()
+    expect(adoptCheckpoint(state, entry)).toBeUndefined()
     utimesSync(path, new Date(), new Date(5000))
-    expect(adoptLedger(state, entry)).toBeInstanceOf(Ledger)
+    expect(adoptCheckpoint(state, entry)).toBeInstanceOf(Checkpoint)
   })
 
-  test('writes over no ledger of the same segment that we hold', async () => {
+  test('writes over no checkpoint of the same segment that we hold', async () => {
     const state = stateDirectory()
     leave(state, { owner: deadOwner() })
     const entry = await onlyEntry(state)
-    const ours = Ledger.create(state, SEGMENT, ['phoenix'])
-    expect(adoptLedger(state, entry)).toBeUndefined()
+    const ours = Checkpoint.create(state, SEGMENT, ['phoenix'])
+    expect(adoptCheckpoint(state, entry)).toBeUndefined()
     expect(saved(state, SEGMENT)).toEqual({ open: true, delivered: { phoenix: 0 } })
     ours.remove()
-    expect(adoptLedger(state, entry)?.backends).toEqual(['jaeger'])
+    expect(adoptCheckpoint(state, entry)?.backends).toEqual(['jaeger'])
   })
 
   test.each([
@@ -361,18 +365,18 @@ describe('to adopt', () => {
     const state = stateDirectory()
     leave(state, { text })
     const expected = { open: true, delivered: {}, isDamaged: true }
-    expect(await readLedger(await onlyEntry(state))).toEqual(expected)
-    const ledger = adoptLedger(state, await onlyEntry(state))
-    expect(ledger).toMatchObject({ open: true, backends: [], isDamaged: true })
-    expect(ledger?.settle(1000)).toBe(false)
-    ledger?.close()
-    expect(ledger?.settle(1000)).toBe(true)
+    expect(await readCheckpoint(await onlyEntry(state))).toEqual(expected)
+    const checkpoint = adoptCheckpoint(state, await onlyEntry(state))
+    expect(checkpoint).toMatchObject({ open: true, backends: [], isDamaged: true })
+    expect(checkpoint?.settle(1000)).toBe(false)
+    checkpoint?.close()
+    expect(checkpoint?.settle(1000)).toBe(true)
   })
 
   test('reads what a later version may add', async () => {
     const state = stateDirectory()
     leave(state, { text: '{"open":false,"delivered":{"jaeger":3},"more":1}' })
-    expect(await readLedger(await onlyEntry(state))).toEqual({
+    expect(await readCheckpoint(await onlyEntry(state))).toEqual({
       open: false,
       delivered: { jaeger: 3 },
       isDamaged: false,

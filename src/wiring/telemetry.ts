@@ -6,13 +6,13 @@ import {
   type Tracer,
   type TracerProvider,
 } from '@opentelemetry/api'
+import type { Report } from '../core/guard.ts'
 import type { Pipeline } from '../pipeline/index.ts'
-import type { Diagnostics } from './diagnostics.ts'
 import type { Pieces } from './intake.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
 /** Where spans and points go: a pipeline of ours, or providers that were handed in. */
-export interface Outlets {
+export interface Telemetry {
   readonly tracer: Tracer
   readonly meter: Meter
   readonly pipeline: Pipeline | undefined
@@ -26,21 +26,21 @@ export interface HandedIn {
 }
 
 /** What is opened when the first record is worked off: to load the SDK takes longer than all else at a start. */
-export interface LateOutlets {
+export interface LateTelemetry {
   /** A pipeline of ours; else providers that were handed in. */
   readonly isOurs: boolean
   /** As in `IntakeOptions`. */
   readonly pieces: Pieces | undefined
   /** Once. @throws what the loader throws: the host may have too many files open */
-  open(): Outlets
+  open(): Telemetry
 }
 
 /** Of a pipeline that is there already. */
-export function outletsOf(pipeline: Pipeline): LateOutlets {
+export function telemetryOf(pipeline: Pipeline): LateTelemetry {
   return { isOurs: true, pieces: undefined, open: () => opened(pipeline) }
 }
 
-export function opened(pipeline: Pipeline): Outlets {
+export function opened(pipeline: Pipeline): Telemetry {
   const { tracerProvider, meterProvider } = pipeline
   return {
     tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
@@ -51,11 +51,11 @@ export function opened(pipeline: Pipeline): Outlets {
 }
 
 /** What was not handed in is not recorded, because then nothing may be exported by us. */
-export function outletsHandedIn(handedIn: HandedIn, report: Diagnostics): LateOutlets {
+export function telemetryHandedIn(handedIn: HandedIn, report: Report): LateTelemetry {
   return { isOurs: false, pieces: undefined, open: () => askedOf(handedIn, report) }
 }
 
-function askedOf({ tracerProvider, meterProvider }: HandedIn, report: Diagnostics): Outlets {
+function askedOf({ tracerProvider, meterProvider }: HandedIn, report: Report): Telemetry {
   return {
     tracer: ask<Tracer>('tracerProvider', tracerProvider, 'getTracer', report) ?? NO_TRACER,
     meter: ask<Meter>('meterProvider', meterProvider, 'getMeter', report) ?? createNoopMeter(),
@@ -73,7 +73,7 @@ function ask<Instrumentation>(
   name: string,
   provider: unknown,
   method: string,
-  report: Diagnostics,
+  report: Report,
 ): Instrumentation | undefined {
   if (provider == null) return undefined
   try {

@@ -1,37 +1,37 @@
 import { existsSync, readdirSync, renameSync, statSync, unlinkSync, utimesSync } from 'node:fs'
 import { basename, dirname } from 'node:path'
 import {
+  type CheckpointContent,
+  checkpointDirectory,
+  checkpointPath,
+  checkpointText,
   codeOf,
-  createLedgerFile,
+  createCheckpointFile,
   FREE,
   isOffset,
-  type LedgerContent,
-  ledgerDirectory,
-  ledgerPath,
-  ledgerText,
-  parseLedger,
-  parseLedgerName,
+  parseCheckpoint,
+  parseCheckpointName,
   segmentPath,
-  writeLedgerFile,
-} from './ledger-file.ts'
-import type { LedgerEntry } from './ledger-list.ts'
+  writeCheckpointFile,
+} from './checkpoint-file.ts'
+import type { CheckpointEntry } from './checkpoint-list.ts'
 import { isAlive, ownerToken, thisOwner } from './owner.ts'
 import { readOwnFile } from './private-place.ts'
 import type { Sending } from './sending.ts'
 
-export { type LedgerEntry, listLedgers, readLedger } from './ledger-list.ts'
+export { type CheckpointEntry, listCheckpoints, readCheckpoint } from './checkpoint-list.ts'
 
 /** `taken`: somebody took us for dead. From every custody but `ours` nothing is written any more. */
 type Custody = 'ours' | 'taken' | 'free' | 'removed'
 
-const NOTHING: LedgerContent = { open: false, delivered: new Map(), isDamaged: false }
+const NOTHING: CheckpointContent = { open: false, delivered: new Map(), isDamaged: false }
 
 /**
  * What has become of one segment: whether spans are open in it, and up to where each backend has it. Every change is
  * saved at once. What could not be saved is kept in memory and saved with the next change or heartbeat; a process that
  * ends before that has some of it sent twice, never lost.
  */
-export class Ledger {
+export class Checkpoint {
   readonly segment: string
   readonly segmentPath: string
   /** What a dead process left could not be read: it counts as open, and as owed to nobody. */
@@ -45,8 +45,8 @@ export class Ledger {
   #custody: Custody = 'ours'
   #isSaved = true
 
-  /** Of a file that is there already, under the name of this process: see `create` and `adoptLedger`. */
-  constructor(stateDirectory: string, segment: string, content: LedgerContent, path?: string) {
+  /** Of a file that is there already, under the name of this process: see `create` and `adoptCheckpoint`. */
+  constructor(stateDirectory: string, segment: string, content: CheckpointContent, path?: string) {
     this.segment = segment
     this.segmentPath = path ?? segmentPath(stateDirectory, segment)
     this.isDamaged = content.isDamaged
@@ -57,29 +57,29 @@ export class Ledger {
   }
 
   /** For a new segment, open and owed to `backends` from its start. @throws the error of the file system */
-  static create(stateDirectory: string, segment: string, backends: readonly string[]): Ledger {
+  static create(stateDirectory: string, segment: string, backends: readonly string[]): Checkpoint {
     const delivered = new Map(backends.map(backend => [backend, 0]))
-    createLedgerFile(ownPath(stateDirectory, segment), ledgerText(true, delivered))
-    return new Ledger(stateDirectory, segment, { open: true, delivered, isDamaged: false })
+    createCheckpointFile(ownPath(stateDirectory, segment), checkpointText(true, delivered))
+    return new Checkpoint(stateDirectory, segment, { open: true, delivered, isDamaged: false })
   }
 
   /**
    * For a segment that owes nobody anything, so that no other process sends or removes it. Undefined when another one
    * has it. @throws the error of the file system
    */
-  static hold(stateDirectory: string, segment: string): Ledger | undefined {
-    createLedgerFile(ownPath(stateDirectory, segment), ledgerText(NOTHING.open, NOTHING.delivered))
-    const ledger = new Ledger(stateDirectory, segment, NOTHING)
-    if (!ledger.#isTaken()) return ledger
-    ledger.remove()
+  static hold(stateDirectory: string, segment: string): Checkpoint | undefined {
+    createCheckpointFile(ownPath(stateDirectory, segment), checkpointText(NOTHING.open, NOTHING.delivered))
+    const checkpoint = new Checkpoint(stateDirectory, segment, NOTHING)
+    if (!checkpoint.#isTaken()) return checkpoint
+    checkpoint.remove()
     return undefined
   }
 
   /** Of a file that is no part of the log: nothing is written down about it. */
-  static ofFile(path: string): Ledger {
-    const ledger = new Ledger(dirname(path), basename(path), NOTHING, path)
-    ledger.#custody = 'removed'
-    return ledger
+  static ofFile(path: string): Checkpoint {
+    const checkpoint = new Checkpoint(dirname(path), basename(path), NOTHING, path)
+    checkpoint.#custody = 'removed'
+    return checkpoint
   }
 
   /** Spans may be open in the segment that nobody has ended. */
@@ -136,7 +136,7 @@ export class Ledger {
     if (this.#delivered.delete(backend)) this.#save()
   }
 
-  /** Removes the file if the ledger is closed and every backend has `bytes`. Returns whether it is gone. */
+  /** Removes the file if the checkpoint is closed and every backend has `bytes`. Returns whether it is gone. */
   settle(bytes: number): boolean {
     const offsets = [...this.#delivered.values(), ...[...this.#sendings.values()].map(({ offset }) => offset)]
     const isOwed = this.#open || offsets.some(offset => offset < bytes)
@@ -150,13 +150,13 @@ export class Ledger {
     if (this.#custody !== 'ours') return
     this.#custody = 'free'
     try {
-      renameSync(this.#path, ledgerPath(this.#stateDirectory, this.segment, FREE))
+      renameSync(this.#path, checkpointPath(this.#stateDirectory, this.segment, FREE))
     } catch {
       // It stays under our name, and is adopted after our end.
     }
   }
 
-  /** Says that we live. False when the ledger is not ours any more: released, removed, or somebody took us for dead. */
+  /** Says that we live. False when the checkpoint is not ours any more: released, removed, or somebody took us for dead. */
   touch(): boolean {
     this.#saved()
     if (this.#custody !== 'ours') return false
@@ -184,27 +184,27 @@ export class Ledger {
   }
 
   #save(): boolean {
-    this.#isSaved = this.#custody === 'ours' && this.#write(ledgerText(this.#open, this.#delivered))
+    this.#isSaved = this.#custody === 'ours' && this.#write(checkpointText(this.#open, this.#delivered))
     return this.#isSaved
   }
 
   #write(text: string): boolean {
     try {
-      writeLedgerFile(this.#path, text)
+      writeCheckpointFile(this.#path, text)
       return true
     } catch (error) {
       return codeOf(error) === 'ENOENT' && this.#writeAnew(text)
     }
   }
 
-  /** A file that was deleted is made again. If it was taken, that would be a second ledger of the segment. */
+  /** A file that was deleted is made again. If it was taken, that would be a second checkpoint of the segment. */
   #writeAnew(text: string): boolean {
     if (this.#isTaken()) {
       this.#custody = 'taken'
       return false
     }
     try {
-      createLedgerFile(this.#path, text)
+      createCheckpointFile(this.#path, text)
       return true
     } catch {
       return false
@@ -213,8 +213,10 @@ export class Ledger {
 
   #isTaken(): boolean {
     try {
-      const others = readdirSync(ledgerDirectory(this.#stateDirectory)).filter(name => name !== basename(this.#path))
-      return others.map(parseLedgerName).some(name => name?.segment === this.segment && !name.isTemporary)
+      const others = readdirSync(checkpointDirectory(this.#stateDirectory)).filter(
+        name => name !== basename(this.#path),
+      )
+      return others.map(parseCheckpointName).some(name => name?.segment === this.segment && !name.isTemporary)
     } catch {
       return false
     }
@@ -223,12 +225,12 @@ export class Ledger {
 
 /**
  * Takes over what a dead process left, or what is free. Undefined when its owner lives, when somebody else was first, or
- * when it cannot be read now. A damaged one is taken: see `Ledger.isDamaged`.
+ * when it cannot be read now. A damaged one is taken: see `Checkpoint.isDamaged`.
  */
-export function adoptLedger(stateDirectory: string, entry: LedgerEntry): Ledger | undefined {
+export function adoptCheckpoint(stateDirectory: string, entry: CheckpointEntry): Checkpoint | undefined {
   const path = ownPath(stateDirectory, entry.segment)
   try {
-    // Another ledger of this segment can only be one that we hold; its file must not be written over.
+    // Another checkpoint of this segment can only be one that we hold; its file must not be written over.
     if (isHeld(entry) || existsSync(path)) return undefined
     // Before the renaming: under our name with the old heartbeat, a process of another machine would take us for dead.
     beat(entry.path)
@@ -239,18 +241,18 @@ export function adoptLedger(stateDirectory: string, entry: LedgerEntry): Ledger 
   return openAdopted(stateDirectory, entry.segment, path)
 }
 
-function openAdopted(stateDirectory: string, segment: string, path: string): Ledger | undefined {
+function openAdopted(stateDirectory: string, segment: string, path: string): Checkpoint | undefined {
   try {
-    return new Ledger(stateDirectory, segment, parseLedger(readOwnFile(path).toString()))
+    return new Checkpoint(stateDirectory, segment, parseCheckpoint(readOwnFile(path).toString()))
   } catch {
     // For want of descriptors, say: what it holds is not known to be damaged, so it is put back.
-    new Ledger(stateDirectory, segment, { open: true, delivered: new Map(), isDamaged: true }).release()
+    new Checkpoint(stateDirectory, segment, { open: true, delivered: new Map(), isDamaged: true }).release()
     return undefined
   }
 }
 
 /** The heartbeat may be younger than the list. */
-function isHeld({ owner, path }: LedgerEntry): boolean {
+function isHeld({ owner, path }: CheckpointEntry): boolean {
   return owner !== undefined && isAlive(owner, statSync(path).mtimeMs, Date.now())
 }
 
@@ -260,5 +262,5 @@ function beat(path: string): void {
 }
 
 function ownPath(stateDirectory: string, segment: string): string {
-  return ledgerPath(stateDirectory, segment, ownerToken(thisOwner()))
+  return checkpointPath(stateDirectory, segment, ownerToken(thisOwner()))
 }

@@ -6,10 +6,10 @@ import { fileURLToPath } from 'node:url'
 import { promisify } from 'node:util'
 
 const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), '..', '..', '..')
-const FILES = ['ledger', 'losses']
+const FILES = ['checkpoint', 'losses']
 
-/** Ledgers and losses as JavaScript in a scratch directory, for what takes several processes. */
-export class BuiltLedger {
+/** Checkpoints and losses as JavaScript in a scratch directory, for what takes several processes. */
+export class BuiltCheckpoint {
   readonly #directory: string
   #scripts = 0
 
@@ -17,8 +17,8 @@ export class BuiltLedger {
     this.#directory = directory
   }
 
-  static async build(): Promise<BuiltLedger> {
-    const directory = await mkdtemp(join(tmpdir(), 'hookspan-built-ledger-'))
+  static async build(): Promise<BuiltCheckpoint> {
+    const directory = await mkdtemp(join(tmpdir(), 'hookspan-built-checkpoint-'))
     await writeFile(join(directory, 'package.json'), '{"type":"module"}')
     const tsconfig = {
       extends: join(REPOSITORY, 'tsconfig.build.json'),
@@ -33,7 +33,7 @@ export class BuiltLedger {
     await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(tsconfig))
     const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc')
     await promisify(execFile)(process.execPath, [tsc, '-p', join(directory, 'tsconfig.json')])
-    return new BuiltLedger(directory)
+    return new BuiltCheckpoint(directory)
   }
 
   /**
@@ -67,9 +67,9 @@ export class BuiltLedger {
 
 const PRELUDE = `
 import { readFileSync } from 'node:fs'
-import * as ledgers from './built/pipeline/trace-log/ledger.js'
+import * as checkpoints from './built/pipeline/trace-log/checkpoint.js'
 import * as losses from './built/pipeline/trace-log/losses.js'
-const { Ledger, adoptLedger, listLedgers } = ledgers
+const { Checkpoint, adoptCheckpoint, listCheckpoints } = checkpoints
 const { LossLog } = losses
 const state = process.argv[2]
 const index = Number(process.argv[3])

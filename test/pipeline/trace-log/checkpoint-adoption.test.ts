@@ -1,39 +1,39 @@
 import { readFileSync } from 'node:fs'
 import { afterAll, beforeAll, expect, test } from 'vitest'
-import { adoptLedger, listLedgers } from '../../../src/pipeline/trace-log/ledger.ts'
+import { adoptCheckpoint, listCheckpoints } from '../../../src/pipeline/trace-log/checkpoint.ts'
 import { isAlive } from '../../../src/pipeline/trace-log/owner.ts'
-import { BuiltLedger } from './built-ledger.ts'
-import { deadOwner, farOwner, leave, SEGMENT, spoolNames, stateDirectory } from './ledger-fixture.ts'
+import { BuiltCheckpoint } from './built-checkpoint.ts'
+import { deadOwner, farOwner, leave, SEGMENT, spoolNames, stateDirectory } from './checkpoint-fixture.ts'
 
-const LEDGERS = 50
+const CHECKPOINTS = 50
 const PROCESSES = 8
 
-let built: BuiltLedger
+let built: BuiltCheckpoint
 
 beforeAll(async () => {
-  built = await BuiltLedger.build()
+  built = await BuiltCheckpoint.build()
 })
 
 afterAll(() => built.remove())
 
 /** All look before anybody takes, so that all are after the same. */
 const TAKE_ALL = `
-const entries = await listLedgers(state)
+const entries = await listCheckpoints(state)
 waitForAll()
 const won = []
 for (const entry of entries) {
-  const ledger = adoptLedger(state, entry)
-  if (ledger === undefined) continue
-  won.push(ledger.segment)
-  if (ledger.offsetOf('jaeger') !== 10 || !ledger.advance('jaeger', 100 + index)) throw new Error('not what was left')
+  const checkpoint = adoptCheckpoint(state, entry)
+  if (checkpoint === undefined) continue
+  won.push(checkpoint.segment)
+  if (checkpoint.offsetOf('jaeger') !== 10 || !checkpoint.advance('jaeger', 100 + index)) throw new Error('not what was left')
 }
 process.stdout.write(JSON.stringify(won))
 `
 
-test('of many processes that want the same ledgers, each ledger is got by one', async () => {
+test('of many processes that want the same checkpoints, each checkpoint is got by one', async () => {
   const state = stateDirectory()
   const dead = deadOwner()
-  const segments = Array.from({ length: LEDGERS }, (_, number) => `${1000 + number}-7`)
+  const segments = Array.from({ length: CHECKPOINTS }, (_, number) => `${1000 + number}-7`)
   for (const [number, segment] of segments.entries()) {
     // What a dead process left, what one of another machine has left long ago, and what is free.
     const owner = [dead, farOwner(), undefined][number % 3]
@@ -41,35 +41,35 @@ test('of many processes that want the same ledgers, each ledger is got by one', 
   }
   const won = (await built.runTogether(PROCESSES, state, TAKE_ALL)).map(line => JSON.parse(line) as string[])
   expect(won.flat().sort()).toEqual(segments)
-  expect(spoolNames(state)).toHaveLength(LEDGERS)
-  for (const entry of await listLedgers(state)) {
+  expect(spoolNames(state)).toHaveLength(CHECKPOINTS)
+  for (const entry of await listCheckpoints(state)) {
     const winner = won.findIndex(segments => segments.includes(entry.segment))
     expect(JSON.parse(readFileSync(entry.path, 'utf8'))).toEqual({ open: true, delivered: { jaeger: 100 + winner } })
   }
 })
 
-test('a process that is killed while it saves leaves a whole ledger, which is ours then', async () => {
+test('a process that is killed while it saves leaves a whole checkpoint, which is ours then', async () => {
   const state = stateDirectory()
   const backends = ['jaeger', 'phoenix', 'langfuse']
   await built.runTogether(
     4,
     state,
     `
-    const ledger = Ledger.create(state, 1000 + index + '-7', ${JSON.stringify(backends)})
+    const checkpoint = Checkpoint.create(state, 1000 + index + '-7', ${JSON.stringify(backends)})
     waitForAll()
     const { Worker } = await import('node:worker_threads')
     new Worker('setTimeout(() => process.kill(process.pid, "SIGKILL"), 200)', { eval: true })
-    for (let offset = 1; offset < 1_000_000; offset++) for (const name of ledger.backends) ledger.advance(name, offset)
+    for (let offset = 1; offset < 1_000_000; offset++) for (const name of checkpoint.backends) checkpoint.advance(name, offset)
     process.stdout.write('was not killed')
     `,
   )
-  const entries = await listLedgers(state)
+  const entries = await listCheckpoints(state)
   expect(entries).toHaveLength(4)
   for (const entry of entries) {
     expect(isAlive(entry.owner!, entry.heartbeatAt, Date.now())).toBe(false)
-    const ledger = adoptLedger(state, entry)
-    expect(ledger).toMatchObject({ open: true, isDamaged: false, backends })
-    const [first = 0, ...others] = backends.map(name => ledger?.offsetOf(name) ?? 0)
+    const checkpoint = adoptCheckpoint(state, entry)
+    expect(checkpoint).toMatchObject({ open: true, isDamaged: false, backends })
+    const [first = 0, ...others] = backends.map(name => checkpoint?.offsetOf(name) ?? 0)
     expect(first).toBeGreaterThan(0)
     for (const offset of others) expect(first - offset).toBeLessThanOrEqual(1)
   }
@@ -81,12 +81,12 @@ test('a living process is not taken from', async () => {
     2,
     state,
     `
-    if (index === 1) Ledger.create(state, '${SEGMENT}', ['jaeger'])
+    if (index === 1) Checkpoint.create(state, '${SEGMENT}', ['jaeger'])
     waitForAll()
     if (index === 1) await new Promise(resolve => setTimeout(resolve, 500))
     else {
-      const entries = await listLedgers(state)
-      process.stdout.write(JSON.stringify(entries.map(entry => adoptLedger(state, entry) !== undefined)))
+      const entries = await listCheckpoints(state)
+      process.stdout.write(JSON.stringify(entries.map(entry => adoptCheckpoint(state, entry) !== undefined)))
     }
     `,
   )

@@ -1,0 +1,61 @@
+// What an editor shows of a key, a field or a hook are the words of the documentation: the tables that say them are put into
+// the declarations that are published, so that the source says each once.
+import { readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { code } from './markdown.mjs'
+
+/** What is in force where nothing is set, in words. */
+export function defaultOf({ default: value, fromHost, follows, type }) {
+  if (follows) return `as ${code(follows)}`
+  const own = typeof value === 'object' ? Object.values(value).join(', ') : value
+  const shown = own === undefined || own === '' ? (type === 'prometheus' ? 'off' : 'none') : code(own)
+  return fromHost ? `the host's name, else ${shown}` : shown
+}
+
+function rangeOf({ type, min, max, values }) {
+  if (values) return ` (${type === 'list' ? 'list of ' : ''}${values.map(code).join(', ')})`
+  if (max !== undefined) return ` (${min} to ${max})`
+  return min === undefined ? '' : ` (${type === 'integer' || type === 'chars' ? 'whole number, ' : ''}≥ ${min})`
+}
+
+/** What a key is about, and what it can be set to. */
+export function aboutKey(row) {
+  return row.about + rangeOf(row)
+}
+
+function userConfig(declaration, { KEY_ROWS, variableOf }) {
+  const properties = Object.entries(KEY_ROWS).map(
+    ([key, row]) =>
+      `    /** ${aboutKey(row)}. Default: ${defaultOf(row)}. Environment: \`${variableOf(key)}\` */
+    readonly ${key}?: UserValue<'${key}'> | undefined;
+`,
+  )
+  return declaration.replace(/export type UserConfig = [\s\S]*$/, () => {
+    return `export interface UserConfig {\n${properties.join('')}}\n`
+  })
+}
+
+function sentence(text) {
+  return `${text.charAt(0).toUpperCase()}${text.slice(1)}.`
+}
+
+/** The declaration with a comment above each member of the interface that the table knows. */
+function withWords(declaration, name, words) {
+  const [whole, head, body] = new RegExp(`(export interface ${name} \\{\\n)([\\s\\S]*?\\n)\\}`).exec(declaration)
+  const said = body.replace(/^ {4}(?:readonly )?(\w+)/gm, (line, member) => `    /** ${words[member]} */\n${line}`)
+  return declaration.replace(whole, () => `${head}${said}}`)
+}
+
+/** @param compiled the folder with what the compiler made of `src` */
+export async function writeWords(compiled) {
+  const load = path => import(pathToFileURL(join(compiled, path)).href)
+  const edit = (path, change) => writeFileSync(join(compiled, path), change(readFileSync(join(compiled, path), 'utf8')))
+  const keys = await load('config/keys.js')
+  const { BACKEND_FIELDS } = await load('config/backend-types.js')
+  const { HOOKS } = await load('contract/hooks.js')
+  const hooks = Object.fromEntries(Object.entries(HOOKS).map(([hook, about]) => [hook, sentence(about)]))
+  edit('config/user-config.d.ts', text => userConfig(text, keys))
+  edit('config/types.d.ts', text => withWords(text, 'UserBackend', BACKEND_FIELDS))
+  edit('contract/hooks.d.ts', text => withWords(text, 'HookPayloads', hooks))
+}

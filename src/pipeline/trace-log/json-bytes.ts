@@ -1,0 +1,163 @@
+/** All but quote, backslash, control characters, surrogates, and what is a line break to some readers of lines. */
+const MUST_ESCAPE = /[^ !#-[\]-\u0084\u0086-\u2027\u202a-\ud7ff\ue000-\uffff]/
+const LINE_BREAKS_BESIDES = ['\u0085', '\u2028', '\u2029']
+const OPENING = /^[[{]/
+const SPACE = 0x20
+const QUOTE = 0x22
+const BACKSLASH = 0x5c
+const DELETE = 0x7f
+const BRACKET = 0x5b
+/** Up to here, a loop is faster than a call that leaves JavaScript. */
+const SHORT_CHARS = 64
+/** A longer text is content, which comes again within moments or never. */
+const MOST_PLAIN_CHARS = 128
+const MAX_RECENT = 8
+/** Bytes that a character may take: room is made before the length of a text in bytes is known. */
+const MOST_BYTES_PER_CHAR = 3
+const LEAST_BYTES = 65_536
+/** A buffer that one huge span has made larger is not kept. */
+const MOST_KEPT_BYTES = 2_097_152
+
+/**
+ * JSON, made as the bytes that are written to the file: as one text it would be put together, flattened, and encoded. The buffer is
+ * kept from one line to the next.
+ */
+export class JsonBytes {
+  #bytes: Buffer = Buffer.allocUnsafeSlow(0)
+  #length = 0
+  /** Spans carry the same content under the names of several conventions, and the end of a turn carries it once more. */
+  readonly #recent: { text: string; from: number; to: number }[] = Array.from({ length: MAX_RECENT }, () => ({
+    text: '',
+    from: 0,
+    to: 0,
+  }))
+  #oldest = 0
+
+  get length(): number {
+    return this.#length
+  }
+
+  /** What was written since the start. Valid until the next `start`. */
+  get written(): Buffer {
+    return this.#bytes.subarray(0, this.#length)
+  }
+
+  start(): void {
+    this.cutTo(0)
+    if (this.#bytes.length > MOST_KEPT_BYTES) this.letGo()
+  }
+
+  /** What was written last is still being read by another thread, and is not to be written over. */
+  letGo(): void {
+    this.#bytes = Buffer.allocUnsafeSlow(0)
+  }
+
+  /** As if what is behind had not been written. */
+  cutTo(length: number): void {
+    this.#length = length
+    this.forget()
+  }
+
+  /** Content must not stay in memory until other content comes. */
+  forget(): void {
+    for (const recent of this.#recent) recent.text = ''
+  }
+
+  /** Text that is JSON already, and ASCII. */
+  ascii(text: string): void {
+    const bytes = this.#withRoom(text.length)
+    let at = this.#length
+    if (text.length > SHORT_CHARS) at += bytes.write(text, at)
+    else for (let place = 0; place < text.length; place++) bytes[at++] = text.charCodeAt(place)
+    this.#length = at
+  }
+
+  /** Between the elements of a list: none before the first. */
+  comma(): void {
+    if (this.#bytes[this.#length - 1] !== BRACKET) this.ascii(',')
+  }
+
+  /** Text that is JSON already. */
+  json(text: string): void {
+    const bytes = this.#withRoom(text.length * MOST_BYTES_PER_CHAR)
+    this.#length += bytes.write(text, this.#length)
+  }
+
+  /** A copy of what is behind this place. */
+  from(place: number): Buffer {
+    return Buffer.from(this.#bytes.subarray(place, this.#length))
+  }
+
+  /** Bytes that are JSON already. */
+  bytes(piece: Uint8Array): void {
+    this.#withRoom(piece.length).set(piece, this.#length)
+    this.#length += piece.length
+  }
+
+  /** One JSON string. It holds no line break of any kind, and has a form in UTF-8 also where surrogates are alone. */
+  string(text: string): void {
+    if (text.length <= MOST_PLAIN_CHARS) this.#shortString(text)
+    else this.#longString(text)
+  }
+
+  #shortString(text: string): void {
+    const chars = text.length
+    const bytes = this.#withRoom(chars * 2 + 2)
+    let at = this.#length
+    bytes[at++] = QUOTE
+    for (let place = 0; place < chars; place++) {
+      const char = text.charCodeAt(place)
+      if (char < SPACE || char >= DELETE) {
+        this.json(stringJson(text))
+        return
+      }
+      if (char === QUOTE || char === BACKSLASH) bytes[at++] = BACKSLASH
+      bytes[at++] = char
+    }
+    bytes[at++] = QUOTE
+    this.#length = at
+  }
+
+  #longString(text: string): void {
+    for (const recent of this.#recent) {
+      if (recent.text !== text) continue
+      const { from, to } = recent
+      this.#withRoom(to - from).copyWithin(this.#length, from, to)
+      this.#length += to - from
+      return
+    }
+    const from = this.#length
+    // JSON in JSON has a quote to escape soon after its start.
+    if (OPENING.test(text) || MUST_ESCAPE.test(text)) this.json(stringJson(text))
+    else {
+      this.ascii('"')
+      this.json(text)
+      this.ascii('"')
+    }
+    Object.assign(this.#recent[this.#oldest] as object, { text, from, to: this.#length })
+    this.#oldest = (this.#oldest + 1) % MAX_RECENT
+  }
+
+  #withRoom(bytes: number): Buffer {
+    if (this.#length + bytes > this.#bytes.length) {
+      const size = Math.max(this.#bytes.length * 2, this.#length + bytes, LEAST_BYTES)
+      const larger = Buffer.allocUnsafeSlow(size)
+      this.#bytes.copy(larger, 0, 0, this.#length)
+      this.#bytes = larger
+    }
+    return this.#bytes
+  }
+}
+
+/** One JSON string: see `JsonBytes.string`. */
+export function stringJson(text: string): string {
+  let json = JSON.stringify(text)
+  for (const character of LINE_BREAKS_BESIDES) {
+    if (json.includes(character)) json = json.replaceAll(character, unicodeEscape(character))
+  }
+  return json
+}
+
+function unicodeEscape(character: string): string {
+  return `\\u${character.charCodeAt(0).toString(16).padStart(4, '0')}`
+}

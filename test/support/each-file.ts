@@ -1,0 +1,44 @@
+/**
+ * Around the tests of each file. A process runs one file after the other: who leaves something behind in it is red itself, and
+ * not the next one.
+ */
+import { afterAll, afterEach, beforeAll, expect, vi } from 'vitest'
+import { cleanUp } from './afterwards.ts'
+
+const TELEMETRY = Symbol.for('opentelemetry.js.api.1')
+
+function found(): object {
+  return {
+    env: { ...process.env },
+    directory: process.cwd(),
+    listeners: process.eventNames().flatMap(listeners).sort(),
+    // Node's own is there once something was fetched, and OpenTelemetry's once anything was registered, also when it is gone.
+    globals: Reflect.ownKeys(globalThis).filter(key => !/undici|opentelemetry/.test(String(key))),
+    telemetry: Object.keys(Reflect.get(globalThis, TELEMETRY) ?? {}).filter(key => key !== 'version'),
+    isTimeFake: vi.isFakeTimers(),
+  }
+}
+
+/** Without the one for test plugins that nobody has shut down: they hold nothing that could be saved. */
+function listeners(event: string | symbol): string[] {
+  const others = process.listeners(event as 'exit').filter(({ name }) => name !== 'onExit')
+  return others.map(({ name }) => `${String(event)}: ${name}`)
+}
+
+let before: object
+
+beforeAll(() => {
+  before = found()
+})
+
+afterEach(async ({ task }) => {
+  if (!task.concurrent) await cleanUp()
+})
+
+afterAll(async () => {
+  await cleanUp()
+  expect(vi.isFakeTimers(), 'a clock that is not the real one is left behind').toBe(false)
+  // What plugins have not worked off yet ends in the next turns of the event loop.
+  const isAsBefore = (): void => expect(found(), 'what the tests of this file leave behind').toEqual(before)
+  await vi.waitFor(isAsBefore, { interval: 1, timeout: 10_000 })
+})
