@@ -9,6 +9,14 @@ export type { PiContext, PiExtension, PiExtensionApi, PiModel } from './types.ts
 
 /** After these Pi ends, or lets go of us. */
 const LAST_REASONS: ReadonlySet<unknown> = new Set(['quit', 'reload', undefined])
+/** In these there is more to do than to tell them. */
+const HANDED_ON: ReadonlySet<string> = new Set([
+  'before_provider_headers',
+  'tool_execution_start',
+  'tool_execution_end',
+  'agent_end',
+  'session_shutdown',
+])
 const TRACEPARENT = 'traceparent'
 
 /**
@@ -53,19 +61,24 @@ class PiListener {
     const sessionId = context.sessionManager?.getSessionId?.()
     const seen = { event: name, at: Date.now(), data, context: placeOf(sessionId, context) }
     this.#attachment.take(seen, sessionId)
+    if (!HANDED_ON.has(name)) return undefined
     const session = idOf(sessionId)
     return session === undefined ? undefined : this.#handOn(name, data, session)
   }
 
   /** The trace context goes along; and at the end the last turn must be out before the process is gone. */
   #handOn(name: string, data: unknown, session: string): Promise<void> | undefined {
-    const tool = idOf(peek(data, 'toolCallId'))
+    if (name === 'session_shutdown') return this.#left(data, session)
     if (name === 'before_provider_headers') this.#addHeader(peek(data, 'headers'), session)
-    else if (name === 'tool_execution_start' && tool !== undefined) this.#environment.started(session, tool)
-    else if (name === 'tool_execution_end' && tool !== undefined) this.#environment.ended(session, tool)
     else if (name === 'agent_end') this.#environment.cleared(session)
-    else if (name === 'session_shutdown') return this.#left(data, session)
+    else this.#toolIs(name, idOf(peek(data, 'toolCallId')), session)
     return undefined
+  }
+
+  #toolIs(name: string, tool: string | undefined, session: string): void {
+    if (tool === undefined) return
+    if (name === 'tool_execution_start') this.#environment.started(session, tool)
+    else this.#environment.ended(session, tool)
   }
 
   /** Pi draws on the terminal, and what goes past it spoils the picture. */

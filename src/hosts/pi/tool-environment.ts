@@ -60,10 +60,11 @@ function put(value: string | undefined): void {
   const holder = globalThis as { [SHARED]?: Shared }
   holder[SHARED] ??= { ours: undefined, theirs: undefined }
   const shared = holder[SHARED]
-  const isOurs = shared.ours !== undefined && process.env[NAME] === shared.ours
-  if (!isOurs) shared.theirs = process.env[NAME]
-  const next = value ?? (isOurs ? shared.theirs : process.env[NAME])
+  const current = process.env[NAME]
+  const isOurs = shared.ours !== undefined && current === shared.ours
+  if (!isOurs) shared.theirs = current
+  const next = value ?? (isOurs ? shared.theirs : current)
   if (next === undefined) delete process.env[NAME]
-  else process.env[NAME] = next
+  else if (next !== current) process.env[NAME] = next
   shared.ours = value
 }
