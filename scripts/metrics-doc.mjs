@@ -42,7 +42,7 @@ const LABEL_VALUES = {
   hook: 'name of the hook, or `unknown`',
   result:
     'of `hookspan.hooks`: `ok`, `ignored` (unknown, or nothing to end), `duplicate`, `error`; of `hookspan.export.spans`: `delivered`, `dropped`',
-  reason: '`turn_ended`, `orphaned`, `superseded`, `shutdown`',
+  reason: '`turn_ended`, `orphaned`, `superseded`, `shutdown`, `crashed`',
   backend: 'name of the backend; `local_log` is the trace log',
   'gen_ai.operation.name': '`chat`',
   'gen_ai.provider.name': 'as `provider`',

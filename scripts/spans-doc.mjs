@@ -1,7 +1,7 @@
 // docs/spans.md, out of the definitions and of what they write on the spans of real and of made-up turns.
 import { SpanKind } from '@opentelemetry/api'
 import { resolveConfig } from '../build/config/resolve.js'
-import { HOOK_PLAN } from '../build/spans/index.js'
+import { HOOK_PLAN } from '../build/spans/hook-plan.js'
 import { skill } from '../build/spans/skill.js'
 import { drawOf } from '../build/wiring/settings.js'
 import { code, generatedBy, table } from './markdown.mjs'
@@ -61,7 +61,7 @@ These appear where they have something to say:
 
 | attribute | value |
 | --- | --- |
-| \`hermes.span.incomplete\` | hookspan had to end the span: \`turn_ended\`, \`orphaned\` (no sign of life for \`root_span_ttl_ms\`), \`superseded\` (the same began again), \`shutdown\`. Its status is unset and it is counted |
+| \`hermes.span.incomplete\` | hookspan had to end the span: \`turn_ended\`, \`orphaned\` (no sign of life for \`root_span_ttl_ms\`), \`superseded\` (the same began again), \`shutdown\`, \`crashed\` (its process was killed; ended by the next one). Its status is unset and it is counted |
 | \`hermes.span.retroactive\` | \`true\`: its start was never seen and is computed from a duration |
 | \`hermes.correlation\` | \`inferred\` or \`ambiguous\`: an adapter, or hookspan itself, was not sure of the ids |
 `
@@ -101,13 +101,6 @@ const RESOURCE = `## On the resource
 \`service.name\`, \`service.instance.id\`, \`telemetry.sdk.*\`, \`telemetry.distro.*\`, \`process.pid\`, \`process.runtime.*\`,
 \`host.name\`, \`host.arch\`, \`os.type\`, \`openinference.project.name\` with \`project_name\`, and what \`resource_attributes\` and
 \`global_tags\` hold. With \`deterministic_ids\` those of the process and the machine are left out.
-`
-
-const RESERVED = `## Names that are not written yet
-
-| name | why |
-| --- | --- |
-| \`hermes.span.incomplete\` = \`crashed\` | for spans that a killed process left open; nothing looks for them so far |
 `
 
 const MARKED = new Set(['hermes.span.incomplete', 'hermes.span.retroactive', 'hermes.correlation'])
@@ -218,5 +211,5 @@ ${eventTable()}
 ${AFTER_KINDS}
 ${TOTALS}
 ${RESOURCE}
-${RESERVED}`
+`
 }

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import type { IncompleteReason } from '../src/contract/vocabulary.ts'
 import { GEN_AI, GENERAL, METRIC, OPENINFERENCE, OWN } from '../src/semconv/index.ts'
 import { SERIES } from './observability/prometheus-names.ts'
 import { anchors, exists, inlineCode, links, PAGES, read, script } from './support/pages.ts'
@@ -33,6 +34,21 @@ describe('docs/spans.md', () => {
       expect(resolved.filter(name => !isKnown(name))).toEqual([])
     },
   )
+
+  test('and the page of metrics say every reason why a span is incomplete', () => {
+    const every: Record<IncompleteReason, true> = {
+      turn_ended: true,
+      orphaned: true,
+      superseded: true,
+      shutdown: true,
+      crashed: true,
+    }
+    const line = page.split('\n').find(each => each.startsWith('| `hermes.span.incomplete` |'))
+    for (const reason of Object.keys(every)) {
+      expect(line).toContain(`\`${reason}\``)
+      expect(read('docs/metrics.md')).toContain(`\`${reason}\``)
+    }
+  })
 
   test('an attribute that is always there is not said to need content', () => {
     expect(page).toMatch(/^\| `hermes\.tool\.outcome` \| string \| end \| {2}\|/m)

@@ -138,7 +138,7 @@ describe('installed in a project', () => {
       const given = {}
       for (const name of ${JSON.stringify(Object.keys(ENTRIES))}) given[name] = Object.keys(await import(name)).sort()
       const { version } = createRequire(import.meta.url)('hookspan/package.json')
-      const refused = await import('hookspan/dist/core/plugin.js').catch(({ code }) => code)
+      const refused = await import('hookspan/dist/core/core.js').catch(({ code }) => code)
       process.stdout.write(JSON.stringify({ given, version, refused }))`
     expect(JSON.parse(await inProject(body))).toEqual({
       given: Object.fromEntries(Object.entries(ENTRIES).map(([name, names]) => [name, names.toSorted()])),

@@ -1,7 +1,7 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
 import type { HookResult, SubagentStop } from '../contract/index.ts'
 import type { Names } from '../semconv/index.ts'
-import type { AnyDefinition } from '../spans/index.ts'
+import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
 import { type KeptTool, skill, skillOfEnded } from '../spans/skill.ts'
 import { isQueued, toolOutcomeOf } from '../spans/tool.ts'
@@ -74,7 +74,7 @@ export class HookEnds {
       delegations.noteStopped(host, payload)
       return result
     }
-    lifecycle.end(delegation.open, fired)
+    lifecycle.endByHost(delegation.open, fired)
     delegations.stop(delegation, fired.at)
     lifecycle.closeWhenEmpty(delegation.open.turn)
     return 'ok'
@@ -91,7 +91,7 @@ export class HookEnds {
     if (key === undefined) return this.#withoutStart(definition, key, turn, incoming)
     const place = slot(kind, key)
     const open = this.#find(turn, place, incoming)
-    if (open !== undefined) return this.#end(open, fired)
+    if (open !== undefined) return this.#endOpen(open, fired)
     const mark = this.#markOf(turn, place, isQueued(key), incoming)
     const isOfEarlierCall = mark !== undefined && incoming.isExplicit && fired.at < mark.ended.startAt
     if (mark === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, fired, mark.ended)))
@@ -103,10 +103,10 @@ export class HookEnds {
     return 'ok'
   }
 
-  #end(open: OpenSpan, fired: AnyFired): HookResult {
+  #endOpen(open: OpenSpan, fired: AnyFired): HookResult {
     const { lifecycle, options } = this.#needs
     noteTransformed(open, fired, options.draw.names)
-    lifecycle.end(open, fired)
+    lifecycle.endByHost(open, fired)
     lifecycle.closeWhenEmpty(open.turn)
     if (open.kind === 'tool') this.#openSkill(open, fired)
     return 'ok'
@@ -213,7 +213,7 @@ export class HookEnds {
       attributes: definition.kind === 'api' ? attemptAttribute(attempt || undefined, options.draw) : undefined,
       retroactive: start.isComputed ? 'computed' : 'instant',
     })
-    lifecycle.end(open, fired)
+    lifecycle.endByHost(open, fired)
     lifecycle.closeWhenEmpty(turn)
     if (open.kind === 'tool') this.#openSkill(open, fired)
     return 'ok'

@@ -2,7 +2,7 @@ import type { HookResult, SessionStart, SubagentStart } from '../contract/index.
 import { ESCALATED, isEscalation } from '../spans/approval.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { Belonging } from '../spans/belongings.ts'
-import type { AnyDefinition } from '../spans/index.ts'
+import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
 import { isQueued } from '../spans/tool.ts'
 import { attemptAttribute, earlyEnd, foldedByEnd, isRepeat, noteFollowed, retryCount } from './attempts.ts'
@@ -163,7 +163,7 @@ export class HookStarts {
   #supersede(open: OpenSpan, { fired: { at, payload } }: Incoming): void {
     const { lifecycle } = this.#needs
     if (isEscalation(open, payload))
-      lifecycle.end(open, { hook: 'post_approval_response', at, payload: { choice: ESCALATED }, facts: {} })
+      lifecycle.endByHost(open, { hook: 'post_approval_response', at, payload: { choice: ESCALATED }, facts: {} })
     else lifecycle.abandon(open, 'superseded', at)
   }
 

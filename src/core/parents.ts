@@ -1,7 +1,7 @@
 import { type Context, isSpanContextValid } from '@opentelemetry/api'
 import { idOf, peek, textOf } from '../contract/foreign.ts'
 import type { AuxiliaryStart, Identity } from '../contract/index.ts'
-import type { AnyDefinition } from '../spans/index.ts'
+import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { contextOf, contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
 
 /** A tool belongs to the request that asked for it, which has often ended by the time the tool runs. */

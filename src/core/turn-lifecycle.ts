@@ -84,7 +84,7 @@ export class TurnLifecycle {
   }
 
   /** The host ends a span. */
-  end(open: OpenSpan, fired: AnyFired): void {
+  endByHost(open: OpenSpan, fired: AnyFired): void {
     if (!open.turn.over) this.touch(open.turn, fired.at)
     this.#spans.forget(open)
     this.#tracker.end(open, fired)

@@ -13,8 +13,6 @@ export interface Names {
   readonly genAi: GenAiNames
   readonly inference: OpenInferenceNames
   readonly langfuse: LangfuseNames
-  /** True when a convention is switched off, so that attributes named `DISCARDED` must be taken out. */
-  readonly hasDiscarded: boolean
   /** Whether a name is one that we write, or might: nobody else's value may stand under it. */
   isOurs(name: string): boolean
 }
@@ -53,7 +51,6 @@ export function resolveNames(namespace: string, conventions: readonly Convention
     genAi: has('gen_ai') ? GEN_AI : mapValues(GEN_AI, discard),
     inference: has('openinference') ? OPENINFERENCE : mapValues(OPENINFERENCE, discard),
     langfuse: has('langfuse') ? LANGFUSE : mapValues(LANGFUSE, discard),
-    hasDiscarded: !(has('own') && has('gen_ai') && has('openinference')),
     isOurs: ownership(namespace),
   }
 }

@@ -3,8 +3,8 @@ import { type Environment, homeDirectory, stateHome } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import { HOOK_NAMES, type HookHandler, type HookMeta, type HookName } from '../contract/index.ts'
+import type { Core } from '../core/core.ts'
 import type { Report } from '../core/guard.ts'
-import type { Core } from '../core/plugin.ts'
 import type { Pipeline, PipelineStats } from '../pipeline/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import { turnsOf } from '../wrappers/turn.ts'
@@ -145,7 +145,7 @@ export function assemble(
     return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report }, opened, outside)
   }
   const isDirect = (isOurs && config.log_flush_ms === 0) || !isOurs || enrich !== undefined || hasProcessors(extensions)
-  const core = new Intake({
+  const intake = new Intake({
     createCore: outside => started(() => createCore(outside), report),
     copier: new RecordCopier({
       isFull: config.content_capture === 'full',
@@ -161,24 +161,25 @@ export function assemble(
   let ending: Promise<void> | undefined
   const shutdown = (): Promise<void> => {
     life.isOver = true
-    ending ??= endAll(core, () => pipeline, { forgetExit, forgetSaving })
+    ending ??= endAll(intake, () => pipeline, { forgetExit, forgetSaving })
     return ending
   }
   const forgetExit = isReplay
     ? () => undefined
-    : shutdownAtExit({ shutdown, flush: () => core.flush() }, config.handle_signals)
+    : shutdownAtExit({ shutdown, flush: () => intake.flush() }, config.handle_signals)
   const forgetSaving = saveAtExit(() => {
-    if (core.isUntouched) return
+    if (intake.isUntouched) return
     try {
-      core.endAll()
+      intake.endAll()
     } finally {
       pipeline?.endNow()
     }
   })
-  const traceparent: Plugin['traceparent'] = ids => (config.propagate_context ? core.traceparent(ids, host) : undefined)
-  const context: Plugin['context'] = (ids, base) => core.context(ids, host, contextOf(base))
+  const traceparent: Plugin['traceparent'] = ids =>
+    config.propagate_context ? intake.traceparent(ids, host) : undefined
+  const context: Plugin['context'] = (ids, base) => intake.context(ids, host, contextOf(base))
   const sent = (): PipelineStats => pipeline?.stats() ?? NOTHING_SENT
-  return withLife(facade({ core, sent, traceparent, context, shutdown }), life)
+  return withLife(facade({ intake, sent, traceparent, context, shutdown }), life)
 }
 
 /** Undefined when it fails, and a line says why. */
@@ -197,15 +198,15 @@ function hasProcessors({ spanProcessors }: Extensions): boolean {
 }
 
 async function endAll(
-  core: Intake,
+  intake: Intake,
   pipelineOf: () => Pipeline | undefined,
   { forgetExit, forgetSaving }: { readonly forgetExit: () => void; readonly forgetSaving: () => void },
 ): Promise<void> {
-  core.endAll()
+  intake.endAll()
   forgetExit()
   const pipeline = pipelineOf()
   // A provider that was handed in goes on when we do not.
-  await (pipeline ? pipeline.shutdown() : core.flush())
+  await (pipeline ? pipeline.shutdown() : intake.flush())
   // Not before: the host may end the process while we are at it.
   forgetSaving()
 }
@@ -215,25 +216,25 @@ function contextOf(base: Context | undefined): Context {
 }
 
 interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown'> {
-  readonly core: Intake
+  readonly intake: Intake
   readonly sent: () => PipelineStats
 }
 
-function facade({ core, sent, traceparent, context, shutdown }: FacadeParts): Plugin {
+function facade({ intake, sent, traceparent, context, shutdown }: FacadeParts): Plugin {
   const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
-    core.on(hook, payload, meta)
+    intake.on(hook, payload, meta)
   return {
     emit,
     emitUntyped: emit,
     on: emit,
     turn: turnsOf(emit),
     handlers: handlersOf(emit),
-    flush: () => core.flush(),
+    flush: () => intake.flush(),
     shutdown,
     [Symbol.asyncDispose]: shutdown,
     traceparent,
     context,
-    stats: (): PluginStats => ({ ...core.stats(), ...sent() }),
+    stats: (): PluginStats => ({ ...intake.stats(), ...sent() }),
   }
 }
 

@@ -1,6 +1,6 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import type { HookMeta } from '../contract/index.ts'
-import type { Core } from '../core/plugin.ts'
+import type { Core } from '../core/core.ts'
 import type { CoreStats } from '../core/stats.ts'
 import type { RecordCopier, RecordCopy } from './record-copy.ts'
 

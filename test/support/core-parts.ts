@@ -5,7 +5,7 @@ import type { RecordIds } from '../../src/core/incoming.ts'
 import { type OpenSpan, type Session, Turn } from '../../src/core/turn.ts'
 import { slot, TurnMemory } from '../../src/core/turn-memory.ts'
 import { AttributeList } from '../../src/spans/attribute-list.ts'
-import { HOOK_PLAN } from '../../src/spans/index.ts'
+import { HOOK_PLAN } from '../../src/spans/hook-plan.ts'
 
 /** Parts of the core to try one of them alone; nothing of them is recorded. */
 export function ids(named: Partial<RecordIds> = {}): RecordIds {
