@@ -90,7 +90,7 @@ export class Flusher {
 }
 
 /** A promise of what is begun when somebody waits for it: `await`, `Promise.all` and `finally` all call `then`. */
-export class OnDemand<Value> extends Promise<Value> {
+class OnDemand<Value> extends Promise<Value> {
   readonly #begin: () => Promise<Value>
   #begun: Promise<Value> | undefined
 

@@ -103,12 +103,12 @@ const MAX_BYTES = 262_144
 const CUT_LIMIT_MILLIS = 60_000
 const LINE_END = 0x0a
 
-export function lossPath(stateDirectory: string): string {
+function lossPath(stateDirectory: string): string {
   return join(stateDirectory, 'losses.jsonl')
 }
 
 /** Appends whole lines, and cuts the file to its newer half when it has grown too long. False when it cannot be written. */
-export function appendLossLines(path: string, lines: string): boolean {
+function appendLossLines(path: string, lines: string): boolean {
   try {
     makePrivateDirectory(dirname(path))
     if (append(path, lines) > MAX_BYTES) cut(path)

@@ -54,7 +54,7 @@ function isRestarted(place: string, here: string): boolean {
 }
 
 /** Of a part of an owner that could not be found out. */
-export const UNKNOWN = '0'
+const UNKNOWN = '0'
 
 /** A process that writes a segment, or has taken it over. */
 export interface Owner {
