@@ -1,3 +1,5 @@
+import { afterEach, beforeEach } from 'vitest'
+
 type Sync = typeof import('node:fs')
 type Async = typeof import('node:fs/promises')
 
@@ -32,6 +34,22 @@ export function noFaults(): Faults {
 
 export function mend(faults: Faults): void {
   Object.assign(faults, noFaults())
+}
+
+/** The disk is whole when a test of the file that calls this begins. Returns what is rejected in it, and nobody handles. */
+export function wholeForEachTest(faults: Faults): readonly unknown[] {
+  const rejections: unknown[] = []
+  const note = (error: unknown): void => void rejections.push(error)
+  beforeEach(() => {
+    mend(faults)
+    rejections.length = 0
+    process.on('unhandledRejection', note)
+  })
+  afterEach(() => {
+    mend(faults)
+    process.removeListener('unhandledRejection', note)
+  })
+  return rejections
 }
 
 export function failure(code: string): Error {

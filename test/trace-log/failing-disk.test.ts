@@ -2,7 +2,7 @@ import { mkdirSync, readdirSync, readFileSync, renameSync, rmSync, utimesSync, w
 import { join } from 'node:path'
 import { createTraceState, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
-import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
 import { readLosses } from '../../src/trace-log/losses.ts'
 import { ownerToken } from '../../src/trace-log/owner.ts'
 import { pruneSegments } from '../../src/trace-log/prune.ts'
@@ -10,7 +10,7 @@ import { Spool } from '../../src/trace-log/spool.ts'
 import { LineParser } from '../../src/trace-log/stored-line.ts'
 import { backend, DEAD_URL, openPipeline, recordSpans } from '../pipeline/pipeline-fixture.ts'
 import { until } from '../support/until.ts'
-import { always, type Faults, mend, noFaults, once } from './broken-disk.ts'
+import { always, type Faults, mend, once, wholeForEachTest } from './broken-disk.ts'
 import { farOwner, leave } from './checkpoint-fixture.ts'
 import { FakeServer, names, openScene, scratch, status, TAKEN } from './spooled-queue.ts'
 
@@ -20,18 +20,7 @@ vi.mock('node:fs/promises', async load => (await import('./broken-disk.ts')).bro
 
 const down = status(503)
 
-const rejections: unknown[] = []
-const onRejection = (error: unknown): void => void rejections.push(error)
-
-beforeEach(() => {
-  Object.assign(faults, noFaults())
-  rejections.length = 0
-  process.on('unhandledRejection', onRejection)
-})
-afterEach(() => {
-  mend(faults)
-  process.removeListener('unhandledRejection', onRejection)
-})
+const rejections = wholeForEachTest(faults)
 
 function sceneOf(server: FakeServer, options?: Parameters<typeof openScene>[1]) {
   const scene = openScene({ jaeger: server }, options)

@@ -1,27 +1,16 @@
 import { join } from 'node:path'
-import { afterEach, beforeEach, expect, test, vi } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { assertHolds } from '../support/assert-holds.ts'
 import fc from '../support/fast-check.ts'
 import { times } from '../support/sample.ts'
-import { type Faults, mend, noFaults } from './broken-disk.ts'
+import { type Faults, noFaults, wholeForEachTest } from './broken-disk.ts'
 import { ANSWERS, type Mood, namesIn, type Step, World } from './log-world.ts'
 
 const faults = vi.hoisted(() => ({}) as Faults)
 vi.mock('node:fs', async load => (await import('./broken-disk.ts')).brokenSync(faults, await load()))
 vi.mock('node:fs/promises', async load => (await import('./broken-disk.ts')).brokenAsync(faults, await load()))
 
-const rejections: unknown[] = []
-const onRejection = (error: unknown): void => void rejections.push(error)
-
-beforeEach(() => {
-  Object.assign(faults, noFaults())
-  rejections.length = 0
-  process.on('unhandledRejection', onRejection)
-})
-afterEach(() => {
-  mend(faults)
-  process.removeListener('unhandledRejection', onRejection)
-})
+const rejections = wholeForEachTest(faults)
 
 const only = <Name extends string>(...names: Name[]) => fc.constantFrom(...names).map(name => ({ do: name }))
 const record = fc.record({
