@@ -56,6 +56,7 @@ export class TraceLog implements SpanProcessor {
   #draining: Promise<void> | undefined
   #timer: NodeJS.Timeout | undefined
   #isClosed = false
+  #hasWritten = false
   #stored = 0
   #dropped = 0
 
@@ -120,7 +121,9 @@ export class TraceLog implements SpanProcessor {
 
   #arm(): void {
     if (this.#timer || this.#draining) return
-    this.#timer = setTimeout(() => void this.#drain(), this.#parts.settings.flushMillis).unref()
+    // What comes first has waited for the log to be opened.
+    const millis = this.#hasWritten ? this.#parts.settings.flushMillis : 0
+    this.#timer = setTimeout(() => void this.#drain(), millis).unref()
   }
 
   #drain(): Promise<void> {
@@ -131,6 +134,7 @@ export class TraceLog implements SpanProcessor {
   async #drainAll(): Promise<void> {
     clearTimeout(this.#timer)
     this.#timer = undefined
+    this.#hasWritten = true
     this.#journal.repeatMissing()
     // Making lines of spans takes milliseconds, which are not the hook's that ended the last one.
     await new Promise(setImmediate)

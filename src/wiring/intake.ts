@@ -8,6 +8,8 @@ import type { RecordCopier, RecordCopy } from './record-copy.ts'
 const SLICE_MILLIS = 2
 /** What has waited for so long is not put off any more: where the host holds the loop itself, its next turn may be far. */
 const PATIENCE_MILLIS = 10
+/** The same while what works it off is loaded, piece by piece: a host that is killed now loses it. */
+const LOADING_MILLIS = 100
 /** Beyond this, who tells something works off what has waited longest. */
 const MOST_RECORDS = 128
 const MOST_CHARS = 4 * 1024 * 1024
@@ -155,18 +157,23 @@ export class Intake {
   readonly #workOffSlice = (): void => {
     this.#slice = undefined
     this.#core?.drawRest()
-    const hasTime = !this.#isOpen || this.#waiting.length === 0
+    const hasTime = this.#isOpen ? this.#waiting.length === 0 : !this.#hasWaitedFor(LOADING_MILLIS)
     if (this.#pieces !== undefined && hasTime) this.#loadNext(this.#pieces)
     else this.#workOffUntil(performance.now() + SLICE_MILLIS)
     if (this.#pieces !== undefined || this.#waiting.length > 0) this.#putOff()
   }
 
   #workOffUntil(endAt: number): void {
-    const lateBefore = this.#options.now() - PATIENCE_MILLIS
-    const isLate = (): boolean => (this.#waiting[0]?.at ?? Number.POSITIVE_INFINITY) < lateBefore
-    while (isLate() || performance.now() < endAt) {
+    const now = this.#options.now()
+    while (this.#hasWaitedFor(PATIENCE_MILLIS, now) || performance.now() < endAt) {
       if (!this.#workOffNext()) return
     }
+  }
+
+  /** What waits longest; false when nothing waits. */
+  #hasWaitedFor(millis: number, now = this.#options.now()): boolean {
+    const [first] = this.#waiting
+    return first !== undefined && first.at < now - millis
   }
 
   /** What cannot be loaded is tried again when everything is opened, and told then. */

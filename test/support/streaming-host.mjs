@@ -1,4 +1,5 @@
-import { openSync, write, writeSync } from 'node:fs'
+import { openSync, readdirSync, write, writeSync } from 'node:fs'
+import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { burst, HostScript } from './host-script.mjs'
 import { seeded } from './seeded.mjs'
@@ -32,11 +33,16 @@ const TRIAL_MILLIS = 130
 const TRIAL_WRITES = 3
 const TRIAL_EVERY_MILLIS = 30
 
+/** Of CPU time, which a busy machine does not take away: several times what loading takes that records. */
+const LOADING_MILLIS = 500
+
 /** One that nobody ends, not even a test that has died, must not stay for ever. */
 setTimeout(() => process.exit(99), options.lifeMillis).unref()
 
 const { createPlugin } = await import(pathToFileURL(options.module).href)
 const plugin = createPlugin({ host: 'streaming-host' })
+const cpuAtStart = process.cpuUsage()
+let isLogOpen = false
 const witness = openSync(options.witness, 'a', 0o600)
 const trial = openSync(`${options.witness}.trial`, 'w', 0o600)
 let turnsEnded = 0
@@ -47,8 +53,22 @@ function bearWitness(at, hook, key) {
   writeSync(witness, `${JSON.stringify({ at, hook, key })}\n`)
 }
 
+/** Before it is, nothing can be saved: what a process tells while it is loading is lost with it. */
+function canLogBeOpen() {
+  const { user, system } = process.cpuUsage(cpuAtStart)
+  if ((user + system) / 1000 > LOADING_MILLIS) return true
+  try {
+    const names = readdirSync(join(process.env.XDG_STATE_HOME, 'hookspan', 'traces'))
+    return names.some(name => name.endsWith(`-${process.pid}.jsonl`))
+  } catch {
+    return false
+  }
+}
+
 /** Does what a log has to do to save something, and takes longer: a timer, a turn of the loop, several writes. */
 function trySaving() {
+  isLogOpen ||= canLogBeOpen()
+  if (!isLogOpen) return
   const since = Date.now()
   const save = left => {
     if (left === 0) bearWitness(Date.now(), 'saved', String(since))

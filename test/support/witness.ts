@@ -67,8 +67,9 @@ function readTold(lines: readonly WitnessLine[]): Map<string, ToldSpan> {
 }
 
 /**
- * What a host had told at this time could have been on the disk when it was killed: a write that it began then, after
- * waiting for longer than `log_flush_ms`, had come to its end. On a busy machine that is long before the kill.
+ * What a host had told at this time could have been on the disk when it was killed: its log was open, and a write that it
+ * began then, after waiting for longer than `log_flush_ms`, had come to its end. On a busy machine that is long before the
+ * kill.
  */
 export function savedUntil(lines: readonly WitnessLine[]): number {
   return Number(lines.findLast(({ hook }) => hook === 'saved')?.key ?? Number.NEGATIVE_INFINITY)

@@ -21,7 +21,7 @@ function* each(loads: readonly (() => unknown)[], done: string[], open: () => un
 }
 
 /** An intake, and what it has done so far. */
-function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true) {
+function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true, now = () => 1_800_000_000_000) {
   const done: string[] = []
   const core = {
     on: (hook: string) => void done.push(hook),
@@ -41,7 +41,7 @@ function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true
     isDirect: false,
     flushesAtEnd: true,
     activeSpan: () => undefined,
-    now: () => 1_800_000_000_000,
+    now,
   })
   return { intake, done }
 }
@@ -74,6 +74,17 @@ describe('a plugin that was made', () => {
     expect(done).toEqual([])
     while (done.length < 5) await turnOfLoop()
     expect(done).toEqual(['load', 'open', 'first', 'second', 'load'])
+  })
+
+  test('loads the rest in one go when what it was told has waited for as long as a kill may cost', async () => {
+    let at = 1_800_000_000_000
+    const { intake, done } = watched([nothing, nothing, nothing], true, () => at)
+    intake.on('first', {}, undefined)
+    await turnOfLoop()
+    expect(done).toEqual(['load'])
+    at += 101
+    await turnOfLoop()
+    expect(done).toEqual(['load', 'open', 'first'])
   })
 
   test.each<[string, (intake: Intake) => unknown]>([

@@ -46,3 +46,12 @@ test('a span that is open for longer than log_flush_ms is noted, a shorter one i
   expect(notes[0]).not.toContain('tool.terminal')
   await plugin.shutdown()
 })
+
+test('what comes first has waited for the log, and is written without waiting for log_flush_ms as well', async () => {
+  const home = scratchHome()
+  const plugin = pluginIn(home, { HOOKSPAN_LOG_FLUSH_MS: '3600000' })
+  plugin.on('on_session_start', { ...IDS, model: 'm' })
+  while (!written(home).includes('{"hookspan.open"')) await new Promise(setImmediate)
+  plugin.on('pre_tool_call', { ...IDS, tool_name: 'terminal', tool_call_id: 'c1' })
+  await plugin.shutdown()
+})
