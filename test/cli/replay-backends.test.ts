@@ -130,5 +130,8 @@ test('a backend that fails half-way is told with what it got', async () => {
     })
   const { code, stderr } = await replayTo(`jaeger=${sink.url}`, env)
   expect(code).toBe(1)
-  expect(told(stderr)[1]).toMatch(/^jaeger got 5 of 13 spans; 8 are kept for it; the last trace: /)
+  // How many are in the first request, the time decides.
+  const got = sink.requests[0]?.records.length ?? 0
+  expect(got).toBeGreaterThan(0)
+  expect(told(stderr)[1]).toContain(`jaeger got ${got} of 13 spans; ${13 - got} are kept for it; the last trace: `)
 })
