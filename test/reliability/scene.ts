@@ -117,11 +117,11 @@ export class Scene {
     return host.finish()
   }
 
-  /** Resolves once so many lines are in the segments of a host. */
-  async logged({ pid }: Host, lines: number): Promise<void> {
-    const segments = (): string[] => this.files('traces').filter(path => path.endsWith(`-${pid}.jsonl`))
+  /** Resolves once so many lines are in the segments of a host, or it has told everything: then there may be no more. */
+  async logged(host: Host, lines: number): Promise<void> {
+    const segments = (): string[] => this.files('traces').filter(path => path.endsWith(`-${host.pid}.jsonl`))
     const written = (): string => segments().reduce((text, path) => text + readFileSync(path, 'utf8'), '')
-    while (written().split('\n').length <= lines) await pause(LOOK_MILLIS)
+    while (!host.lastReport?.isOver && written().split('\n').length <= lines) await pause(LOOK_MILLIS)
   }
 
   /** As somebody who clears up does it, in one go: what is written meanwhile would be in its way. */
