@@ -99,18 +99,18 @@ describe('a backend with an API', () => {
   })
 
   test('that never shows it is a warning', async () => {
-    const { line, code, diagnosis } = await phoenix(['--wait', '300'], { hiddenFor: Number.POSITIVE_INFINITY })
+    const { line, code, diagnosis } = await phoenix(['--wait', '1000'], { hiddenFor: Number.POSITIVE_INFINITY })
     expect(code).toBe(0)
     expect(line).toMatch(
       new RegExp(
-        `^  warn  phoenix http\\S+: delivered in ${MILLIS}, but http\\S+ has not shown it within 300 ms \\(it answers 200\\) → .*--wait 30000`,
+        `^  warn  phoenix http\\S+: delivered in ${MILLIS}, but http\\S+ has not shown it within 1 s \\(it answers 200\\) → .*--wait 30000`,
       ),
     )
     expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('Nothing is wrong; 1 warning.')
   })
 
   test.each<[string, Partial<ServerBehaviour>, RegExp]>([
-    ['hangs', { isApiHanging: true }, /^ {2}warn .* has not shown it within 300 ms → /],
+    ['hangs', { isApiHanging: true }, /^ {2}warn .* has not shown it within 1 s → /],
     ['fails', { apiStatus: 503 }, /^ {2}warn .* \(it answers 503\) → /],
     ['refuses the key', { apiStatus: 403 }, /^ {2}warn .* answers 403 .* → .*key may read/],
     [
@@ -119,7 +119,7 @@ describe('a backend with an API', () => {
       /^ {2}note .*is a web page and no API of phoenix → look for service hookspan-doctor, span hookspan\.doctor/,
     ],
   ])('that %s', async (_what, behaviour, expected) => {
-    const { line, code } = await phoenix(['--wait', '300'], behaviour)
+    const { line, code } = await phoenix(['--wait', '1000'], behaviour)
     expect(line).toMatch(expected)
     expect(code).toBe(0)
   })

@@ -113,7 +113,8 @@ describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
   test.for(sample(PAUSES, 1))('a pause that is asked for %s is kept', ([_how, retryAfter, status]) =>
     inScene(async scene => {
       const busy: ChaosBehaviour = { kind: 'status', status, retryAfter }
-      const sink = await sinkOf(scene, { kind: 'sequence', of: [OK, busy, OK] })
+      // At once: on a busy machine a second request may be that of the end, which waits for no such pause.
+      const sink = await sinkOf(scene, { kind: 'sequence', of: [busy, OK] })
       await workThrough(scene, [sink], { ...WORK, forMillis: 2000 })
       expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
       const asked = sink.requests.findIndex(({ retryAt }) => retryAt !== undefined)
