@@ -103,14 +103,14 @@ describe('a backend with an API', () => {
     expect(code).toBe(0)
     expect(line).toMatch(
       new RegExp(
-        `^  warn  phoenix http\\S+: delivered in ${MILLIS}, but http\\S+ has not shown it within 1 s \\(it answers 200\\) → .*--wait 30000`,
+        `^  warn  phoenix http\\S+: delivered in ${MILLIS}, but http\\S+ has not shown it within 1\\.0 s \\(it answers 200\\) → .*--wait 30000`,
       ),
     )
     expect(diagnosis.stdout.trimEnd().split('\n').at(-1)).toBe('Nothing is wrong; 1 warning.')
   })
 
   test.each<[string, Partial<ServerBehaviour>, RegExp]>([
-    ['hangs', { isApiHanging: true }, /^ {2}warn .* has not shown it within 1 s → /],
+    ['hangs', { isApiHanging: true }, /^ {2}warn .* has not shown it within 1\.0 s → /],
     ['fails', { apiStatus: 503 }, /^ {2}warn .* \(it answers 503\) → /],
     ['refuses the key', { apiStatus: 403 }, /^ {2}warn .* answers 403 .* → .*key may read/],
     [
