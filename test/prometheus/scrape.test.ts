@@ -120,9 +120,13 @@ describe.skipIf(isMissing && !isRequired)('a real Prometheus', () => {
           expect(found, `${JSON.stringify(series)}\n${server.log}`).toHaveLength(1)
           expect(Number(found[0]?.value[1]), JSON.stringify(series)).toBeCloseTo(series.value, 6)
         }
+        // Of the same answer: a scrape that takes too long makes the next one empty.
         for (const [name, value] of Object.entries(FED)) {
-          const [sum] = await server.query(`sum(${name}{job="hookspan"})`)
-          expect(Number(sum?.value[1]), name).toBe(value)
+          const fed = samples.filter(({ metric }) => metric['__name__'] === name)
+          expect(
+            fed.reduce((sum, sample) => sum + Number(sample.value[1]), 0),
+            name,
+          ).toBe(value)
         }
       } finally {
         await server.stop()
