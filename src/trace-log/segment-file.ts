@@ -86,6 +86,8 @@ export class SegmentFile {
       throw error
     } finally {
       if (this.#inFlight === inFlight) this.#inFlight = undefined
+      // It was given up, and what is in it has gone another way.
+      else if (this.#isSpoilt) this.#cutOff()
       this.#outstanding--
       if (this.#isClosing) this.close()
     }

@@ -213,6 +213,28 @@ test('a write that comes back after it was given up does not spoil what was writ
   expect(storedNames(scene.directory)).toEqual(expect.arrayContaining(['first', 'a']))
 })
 
+test('a write that comes back after it was given up, and what was in it counted as lost, is taken out again', async () => {
+  const server = new FakeServer(down)
+  const scene = sceneOf(server)
+  scene.record('first')
+  await scene.flush()
+  faults.held = []
+  scene.record('late')
+  await until(() => faults.held?.length === 1)
+  faults.onWriteNow = always('ENOSPC')
+  scene.store.log.saveNow()
+  const late = faults.held
+  mend(faults)
+  for (const write of late) write()
+  await scene.close()
+  expect(scene.queue.counts()).toMatchObject({ dropped: 1 })
+  const next = sceneOf(new FakeServer(TAKEN), { directory: scene.directory })
+  await next.store.recover(() => undefined)
+  await next.queue.drainAdopted()
+  await next.close()
+  expect(next.queue.counts()).toMatchObject({ recovered: 1 })
+})
+
 test('a segment is not let go while the next one does not say what is open', async () => {
   const scene = sceneOf(new FakeServer(), { maxBytes: 1 << 20, batch: { maxExportBatchSize: 8 } })
   const open = names(12, 'open').map(name => scene.start(name))
