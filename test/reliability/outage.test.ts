@@ -53,7 +53,7 @@ describe.concurrent(`a collector, ${SAMPLED}`, () => {
       inScene(async scene => {
         const sink = await sinkOf(scene, OK)
         sink.play(chaosSchedule(seed, 4000))
-        await workThrough(scene, [sink], { ...WORK, seed, forMillis: 4500 })
+        await workThrough(scene, [sink], { ...WORK, seed, turns: 70 })
         expect(scene.check(sink).problems).toEqual([])
       })(),
   )
@@ -95,7 +95,7 @@ describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
         { share: 1, behaviour: { kind: 'status', status: 429, retryAfter: { seconds: 1 } } },
       ] as const
       const sink = await sinkOf(scene, { kind: 'flapping', seed, mix })
-      const host = scene.start({ ...WORK, seed, forMillis: 3000 })
+      const host = scene.start({ ...WORK, seed, turns: 45 })
       await host.over()
       sink.behaviour = OK
       await scene.settled([sink])
@@ -115,7 +115,7 @@ describe.concurrent(`a trouble that passes, ${SAMPLED}`, () => {
       const busy: ChaosBehaviour = { kind: 'status', status, retryAfter }
       // At once: on a busy machine a second request may be that of the end, which waits for no such pause.
       const sink = await sinkOf(scene, { kind: 'sequence', of: [busy, OK] })
-      await workThrough(scene, [sink], { ...WORK, forMillis: 2000 })
+      await workThrough(scene, [sink], { ...WORK, turns: 30 })
       expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
       const asked = sink.requests.findIndex(({ retryAt }) => retryAt !== undefined)
       const [before, after] = [sink.requests[asked], sink.requests[asked + 1]]

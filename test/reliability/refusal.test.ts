@@ -43,7 +43,7 @@ describe.concurrent('a collector that does not take everything', () => {
     inScene(async scene => {
       const sink = await scene.sink({ kind: 'limit', bytes: 10_000 })
       configure(scene, sink, {}, LARGE_BATCHES)
-      const { host } = await workThrough(scene, [sink])
+      const { host } = await workThrough(scene, [sink], { ...WORK, hooksPerSecond: 5000 })
       expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
       expect(sink.requests.filter(({ answer }) => answer === 413).length).toBeGreaterThan(0)
       expect(droppedBy(host)).toBe(0)
@@ -80,7 +80,7 @@ describe.concurrent(`a collector that refuses everything until a person mends so
   test.for(sample(REFUSALS, 1))('%s: it is left alone, and nothing is lost', ([_what, behaviour, mended, after]) =>
     inScene(async scene => {
       const sink = await sinkOf(scene, behaviour)
-      const host = scene.start({ ...WORK, forMillis: 2500 })
+      const host = scene.start({ ...WORK, turns: 38 })
       await host.over()
       const end = await host.finish()
       expect(sink.requests.length, 'requests in vain').toBeLessThanOrEqual(2)

@@ -4,8 +4,8 @@ import type { Patience, Scene } from './scene.ts'
 
 export const OK: ChaosBehaviour = { kind: 'ok' }
 
-/** Light work for a while; then the host lives on. */
-export const WORK: HostOptions = { forMillis: 1500, hooksPerSecond: 300, sessions: 6, end: 'stdin' }
+/** Light work, a second and a half of it where nothing is in its way; then the host lives on. */
+export const WORK: HostOptions = { turns: 22, hooksPerSecond: 300, sessions: 6, end: 'stdin' }
 
 /** One backend, `only`. */
 export function configure(scene: Scene, sink: ChaosSink, entry: object = {}, settings: object = {}): void {
