@@ -191,48 +191,46 @@ test('an open span that cannot be written down costs its note, not the log', asy
   expect(server.taken).toContain('one')
 })
 
-test('a write that comes back after it was given up does not spoil what was written in its place', async () => {
-  const server = new FakeServer(down)
-  const scene = sceneOf(server)
+/** Kept in the log for a server that is down: one span that is there, and one whose write is under way when the disk is full. */
+async function givenUp(failing: (code: string) => () => void, meanwhile: (scene: ReturnType<typeof sceneOf>) => void) {
+  const scene = sceneOf(new FakeServer(down))
   scene.record('first')
   await scene.flush()
   faults.held = []
   scene.record('late')
   await until(() => faults.held?.length === 1)
-  // The process is about to end, say; the disk is full for a moment.
-  faults.onWriteNow = once('ENOSPC')
+  // The process is about to end, say.
+  faults.onWriteNow = failing('ENOSPC')
   scene.store.log.saveNow()
-  scene.record('a')
-  scene.store.log.saveNow()
+  meanwhile(scene)
   const late = faults.held
   mend(faults)
   for (const write of late) write()
-  await scene.flush()
-  await scene.close()
-  expect(storedNames(scene.directory)).not.toContain('(damaged)')
-  expect(storedNames(scene.directory)).toEqual(expect.arrayContaining(['first', 'a']))
-})
+  return scene
+}
 
-test('a write that comes back after it was given up, and what was in it counted as lost, is taken out again', async () => {
-  const server = new FakeServer(down)
-  const scene = sceneOf(server)
-  scene.record('first')
-  await scene.flush()
-  faults.held = []
-  scene.record('late')
-  await until(() => faults.held?.length === 1)
-  faults.onWriteNow = always('ENOSPC')
-  scene.store.log.saveNow()
-  const late = faults.held
-  mend(faults)
-  for (const write of late) write()
-  await scene.close()
-  expect(scene.queue.counts()).toMatchObject({ dropped: 1 })
-  const next = sceneOf(new FakeServer(TAKEN), { directory: scene.directory })
-  await next.store.recover(() => undefined)
-  await next.queue.drainAdopted()
-  await next.close()
-  expect(next.queue.counts()).toMatchObject({ recovered: 1 })
+describe('a write that comes back after it was given up', () => {
+  test('does not spoil what was written in its place', async () => {
+    const scene = await givenUp(once, ({ record, store }) => {
+      record('a')
+      store.log.saveNow()
+    })
+    await scene.flush()
+    await scene.close()
+    expect(storedNames(scene.directory)).not.toContain('(damaged)')
+    expect(storedNames(scene.directory)).toEqual(expect.arrayContaining(['first', 'a']))
+  })
+
+  test('is taken out again: what was in it counts as lost', async () => {
+    const scene = await givenUp(always, () => undefined)
+    await scene.close()
+    expect(scene.queue.counts()).toMatchObject({ dropped: 1 })
+    const next = sceneOf(new FakeServer(TAKEN), { directory: scene.directory })
+    await next.store.recover(() => undefined)
+    await next.queue.drainAdopted()
+    await next.close()
+    expect(next.queue.counts()).toMatchObject({ recovered: 1 })
+  })
 })
 
 test('a segment is not let go while the next one does not say what is open', async () => {
