@@ -13,7 +13,7 @@ export interface Faults {
   onSave: () => void
   onStat: () => void
   /** Before a segment is opened to be read. */
-  onOpen: (path: string) => void
+  onOpen: (path: string) => Promise<void> | void
   onLook: (path: string) => void
   /** While it is set, asynchronous writes wait here, and happen later. */
   held: (() => void)[] | undefined
@@ -112,7 +112,7 @@ export function brokenAsync(faults: Faults, fs: Async): Async {
   return {
     ...fs,
     open: async (path: string, flags: string) => {
-      faults.onOpen(path)
+      await faults.onOpen(path)
       return fs.open(path, flags)
     },
     lstat: async (path: string) => {

@@ -16,13 +16,16 @@ beforeEach(() => {
 })
 afterEach(() => mend(faults))
 
-/** Behind so many times that it can be, the log cannot be opened so many times. */
-function unreadable(times: number, after = 0): void {
+/** Behind so many times that it can be, the log cannot be opened so many times; that is not found out before `when`. */
+function unreadable(times: number, after = 0, when: Promise<void> = Promise.resolve()): void {
   let opens = 0
   faults.onOpen = path => {
-    if (!path.endsWith('.jsonl')) return
+    if (!path.endsWith('.jsonl')) return undefined
     opens++
-    if (opens > after && opens <= after + times) throw failure('EMFILE')
+    if (opens <= after || opens > after + times) return undefined
+    return when.then(() => {
+      throw failure('EMFILE')
+    })
   }
 }
 
@@ -72,8 +75,9 @@ test('what one backend gives back does not go from under another, to which some 
       }
     }
   })
-  // It is opened to see where it was meant to go, and then by one of them, whichever is first.
-  unreadable(3, 2)
+  // It is opened to see where it was meant to go, and then by one of them, whichever is first: given back before that one has read
+  // it, it would be for the next process.
+  unreadable(3, 2, asked)
   const second = openScene(servers, { directory, ...SOON })
   await second.store.recover(() => undefined)
   await asked
