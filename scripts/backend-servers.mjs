@@ -95,6 +95,7 @@ export const BACKEND_SUITES = {
   mlflow: ['mlflow'],
   rows: ['otlp-proto'],
   coexistence: ['otel-2', 'otel-3'],
+  view: ['chromium'],
   readme: ['jaeger', 'phoenix', 'chromium'],
 }
 

@@ -6,6 +6,7 @@ import { dirname, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build as bundle } from 'esbuild'
+import { buildPage } from './build-page.mjs'
 import { writeWords } from './declarations.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
@@ -13,6 +14,8 @@ const { exports, bin } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'
 /** A user imports these. */
 const ENTRIES = new Set(Object.values(exports).flatMap(({ default: entry }) => (entry ? [moduleOf(entry)] : [])))
 const PROGRAM = moduleOf(bin.hookspan)
+/** What runs in a thread of its own has a file of its own: `trace-index/trace-index.ts` names it. */
+const THREAD = 'trace-index/index-thread'
 
 /** `./dist/hosts/pi/index.js` → `hosts/pi/index` */
 function moduleOf(path) {
@@ -33,6 +36,7 @@ export async function build(compiled, published, isChecked = true) {
   if (status !== 0 && isChecked) throw new Error('the compiler refuses it')
   await writeWords(compiled)
   await bundleInto(published)
+  await buildPage(join(published, 'page'))
   for (const path of declarationsFrom(compiled)) {
     mkdirSync(dirname(join(published, path)), { recursive: true })
     copyFileSync(join(compiled, path), join(published, path))
@@ -75,7 +79,7 @@ const LATE_HOUSE = {
 async function bundleInto(published) {
   await bundle({
     ...COMMON,
-    entryPoints: [...ENTRIES, PROGRAM].map(entry => `src/${entry}.ts`),
+    entryPoints: [...ENTRIES, PROGRAM, THREAD].map(entry => `src/${entry}.ts`),
     outbase: 'src',
     outdir: published,
     splitting: true,
@@ -83,6 +87,14 @@ async function bundleInto(published) {
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
     plugins: [LATE_HOUSE],
+  })
+  // What agents start for each hook is one file, and no ES module: to load either would be most of what it costs.
+  await bundle({
+    ...COMMON,
+    entryPoints: ['src/forwarder/main.ts'],
+    outfile: join(published, 'hook.cjs'),
+    format: 'cjs',
+    define: { 'import.meta.dirname': '__dirname' },
   })
   await bundle({
     ...COMMON,

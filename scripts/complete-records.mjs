@@ -231,6 +231,8 @@ const STEPS = [
       reuse_after_patch: false,
     },
   ],
+  [8025, 'on_iteration_start', { ...TURN, iteration: 2, confidence: 0.4 }],
+  [8027, 'on_turn_event', { ...TURN, name: 'command:stop' }],
   [8030, 'post_tool_call', { ...SKILL, result: { content: '# Release' }, status: 'ok', duration_ms: 20 }],
   // Its start was never seen.
   [8200, 'post_tool_call', { ...MCP, result: 'a', status: 'ok', duration_ms: 100 }],

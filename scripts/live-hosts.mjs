@@ -36,6 +36,29 @@ export const LIVE_HOSTS = {
     program: `node_modules/@anthropic-ai/claude-agent-sdk-${PLATFORM}/claude`,
     prints: '2.1.330',
   },
+  'claude-code': {
+    name: '@anthropic-ai/claude-code',
+    version: '2.1.330',
+    // The program itself. Those for other processors would come along as optional dependencies.
+    also: [`@anthropic-ai/claude-code-${PLATFORM}@2.1.330`],
+    omitsOptional: true,
+    program: `node_modules/@anthropic-ai/claude-code-${PLATFORM}/claude`,
+    prints: '2.1.330',
+  },
+  gemini: {
+    name: '@google/gemini-cli',
+    version: '0.61.0',
+    // Only the program: what is optional are terminals and key stores.
+    omitsOptional: true,
+    script: 'node_modules/@google/gemini-cli/bundle/gemini.js',
+  },
+  qwen: {
+    name: '@qwen-code/qwen-code',
+    version: '0.24.4',
+    omitsOptional: true,
+    node: NODE_VERSION,
+    script: 'node_modules/@qwen-code/qwen-code/cli.js',
+  },
   'openai-agents': {
     name: '@openai/agents',
     version: '0.20.0',
@@ -54,11 +77,22 @@ export const LIVE_HOSTS = {
     node: NODE_VERSION,
     script: 'node_modules/openclaw/openclaw.mjs',
   },
+  codex: {
+    name: '@openai/codex',
+    version: '0.169.0',
+    program: 'node_modules/.bin/codex',
+  },
   hermes: {
     name: 'hermes-agent',
     version: '0.19.0',
     requirements: 'hermes-requirements.txt',
     program: 'venv/bin/hermes',
     prints: 'v0.19.0',
+  },
+  locus: {
+    name: 'locus-sdk',
+    version: '3.0.1',
+    requirements: 'locus-requirements.txt',
+    program: 'venv/bin/locus',
   },
 }

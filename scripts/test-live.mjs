@@ -1,14 +1,14 @@
 /**
  * Runs the adapters with the real hosts, against a model server of our own on loopback:
  *
- *     npm run test:live -- pi                   one host; several names, or none for all seven
+ *     npm run test:live -- pi                   one host; several names, or none for all
  *     npm run test:live -- pi -t 'parallel'     what is no host goes to vitest
  *     npm run test:live -- pi --no-build        with the `dist` that is there, not with the package built and installed anew
  *     npm run test:live -- pi --unchecked       built in spite of the compiler's errors, while others are at work
  *     npm run test:live -- --install            only installs the hosts
  *
  * The hosts are installed once, in the versions of `live-hosts.mjs`, into `$XDG_CACHE_HOME/hookspan-live` (default
- * `~/.cache/hookspan-live`): 1.9 GB for all. A folder may be deleted at any time. One that
+ * `~/.cache/hookspan-live`): 3 GB for all. A folder may be deleted at any time. One that
  * cannot be installed is left out; with CI=true that is a failure.
  *
  * To record fixtures:

@@ -14,7 +14,11 @@ const CLI_ROOMS = [
   'trace-log',
   'pipeline',
   'viewer',
+  'trace-index',
+  'view',
   'wiring',
+  'forwarder',
+  'receiver',
   'surface',
 ]
 
@@ -30,14 +34,23 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
   'trace-log': { rooms: [], packages: ['@opentelemetry/*', 'node'] },
   pipeline: { rooms: ['semconv', 'backends', 'trace-log'], packages: ['@opentelemetry/*', 'node'] },
   viewer: { rooms: [], packages: ['node'] },
+  'trace-index': { rooms: ['viewer', 'trace-log'], packages: ['node-sqlite3-wasm', 'node'] },
   wrappers: { rooms: ['contract'], packages: ['node'] },
   wiring: {
     rooms: ['contract', 'semconv', 'content', 'spans', 'core', 'config', 'trace-log', 'pipeline', 'wrappers'],
     packages: ['@opentelemetry/api', 'node'],
   },
-  hosts: { rooms: ['contract', 'surface'], packages: ['node:async_hooks'] },
+  hosts: {
+    rooms: ['contract', 'surface'],
+    packages: ['node:async_hooks', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises'],
+  },
+  forwarder: { rooms: ['config', 'trace-log'], packages: ['node'] },
+  loopback: { rooms: ['trace-log'], packages: ['node'] },
+  receiver: { rooms: ['contract', 'core', 'config', 'trace-log', 'loopback', 'wiring', 'hosts'], packages: ['node'] },
+  view: { rooms: ['viewer', 'trace-index', 'trace-log', 'config', 'loopback'], packages: ['node'] },
+  page: { rooms: ['viewer', 'view'], packages: ['preact', 'preact/hooks', '@preact/signals', 'uplot'] },
   surface: { rooms: ['contract', 'backends', 'config', 'pipeline', 'viewer', 'wiring', 'wrappers'], packages: [] },
-  cli: { rooms: CLI_ROOMS, packages: ['node'] },
+  cli: { rooms: CLI_ROOMS, packages: ['yaml', 'node'] },
 }
 
 /** The hot path catches in one place; besides it only where a foreign value is read, or an answer is a throw. */
@@ -50,7 +63,7 @@ const MAY_CATCH = new Set([
 ])
 const HOT_ROOMS = new Set(['contract', 'semconv', 'content', 'spans', 'core'])
 
-const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(path => path.endsWith('.ts'))
+const files = readdirSync(SRC, { recursive: true, encoding: 'utf8' }).filter(path => /\.tsx?$/.test(path))
 
 /** The files that a file names, by their paths in `src`. */
 const neighbours: ReadonlyMap<string, readonly string[]> = new Map(
@@ -124,6 +137,23 @@ test('the trace log is used by its front alone, which fits on a screen', () => {
   expect(readFileSync(join(SRC, 'trace-log/index.ts'), 'utf8').split('\n').length).toBeLessThanOrEqual(60)
 })
 
+test('a machine needs nothing but events: no file, no clock, nothing of its agent', () => {
+  const machines = files.filter(path => /^hosts\/[^/]+\/events\.ts$/.test(path))
+  const needed = new Set(machines.flatMap(path => [path, ...reachedFrom(path)]))
+  const outside = [...needed].filter(path => importsOf(path).some(specifier => !specifier.startsWith('.')))
+  expect(machines.length).toBeGreaterThan(5)
+  expect(outside).toEqual([])
+})
+
+// That nothing of Node is in it, its build sees to.
+test('the page knows types of the server alone', () => {
+  const page = files.filter(path => roomOf(path) === 'page')
+  const asked = page.flatMap(path =>
+    [...code(path).matchAll(/import ([^;']*?) from '(\.\.\/view\/[^']+)'/g)].map(([, what, from]) => `${what} ${from}`),
+  )
+  expect(asked.filter(each => !/^type .* \.\.\/view\/api\.ts$/s.test(each))).toEqual([])
+})
+
 test('no file needs itself, neither for what runs nor for types', () => {
   expect(circles()).toEqual([])
 })
@@ -151,7 +181,11 @@ function reachedFrom(path: string): Set<string> {
 }
 
 test('what is published needs every file: what scripts and tests alone use lies with them', () => {
-  const published = files.filter(path => /^(?:index|testing|cli\/main|hosts\/[^/]+\/index)\.ts$/.test(path))
+  const published = files.filter(path =>
+    /^(?:index|testing|cli\/main|forwarder\/main|trace-index\/index-thread|hosts\/[^/]+\/index|page\/main)\.tsx?$/.test(
+      path,
+    ),
+  )
   const needed = new Set(published.flatMap(path => [path, ...reachedFrom(path)]))
   expect(files.filter(path => !needed.has(path))).toEqual([])
 })

@@ -66,9 +66,13 @@ async function inProject(body: string, ...flags: readonly string[]): Promise<str
 }
 
 const EXPECTED: readonly RegExp[] = [
-  /^dist\/(.+\.d\.ts|(index|testing|cli\/main|hosts\/[\w-]+\/index|chunks\/[\w-]+)\.js(\.map)?|chunks\/house\.cjs(\.map)?)$/,
+  /^dist\/(.+\.d\.ts|(index|testing|cli\/main|trace-index\/index-thread|hosts\/[\w-]+\/index|chunks\/[\w-]+)\.js(\.map)?|(hook|chunks\/house)\.cjs(\.map)?)$/,
+  /^dist\/page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt)$/,
   /^fixtures\/[\w.-]+\.jsonl$/,
+  /^integrations\/hermes\/(__init__\.py|receiver\.py|plugin\.yaml|pyproject\.toml|gateway\/(HOOK\.yaml|handler\.py))$/,
+  /^integrations\/claude-code\/(\.claude-plugin\/plugin\.json|hooks\/hooks\.json)$/,
   /^docs\/.+\.(md|svg|png)$/,
+  /^integrations\/locus\/(\w+\.py|pyproject\.toml)$/,
   /^observability\/.+\.(md|ya?ml|json)$/,
   /^(package\.json|openclaw\.plugin\.json|docker-compose\.yml|[A-Z]+(\.md)?)$/,
 ]
@@ -83,6 +87,8 @@ describe('what is published', () => {
         'dist/testing.js',
         'dist/testing.d.ts',
         'dist/cli/main.js',
+        'dist/page/index.html',
+        'dist/page/page.js',
         'fixtures/hermes-turn.jsonl',
         'fixtures/demo-session.jsonl',
         'docs/configuration.md',

@@ -18,7 +18,8 @@ export interface Output {
 export interface CommandIo {
   readonly stdout: Output
   readonly stderr: Output
-  readonly stdin: Readable
+  /** A terminal has `isTTY`. */
+  readonly stdin: Readable & { readonly isTTY?: boolean }
   readonly env: Readonly<Record<string, string | undefined>>
   /** The user's home directory, absolute; empty where the system knows of none. */
   readonly home: string

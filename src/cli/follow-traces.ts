@@ -1,16 +1,20 @@
-import { displayWidth } from '../viewer/display-width.ts'
-import { renderOpenTurns } from '../viewer/open-turns.ts'
+import { dirname } from 'node:path'
+import { renderOpenTurns } from '../viewer/open-turns-text.ts'
 import { TraceFollower } from '../viewer/trace-follower.ts'
 import type { TraceTree } from '../viewer/trace-forest.ts'
 import type { TraceQuery } from '../viewer/trace-log.ts'
-import { type CommandIo, EXIT, type Output } from './command.ts'
+import { type CommandIo, EXIT } from './command.ts'
 import { readWatched } from './log-reading.ts'
 import { lookOf } from './look.ts'
+import { leftBehind, ownedSegments } from './open-traces.ts'
+import { waitABit } from './pause.ts'
+import { isRedrawable, StatusArea, statusRows } from './status-area.ts'
 import type { TracesPlace } from './tree-place.ts'
 
-const POLL_MILLIS = 500
 /** More than this is no status but a list. */
 const MOST_LINES = 8
+
+const NONE: ReadonlySet<TraceTree> = new Set()
 
 export interface FollowOptions {
   readonly query: TraceQuery
@@ -35,7 +39,7 @@ export async function followTraces(place: TracesPlace, options: FollowOptions, i
     if ('exitCode' in trees) return trees.exitCode
     if (trees.length > 0) area?.clear()
     for (const each of trees) io.stdout.write(`${draw(each)}\n`)
-    const lines = area === undefined ? [] : openLines(follower, io)
+    const lines = area === undefined ? [] : await openLines(follower, place, io)
     if (isFirst && trees.length === 0 && lines.length === 0) {
       io.stderr.write(`Waiting for traces in ${place.path} (Ctrl-C ends this).\n`)
     }
@@ -55,58 +59,13 @@ async function firstPoll(
   return readWatched(await place.listFiles(), onRead => follower.poll(onRead), io)
 }
 
-function isRedrawable({ stdout, env }: CommandIo): boolean {
-  return stdout.isTTY && env['TERM'] !== 'dumb'
-}
-
-function openLines(follower: TraceFollower, io: CommandIo): string[] {
+async function openLines(follower: TraceFollower, { kind, path }: TracesPlace, io: CommandIo): Promise<string[]> {
   const { width, color } = lookOf(io)
-  // What is higher than the window cannot be redrawn: its first lines are out of reach.
-  const maxLines = Math.min(MOST_LINES, Math.max(1, (io.stdout.rows ?? Number.POSITIVE_INFINITY) - 2))
-  return renderOpenTurns(follower.open(), { width: width - 1, color, now: io.now(), maxLines })
-}
-
-/** Whatever comes first; the timer goes, too, so that nothing holds the process afterwards. */
-async function waitABit(interrupted: Promise<void>): Promise<void> {
-  let timer: NodeJS.Timeout | undefined
-  const timeout = new Promise<void>(resolve => {
-    timer = setTimeout(resolve, POLL_MILLIS)
-  })
-  await Promise.race([timeout, interrupted])
-  clearTimeout(timer)
-}
-
-// biome-ignore lint/suspicious/noControlCharactersInRegex: colours are what this takes out
-const COLOUR = /\u001b\[\d*m/g
-
-/** Some lines below all others of a terminal, drawn anew in their place when they change. */
-export class StatusArea {
-  readonly #output: Output
-  #lines: readonly string[] = []
-
-  constructor(output: Output) {
-    this.#output = output
-  }
-
-  show(lines: readonly string[]): void {
-    if (lines.join('\n') === this.#lines.join('\n')) return
-    this.#output.write(this.#eraser() + lines.map(line => `${line}\n`).join(''))
-    this.#lines = lines
-  }
-
-  /** Takes it away, so that something can be written in its place. */
-  clear(): void {
-    this.show([])
-  }
-
-  #eraser(): string {
-    const rows = this.#lines.reduce((sum, line) => sum + this.#rowsOf(line), 0)
-    return rows === 0 ? '' : `\u001b[${rows}A\r\u001b[J`
-  }
-
-  /** In a window that somebody has made narrower since, a line takes several. */
-  #rowsOf(line: string): number {
-    const width = displayWidth(line.replace(COLOUR, ''))
-    return Math.max(1, Math.ceil(width / (this.#output.columns || width || 1)))
-  }
+  const now = io.now()
+  const maxLines = Math.min(MOST_LINES, statusRows(io))
+  const open = follower.open()
+  const trees = open.map(({ tree }) => tree)
+  // Of other people's files nobody knows whose they are.
+  const left = kind === 'local log' ? leftBehind(open, await ownedSegments(dirname(path), now)) : NONE
+  return renderOpenTurns(trees, { width: width - 1, color, now, maxLines }, tree => left.has(tree))
 }

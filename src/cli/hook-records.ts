@@ -2,6 +2,7 @@ import { createReadStream } from 'node:fs'
 import type { Readable } from 'node:stream'
 import { nearestName } from '../config/nearest.ts'
 import type { HookMeta } from '../contract/index.ts'
+import { parseEventJson } from '../hosts/event-json.ts'
 import type { HostEvent } from '../hosts/host-event.ts'
 import { LineSplitter, type NumberedLine } from '../viewer/line-reader.ts'
 import { hostsWithAdapter, isRawEvent, RawEvents, type ReadRecord } from './raw-events.ts'
@@ -115,24 +116,11 @@ function dropUndefined(meta: { readonly [Key in keyof HookMeta]: HookMeta[Key] |
 
 type ParsedJson = { readonly value: unknown } | { readonly problem: string }
 
-/** A string (kept as it is), or what JSON has no word for: Python writes it all the same, and an event is lost with it. */
-const STRING_OR_BARE_NUMBER = /"(?:[^"\\]|\\.)*(?:"|$)|-?\b(?:NaN|Infinity)\b/g
-
-/** JSON in which a number may be a bare NaN or Infinity; these are null. */
 function parseRecordJson(text: string): ParsedJson {
   try {
-    return { value: JSON.parse(text) }
+    return { value: parseEventJson(text) }
   } catch (error) {
-    const repaired = text.replace(STRING_OR_BARE_NUMBER, found => (found.startsWith('"') ? found : 'null'))
-    return repaired === text ? { problem: whyNoJson(error, text) } : parseRepaired(repaired)
-  }
-}
-
-function parseRepaired(text: string): ParsedJson {
-  try {
-    return { value: JSON.parse(text) }
-  } catch {
-    return { problem: 'not JSON' }
+    return { problem: whyNoJson(error, text) }
   }
 }
 

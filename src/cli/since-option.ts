@@ -11,6 +11,13 @@ const UNIT_MILLIS: Readonly<Record<string, number>> = {
 /** A day, with a time and a zone if there is one; ` UTC` is how `tree` itself writes it. */
 const INSTANT = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))? ?(UTC|Z|[+-]\d{2}:?\d{2})?$/i
 
+/** `90s`, `30m`, `2h`, `7d`, `1w` in milliseconds; undefined for anything else. */
+export function ageMillis(text: string): number | undefined {
+  const [, amount = '', unit = ''] = /^(\d{1,9}(?:\.\d{1,3})?)([smhdw])$/.exec(text.trim()) ?? []
+  const millis = UNIT_MILLIS[unit]
+  return millis === undefined ? undefined : Number(amount) * millis
+}
+
 /**
  * Reads the value of `--since`: an age (`90s`, `30m`, `2h`, `7d`, `1w`) or an ISO time, which is UTC unless it says
  * otherwise. Epoch milliseconds.
@@ -18,9 +25,8 @@ const INSTANT = /^(\d{4}-\d{2}-\d{2})(?:[T ](\d{2}:\d{2}(?::\d{2}(?:\.\d+)?)?))?
  * @throws {WrongUse} when it is neither
  */
 export function sinceAt(text: string, now: number): number {
-  const [, amount = '', unit = ''] = /^(\d{1,9}(?:\.\d{1,3})?)([smhdw])$/.exec(text.trim()) ?? []
-  const millis = UNIT_MILLIS[unit]
-  if (millis !== undefined) return now - Number(amount) * millis
+  const age = ageMillis(text)
+  if (age !== undefined) return now - age
   const [, day = '', time = '00:00', zone = 'Z'] = INSTANT.exec(text.trim()) ?? []
   const at = Date.parse(`${day}T${time}${/^utc$/i.test(zone) ? 'Z' : zone}`)
   if (!Number.isNaN(at)) return at

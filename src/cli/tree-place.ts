@@ -38,7 +38,7 @@ export async function findSubject(names: readonly string[], io: CommandIo): Prom
   return { place: files[0] ?? localLog(io), traceId: traceIds[0] }
 }
 
-function localLog(io: CommandIo): TracesPlace {
+export function localLog(io: CommandIo): TracesPlace {
   const path = join(stateDirectory(io.env, io.home), 'traces')
   return { path, kind: 'local log', listFiles: () => listSegments(path) }
 }
@@ -57,7 +57,7 @@ async function findPlace(name: string): Promise<TracesPlace | undefined> {
 }
 
 /** A file, or a directory, which stands for its `*.jsonl`; undefined when it is not there. */
-async function placeAt(path: string): Promise<TracesPlace | undefined> {
+export async function placeAt(path: string): Promise<TracesPlace | undefined> {
   const found = await stat(path).catch((error: NodeJS.ErrnoException) => {
     if (error.code !== 'ENOENT') throw new Error(`cannot read ${path}: ${error.code}`, { cause: error })
     return undefined

@@ -217,6 +217,8 @@ export const FIELDS: { readonly [Name in HookName]: FieldKinds<HookPayloads[Name
     reused: 'boolean',
     reuse_after_patch: 'boolean',
   },
+  on_iteration_start: { ...IDENTITY, iteration: 'number', confidence: 'number' },
+  on_turn_event: { ...IDENTITY, name: 'text' },
   transform_tool_result: { ...IDENTITY, tool_name: 'text', result: 'any' },
   transform_llm_output: { ...IDENTITY, response_text: 'any' },
 }

@@ -3,6 +3,7 @@ import type {
   ApprovalResponse,
   HumanInputRequest,
   HumanInputResolved,
+  IterationStart,
   SessionEnd,
   SessionFinalize,
   SessionReset,
@@ -15,6 +16,7 @@ import type {
   TransformLlmOutput,
   TransformToolResult,
   TurnAnswer,
+  TurnEvent,
   TurnStart,
 } from './payloads.ts'
 import type {
@@ -52,6 +54,8 @@ export interface HookPayloads {
   on_stream_start: StreamStart
   on_stream_end: StreamEnd
   on_skill_lifecycle: SkillLifecycle
+  on_iteration_start: IterationStart
+  on_turn_event: TurnEvent
   transform_tool_result: TransformToolResult
   transform_llm_output: TransformLlmOutput
 }
@@ -83,6 +87,8 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   on_stream_start: 'a request is made whose answer is streamed; its first chunk is still to come',
   on_stream_end: 'the stream has ended: the end of a request of which nothing else is told',
   on_skill_lifecycle: 'a skill is used, made or changed',
+  on_iteration_start: "the agent's loop begins another iteration",
+  on_turn_event: 'something happens to a turn that no other hook tells, such as a command of a person',
   transform_tool_result: 'a tool result is offered to other plugins, which may change it',
   transform_llm_output: 'the answer is offered to other plugins, which may change it',
 }

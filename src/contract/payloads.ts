@@ -221,6 +221,20 @@ export interface SkillLifecycle extends Identity {
   readonly reuse_after_patch?: boolean | undefined
 }
 
+/** `on_iteration_start` */
+export interface IterationStart extends Identity {
+  /** Which one of the loop it is, as the host counts */
+  readonly iteration?: number | undefined
+  /** How sure the agent is of its work, mostly 0 to 1 */
+  readonly confidence?: number | undefined
+}
+
+/** `on_turn_event` */
+export interface TurnEvent extends Identity {
+  /** What happens, in a word: `command:stop`, `session:compress`, … */
+  readonly name?: string | undefined
+}
+
 /** `transform_tool_result` */
 export interface TransformToolResult extends Identity {
   /** Not read */

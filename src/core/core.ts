@@ -98,6 +98,7 @@ export class Core {
     const result: HookResult = isKnown
       ? this.#guard.call(hook, this.#taking, 'error', hook, payload, meta)
       : this.#guard.call(UNKNOWN_HOOK, this.#ignoring, 'error', hook, undefined, undefined)
+    if (this.#isReadAgain()) return undefined
     this.#count(isKnown ? hook : UNKNOWN_HOOK, this.#guard.count > errorsBefore ? 'error' : result)
     if (this.#options.settle !== undefined) this.#guard.run('settle', this.#options.settle, undefined)
     const isOver = this.#lifecycle.finished > finishedBefore
@@ -119,9 +120,14 @@ export class Core {
   /** Ends everything that is open as `shutdown`. Idempotent; later records are not taken. */
   endAll(): void {
     if (this.#over) return
+    this.leaveOpen()
+    this.#lifecycle.endAll(end => this.#guard.run('shutdown', end, undefined))
+  }
+
+  /** Later records are not taken, and what is open stays so: another process goes on with it. */
+  leaveOpen(): void {
     this.#over = true
     clearInterval(this.#timer)
-    this.#lifecycle.endAll(end => this.#guard.run('shutdown', end, undefined))
   }
 
   /** Spans that another process left open when it was killed, and that have been ended for it. */
@@ -131,7 +137,7 @@ export class Core {
 
   stats(): CoreStats {
     const open = { spansOpen: this.#tracker.openCount, turnsOpen: this.#registry.openCount }
-    return { hooks: { ...this.#counts }, ...open, unread: this.#slips.stats }
+    return { hooks: { ...this.#counts }, ...open, openSince: this.#lifecycle.openSince(), unread: this.#slips.stats }
   }
 
   /** W3C `traceparent` of exactly the tool or turn that is named; undefined when it is not open. */
@@ -154,6 +160,8 @@ export class Core {
     const named = namedSpan(this.#registry, ids, host)
     return named === undefined ? base : trace.setSpanContext(base, named)
   }
+
+  readonly #isReadAgain = (): boolean => this.#options.isReadAgain?.() === true
 
   readonly #ignoring = (hook: string): HookResult => {
     this.#slips.hook(hook)
@@ -238,7 +246,7 @@ export class Core {
     const { catchUp } = this.#options
     return new Instruments(
       meter,
-      { namespace, emitGenAi, labelLimit, catchUp },
+      { namespace, emitGenAi, labelLimit, catchUp, isMuted: this.#isReadAgain },
       {
         hooks: result => this.#observeHooks(result),
         spansOpen: result => result.observe(this.#tracker.openCount),

@@ -1,5 +1,7 @@
+import type { Attributes } from '@opentelemetry/api'
 import { peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { HookResult } from '../contract/index.ts'
+import { happeningFacts, iterationFacts } from '../spans/session.ts'
 import { skillLifecycle } from '../spans/skill.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Incoming } from './incoming.ts'
@@ -32,6 +34,12 @@ export class HookEvents {
       case 'on_skill_lifecycle':
         this.#skill(turn, incoming)
         break
+      case 'on_iteration_start':
+        tellRoot(turn, incoming, this.#draw.names.own.eventIteration, iterationFacts(fired.payload, this.#draw))
+        break
+      case 'on_turn_event':
+        tellRoot(turn, incoming, this.#draw.names.own.eventOfTurn, happeningFacts(fired, this.#draw))
+        break
       default:
         noteOffer(turn, incoming)
     }
@@ -44,6 +52,11 @@ export class HookEvents {
     const span = (turn.innermost('tool') ?? turn.root)?.span
     span?.addEvent(name, skillLifecycle(fired.payload, this.#draw), fired.at)
   }
+}
+
+/** @param name empty where the user's set of names has none for it */
+function tellRoot(turn: Turn, { fired }: Incoming, name: string, facts: Attributes): void {
+  if (name !== '') turn.root?.span.addEvent(name, facts, fired.at)
 }
 
 /** The stream of the request that is open; the record comes from a thread of its own, so that may be another by now. */

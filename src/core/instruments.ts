@@ -12,6 +12,8 @@ export interface InstrumentOptions {
   readonly labelLimit: number
   /** Called when somebody collects, before anything is given. */
   readonly catchUp?: (() => void) | undefined
+  /** Whether what happens now does not count. */
+  readonly isMuted?: (() => boolean) | undefined
 }
 
 /** Label sets per counter, just below the limit of the SDK (2000), which folds what is beyond it without a word. */
@@ -104,10 +106,12 @@ export class Instruments {
   readonly #histograms = new Map<MetricKey, Histogram>()
   readonly #limit: LabelLimit
   readonly #catchUp: (() => void) | undefined
+  readonly #isMuted: (() => boolean) | undefined
 
   constructor(meter: Meter, options: InstrumentOptions, gauges: Partial<Record<MetricKey, Gauge>>) {
     this.#limit = new LabelLimit(options.labelLimit)
     this.#catchUp = options.catchUp
+    this.#isMuted = options.isMuted
     for (const [key, row] of Object.entries(INSTRUMENTS) as [MetricKey, InstrumentRow][]) {
       const name = resolveNamespace(METRIC[key], options.namespace)
       if (options.emitGenAi || !name.startsWith('gen_ai.')) this.#build(meter, key, name, row, gauges[key])
@@ -119,7 +123,7 @@ export class Instruments {
   }
 
   add(instrument: MetricKey, value: number, labels: Labels): void {
-    if (!Number.isFinite(value) || value < 0) return
+    if (!Number.isFinite(value) || value < 0 || this.#isMuted?.() === true) return
     const limited = this.#limit.apply(labels)
     const counter = this.#counters.get(instrument)
     if (counter !== undefined) counter.add(value, limited)

@@ -47,6 +47,8 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly catchUp?: (() => void) | undefined
   /** Asked what else is to be said of each span. */
   readonly enrich?: Enrich | undefined
+  /** What is told now has been told to another process before, which has measured it and sent it. */
+  readonly isReadAgain?: (() => boolean) | undefined
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   /** Sweep idle turns by the clock too. Off in a replay, where only the records' time counts. */
   readonly sweepByClock: boolean

@@ -51,6 +51,10 @@ export class OrphanSweep<Item extends Watched> {
     this.#append(link)
   }
 
+  items(): Iterable<Item> {
+    return this.#links.keys()
+  }
+
   forget(item: Item): void {
     const link = this.#links.get(item)
     if (link === undefined) return

@@ -8,6 +8,8 @@ export interface CoreStats {
   readonly spansOpen: number
   /** Turns that are under way. */
   readonly turnsOpen: number
+  /** When the oldest turn began in which something is open: epoch ms, by the records' time. Undefined when nothing is. */
+  readonly openSince: number | undefined
   /** What was told and could not be read, such as a misspelt name. */
   readonly unread: UnreadStats
 }

@@ -46,6 +46,21 @@ export class TurnLifecycle {
     return this.#finished
   }
 
+  /** When the oldest turn began that is open, or has something open, or of which a part is: by the records' time. */
+  openSince(): number | undefined {
+    let since = Number.POSITIVE_INFINITY
+    const look = (first: Turn): void => {
+      for (let turn: Turn | undefined = first; turn !== undefined; turn = turn.delegation?.open.turn) {
+        for (const { startAt } of turn.root === undefined ? turn.openSpans(() => true) : [turn.root]) {
+          since = Math.min(since, startAt)
+        }
+      }
+    }
+    for (const turn of this.#registry.openTurns()) look(turn)
+    for (const { turn } of this.#spans.items()) look(turn)
+    return Number.isFinite(since) ? since : undefined
+  }
+
   add(turn: Turn, at: number): void {
     this.#registry.add(turn)
     this.touch(turn, at)

@@ -28,6 +28,11 @@ function unnamedKey({ turnId, taskId }: RecordIds): string {
   return taskId === undefined ? 'none' : `task ${taskId}`
 }
 
+/** The name of a turn among all that have ended. */
+function endedKey(host: string, { id, key }: Pick<Session, 'id' | 'key'>, turnId: string): string {
+  return joint(joint(joint(host, id === undefined ? 'unnamed' : 'session'), key), turnId)
+}
+
 /** The only turn, when there is but one: background work and spans that stand alone are no turn to join. */
 function onlyRooted(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
   if (turns === undefined || turns.size > ROOTED_SEARCH_LIMIT) return undefined
@@ -124,24 +129,26 @@ export class TurnRegistry {
     const found = this.find(host, ids)
     const { sessionId, turnId } = ids
     if (found !== undefined || sessionId === undefined || turnId === undefined) return found
-    const session = this.knownSession(host, ids)
-    const ended = session && this.#ended.get(this.#endedKey(session, turnId))
+    const ended = this.#ended.get(endedKey(host, { id: sessionId, key: sessionId }, turnId))
     // A turn of its own that is over is what a late record means: it names no other, however another session names its turns.
     if (ended !== undefined) return begins ? undefined : this.#lateTurnOf(ended, host, turnId)
-    const { main } = session ?? {}
+    const main = this.knownSession(host, ids)?.main
     if (main !== undefined && main.turnId === undefined) return this.#adopt(main, turnId)
     return begins ? undefined : this.#claimRotated(host, ids)
   }
 
   /** The finished turn that a late record belongs to: named by its id, or the session's last one by time. */
   findEnded(host: string, ids: RecordIds, at: number, begins: boolean): EndedTurn | undefined {
-    if (ids.sessionId === undefined && ids.turnId !== undefined) return this.#endedNamed(host, ids.turnId)
-    const session = this.knownSession(host, ids)
-    if (session === undefined) return undefined
-    const key = ids.turnId === undefined ? session.lastEndedKey : this.#endedKey(session, ids.turnId)
+    const { sessionId, turnId } = ids
+    if (sessionId === undefined && turnId !== undefined) return this.#endedNamed(host, turnId)
+    // A turn that is named is found also when its session has been forgotten since.
+    const key =
+      sessionId === undefined || turnId === undefined
+        ? this.knownSession(host, ids)?.lastEndedKey
+        : endedKey(host, { id: sessionId, key: sessionId }, turnId)
     const ended = key === undefined ? undefined : this.#ended.get(key)
     if (ended === undefined) return undefined
-    return (ids.turnId !== undefined && !begins) || at <= ended.endAt ? ended : undefined
+    return (turnId !== undefined && !begins) || at <= ended.endAt ? ended : undefined
   }
 
   add(turn: Turn): void {
@@ -167,7 +174,7 @@ export class TurnRegistry {
     const { session, turnId, identity, number, delegation, memory } = turn
     const ended: EndedTurn = { session, turnId, identity, number, delegation, memory, ...how }
     for (const holder of turn.holders) {
-      const key = this.#endedKey(holder, turnId ?? `#${number}`)
+      const key = endedKey(holder.host, holder, turnId ?? `#${number}`)
       this.#ended.set(key, ended)
       if (!turn.isBackground) holder.lastEndedKey = key
     }
@@ -250,11 +257,6 @@ export class TurnRegistry {
 
   #only(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
     return turns?.size === 1 ? turns.values().next().value : undefined
-  }
-
-  #endedKey(session: Session, turnId: string): string {
-    const kind = session.id === undefined ? 'unnamed' : 'session'
-    return joint(joint(joint(session.host, kind), session.key), turnId)
   }
 
   #drop(session: Session): void {

@@ -1,15 +1,11 @@
-import type { HookRecord } from '../contract/index.ts'
 import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
+import { Telling } from './telling.ts'
 
 /** Where all copies of us in a process find what is running: hosts load a plugin several times, from several places. */
 const RUNNING = Symbol.for('hookspan.hosts')
-/** A function (host, event) that is shown every raw event: how a run is captured. Set by nobody but a developer. */
-const TAP = Symbol.for('hookspan.tap')
 /** Scopes whose newest attachment is remembered. */
 const SCOPES_LIMIT = 2000
-
-type Tap = (host: string, event: HostEvent) => void
 
 type LineSink = (line: string) => void
 
@@ -28,6 +24,11 @@ class Lines {
     for (const line of this.#held.splice(0)) sink(line)
   }
 
+  /** It is not known yet where to. */
+  get isHeld(): boolean {
+    return this.#sink === undefined
+  }
+
   /** Nobody has said where to. */
   release(): void {
     if (this.#sink === undefined) this.sendTo(line => process.stderr.write(`${line}\n`))
@@ -36,7 +37,6 @@ class Lines {
 
 interface Shared {
   [RUNNING]?: Map<string, RunningHost>
-  [TAP]?: Tap
 }
 
 /** One attachment of a host to us. Nothing in here throws, and nothing is waited for. */
@@ -60,18 +60,15 @@ export interface Attachment {
 
 class RunningHost {
   readonly plugin: Plugin
-  readonly #host: string
-  readonly #machine: HostMachine
+  readonly #telling: Telling
   readonly #newest = new Map<string, number>()
-  readonly #told = new Set<string>()
   readonly #lines = new Lines()
   #attachments = 0
   #isOver = false
 
   constructor(host: string, machine: HostMachine, options: PluginOptions) {
-    this.#host = host
-    this.#machine = machine
     this.plugin = createPlugin({ host, logger: { error: this.#lines.say, warn: this.#lines.say }, ...options })
+    this.#telling = new Telling(host, machine, this.plugin, this.#lines.say)
     const finish = (): void => this.#finish()
     // Before the plugin's own listeners, after which it takes nothing more.
     process.prependOnceListener('beforeExit', finish)
@@ -83,13 +80,9 @@ class RunningHost {
     return {
       plugin: this.plugin,
       take: (event, scope = '') => {
-        if (this.#isForNobody(event.event)) return
-        // Without a function for each: of some events there are thousands.
-        try {
-          if (this.#isNewest(number, scope)) this.#take(event)
-        } catch (error) {
-          this.#broke(event.event, error)
-        }
+        if (this.#telling.isForNobody(event.event) || !this.#isNewest(number, scope)) return
+        if (this.#lines.isHeld) this.#guarded('its place for messages', () => this.#lines.release())
+        this.#telling.take(event)
       },
       reportTo: report => {
         this.#guarded('its place for messages', () => this.#lines.sendTo(report))
@@ -98,28 +91,11 @@ class RunningHost {
     }
   }
 
-  #isForNobody(event: string): boolean {
-    return (globalThis as Shared)[TAP] === undefined && this.#machine.isQuiet?.(event) === true
-  }
-
-  #take(event: HostEvent): void {
-    this.#lines.release()
-    ;(globalThis as Shared)[TAP]?.(this.#host, event)
-    const records = this.#machine.accept(event)
-    // The core counts a name that it does not know as ignored.
-    if (records === undefined) this.plugin.emitUntyped(`${this.#host}:${event.event}`)
-    else this.#tellAll(records)
-  }
-
-  /** The process ends: what the machine has kept back, in case more came. */
+  /** The process ends. */
   #finish(): void {
     if (this.#isOver) return
     this.#isOver = true
-    this.#guarded('the end', () => this.#tellAll(this.#machine.end(Date.now())))
-  }
-
-  #tellAll(records: readonly HookRecord[]): void {
-    for (const { hook, payload, at, correlation } of records) this.plugin.emit(hook, payload, { at, correlation })
+    this.#telling.end(Date.now())
   }
 
   #isNewest(number: number, scope: string): boolean {
@@ -140,22 +116,9 @@ class RunningHost {
     try {
       return run()
     } catch (error) {
-      this.#broke(what, error)
+      this.#telling.broke(what, error)
       return undefined
     }
-  }
-
-  #broke(what: string, error: unknown): void {
-    this.plugin.emitUntyped(`${this.#host}:unreadable`)
-    this.#tell(what, error)
-  }
-
-  /** Once for each kind of event: the thousandth time it is no news. The message itself could quote a user. */
-  #tell(what: string, error: unknown): void {
-    if (this.#told.has(what) || this.#told.size >= 100) return
-    this.#told.add(what)
-    const kind = error instanceof Error ? error.name : typeof error
-    this.#lines.say(`hookspan: ${this.#host}: ${what} could not be read (${kind}); the trace lacks it`)
   }
 }
 

@@ -6,6 +6,7 @@ import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { DeliveryReport } from './delivery-report.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
 import { FanOut } from './fan-out.ts'
+import { OnlyNew } from './only-new.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
 import { openPrometheus } from './prometheus.ts'
 import { createMeterProvider, createTracerProvider } from './providers.ts'
@@ -82,7 +83,7 @@ export interface Pipeline {
  */
 export function createPipeline(settings: PipelineSettings, report: Report, handedOver: HandedOver = {}): Pipeline {
   const plans = planned(settings, report)
-  const { localLog } = settings
+  const { localLog, continuation } = settings
   const losses = localLog && new LossLog(localLog.directory)
   const backends = plans.map(plan => openBackend(plan, settings, report, losses))
   const queues = backends.flatMap(({ queue }) => queue ?? [])
@@ -97,7 +98,10 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
   const { flushWaitMillis: waitMillis, giveUp } = settings
   const shutdown = new Shutdown({ backends, meters, added, prometheus, waitMillis, giveUp, store })
   const first: SpanProcessor[] = store ? [store.log] : queues.length > 0 ? [new FanOut(queues)] : []
-  const spanProcessors = [...first, ...added.spanProcessors]
+  const isNew = (next: SpanProcessor): SpanProcessor =>
+    continuation ? new OnlyNew(next, continuation, store !== undefined) : next
+  const spanProcessors = [...first.map(isNew), ...added.spanProcessors]
+  if (store) continuation?.join(() => store.log.forceFlush())
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
@@ -112,7 +116,11 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
       for (const queue of queues) queue.endNow()
       store?.release()
     },
-    recover: onCrashed => void store?.recover(onCrashed),
+    recover(onCrashed) {
+      const run = (): void => void store?.recover(onCrashed)
+      if (continuation) continuation.whenRead(run)
+      else run()
+    },
     async deliverBacklog() {
       await store?.recover(() => undefined)
       await Promise.all(queues.map(queue => queue.drainAdopted()))

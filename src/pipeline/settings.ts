@@ -1,5 +1,5 @@
 import type { BackendConfig, PrometheusAddress, StringMap } from '../backends/backend-config.ts'
-import type { BatchSettings, LocalLogSettings } from '../trace-log/index.ts'
+import type { BatchSettings, Continuation, LocalLogSettings } from '../trace-log/index.ts'
 
 export type { BatchSettings, LocalLogSettings, Report } from '../trace-log/index.ts'
 
@@ -28,6 +28,8 @@ export interface PipelineSettings {
   readonly deterministicIds: boolean
   /** How long a flush may keep the process alive, and how long `shutdown()` waits before it gives up what is left. */
   readonly flushWaitMillis: number
+  /** Of a process that goes on with what one before it has left open. */
+  readonly continuation?: Continuation | undefined
   /** Once it is aborted, `shutdown()` waits for no backend any more. */
   readonly giveUp?: AbortSignal | undefined
 }

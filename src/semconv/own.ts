@@ -121,6 +121,13 @@ export const OWN = {
   skillProvenance: '{ns}.skill.provenance',
   skillUseCount: '{ns}.skill.use_count',
 
+  iterationNumber: '{ns}.iteration.number',
+  iterationConfidence: '{ns}.iteration.confidence',
+
+  eventName: '{ns}.event.name',
+
+  eventIteration: '{ns}.turn.iteration',
+  eventOfTurn: '{ns}.turn.event',
   eventSkillLifecycle: '{ns}.skill.lifecycle',
   eventToolResultTransformed: '{ns}.tool.result_transformed',
   eventOutputTransformed: '{ns}.turn.output_transformed',

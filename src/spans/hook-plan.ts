@@ -44,6 +44,8 @@ export const HOOK_PLAN: { readonly [Name in HookName]: HookPlan } = {
   on_stream_start: { definition: api, phase: 'event' },
   on_stream_end: { definition: api, phase: 'event' },
   on_skill_lifecycle: { definition: session, phase: 'event' },
+  on_iteration_start: { definition: session, phase: 'event' },
+  on_turn_event: { definition: session, phase: 'event' },
   transform_tool_result: { definition: tool, phase: 'event' },
   transform_llm_output: { definition: session, phase: 'event' },
 }

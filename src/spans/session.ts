@@ -1,11 +1,11 @@
-import { SpanKind } from '@opentelemetry/api'
+import { type Attributes, SpanKind } from '@opentelemetry/api'
 import { literal, phrase, type SafeText } from '../content/capture.ts'
-import { booleanOf, peek, textOf } from '../contract/foreign.ts'
-import type { FinalStatus, SessionEnd, SessionStart } from '../contract/index.ts'
+import { booleanOf, numberOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
+import type { FinalStatus, IterationStart, SessionEnd, SessionStart, TurnEvent } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { oneMessage } from './messages.ts'
-import type { Draw, SpanDefinition, SpanError } from './span-definition.ts'
+import type { Draw, Fired, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
 
 /** What the tracker knows of a turn that is over, beside the host's own words. */
@@ -40,6 +40,24 @@ function sessionKind(payload: SessionStart): string {
     isGiven(payload.job_id) ||
     isGiven(payload.cron_job_id)
   return cron ? CRON : 'session'
+}
+
+/** What the event says of an iteration that begins. */
+export function iterationFacts({ iteration, confidence }: IterationStart, { names: { own } }: Draw): Attributes {
+  return new AttributeList()
+    .set(own.iterationNumber, wholeOf(iteration))
+    .set(own.iterationConfidence, numberOf(confidence))
+    .toAttributes()
+}
+
+/** What the event says of something else that happens; who told of it may have had to guess where. */
+export function happeningFacts({ payload, correlation }: Fired<TurnEvent>, draw: Draw): Attributes {
+  const { own } = draw.names
+  const isGuess = correlation === 'inferred' || correlation === 'ambiguous'
+  return new AttributeList()
+    .set(own.eventName, draw.capture.id(payload.name))
+    .set(own.correlation, isGuess ? literal(correlation) : undefined)
+    .toAttributes()
 }
 
 /**

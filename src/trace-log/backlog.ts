@@ -7,7 +7,7 @@ import {
   segmentStartAt,
 } from './checkpoint-file.ts'
 import { isAlive } from './owner.ts'
-import { readDestinations, SegmentReader } from './segment-reader.ts'
+import { readHeader, SegmentReader } from './segment-reader.ts'
 
 /** So many bytes are certainly not notes alone. */
 const NOTES_BYTES = 262_144
@@ -42,7 +42,7 @@ export async function destinationsOwed(stateDirectory: string, backend: string):
   for (const entry of await listCheckpoints(stateDirectory)) {
     for (const row of await owedOf(stateDirectory, entry)) {
       if (row.backend !== backend) continue
-      destinations.add((await readDestinations(segmentPath(stateDirectory, entry.segment))).get(backend) ?? '')
+      destinations.add((await readHeader(segmentPath(stateDirectory, entry.segment))).backends.get(backend) ?? '')
     }
   }
   return destinations

@@ -16,22 +16,31 @@ const CRASHED = 'crashed'
 
 const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
 
+/** What is known of a process that has died, beside its segment. */
+export interface Death {
+  /** When the process said last that it lived, epoch milliseconds. */
+  readonly heartbeatAt: number
+  /** Segments of the same process, or of one that has gone on with it, that were begun later: what is said there is not ours. */
+  readonly laterPaths: readonly string[]
+  /** Whether another process may still go on with what is open. */
+  readonly isLeftToOthers: boolean
+  /** Whether this process has gone on with a span: trace id and span id. */
+  readonly isTakenUp: (key: string) => boolean
+}
+
 /**
  * Ends, in the segment itself, what was open in it when its process was killed: with its true start, and the last time that
  * the process is known to have lived.
  *
- * @param heartbeatAt when the process said last that it lived, epoch milliseconds
- * @param laterPaths segments that the same process began later: what ended there, or is noted there as open, is not ours
- * @returns how many spans that were
+ * @returns how many spans that were; undefined when some stay open
  * @throws the error of the file system
  */
-export async function endCrashedSpans(
-  path: string,
-  laterPaths: readonly string[],
-  heartbeatAt: number,
-): Promise<number> {
+export async function endCrashedSpans(path: string, death: Death): Promise<number | undefined> {
+  const { heartbeatAt, laterPaths, isLeftToOthers, isTakenUp } = death
   const scan = await openSpansIn(path, laterPaths)
+  for (const key of scan.open.keys()) if (isTakenUp(key)) scan.open.delete(key)
   if (scan.open.size === 0) return 0
+  if (isLeftToOthers) return undefined
   const lastAt = lastKnownAt(scan.lastAt, (await stat(path)).mtimeMs, heartbeatAt)
   const spans = [...scan.open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
   await append(

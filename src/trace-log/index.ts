@@ -7,9 +7,19 @@
 export { type BacklogEntry, destinationsOwed, readBacklog } from './backlog.ts'
 /** Spans on their way, and where in the log they end. */
 export { type Batch, type BatchTaker, isInLog } from './batch.ts'
+/** Who holds which segment. */
+export { listCheckpoints } from './checkpoint-file.ts'
+/** A process that goes on with what one before it has left open. */
+export { Continuation, endedSince } from './continuation.ts'
 /** For a backend: reads on where it has got to. */
 export { Cursor, type ReadTrouble } from './cursor.ts'
+/** Which process holds something, and whether it lives. */
+export { isHere, type Lock, lockHolder, takeLock } from './lock.ts'
 export { type Loss, LossLog, readLosses } from './losses.ts'
+/** Where spans are open, and whether the process that has them lives. */
+export { listOpenSegments } from './open-segments.ts'
+/** Which process this is. */
+export { isAlive, type Owner, ownerToken, parseOwner, thisOwner } from './owner.ts'
 /** Loaded when they are needed. */
 export { api, resources } from './packages.ts'
 /** Takes over, for a backend, what processes that have died left. */
@@ -17,7 +27,8 @@ export type { Adopter } from './recovery.ts'
 /** Sends backends again what they ask for. */
 export type { Resend, ResendOutcome, ResendRequest } from './resend.ts'
 export type { Segment } from './segment.ts'
-export { fileFailure } from './segment-file.ts'
+/** A private file of whole lines. */
+export { fileFailure, SegmentFile } from './segment-file.ts'
 export { type BatchSettings, type LocalLogSettings, type Report, UNSERIALISABLE } from './settings.ts'
 /** The spans of one line, as JSON and as protobuf. */
 export { estimatedBytes } from './span-json.ts'

@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import {
   chmodSync,
   closeSync,
@@ -7,6 +8,7 @@ import {
   mkdirSync,
   openSync,
   readFileSync,
+  renameSync,
   type Stats,
   statSync,
   writeFileSync,
@@ -79,6 +81,13 @@ export function appendToOwnFile(path: string, text: string): void {
   withOwnFile(path, OPEN.append, descriptor => writeFileSync(descriptor, text))
 }
 
+/** All of it or nothing. @throws the error of the file system */
+export function writePrivate(path: string, text: string): void {
+  const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`
+  writeFileSync(temporary, text, { mode: PRIVATE_FILE, flag: 'wx' })
+  renameSync(temporary, path)
+}
+
 /** The state directory, and the directories in it. */
 export function placesOf(stateDirectory: string): readonly string[] {
   return [stateDirectory, join(stateDirectory, 'traces'), join(stateDirectory, 'spool')]
@@ -133,4 +142,22 @@ function makeOne(path: string): void {
     const isThere = (error as NodeJS.ErrnoException).code === 'EEXIST' && statSync(path).isDirectory()
     if (!isThere) throw error
   }
+}
+
+const REASONS: Readonly<Record<string, string>> = {
+  ENOTPRIVATE: 'others may write there, or it belongs to another user',
+  ELOOP: 'it is a symbolic link, which hookspan does not follow here; move it away',
+  EMLINK: 'it is a symbolic link, which hookspan does not follow here; move it away',
+  EACCES: 'permission denied',
+  EPERM: 'permission denied',
+  EROFS: 'the file system is read-only',
+  ENOSPC: 'the disk is full',
+  ENOTDIR: 'a part of the path is not a directory',
+  EISDIR: 'it is a directory',
+}
+
+/** Why a file of ours cannot be used, in words. */
+export function reason(error: unknown): string {
+  const { code = '', message } = error as NodeJS.ErrnoException
+  return REASONS[code] ?? message
 }

@@ -8,14 +8,15 @@ import {
   listCheckpoints,
   readCheckpoint,
 } from './checkpoint.ts'
+import { isContinued as isContinuedSegment } from './continuation.ts'
 import { endCrashedSpans } from './crashed-spans.ts'
 import { isAlive } from './owner.ts'
 import { isOwnFile, placesOf, tighten } from './private-place.ts'
 import type { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-file.ts'
-import { readDestinations } from './segment-reader.ts'
+import { readHeader } from './segment-reader.ts'
 import { SentRecord } from './sending.ts'
-import type { Report } from './settings.ts'
+import type { Continued, Report } from './settings.ts'
 import type { Spool } from './spool.ts'
 import type { Destinations } from './stored-line.ts'
 
@@ -38,6 +39,8 @@ export interface RecoveryParts {
   /** Of the adopters. */
   readonly destinations: Destinations
   readonly report: Report
+  /** Where this process has gone on with what those before it had left open: it has noted all of that. */
+  readonly continued: Continued | undefined
   /** Spans that a process that was killed had left open. */
   readonly onCrashed: (spans: number) => void
 }
@@ -147,7 +150,7 @@ export class Recovery {
     const { stateDirectory, destinations } = this.#parts
     const owed = checkpoint.backends.filter(backend => destinations.has(backend))
     if (owed.length === 0) return
-    const meant = await readDestinations(path)
+    const { backends: meant } = await readHeader(path)
     const moved = owed.flatMap(backend => {
       const destination = destinations.get(backend)
       return destination === undefined || destination === meant.get(backend) ? [] : [destination]
@@ -156,10 +159,23 @@ export class Recovery {
     for (const destination of moved) record?.set(destination, { since: 0, before: null, offset: bytes })
   }
 
+  /** Only a process that goes on with what others have left knows that it is none of that. */
+  async #isLeftToOthers(path: string, heartbeatAt: number, continuedMillis: number): Promise<boolean> {
+    if (continuedMillis === 0 || this.#parts.continued !== undefined) return false
+    return Date.now() < Math.max(heartbeatAt, (await stat(path)).mtimeMs) + continuedMillis
+  }
+
   async #endCrashed(checkpoint: Checkpoint, heartbeatAt: number): Promise<void> {
     try {
-      const later = await laterSegments(checkpoint.segmentPath)
-      const spans = await endCrashedSpans(checkpoint.segmentPath, later, heartbeatAt)
+      const { segmentPath } = checkpoint
+      const { continuedMillis } = await readHeader(segmentPath)
+      const spans = await endCrashedSpans(segmentPath, {
+        heartbeatAt,
+        laterPaths: await laterSegments(segmentPath, continuedMillis > 0),
+        isLeftToOthers: await this.#isLeftToOthers(segmentPath, heartbeatAt, continuedMillis),
+        isTakenUp: this.#parts.continued?.isTakenUp ?? (() => false),
+      })
+      if (spans === undefined) return
       checkpoint.close()
       if (spans > 0) this.#parts.onCrashed(spans)
     } catch (error) {
@@ -185,12 +201,15 @@ async function statOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Those that the same process began later. */
-async function laterSegments(path: string): Promise<string[]> {
+/** Those that were begun later by the same process, or by one that has gone on with what is open in it. */
+async function laterSegments(path: string, isContinued: boolean): Promise<string[]> {
   const own = segmentIdentity(basename(path))
-  const names = await readdir(dirname(path))
-  return names
-    .map(segmentIdentity)
-    .filter(other => other !== undefined && other.pid === own?.pid && other.startAt > own.startAt)
-    .map(other => join(dirname(path), `${other?.name}.jsonl`))
+  const later: string[] = []
+  for (const name of await readdir(dirname(path))) {
+    const other = segmentIdentity(name)
+    if (own === undefined || other === undefined || other.startAt <= own.startAt) continue
+    const otherPath = join(dirname(path), name)
+    if (other.pid === own.pid || (isContinued && (await isContinuedSegment(otherPath)))) later.push(otherPath)
+  }
+  return later
 }

@@ -5,7 +5,7 @@ import { segmentPath } from './checkpoint-file.ts'
 import { isAlive } from './owner.ts'
 import { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-file.ts'
-import { readDestinations, SegmentReader } from './segment-reader.ts'
+import { readHeader, SegmentReader } from './segment-reader.ts'
 import { millisOf, nextPass, Sending, SentRecord, type SentState, type SentTally } from './sending.ts'
 import type { Spool } from './spool.ts'
 import type { Destinations } from './stored-line.ts'
@@ -153,7 +153,7 @@ export class Resend {
   /** The backends that are not known to have it all. */
   async #candidates(file: TraceFile, { checkpoint, path, bytes }: Segment): Promise<readonly string[]> {
     if (file.segment === undefined) return this.#backends()
-    const meant = await readDestinations(path)
+    const { backends: meant } = await readHeader(path)
     const isOwed = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
     const owed = this.#backends().filter(isOwed)
     const had = without(this.#backends(), owed).filter(backend => meant.get(backend) === this.#destination(backend))

@@ -1,7 +1,7 @@
 import { type FileHandle, open } from 'node:fs/promises'
 import { OPEN } from './private-place.ts'
 import { SpanLine } from './span-line.ts'
-import { type Destinations, LineParser, type StoredLine } from './stored-line.ts'
+import { LineParser, type SegmentHeader, type StoredLine } from './stored-line.ts'
 
 const CHUNK_BYTES = 262_144
 /** What is read to be sent as it stands. */
@@ -144,17 +144,23 @@ function cut(chunk: Buffer, at: number): readonly Piece[] {
   return [{ bytes: chunk, end: at + chunk.length, isWhole: false }]
 }
 
-/** To whom a segment is owed from its start. Nobody, when it does not say so. Never rejects. */
-export async function readDestinations(path: string): Promise<Destinations> {
+const NO_HEADER: SegmentHeader = {
+  marks: { incomplete: '', finalStatus: '', spanKind: '' },
+  backends: new Map(),
+  continuedMillis: 0,
+}
+
+/** What a segment says of itself: to whom it is owed, and so on. Nothing, where it does not say so. Never rejects. */
+export async function readHeader(path: string): Promise<SegmentHeader> {
   const reader = new SegmentReader(path)
   try {
-    for await (const { line } of reader.lines(0, CHUNK_BYTES)) return line.kind === 'header' ? line.backends : new Map()
+    for await (const { line } of reader.lines(0, CHUNK_BYTES)) return line.kind === 'header' ? line : NO_HEADER
   } catch {
     // It cannot be read now; whoever needs what is in it will say so.
   } finally {
     await reader.close()
   }
-  return new Map()
+  return NO_HEADER
 }
 
 /** A file system may give less than was asked for although there is more. Resolves to how much there is. */

@@ -6,6 +6,15 @@ export interface LocalLogSettings {
   readonly maxAgeHours: number
   /** Longest time that something recorded stays in memory only. */
   readonly flushMillis: number
+  /** Absent: no process goes on with what this one leaves open. */
+  readonly continued?: Continued | undefined
+}
+
+export interface Continued {
+  /** For so long after the end of this process another one may go on with what it has left open. */
+  readonly withinMillis: number
+  /** Whether this process has gone on with a span that another one had left open: trace id and span id. */
+  readonly isTakenUp: (key: string) => boolean
 }
 
 export interface BatchSettings {

@@ -70,6 +70,7 @@ export class Store {
       adopters,
       destinations,
       report,
+      continued: settings.continued,
       onCrashed,
     })
     const recovery = this.#recovery

@@ -19,20 +19,34 @@ export interface SegmentMarks {
 /** Backend → where it sends to (`destinationOf`), of those that a segment is owed to from its start. */
 export type Destinations = ReadonlyMap<string, string>
 
+/** What a segment says of itself, in its first line. */
+export interface SegmentHeader {
+  readonly marks: SegmentMarks
+  readonly backends: Destinations
+  /** For so long after the end of its process another one may go on with what is open in it, milliseconds; 0: nobody does. */
+  readonly continuedMillis: number
+}
+
 export type StoredLine =
   | { readonly kind: 'spans'; readonly spans: readonly ReadableSpan[] }
   /** Spans that had not ended when this was written. */
   | { readonly kind: 'open'; readonly spans: readonly ReadableSpan[] }
-  | { readonly kind: 'header'; readonly marks: SegmentMarks; readonly backends: Destinations }
+  | ({ readonly kind: 'header' } & SegmentHeader)
   | { readonly kind: 'other' }
   /** `problem` never quotes the line. */
   | { readonly kind: 'damaged'; readonly problem: string }
 
-/** The first line of a segment, without a line end. */
-export function headerJson({ incomplete, finalStatus, spanKind }: SegmentMarks, destinations: Destinations): string {
+/** The first line of a segment, without a line end. @param continuedMillis as in `SegmentHeader` */
+export function headerJson(
+  { incomplete, finalStatus, spanKind }: SegmentMarks,
+  destinations: Destinations,
+  continuedMillis = 0,
+): string {
   // `fromEntries` defines what an assignment would not: a backend may be called `__proto__`.
   const backends = Object.fromEntries(destinations)
-  return JSON.stringify({ [HEADER]: { version: VERSION, marks: { incomplete, finalStatus, spanKind }, backends } })
+  const continued = continuedMillis === 0 ? {} : { continuedMillis }
+  const marks = { incomplete, finalStatus, spanKind }
+  return JSON.stringify({ [HEADER]: { version: VERSION, marks, backends, ...continued } })
 }
 
 /**
@@ -133,7 +147,8 @@ function parsed(text: string): unknown {
 function readHeader(value: unknown): StoredLine {
   const header = readFields(value, 'the header')
   readCount(header['version'], 'the version', VERSION)
-  return { kind: 'header', marks: readMarks(header), backends: readDestinations(header) }
+  const continuedMillis = readCount(header['continuedMillis'], 'a time', 0, Number.MAX_SAFE_INTEGER)
+  return { kind: 'header', marks: readMarks(header), backends: readDestinations(header), continuedMillis }
 }
 
 function readDestinations(header: Fields): Destinations {

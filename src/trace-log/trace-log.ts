@@ -208,7 +208,7 @@ export class TraceLog implements SpanProcessor {
     const { segment, file } = opened
     const out = this.#out
     out.start()
-    if (file.bytes === 0) out.json(`${headerJson(this.#parts.marks, this.#parts.destinations)}\n`)
+    if (file.bytes === 0) out.json(`${this.#header()}\n`)
     this.#writeNotes(this.#journal.takeNotes(this.#parts.batch.maxExportBatchSize))
     const from = out.length
     const spans = this.#writeEnded()
@@ -216,6 +216,11 @@ export class TraceLog implements SpanProcessor {
     // These bytes are written over by the next line.
     const json = spans.length > 0 && this.#parts.takers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
     return { line: SpanLine.of(spans, json), bytes, segment, file, isSettled: false, isStalled: false }
+  }
+
+  #header(): string {
+    const { marks, destinations, settings } = this.#parts
+    return headerJson(marks, destinations, settings.continued?.withinMillis)
   }
 
   #writeNotes(notes: readonly ReadableSpan[]): void {

@@ -39,3 +39,22 @@ export function displayLines(text: string): string[] {
     line.replaceAll('\t', '    ').replace(/\s/g, ' ').replace(UNPRINTABLE, '').replace(PILED_MARKS, '$1').trimEnd(),
   )
 }
+
+/** What does not print, but a line end and a tab, which is how text is laid out. */
+const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Noncharacter_Code_Point}\u2028\u2029]/gu
+
+/**
+ * Text with nothing left out and nothing hidden, for a page: what does not print is made a sign (`␛`) or its number (`⟨U+202E⟩`), so
+ * that whoever reads a command sees what is in it. Its length is not bounded.
+ */
+export function visibleText(text: string): string {
+  return text.replaceAll('\r\n', '\n').replace(HIDDEN, signOf).replace(PILED_MARKS, '$1')
+}
+
+function signOf(character: string): string {
+  const code = character.codePointAt(0) ?? 0
+  if (character === '\n' || character === '\t') return character
+  if (code < 0x20) return String.fromCharCode(0x2400 + code)
+  if (code === 0x7f) return '␡'
+  return `⟨U+${code.toString(16).toUpperCase().padStart(4, '0')}⟩`
+}

@@ -40,6 +40,16 @@ export function clipSegments(segments: readonly Segment[], width: number): reado
   return clipped
 }
 
+/** Least cells between what stands left on a line and what stands right. */
+const APART = 2
+
+/** Two pieces at the two ends of a line; the left one is cut where there is no room for both. */
+export function apart(left: readonly Segment[], right: readonly Segment[], width: number): readonly Segment[] {
+  const fitting = clipSegments(left, Math.max(0, width - segmentsWidth(right) - APART))
+  const gap = Math.max(APART, width - segmentsWidth([...fitting, ...right]))
+  return [...fitting, segment('plain', ' '.repeat(gap)), ...right]
+}
+
 /** The sixteen colours that every terminal theme defines, so that the tree looks at home in each. */
 const CODES: { readonly [Each in Tone]: string } = {
   session: '1',

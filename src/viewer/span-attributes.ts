@@ -3,7 +3,7 @@ import type { DrawnKind } from './segments.ts'
 import type { StoredSpan } from './stored-span.ts'
 import type { TraceTree } from './trace-forest.ts'
 
-const DEFAULT_NAMESPACE = 'hermes'
+export const DEFAULT_NAMESPACE = 'hermes'
 
 /** Reads a span's attributes by the names they were written under. A name that starts with a dot is an own one. */
 export class SpanAttributes {
@@ -21,6 +21,16 @@ export class SpanAttributes {
       const value = this.#value(name)
       const text = typeof value === 'object' || value === undefined ? '' : displayText(String(value))
       if (text !== '') return text
+    }
+    return ''
+  }
+
+  /** The first of these that is there, as it was stored: not to be shown as it is. */
+  whole(...names: readonly string[]): string {
+    for (const name of names) {
+      const value = this.#value(name)
+      if (value !== undefined && value !== null && value !== '')
+        return typeof value === 'string' ? value : JSON.stringify(value)
     }
     return ''
   }
@@ -52,7 +62,7 @@ export class SpanAttributes {
 }
 
 /** The namespace is configurable and stands in no attribute: it is read off the name of the kind. */
-function namespaceOf(span: StoredSpan): string | undefined {
+export function namespaceOf(span: StoredSpan): string | undefined {
   const key = Object.keys(span.attributes).find(
     name => name.endsWith('.span.kind') && name !== 'openinference.span.kind' && name.length < 100,
   )

@@ -12,7 +12,16 @@ const MAX_DONE = 10_000
 interface GrowingTrace {
   /** By id; of what is running what was noted of it. */
   readonly spans: Map<string, StoredSpan>
+  /** The files that say of something in it that it is running. */
+  readonly notedIn: Set<string>
   isShown: boolean
+}
+
+/** A trace in which something is running. */
+export interface OpenTrace {
+  readonly tree: TraceTree
+  /** The files that said so. */
+  readonly notedIn: ReadonlySet<string>
 }
 
 /**
@@ -44,19 +53,19 @@ export class TraceFollower {
     const paths = await this.#listFiles()
     for (const path of this.#readers.keys()) if (!paths.includes(path)) this.#readers.delete(path)
     for (const path of paths) {
-      for await (const span of this.#newSpans(path, onRead)) this.#take(span, ready, most)
+      for await (const span of this.#newSpans(path, onRead)) this.#take(span, path, ready, most)
     }
     return this.#handOut(ready)
   }
 
   /** Those that pass the filter so far and in which something is running, as of the last poll. */
-  open(): TraceTree[] {
-    const trees: TraceTree[] = []
+  open(): OpenTrace[] {
+    const open: OpenTrace[] = []
     for (const [traceId, trace] of this.#growing) {
       if (!isAnyRunning(trace) || !this.#isWanted(trace)) continue
-      trees.push(buildTree(traceId, trace.spans, true))
+      open.push({ tree: buildTree(traceId, trace.spans, true), notedIn: trace.notedIn })
     }
-    return trees
+    return open
   }
 
   async *#newSpans(path: string, onRead?: (bytes: number) => void): AsyncGenerator<StoredSpan, void> {
@@ -75,12 +84,13 @@ export class TraceFollower {
     }
   }
 
-  #take(span: StoredSpan, ready: Set<string>, most: number): void {
+  #take(span: StoredSpan, path: string, ready: Set<string>, most: number): void {
     const { traceId } = span
     if (this.#done.has(traceId)) return
-    const trace = this.#growing.get(traceId) ?? { spans: new Map<string, StoredSpan>(), isShown: false }
+    const trace = this.#growing.get(traceId) ?? { spans: new Map(), notedIn: new Set(), isShown: false }
     this.#growing.set(traceId, trace)
     putSpan(trace.spans, span)
+    if (span.running === true) trace.notedIn.add(path)
     const isPart = isElsewhere(span, trace)
     const isEndOfRoot = (isPart || span.parentSpanId === undefined) && span.running !== true
     if (isPart && isEndOfRoot) trace.isShown = false

@@ -155,7 +155,7 @@ async function readTraces(
 }
 
 /** Looking for ids is many times faster than parsing. Ids that JSON may spell in two ways cannot be looked for. */
-function lineFilter(traceIds: ReadonlySet<string>): (line: string) => boolean {
+export function lineFilter(traceIds: ReadonlySet<string>): (line: string) => boolean {
   const ids = [...traceIds]
   if (!ids.every(id => /^[0-9a-z]+$/i.test(id))) return () => true
   if (ids.length <= 20) return line => ids.some(id => line.includes(id))

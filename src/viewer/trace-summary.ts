@@ -70,7 +70,7 @@ export function summarize(tree: TraceTree): TraceSummary {
 }
 
 /** The root of the turn: one that stands where it belongs, rather than one whose parent is missing. */
-function mainRoot(tree: TraceTree): SpanNode | undefined {
+export function mainRoot(tree: TraceTree): SpanNode | undefined {
   return tree.roots.find(root => !root.orphan) ?? tree.roots[0]
 }
 

@@ -28,7 +28,12 @@ export function treeJson(tree: TraceTree): string {
     last_activity: summary.runningCount === 0 ? undefined : instant(tree.lastAt),
     spans: Array.from(walkTree(tree), spanJson),
   }
-  return JSON.stringify(trace).replace(UNSAFE, escapeUnits)
+  return jsonLine(trace)
+}
+
+/** On one line, and harmless to a terminal. */
+export function jsonLine(value: unknown): string {
+  return JSON.stringify(value).replace(UNSAFE, escapeUnits)
 }
 
 function spanJson({ node, depth }: TreeStep): Record<string, unknown> {
@@ -54,7 +59,8 @@ function spanJson({ node, depth }: TreeStep): Record<string, unknown> {
   }
 }
 
-function instant(at: number): string | undefined {
+/** As ISO 8601; undefined for what is no instant. */
+export function instant(at: number): string | undefined {
   const date = new Date(at)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }

@@ -7,6 +7,7 @@ import type { Core } from '../core/core.ts'
 import type { Report } from '../core/guard.ts'
 import type { Pipeline, PipelineStats } from '../pipeline/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
+import type { Continuation } from '../trace-log/index.ts'
 import { turnsOf } from '../wrappers/turn.ts'
 import { createDiagnostics, type Logger, loggerOf } from './diagnostics.ts'
 import { saveAtExit, shutdownAtExit } from './exit.ts'
@@ -28,6 +29,8 @@ export interface Surroundings {
   /** Only the records' own time counts, and exit is the program's own business. */
   readonly isReplay: boolean
   readonly diagnostics?: Report
+  /** Of a receiver: it goes on with what one before it has left open. */
+  readonly continuation?: Continuation
   /** As in the settings of the pipeline. */
   readonly giveUp?: AbortSignal
 }
@@ -97,7 +100,7 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
 function telemetryFor(
   { tracerProvider, meterProvider, extensions }: ParsedOptions,
   config: ResolvedConfig,
-  { env, home, giveUp }: Surroundings,
+  { env, home, giveUp, continuation }: Surroundings,
   report: Report,
 ): LateTelemetry {
   if (tracerProvider !== undefined || meterProvider !== undefined) {
@@ -107,7 +110,7 @@ function telemetryFor(
     }
     return late().telemetryHandedIn({ tracerProvider, meterProvider }, report)
   }
-  const open = (): Telemetry => late().ownTelemetry({ config, env, home, giveUp }, report, extensions)
+  const open = (): Telemetry => late().ownTelemetry({ config, env, home, giveUp, continuation }, report, extensions)
   return { isOurs: true, pieces: openAll => piecesFor(config, openAll), open }
 }
 
@@ -124,7 +127,7 @@ export function assemble(
   host: string,
   config: ResolvedConfig,
   telemetry: LateTelemetry,
-  { env, isReplay }: Surroundings,
+  { env, isReplay, continuation }: Surroundings,
   report: Report,
   extensions: Extensions = {},
 ): Plugin {
@@ -142,7 +145,7 @@ export function assemble(
   const createCore = (outside: Outside): Core => {
     const opened = telemetry.open()
     pipeline = opened.pipeline
-    return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report }, opened, outside)
+    return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report, continuation }, opened, outside)
   }
   const isDirect = (isOurs && config.log_flush_ms === 0) || !isOurs || enrich !== undefined || hasProcessors(extensions)
   const intake = new Intake({
@@ -155,22 +158,24 @@ export function assemble(
     isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
     activeSpan: () => (config.parent === 'active' ? askLate(house => house.activeSpan(isOurs), undefined) : undefined),
-    now: Date.now,
+    now: continuation?.now ?? Date.now,
   })
   const life: Life = { report, isOver: false }
   let ending: Promise<void> | undefined
+  const leave = (): void => (continuation?.leavesOpen ? intake.leaveOpen() : intake.endAll())
   const shutdown = (): Promise<void> => {
     life.isOver = true
-    ending ??= endAll(intake, () => pipeline, { forgetExit, forgetSaving })
+    ending ??= endAll(leave, { intake, pipelineOf: () => pipeline, forgetExit, forgetSaving })
     return ending
   }
-  const forgetExit = isReplay
+  const isEndedByItself = isReplay || continuation !== undefined
+  const forgetExit = isEndedByItself
     ? () => undefined
     : shutdownAtExit({ shutdown, flush: () => intake.flush() }, config.handle_signals)
   const forgetSaving = saveAtExit(() => {
     if (intake.isUntouched) return
     try {
-      intake.endAll()
+      leave()
     } finally {
       pipeline?.endNow()
     }
@@ -197,12 +202,16 @@ function hasProcessors({ spanProcessors }: Extensions): boolean {
   return Array.isArray(spanProcessors) && spanProcessors.length > 0
 }
 
-async function endAll(
-  intake: Intake,
-  pipelineOf: () => Pipeline | undefined,
-  { forgetExit, forgetSaving }: { readonly forgetExit: () => void; readonly forgetSaving: () => void },
-): Promise<void> {
-  intake.endAll()
+interface EndingParts {
+  readonly intake: Intake
+  readonly pipelineOf: () => Pipeline | undefined
+  readonly forgetExit: () => void
+  readonly forgetSaving: () => void
+}
+
+/** @param leave ends what is open, or leaves it to the next process; takes no more */
+async function endAll(leave: () => void, { intake, pipelineOf, forgetExit, forgetSaving }: EndingParts): Promise<void> {
+  leave()
   forgetExit()
   const pipeline = pipelineOf()
   // A provider that was handed in goes on when we do not.

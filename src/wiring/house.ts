@@ -8,6 +8,7 @@ import type { Report } from '../core/guard.ts'
 import type { CoreOptions } from '../core/options.ts'
 import { createPipeline, type HandedOver, loadsOf, type Pipeline } from '../pipeline/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
+import type { Continuation } from '../trace-log/index.ts'
 import type { Outside } from './intake.ts'
 import { gaugesOf } from './pipeline-gauges.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
@@ -26,6 +27,7 @@ export interface CoreParts {
   readonly draw: Draw
   readonly enrich: Enrich | undefined
   readonly report: Report
+  readonly continuation: Continuation | undefined
 }
 
 export interface PipelineParts {
@@ -33,14 +35,15 @@ export interface PipelineParts {
   readonly env: Environment
   readonly home: string
   readonly giveUp: AbortSignal | undefined
+  readonly continuation: Continuation | undefined
 }
 
 export function ownTelemetry(
-  { config, env, home, giveUp }: PipelineParts,
+  { config, env, home, giveUp, continuation }: PipelineParts,
   report: Report,
   handed: HandedOver,
 ): Telemetry {
-  return opened(createPipeline({ ...pipelineSettings(config, env, home), giveUp }, report, handed))
+  return opened(createPipeline({ ...pipelineSettings(config, env, home, continuation), giveUp }, report, handed))
 }
 
 /** Loads the packages that are needed, one by one, and opens as soon as that can be done. */
@@ -53,8 +56,9 @@ export function* pieces({ backends }: ResolvedConfig, open: () => unknown): Gene
 }
 
 export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, outside: Outside): Core {
-  const { config, env, isReplay, ...given } = parts
-  const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay }
+  const { config, env, isReplay, continuation, ...given } = parts
+  const isReadAgain = continuation && (() => continuation.isReading)
+  const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
   const core = coreOf({ ...drawn, ...sent, ...inPipeline(pipeline, config), ...outside })
   if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
   return core

@@ -51,6 +51,7 @@ export const NOTHING_TAKEN: CoreStats = {
   hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
   spansOpen: 0,
   turnsOpen: 0,
+  openSince: undefined,
   unread: { hooks: 0, fields: 0, types: 0 },
 }
 
@@ -99,10 +100,19 @@ export class Intake {
   }
 
   endAll(): void {
+    this.#leave()?.endAll()
+  }
+
+  /** Takes no more. What is open stays so, for a process that goes on with it. */
+  leaveOpen(): void {
+    this.#leave()?.leaveOpen()
+  }
+
+  #leave(): Core | undefined {
     const core = this.#caughtUp()
     this.#isOver = true
     this.#pieces = undefined
-    core?.endAll()
+    return core
   }
 
   stats(): CoreStats {

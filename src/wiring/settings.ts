@@ -9,6 +9,7 @@ import { parseTraceparent } from '../core/traceparent.ts'
 import type { PipelineSettings } from '../pipeline/index.ts'
 import { resolveNames } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
+import type { Continuation } from '../trace-log/index.ts'
 import { guardedRedact, type Redact } from './own-redact.ts'
 import { PACKAGE_VERSION } from './package-facts.ts'
 
@@ -103,7 +104,12 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
   }
 }
 
-export function pipelineSettings(config: ResolvedConfig, env: Environment, home: string): PipelineSettings {
+export function pipelineSettings(
+  config: ResolvedConfig,
+  env: Environment,
+  home: string,
+  continuation?: Continuation,
+): PipelineSettings {
   const directory = config.local_log ? stateHome(env, home) : undefined
   const { project_name: projectName, prometheus } = config
   const { own } = resolveNames(config.namespace, config.conventions)
@@ -121,6 +127,7 @@ export function pipelineSettings(config: ResolvedConfig, env: Environment, home:
         maxBytes: config.local_log_max_bytes,
         maxAgeHours: config.local_log_max_age_hours,
         flushMillis: config.log_flush_ms * LOG_SHARE,
+        continued: continuation && { withinMillis: config.root_span_ttl_ms, isTakenUp: continuation.isTakenUp },
       },
     }),
     sampleRate: config.sample_rate,
@@ -134,6 +141,7 @@ export function pipelineSettings(config: ResolvedConfig, env: Environment, home:
     metricsIntervalMillis: config.metrics_interval_ms,
     ...(prometheus === undefined ? {} : { prometheus }),
     deterministicIds: config.deterministic_ids,
+    continuation,
     flushWaitMillis: config.force_flush_wait_ms,
   }
 }

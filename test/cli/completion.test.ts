@@ -57,7 +57,22 @@ function describeShell(shell: string, tests: () => void): void {
 }
 
 const NAMES = COMMANDS.map(({ name }) => name)
-const HOSTS = ['pi', 'openclaw', 'opencode', 'claude-agent-sdk', 'openai-agents', 'ai-sdk']
+const HOSTS = [
+  'pi',
+  'openclaw',
+  'opencode',
+  'hermes',
+  'claude-code',
+  'codex',
+  'cursor',
+  'copilot',
+  'gemini',
+  'qwen',
+  'claude-agent-sdk',
+  'openai-agents',
+  'ai-sdk',
+  'locus',
+]
 const FILE = 'file with spaces.jsonl'
 
 /** What stands on the line, and what may stand where the last word begins. */
@@ -70,7 +85,7 @@ const OFFERS: readonly (readonly [line: string, offered: readonly string[]])[] =
   ['hookspan init --undo p', ['pi']],
   ['hookspan demo --backend ', BACKEND_TYPES],
   ['hookspan doctor --backend=ja', ['jaeger']],
-  ['hookspan replay --host cl', ['claude-agent-sdk']],
+  ['hookspan replay --host claude-a', ['claude-agent-sdk']],
   ['hookspan completion ', ['bash', 'zsh', 'fish']],
   ['hookspan tree fi', [FILE]],
   ['hookspan replay one fi', [FILE]],
@@ -154,7 +169,7 @@ describeShell('zsh', () => {
     ['hookspan demo --backend ja', 'demo --backend jaeger'],
     ['hookspan doctor --backend=ja', 'doctor --backend=jaeger'],
     ['hookspan demo --backend otlp --backend ja', 'demo --backend otlp --backend jaeger'],
-    ['hookspan replay --host cl', 'replay --host claude-agent-sdk'],
+    ['hookspan replay --host claude-a', 'replay --host claude-agent-sdk'],
     ['hookspan completion fi', 'completion fish'],
     ['hookspan tree --fol', 'tree --follow'],
     ['hookspan tree fi', `tree ${FILE}`],

@@ -120,10 +120,11 @@ describe('hookspan demo', () => {
 
   test('says in one line each where they are and what to do next', async () => {
     const { stdout } = await demo()
-    expect(stdout.split('\n').slice(-6)).toEqual([
+    expect(stdout.split('\n').slice(-7)).toEqual([
       `Stored in ${storedFiles()[0]}; nothing has left this machine.`,
       '',
       '  draw them again       npx hookspan tree',
+      '  see them in a page    npx hookspan view --open',
       '  see them in Jaeger    docker compose --profile jaeger up -d && npx hookspan demo --backend jaeger    → http://127.0.0.1:16686',
       '  see them in Phoenix   docker compose --profile phoenix up -d && npx hookspan demo --backend phoenix  → http://127.0.0.1:6006',
       '',

@@ -1,11 +1,12 @@
 /** What stands below the traces while one is running, with a clock and a terminal of the test's own. */
-import { appendFile, mkdtemp, rm } from 'node:fs/promises'
+import { appendFile, mkdir, mkdtemp, rm } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { type FollowOptions, followTraces } from '../../src/cli/follow-traces.ts'
 import type { TracesPlace } from '../../src/cli/tree-place.ts'
 import { listSegments } from '../../src/viewer/trace-log.ts'
+import { deadOwner, leave } from '../trace-log/checkpoint-fixture.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
 import { type FakeIo, type FakeProcess, fakeIo } from './fake-io.ts'
 
@@ -102,6 +103,17 @@ test('a turn that is running stands below the traces, and makes room for them', 
     `${UP_TWO}tree of abcdef0123456789\n\n`,
     '',
   ])
+})
+
+test('a turn that no process goes on with is no running one', async () => {
+  const traces = join(directory, 'traces')
+  await mkdir(traces)
+  place = { path: traces, kind: 'local log', listFiles: () => listSegments(traces) }
+  leave(directory, { segment: '1-1', owner: deadOwner() })
+  await appendFile(join(traces, '1-1.jsonl'), `${noteLine(ROOT)}\n`)
+  now = TURN_AT + 5_000
+  const { looks } = await following({ columns: 80 }, [])
+  expect(looks[0]).toMatch(/^○ s1 +its process is gone · open 5 s\n/)
 })
 
 test('it goes away when the person does, and nobody is told to wait for traces meanwhile', async () => {

@@ -1,6 +1,8 @@
 import { mkdirSync, mkdtempSync, readdirSync, readFileSync, rmSync, statSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
+import { PassThrough, type Readable } from 'node:stream'
+import { expect } from 'vitest'
 import { initOf } from '../../src/cli/commands/init.ts'
 import { fakeIo } from './fake-io.ts'
 
@@ -18,22 +20,33 @@ export class InitScene {
   install(place: string): string {
     const folder = join(this.#root, place)
     for (const host of ['pi', 'openclaw', 'opencode']) this.#put(join(folder, 'dist', 'hosts', host, 'index.js'), '')
+    this.#put(join(folder, 'integrations', 'hermes', '__init__.py'), '')
+    this.#put(join(folder, 'integrations', 'locus', 'pyproject.toml'), '')
+    this.#put(join(folder, 'dist', 'hook.cjs'), '')
     this.#put(join(folder, 'package.json'), '{ "name": "hookspan" }')
     this.#put(join(folder, 'openclaw.plugin.json'), '{}')
     return folder
   }
 
-  async init(
-    args: readonly string[],
-    { env = {}, folder = this.folder, home = this.home, refusal, isTemporary = false, columns }: InitStart = {},
-  ): Promise<InitEnd> {
+  async init(args: readonly string[], start: InitStart = {}): Promise<InitEnd> {
+    const { env = {}, folder = this.folder, home = this.home, refusal, isTemporary = false, columns, typed } = start
     const io = fakeIo({ home, env, ...(columns === undefined ? {} : { columns }) })
-    const code = await initOf(() => ({ folder, refusal, isTemporary })).run([...args], io)
+    const stdin = typed === undefined ? io.stdin : terminal(typed)
+    const where = { folder, project: start.project ?? home, refusal, isTemporary }
+    const code = await initOf(() => where).run([...args], { ...io, stdin })
+    // Or the process would not end.
+    expect(stdin.readableEnded || stdin.readableFlowing !== true).toBe(true)
     return { code, ...io.written }
   }
 
   path(name: string): string {
     return join(this.home, name)
+  }
+
+  /** Puts a program where the returned PATH has it. */
+  program(name: string): string {
+    const path = this.#put(join(this.#root, 'bin', name), '#!/bin/sh\n', 0o755)
+    return dirname(path)
   }
 
   put(name: string, text: string, mode = 0o600): string {
@@ -77,4 +90,16 @@ interface InitStart {
   readonly refusal?: string
   readonly isTemporary?: boolean
   readonly columns?: number
+  /** Default: the home directory. */
+  readonly project?: string
+  /** At a terminal; without it there is none. */
+  readonly typed?: string
+}
+
+/** One that goes on after what was typed; nothing typed is Ctrl-D. */
+function terminal(typed: string): Readable & { readonly isTTY: boolean } {
+  const stdin = new PassThrough()
+  if (typed === '') stdin.end()
+  else stdin.write(typed)
+  return Object.assign(stdin, { isTTY: true })
 }

@@ -13,10 +13,12 @@ afterEach(() => scene.remove())
 
 describe('hookspan init', () => {
   test.each([
-    [[], /expected a host: pi, openclaw, opencode, claude-agent-sdk, openai-agents, ai-sdk\n/],
+    [['--print'], /--print is for one host: pi, openclaw, .*, ai-sdk, locus\n/],
+    [['--webhook'], /--webhook is for hermes\n/],
+    [['--json'], /--json without a host asks nothing: it wants --yes or --dry-run\n/],
     [
       ['zzz'],
-      /there is no host "zzz"; hosts: pi, openclaw, opencode, claude-agent-sdk, openai-agents, ai-sdk\. An agent of/,
+      /there is no host "zzz"; hosts: pi, openclaw, opencode, hermes, claude-code, codex, cursor, copilot, gemini, qwen, claude-agent-sdk, openai-agents, ai-sdk, locus\. An agent of/,
     ],
     [['pi', 'opencode'], /expected one host, got "opencode", too/],
     [['pi', '--force'], /unknown option --force/],
@@ -24,7 +26,7 @@ describe('hookspan init', () => {
     const { code, stdout, stderr } = await scene.init(args)
     expect({ code, stdout }).toEqual({ code: 2, stdout: '' })
     expect(stderr).toMatch(message)
-    expect(stderr).toMatch(/Usage: hookspan init HOST/)
+    expect(stderr).toMatch(/Usage: hookspan init \[HOST\]/)
     expect(scene.names()).toEqual([])
   })
 
@@ -32,6 +34,7 @@ describe('hookspan init', () => {
     ['claude-agent-sdk', /^import .*\nimport .* from 'hookspan\/claude-agent-sdk'\n.*\n$/],
     ['openai-agents', /^import .*\nimport .* from 'hookspan\/openai-agents'\n.*\n$/],
     ['ai-sdk', /^import .*\nimport .* from 'hookspan\/ai-sdk'\n.*\n$/],
+    ['locus', /^# first, .*: pip install \S+\/integrations\/locus\nfrom hookspan_locus import create_hook\n.*\n$/],
   ])('of %s shows the lines for the program', async (host, lines) => {
     const { code, stdout, stderr } = await scene.init([host])
     expect(code).toBe(0)
@@ -40,11 +43,15 @@ describe('hookspan init', () => {
     const { content, ...rest } = JSON.parse((await scene.init([host, '--json'])).stdout)
     expect(rest).toEqual({ host, file: null, changed: false, backup: null })
     expect(content).toBe(stdout)
-    expect((await scene.init([host, '--undo'])).stderr).toContain('take these lines out of your program')
+    const undone = await scene.init([host, '--undo'])
+    expect(undone.stderr).toContain('take these lines out of your program')
+    expect(undone.stdout.split('\n').filter(line => line !== '' && !line.startsWith('#'))).toEqual(
+      stdout.split('\n').filter(line => line !== '' && !line.startsWith('#')),
+    )
     expect(scene.names()).toEqual([])
   })
 
-  test.each(['pi', 'openclaw', 'opencode'])('of %s names no place that will be gone', async host => {
+  test.each(['pi', 'openclaw', 'opencode', 'locus'])('of %s names no place that will be gone', async host => {
     const refusal = 'this hookspan runs from a cache of npx'
     for (const print of [[], ['--print'], ['--dry-run']]) {
       expect(await scene.init([host, ...print], { refusal })).toEqual({
@@ -97,10 +104,11 @@ describe('hookspan init', () => {
     ['openai-agents-sdk', 'there is no host "openai-agents-sdk". Did you mean openai-agents?'],
     ['vercel', 'there is no host "vercel". Did you mean ai-sdk?'],
     ['anthropic', 'there is no host "anthropic". Did you mean claude-agent-sdk?'],
-    ['claude', /no adapter for Claude Code itself; .*: hookspan init claude-agent-sdk$/],
-    ['claude-code', /no adapter for Claude Code itself; .*: hookspan init claude-agent-sdk$/],
+    ['claude', 'there is no host "claude". Did you mean claude-code?'],
     ['openai', /no adapter for the plain OpenAI client; .*: hookspan init openai-agents$/],
-    ['hermes', /no adapter for Hermes, which is Python; .*: hookspan replay FILE --host hermes$/],
+    ['codex-cli', 'there is no host "codex-cli". Did you mean codex?'],
+    ['locus-sdk', 'there is no host "locus-sdk". Did you mean locus?'],
+    ['hermes-agent', 'there is no host "hermes-agent". Did you mean hermes?'],
     ['langgraph', /^there is no host "langgraph"; hosts: .*: docs\/hooks\.md$/],
     ['__proto__', /^there is no host "__proto__"; hosts: /],
   ])('of %s says what was meant, or what there is instead', async (host, message) => {
@@ -112,11 +120,14 @@ describe('hookspan init', () => {
     )
   })
 
-  test.each(['pi', 'openclaw', 'opencode'])('of %s where the system knows of no home directory', async host => {
-    const { code, stdout, stderr } = await scene.init([host], { home: '' })
-    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
-    expect(stderr).toBe('hookspan init: there is no home directory\n')
-  })
+  test.each(['pi', 'openclaw', 'opencode', 'hermes', 'codex', 'cursor', 'copilot'])(
+    'of %s where the system knows of no home directory',
+    async host => {
+      const { code, stdout, stderr } = await scene.init([host], { home: '' })
+      expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+      expect(stderr).toBe('hookspan init: there is no home directory\n')
+    },
+  )
 
   test.each(['pi', 'openclaw', 'opencode'])('of %s needs a hookspan that is whole', async host => {
     const folder = join(scene.folder, 'empty')

@@ -107,7 +107,7 @@ describe('a line that is no record', () => {
     ['{"hook": " "}', 'its "hook" is empty'],
     [
       '{"event": "PreToolUse", "tool_name": "x"}',
-      'a raw event of a host; say which with --host (pi, openclaw, opencode, claude-agent-sdk, openai-agents, ai-sdk)',
+      'a raw event of a host; say which with --host (pi, openclaw, opencode, claude-agent-sdk, claude-code, openai-agents, ai-sdk, codex, cursor, copilot, gemini, qwen)',
     ],
     ['{"fixture": "hermes"}', 'it has no "hook"'],
   ]

@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import { StatusArea } from '../../src/cli/follow-traces.ts'
+import { StatusArea } from '../../src/cli/status-area.ts'
 
 function terminal(columns: number) {
   return {

@@ -1,6 +1,7 @@
 /** A file that is no configuration does not hold the start: what is too much is told from it in one line. */
 import { expect, test } from 'vitest'
 import { createTestPlugin } from '../../src/testing.ts'
+import { SAMPLED, sample } from '../support/sample.ts'
 import { messages, resolved } from './scratch-home.ts'
 
 const many = (count: number, piece: (index: number) => string, joint = '\n'): string =>
@@ -12,7 +13,7 @@ function said(yaml: string): string[] {
 }
 
 // Each of these took from ten seconds to minutes.
-test.each([
+const LARGE: [string, string, string][] = [
   ['aliases', `a: &x 1\nb: [${many(150_000, () => '*x', ',')}]`, 'it has more than 100 aliases (*name)'],
   [
     'a bomb of aliases',
@@ -30,7 +31,9 @@ test.each([
     `? ${'k'.repeat(500_000)}\n: {${many(1000, index => `a${index}: 1`, ',')}}`,
     'a key is longer than 200',
   ],
-])('%s', (_, yaml, fault) => {
+]
+
+test.each(sample(LARGE, 3))(`%s, ${SAMPLED}`, (_, yaml, fault) => {
   const lines = said(yaml)
   expect(lines).toHaveLength(1)
   expect(lines[0]).toMatch(/^config: config\.yaml: .*; no file is read, and no content is captured$/)

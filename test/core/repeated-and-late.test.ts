@@ -1,6 +1,6 @@
 /** Records that come twice, late, or without the company that they expect. */
 import { describe, expect, test } from 'vitest'
-import { feedSteps, type Step, told } from '../support/feed.ts'
+import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import {
   all,
   answered,
@@ -68,16 +68,28 @@ describe('a record of a finished turn that comes again', () => {
   const over = [...began(), ...asked(100), ...used(210), delegated(300), ...answered(400)]
   const repeats: Step[] = over.slice(1)
 
-  test.each(repeats)('leaves nothing behind: %d %s', (...repeat) => {
-    const plugin = told(over)
-    const before = { tree: plugin.tree(), ...plugin.stats() }
-    feedSteps(plugin, [repeat as unknown as Step])
-    const { spansOpen, turnsOpen } = plugin.stats()
-    expect({ tree: plugin.tree(), spansOpen, turnsOpen }).toEqual({
-      tree: before.tree,
-      spansOpen: before.spansOpen,
-      turnsOpen: before.turnsOpen,
+  const gone: Step = [500, 'on_session_finalize', { session_id: 's1', reason: 'shutdown' }]
+
+  describe.each([
+    ['', over],
+    [' after the end of its session', [...over, gone]],
+  ])('leaves nothing behind%s', (_where, steps) => {
+    test.each(repeats)('%d %s', (...repeat) => {
+      const plugin = told(steps)
+      const before = { tree: plugin.tree(), ...plugin.stats() }
+      feedSteps(plugin, [repeat as unknown as Step])
+      const { spansOpen, turnsOpen } = plugin.stats()
+      expect({ tree: plugin.tree(), spansOpen, turnsOpen }).toEqual({
+        tree: before.tree,
+        spansOpen: before.spansOpen,
+        turnsOpen: before.turnsOpen,
+      })
     })
+  })
+
+  test('is a turn of its own when it starts one, for a session that was torn down is a new one', () => {
+    const plugin = told([...over, gone, [600, 'pre_llm_call', { ...TURN, model: 'qwen3' }], ...answered(700)])
+    expect(all(plugin, 'agent').map(({ endAt }) => endAt - START_AT)).toEqual([410, 710])
   })
 
   test('does not take in the start of the next turn', () => {

@@ -4,7 +4,7 @@ import { MACHINES } from '../../src/hosts/machines.ts'
 import { FIXTURES, fixturesOf, replayEvents } from './replay-fixture.ts'
 
 /** Captures that were cut off while the host was at work. */
-const CUT_OFF: ReadonlySet<string> = new Set(['opencode/err'])
+const CUT_OFF: ReadonlySet<string> = new Set(['gemini/fatal', 'opencode/err'])
 
 const hosts = Object.keys(MACHINES).map(host => ({ host, fixtures: fixturesOf(host) }))
 

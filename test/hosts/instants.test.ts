@@ -3,12 +3,23 @@ import { expect, test } from 'vitest'
 import { MACHINES } from '../../src/hosts/machines.ts'
 import { fixturesOf, replayEvents } from './replay-fixture.ts'
 
-/** Side calls known from a sum; tools that do not exist, or were refused: nothing ran. */
+/**
+ * Side calls known from a sum; tools that do not exist, or were refused: nothing ran. A tool whose agent was killed: its start is
+ * the last that was heard of it. One of which only the end is told.
+ */
 const INSTANTS = new Set([
   'ai-sdk tool.delete_file',
   'ai-sdk tool.telescope',
   'claude-agent-sdk aux.unlisted',
   'claude-agent-sdk tool.Telescope',
+  'claude-code tool.Bash',
+  'claude-code tool.NoSuchTool',
+  'codex tool.Bash',
+  'cursor tool.Edit',
+  'gemini tool.run_shell_command',
+  'qwen tool.no_such_tool',
+  'qwen tool.read_file',
+  'qwen tool.run_shell_command',
 ])
 
 test.each(Object.keys(MACHINES))('of the runs of %s no others have begun and ended at once', async host => {

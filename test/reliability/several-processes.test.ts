@@ -4,7 +4,7 @@ import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
 import { IS_DEEP } from '../support/sample.ts'
 import { inScene, type Scene } from './scene.ts'
 
-const LIFE_MILLIS = 1500
+const LIFE_MILLIS = 800
 
 /** Three processes that share a state directory, all killed. */
 async function threeVictims(scene: Scene): Promise<void> {

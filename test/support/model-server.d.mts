@@ -36,6 +36,8 @@ export interface ModelRequest {
 
 export interface ModelToolCall {
   readonly name: string
+  /** Of a tool of Codex that is offered in a group; only in the protocol of responses. */
+  readonly namespace?: string
   /** A text is sent as it stands, so that it may be no JSON; not in the protocol of Anthropic. */
   readonly arguments?: Readonly<Record<string, unknown>> | string
   readonly id?: string

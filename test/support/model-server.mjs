@@ -110,6 +110,7 @@ function withDefaults(reply, ordinal) {
   const says = reply.text !== undefined || reply.toolCalls !== undefined || reply.refusal !== undefined
   const toolCalls = (reply.toolCalls ?? []).map((call, index) => ({
     name: call.name,
+    namespace: call.namespace,
     // OpenClaw leaves out everything but letters and digits.
     id: call.id ?? `call${ordinal}x${index}`,
     // Arguments may be a text, for one that is no JSON.

@@ -139,10 +139,11 @@ describe('the header', () => {
       fc.property(
         fc.record({ incomplete: anyText, finalStatus: anyText, spanKind: anyText }),
         fc.array(fc.tuple(anyText, anyText)).map(pairs => new Map(pairs)),
-        (marks, backends) => {
-          const line = headerJson(marks, backends)
+        fc.maxSafeNat(),
+        (marks, backends, continuedMillis) => {
+          const line = headerJson(marks, backends, continuedMillis)
           expect(line).not.toContain('\n')
-          expect(new LineParser().read(line)).toEqual({ kind: 'header', marks, backends })
+          expect(new LineParser().read(line)).toEqual({ kind: 'header', marks, backends, continuedMillis })
         },
       ),
     )
@@ -160,6 +161,7 @@ describe('the header', () => {
       kind: 'header',
       marks: { incomplete: '', finalStatus: '', spanKind: 'x.kind' },
       backends: new Map(),
+      continuedMillis: 0,
     })
   })
 })

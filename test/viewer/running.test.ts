@@ -1,7 +1,7 @@
 /** What is running, as a person sees it who looks at a certain time. */
 import { describe, expect, test } from 'vitest'
 import type { NumberedLine } from '../../src/viewer/line-reader.ts'
-import { renderOpenTurns } from '../../src/viewer/open-turns.ts'
+import { renderOpenTurns } from '../../src/viewer/open-turns-text.ts'
 import { readEntry, type StoredSpan } from '../../src/viewer/stored-span.ts'
 import { buildForest, type TraceTree } from '../../src/viewer/trace-forest.ts'
 import { renderTree } from '../../src/viewer/tree-text.ts'

@@ -121,7 +121,7 @@ describe('what is running', () => {
     const follower = new TraceFollower(async () => paths, { last: 9 })
     const others = new TraceFollower(async () => paths, { last: 9, tool: 'grep' })
     expect(await follower.poll()).toEqual([])
-    expect(ids({ trees: follower.open() })).toEqual(['t'])
+    expect(ids({ trees: follower.open().map(({ tree }) => tree) })).toEqual(['t'])
     await others.poll()
     expect(others.open()).toEqual([])
     await log(

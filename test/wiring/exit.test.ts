@@ -11,9 +11,10 @@ test('one plugin that fails to save at the exit keeps no other from it, and does
       isSaved = true
     }),
   ]
-  const [atExit] = process.listeners('exit').filter(({ name }) => name === 'onExit')
+  // Another copy of the package in this process, say a built one, has one of the same name.
+  const atExit = process.listeners('exit').filter(({ name }) => name === 'onExit')
   try {
-    expect(() => atExit?.(0)).not.toThrow()
+    for (const listener of atExit) expect(() => listener(0)).not.toThrow()
     expect(isSaved).toBe(true)
   } finally {
     for (const take of forget) take()

@@ -127,10 +127,13 @@ interface Step {
 /** Where the traces are, and what to do next: a line each, ready to be copied. */
 function nextSteps(result: ReplayResult, place: TracePlace): string {
   const { backends } = result.stats
-  const again = { label: 'draw them again', command: 'npx hookspan tree', outcome: '' }
+  const here = [
+    { label: 'draw them again', command: 'npx hookspan tree', outcome: '' },
+    { label: 'see them in a page', command: 'npx hookspan view --open', outcome: '' },
+  ]
   // Not what has just been done.
   const others = SERVERS.filter(({ type }) => !backends.some(each => each.type === type && each.delivered > 0))
-  const steps: Step[] = [...(place.whyNotKept === undefined ? [again] : []), ...others.map(serverStep)]
+  const steps: Step[] = [...(place.whyNotKept === undefined ? here : []), ...others.map(serverStep)]
   const labelWidth = Math.max(...steps.map(({ label }) => label.length))
   const commandWidth = Math.max(...steps.map(({ command }) => command.length))
   const lines = steps.map(({ label, command, outcome }) =>

@@ -1,5 +1,5 @@
 import { humanCount } from '../../viewer/human-figures.ts'
-import { renderOpenTurns } from '../../viewer/open-turns.ts'
+import { renderOpenTurns } from '../../viewer/open-turns-text.ts'
 import { renderDetails } from '../../viewer/trace-details.ts'
 import type { TraceFilter } from '../../viewer/trace-filter.ts'
 import type { TraceTree } from '../../viewer/trace-forest.ts'
@@ -7,6 +7,7 @@ import { selectTraces, type TraceQuery, type TraceSelection } from '../../viewer
 import { treeJson } from '../../viewer/tree-json.ts'
 import { renderTotals, renderTree } from '../../viewer/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { type ExportFiles, exportTraces } from '../export-traces.ts'
 import { followTraces } from '../follow-traces.ts'
 import { readWatched } from '../log-reading.ts'
 import { lookOf } from '../look.ts'
@@ -20,6 +21,8 @@ const DEFAULT_LAST = 5
 /** Of the traces that the beginning of an id names. */
 const MOST_NAMED = 10
 const MOST_RUNNING_LINES = 20
+/** Of a session that is handed on whole. */
+const MOST_EXPORTED = 1_000
 
 const PAGE = {
   name: 'tree',
@@ -54,6 +57,17 @@ or directory is FILE; otherwise hexadecimal digits are TRACE_ID.`,
         all of it has. On a terminal, what is running stands below`,
     },
     json: { help: 'one JSON object a line and trace, spans in the order of the tree' },
+    html: {
+      value: 'FILE',
+      offers: 'files',
+      help: `writes them as a page to share: one new file without script, with all that is stored of each span; says what was
+        masked or cut`,
+    },
+    otlp: {
+      value: 'FILE',
+      offers: 'files',
+      help: 'writes them as OTLP/JSON lines, for other programs; with --session all its turns',
+    },
   },
   closing: `Several conditions must all hold. Exits with 1 when FILE is no trace log, or TRACE_ID does not name one trace.`,
 } as const satisfies CommandPage
@@ -72,10 +86,12 @@ interface TreeOptions {
   /** Undefined where nobody said. */
   readonly last: number | undefined
   readonly json: boolean
+  /** They are written into files, and not drawn. */
+  readonly exports: ExportFiles | undefined
 }
 
 function readOptions(values: Given<typeof PAGE.options>['values'], now: number): TreeOptions {
-  const { session, model, tool, errors, since, last, json } = values
+  const { session, model, tool, errors, since, last, json, html, otlp, follow } = values
   if (last !== undefined && !/^\d{1,9}$/.test(last)) {
     throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(last)}`)
   }
@@ -86,7 +102,11 @@ function readOptions(values: Given<typeof PAGE.options>['values'], now: number):
     ...(errors && { hasError: true }),
     ...(since !== undefined && { sinceAt: sinceAt(since, now) }),
   }
-  return { filter, last: last === undefined ? undefined : Number(last), json }
+  const exports = html === undefined && otlp === undefined ? undefined : { html, otlp }
+  if (exports !== undefined && (json || follow)) {
+    throw new WrongUse(`--${html === undefined ? 'otlp' : 'html'} and --${json ? 'json' : 'follow'} do not go together`)
+  }
+  return { filter, last: last === undefined ? undefined : Number(last), json, exports }
 }
 
 async function follow(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
@@ -100,6 +120,10 @@ async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Pr
   if ('exitCode' in selection) return selection.exitCode
   const { trees, traceCount } = selection
   if (traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
+  if (options.exports !== undefined && trees.length > 0) {
+    await exportTraces(trees, selection.paths, options.exports, io)
+    return EXIT.ok
+  }
   for (const each of trees) io.stdout.write(`${draw(each, options, io)}\n`)
   if (!options.json && trees.length > 0) io.stdout.write(footer(selection, options, io))
   // A program that reads the JSON must not find a sentence in it.
@@ -113,7 +137,7 @@ async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Pr
 async function showOne(
   place: TracesPlace,
   filter: TraceFilter & { traceId: string },
-  { json }: TreeOptions,
+  { json, exports }: TreeOptions,
   io: CommandIo,
 ): Promise<number> {
   const selection = await select(place, { ...filter, last: MOST_NAMED }, io)
@@ -121,6 +145,10 @@ async function showOne(
   if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   const [only] = selection.trees
   if (only === undefined || selection.matchCount > 1) throw new Error(whichTrace(place, filter, selection))
+  if (exports !== undefined) {
+    await exportTraces([only], selection.paths, exports, io)
+    return EXIT.ok
+  }
   io.stdout.write(`${draw(only, { json }, io)}\n`)
   if (json) return EXIT.ok
   const look = { ...lookOf(io), now: io.now() }
@@ -129,17 +157,20 @@ async function showOne(
   return EXIT.ok
 }
 
-function queryOf({ filter, last = DEFAULT_LAST }: TreeOptions): TraceQuery {
-  return { ...filter, last }
+/** Of a session that is handed on, all turns. */
+function queryOf({ filter, last, exports }: TreeOptions): TraceQuery {
+  const usual = exports !== undefined && filter.sessionId !== undefined ? MOST_EXPORTED : DEFAULT_LAST
+  return { ...filter, last: last ?? usual }
 }
 
 async function select(
   place: TracesPlace,
   query: TraceQuery,
   io: CommandIo,
-): Promise<TraceSelection | { readonly exitCode: number }> {
-  const files = await place.listFiles()
-  return readWatched(files, onRead => selectTraces(files, query, onRead), io)
+): Promise<(TraceSelection & { readonly paths: readonly string[] }) | { readonly exitCode: number }> {
+  const paths = await place.listFiles()
+  const selection = await readWatched(paths, onRead => selectTraces(paths, query, onRead), io)
+  return 'exitCode' in selection ? selection : { ...selection, paths }
 }
 
 function draw(trace: TraceTree, { json }: Pick<TreeOptions, 'json'>, io: CommandIo): string {

@@ -1,5 +1,18 @@
 import { randomBytes } from 'node:crypto'
-import { chmod, lstat, mkdir, open, readdir, readFile, readlink, rename, rm, rmdir, stat } from 'node:fs/promises'
+import {
+  chmod,
+  lstat,
+  mkdir,
+  open,
+  readdir,
+  readFile,
+  readlink,
+  rename,
+  rm,
+  rmdir,
+  stat,
+  symlink,
+} from 'node:fs/promises'
 import { basename, dirname, join, resolve } from 'node:path'
 import { whyNot } from '../file-trouble.ts'
 import type { Change } from './plan.ts'
@@ -47,9 +60,13 @@ export async function makeChange(
   const target = await targetOf(change.file)
   try {
     const newFolder = await mkdir(dirname(target), { recursive: true, mode: PRIVATE_FOLDER })
+    change.prepare?.()
     const backup = await keep(change, target)
+    const links = change.links ?? []
+    for (const { path, to } of links) if (to !== undefined) await link(path, to)
     if (change.after === undefined) await remove(change, target)
-    else await replace(change, target, change.after)
+    else if (change.after !== change.before) await replace(change, target, change.after)
+    for (const { path, to } of links) if (to === undefined) await rm(path, { force: true })
     if (change.restored !== undefined) await rm(change.restored, { force: true })
     return { backup, newFolder }
   } catch (error) {
@@ -71,14 +88,22 @@ async function targetOf(file: string): Promise<string> {
   throw new Error(`cannot read ${file}: it is a symbolic link to itself`)
 }
 
-async function keep({ before, isUsers }: Change, target: string): Promise<string | undefined> {
-  if (before === undefined || !isUsers) return undefined
+async function keep({ before, after, isUsers }: Change, target: string): Promise<string | undefined> {
+  if (before === undefined || before === after || !isUsers) return undefined
   const kept = await backupsOf(target)
   for (const path of kept) if ((await readText(path)) === before) return path
   const number = kept.length === 0 ? 1 : numberOf(basename(kept[0] ?? ''), basename(target) + BACKUP) + 1
   const backup = `${target}${BACKUP}${number === 1 ? '' : `-${number}`}`
   await write(backup, before, await stat(target))
   return backup
+}
+
+async function link(path: string, to: string): Promise<void> {
+  await mkdir(dirname(path), { recursive: true, mode: PRIVATE_FOLDER })
+  // One that leads to another copy of us.
+  await rm(path, { force: true })
+  // The kind is for Windows, where a link wants rights and a junction does not.
+  await symlink(to, path, 'junction')
 }
 
 function numberOf(name: string, start: string): number {
@@ -89,7 +114,8 @@ function numberOf(name: string, start: string): number {
 async function replace(change: Change, target: string, text: string): Promise<void> {
   const temporary = join(dirname(target), `.hookspan-${process.pid}-${randomBytes(4).toString('hex')}`)
   try {
-    await write(temporary, text, await stat(target).catch(() => undefined))
+    const like = await stat(target).catch(() => undefined)
+    await write(temporary, text, like && { ...like, mode: like.mode & (change.isPrivate === true ? 0o700 : 0o7777) })
     await expectUnchanged(change, target)
     await rename(temporary, target)
   } catch (error) {

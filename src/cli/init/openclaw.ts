@@ -18,7 +18,13 @@ const UNVERIFIED =
 const RESTART = 'Restart a gateway that runs: openclaw gateway restart'
 
 /** OpenClaw reads one JSON5 file (read from 2026.9.6). */
-export const openclaw: HostSetup = { title: 'OpenClaw', enable, undo, print }
+export const openclaw: HostSetup = {
+  title: 'OpenClaw',
+  folder: surroundings => dirname(configPath(surroundings)),
+  enable,
+  undo,
+  print,
+}
 
 interface ConfigText extends JsonText {
   readonly file: string
@@ -83,7 +89,7 @@ async function exactUndo(
 }
 
 function edited({ file, before, text }: ConfigText, changes: readonly JsonChange[]) {
-  return { file, hostFolder: dirname(file), before, after: editJson(text, changes) }
+  return { file, before, after: editJson(text, changes) }
 }
 
 /** A file that a program cannot edit without losing something, or whose parts lie elsewhere. */

@@ -11,13 +11,23 @@ export interface Change {
   readonly after: string | undefined
   /** Whether it holds what the user wrote, that the change might spoil: then what it was is kept beside it. */
   readonly isUsers: boolean
-  /** The host's own folder, which is there when the host has run. */
-  readonly hostFolder: string
+  /** Whether it holds a secret: then nobody else may read it. */
+  readonly isPrivate?: boolean
+  /** What has to be there before the file says so. @throws Error in one line */
+  readonly prepare?: () => void
+  /** Links to what of ours the host loads; they come before the file, and go after it, as may a file of ours. */
+  readonly links?: readonly Link[]
   /** Folders that go, too, when nothing is left in them; the innermost first. */
   readonly folders?: readonly string[]
   /** A backup that the change makes superfluous. */
   readonly restored?: string
   readonly notes: readonly string[]
+}
+
+export interface Link {
+  readonly path: string
+  /** Undefined when it goes. */
+  readonly to: string | undefined
 }
 
 export interface Nothing {
@@ -43,11 +53,15 @@ export interface Surroundings {
   readonly home: string
   /** Where hookspan is installed. */
   readonly folder: string
+  /** The receiver's, where it has none yet: one for all agents that are set up at once. */
+  readonly freshToken: string
 }
 
 export interface HostSetup {
   /** As the host calls itself. */
   readonly title: string
+  /** Its own, which is there when it has run: absolute. @throws Error when there is no home directory */
+  folder(surroundings: Surroundings): string
   /** @throws Error in one line */
   enable(surroundings: Surroundings): Promise<Plan>
   /** @throws Error in one line */

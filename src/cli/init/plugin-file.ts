@@ -13,18 +13,14 @@ interface PluginFolderHost {
   readonly exported: string
   /** Said when it is enabled. */
   readonly notes: readonly string[]
-  /**
-   * Where the file may be; where we write it comes first.
-   *
-   * @throws Error when there is no home directory
-   */
-  places(surroundings: Surroundings): readonly PluginPlace[]
+  /** Its own. @throws Error when there is no home directory */
+  folder(surroundings: Surroundings): string
+  /** Where in it the file may be; where we write it comes first. */
+  places(folder: string, surroundings: Surroundings): readonly PluginPlace[]
 }
 
 interface PluginPlace {
   readonly file: string
-  /** The host's own folder. */
-  readonly hostFolder: string
   /** Those that exist for the host alone, the innermost first. */
   readonly folders: readonly string[]
 }
@@ -35,6 +31,7 @@ const IMPORTED = /^export \{ (?:default|\w+) \} from (['"])(.+)\1;?$/
 function pluginFileSetup(host: PluginFolderHost): HostSetup {
   return {
     title: host.title,
+    folder: surroundings => host.folder(surroundings),
     enable: surroundings => enable(host, surroundings),
     undo: surroundings => undo(host, surroundings),
     print: surroundings => ({
@@ -46,7 +43,7 @@ function pluginFileSetup(host: PluginFolderHost): HostSetup {
 }
 
 /** The folder that a variable names, as the host reads it: `~` is the home directory. */
-export function folderFrom(value: string | undefined, fallback: string, { home }: Surroundings): string {
+export function folderFrom(value: string | undefined, fallback: string, { home }: Pick<Surroundings, 'home'>): string {
   const given = value?.trim() ?? ''
   const path = given === '' ? fallback : given.replace(/^~(?=[/\\]|$)/, home)
   if (home === '' && !isAbsolute(path)) throw new Error('there is no home directory')
@@ -55,7 +52,7 @@ export function folderFrom(value: string | undefined, fallback: string, { home }
 
 async function enable(host: PluginFolderHost, surroundings: Surroundings): Promise<Plan> {
   const after = contentFor(host, surroundings)
-  const { file, before, hostFolder } = await findFile(host, surroundings)
+  const { file, before } = await findFile(host, surroundings)
   if (before === after) return { kind: 'nothing', file, why: `${host.title} loads hookspan already` }
   if (before !== undefined && !isOurs(before, host)) {
     const module = hostModule(surroundings.folder, host.name)
@@ -64,21 +61,21 @@ async function enable(host: PluginFolderHost, surroundings: Surroundings): Promi
       `${file} is not what hookspan wrote; it stays as it is: move it away, or add ${lineFor(host, module)}`,
     )
   }
-  return { kind: 'change', file, before, after, isUsers: false, hostFolder, notes: host.notes }
+  return { kind: 'change', file, before, after, isUsers: false, notes: host.notes }
 }
 
 async function undo(host: PluginFolderHost, surroundings: Surroundings): Promise<Plan> {
-  const { file, before, hostFolder, folders } = await findFile(host, surroundings)
+  const { file, before, folders } = await findFile(host, surroundings)
   if (before === undefined) return { kind: 'nothing', file, why: `${host.title} does not load hookspan from there` }
   if (!isOurs(before, host)) throw new Error(`${file} is not what hookspan wrote; it stays as it is`)
-  return { kind: 'change', file, before, after: undefined, isUsers: false, hostFolder, folders, notes: [] }
+  return { kind: 'change', file, before, after: undefined, isUsers: false, folders, notes: [] }
 }
 
 async function findFile(
   host: PluginFolderHost,
   surroundings: Surroundings,
 ): Promise<PluginPlace & { readonly before: string | undefined }> {
-  for (const place of host.places(surroundings)) {
+  for (const place of host.places(host.folder(surroundings), surroundings)) {
     const before = await readText(place.file)
     if (before !== undefined) return { ...place, before }
   }
@@ -86,7 +83,7 @@ async function findFile(
 }
 
 function firstPlace(host: PluginFolderHost, surroundings: Surroundings): PluginPlace {
-  const [place] = host.places(surroundings)
+  const [place] = host.places(host.folder(surroundings), surroundings)
   if (place === undefined) throw new Error(`there is no place for a plugin of ${host.title}`)
   return place
 }
@@ -124,12 +121,12 @@ export const pi: HostSetup = pluginFileSetup({
     'Pi loads it when it starts the next time, a running one after /reload.',
     'Pi can do the same by itself: pi install npm:hookspan. One of the two is enough.',
   ],
-  places: surroundings => {
-    const own = surroundings.env['PI_CODING_AGENT_DIR']
-    const agent = folderFrom(own, join(surroundings.home, '.pi', 'agent'), surroundings)
+  folder: surroundings =>
+    folderFrom(surroundings.env['PI_CODING_AGENT_DIR'], join(surroundings.home, '.pi', 'agent'), surroundings),
+  places: (agent, { env }) => {
     const extensions = join(agent, 'extensions')
-    const folders = own === undefined ? [extensions, agent, dirname(agent)] : [extensions]
-    return [{ file: join(extensions, 'hookspan.js'), hostFolder: agent, folders }]
+    const folders = env['PI_CODING_AGENT_DIR'] === undefined ? [extensions, agent, dirname(agent)] : [extensions]
+    return [{ file: join(extensions, 'hookspan.js'), folders }]
   },
 })
 
@@ -140,12 +137,13 @@ export const opencode: HostSetup = pluginFileSetup({
   // Not all that the module exports: opencode calls each export as a plugin.
   exported: 'HookspanPlugin',
   notes: ['opencode loads it when it starts the next time.'],
-  places: surroundings => {
+  folder: surroundings => {
     const { home, env } = surroundings
-    const config = join(folderFrom(env['XDG_CONFIG_HOME'], join(home, '.config'), surroundings), 'opencode')
-    return ['plugins', 'plugin'].map(name => {
-      const folder = join(config, name)
-      return { file: join(folder, 'hookspan.js'), hostFolder: config, folders: [folder, config] }
-    })
+    return join(folderFrom(env['XDG_CONFIG_HOME'], join(home, '.config'), surroundings), 'opencode')
   },
+  places: config =>
+    ['plugins', 'plugin'].map(name => {
+      const folder = join(config, name)
+      return { file: join(folder, 'hookspan.js'), folders: [folder, config] }
+    }),
 })

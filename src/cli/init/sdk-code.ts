@@ -1,15 +1,30 @@
+import { dirname } from 'node:path'
+import { quoted } from './hook-command.ts'
+import { packageFile } from './package-folder.ts'
+
 /** A host that has no configuration: its user writes the program. */
 export interface SdkCode {
   readonly title: string
+  /** As a project names it that uses the host. */
+  readonly package: string
+  /** Where projects do that. */
+  readonly manifests: readonly string[]
   /** What goes into the program. */
   readonly lines: readonly string[]
+  /** What has to be installed for that, and taken away again. @throws Error when this copy of hookspan lacks it */
+  readonly install?: { add(folder: string): string; readonly remove: string }
 }
 
-export const SDK_CODE: ReadonlyMap<string, SdkCode> = new Map([
+const NODE = ['package.json']
+const PYTHON = ['pyproject.toml', 'requirements.txt']
+
+export const SDK_CODE: ReadonlyMap<string, SdkCode> = new Map<string, SdkCode>([
   [
     'claude-agent-sdk',
     {
       title: 'the Claude Agent SDK',
+      package: '@anthropic-ai/claude-agent-sdk',
+      manifests: NODE,
       lines: [
         "import { query as plainQuery } from '@anthropic-ai/claude-agent-sdk'",
         "import { traceQuery } from 'hookspan/claude-agent-sdk'",
@@ -21,6 +36,8 @@ export const SDK_CODE: ReadonlyMap<string, SdkCode> = new Map([
     'openai-agents',
     {
       title: 'the OpenAI Agents SDK',
+      package: '@openai/agents',
+      manifests: NODE,
       lines: [
         "import { addTraceProcessor } from '@openai/agents'",
         "import { createTraceProcessor } from 'hookspan/openai-agents'",
@@ -32,6 +49,8 @@ export const SDK_CODE: ReadonlyMap<string, SdkCode> = new Map([
     'ai-sdk',
     {
       title: 'the AI SDK',
+      package: 'ai',
+      manifests: NODE,
       lines: [
         "import { registerTelemetry } from 'ai'",
         "import { createTelemetry } from 'hookspan/ai-sdk'",
@@ -39,4 +58,25 @@ export const SDK_CODE: ReadonlyMap<string, SdkCode> = new Map([
       ],
     },
   ],
+  [
+    'locus',
+    {
+      title: 'Locus',
+      package: 'locus-sdk',
+      manifests: PYTHON,
+      lines: ['from hookspan_locus import create_hook', 'agent = Agent(..., hooks=[create_hook()])'],
+      install: {
+        add: folder => `pip install ${quoted(dirname(packageFile(folder, 'integrations', 'locus', 'pyproject.toml')))}`,
+        remove: 'pip uninstall hookspan-locus',
+      },
+    },
+  ],
 ])
+
+/** What the user has to write, or to take out again, and to run, as comments. @param folder where hookspan is installed */
+export function linesOf({ lines, install }: SdkCode, folder: string, isUndo: boolean): readonly string[] {
+  if (install === undefined) return lines
+  const where = 'in the environment of your agents'
+  if (isUndo) return [...lines, `# then, ${where}: ${install.remove}`]
+  return [`# first, ${where}: ${install.add(folder)}`, ...lines]
+}

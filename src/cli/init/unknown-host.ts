@@ -7,25 +7,28 @@ const ALIASES: Readonly<Record<string, string>> = {
   clawdbot: 'openclaw',
   moltbot: 'openclaw',
   anthropic: 'claude-agent-sdk',
+  claude: 'claude-code',
+  claudecli: 'claude-code',
   claudesdk: 'claude-agent-sdk',
   claudecodesdk: 'claude-agent-sdk',
+  hermesagent: 'hermes',
+  nousresearch: 'hermes',
   ai: 'ai-sdk',
   vercel: 'ai-sdk',
   vercelai: 'ai-sdk',
   vercelaisdk: 'ai-sdk',
+  codexcli: 'codex',
+  openaicodex: 'codex',
+  cursoragent: 'cursor',
+  cursorcli: 'cursor',
+  copilotcli: 'copilot',
+  githubcopilot: 'copilot',
+  locussdk: 'locus',
 }
-
-const CLAUDE_CODE =
-  'there is no adapter for Claude Code itself; a program of your own that uses its SDK: hookspan init claude-agent-sdk'
 
 /** Agents that people ask for and that have no adapter: what there is instead. */
 const OTHERS: Readonly<Record<string, string>> = {
-  claude: CLAUDE_CODE,
-  claudecode: CLAUDE_CODE,
   openai: 'there is no adapter for the plain OpenAI client; for the OpenAI Agents SDK: hookspan init openai-agents',
-  codex: 'there is no adapter for Codex; for the OpenAI Agents SDK: hookspan init openai-agents',
-  hermes:
-    'there is no adapter for Hermes, which is Python; its hooks as lines of JSON: hookspan replay FILE --host hermes',
 }
 
 /** What to say of a host that there is not: the one that was meant, or what there is instead. */

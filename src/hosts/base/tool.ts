@@ -22,18 +22,12 @@ export class Tool<Of extends Scope = Scope> {
   }
 
   /** Once, however often it is called. */
-  tellStart(): void {
+  tellStart(correlation?: Correlation): void {
     if (this.state !== 'asked') return
     this.state = 'running'
     const { records, sessionId: session_id, turnId: turn_id } = this.turn
-    records.add('pre_tool_call', this.startAt, {
-      session_id,
-      turn_id,
-      tool_call_id: this.id,
-      api_request_id: this.requestId,
-      tool_name: this.name,
-      args: this.args,
-    })
+    const facts = { session_id, turn_id, tool_call_id: this.id, api_request_id: this.requestId }
+    records.add('pre_tool_call', this.startAt, { ...facts, tool_name: this.name, args: this.args }, correlation)
   }
 
   /** Once, too. @param facts an object that is made for this call */

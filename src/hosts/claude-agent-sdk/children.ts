@@ -1,10 +1,11 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { tokensOf } from '../base/anthropic-usage.ts'
 import { Delegation } from '../base/delegation.ts'
 import type { Outcome } from '../base/turn.ts'
 import { endCalls } from './calls.ts'
 import { beginAttempt, endAttempts, PLATFORM, PROVIDER, tellPrompt } from './requests.ts'
 import { type Call, type Child, Loop, type Session } from './session.ts'
-import { larger, tokensOf } from './usage.ts'
+import { larger } from './usage.ts'
 
 const DELEGATING: ReadonlySet<unknown> = new Set(['Agent', 'Task'])
 const CHILDREN_LIMIT = 1000

@@ -1,8 +1,9 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { tokensOf } from '../base/anthropic-usage.ts'
 import { combined, minus, NO_USAGE, plus, type Usage } from '../base/usage.ts'
 import type { LoosePayload } from '../host-event.ts'
 import { Attempt, type Loop } from './session.ts'
-import { larger, tokensOf } from './usage.ts'
+import { larger } from './usage.ts'
 
 export const PROVIDER = 'anthropic'
 export const PLATFORM = 'claude-agent-sdk'

@@ -1,7 +1,8 @@
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { tokensOf } from '../base/anthropic-usage.ts'
 import { beginAttempt, endAttempt } from './requests.ts'
 import type { Attempt, Loop } from './session.ts'
-import { larger, tokensOf } from './usage.ts'
+import { larger } from './usage.ts'
 
 /**
  * Events of the model's own stream, which come with `includePartialMessages`: they say when a request was sent, when it

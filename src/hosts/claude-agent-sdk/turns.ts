@@ -1,4 +1,5 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { tokensOf } from '../base/anthropic-usage.ts'
 import { Scope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import type { Outcome } from '../base/turn.ts'
@@ -7,7 +8,7 @@ import { endCalls } from './calls.ts'
 import { endChild } from './children.ts'
 import { countTokens, endAttempts, PLATFORM, PROVIDER, tellPrompt } from './requests.ts'
 import { Loop, type Session } from './session.ts'
-import { larger, tokensOf, tokensOfModels } from './usage.ts'
+import { larger, tokensOfModels } from './usage.ts'
 
 const DENIALS_LIMIT = 1000
 

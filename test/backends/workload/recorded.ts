@@ -19,6 +19,13 @@ const TOLD_ELSEWHERE: ReadonlySet<string> = new Set([
   'hermes/v022-inter1',
 ])
 
+/** Agents whose runs have the same ids each time: their model server, or the page that describes them, gives them so. */
+const SAME_IDS: ReadonlySet<string> = new Set(['copilot', 'cursor', 'locus', 'qwen'])
+const IDS = [
+  ...['session_id', 'turn_id', 'task_id', 'api_request_id', 'tool_call_id', 'old_session_id', 'new_session_id'],
+  ...['parent_session_id', 'parent_turn_id', 'parent_subagent_id', 'child_session_id', 'child_subagent_id'],
+]
+
 /** Every capture of a real host and every bundled recording, read as `hookspan replay` reads them. */
 export async function recordedScenarios(isWanted: (name: string) => boolean): Promise<Scenario[]> {
   const folders = readdirSync(CAPTURES).toSorted()
@@ -27,7 +34,20 @@ export async function recordedScenarios(isWanted: (name: string) => boolean): Pr
     ...jsonlOf(RECORDINGS, 'recordings'),
   ]
   const wanted = files.filter(({ name }) => isWanted(name) && !TOLD_ELSEWHERE.has(name))
-  return Promise.all(wanted.map(async ({ name, path }) => ({ name, records: await recordsOf(path) })))
+  return Promise.all(
+    wanted.map(async ({ name, path }) => {
+      const records = await recordsOf(path)
+      const [folder = ''] = name.split('/')
+      return { name, records: SAME_IDS.has(folder) ? records.map(record => apart(record, name)) : records }
+    }),
+  )
+}
+
+/** The same run with ids of its own: all of them go to one backend. */
+function apart(record: WorkloadRecord, name: string): WorkloadRecord {
+  const payload: Record<string, unknown> = { ...record.payload }
+  for (const id of IDS) if (typeof payload[id] === 'string') payload[id] = `${payload[id]}~${name.replace('/', '-')}`
+  return { ...record, payload: payload as WorkloadRecord['payload'] }
 }
 
 function jsonlOf(folder: string, prefix: string): { readonly name: string; readonly path: string }[] {

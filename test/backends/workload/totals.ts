@@ -97,6 +97,14 @@ class Accountant {
     post_approval_response: told => {
       for (const tally of this.#tallies(told)) tally.choice(text(told.payload['choice']) ?? 'unknown')
     },
+    // A question is a wait like an approval; one for an approval is told by those hooks, too.
+    on_human_input_request: told => {
+      if (told.payload['kind'] !== 'approval') this.#count(told, 'approvalsAsked')
+    },
+    on_human_input_resolved: told => {
+      if (told.payload['kind'] === 'approval') return
+      for (const tally of this.#tallies(told)) tally.choice(text(told.payload['outcome']) ?? 'unknown')
+    },
     subagent_start: told => this.#count(told, 'children'),
     subagent_stop: told => {
       this.#count(told, 'childrenReturned')

@@ -110,7 +110,9 @@ test('a backend that sums all spans of the project does, too', () => {
 test('and one that sums by model, for what they cost', () => {
   const modelOf = ({ attributes }: StoredSpan): string =>
     `${attributes['llm.provider'] ?? 'unknown'} ${attributes['llm.model_name'] ?? 'unknown'}`
-  expect(tokensBy(modelOf, inferenceTokens)).toEqual(fedTokens(totals.byModel))
+  const wellKnown = (key: string): string => key.replace(/^gemini /, 'gcp.gemini ')
+  const fed = [...fedTokens(totals.byModel)].map(([key, tokens]) => [wellKnown(String(key)), tokens] as const)
+  expect(tokensBy(modelOf, inferenceTokens)).toEqual(new Map(fed))
 })
 
 test('only model requests carry tokens', () => {
@@ -253,5 +255,12 @@ test('it holds all that a backend is to be asked about', () => {
   }
   expect([...bySession.keys()].filter(session => /^s\d+\.c\d+\.c\d+$/.test(session)).length).toBeGreaterThan(1)
   const statuses = new Set(roots().map(({ attributes }) => attributes['hermes.turn.final_status']))
-  expect([...statuses].toSorted()).toEqual(['completed', 'failed', 'incomplete', 'interrupted', 'timed_out'])
+  expect([...statuses].toSorted()).toEqual([
+    'completed',
+    'failed',
+    'finalized',
+    'incomplete',
+    'interrupted',
+    'timed_out',
+  ])
 })

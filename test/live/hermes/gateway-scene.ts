@@ -1,9 +1,9 @@
 import { afterAll, beforeAll } from 'vitest'
 import type { Traces } from '../live-host.ts'
 import { HermesGateway, type Prompt } from './gateway.ts'
-import { type Recorded, recordsOf } from './hermes-home.ts'
 import { lived, type Scene } from './scene.ts'
 import { RefusingProxy, ScriptedModel } from './scripted-model.ts'
+import type { Recorded } from './test-receiver.ts'
 
 const POLL_MILLIS = 50
 
@@ -50,13 +50,13 @@ export function gatewayScenes(settings: Readonly<Record<string, unknown>> = {}):
 }
 
 function actingOn(gateway: HermesGateway, session: string): Acting {
-  const before = recordsOf(gateway.hermes).length
+  const before = gateway.hermes.receiver.records.length
   return {
     gateway,
     session,
     say: ({ text = 'Do it', ...words } = {}) => gateway.run({ session, text: `${text}: ${session}`, ...words }),
     async until(isThere) {
-      while (!isThere(recordsOf(gateway.hermes).slice(before))) {
+      while (!isThere(gateway.hermes.receiver.records.slice(before))) {
         await new Promise(resolve => setTimeout(resolve, POLL_MILLIS))
       }
     },

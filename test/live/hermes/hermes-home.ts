@@ -1,15 +1,28 @@
-import { cpSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { mkdirSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { type Ended, hostCommand, hostVersion, runHost, scratchHome } from '../live-host.ts'
+import { stringify } from 'yaml'
+import {
+  type Ended,
+  type HostProcess,
+  hookspanFolder,
+  hostCommand,
+  hostVersion,
+  scratchHome,
+  startHost,
+} from '../live-host.ts'
+import { TestReceiver } from './test-receiver.ts'
 
-const RECORDER = fileURLToPath(new URL('recorder', import.meta.url))
 /** Its start takes seconds, and a minute where the rest of the machine is at work. */
 const RUN_TIMEOUT_MILLIS = 100_000
 
-export interface HermesHome {
+export interface BareHome {
   readonly home: string
   readonly env: Readonly<Record<string, string>>
+}
+
+export interface HermesHome extends BareHome {
+  /** What its plugin tells. */
+  readonly receiver: TestReceiver
 }
 
 export interface HomeOptions {
@@ -20,12 +33,20 @@ export interface HomeOptions {
   readonly settings?: Readonly<Record<string, unknown>>
 }
 
-/** A home in which Hermes asks our model server, with the recorder as its plugin and two files. */
-export function hermesHome({ modelUrl, proxyUrl, settings = {} }: HomeOptions): HermesHome {
+/** A home in which Hermes asks our model server, with our plugin and two files. */
+export function hermesHome(options: HomeOptions): HermesHome {
+  const bare = bareHome({ ...options, settings: { ...options.settings, plugins: { enabled: ['hookspan'] } } })
+  const plugins = join(bare.home, '.hermes', 'plugins')
+  mkdirSync(plugins)
+  symlinkSync(join(hookspanFolder(), 'integrations', 'hermes'), join(plugins, 'hookspan'))
+  return { ...bare, receiver: new TestReceiver(bare.home) }
+}
+
+/** The same before anybody has heard of us. */
+export function bareHome({ modelUrl, proxyUrl, settings = {} }: HomeOptions): BareHome {
   const home = scratchHome()
   const state = join(home, '.hermes')
-  mkdirSync(join(state, 'plugins'), { recursive: true })
-  cpSync(RECORDER, join(state, 'plugins', 'hook-recorder'), { recursive: true })
+  mkdirSync(state)
   const config = {
     model: {
       default: 'fake-1',
@@ -36,14 +57,12 @@ export function hermesHome({ modelUrl, proxyUrl, settings = {} }: HomeOptions): 
       // Else it asks OpenRouter for it.
       context_length: 200_000,
     },
-    plugins: { enabled: ['hook-recorder'] },
     // These would fetch programs and packages, and ask the model beside the turn.
     security: { tirith_enabled: false, allow_lazy_installs: false },
     auxiliary: { title_generation: { enabled: false } },
     ...settings,
   }
-  // JSON is YAML, too.
-  writeFileSync(join(state, 'config.yaml'), JSON.stringify(config, null, 2))
+  writeFileSync(join(state, 'config.yaml'), stringify(config))
   for (const name of ['one.txt', 'two.txt']) writeFileSync(join(home, name), `${name}\n`)
   // As if it had just looked for a newer version.
   const looked = { ts: Date.now() / 1000, behind: 0, rev: null, ver: hostVersion() }
@@ -52,30 +71,14 @@ export function hermesHome({ modelUrl, proxyUrl, settings = {} }: HomeOptions): 
   return { home, env: { ...proxies, NO_COLOR: '1' } }
 }
 
-/** One line of what the recorder has written. */
-export interface Recorded {
-  readonly hook: string
-  readonly at: number
-  readonly payload: Readonly<Record<string, unknown>>
-}
-
-/** All that was recorded so far. A line that is still being written is not. */
-export function recordsOf({ home }: HermesHome): Recorded[] {
-  let text = ''
-  try {
-    text = readFileSync(join(home, '.hermes', 'hooks.jsonl'), 'utf8')
-  } catch {
-    // Nothing has fired yet.
-  }
-  return text
-    .split('\n')
-    .slice(0, -1)
-    .map(line => JSON.parse(line) as Recorded)
-}
-
 /** `hermes chat`: one prompt, in a process of its own. */
-export function chat({ home, env }: HermesHome, prompt: string): Promise<Ended> {
+export function chat(bare: BareHome, prompt: string): Promise<Ended> {
+  return startChat(bare, prompt).end()
+}
+
+/** The same, while it runs. */
+export function startChat({ home, env }: BareHome, prompt: string): HostProcess {
   const [program = '', ...args] = hostCommand()
   const options = { home, env, timeoutMillis: RUN_TIMEOUT_MILLIS }
-  return runHost(program, [...args, 'chat', '--query', prompt, '--quiet', '--yolo'], options)
+  return startHost(program, [...args, 'chat', '--query', prompt, '--quiet', '--yolo'], options)
 }

@@ -13,11 +13,14 @@ import {
   tapFile,
   tracesOf,
 } from '../live-host.ts'
-import { type HermesHome, type Recorded, recordsOf } from './hermes-home.ts'
+import type { HermesHome } from './hermes-home.ts'
 import { type Answer, type RefusingProxy, type ScriptedModel, sum, type Tokens } from './scripted-model.ts'
+import type { Recorded } from './test-receiver.ts'
 
 /** What a host repeats in each request. */
 const REPEATED: ReadonlySet<string> = new Set(['conversation_history', 'request_messages', 'system_prompt', 'messages'])
+
+const SETTLED_MILLIS = 1000
 
 /** What a scene is played on. */
 export interface Stage {
@@ -37,10 +40,10 @@ export interface Scene {
 
 /** Has Hermes do it, makes a fixture of it where one is wanted, and compares what was served with what was traced. */
 export async function lived({ hermes, model, proxy }: Stage, scene: Scene): Promise<Traces> {
-  const before = recordsOf(hermes).length
+  const before = hermes.receiver.records.length
   model.play(scene.answer)
   await scene.act()
-  const records = recordsOf(hermes).slice(before)
+  const records = (await settled(hermes)).slice(before)
   record(hermes, records, scene)
   const traces = await replayed(records)
   expect(proxy.asked).toEqual([])
@@ -48,6 +51,15 @@ export async function lived({ hermes, model, proxy }: Stage, scene: Scene): Prom
   expect(totalOnRoots(traces.spans)).toBe(model.served.input + model.served.output)
   expect(traces.tree).not.toMatch(/parent missing|ambiguous|retroactive/)
   return traces
+}
+
+/** All that was told, when nothing more comes: Hermes does not wait for the receiver. */
+async function settled({ receiver }: HermesHome): Promise<readonly Recorded[]> {
+  for (let count = -1; count !== receiver.records.length; ) {
+    count = receiver.records.length
+    await new Promise(resolve => setTimeout(resolve, SETTLED_MILLIS))
+  }
+  return receiver.records
 }
 
 /** The records through `hookspan replay` of the installed package, as a user would do it. */

@@ -76,8 +76,9 @@ function outputItems({ thinking, text, refusal, toolCalls }, { ordinal }) {
       refusal === undefined ? { type: 'output_text', text: said, annotations: [] } : { type: 'refusal', refusal: said }
     items.push({ type: 'message', id: `msg_${ordinal}`, role: 'assistant', status: 'completed', content: [part] })
   }
-  for (const { id, name, json } of toolCalls) {
-    items.push({ type: 'function_call', id: `fc_${id}`, call_id: id, name, arguments: json, status: 'completed' })
+  for (const { id, name, namespace, json } of toolCalls) {
+    const call = { type: 'function_call', id: `fc_${id}`, call_id: id, name, arguments: json, status: 'completed' }
+    items.push(namespace === undefined ? call : { ...call, namespace })
   }
   return items
 }

@@ -1,0 +1,56 @@
+// The viewer's page: what runs in a browser, made a few small files with nothing from elsewhere.
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { build as bundle } from 'esbuild'
+
+const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
+const SOURCE = join(REPOSITORY, 'src', 'page')
+const COPIED = ['index.html', 'icon.svg']
+
+/** @param folder gets `page.js`, `page.css`, what `page.js` loads when it is needed, and whose work is in them */
+export async function buildPage(folder) {
+  rmSync(folder, { recursive: true, force: true })
+  mkdirSync(folder, { recursive: true })
+  const { metafile } = await bundle({
+    absWorkingDir: REPOSITORY,
+    entryPoints: { page: 'src/page/main.tsx' },
+    outdir: folder,
+    bundle: true,
+    splitting: true,
+    chunkNames: 'part-[hash]',
+    format: 'esm',
+    platform: 'browser',
+    target: 'es2022',
+    minify: true,
+    legalComments: 'none',
+    charset: 'utf8',
+    tsconfig: 'src/page/tsconfig.json',
+    metafile: true,
+    logLevel: 'warning',
+  })
+  await bundle({
+    absWorkingDir: REPOSITORY,
+    entryPoints: { page: 'src/page/page.css' },
+    outdir: folder,
+    bundle: true,
+    minify: true,
+    target: 'es2022',
+    logLevel: 'warning',
+  })
+  for (const name of COPIED) copyFileSync(join(SOURCE, name), join(folder, name))
+  writeFileSync(join(folder, 'licenses.txt'), licensesOf(Object.keys(metafile.inputs)))
+}
+
+/** Whoever gives others' work on says whose it is. */
+function licensesOf(inputs) {
+  const packages = new Set(inputs.map(path => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean))
+  return [...packages]
+    .sort()
+    .map(name => {
+      const root = join(REPOSITORY, 'node_modules', name)
+      const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
+      return `${name} ${version}\n\n${readFileSync(join(root, 'LICENSE'), 'utf8').trim()}\n`
+    })
+    .join('\n----\n\n')
+}

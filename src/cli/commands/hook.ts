@@ -1,0 +1,15 @@
+import { type Command, type CommandPage, command, EXIT } from '../command.ts'
+
+const PAGE = {
+  name: 'hook',
+  operand: { placeholder: 'HOST', offers: [] },
+  about: `Hands what an agent tells its hook, on standard input, to the receiver (hookspan serve). It is for the
+configuration of an agent: it prints nothing and exits with 0, whatever happens, and waits no longer than 0.1
+seconds for a receiver. Where there is none, the event is kept in a file for it, and one is started.
+
+Agents start it for each hook. "node dist/hook.cjs HOST", from the folder of hookspan, is the same and quicker.`,
+  options: {},
+} as const satisfies CommandPage
+
+/** Its help: what it does, `cli/main.ts` has done before anything else is loaded. */
+export const hook: Command = command(PAGE, () => EXIT.ok)

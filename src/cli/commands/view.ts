@@ -1,0 +1,69 @@
+import { stateDirectory } from '../../config/paths.ts'
+import type { IndexSubject } from '../../trace-index/local-index.ts'
+import { readPageFiles } from '../../view/page-files.ts'
+import { urlOf, viewDirectory } from '../../view/place.ts'
+import { openSource } from '../../view/source.ts'
+import { startView } from '../../view/start.ts'
+import { PACKAGE_VERSION } from '../../wiring/package-facts.ts'
+import { type Command, type CommandIo, type CommandPage, command, EXIT } from '../command.ts'
+import { packageFile, packageFolder } from '../init/package-folder.ts'
+import { openInBrowser } from '../open-in-browser.ts'
+import { portOf } from '../port-option.ts'
+import { findSubject, type TracesPlace, traceFiles } from '../tree-place.ts'
+
+const PAGE = {
+  name: 'view',
+  operand: { placeholder: '[FILE]', offers: 'files' },
+  about: `Serves a page that shows stored traces, live: what each agent is at, for how long, and what it waits for; every turn as a
+waterfall, with what was asked, called and answered. Those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
+*.jsonl).
+
+The page is for this machine and this user alone: it is served on 127.0.0.1, to those who know the token in its address. It only
+reads, and asks nothing of any other machine.`,
+  options: {
+    port: { value: 'N', help: 'listen at this port; without it, at one that is free' },
+    open: { short: 'o', aka: ['browser'], help: 'open the page in the browser, too' },
+  },
+  closing: `One viewer of the trace log runs at a time: a second call says where it is. Ctrl-C ends it. Exits with 1 when FILE is no
+trace log, or the port is not to be had.`,
+} as const satisfies CommandPage
+
+/** Exit code: 0 also when it runs already, 1 as the usage says, 2 for wrong use. */
+export const view: Command = command(PAGE, async ({ values, operands }, io) => {
+  const port = portOf(values.port)
+  const { place, traceId } = await findSubject(operands, io)
+  if (traceId !== undefined) throw new Error(`there is no file ${traceId}`)
+  if (place.kind !== 'local log') await traceFiles([place.path])
+  return show(place, { port, isOpened: values.open }, io)
+})
+
+interface ViewOptions {
+  readonly port: number | undefined
+  readonly isOpened: boolean
+}
+
+async function show(place: TracesPlace, { port, isOpened }: ViewOptions, io: CommandIo): Promise<number> {
+  const started = await startView({
+    directory: place.kind === 'local log' ? viewDirectory(io.env, io.home) : undefined,
+    port,
+    page: readPageFiles(packageFile(packageFolder(), 'dist', 'page')),
+    version: PACKAGE_VERSION,
+    openSource: () => openSource({ subject: subjectOf(place, io) }),
+    now: io.now,
+    say: line => io.stderr.write(`hookspan view: ${line}\n`),
+  })
+  const url = 'already' in started ? urlOf(started.already) : started.url
+  if (isOpened) openInBrowser(url, io)
+  if ('already' in started) {
+    io.stdout.write(`The viewer runs already (pid ${started.already.pid}):\n\n  ${url}\n`)
+    return EXIT.ok
+  }
+  io.stdout.write(`The viewer shows ${place.path}:\n\n  ${url}\n\nCtrl-C ends it.\n`)
+  await Promise.race([io.interrupted(), io.hungUp()])
+  await started.close()
+  return EXIT.ok
+}
+
+function subjectOf({ kind, path }: TracesPlace, { env, home }: CommandIo): IndexSubject {
+  return kind === 'local log' ? { kind: 'log', stateDirectory: stateDirectory(env, home) } : { kind, path }
+}

@@ -1,0 +1,91 @@
+import type { TraceTree } from '../viewer/trace-forest.ts'
+import { selectTraces, type TraceQuery, type TraceSelection } from '../viewer/trace-log.ts'
+import { summarize } from '../viewer/trace-summary.ts'
+import { type CommandIo, WrongUse } from './command.ts'
+import { readWatched } from './log-reading.ts'
+import { whichTrace } from './tree-messages.ts'
+import { expectTraceFiles, localLog, placeAt, type TracesPlace } from './tree-place.ts'
+
+/** What one of A and B names: all traces of a file, or a turn or session somewhere. */
+export interface DiffSide {
+  readonly place: TracesPlace
+  /** The beginning of a trace's id, or a session's id; undefined for all that is there. */
+  readonly name: string | undefined
+}
+
+/** A longer session is compared by its last turns. */
+const MOST_TURNS = 1_000
+const MOST_NAMED = 10
+
+/**
+ * Of two names each is looked for in FILE where there is one, else in the local log; two files are compared as they are.
+ *
+ * @throws {WrongUse} when these are not two things to compare
+ */
+export async function findSides(operands: readonly string[], io: CommandIo): Promise<readonly [DiffSide, DiffSide]> {
+  const found = await Promise.all(operands.map(async operand => ({ operand, place: await placeAt(operand) })))
+  const files = found.flatMap(({ place }) => (place === undefined ? [] : [place]))
+  const [file] = files
+  const isIn = operands.length === 3 && files.length === 1
+  const sides = found
+    .filter(({ place }) => !isIn || place === undefined)
+    .map(({ operand, place }) => ({
+      place: place ?? (isIn && file ? file : localLog(io)),
+      name: place === undefined ? operand : undefined,
+    }))
+  const [a, b, ...more] = sides
+  if (a === undefined || b === undefined || more.length > 0) {
+    throw new WrongUse(`expected A and B, two turns, sessions or files, got ${operands.length}`)
+  }
+  return [a, b]
+}
+
+/**
+ * The turns of a side, oldest first.
+ *
+ * @throws when the name names none, or several
+ */
+export async function readSide(
+  { place, name }: DiffSide,
+  io: CommandIo,
+): Promise<readonly TraceTree[] | { readonly exitCode: number }> {
+  const isId = name !== undefined && /^[0-9a-f]{1,32}$/i.test(name)
+  const asTrace = isId ? await select(place, { traceId: name, last: MOST_NAMED }, io) : undefined
+  if (asTrace !== undefined && 'exitCode' in asTrace) return asTrace
+  if (asTrace?.matchCount === 1) return asTrace.trees
+  const inSession = name === undefined ? {} : { sessionId: name }
+  const selection = await select(place, { ...inSession, last: MOST_TURNS }, io)
+  if ('exitCode' in selection) return selection
+  if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
+  const trees = name === undefined ? selection.trees : ofOneSession(selection.trees, name)
+  if (trees.length > 0) return trees
+  throw new Error(nothingNamed(place, name, asTrace ?? selection))
+}
+
+/** A name that is the beginning of several sessions' ids may be one of them. */
+function ofOneSession(trees: readonly TraceTree[], name: string): readonly TraceTree[] {
+  const dated = trees.map(tree => ({ tree, sessionId: summarize(tree).sessionId }))
+  const own = dated.filter(({ sessionId }) => sessionId.startsWith(name))
+  const sessions = new Set(own.map(({ sessionId }) => sessionId))
+  const only = sessions.has(name) ? name : [...sessions][0]
+  if (!sessions.has(name) && sessions.size > 1) {
+    const some = [...sessions].slice(0, MOST_NAMED).join(', ')
+    throw new Error(`there are ${sessions.size} sessions whose id begins with ${name}: ${some}; say more of it`)
+  }
+  return own.filter(({ sessionId }) => sessionId === only).map(({ tree }) => tree)
+}
+
+function nothingNamed(place: TracesPlace, name: string | undefined, selection: TraceSelection): string {
+  if (name === undefined) return `there are no traces in ${place.path}`
+  if (selection.matchCount > 1) return whichTrace(place, { traceId: name }, selection)
+  return `there is no trace whose id begins with ${name}, no session of that id in ${place.path}, and no file of that name`
+}
+
+async function select(
+  place: TracesPlace,
+  query: TraceQuery,
+  io: CommandIo,
+): Promise<TraceSelection | { readonly exitCode: number }> {
+  const files = await place.listFiles()
+  return readWatched(files, onRead => selectTraces(files, query, onRead), io)
+}

@@ -1,0 +1,240 @@
+import { sep } from 'node:path'
+import { createInterface } from 'node:readline'
+import { type CommandIo, EXIT } from '../command.ts'
+import { lookOf } from '../look.ts'
+import { makeChange } from './config-file.ts'
+import { hostsHere, sdksNear } from './here.ts'
+import { HOSTS, type HostRow } from './hosts.ts'
+import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
+import { report, shown, whyByHand } from './plan-text.ts'
+import { linesOf, SDK_CODE } from './sdk-code.ts'
+
+export interface EveryOptions {
+  readonly undo: boolean
+  readonly yes: boolean
+  readonly json: boolean
+  readonly 'dry-run': boolean
+}
+
+/** What is to be done for an agent, or why it cannot be. */
+interface Task {
+  readonly name: string
+  /** A path: what shows that the agent is here. */
+  readonly sign: string
+  /** Of one that has a configuration. */
+  readonly setup?: HostSetup
+  readonly plan: Plan | { readonly kind: 'lines'; readonly lines: readonly string[] } | Failure
+}
+
+interface Failure {
+  readonly kind: 'failure'
+  readonly why: string
+}
+
+type ChangeTask = Task & { readonly setup: HostSetup; readonly plan: Change }
+
+/**
+ * Sets up every agent that is here, or takes hookspan out of every one that it is set up in: shows it all, and asks once.
+ *
+ * @param project the folder that the user is in
+ * @returns the exit code: 1 when something could not be done, or was not allowed
+ */
+export async function initEvery(
+  options: EveryOptions,
+  surroundings: Surroundings,
+  project: string,
+  io: CommandIo,
+): Promise<number> {
+  if (surroundings.home === '') throw new Error('there is no home directory')
+  const tasks = await (options.undo ? tasksToUndo(surroundings) : tasksHere(surroundings, project))
+  if (tasks.length === 0) return sayNone(options, surroundings, project, io)
+  if (!options.json) show(tasks, options, io)
+  const changes = tasks.filter(isChange)
+  const isMade = changes.length > 0 && (await isAllowed(changes, options, io))
+  const results = isMade ? await makeAll(changes, options, io) : new Map<string, Result>()
+  if (options.json) for (const task of tasks) io.stdout.write(`${JSON.stringify(resultOf(task, results))}\n`)
+  const troubled = tasks.filter(({ name, plan }) => isTrouble(plan) || results.get(name)?.error !== undefined)
+  if (isMade && troubled.length > 0 && !options.json) {
+    io.stderr.write(`hookspan init: not done: ${namesOf(troubled)} (see above)\n`)
+  }
+  const isLeft = changes.length > 0 && !isMade && !options['dry-run']
+  return troubled.length > 0 || isLeft ? EXIT.failed : EXIT.ok
+}
+
+async function tasksHere(surroundings: Surroundings, project: string): Promise<Task[]> {
+  const tasks: Task[] = []
+  // One by one: each tries the same ports.
+  for (const { name, sign, row } of hostsHere(surroundings)) {
+    tasks.push({ name, sign, setup: row.setup, plan: await planned(() => enabling(row, surroundings)) })
+  }
+  for (const { name, sign, row } of sdksNear(project)) {
+    const plan = await planned(() => ({ kind: 'lines', lines: linesOf(row, surroundings.folder, false) }))
+    tasks.push({ name, sign, plan })
+  }
+  return tasks
+}
+
+/** Who has chosen another way keeps it. */
+async function enabling({ setup, otherWay }: HostRow, surroundings: Surroundings): Promise<Plan> {
+  const other = await otherWay?.enable(surroundings).catch(() => undefined)
+  return other?.kind === 'nothing' ? other : setup.enable(surroundings)
+}
+
+/** Also of agents that are not here any more. What stands in programs is not ours to know. */
+async function tasksToUndo(surroundings: Surroundings): Promise<Task[]> {
+  const tasks = [...HOSTS].map(async ([name, { setup }]): Promise<Task> => {
+    const plan = await planned(() => setup.undo(surroundings))
+    return { name, sign: setup.folder(surroundings), setup, plan }
+  })
+  return (await Promise.all(tasks)).filter(({ plan }) => plan.kind !== 'nothing')
+}
+
+async function planned(plan: () => Promise<Task['plan']> | Task['plan']): Promise<Task['plan']> {
+  try {
+    return await plan()
+  } catch (error) {
+    return { kind: 'failure', why: inOneLine(error) }
+  }
+}
+
+function inOneLine(error: unknown): string {
+  return (error instanceof Error ? error.message : String(error)).replace(/\s+/g, ' ')
+}
+
+function isChange(task: Task): task is ChangeTask {
+  return task.plan.kind === 'change' && task.setup !== undefined
+}
+
+function isTrouble({ kind }: Task['plan']): boolean {
+  return kind === 'failure' || kind === 'by-hand'
+}
+
+function sayNone({ undo, json }: EveryOptions, { home }: Surroundings, project: string, io: CommandIo): number {
+  if (undo) {
+    if (!json) io.stdout.write('Nothing to do: hookspan is set up in no agent.\n')
+    return EXIT.ok
+  }
+  const rows = [...HOSTS.values()]
+  const files = new Set([...SDK_CODE.values()].flatMap(({ manifests }) => manifests))
+  const places = [
+    `their programs on PATH (${rows.flatMap(({ programs }) => programs).join(', ')})`,
+    `their folders in ${home}`,
+    `SDKs in ${[...files].join(', ')} of ${project}`,
+  ]
+  const names = [...HOSTS.keys(), ...SDK_CODE.keys()].join(', ')
+  throw new Error(
+    `found no agent: looked for ${places.join(', ')}; name yours, as in "hookspan init pi"; there are ${names}`,
+  )
+}
+
+/** A short list, and behind it all that there is to say of each. */
+function show(tasks: readonly Task[], { undo }: EveryOptions, io: CommandIo): void {
+  const signOf = ({ sign }: Task): string => (sign.startsWith(io.home + sep) ? `~${sign.slice(io.home.length)}` : sign)
+  const nameWidth = Math.max(...tasks.map(({ name }) => name.length))
+  const signWidth = Math.max(...tasks.map(task => signOf(task).length))
+  io.stdout.write('Agents on this machine:\n')
+  for (const task of tasks) {
+    const [name, sign] = [task.name.padEnd(nameWidth), signOf(task).padEnd(signWidth)]
+    io.stdout.write(`  ${name}  ${sign}  ${stateOf(task.plan, undo)}\n`)
+  }
+  for (const task of tasks) if (task.plan.kind !== 'nothing') showOne(task, io)
+}
+
+function stateOf({ kind }: Task['plan'], isUndo: boolean): string {
+  if (kind === 'nothing') return 'set up already'
+  if (kind === 'lines') return 'wants lines in your program, see below'
+  if (kind === 'by-hand') return 'left to you, see below'
+  if (kind === 'failure') return 'cannot be changed, see below'
+  return isUndo ? 'hookspan would be taken out' : 'would be set up'
+}
+
+function showOne({ name, plan }: Task, io: CommandIo): void {
+  io.stdout.write(plan.kind === 'failure' ? '\n' : `\n${name}\n`)
+  if (plan.kind === 'failure') io.stderr.write(`hookspan init: ${name}: ${plan.why}\n`)
+  if (plan.kind === 'by-hand') io.stderr.write(`hookspan init: ${name}: ${whyByHand(plan)}\n`)
+  if (plan.kind === 'change') io.stdout.write(shown(plan, lookOf(io).color))
+  if (plan.kind === 'lines') io.stdout.write(`Add these lines to your program (docs/hosts/${name}.md says more):\n`)
+  if ('lines' in plan) io.stdout.write(plan.lines.map(line => `${line}\n`).join(''))
+}
+
+async function isAllowed(changes: readonly ChangeTask[], options: EveryOptions, io: CommandIo): Promise<boolean> {
+  if (options['dry-run']) {
+    if (!options.json) io.stderr.write('Nothing has been written.\n')
+    return false
+  }
+  if (options.yes) return true
+  if (io.stdin.isTTY !== true) {
+    io.stderr.write('hookspan init: nothing has been written: there is no terminal to ask on; --yes does it unasked\n')
+    return false
+  }
+  io.stderr.write(
+    options.undo ? `\nTake hookspan out of ${namesOf(changes)}? [y/N] ` : `\nSet up ${namesOf(changes)}? [y/N] `,
+  )
+  const answer = await firstLine(io)
+  if (answer === undefined) io.stderr.write('\n')
+  const isYes = /^\s*y(es)?\s*$/i.test(answer ?? '')
+  if (!isYes) io.stderr.write('Nothing has been written.\n')
+  return isYes
+}
+
+/** Undefined where the input ends before one. */
+async function firstLine({ stdin }: CommandIo): Promise<string | undefined> {
+  const lines = createInterface({ input: stdin })
+  try {
+    for await (const line of lines) return line
+    return undefined
+  } finally {
+    // Else the process waits for the next one.
+    lines.close()
+  }
+}
+
+function namesOf(tasks: readonly Task[]): string {
+  const names = tasks.map(({ name }) => name)
+  return names.length < 2 ? names.join('') : `${names.slice(0, -1).join(', ')} and ${names.at(-1)}`
+}
+
+interface Result {
+  readonly backup?: string | undefined
+  readonly error?: string
+}
+
+/** A failure with one is in the way of no other. */
+async function makeAll(
+  changes: readonly ChangeTask[],
+  { undo, json }: EveryOptions,
+  io: CommandIo,
+): Promise<Map<string, Result>> {
+  const results = new Map<string, Result>()
+  for (const { name, setup, plan } of changes) {
+    if (!json) io.stdout.write('\n')
+    try {
+      const { backup } = await makeChange(plan)
+      results.set(name, { backup })
+      const [done = '', ...more] = report(plan, backup, setup.title, undo)
+      if (!json) io.stdout.write([`${done}\n`, ...more.map(line => `  ${line}\n`)].join(''))
+    } catch (error) {
+      const why = inOneLine(error)
+      results.set(name, { error: why })
+      if (!json) io.stderr.write(`hookspan init: ${name}: ${why}\n`)
+    }
+  }
+  if (!undo && !json) io.stdout.write('\nTo take it all out again: npx hookspan init --undo\n')
+  return results
+}
+
+/** As with one agent, one object. */
+function resultOf({ name, plan }: Task, results: ReadonlyMap<string, Result>): object {
+  const result = results.get(name)
+  const isChanged = result !== undefined && result.error === undefined
+  const error = plan.kind === 'failure' ? plan.why : result?.error
+  return {
+    host: name,
+    file: 'file' in plan ? plan.file : null,
+    changed: isChanged,
+    backup: result?.backup ?? null,
+    ...(plan.kind === 'lines' && { content: plan.lines.map(line => `${line}\n`).join('') }),
+    ...(plan.kind === 'by-hand' && { todo: plan.lines }),
+    ...(error !== undefined && { error }),
+  }
+}

@@ -1,0 +1,225 @@
+import { randomBytes } from 'node:crypto'
+import { lstatSync, readFileSync, readlinkSync } from 'node:fs'
+import { join } from 'node:path'
+import { HOOK_NAMES } from '../../contract/index.ts'
+import { lastPort } from '../../receiver/address.ts'
+import { makePlace, placeOf, readSecret, readToken } from '../../receiver/place.ts'
+import { writePrivate } from '../../trace-log/private-place.ts'
+import { backupsOf, readText } from './config-file.ts'
+import { packageFile } from './package-folder.ts'
+import type { Change, HostSetup, Link, Plan, Surroundings } from './plan.ts'
+import { folderFrom } from './plugin-file.ts'
+import { addItem, type Item, type ListPath, listAt, NotEditable, removeItems } from './yaml-list.ts'
+
+/** Hermes by its plugin in Python: links to folders of this package, and a line in `config.yaml` (0.19 and 0.22.2). */
+export const hermes: HostSetup = setup('plugin')
+/** Hermes by outbound webhooks, which need nothing of ours in Hermes (since 0.22). */
+export const hermesWebhook: HostSetup = setup('webhook')
+
+type Way = 'plugin' | 'webhook'
+
+const NAME = 'hookspan'
+/** As its endpoint of the receiver. */
+const HERMES = 'hermes'
+const ENABLED: ListPath = ['plugins', 'enabled']
+const DISABLED: ListPath = ['plugins', 'disabled']
+const OUTBOUND: ListPath = ['hooks', 'outbound']
+const PLUGIN: Item = { value: NAME, block: [NAME], flow: NAME }
+/** What other agents tell alone: Hermes warns of a hook that it does not know. */
+const NONE_OF_ITS: ReadonlySet<string> = new Set(['on_iteration_start', 'on_turn_event'])
+const EVENTS: readonly string[] = HOOK_NAMES.filter(name => !NONE_OF_ITS.has(name))
+/** Seconds. A receiver answers within a millisecond. */
+const TIMEOUT = 2
+const RESTART = 'A Hermes that runs loads it when it starts the next time: hermes gateway restart'
+const NEEDED =
+  'Webhooks do not start a receiver: see that one always runs (hookspan serve --install). What Hermes tells while none does is lost.'
+const SIGNED = 'Hermes signs what it sends, with the secret in the file, which is for you alone now'
+
+function setup(way: Way): HostSetup {
+  return {
+    title: 'Hermes',
+    folder: hermesHome,
+    enable: surroundings => enable(way, surroundings),
+    undo,
+    print: surroundings => print(way, surroundings),
+  }
+}
+
+async function enable(way: Way, surroundings: Surroundings): Promise<Plan> {
+  packageFile(surroundings.folder, 'integrations', 'hermes', '__init__.py')
+  const file = configPath(surroundings)
+  const before = await readText(file)
+  const text = before ?? ''
+  return edited(file, () => {
+    const secret = secretFor(way, surroundings, randomBytes(32).toString('hex'))
+    const after = enabled(text, way, surroundings, secret)
+    const links = way === 'plugin' ? [...linksTo(surroundings), ...noSecret(text, surroundings)] : noLinks(surroundings)
+    if (after === text && links.length === 0) return { kind: 'nothing', file, why: 'Hermes loads hookspan already' }
+    const change = { file, before, after, isUsers: true, links }
+    if (way === 'plugin') return { kind: 'change', ...change, notes: [RESTART] }
+    const prepare = (): void => keepSecret(surroundings, secret)
+    return { kind: 'change', ...change, isPrivate: true, prepare, notes: [NEEDED, SIGNED, RESTART] }
+  })
+}
+
+async function undo(surroundings: Surroundings): Promise<Plan> {
+  const file = configPath(surroundings)
+  const before = await readText(file)
+  const plan = edited(file, () => {
+    const links = [...noLinks(surroundings), ...noSecret(before ?? '', surroundings)]
+    const after = before === undefined ? undefined : removed(before)
+    if (after === before && links.length === 0) return { kind: 'nothing', file, why: 'Hermes does not load hookspan' }
+    return { kind: 'change', file, before, after, isUsers: true, links, notes: [RESTART] }
+  })
+  return plan.kind === 'change' ? { ...plan, ...(await exactly(plan, surroundings)) } : plan
+}
+
+function print(way: Way, surroundings: Surroundings): ReturnType<HostSetup['print']> {
+  const links = places(surroundings).map(({ path, to }) => `${path} has to be a link to ${to}`)
+  return {
+    file: configPath(surroundings),
+    content: enabled('', way, surroundings, secretFor(way, surroundings, '<secret>')),
+    note: ['to be merged into that file', ...(way === 'plugin' ? links : [])].join('; '),
+  }
+}
+
+/** One way at a time: by two, each hook would be told twice. */
+function enabled(text: string, way: Way, surroundings: Surroundings, secret: string): string {
+  if (way === 'plugin') {
+    const cleared = removeItems(removeItems(text, OUTBOUND, isOurWebhook), DISABLED, isOurPlugin)
+    return listAt(cleared, ENABLED).some(isOurPlugin) ? cleared : addItem(cleared, ENABLED, PLUGIN)
+  }
+  const item = webhook(surroundings, secret)
+  const cleared = removeItems(text, ENABLED, isOurPlugin)
+  if (listAt(cleared, OUTBOUND).some(each => JSON.stringify(each) === JSON.stringify(item.value))) return cleared
+  return addItem(removeItems(cleared, OUTBOUND, isOurWebhook), OUTBOUND, item)
+}
+
+function removed(text: string): string {
+  return removeItems(removeItems(text, OUTBOUND, isOurWebhook), ENABLED, isOurPlugin)
+}
+
+function isOurPlugin(value: unknown): boolean {
+  return value === NAME
+}
+
+function isOurWebhook(value: unknown): boolean {
+  const { name, url } = (value ?? {}) as { name?: unknown; url?: unknown }
+  return name === NAME || (typeof url === 'string' && /^http:\/\/127\.0\.0\.1:\d+\/t\/[0-9a-f]{64}\/hermes$/.test(url))
+}
+
+function webhook({ env, home }: Surroundings, secret: string): Item {
+  const place = placeOf(env, home)
+  const [token, port] = [readToken(place), lastPort(place)]
+  if (token === undefined || port === undefined) {
+    throw new Error(
+      'the receiver has not run yet, so its port is not known: npx hookspan serve --detach, then this again',
+    )
+  }
+  const url = `http://127.0.0.1:${port}/t/${token}/hermes`
+  const events = `[${EVENTS.join(', ')}]`
+  const quoted = JSON.stringify(secret)
+  return {
+    value: { name: NAME, url, events: EVENTS, timeout: TIMEOUT, secret },
+    block: [`name: ${NAME}`, `url: ${url}`, `events: ${events}`, `timeout: ${TIMEOUT}`, `secret: ${quoted}`],
+    flow: `{name: ${NAME}, url: "${url}", events: ${events}, timeout: ${TIMEOUT}, "secret": ${quoted}}`,
+  }
+}
+
+/** What Hermes signs with: one for all its profiles, as there is one receiver. Empty for the plugin, which does not. */
+function secretFor(way: Way, { env, home }: Surroundings, fresh: string): string {
+  return way === 'plugin' ? '' : (readSecret(placeOf(env, home), HERMES) ?? fresh)
+}
+
+/** The receiver has it before Hermes does. */
+function keepSecret(surroundings: Surroundings, secret: string): void {
+  const place = placeOf(surroundings.env, surroundings.home)
+  makePlace(place, () => undefined)
+  if (readSecret(place, HERMES) === undefined) writePrivate(secretPath(surroundings), `${secret}\n`)
+}
+
+/** Where Hermes has signed until now. */
+function noSecret(text: string, surroundings: Surroundings): readonly Link[] {
+  const path = secretPath(surroundings)
+  const isThere = lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  return isThere && listAt(text, OUTBOUND).some(isOurWebhook) ? [{ path, to: undefined }] : []
+}
+
+function secretPath({ env, home }: Surroundings): string {
+  return join(placeOf(env, home).directory, `${HERMES}-secret`)
+}
+
+/** Where nothing but our own change has been made since, what was there before comes back, byte by byte. */
+async function exactly({ file, before }: Change, surroundings: Surroundings): Promise<Partial<Change> | undefined> {
+  const becomes = (old: string): boolean =>
+    (['plugin', 'webhook'] as const).some(way => {
+      try {
+        return enabled(old, way, surroundings, secretFor(way, surroundings, '')) === before
+      } catch {
+        return false
+      }
+    })
+  for (const backup of await backupsOf(file)) {
+    const old = await readText(backup)
+    if (old !== undefined && old !== before && becomes(old)) return { after: old, isUsers: false, restored: backup }
+  }
+  return becomes('') ? { after: undefined, isUsers: false } : undefined
+}
+
+/** Those that are missing, or lead elsewhere. @throws Error when something else is there */
+function linksTo(surroundings: Surroundings): readonly Link[] {
+  return places(surroundings).filter(({ path, to }) => {
+    const found = lstatSync(path, { throwIfNoEntry: false })
+    if (found === undefined || found.isSymbolicLink()) return found === undefined || readlinkSync(path) !== to
+    // Somebody has copied it, into a container say.
+    if (MANIFESTS.some(name => isOurManifest(join(path, name)))) return false
+    throw new Error(`${path} is not what hookspan put there; it stays as it is: move it away, and run this again`)
+  })
+}
+
+function noLinks(surroundings: Surroundings): readonly Link[] {
+  const isLink = ({ path }: Link): boolean => lstatSync(path, { throwIfNoEntry: false })?.isSymbolicLink() === true
+  return places(surroundings)
+    .filter(isLink)
+    .map(({ path }) => ({ path, to: undefined }))
+}
+
+const MANIFESTS = ['plugin.yaml', 'HOOK.yaml']
+
+function isOurManifest(path: string): boolean {
+  try {
+    return /^name: hookspan$/m.test(readFileSync(path, 'utf8'))
+  } catch {
+    return false
+  }
+}
+
+/** The plugin, and what the gateway alone tells, and only to hooks of its own kind. */
+function places(surroundings: Surroundings): readonly Link[] {
+  const [home, ours] = [hermesHome(surroundings), join(surroundings.folder, 'integrations', 'hermes')]
+  return [
+    { path: join(home, 'plugins', NAME), to: ours },
+    { path: join(home, 'hooks', NAME), to: join(ours, 'gateway') },
+  ]
+}
+
+/** A file that we cannot change without spoiling it is left to the person. */
+function edited(file: string, plan: () => Plan): Plan {
+  try {
+    return plan()
+  } catch (error) {
+    if (!(error instanceof NotEditable)) throw error
+    const lines = [`${file}: under plugins.enabled, add: ${NAME}`]
+    return { kind: 'by-hand', file, why: error.message, lines }
+  }
+}
+
+function configPath(surroundings: Surroundings): string {
+  return join(hermesHome(surroundings), 'config.yaml')
+}
+
+/** @throws Error when there is no home directory */
+function hermesHome(surroundings: Surroundings): string {
+  const { env, home } = surroundings
+  return folderFrom(env['HERMES_HOME'], join(home, '.hermes'), surroundings)
+}

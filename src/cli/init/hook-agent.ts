@@ -1,0 +1,191 @@
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { lastPort, rememberPort } from '../../receiver/address.ts'
+import { makePlace, placeOf, readToken, tokenOf } from '../../receiver/place.ts'
+import { backupsOf, readText } from './config-file.ts'
+import { disabling, enabling, type HookSettings, portIn, type Receiver } from './hook-settings.ts'
+import { describeChanges, editJson, type JsonChange, whyNotEditable } from './json-change.ts'
+import { type JsonText, readJson5 } from './json5.ts'
+import { packageFile } from './package-folder.ts'
+import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
+import { folderFrom } from './plugin-file.ts'
+
+const FRESH = '{}\n'
+/** Where the receiver listens from now on, where it has listened nowhere yet: below the ports that systems give away. */
+const FIRST_PORT = 27_640
+const PORTS = 20
+const PRIVATE =
+  'The token in it lets in whoever reads it: the file is for you alone now. It opens nothing but the receiver of this machine.'
+
+/** An agent that reads its hooks from a `settings.json` in a folder of its own. */
+export interface HookAgent {
+  readonly settings: HookSettings
+  /** In the home directory, unless the variable names another. */
+  readonly folder: string
+  readonly variable: string
+  /** Of the variable's folder, where the settings are not in that one itself. */
+  readonly below?: string
+  /** It sends its hooks by itself: where to, and with which token, stands in the file. */
+  readonly isByHttp: boolean
+}
+
+/** What `init` does for it. */
+export function hookAgent(agent: HookAgent): HostSetup {
+  return {
+    title: agent.settings.title,
+    folder: surroundings => folderOf(agent, surroundings),
+    enable: surroundings => enable(agent, surroundings),
+    undo: surroundings => undo(agent, surroundings),
+    print: surroundings => print(agent, surroundings),
+  }
+}
+
+interface Settings extends JsonText {
+  readonly file: string
+  /** Undefined where there is no such file. */
+  readonly before: string | undefined
+  readonly text: string
+}
+
+async function enable(agent: HookAgent, surroundings: Surroundings): Promise<Plan> {
+  const settings = await readSettings(agent, surroundings)
+  const { file, before, text, value } = settings
+  const port = agent.isByHttp ? await portFor(surroundings, portIn(agent.settings, value)) : FIRST_PORT
+  const receiver = receiverOf(surroundings, port)
+  const changes = about(settings, () => enabling(agent.settings, value, receiver))
+  const { title } = agent.settings
+  if (changes.length === 0) return { kind: 'nothing', file, why: `${title} tells hookspan already` }
+  const manual = byHand(settings, changes)
+  if (manual !== undefined) return manual
+  const after = editJson(text, changes)
+  const change = { file, before, after, isUsers: true }
+  if (!agent.isByHttp) return { kind: 'change', ...change, notes: [restart(agent)] }
+  const notes = [`The receiver listens at 127.0.0.1:${receiver.port}.`, PRIVATE, restart(agent)]
+  return { kind: 'change', ...change, isPrivate: true, prepare: () => settle(surroundings, receiver), notes }
+}
+
+async function undo(agent: HookAgent, surroundings: Surroundings): Promise<Plan> {
+  const settings = await readSettings(agent, surroundings)
+  const { file, before, text, value } = settings
+  const changes = about(settings, () => disabling(agent.settings, value))
+  if (changes.length === 0) return { kind: 'nothing', file, why: `${agent.settings.title} does not tell hookspan` }
+  const manual = byHand(settings, changes)
+  if (manual !== undefined) return manual
+  const change = { file, before, after: editJson(text, changes), notes: [restart(agent)] }
+  return { kind: 'change', isUsers: true, ...change, ...(await exactly(agent, settings, surroundings)) }
+}
+
+function print(agent: HookAgent, surroundings: Surroundings): ReturnType<HostSetup['print']> {
+  const [token, port] = [readToken(placeFor(surroundings)), lastPort(placeFor(surroundings))]
+  const receiver = { ...receiverOf(surroundings, port ?? FIRST_PORT), token: token ?? '<token>' }
+  const none =
+    token === undefined && agent.isByHttp
+      ? '; the receiver has no token yet: npx hookspan serve --detach makes one'
+      : ''
+  return {
+    file: fileOf(agent, surroundings),
+    content: editJson(FRESH, enabling(agent.settings, {}, receiver)),
+    note: `to be merged into that file${none}`,
+  }
+}
+
+/** Where nothing but our own change has been made since, what was there before comes back, byte by byte. */
+async function exactly(
+  { settings }: HookAgent,
+  { file, before, value }: Settings,
+  surroundings: Surroundings,
+): Promise<Partial<Change> | undefined> {
+  const receiver = receiverOf(surroundings, portIn(settings, value) ?? FIRST_PORT)
+  const becomes = (old: string): boolean => {
+    try {
+      return editJson(old, enabling(settings, JSON.parse(old.trim()), receiver)) === before
+    } catch {
+      return false
+    }
+  }
+  for (const backup of await backupsOf(file)) {
+    const old = await readText(backup)
+    if (old !== undefined && becomes(old)) return { after: old, isUsers: false, restored: backup }
+  }
+  return becomes(FRESH) ? { after: undefined, isUsers: false } : undefined
+}
+
+/** What the settings will name: the receiver's own place has it before them. */
+function settle(surroundings: Surroundings, { token, port }: Receiver): void {
+  const place = placeFor(surroundings)
+  makePlace(place, () => undefined)
+  if (tokenOf(place, () => undefined, token) !== token || (lastPort(place) ?? port) !== port) {
+    throw new Error('the receiver has another port or token by now; run this again')
+  }
+  if (lastPort(place) === undefined) rememberPort(place, port)
+}
+
+function receiverOf(surroundings: Surroundings, port: number): Receiver {
+  packageFile(surroundings.folder, 'dist', 'hook.cjs')
+  const token = readToken(placeFor(surroundings)) ?? surroundings.freshToken
+  return { port, token, folder: surroundings.folder }
+}
+
+/** That of the receiver, which keeps it; for one that has never run, a free one. */
+async function portFor(surroundings: Surroundings, named: number | undefined): Promise<number> {
+  const known = lastPort(placeFor(surroundings)) ?? named
+  if (known !== undefined) return known
+  for (let port = FIRST_PORT; port < FIRST_PORT + PORTS; port++) if (await isFree(port)) return port
+  throw new Error(
+    `no port from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1} is free; npx hookspan serve --detach --port N`,
+  )
+}
+
+function isFree(port: number): Promise<boolean> {
+  const server = createServer()
+  return new Promise(resolve => {
+    server.once('error', () => resolve(false))
+    server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
+  })
+}
+
+/** A file that a program cannot edit without losing something. */
+function byHand(settings: Settings, changes: readonly JsonChange[]): Plan | undefined {
+  const { file, text } = settings
+  const why = whyNotEditable(text)
+  return why === undefined ? undefined : { kind: 'by-hand', file, why, lines: describeChanges(file, settings, changes) }
+}
+
+async function readSettings(agent: HookAgent, surroundings: Surroundings): Promise<Settings> {
+  const file = fileOf(agent, surroundings)
+  const before = await readText(file)
+  const text = before ?? FRESH
+  try {
+    return { file, before, text, ...readJson5(text) }
+  } catch (error) {
+    throw new Error(`${file}, ${(error as Error).message}; it stays as it is`, { cause: error })
+  }
+}
+
+function about<Result>({ file }: Settings, run: () => Result): Result {
+  try {
+    return run()
+  } catch (error) {
+    throw new Error(`${file} stays as it is: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+function placeFor({ env, home }: Surroundings): ReturnType<typeof placeOf> {
+  return placeOf(env, home)
+}
+
+function restart({ settings: { title } }: HookAgent): string {
+  return `A ${title} that runs has read its hooks already: start it again.`
+}
+
+function fileOf(agent: HookAgent, surroundings: Surroundings): string {
+  return join(folderOf(agent, surroundings), 'settings.json')
+}
+
+/** @throws Error when there is no home directory */
+function folderOf({ variable, below, folder }: HookAgent, surroundings: Surroundings): string {
+  const { env, home } = surroundings
+  const own = env[variable]?.trim() ?? ''
+  const named = below === undefined || own === '' ? env[variable] : join(own, below)
+  return folderFrom(named, join(home, folder), surroundings)
+}

@@ -1,0 +1,222 @@
+import { dirname, join } from 'node:path'
+import { backupsOf, readText } from './config-file.ts'
+import { commandFor, isCommandFor } from './hook-command.ts'
+import { describeChanges, editJson, type JsonChange, valueAt, whyNotEditable } from './json-change.ts'
+import { type JsonText, readJson5 } from './json5.ts'
+import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
+import { folderFrom } from './plugin-file.ts'
+
+/** An agent that starts a command for each hook, by a JSON file of lists: `{hooks: {<event>: [<entry>]}}`. */
+interface HooksFileHost {
+  readonly name: string
+  readonly title: string
+  readonly events: readonly string[]
+  /** What stands in the list of each event. @param command our forwarder, as a line for the shell */
+  entry(command: string): object
+  /** What the file has beside the hooks. */
+  readonly head: readonly JsonChange[]
+  /** Said when it is enabled. */
+  readonly notes: readonly string[]
+  /** Its own. @throws Error when there is no home directory */
+  folder(surroundings: Surroundings): string
+  /** In that folder. */
+  readonly file: string
+}
+
+interface HooksText extends JsonText {
+  readonly file: string
+  /** Undefined where there is no such file. */
+  readonly before: string | undefined
+  readonly text: string
+}
+
+const FRESH = '{}\n'
+/** Seconds: a forwarder takes a tenth of one, and the start of a process. */
+const TIMEOUT = 5
+
+function hooksFileSetup(host: HooksFileHost): HostSetup {
+  return {
+    title: host.title,
+    folder: surroundings => host.folder(surroundings),
+    enable: surroundings => enable(host, surroundings),
+    undo: surroundings => undo(host, surroundings),
+    print: surroundings => ({
+      file: fileOf(host, surroundings),
+      content: editJson(FRESH, enabling(host, {}, surroundings)),
+      note: `to be merged into that file. ${host.notes.join(' ')}`,
+    }),
+  }
+}
+
+async function enable(host: HooksFileHost, surroundings: Surroundings): Promise<Plan> {
+  const config = await readConfig(host, surroundings)
+  const changes = about(config, root => enabling(host, root, surroundings))
+  const { title, notes } = host
+  if (changes.length === 0) return { kind: 'nothing', file: config.file, why: `${title} tells hookspan already`, notes }
+  return byHand(config, changes) ?? { kind: 'change', ...edited(config, changes), notes }
+}
+
+async function undo(host: HooksFileHost, surroundings: Surroundings): Promise<Plan> {
+  const config = await readConfig(host, surroundings)
+  const changes = about(config, root => changesOf(root, host, () => []))
+  if (changes.length === 0) return { kind: 'nothing', file: config.file, why: `${host.title} does not tell hookspan` }
+  const restored = await exactUndo(host, config, surroundings)
+  const plan = byHand(config, changes)
+  return plan ?? { kind: 'change', ...edited(config, changes), notes: [], ...restored }
+}
+
+function enabling(host: HooksFileHost, root: unknown, surroundings: Surroundings): JsonChange[] {
+  const entry = host.entry(commandFor(host.name, surroundings))
+  const head = host.head.filter(({ path }) => valueAt(root, path) === undefined)
+  return [...head, ...changesOf(root, host, event => (host.events.includes(event) ? [entry] : []))]
+}
+
+/** Lists that are not as they should be: what is not ours stays in them. @throws Error in one line */
+function changesOf(root: unknown, host: HooksFileHost, wanted: (event: string) => readonly object[]): JsonChange[] {
+  const hooks = valueAt(root, ['hooks']) ?? {}
+  if (typeof hooks !== 'object' || Array.isArray(hooks)) throw new Error('hooks is no object in it')
+  const events = new Set([...host.events, ...Object.keys(hooks)])
+  return [...events].flatMap(event => {
+    const path = ['hooks', event]
+    const list = valueAt(root, path) ?? []
+    if (!Array.isArray(list)) throw new Error(`hooks.${event} is no list in it`)
+    const ours = list.filter(entry => withoutOurs(entry, host) !== entry)
+    if (JSON.stringify(ours) === JSON.stringify(wanted(event))) return []
+    const after = [
+      ...list.map(entry => withoutOurs(entry, host)).filter(entry => entry !== undefined),
+      ...wanted(event),
+    ]
+    return [{ path, value: after.length === 0 ? undefined : after }]
+  })
+}
+
+/** Undefined where nothing else is in it; itself where nothing of ours is. */
+function withoutOurs(entry: unknown, host: HooksFileHost): unknown {
+  const hooks = valueAt(entry, ['hooks'])
+  if (!Array.isArray(hooks)) return isOurs(entry, host) ? undefined : entry
+  const others = hooks.filter(hook => !isOurs(hook, host))
+  if (others.length === hooks.length) return entry
+  return others.length === 0 ? undefined : { ...(entry as object), hooks: others }
+}
+
+function isOurs(hook: unknown, { name }: HooksFileHost): boolean {
+  return [['command'], ['bash']].some(path => isCommandFor(name, valueAt(hook, path)))
+}
+
+/** Where nothing but our own change has been made since, what was there before comes back, byte by byte. */
+async function exactUndo(
+  host: HooksFileHost,
+  { file, before }: HooksText,
+  surroundings: Surroundings,
+): Promise<Partial<Change> | undefined> {
+  const becomes = (old: string): boolean => {
+    try {
+      return editJson(old, enabling(host, JSON.parse(old.trim()), surroundings)) === before
+    } catch {
+      return false
+    }
+  }
+  for (const backup of await backupsOf(file)) {
+    const old = await readText(backup)
+    if (old !== undefined && becomes(old)) return { after: old, isUsers: false, restored: backup }
+  }
+  const folders = [dirname(file), host.folder(surroundings)]
+  return becomes(FRESH) ? { after: undefined, isUsers: false, folders } : undefined
+}
+
+function edited(
+  { file, before, text }: HooksText,
+  changes: readonly JsonChange[],
+): Pick<Change, 'file' | 'before' | 'after' | 'isUsers'> {
+  return { file, before, after: editJson(text, changes), isUsers: true }
+}
+
+/** A file that a program cannot edit without losing something. */
+function byHand(config: HooksText, changes: readonly JsonChange[]): Plan | undefined {
+  const { file, text } = config
+  const why = whyNotEditable(text)
+  return why === undefined ? undefined : { kind: 'by-hand', file, why, lines: describeChanges(file, config, changes) }
+}
+
+async function readConfig(host: HooksFileHost, surroundings: Surroundings): Promise<HooksText> {
+  const file = fileOf(host, surroundings)
+  const before = await readText(file)
+  const text = before?.trim() === '' ? FRESH : (before ?? FRESH)
+  try {
+    return { file, before, text, ...readJson5(text) }
+  } catch (error) {
+    throw new Error(`${file}, ${(error as Error).message}; it stays as it is`, { cause: error })
+  }
+}
+
+function fileOf(host: HooksFileHost, surroundings: Surroundings): string {
+  return join(host.folder(surroundings), host.file)
+}
+
+function about<Result>({ file, value }: HooksText, run: (root: unknown) => Result): Result {
+  try {
+    return run(value)
+  } catch (error) {
+    throw new Error(`${file} stays as it is: ${(error as Error).message}`, { cause: error })
+  }
+}
+
+/** Codex reads the hooks of its home and runs those that its user trusts (read from 0.169.0). */
+export const codex: HostSetup = hooksFileSetup({
+  name: 'codex',
+  title: 'Codex',
+  events: [
+    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PostToolUse', 'SubagentStart'],
+    ...['SubagentStop', 'PreCompact', 'PostCompact', 'Stop', 'Interrupt', 'SessionEnd'],
+  ],
+  entry: command => ({ hooks: [{ type: 'command', command, timeout: TIMEOUT }] }),
+  head: [],
+  notes: [
+    'Codex runs no hook before you trust it. Start codex: it says "Hooks need review"; choose "Trust all and continue".',
+    'Until then codex, and codex exec, run without hookspan and do not say so.',
+  ],
+  folder: surroundings => folderFrom(surroundings.env['CODEX_HOME'], join(surroundings.home, '.codex'), surroundings),
+  file: 'hooks.json',
+})
+
+/** Cursor, its editor and its command line, as its documentation has it. */
+export const cursor: HostSetup = hooksFileSetup({
+  name: 'cursor',
+  title: 'Cursor',
+  // Those of one kind of tool would tell of each call a second time.
+  events: [
+    ...['sessionStart', 'beforeSubmitPrompt', 'preToolUse', 'postToolUse', 'postToolUseFailure', 'subagentStart'],
+    ...['subagentStop', 'afterAgentResponse', 'stop', 'sessionEnd'],
+  ],
+  entry: command => ({ command, timeout: TIMEOUT }),
+  head: [{ path: ['version'], value: 1 }],
+  notes: ['Cursor reads it when it starts the next time. This follows its documentation: we could not run Cursor.'],
+  folder: surroundings => folderFrom(undefined, join(surroundings.home, '.cursor'), surroundings),
+  file: 'hooks.json',
+})
+
+/** GitHub Copilot CLI, which reads every file of a folder, as its documentation has it. */
+export const copilot: HostSetup = hooksFileSetup({
+  name: 'copilot',
+  title: 'GitHub Copilot CLI',
+  // Spelled so, each says its own name.
+  events: [
+    ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'ErrorOccurred', 'Stop'],
+    'SessionEnd',
+  ],
+  // A command that fails, as one that is not there any more, would refuse the tool.
+  entry: command => ({
+    type: 'command',
+    bash: `${command} || true`,
+    powershell: `& ${command}; exit 0`,
+    timeoutSec: TIMEOUT,
+  }),
+  head: [{ path: ['version'], value: 1 }],
+  notes: [
+    'Copilot reads it when it starts the next time. This follows its documentation: we could not run Copilot.',
+    'Requests and tokens are in traces of its own; docs/hosts/copilot.md has the lines that let it send them here.',
+  ],
+  folder: surroundings =>
+    folderFrom(surroundings.env['COPILOT_HOME'], join(surroundings.home, '.copilot'), surroundings),
+  file: join('hooks', 'hookspan.json'),
+})

@@ -1,0 +1,69 @@
+import { hookAgent } from './hook-agent.ts'
+import { commandFor, isCommandFor } from './hook-command.ts'
+import { allows, type HookSettings, type Receiver } from './hook-settings.ts'
+import { valueAt } from './json-change.ts'
+import type { HostSetup } from './plan.ts'
+
+/** Qwen Code sends these by itself. */
+const BY_HTTP = [
+  ...['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PermissionDenied', 'PostToolUse', 'PostToolUseFailure'],
+  ...[
+    'PostToolBatch',
+    'SubagentStart',
+    'SubagentStop',
+    'Stop',
+    'StopFailure',
+    'PreCompact',
+    'PostCompact',
+    'SessionEnd',
+  ],
+]
+/** By a program, which has the receiver start where none listens. Nobody waits for the second. */
+const BY_PROGRAM: readonly (readonly [event: string, isAwaited: boolean])[] = [
+  ['SessionStart', true],
+  ['UserPromptSubmit', false],
+]
+/** Seconds: a receiver that hangs costs an agent no more. */
+const TIMEOUT = 0.1
+const PROGRAM_TIMEOUT = 5
+const NAME = 'hookspan'
+const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?qwen$/
+
+/** Qwen Code (read from 0.24.4). */
+export const qwen: HostSetup = hookAgent({
+  settings: { title: 'Qwen Code', hooksOf, isOurs, check } satisfies HookSettings,
+  folder: '.qwen',
+  variable: 'QWEN_HOME',
+  isByHttp: true,
+})
+
+function check(root: unknown, receiver: Receiver): void {
+  if (valueAt(root, ['disableAllHooks']) === true) {
+    throw new Error('disableAllHooks is true there: Qwen Code runs no hook at all; take it out first')
+  }
+  const allowed = valueAt(root, ['security', 'allowedHttpHookUrls'])
+  // An empty list allows everything.
+  if (Array.isArray(allowed) && allowed.length > 0 && !allows(allowed, urlOf(receiver))) {
+    throw new Error(`security.allowedHttpHookUrls there does not allow ${urlOf(receiver)}; add it to that list first`)
+  }
+}
+
+function urlOf({ port }: Receiver): string {
+  return `http://127.0.0.1:${port}/qwen`
+}
+
+function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
+  const headers = { 'x-hookspan-token': receiver.token }
+  const http = { type: 'http', name: NAME, url: urlOf(receiver), headers, timeout: TIMEOUT }
+  const command = { type: 'command', name: NAME, command: commandFor('qwen', receiver), timeout: PROGRAM_TIMEOUT }
+  const hooks = new Map<string, object[]>(
+    BY_PROGRAM.map(([event, isAwaited]) => [event, [isAwaited ? command : { ...command, async: true }]]),
+  )
+  for (const event of BY_HTTP) hooks.set(event, [http, ...(hooks.get(event) ?? [])])
+  return hooks
+}
+
+function isOurs(hook: object): boolean {
+  const { url, command } = hook as { url?: unknown; command?: unknown }
+  return typeof url === 'string' ? OUR_URL.test(url) : isCommandFor('qwen', command)
+}

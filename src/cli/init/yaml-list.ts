@@ -1,0 +1,210 @@
+import {
+  isAlias,
+  isMap,
+  isScalar,
+  isSeq,
+  LineCounter,
+  type Pair,
+  type ParsedNode,
+  parseDocument,
+  type YAMLMap,
+  type YAMLSeq,
+} from 'yaml'
+
+/** A list in a YAML file, by the two keys that lead to it: `plugins`, `enabled`. */
+export type ListPath = readonly [outer: string, inner: string]
+
+/** What is to be in a list, as it is written in each of the two styles. */
+export interface Item {
+  readonly value: unknown
+  /** Without the dash. */
+  readonly block: readonly string[]
+  readonly flow: string
+}
+
+/** A text that a program cannot change without spoiling it. The message says why, in a few words. */
+export class NotEditable extends Error {}
+
+type Keys = YAMLMap<ParsedNode, ParsedNode | null>
+type Found = Pair<ParsedNode, ParsedNode | null>
+
+/** What the list holds; empty where there is none. @throws NotEditable */
+export function listAt(text: string, [outer, inner]: ListPath): readonly unknown[] {
+  const value: unknown = valueIn(text)
+  const list = plain(plain(value)[outer])[inner] ?? []
+  if (!Array.isArray(list)) throw new NotEditable(`${outer}.${inner} is no list`)
+  return list
+}
+
+/**
+ * The text with one more in the list, and otherwise byte by byte what it was.
+ *
+ * @throws NotEditable
+ */
+export function addItem(text: string, path: ListPath, item: Item): string {
+  const list = listAt(text, path)
+  return verified(text, added(text, path, item), path, [...list, item.value])
+}
+
+/**
+ * The text without what of the list is ours; a list that is empty stays.
+ *
+ * @throws NotEditable
+ */
+export function removeItems(text: string, path: ListPath, isOurs: (value: unknown) => boolean): string {
+  let after = text
+  for (let index = listAt(text, path).findIndex(isOurs); index >= 0; index = listAt(after, path).findIndex(isOurs)) {
+    const left = listAt(after, path).toSpliced(index, 1)
+    after = verified(after, without(after, path, index), path, left)
+  }
+  return after
+}
+
+function added(text: string, [outer, inner]: ListPath, { block, flow }: Item): string {
+  const root = rootOf(text)
+  if (root === undefined) return appended(text, [`${outer}:`, `  ${inner}:`, ...dashed(block, '    ')])
+  const map = pairOf(root, outer)
+  if (map === undefined) return appended(text, [`${outer}:`, `  ${inner}:`, ...dashed(block, '    ')])
+  if (isEmpty(map.value)) return replaced(text, map, `{${inner}: [${flow}]}`)
+  if (!isMap(map.value)) throw new NotEditable(`${outer} holds no keys`)
+  const list = pairOf(map.value as Keys, inner)
+  if (list === undefined) return withKey(text, map.value as Keys, inner, { block, flow })
+  if (isEmpty(list.value)) return replaced(text, list, `[${flow}]`)
+  if (!isSeq(list.value)) throw new NotEditable(`${outer}.${inner} is no list`)
+  return withItem(text, list.value as YAMLSeq.Parsed, { block, flow })
+}
+
+function withKey(text: string, map: Keys, key: string, { block, flow }: Pick<Item, 'block' | 'flow'>): string {
+  const at = startOf(map.items[0]?.key)
+  if (map.flow === true) return spliced(text, at, at, `${key}: [${flow}], `)
+  const indent = indentAt(text, at)
+  return spliced(
+    text,
+    at,
+    at,
+    `${[`${key}:`, ...dashed(block, `${indent}  `)].join(newlineOf(text))}${newlineOf(text)}${indent}`,
+  )
+}
+
+function withItem(text: string, list: YAMLSeq.Parsed, { block, flow }: Pick<Item, 'block' | 'flow'>): string {
+  const end = endOf(list.items.at(-1))
+  if (list.flow === true) return spliced(text, end, end, `, ${flow}`)
+  const lines = dashed(block, indentAt(text, startOf(list)))
+  const newline = text.indexOf('\n', end - 1)
+  if (newline === -1) return appended(text, lines)
+  return spliced(text, newline + 1, newline + 1, `${lines.join(newlineOf(text))}${newlineOf(text)}`)
+}
+
+function without(text: string, [outer, inner]: ListPath, index: number): string {
+  const root = rootOf(text)
+  const map = root && pairOf(root, outer)?.value
+  const list = map && isMap(map) ? pairOf(map as Keys, inner) : undefined
+  if (list === undefined || !isSeq(list.value)) throw new NotEditable(`${outer}.${inner} is no list`)
+  const { items, flow } = list.value as YAMLSeq.Parsed
+  if (items.length === 1) return replaced(text, list, '[]')
+  const [item, next, before] = [items[index], items[index + 1], items[index - 1]]
+  if (flow === true) {
+    return next === undefined
+      ? spliced(text, endOf(before), endOf(item), '')
+      : spliced(text, startOf(item), startOf(next), '')
+  }
+  const start = text.lastIndexOf('\n', startOf(item)) + 1
+  const end = next === undefined ? text.indexOf('\n', endOf(item) - 1) + 1 : text.lastIndexOf('\n', startOf(next)) + 1
+  return spliced(text, start, end === 0 ? text.length : end, '')
+}
+
+/** In place of a value, or of nothing. */
+function replaced(text: string, { key, value }: Found, flow: string): string {
+  const start = value === null || isEmptyText(value) ? text.indexOf(':', endOf(key)) + 1 : startOf(value)
+  const end = value === null || isEmptyText(value) ? start : endOf(value)
+  // A list in block style begins on a line of its own, and its end is that of its last line.
+  const isBlock = isSeq(value) && value.flow !== true
+  if (isBlock)
+    return spliced(text, text.indexOf(':', endOf(key)) + 1, text[end - 1] === '\n' ? end - 1 : end, ` ${flow}`)
+  return spliced(text, start, end, text[start - 1] === ' ' ? flow : ` ${flow}`)
+}
+
+function appended(text: string, lines: readonly string[]): string {
+  const newline = newlineOf(text)
+  const start = text === '' || text.endsWith('\n') ? text : `${text}${newline}`
+  return `${start}${lines.join(newline)}${newline}`
+}
+
+function dashed(block: readonly string[], indent: string): string[] {
+  return block.map((line, index) => `${indent}${index === 0 ? '- ' : '  '}${line}`)
+}
+
+/** What was spliced says what it should, and nothing else has changed. */
+function verified(before: string, after: string, [outer, inner]: ListPath, list: readonly unknown[]): string {
+  const root = plain(valueIn(before))
+  const expected = { ...root, [outer]: { ...plain(root[outer]), [inner]: list } }
+  if (sorted(valueIn(after)) === sorted(expected)) return after
+  throw new NotEditable('it is written in a way that hookspan does not know')
+}
+
+function sorted(value: unknown): string {
+  return JSON.stringify(value, (_, part: unknown) =>
+    typeof part === 'object' && part !== null && !Array.isArray(part)
+      ? Object.fromEntries(Object.entries(part).sort(([one], [other]) => (one < other ? -1 : 1)))
+      : part,
+  )
+}
+
+function plain(value: unknown): Readonly<Record<string, unknown>> {
+  return typeof value === 'object' && value !== null ? (value as Record<string, unknown>) : {}
+}
+
+function parsed(text: string) {
+  const lineCounter = new LineCounter()
+  const document = parseDocument(text, { lineCounter, logLevel: 'silent' })
+  const [error] = document.errors
+  if (error === undefined) return document
+  throw new NotEditable(`line ${lineCounter.linePos(error.pos[0]).line} is no YAML`)
+}
+
+function valueIn(text: string): unknown {
+  return parsed(text).toJS({ maxAliasCount: 100 })
+}
+
+function rootOf(text: string): Keys | undefined {
+  const { contents } = parsed(text)
+  if (contents === null || isEmpty(contents)) return undefined
+  if (isMap(contents) && contents.flow !== true) return contents as Keys
+  throw new NotEditable('it is not written as lines of keys')
+}
+
+function pairOf(map: Keys, name: string): Found | undefined {
+  const pair = map.items.find(({ key }) => isScalar(key) && key.value === name)
+  if (isAlias(pair?.value)) throw new NotEditable(`${name} is an alias`)
+  return pair
+}
+
+function isEmpty(node: ParsedNode | null): boolean {
+  if (node === null || (isScalar(node) && node.value === null)) return true
+  return (isMap(node) || isSeq(node)) && node.items.length === 0
+}
+
+/** Nothing stands there. */
+function isEmptyText(node: ParsedNode): boolean {
+  return startOf(node) === endOf(node)
+}
+
+function startOf(node: ParsedNode | null | undefined): number {
+  return node?.range[0] ?? 0
+}
+
+function endOf(node: ParsedNode | null | undefined): number {
+  return node?.range[1] ?? 0
+}
+
+function indentAt(text: string, at: number): string {
+  return ' '.repeat(at - (text.lastIndexOf('\n', at - 1) + 1))
+}
+
+function newlineOf(text: string): string {
+  return text.includes('\r\n') ? '\r\n' : '\n'
+}
+
+function spliced(text: string, start: number, end: number, part: string): string {
+  return text.slice(0, start) + part + text.slice(end)
+}

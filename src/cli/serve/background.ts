@@ -1,0 +1,82 @@
+import { type ChildProcess, spawn } from 'node:child_process'
+import { makePlace, tokenOf } from '../../receiver/place.ts'
+import { isNewer } from '../../receiver/version.ts'
+import { PACKAGE_VERSION } from '../../wiring/package-facts.ts'
+import { type CommandIo, EXIT } from '../command.ts'
+import { comesTrue, findRunning, holderOf, placeIn, type Running } from './running.ts'
+import { where } from './status.ts'
+
+/** Longer than an older receiver may take to hand over. */
+const START_MILLIS = 60_000
+const STOP_MILLIS = 30_000
+
+/** Starts a receiver that outlives us, and waits until it answers. @param program what `node` runs for `hookspan serve` */
+export async function startDetached(program: readonly string[], io: CommandIo): Promise<number> {
+  const place = placeIn(io)
+  makePlace(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
+  tokenOf(place, line => io.stderr.write(`hookspan serve: ${line}\n`))
+  const before = await findRunning(place)
+  if (before !== undefined && !isOlder(before)) return sayRunning(before, io)
+  const child = spawn(process.execPath, program, {
+    // Not where somebody works: nobody could unmount that.
+    cwd: place.directory,
+    detached: true,
+    stdio: ['ignore', 'ignore', 'pipe'],
+    windowsHide: true,
+    env: io.env,
+  })
+  const error = errorOf(child)
+  let running: Running | undefined
+  const isOver = async (): Promise<boolean> => {
+    running = await findRunning(place)
+    return (running !== undefined && !isOlder(running)) || child.exitCode !== null || error.failed !== undefined
+  }
+  await comesTrue(isOver, START_MILLIS)
+  child.stderr?.destroy()
+  child.unref()
+  if (running !== undefined && !isOlder(running)) return sayRunning(running, io)
+  throw new Error(error.failed ?? error.said ?? 'the receiver does not answer; "hookspan serve" says why')
+}
+
+function isOlder({ health }: Running): boolean {
+  return isNewer(PACKAGE_VERSION, health.version)
+}
+
+/** What it says before it is left alone: there is nobody who reads it later. */
+function errorOf(child: ChildProcess): { said?: string; failed?: string } {
+  const found: { said?: string; failed?: string } = {}
+  child.on('error', error => {
+    found.failed = `${process.execPath} cannot be started: ${error.message}`
+  })
+  child.stderr?.setEncoding('utf8').on('data', (text: string) => {
+    const line = text.trim().replace(/^hookspan serve: /, '')
+    if (line !== '') found.said = line
+  })
+  return found
+}
+
+function sayRunning({ peer: { address }, health }: Running, io: CommandIo): number {
+  io.stdout.write(`A receiver runs: version ${health.version}, pid ${health.pid}, ${where(address)}\n`)
+  return EXIT.ok
+}
+
+/** Ends the receiver, in order where it answers. */
+export async function stopRunning(io: CommandIo): Promise<number> {
+  const place = placeIn(io)
+  const [running, holder] = [await findRunning(place), holderOf(place)]
+  const pid = running?.health.pid ?? holder
+  if (pid === undefined) {
+    io.stdout.write('Nothing to do: no receiver runs.\n')
+    return EXIT.ok
+  }
+  // Of that number it is for sure: the lock tells it from one that has got its number later.
+  if (!(await running?.peer.stop()) && holder !== undefined) process.kill(holder, 'SIGTERM')
+  if (await comesTrue(() => holderOf(place) === undefined, STOP_MILLIS)) {
+    const rest = running?.health.openTurns === 0 ? '' : ' What is open in agents goes on with the next receiver.'
+    io.stdout.write(`Stopped (pid ${pid}).${rest}\n`)
+    return EXIT.ok
+  }
+  throw new Error(
+    `the receiver (pid ${pid}) does not end; "kill -9 ${pid}" ends it, and what is open goes on all the same`,
+  )
+}

@@ -1,0 +1,6 @@
+#!/usr/bin/env node
+import { join } from 'node:path'
+import { forwardAndExit } from './forward.ts'
+
+// Published as `dist/hook.cjs`, all by itself: agents start it for each hook and wait for it, so nothing else is loaded.
+void forwardAndExit(process.argv[2], join(import.meta.dirname, 'cli', 'main.js'))

@@ -1,0 +1,14 @@
+import { peek } from '../../contract/foreign.ts'
+import { type Usage, usageOf } from './usage.ts'
+
+/** `usage` of Anthropic's messages, whose input leaves the cache out. Undefined where nothing is said. */
+export function tokensOf(usage: unknown): Usage | undefined {
+  const counts = {
+    input: peek(usage, 'input_tokens'),
+    output: peek(usage, 'output_tokens'),
+    cacheRead: peek(usage, 'cache_read_input_tokens'),
+    cacheWrite: peek(usage, 'cache_creation_input_tokens'),
+    reasoning: peek(peek(usage, 'output_tokens_details'), 'thinking_tokens'),
+  }
+  return usageOf(counts, { cacheIsOutside: true })
+}

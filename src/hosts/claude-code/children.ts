@@ -1,0 +1,118 @@
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { Delegation } from '../base/delegation.ts'
+import type { Outcome } from '../base/turn.ts'
+import { cancelCalls } from './calls.ts'
+import { settleRequest } from './requests.ts'
+import { type Call, type Child, Loop, type Session } from './session.ts'
+
+const DELEGATING: ReadonlySet<unknown> = new Set(['Agent', 'Task', 'agent'])
+
+/** `transcript:agent`. */
+export function agentFound(session: Session, data: unknown): void {
+  const agentId = idOf(peek(data, 'agent_id'))
+  const callId = idOf(peek(data, 'tool_use_id'))
+  if (agentId !== undefined && callId !== undefined) session.callOfAgent.set(agentId, callId)
+}
+
+/** `SubagentStart`; a second one has an agent go on that had ended. */
+export function subagentStarted(session: Session, at: number, data: unknown): void {
+  const agentId = idOf(peek(data, 'agent_id'))
+  if (agentId === undefined || session.children.get(agentId)?.loop.isOver === false) return
+  startChild(session, at, agentId, data)
+}
+
+/** The loop of a child agent. One that nothing was heard of begins here. */
+export function loopOfAgent(session: Session, at: number, agentId: string, data: unknown): Loop {
+  return (session.children.get(agentId) ?? startChild(session, at, agentId, data)).loop
+}
+
+function startChild(session: Session, at: number, agentId: string, data: unknown): Child {
+  const role = textOf(peek(data, 'agent_type'))
+  const known = session.children.get(agentId)
+  const found = session.calls.get(session.callOfAgent.get(agentId) ?? '')
+  const call = found ?? delegatingCall(session, role)
+  const promptId = idOf(peek(data, 'prompt_id'))
+  const parent = call?.turn ?? session.main ?? session.last
+  const parent_session_id = parent?.sessionId ?? session.id
+  const goal = peek(call?.args, 'prompt')
+  const runs = (known?.runs ?? 0) + 1
+  const loop = new Loop(session, { sessionId: agentId, turnId: `${agentId}:${runs}`, promptId }, at, goal)
+  const task = new Delegation(session.records, at, {
+    parent_session_id,
+    parent_turn_id: parent?.turnId,
+    child_session_id: agentId,
+    child_subagent_id: agentId,
+    child_role: role,
+    tool_call_id: call?.id,
+  })
+  const child = { agentId, loop, task, runs, callId: call?.id }
+  session.children.set(agentId, child)
+  task.tellStart(goal, found === undefined ? 'inferred' : undefined)
+  const { platform } = session.dialect
+  loop.tell('on_session_start', at, { agent_name: role, provider: loop.provider, platform, parent_session_id })
+  return child
+}
+
+/** Nothing says which call an agent belongs to: the first that runs, fits and has none yet. */
+function delegatingCall(session: Session, role: string | undefined): Call | undefined {
+  const taken = new Set([...session.children.values()].map(child => child.callId))
+  for (const call of session.calls.values()) {
+    const fits = DELEGATING.has(call.name) && call.state === 'running' && !taken.has(call.id)
+    if (fits && (role === undefined || (textOf(peek(call.args, 'subagent_type')) ?? role) === role)) return call
+  }
+  return undefined
+}
+
+/**
+ * `SubagentStop`. Of agents that Claude Code uses for itself, such as for a summary, only this is told: they are no
+ * children.
+ */
+export function subagentStopped(session: Session, at: number, data: unknown): void {
+  const child = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
+  if (child !== undefined) endChild(child, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
+}
+
+/** `StopFailure` of a child: no other hook tells of its end. */
+export function subagentFailed(session: Session, at: number, data: unknown): void {
+  const child = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
+  const reason = textOf(peek(data, 'error')) ?? 'unknown'
+  if (child !== undefined) endChild(child, at, { outcome: 'failed', reason })
+}
+
+/** The tool that has called a child, and waited for it, is over: so is the child, should nothing have said so. */
+export function delegationReturned(call: Call, at: number, data: unknown): void {
+  if (!DELEGATING.has(call.name)) return
+  const response = peek(data, 'tool_response')
+  if (peek(response, 'isAsync') === true || peek(response, 'status') === 'async_launched') return
+  const outcome = peek(data, 'hook_event_name') === 'PostToolUseFailure' ? 'failed' : 'completed'
+  endChildrenOf(call, at, outcome)
+}
+
+function endChildrenOf(call: Call, at: number, outcome: Outcome): void {
+  for (const child of call.turn.session.children.values())
+    if (child.callId === call.id) endChild(child, at, { outcome })
+}
+
+/** The loop is stopped: what its tools wait for is, too. */
+export function stopChildrenOf(loop: Loop, at: number): void {
+  for (const call of loop.calls) endChildrenOf(call, at, 'interrupted')
+}
+
+interface ChildEnd {
+  readonly outcome: Outcome
+  readonly reason?: string
+  /** Its last answer. */
+  readonly text?: unknown
+}
+
+export function endChild({ loop, task }: Child, at: number, { outcome, reason, text }: ChildEnd): void {
+  if (loop.isOver) return
+  loop.isOver = true
+  loop.tellPrompt()
+  settleRequest(loop, at, outcome === 'interrupted')
+  stopChildrenOf(loop, at)
+  cancelCalls(loop, at)
+  loop.answered(at, text, loop.model)
+  loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model })
+  task.tellEnd(at, { status: outcome, summary: text })
+}

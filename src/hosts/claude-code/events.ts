@@ -1,0 +1,183 @@
+import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { tokensOf } from '../base/anthropic-usage.ts'
+import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import type { HostMachine } from '../host-event.ts'
+import { SessionStates } from '../session-states.ts'
+import { askApproval, batchOver, toolDenied, toolEnded, toolStarted } from './calls.ts'
+import {
+  agentFound,
+  delegationReturned,
+  loopOfAgent,
+  subagentFailed,
+  subagentStarted,
+  subagentStopped,
+} from './children.ts'
+import { answered, failed, sent } from './requests.ts'
+import { type Dialect, type Loop, Session } from './session.ts'
+import {
+  compacted,
+  compacting,
+  interrupted,
+  prompted,
+  promptFound,
+  sessionEnded,
+  sessionStarted,
+  stopFound,
+  stopped,
+  turnFailed,
+  turnFor,
+  turnOf,
+} from './turns.ts'
+import { QUIET_HOOKS, READS_FIRST, READS_UNHEARD } from './types.ts'
+
+type Taking = (session: Session, at: number, data: unknown, context: unknown) => unknown
+
+/** What a hook of a model and its tools means: of the turn, or of the child that it names. */
+function ofLoop(take: (loop: Loop, at: number, data: unknown) => unknown): Taking {
+  return (session, at, data) => {
+    const agentId = idOf(peek(data, 'agent_id'))
+    const known = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')?.turn
+    const loop =
+      known ?? (agentId === undefined ? turnFor(session, at, promptOf(data)) : loopOfAgent(session, at, agentId, data))
+    loop.lastAt = Math.max(loop.lastAt, at)
+    take(loop, at, data)
+  }
+}
+
+function promptOf(data: unknown): string | undefined {
+  return idOf(peek(data, 'prompt_id'))
+}
+
+const HOOKS: Readonly<Record<string, Taking>> = {
+  SessionStart: sessionStarted,
+  UserPromptSubmit: prompted,
+  PreToolUse: ofLoop(toolStarted),
+  PermissionRequest: ofLoop(askApproval),
+  PermissionDenied: ofLoop(toolDenied),
+  PostToolUse: ofLoop(toolOver),
+  PostToolUseFailure: ofLoop(toolOver),
+  PostToolBatch: ofLoop(batchOver),
+  SubagentStart: subagentStarted,
+  SubagentStop: subagentStopped,
+  Stop: stopped,
+  StopFailure: (session, at, data) =>
+    (peek(data, 'agent_id') === undefined ? turnFailed : subagentFailed)(session, at, data),
+  PreCompact: compacting,
+  PostCompact: compacted,
+  PostModelSwitch: (session, _at, data) => {
+    session.model = textOf(peek(data, 'to_model')) ?? session.model
+  },
+  SessionEnd: sessionEnded,
+}
+
+function toolOver(loop: Loop, at: number, data: unknown): void {
+  const call = toolEnded(loop, at, data)
+  if (call !== undefined) delegationReturned(call, at, data)
+}
+
+const OF_A_TURN: ReadonlySet<string> = new Set([
+  ...['PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'PostToolBatch', 'Stop', 'StopFailure'],
+])
+
+/**
+ * What the hooks of Claude Code mean, and what it writes into its transcripts: hooks fire at once and say nothing of
+ * requests, transcripts do and lag. A hook before which they are read waits until they have been.
+ */
+class ClaudeCodeMachine extends EventMachine {
+  readonly #dialect: Dialect
+  readonly #sessions = new SessionStates(id => new Session(this.records, id, this.#dialect))
+  protected readonly events: Events = eventsOf(
+    {
+      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: Moment) => this.#hook(moment)])),
+      'transcript:agent': ({ data }) => this.#found(data, session => agentFound(session, data)),
+      'transcript:prompt': ({ data }) =>
+        this.#found(data, session => {
+          if (isAtWork(session, promptOf(data))) promptFound(session, data)
+        }),
+      'transcript:stopped': ({ data }) => this.#found(data, session => stopFound(session, data)),
+      'transcript:interrupted': ({ data }) => this.#found(data, session => interrupted(session, data)),
+      'transcript:request': moment => this.#request(moment, sent),
+      'transcript:response': moment => this.#request(moment, answered),
+      'transcript:failure': moment => this.#request(moment, failed),
+      'transcript:read': ({ data }) => this.#found(data, session => release(session, peek(data, 'goes_on') === true)),
+    },
+    QUIET_HOOKS,
+  )
+
+  constructor(dialect: Dialect) {
+    super()
+    this.#dialect = dialect
+  }
+
+  protected finish(): void {
+    for (const session of this.#sessions.values()) release(session)
+  }
+
+  #hook(moment: Moment): void {
+    const id = idOf(peek(moment.data, 'session_id'))
+    if (id === undefined) return
+    const session = this.#sessions.get(id)
+    if (isRepeated(session, moment)) return
+    release(session)
+    if (READS_FIRST.has(moment.event) || isUnheard(session, moment)) session.held = moment
+    else take(session, moment)
+  }
+
+  #found(data: unknown, read: (session: Session) => void): void {
+    const id = idOf(peek(data, 'session_id'))
+    if (id !== undefined) read(this.#sessions.get(id))
+  }
+
+  #request({ at, data }: Moment, read: (loop: Loop, data: unknown) => void): void {
+    this.#found(data, session => {
+      const since = numberOf(peek(data, 'started_at')) ?? numberOf(peek(data, 'ended_at')) ?? at
+      const loop = loopOfFound(session, since, data)
+      if (loop !== undefined) read(loop, data)
+    })
+  }
+}
+
+/** What is found is never more than its turn or child: only what is found for a hook of theirs begins one. */
+function loopOfFound(session: Session, at: number, data: unknown): Loop | undefined {
+  const { held } = session
+  const agentId = idOf(peek(data, 'agent_id'))
+  if (agentId !== undefined) {
+    const isFirst = held !== undefined && OF_A_TURN.has(held.event) && idOf(peek(held.data, 'agent_id')) === agentId
+    return session.children.get(agentId)?.loop ?? (isFirst ? loopOfAgent(session, at, agentId, held.data) : undefined)
+  }
+  const promptId = promptOf(data)
+  return isAtWork(session, promptId) ? turnFor(session, at, promptId) : turnOf(session, promptId)
+}
+
+/** Whether the hook that waits is one of a turn that works; commands such as `/compact` have a prompt, too, and are none. */
+function isAtWork({ held }: Session, promptId: string | undefined): boolean {
+  return held !== undefined && OF_A_TURN.has(held.event) && promptOf(held.data) === promptId
+}
+
+/** Told twice, while it waits: it must not wait for itself. */
+function isRepeated({ held }: Session, { event, at, data }: Moment): boolean {
+  return held?.event === event && held.at === at && JSON.stringify(held.data) === JSON.stringify(data)
+}
+
+/** The end of a tool whose start was not heard: nobody has read yet what asked for it. */
+function isUnheard({ calls }: Session, { event, data }: Moment): boolean {
+  return READS_UNHEARD.has(event) && !calls.has(idOf(peek(data, 'tool_use_id')) ?? '')
+}
+
+/** Takes the hook that has waited for the transcripts. @param goesOn whether it was no end */
+function release(session: Session, goesOn = false): void {
+  const { held } = session
+  session.held = undefined
+  if (held !== undefined && !goesOn) take(session, held)
+}
+
+function take(session: Session, { event, at, data, context }: Moment): void {
+  HOOKS[event]?.(session, at, data, context)
+}
+
+const CLAUDE_CODE: Dialect = { platform: 'claude-code', provider: 'anthropic', usageOf: tokensOf }
+
+/** @param dialect of an agent that speaks as Claude Code does */
+export function createClaudeCodeMachine(dialect: Dialect = CLAUDE_CODE): HostMachine {
+  return new ClaudeCodeMachine(dialect)
+}

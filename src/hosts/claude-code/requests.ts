@@ -1,0 +1,108 @@
+import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { ModelRequest } from '../base/requests.ts'
+import type { Loop } from './session.ts'
+
+const BLOCKS_LIMIT = 1000
+
+/** The request that waits for its answer; one that nothing was heard of begins here. */
+function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
+  const model = textOf(peek(data, 'model'))
+  loop.session.provider = textOf(peek(data, 'provider')) ?? loop.session.provider
+  loop.tellPrompt(model)
+  if (loop.open !== undefined) return loop.open
+  const request = loop.requests.next(startAt)
+  const isGuessed = peek(data, 'start_is_guessed') === true
+  request.tellStart({ model: model ?? loop.model, provider: loop.provider }, isGuessed ? 'inferred' : undefined)
+  loop.open = request
+  return request
+}
+
+/** `transcript:request`. */
+export function sent(loop: Loop, data: unknown): void {
+  const at = numberOf(peek(data, 'started_at')) ?? loop.answeredAt
+  // It has been answered: a file that is read again.
+  if (loop.isOver || at < loop.answeredAt) return
+  const { startAt } = openRequest(loop, Math.max(loop.startAt, at), data)
+  loop.lastAt = Math.max(loop.lastAt, startAt)
+}
+
+/** `transcript:response`. */
+export function answered(loop: Loop, data: unknown): void {
+  const { session } = loop
+  const id = idOf(peek(data, 'message_id'))
+  const endAt = numberOf(peek(data, 'ended_at'))
+  // Of a turn before, or of a child's work before: a file that is read again.
+  if (id === undefined || endAt === undefined || endAt < loop.startAt || !session.isNew(id)) return
+  const model = textOf(peek(data, 'model'))
+  if (loop.sessionId === session.id) session.model = model ?? session.model
+  const request = openRequest(loop, sentAt(loop, data, endAt), data)
+  const content = elementsOf(peek(data, 'content'), BLOCKS_LIMIT)
+  const calls = content.filter(block => peek(block, 'type') === 'tool_use')
+  for (const call of calls) noteCall(loop, idOf(peek(call, 'id')), request.id)
+  loop.requests.failures = 0
+  close(loop, endAt)
+  const facts = {
+    model,
+    provider: loop.provider,
+    response_model: model,
+    response_id: id,
+    finish_reason: textOf(peek(data, 'stop_reason')),
+    usage: session.dialect.usageOf(peek(data, 'usage')),
+    assistant_tool_call_count: calls.length,
+    response: { message: responseMessage(content, calls) },
+  }
+  request.tellAnswer(endAt, facts, peek(data, 'start_is_guessed') === true ? 'inferred' : undefined)
+}
+
+function close(loop: Loop, at: number): void {
+  loop.open = undefined
+  loop.answeredAt = Math.max(loop.answeredAt, at)
+  loop.lastAt = Math.max(loop.lastAt, at)
+}
+
+/** A request cannot have been sent before its loop began, nor after it was answered. */
+function sentAt(loop: Loop, data: unknown, endAt: number): number {
+  return Math.min(endAt, Math.max(loop.startAt, numberOf(peek(data, 'started_at')) ?? endAt))
+}
+
+function noteCall({ session }: Loop, callId: string | undefined, requestId: string): void {
+  if (callId !== undefined) session.askedBy.set(callId, requestId)
+}
+
+function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {
+  const tool_calls = calls.map(block => ({
+    id: peek(block, 'id'),
+    name: peek(block, 'name'),
+    arguments: peek(block, 'input'),
+  }))
+  return { role: 'assistant', content: content.filter(block => peek(block, 'type') === 'text'), tool_calls }
+}
+
+/** `transcript:failure`. */
+export function failed(loop: Loop, data: unknown): void {
+  const id = idOf(peek(data, 'line_id'))
+  const at = numberOf(peek(data, 'at'))
+  if (id === undefined || at === undefined || at < loop.startAt || !loop.session.isNew(id)) return
+  const request = openRequest(loop, sentAt(loop, data, at), data)
+  const error = textOf(peek(data, 'error')) ?? 'unknown'
+  const isRetried = peek(data, 'retry_in_ms') !== undefined
+  close(loop, at)
+  request.tellFailure(at, {
+    model: loop.model,
+    provider: loop.provider,
+    status_code: numberOf(peek(data, 'status')),
+    max_retries: numberOf(peek(data, 'max_retries')),
+    retryable: isRetried,
+    reason: error,
+    error: { type: error, message: textOf(peek(data, 'message')) },
+  })
+  loop.requests.failures = isRetried ? (request.retry ?? 0) + 1 : 0
+}
+
+/** The loop is over: an answer that was not found was cut off, or is written too late. */
+export function settleRequest(loop: Loop, at: number, isCut: boolean): void {
+  const { open, model } = loop
+  if (open === undefined) return
+  close(loop, at)
+  open.tellAnswer(at, { model, provider: loop.provider, finish_reason: isCut ? 'aborted' : undefined }, 'inferred')
+}

@@ -1,0 +1,297 @@
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { HostEvent } from '../host-event.ts'
+import { errorOf, isFeedback, isInterruption, isOfStop, isSynthetic, parsed } from './transcript-line.ts'
+import type {
+  FailureFound,
+  InterruptionFound,
+  PromptFound,
+  RequestFound,
+  ResponseFound,
+  StopFound,
+  Whose,
+} from './types.ts'
+
+const BLOCKS_LIMIT = 1000
+const SENT_LIMIT = 1000
+const AHEAD_LIMIT = 10_000
+/** Requests of the loop; others are for titles, summaries and the like. */
+const OF_LOOP = /^(?:sdk$|repl_main_thread|agent:)/
+/** Most lines are none of these, and long. */
+const TELLING = ['"type":"assistant"', '"type":"user"', '"type":"system"', '"type":"api-request"']
+
+interface Answer {
+  readonly id: string
+  readonly promptId: string | undefined
+  readonly startedAt: number | undefined
+  readonly isGuessed: boolean
+  readonly model: unknown
+  readonly content: unknown[]
+  stopReason: unknown
+  usage: unknown
+  endedAt: number
+}
+
+/**
+ * What the lines of a transcript say of requests. An answer is written a line for each of its blocks, when it is whole; the
+ * results of tools that ran meanwhile stand in between.
+ */
+export class TranscriptLines {
+  readonly #whose: Whose
+  #promptId: string | undefined
+  /** When the model was last asked for something: a prompt, the result of a tool. */
+  #askedAt: number | undefined
+  /** The same, as hooks tell it, which do not lag; zero where none has. */
+  askedAt = 0
+  readonly #sent = new LimitedMap<string, number>(SENT_LIMIT)
+  /** A request that nothing answers yet. */
+  #waiting: { readonly at: number; readonly model: unknown } | undefined
+  #answer: Answer | undefined
+  /** Tool calls of the answer that is being written. */
+  #calls = new Set<string>()
+  #found: HostEvent[] = []
+  #ahead: { readonly at: number; readonly line: unknown }[] = []
+  /** The text of the last answer. */
+  lastText: string | undefined
+  /** The hooks of `Stop` are through for the last answer. */
+  isStopped = false
+  /** One of them has the agent go on. */
+  goesOn = false
+
+  /** @param whose session and agent of the file */
+  constructor(whose: Whose) {
+    this.#whose = whose
+  }
+
+  /** A part of the file is missing: what stood there belongs to nothing that follows. */
+  restart(): void {
+    this.#promptId = undefined
+    this.#waiting = undefined
+    this.#answer = undefined
+    this.#ahead = []
+  }
+
+  /** Hooks have told that the model is about to be asked: what waits for an answer from before has had one. */
+  asked(at: number): void {
+    if (at > this.askedAt) this.askedAt = at
+  }
+
+  /** Whether the request that asked for this tool is known. */
+  knows(callId: string): boolean {
+    return this.#calls.has(callId) || (this.#waiting !== undefined && this.#waiting.at >= this.askedAt)
+  }
+
+  /** What was found since, of whole answers. */
+  take(): readonly HostEvent[] {
+    this.#flush()
+    this.#forgetEnd()
+    return this.#takeFound()
+  }
+
+  /** What was found since, and the request that asked for this tool, though its answer may not be whole. */
+  takeFor(callId: string): readonly HostEvent[] {
+    if (this.knows(callId)) this.#tellOpen()
+    return this.#takeFound()
+  }
+
+  #takeFound(): readonly HostEvent[] {
+    const found = this.#found
+    this.#found = []
+    return found
+  }
+
+  /** What has ended once says nothing of the next end. */
+  #forgetEnd(): void {
+    this.lastText = undefined
+    this.isStopped = false
+    this.goesOn = false
+  }
+
+  /** A line of the file, in order. */
+  line(text: string): void {
+    if (!TELLING.some(type => text.includes(type))) return
+    const line = parsed(text)
+    const at = Date.parse(textOf(peek(line, 'timestamp')) ?? '')
+    if (Number.isNaN(at)) return
+    this.#ahead.push({ at, line })
+    if (this.#ahead.length > AHEAD_LIMIT) this.#next()
+  }
+
+  /**
+   * Reads the lines of before a hook, and what the hooks of `Stop` have said behind it. The others wait: they were written
+   * while the hook waited for its turn, and what it is asked about is not over for them.
+   *
+   * @param until when the hook fired, epoch milliseconds
+   */
+  advance(until: number, isStop: boolean): void {
+    for (let [next] = this.#ahead; next !== undefined && next.at <= until; [next] = this.#ahead) this.#next()
+    for (let [next] = this.#ahead; isStop && isOfStop(next?.line); [next] = this.#ahead) this.#next()
+  }
+
+  #next(): void {
+    const { at, line } = this.#ahead.shift() ?? { at: 0, line: undefined }
+    const type = peek(line, 'type')
+    if (type === 'api-request') this.#request(line, at)
+    else if (type === 'user') this.#user(line, at)
+    else if (type === 'assistant') this.#assistant(line, at)
+    else if (type === 'system') this.#system(line, at)
+  }
+
+  #request(line: unknown, at: number): void {
+    if (!OF_LOOP.test(textOf(peek(line, 'querySource')) ?? 'sdk')) return
+    this.#flush()
+    const id = idOf(peek(line, 'id'))
+    if (id !== undefined) this.#sent.set(id, at)
+    this.#waiting = { at, model: peek(peek(line, 'params'), 'model') }
+  }
+
+  #user(line: unknown, at: number): void {
+    const promptId = idOf(peek(line, 'promptId'))
+    const isOther = promptId !== undefined && promptId !== this.#promptId
+    if (isOther) {
+      this.#flush()
+      // Taken back before it had an answer, by a person: nothing else tells of it.
+      this.#tellOpen()
+      this.#waiting = undefined
+    }
+    this.#promptId = promptId ?? this.#promptId
+    if (isOther) this.#begins(line, at)
+    if (isInterruption(line)) this.#interrupted(line, at)
+    else if (isFeedback(line)) this.goesOn = true
+    this.#askedAt = at
+  }
+
+  #begins(line: unknown, at: number): void {
+    const prompt = textOf(peek(peek(line, 'message'), 'content'))
+    if (prompt === undefined || peek(line, 'isMeta') === true) return
+    const found: PromptFound = { ...this.#who(), at, prompt }
+    this.#tell('transcript:prompt', at, found)
+  }
+
+  #interrupted(line: unknown, at: number): void {
+    this.#flush()
+    const line_id = idOf(peek(line, 'uuid')) ?? `${at}`
+    const found: InterruptionFound = {
+      ...this.#who(),
+      line_id,
+      at,
+      started_at: this.#waiting?.at,
+      model: this.#waiting?.model,
+    }
+    this.#waiting = undefined
+    this.#tell('transcript:interrupted', at, found)
+  }
+
+  #assistant(line: unknown, at: number): void {
+    const message = peek(line, 'message')
+    if (isSynthetic(line)) {
+      if (peek(line, 'isApiErrorMessage') === true) this.#failed(line, at)
+      return
+    }
+    const id = idOf(peek(message, 'id'))
+    if (id === undefined) return
+    if (this.#answer?.id !== id) this.#begin(id, line, at)
+    const answer = this.#answer
+    if (answer === undefined) return
+    answer.endedAt = Math.max(answer.endedAt, at)
+    answer.stopReason = peek(message, 'stop_reason') ?? answer.stopReason
+    answer.usage = peek(message, 'usage') ?? answer.usage
+    for (const block of elementsOf(peek(message, 'content'), BLOCKS_LIMIT)) this.#block(answer, block)
+  }
+
+  #begin(id: string, line: unknown, at: number): void {
+    this.#flush()
+    const sentAt = this.#sent.get(idOf(peek(line, 'requestRef')) ?? '')
+    this.#answer = {
+      id,
+      promptId: this.#promptId,
+      startedAt: sentAt ?? this.#askedAt,
+      isGuessed: sentAt === undefined,
+      model: peek(peek(line, 'message'), 'model'),
+      content: [],
+      stopReason: undefined,
+      usage: undefined,
+      endedAt: at,
+    }
+    this.#waiting = undefined
+    this.#calls = new Set()
+    this.#forgetEnd()
+  }
+
+  #block(answer: Answer, block: unknown): void {
+    const type = peek(block, 'type')
+    if (type === 'text') this.lastText = textOf(peek(block, 'text')) ?? this.lastText
+    const callId = type === 'tool_use' ? idOf(peek(block, 'id')) : undefined
+    if (callId !== undefined) this.#calls.add(callId)
+    if (type === 'text' || type === 'tool_use') answer.content.push(block)
+  }
+
+  #system(line: unknown, at: number): void {
+    const subtype = peek(line, 'subtype')
+    if (subtype === 'api_error') this.#failed(line, at)
+    else if (subtype === 'stop_hook_summary') this.#stopped(at)
+  }
+
+  #stopped(at: number): void {
+    this.isStopped = true
+    if (this.goesOn) return
+    this.#flush()
+    const found: StopFound = { ...this.#who(), at, last_assistant_message: this.lastText }
+    this.#tell('transcript:stopped', at, found)
+  }
+
+  /** An attempt that is made again (`api_error`), or the last one, in words of Claude Code's own. */
+  #failed(line: unknown, at: number): void {
+    this.#flush()
+    const { error, said } = errorOf(line)
+    const found: FailureFound = {
+      ...this.#who(),
+      line_id: idOf(peek(line, 'uuid')) ?? `${at}`,
+      started_at: this.#waiting?.at ?? this.#askedAt,
+      at,
+      model: this.#waiting?.model,
+      status: peek(line, 'apiErrorStatus') ?? peek(peek(line, 'error'), 'status'),
+      error,
+      message: said,
+      retry_in_ms: peek(line, 'retryInMs'),
+      max_retries: peek(line, 'maxRetries'),
+    }
+    this.#waiting = undefined
+    this.#tell('transcript:failure', at, found)
+    if (peek(line, 'type') === 'assistant') this.lastText = said
+  }
+
+  /** Nothing more is written of the answer. */
+  #flush(): void {
+    const answer = this.#answer
+    if (answer === undefined) return
+    this.#answer = undefined
+    const found: ResponseFound = {
+      ...this.#who(answer.promptId),
+      message_id: answer.id,
+      model: answer.model,
+      stop_reason: answer.stopReason,
+      usage: answer.usage,
+      content: answer.content,
+      started_at: answer.startedAt,
+      start_is_guessed: answer.isGuessed || undefined,
+      ended_at: answer.endedAt,
+    }
+    this.#tell('transcript:response', answer.endedAt, found)
+  }
+
+  #tellOpen(): void {
+    const { at, model } = this.#waiting ?? { at: this.#answer?.startedAt, model: this.#answer?.model }
+    if (at === undefined) return
+    const found: RequestFound = { ...this.#who(this.#answer?.promptId), started_at: at, model }
+    this.#tell('transcript:request', at, found)
+  }
+
+  #who(promptId: string | undefined = this.#promptId): Whose {
+    return { ...this.#whose, prompt_id: promptId }
+  }
+
+  #tell(event: string, at: number, data: unknown): void {
+    this.#found.push({ event, at, data })
+  }
+}

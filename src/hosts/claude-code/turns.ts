@@ -1,0 +1,151 @@
+import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { Scope } from '../base/records.ts'
+import { ModelRequest } from '../base/requests.ts'
+import type { Outcome } from '../base/turn.ts'
+import { cancelCalls } from './calls.ts'
+import { endChild, stopChildrenOf } from './children.ts'
+import { sent, settleRequest } from './requests.ts'
+import { Loop, type Session } from './session.ts'
+
+/** A process of the agent begins. One that was killed has left its turn open. */
+export function sessionStarted(session: Session, at: number, data: unknown, context: unknown): void {
+  session.model = textOf(peek(data, 'model')) ?? session.model
+  const source = peek(data, 'source')
+  const { main } = session
+  // Told late, it is that of the process whose turn this is.
+  const isSameProcess = source === 'compact' || source === 'clear' || (main !== undefined && at <= main.startAt)
+  if (main !== undefined && !isSameProcess) endTurn(main, main.lastAt, { outcome: 'interrupted', reason: 'abandoned' })
+  if (isSameProcess) return
+  endChildren(session)
+  session.caller = textOf(peek(context, 'traceparent'))
+}
+
+/** `UserPromptSubmit`. */
+export function prompted(session: Session, at: number, data: unknown): void {
+  const id = idOf(peek(data, 'prompt_id'))
+  // With the id of a turn that runs it is a message that was taken up on the way, or it is told a second time.
+  if (id !== undefined && turnOf(session, id) !== undefined) return
+  openTurn(session, at, { promptId: id, text: peek(data, 'prompt') })
+}
+
+/** `transcript:prompt`. */
+export function promptFound(session: Session, data: unknown): void {
+  const promptId = idOf(peek(data, 'prompt_id'))
+  const at = numberOf(peek(data, 'at'))
+  if (promptId === undefined || at === undefined || turnOf(session, promptId) !== undefined) return
+  openTurn(session, at, { promptId, text: peek(data, 'prompt') })
+}
+
+interface Opening {
+  readonly promptId: string | undefined
+  readonly text?: unknown
+}
+
+function openTurn(session: Session, at: number, { promptId, text }: Opening): Loop {
+  const { main } = session
+  if (main !== undefined) endTurn(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
+  session.turns += 1
+  const turnId = promptId ?? `${session.id}:${session.turns}`
+  const loop = new Loop(session, { sessionId: session.id, turnId, promptId }, at, text)
+  session.main = loop
+  const traceparent = session.caller
+  const { platform } = session.dialect
+  if (session.isAnnounced) loop.prompt = { text, traceparent }
+  else loop.tell('on_session_start', at, { model: session.model, provider: loop.provider, platform, traceparent })
+  session.isAnnounced = true
+  if (loop.model !== undefined) loop.tellPrompt()
+  return loop
+}
+
+/** The turn that something with this `prompt_id` belongs to, also one that is over. */
+export function turnOf({ main, last }: Session, promptId: string | undefined): Loop | undefined {
+  if (promptId === undefined || main?.promptId === promptId) return main
+  return last?.promptId === promptId ? last : undefined
+}
+
+/** The same; one whose prompt was not seen begins here. */
+export function turnFor(session: Session, at: number, promptId: string | undefined): Loop {
+  return turnOf(session, promptId) ?? openTurn(session, at, { promptId })
+}
+
+/** `Stop`. */
+export function stopped(session: Session, at: number, data: unknown): void {
+  const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
+  if (loop !== undefined) endTurn(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
+}
+
+/** `transcript:stopped`: it matters where the hook was not heard. */
+export function stopFound(session: Session, data: unknown): void {
+  const at = numberOf(peek(data, 'at'))
+  const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
+  if (at !== undefined && loop !== undefined && at >= loop.startAt) stopped(session, at, data)
+}
+
+/** `StopFailure` of a turn. */
+export function turnFailed(session: Session, at: number, data: unknown): void {
+  const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
+  if (loop !== undefined) endTurn(loop, at, { outcome: 'failed', reason: textOf(peek(data, 'error')) ?? 'unknown' })
+}
+
+/** `transcript:interrupted`. */
+export function interrupted(session: Session, data: unknown): void {
+  const id = idOf(peek(data, 'line_id'))
+  const at = numberOf(peek(data, 'at'))
+  const loop = turnOf(session, idOf(peek(data, 'prompt_id')))
+  if (loop === undefined || id === undefined || at === undefined || at < loop.startAt || !session.isNew(id)) return
+  if (peek(data, 'started_at') !== undefined) sent(loop, data)
+  endTurn(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
+}
+
+/** `SessionEnd`. */
+export function sessionEnded(session: Session, at: number, data: unknown): void {
+  const reason = textOf(peek(data, 'reason')) ?? 'other'
+  if (session.main !== undefined) endTurn(session.main, at, { outcome: 'interrupted', reason })
+  endChildren(session)
+  compacted(session, at)
+  if (!session.isAnnounced) return
+  session.isAnnounced = false
+  session.records.add('on_session_finalize', at, { session_id: session.id, platform: session.dialect.platform, reason })
+}
+
+/** The process is gone, and they with it. */
+function endChildren(session: Session): void {
+  for (const child of session.children.values()) endChild(child, child.loop.lastAt, { outcome: 'interrupted' })
+}
+
+interface TurnOver {
+  readonly outcome: Outcome
+  readonly reason?: string
+  /** The last answer. */
+  readonly text?: unknown
+}
+
+function endTurn(loop: Loop, at: number, { outcome, reason, text }: TurnOver): void {
+  if (loop.isOver) return
+  loop.isOver = true
+  const { session } = loop
+  session.main = undefined
+  session.last = loop
+  loop.tellPrompt()
+  settleRequest(loop, at, outcome === 'interrupted')
+  stopChildrenOf(loop, at)
+  cancelCalls(loop, at)
+  loop.answered(at, text, loop.model)
+  loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: session.dialect.platform })
+}
+
+/** `PreCompact`: the conversation is about to be summarised, by requests that no transcript has. */
+export function compacting(session: Session, at: number): void {
+  if (session.compaction !== undefined) return
+  session.compactions += 1
+  const scope = session.main ?? new Scope(session.records, session.id)
+  const id = `${session.id}:compaction:${session.compactions}`
+  session.compaction = new ModelRequest(scope, at, { id, task: 'compression' })
+  session.compaction.tellStart({ provider: session.dialect.provider })
+}
+
+/** `PostCompact`. */
+export function compacted(session: Session, at: number): void {
+  session.compaction?.tellAnswer(at, { provider: session.dialect.provider })
+  session.compaction = undefined
+}

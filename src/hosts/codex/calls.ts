@@ -1,0 +1,151 @@
+import { elementsOf, idOf, keysOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { Approval } from '../base/approval.ts'
+import { looksLikeJson } from '../base/messages.ts'
+import { taskOfCall } from './children.ts'
+import type { Call, Loop } from './session.ts'
+
+const AGENTS_LIMIT = 100
+const KEYS_LIMIT = 100
+/** A command that goes on in the background: its result comes with a later hook. */
+const GOES_ON = /^Process running with session ID /m
+const STOPPED = /^aborted by user$/m
+/** The person, a rule or a hook of somebody else's did not want it. */
+const REFUSED = /^Command blocked by PreToolUse hook|Rejected\(/
+const EXIT_CODE = /^Process exited with code (\d+)$/m
+/** What could not even be begun; no hook tells of such a call. */
+const IMPOSSIBLE = /^(?:unsupported call|failed to parse function arguments|exec_command failed)/
+
+/** `background`: it went on when its turn was over. */
+type Status = 'completed' | 'error' | 'blocked' | 'cancelled' | 'background'
+
+/** `PreToolUse`. */
+export function toolStarted(loop: Loop, at: number, data: unknown): void {
+  const call = hookedCall(loop, at, data)
+  if (call !== undefined) startCall(call, at)
+}
+
+function hookedCall(loop: Loop, at: number, data: unknown): Call | undefined {
+  const id = idOf(peek(data, 'tool_use_id'))
+  if (id === undefined) return undefined
+  const call = loop.callOf(id, at)
+  if (call.state !== 'asked') return call
+  call.isHooked = true
+  call.name = textOf(peek(data, 'tool_name')) ?? call.name
+  call.args = peek(data, 'tool_input') ?? call.args
+  return call
+}
+
+function startCall(call: Call, at: number): void {
+  if (call.state !== 'asked') return
+  call.turn.tellPrompt()
+  call.startAt = at
+  call.tellStart()
+}
+
+interface CallEnd {
+  readonly status: Status | undefined
+  readonly result?: unknown
+  readonly exitCode?: number | undefined
+}
+
+function endCall(call: Call, at: number, { status, result, exitCode }: CallEnd): void {
+  if (call.state === 'ended') return
+  startCall(call, call.startAt)
+  call.approval?.answer(Math.min(at, call.verdict?.ranAt ?? at), choiceOf(status), 'inferred')
+  const text = textOf(result)
+  call.tellEnd(at, {
+    // What a tool has read is no word about the tool.
+    result: text !== undefined && looksLikeJson(text) ? { output: text } : result,
+    status,
+    error_message: status !== 'error' ? undefined : exitCode === undefined ? text : `exit code ${exitCode}`,
+  })
+}
+
+/** Nothing says what was chosen: it follows from what became of the tool. */
+function choiceOf(status: Status | undefined): string {
+  return status === 'blocked' ? 'deny' : status === 'cancelled' ? 'cancelled' : 'once'
+}
+
+/** `PostToolUse`, which does not say whether it went well: the rollout does. */
+export function toolEnded(loop: Loop, at: number, data: unknown): void {
+  const call = hookedCall(loop, at, data)
+  if (call === undefined) return
+  endCall(call, at, {
+    status: statusOf(call),
+    result: peek(data, 'tool_response'),
+    exitCode: call.verdict?.exitCode,
+  })
+}
+
+/** Undefined where nothing was found in the rollout: then it is not known. */
+function statusOf({ verdict }: Call): Status | undefined {
+  if (verdict === undefined) return undefined
+  if (verdict.status === 'declined') return 'blocked'
+  return verdict.status === 'failed' || (verdict.exitCode ?? 0) !== 0 ? 'error' : 'completed'
+}
+
+/** `rollout:item`. */
+export function judged(loop: Loop, data: unknown): void {
+  const id = idOf(peek(data, 'call_id'))
+  if (id === undefined) return
+  const call = loop.callOf(id, loop.lastAt)
+  const exitCode = numberOf(peek(data, 'exit_code'))
+  call.verdict = { status: peek(data, 'status'), exitCode, ranAt: numberOf(peek(data, 'ran_at')) }
+  const at = numberOf(peek(data, 'at')) ?? loop.lastAt
+  for (const agent of elementsOf(peek(data, 'agents'), AGENTS_LIMIT)) taskOfCall(call, at, agent)
+}
+
+/** `rollout:output`: ends what no hook has ended, as a call that was refused, or one that hooks are not told of at all. */
+export function returned(loop: Loop, data: unknown): void {
+  const id = idOf(peek(data, 'call_id'))
+  const at = numberOf(peek(data, 'at'))
+  if (id === undefined || at === undefined) return
+  const call = loop.callOf(id, at)
+  const output = peek(data, 'output')
+  const text = textOf(output) ?? ''
+  loop.lastAt = Math.max(loop.lastAt, at)
+  if (GOES_ON.test(text)) {
+    call.wentOn = { at, result: output }
+    return
+  }
+  const exitCode = call.verdict?.exitCode ?? numberOf(EXIT_CODE.exec(text)?.[1])
+  endCall(call, at, { status: statusFromText(call, text, exitCode), result: output, exitCode })
+}
+
+function statusFromText(call: Call, text: string, exitCode: number | undefined): Status {
+  if (STOPPED.test(text)) return 'cancelled'
+  const verdict = statusOf(call)
+  if (verdict !== undefined) return verdict
+  if (REFUSED.test(text)) return 'blocked'
+  // Of a call that hooks know, its end would have been told, had it run.
+  const isBad = call.isHooked ? exitCode !== 0 : IMPOSSIBLE.test(text) || (exitCode ?? 0) !== 0
+  return isBad ? 'error' : 'completed'
+}
+
+/** The turn is over, and nothing more will come of these. */
+export function settleCalls(loop: Loop, at: number): void {
+  for (const call of loop.calls.values()) {
+    const { wentOn, state, startAt } = call
+    if (wentOn !== undefined) endCall(call, wentOn.at, { status: 'background', result: wentOn.result })
+    else if (state === 'running') endCall(call, Math.max(at, startAt), { status: 'cancelled' })
+  }
+}
+
+/** `PermissionRequest`. It does not say which call it is about: it is the newest of that name and input that waits. */
+export function askApproval(loop: Loop, at: number, data: unknown): void {
+  const name = textOf(peek(data, 'tool_name'))
+  const input = peek(data, 'tool_input')
+  const waiting = [...loop.calls.values()].filter(
+    call => call.state === 'running' && call.name === name && call.approval === undefined,
+  )
+  const call = waiting.findLast(({ args }) => isPart(args, input)) ?? waiting.at(-1)
+  if (call === undefined) return
+  call.approval = new Approval(loop, call.id, name, at)
+  const command = textOf(peek(input, 'command'))
+  call.approval.ask({ command, description: peek(input, 'description'), surface: 'PermissionRequest' }, 'inferred')
+}
+
+/** The question has the input of the tool, and what the person is told beside it. */
+function isPart(args: unknown, input: unknown): boolean {
+  return keysOf(args, KEYS_LIMIT).every(key => JSON.stringify(peek(args, key)) === JSON.stringify(peek(input, key)))
+}

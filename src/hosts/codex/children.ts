@@ -1,0 +1,63 @@
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { Delegation } from '../base/delegation.ts'
+import { type Call, type Loop, PLATFORM, type Session } from './session.ts'
+
+/** The tool that starts a child agent, in whichever group of tools. */
+const DELEGATING = /spawn_agent$/
+
+interface Task {
+  readonly agentId: string
+  readonly role: string | undefined
+  readonly call: Call | undefined
+  readonly parent: Loop | undefined
+}
+
+/** The rollout says which child agent a call has started, mostly before any hook of that agent does. */
+export function taskOfCall(call: Call, at: number, agent: unknown): void {
+  const { session } = call.turn
+  const agentId = idOf(peek(agent, 'id'))
+  const isTold = agentId === undefined || !session.isNew(`agent ${agentId}`)
+  session.delegating.set(keyOf(call), true)
+  if (isTold) return
+  const task = taskIn(session, at, { agentId, role: textOf(peek(agent, 'role')), call, parent: call.turn })
+  task.tellStart(peek(call.args, 'message'))
+  session.tasks.set(agentId, task)
+}
+
+/** The turn of a child begins. Each is a task that it was given. */
+export function openChild(session: Session, agentId: string, loop: Loop, data: unknown): void {
+  const role = textOf(peek(data, 'agent_type'))
+  const told = session.tasks.get(agentId)
+  session.tasks.delete(agentId)
+  loop.task = told ?? guessedTask(session, agentId, loop, role)
+  const parent_session_id = loop.task.ids.parent_session_id
+  loop.tell('on_session_start', loop.startAt, { agent_name: role, platform: PLATFORM, parent_session_id })
+}
+
+/** Nothing says yet which call it belongs to: the newest that starts an agent and is not known to have started another. */
+function guessedTask(session: Session, agentId: string, loop: Loop, role: string | undefined): Delegation {
+  session.isNew(`agent ${agentId}`)
+  const calls = [...(session.main?.calls.values() ?? [])]
+  const call = calls.findLast(
+    one => one.state === 'running' && DELEGATING.test(textOf(one.name) ?? '') && !session.delegating.has(keyOf(one)),
+  )
+  if (call !== undefined) session.delegating.set(keyOf(call), true)
+  const task = taskIn(session, loop.startAt, { agentId, role, call, parent: session.main })
+  task.tellStart(peek(call?.args, 'message'), 'inferred')
+  return task
+}
+
+function taskIn(session: Session, at: number, { agentId, role, call, parent }: Task): Delegation {
+  return new Delegation(session.records, at, {
+    parent_session_id: parent?.sessionId ?? session.id,
+    parent_turn_id: parent?.turnId,
+    child_session_id: agentId,
+    child_subagent_id: agentId,
+    child_role: role,
+    tool_call_id: call?.id,
+  })
+}
+
+function keyOf({ id, turn }: Call): string {
+  return `${turn.turnId} ${id}`
+}

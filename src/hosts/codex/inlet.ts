@@ -1,0 +1,140 @@
+import { homedir } from 'node:os'
+import { isAbsolute, join, normalize } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { LineReader } from '../base/line-reader.ts'
+import { openOwnFile, type Place } from '../base/own-file.ts'
+import type { HostEvent } from '../host-event.ts'
+import type { Delivery, Inlet } from '../inlet.ts'
+import { LAST } from './found-events.ts'
+import { RolloutLines } from './rollout-lines.ts'
+import { READS_FIRST, type ReadOver } from './types.ts'
+
+/** A rollout lags behind the hooks, by some milliseconds; the end of a turn behind those of the turn's end. */
+const PATIENCE_MILLIS = 500
+const LOOK_MILLIS = 20
+const FILES_LIMIT = 200
+const ROLLOUT = /(?:^|[/\\])rollout-[^/\\]+\.jsonl$/
+/** Ends of turns. When they fire, the rollout does not say so yet. */
+const ENDS: ReadonlySet<string> = new Set(['Stop', 'SubagentStop', 'Interrupt', 'SessionEnd'])
+
+/** What the inlet needs of the world. */
+export interface World {
+  readonly place: Place
+  /** @param millis as long as that; in tests, what has to happen meanwhile */
+  wait(millis: number): Promise<unknown>
+}
+
+/** A hook that has the rollout read. */
+interface Occasion {
+  readonly event: string
+  /** When it fired. */
+  readonly at: number
+  readonly data: unknown
+  readonly turnId: string
+}
+
+/** Hooks of Codex, and its rollouts. */
+class CodexInlet implements Inlet {
+  readonly #world: World
+  readonly #rollouts = new LimitedMap<string, Rollout>(FILES_LIMIT)
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  events({ body, at }: Delivery): readonly HostEvent[] {
+    const event = textOf(peek(body, 'hook_event_name'))
+    return event === undefined || event.startsWith('rollout:') ? [] : [{ event, at, data: body }]
+  }
+
+  async more({ event, data, at = Number.POSITIVE_INFINITY }: HostEvent): Promise<readonly HostEvent[]> {
+    const session_id = idOf(peek(data, 'session_id'))
+    if (!READS_FIRST.has(event) || session_id === undefined) return []
+    // Of the end of a child both files are named.
+    const path = textOf(peek(data, 'agent_transcript_path')) ?? textOf(peek(data, 'transcript_path'))
+    if (path === undefined || !ROLLOUT.test(path)) return [over({ session_id })]
+    const rollout = this.#rolloutOf(path, { session_id, agent_id: idOf(peek(data, 'agent_id')) })
+    const occasion = { event, at, data, turnId: idOf(peek(data, 'turn_id')) ?? LAST }
+    // A file that cannot be read says nothing.
+    await this.#read(rollout, occasion).catch(() => undefined)
+    const goesOn = hasGoneOn(rollout.lines, occasion)
+    const found = rollout.lines.found.take(at, ENDS.has(event) && !goesOn ? occasion.turnId : undefined)
+    return [...found, over({ session_id, goes_on: goesOn || undefined })]
+  }
+
+  #rolloutOf(path: string, about: ConstructorParameters<typeof RolloutLines>[0]): Rollout {
+    const known = this.#rollouts.get(path) ?? new Rollout(path, about)
+    this.#rollouts.delete(path)
+    this.#rollouts.set(path, known)
+    return known
+  }
+
+  /** Until all is there that this hook is to be told behind, or for as long as it is worth it. */
+  async #read(rollout: Rollout, occasion: Occasion): Promise<void> {
+    for (let waited = 0; ; waited += LOOK_MILLIS) {
+      const isThere = await rollout.read(this.#world.place)
+      if (!isThere || isEnough(rollout.lines, occasion) || waited >= PATIENCE_MILLIS) return
+      await this.#world.wait(LOOK_MILLIS)
+    }
+  }
+}
+
+function over(data: ReadOver): HostEvent {
+  return { event: 'rollout:read', data }
+}
+
+/** Whether what has been read is all that there is to know at this hook. */
+function isEnough(lines: RolloutLines, occasion: Occasion): boolean {
+  const { event, data, turnId } = occasion
+  if (event === 'PreToolUse') return lines.knowsCall(turnId, idOf(peek(data, 'tool_use_id')) ?? '')
+  return !ENDS.has(event) || lines.isOver(turnId) || hasGoneOn(lines, occasion)
+}
+
+/** A hook of somebody else's did not let the agent stop. */
+function hasGoneOn(lines: RolloutLines, { event, at, data, turnId }: Occasion): boolean {
+  const answer = textOf(peek(data, 'last_assistant_message'))
+  return (event === 'Stop' || event === 'SubagentStop') && answer !== undefined && lines.hasGoneOn(turnId, answer, at)
+}
+
+/** One rollout, and how far it has been read. */
+class Rollout {
+  readonly #path: string
+  readonly #reader = new LineReader()
+  readonly lines: RolloutLines
+
+  constructor(path: string, about: ConstructorParameters<typeof RolloutLines>[0]) {
+    this.#path = path
+    this.lines = new RolloutLines(about)
+  }
+
+  /** @returns whether there is one that may be read */
+  async read(place: Place): Promise<boolean> {
+    const file = await openOwnFile(this.#path, place, 'sessions')
+    if (file === undefined) return false
+    try {
+      await this.#reader.read(
+        file,
+        line => this.lines.line(line),
+        () => this.lines.restart(),
+      )
+      return true
+    } finally {
+      await file.close()
+    }
+  }
+}
+
+/** Where Codex has its rollouts, below `sessions`. @param env of the process that reads */
+function ownPlace(env: Readonly<Record<string, string | undefined>>): Place {
+  const own = env['CODEX_HOME']?.trim() ?? ''
+  const homes = [join(homedir(), '.codex'), ...(isAbsolute(own) ? [own] : [])]
+  return { folders: homes.map(home => normalize(home)), uid: process.getuid?.() }
+}
+
+export function createCodexInlet(world: World): Inlet {
+  return new CodexInlet(world)
+}
+
+export const codex: Inlet = createCodexInlet({ place: ownPlace(process.env), wait: sleep })

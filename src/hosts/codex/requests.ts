@@ -1,0 +1,108 @@
+import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { ModelRequest } from '../base/requests.ts'
+import { usageOf } from '../base/usage.ts'
+import type { Loop } from './session.ts'
+
+const CALLS_LIMIT = 1000
+
+/** The request that waits for its answer; one that nothing was heard of begins here. */
+function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
+  const { session } = loop
+  loop.model = textOf(peek(data, 'model')) ?? loop.model
+  session.provider = textOf(peek(data, 'provider')) ?? session.provider
+  const { compaction } = loop
+  if (compaction === undefined) loop.tellPrompt()
+  if (loop.open !== undefined) return loop.open
+  const request = compaction === undefined ? loop.requests.next(startAt) : compression(loop, startAt)
+  request.tellStart({ model: loop.model, provider: session.provider })
+  loop.open = request
+  return request
+}
+
+/** The request by which a conversation that has become too long is summarised. */
+function compression(loop: Loop, startAt: number): ModelRequest {
+  return new ModelRequest(loop, startAt, { id: `${loop.turnId}:compression:${startAt}`, task: 'compression' })
+}
+
+/** A request cannot have been sent before its turn began, nor after it was answered. */
+function sentAt(loop: Loop, data: unknown, endAt: number): number {
+  const floor = loop.compaction?.at ?? loop.prompt?.at ?? loop.startAt
+  return Math.min(endAt, Math.max(floor, numberOf(peek(data, 'started_at')) ?? endAt))
+}
+
+/** `rollout:call`. */
+export function asked(loop: Loop, data: unknown): void {
+  const id = idOf(peek(data, 'call_id'))
+  const at = numberOf(peek(data, 'at'))
+  if (id === undefined || at === undefined || !loop.session.isNew(`${loop.turnId} call ${id}`)) return
+  const request = openRequest(loop, sentAt(loop, data, at), data)
+  const call = loop.callOf(id, at)
+  call.requestId = request.id
+  call.name ??= textOf(peek(data, 'name'))
+  call.args ??= parsed(peek(data, 'arguments'))
+}
+
+/** Arguments are JSON text, unless the model has written something else. */
+function parsed(text: unknown): unknown {
+  try {
+    return typeof text === 'string' ? JSON.parse(text) : text
+  } catch {
+    return text
+  }
+}
+
+/** `rollout:answer`. */
+export function answered(loop: Loop, data: unknown): void {
+  const { session } = loop
+  const at = numberOf(peek(data, 'ended_at'))
+  const id = idOf(peek(data, 'response_id'))
+  if (at === undefined || !session.isNew(`${loop.turnId} answer ${id ?? at}`)) return
+  const request = openRequest(loop, sentAt(loop, data, at), data)
+  loop.open = undefined
+  loop.lastAt = Math.max(loop.lastAt, at)
+  const calls = elementsOf(peek(data, 'calls'), CALLS_LIMIT)
+  const { model } = loop
+  const message = { role: 'assistant', content: peek(data, 'text'), tool_calls: calls }
+  request.tellAnswer(at, {
+    model,
+    provider: session.provider,
+    response_id: id,
+    usage: tokensOf(peek(data, 'usage')),
+    assistant_tool_call_count: calls.length,
+    response: { message },
+  })
+}
+
+function tokensOf(usage: unknown): ReturnType<typeof usageOf> {
+  return usageOf({
+    input: peek(usage, 'input_tokens'),
+    output: peek(usage, 'output_tokens'),
+    cacheRead: peek(usage, 'cached_input_tokens'),
+    cacheWrite: peek(usage, 'cache_write_input_tokens'),
+    reasoning: peek(usage, 'reasoning_output_tokens'),
+  })
+}
+
+/** `rollout:failure`. */
+export function failed(loop: Loop, data: unknown): void {
+  const at = numberOf(peek(data, 'at'))
+  if (at === undefined || !loop.session.isNew(`${loop.turnId} failure ${at}`)) return
+  const request = openRequest(loop, sentAt(loop, data, at), data)
+  loop.open = undefined
+  loop.lastAt = Math.max(loop.lastAt, at)
+  request.tellFailure(at, {
+    model: loop.model,
+    provider: loop.session.provider,
+    status_code: numberOf(peek(data, 'status')),
+    retryable: false,
+    reason: textOf(peek(peek(data, 'error'), 'type')),
+    error: peek(data, 'error'),
+  })
+}
+
+/** The turn is over: an answer that was not found was cut off, or is written too late. */
+export function settleRequest(loop: Loop, at: number): void {
+  const { open, model, session } = loop
+  loop.open = undefined
+  open?.tellAnswer(Math.max(at, open.startAt), { model, provider: session.provider }, 'inferred')
+}

@@ -1,0 +1,123 @@
+import type { Approval } from '../base/approval.ts'
+import type { Delegation } from '../base/delegation.ts'
+import type { Moment } from '../base/event-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { Records } from '../base/records.ts'
+import { type ModelRequest, Requests } from '../base/requests.ts'
+import { Tool } from '../base/tool.ts'
+import { Turn } from '../base/turn.ts'
+
+export const PLATFORM = 'codex'
+
+const LOOPS_LIMIT = 1000
+const FOUND_LIMIT = 10_000
+
+/** What a rollout says of how a tool ended. */
+export interface Verdict {
+  readonly status: unknown
+  readonly exitCode: number | undefined
+  readonly ranAt: number | undefined
+}
+
+export class Call extends Tool<Loop> {
+  approval: Approval | undefined
+  verdict: Verdict | undefined
+  /** The model was told that it goes on in the background. */
+  wentOn: { readonly at: number; readonly result: unknown } | undefined
+  /** A hook has told of it: then `PostToolUse` follows, where it went well. */
+  isHooked = false
+}
+
+/** A model and its tools, from a prompt to the answer: a turn of the session, or of a child agent. */
+export class Loop extends Turn {
+  readonly session: Session
+  /** Undefined in the session itself. */
+  readonly agentId: string | undefined
+  /** Epoch milliseconds. */
+  readonly startAt: number
+  /** Told when something happens for it: what comes before the prompt, as a compaction, is no part of it. */
+  prompt: { readonly at: number; readonly text: unknown } | undefined
+  model: string | undefined
+  readonly requests: Requests = new Requests(this)
+  /** The one that waits for its answer. */
+  open: ModelRequest | undefined
+  readonly calls: LimitedMap<string, Call> = new LimitedMap(FOUND_LIMIT)
+  /** What this child was asked to do. */
+  task: Delegation | undefined
+  /** Since when a conversation that has become too long is being summarised. */
+  compaction: { readonly at: number } | undefined
+  lastAt: number
+  isOver = false
+
+  constructor(session: Session, agentId: string | undefined, turnId: string, at: number) {
+    super(session.records, agentId ?? session.id, turnId)
+    this.session = session
+    this.agentId = agentId
+    this.startAt = at
+    this.lastAt = at
+    this.prompt = { at, text: undefined }
+    this.model = session.model
+  }
+
+  /** The start of the loop, once. */
+  tellPrompt(): void {
+    if (this.prompt === undefined) return
+    const { at, text } = this.prompt
+    this.prompt = undefined
+    const provider = this.session.provider
+    this.tell('pre_llm_call', at, { user_message: text, model: this.model, provider, platform: PLATFORM })
+  }
+
+  /** The call with this id; from now on there is one. */
+  callOf(id: string, at: number): Call {
+    const known = this.calls.get(id)
+    if (known !== undefined) return known
+    const call = new Call(this, id, undefined, at)
+    call.requestId = this.open?.id ?? this.requests.lastId
+    this.calls.set(id, call)
+    return call
+  }
+}
+
+export class Session {
+  readonly records: Records
+  readonly id: string
+  model: string | undefined
+  provider: string | undefined
+  isAnnounced = false
+  /** By agent and turn. */
+  readonly loops: LimitedMap<string, Loop> = new LimitedMap(LOOPS_LIMIT)
+  /** The turn of the session that is open. */
+  main: Loop | undefined
+  /** By the child agent: what it was asked to do, where it has not begun. */
+  readonly tasks: LimitedMap<string, Delegation> = new LimitedMap(LOOPS_LIMIT)
+  /** Calls that are known to have started child agents. */
+  readonly delegating: LimitedMap<string, true> = new LimitedMap(FOUND_LIMIT)
+  /** A hook that waits for what the rollout says. */
+  held: Moment | undefined
+  /** What was found: rollouts are read again when the receiver starts. */
+  readonly #found: LimitedMap<string, true> = new LimitedMap(FOUND_LIMIT)
+
+  constructor(records: Records, id: string) {
+    this.records = records
+    this.id = id
+  }
+
+  isNew(id: string): boolean {
+    if (this.#found.has(id)) return false
+    this.#found.set(id, true)
+    return true
+  }
+
+  loop(agentId: string | undefined, turnId: string): Loop | undefined {
+    return this.loops.get(keyOf(agentId, turnId))
+  }
+
+  add(loop: Loop): void {
+    this.loops.set(keyOf(loop.agentId, loop.turnId ?? ''), loop)
+  }
+}
+
+function keyOf(agentId: string | undefined, turnId: string): string {
+  return `${agentId ?? ''}/${turnId}`
+}

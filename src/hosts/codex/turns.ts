@@ -1,0 +1,110 @@
+import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { Outcome } from '../base/turn.ts'
+import { settleCalls } from './calls.ts'
+import { openChild } from './children.ts'
+import { settleRequest } from './requests.ts'
+import { Loop, PLATFORM, type Session } from './session.ts'
+
+/** Which turn a hook, or something of a rollout, is about. */
+export interface Whose {
+  readonly agentId: string | undefined
+  readonly turnId: string
+}
+
+/** Undefined where it is about no turn, as the end of a session. */
+export function whoseOf(data: unknown): Whose | undefined {
+  const turnId = idOf(peek(data, 'turn_id'))
+  return turnId === undefined ? undefined : { agentId: idOf(peek(data, 'agent_id')), turnId }
+}
+
+/** The turn that a hook is about. One that nothing was heard of begins here. */
+export function loopFor(session: Session, at: number, whose: Whose, data: unknown): Loop {
+  const known = session.loop(whose.agentId, whose.turnId)
+  if (known !== undefined) return known
+  const loop = new Loop(session, whose.agentId, whose.turnId, at)
+  loop.model = textOf(peek(data, 'model')) ?? loop.model
+  session.add(loop)
+  if (whose.agentId === undefined) openTurn(session, loop)
+  else openChild(session, whose.agentId, loop, data)
+  return loop
+}
+
+function openTurn(session: Session, loop: Loop): void {
+  const { main } = session
+  if (main !== undefined) endLoop(main, main.lastAt, { outcome: 'interrupted', reason: 'interrupted' })
+  session.main = loop
+  if (session.isAnnounced) return
+  session.isAnnounced = true
+  loop.tell('on_session_start', loop.startAt, { model: loop.model, platform: PLATFORM })
+}
+
+/** `UserPromptSubmit`; of a turn that runs it is a message that was taken up on the way. */
+export function prompted(loop: Loop, at: number, data: unknown): void {
+  if (loop.prompt === undefined) return
+  loop.prompt = { at: Math.max(loop.startAt, at), text: peek(data, 'prompt') }
+  loop.tellPrompt()
+}
+
+/** `SessionStart`: a process of the agent begins. One that was killed has left its turn open. */
+export function sessionStarted(session: Session, data: unknown): void {
+  session.model = textOf(peek(data, 'model')) ?? session.model
+  const source = peek(data, 'source')
+  const isSameProcess = source === 'compact' || source === 'clear'
+  if (!isSameProcess) endAll(session, 'abandoned')
+}
+
+/** `SessionEnd`. */
+export function sessionEnded(session: Session, at: number, data: unknown): void {
+  const reason = textOf(peek(data, 'reason')) ?? 'other'
+  endAll(session, reason, at)
+  if (!session.isAnnounced) return
+  session.isAnnounced = false
+  session.records.add('on_session_finalize', at, { session_id: session.id, platform: PLATFORM, reason })
+}
+
+/** @param at without: each when it was heard of last */
+function endAll({ loops, tasks }: Session, reason: string, at?: number): void {
+  for (const loop of loops.values()) endLoop(loop, at ?? loop.lastAt, { outcome: 'interrupted', reason })
+  for (const task of tasks.values()) task.tellEnd(at ?? task.startAt, { status: 'interrupted' })
+  tasks.clear()
+}
+
+interface LoopEnd {
+  readonly outcome: Outcome
+  readonly reason?: string | undefined
+  /** The last answer. */
+  readonly text?: unknown
+}
+
+/** `Stop`, `SubagentStop`. */
+export function stopped(loop: Loop, at: number, data: unknown): void {
+  endLoop(loop, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
+}
+
+/** `Interrupt`. */
+export function interrupted(loop: Loop, at: number): void {
+  endLoop(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
+}
+
+/** `rollout:over`. */
+export function over(loop: Loop, data: unknown): void {
+  const at = numberOf(peek(data, 'at'))
+  const said = peek(data, 'outcome')
+  const outcome = said === 'failed' || said === 'interrupted' ? said : 'completed'
+  // One that is read again is not the turn's end when it was read before.
+  if (at === undefined || at < loop.startAt) return
+  endLoop(loop, at, { outcome, reason: textOf(peek(data, 'reason')), text: peek(data, 'text') })
+}
+
+function endLoop(loop: Loop, at: number, { outcome, reason, text }: LoopEnd): void {
+  if (loop.isOver) return
+  loop.isOver = true
+  const { session, model } = loop
+  if (session.main === loop) session.main = undefined
+  loop.tellPrompt()
+  settleRequest(loop, at)
+  settleCalls(loop, at)
+  loop.answered(at, text, model)
+  loop.over(at, { outcome, reason: reason ?? outcome, model, platform: PLATFORM })
+  loop.task?.tellEnd(at, { status: outcome, summary: text })
+}

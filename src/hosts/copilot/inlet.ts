@@ -1,0 +1,122 @@
+import { setTimeout as sleep } from 'node:timers/promises'
+import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { HostEvent } from '../host-event.ts'
+import type { Delivery, Inlet } from '../inlet.ts'
+import { ATTRIBUTES, CONVERSATION, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
+
+/** Of a body that names no hook, as those of names like `preToolUse`: it is counted as ignored. */
+const UNNAMED = 'unnamed'
+/** Exporters keep what has ended for five seconds. Waiting costs the agent nothing. */
+const PATIENCE_MILLIS = 8_000
+const SESSIONS_LIMIT = 1000
+const TEXT_LIMIT = 1_000_000
+const CLIENT = 3
+
+/** In tests, what has to happen meanwhile. Ends early, without a word, when it is told to. */
+export type Wait = (millis: number, signal: AbortSignal) => Promise<unknown>
+
+interface Session {
+  /** When the turn that is not known to be over began; undefined when there is none. */
+  since: number | undefined
+  /** Until when its spans are known. */
+  knownUntil: number
+  /** That it sends spans. */
+  isHeard: boolean
+  arrived(): void
+}
+
+/**
+ * The hooks of GitHub Copilot CLI, and what it sends of itself. Its spans come seconds after its hooks, and the last are those of
+ * the turn itself. So a hook that ends a turn waits for them, where they are sent.
+ */
+class CopilotInlets {
+  readonly #wait: Wait
+  readonly #sessions = new LimitedMap<string, Session>(SESSIONS_LIMIT)
+  /** It was waited for in vain, and nothing was heard since: most do not have it sent. */
+  #isSilent = false
+
+  readonly hooks: Inlet = {
+    events: ({ body, at }) => {
+      if (typeof body !== 'object' || body === null) return []
+      const event = textOf(peek(body, 'hook_event_name')) ?? UNNAMED
+      return event === SPAN_READ || event === SPAN_REQUEST ? [] : [{ event, at, data: body }]
+    },
+    more: event => this.#more(event),
+  }
+
+  readonly spans: Inlet = { events: delivery => this.#requests(delivery) }
+
+  constructor(wait: Wait) {
+    this.#wait = wait
+  }
+
+  async #more({ event, at = 0, data }: HostEvent): Promise<readonly HostEvent[]> {
+    const session_id = idOf(peek(data, 'session_id'))
+    if (session_id === undefined) return []
+    const session = this.#sessionOf(session_id)
+    // A prompt that was not seen.
+    if (event === 'PreToolUse') session.since ??= at
+    if (!WAITING_HOOKS.has(event)) return []
+    if (session.since !== undefined) await this.#known(session, session.since)
+    session.since = event === 'UserPromptSubmit' ? at : undefined
+    return [{ event: SPAN_READ, data: { session_id } }]
+  }
+
+  /** Resolves when the spans of the turn are known, or it is not worth waiting any longer. */
+  async #known(session: Session, since: number): Promise<void> {
+    const isKnown = (): boolean => session.knownUntil > since
+    if (isKnown() || (this.#isSilent && !session.isHeard)) return
+    const over = new AbortController()
+    const arrived = new Promise<void>(resolve => {
+      session.arrived = () => isKnown() && resolve()
+    })
+    await Promise.race([arrived, this.#wait(PATIENCE_MILLIS, over.signal)])
+    over.abort()
+    if (!session.isHeard) this.#isSilent = true
+  }
+
+  #requests({ body, at }: Delivery): readonly HostEvent[] {
+    const attributes = peek(body, 'attributes')
+    const session = this.#sessionOf(idOf(peek(attributes, CONVERSATION)) ?? '')
+    session.isHeard = true
+    this.#isSilent = false
+    const operation = peek(attributes, OPERATION)
+    // The agent's own: those of child agents stand below it.
+    const isTurn = peek(body, 'kind') === CLIENT || peek(body, 'parentSpanId') === undefined
+    if (operation === 'invoke_agent' && isTurn) {
+      session.knownUntil = Math.max(session.knownUntil, numberOf(peek(body, 'endAt')) ?? 0)
+      session.arrived()
+    }
+    if (operation !== 'chat') return []
+    return [{ event: SPAN_REQUEST, at, data: { ...(body as object), attributes: wanted(attributes) } }]
+  }
+
+  #sessionOf(id: string): Session {
+    const known = this.#sessions.get(id)
+    const session = known ?? { since: undefined, knownUntil: 0, isHeard: false, arrived: () => undefined }
+    this.#sessions.delete(id)
+    this.#sessions.set(id, session)
+    return session
+  }
+}
+
+/** The rest, such as all that was said so far, is not kept for an hour. */
+function wanted(attributes: unknown): Record<string, unknown> {
+  const values = ATTRIBUTES.map(name => [name, peek(attributes, name)] as const)
+  return Object.fromEntries(
+    values.filter(([, value]) => value !== undefined && !(typeof value === 'string' && value.length > TEXT_LIMIT)),
+  )
+}
+
+/** @param wait in tests, another one */
+export function createCopilotInlets(wait: Wait): { readonly hooks: Inlet; readonly spans: Inlet } {
+  return new CopilotInlets(wait)
+}
+
+const inlets = createCopilotInlets((millis, signal) => sleep(millis, undefined, { signal }).catch(() => undefined))
+
+/** Hooks of GitHub Copilot CLI. */
+export const copilot: Inlet = inlets.hooks
+/** Spans that it sends of itself. */
+export const copilotSpans: Inlet = inlets.spans

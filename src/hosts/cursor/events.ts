@@ -1,0 +1,182 @@
+import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { Delegation } from '../base/delegation.ts'
+import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import { type Called, HookedSession, type HookedTurn } from '../base/hooked-session.ts'
+import { looksLikeJson } from '../base/messages.ts'
+import type { Outcome } from '../base/turn.ts'
+import type { HostMachine } from '../host-event.ts'
+import { SessionStates } from '../session-states.ts'
+import { QUIET_HOOKS, SPECIFIC_ENDS, SPECIFIC_STARTS, type SpecificTool } from './types.ts'
+
+const PLATFORM = 'cursor'
+
+class CursorSession extends HookedSession {
+  /** It tells of each tool by the hooks that are for all tools. */
+  isGeneric = false
+  /** Children that are at work, in the order in which they began. */
+  readonly children: { readonly role: string | undefined; readonly task: Delegation }[] = []
+}
+
+type Taking = (session: CursorSession, moment: Moment) => void
+
+/** What a hook of a turn means. */
+function ofTurn(take: (turn: HookedTurn, moment: Moment, session: CursorSession) => void): Taking {
+  return (session, moment) => {
+    const turn = session.turnFor(moment.at, idOf(peek(moment.data, 'generation_id')))
+    take(turn, moment, session)
+  }
+}
+
+const HOOKS: Readonly<Record<string, Taking>> = {
+  sessionStart: () => undefined,
+  beforeSubmitPrompt: (session, { at, data }) =>
+    session.prompted(at, peek(data, 'prompt'), idOf(peek(data, 'generation_id'))),
+  preToolUse: ofTurn(toolStarted),
+  postToolUse: ofTurn((turn, { at, data }, session) => {
+    session.isGeneric = true
+    const durationMillis = numberOf(peek(data, 'duration'))
+    turn.toolEnded(at, calledIn(data), {
+      status: 'completed',
+      result: resultOf(peek(data, 'tool_output')),
+      durationMillis,
+    })
+  }),
+  postToolUseFailure: ofTurn(toolFailed),
+  subagentStart: ofTurn(childStarted),
+  subagentStop: (session, moment) => childStopped(session, moment),
+  afterAgentResponse: ofTurn((turn, { data }) => {
+    turn.answer = peek(data, 'text')
+  }),
+  stop: ofTurn((turn, { at, data }) => turn.end(at, outcomeOf(peek(data, 'status')), textOf(peek(data, 'status')))),
+  sessionEnd: (session, { at, data }) => {
+    const reason = textOf(peek(data, 'reason')) ?? 'ended'
+    for (const { task } of session.children.splice(0)) task.tellEnd(at, { status: 'interrupted' }, 'inferred')
+    session.ended(at, outcomeOf(peek(data, 'final_status') ?? reason), reason)
+  },
+}
+
+function outcomeOf(status: unknown): Outcome {
+  return status === 'completed' ? 'completed' : status === 'error' ? 'failed' : 'interrupted'
+}
+
+function calledIn(data: unknown): Called {
+  return { id: idOf(peek(data, 'tool_use_id')), name: peek(data, 'tool_name'), args: peek(data, 'tool_input') }
+}
+
+function toolStarted(turn: HookedTurn, { at, data }: Moment, session: CursorSession): void {
+  const called = calledIn(data)
+  // The hook of its kind came first, and had not heard that there is this one.
+  const isTold = !session.isGeneric && turn.identified(called.id, specificOf(called))
+  session.isGeneric = true
+  if (!isTold) turn.toolStarted(at, called)
+}
+
+/** As the hooks of that kind of tool would tell of it. */
+function specificOf({ name, args }: Called): Called {
+  return { id: undefined, name, args: { command: peek(args, 'command') } }
+}
+
+function toolFailed(turn: HookedTurn, { at, data }: Moment, session: CursorSession): void {
+  session.isGeneric = true
+  const failure = textOf(peek(data, 'failure_type'))
+  const isInterrupt = peek(data, 'is_interrupt') === true
+  const status = isInterrupt
+    ? 'cancelled'
+    : failure === 'permission_denied'
+      ? 'blocked'
+      : failure === 'timeout'
+        ? 'timeout'
+        : 'error'
+  const message = textOf(peek(data, 'error_message'))
+  turn.toolEnded(at, calledIn(data), { status, message, durationMillis: numberOf(peek(data, 'duration')) })
+}
+
+function specificIn({ name, fields }: SpecificTool, data: unknown): Called {
+  // As the core knows one of an MCP server.
+  if (name === 'MCP') {
+    return { id: undefined, name: `mcp_${textOf(peek(data, 'tool_name')) ?? ''}`, args: peek(data, 'tool_input') }
+  }
+  return { id: undefined, name, args: Object.fromEntries(fields.map(field => [field, peek(data, field)])) }
+}
+
+/** A result is JSON text: told as it stands, the core would look for a status in it. */
+function resultOf(output: unknown): unknown {
+  const text = textOf(output)
+  return text !== undefined && looksLikeJson(text) ? { output: text } : output
+}
+
+function childStarted(turn: HookedTurn, { at, data }: Moment, session: CursorSession): void {
+  const id = idOf(peek(data, 'subagent_id'))
+  if (id === undefined) return
+  const role = textOf(peek(data, 'subagent_type'))
+  turn.tellPrompt()
+  const task = new Delegation(session.records, at, {
+    parent_session_id: session.id,
+    parent_turn_id: turn.turnId,
+    child_session_id: id,
+    child_subagent_id: id,
+    child_role: role,
+    tool_call_id: idOf(peek(data, 'tool_call_id')),
+  })
+  task.tellStart(peek(data, 'task'))
+  session.children.push({ role, task })
+}
+
+/** It does not say which one: of those of its kind, the first. */
+function childStopped({ children }: CursorSession, { at, data }: Moment): void {
+  const role = textOf(peek(data, 'subagent_type'))
+  const index = children.findIndex(child => child.role === role)
+  const [child] = index < 0 ? [] : children.splice(index, 1)
+  const status = outcomeOf(peek(data, 'status'))
+  child?.task.tellEnd(at, { status, summary: peek(data, 'summary') }, 'inferred')
+}
+
+/** What the hooks of Cursor mean. They say nothing of requests, nor of tokens. */
+class CursorMachine extends EventMachine {
+  readonly #sessions = new SessionStates(id => new CursorSession(this.records, id, PLATFORM))
+  protected readonly events: Events = eventsOf(
+    Object.fromEntries([
+      ...Object.entries(HOOKS).map(([name, take]) => [name, this.#reading(take)]),
+      ...[...SPECIFIC_STARTS].map(([name, tool]) => [
+        name,
+        this.#specific((turn, at, called) => turn.toolStarted(at, called), tool),
+      ]),
+      ...[...SPECIFIC_ENDS].map(([name, tool]) => [
+        name,
+        this.#specific((turn, at, called, data) => {
+          const result = resultOf(peek(data, tool.result))
+          turn.toolEnded(at, called, { status: 'completed', result, durationMillis: numberOf(peek(data, 'duration')) })
+        }, tool),
+      ]),
+    ]),
+    QUIET_HOOKS,
+  )
+
+  protected finish(): void {
+    // What is open is the core's to end.
+  }
+
+  #reading(take: Taking): (moment: Moment) => void {
+    return moment => {
+      const id = idOf(peek(moment.data, 'conversation_id')) ?? idOf(peek(moment.data, 'session_id'))
+      if (id === undefined) return
+      const session = this.#sessions.get(id)
+      session.model = textOf(peek(moment.data, 'model')) ?? session.model
+      take(session, moment)
+    }
+  }
+
+  #specific(
+    take: (turn: HookedTurn, at: number, called: Called, data: unknown) => void,
+    tool: SpecificTool,
+  ): (moment: Moment) => void {
+    return this.#reading((session, { at, data }) => {
+      if (session.isGeneric) return
+      take(session.turnFor(at, idOf(peek(data, 'generation_id'))), at, specificIn(tool, data), data)
+    })
+  }
+}
+
+export function createCursorMachine(): HostMachine {
+  return new CursorMachine()
+}

@@ -1,0 +1,78 @@
+import { peek, textOf } from '../../contract/foreign.ts'
+import { Delegation } from '../base/delegation.ts'
+import type { Outcome } from '../base/turn.ts'
+import { cutOff } from './requests.ts'
+import { type Call, type Child, Loop, PLATFORM, PROVIDER, type Session } from './session.ts'
+import { cancelCalls } from './tools.ts'
+
+const DELEGATING = 'invoke_agent'
+
+/** The loop of a child agent, which begins with the first line of its file; undefined for one of a turn before. */
+export function loopOfAgent(session: Session, at: number, agentId: string, data: unknown): Loop | undefined {
+  const known = session.children.get(agentId)
+  if (known !== undefined) return known.loop
+  const { main } = session
+  return main === undefined || at < main.startAt ? undefined : startChild(session, main, { at, agentId, data }).loop
+}
+
+interface Beginning {
+  readonly at: number
+  readonly agentId: string
+  readonly data: unknown
+}
+
+function startChild(session: Session, main: Loop, { at, agentId, data }: Beginning): Child {
+  const goal = textOf(peek(data, 'text'))
+  const taken = new Set([...session.children.values()].map(child => child.call))
+  const free = [...main.calls].filter(call => call.name === DELEGATING && call.state === 'running' && !taken.has(call))
+  const asked = free.filter(call => goal !== undefined && peek(call.args, 'prompt') === goal)
+  const call = asked[0] ?? free[0]
+  const role = textOf(peek(call?.args, 'agent_name'))
+  const parent_session_id = session.id
+  const task = new Delegation(session.records, at, {
+    parent_session_id,
+    parent_turn_id: main.turnId,
+    child_session_id: agentId,
+    child_subagent_id: agentId,
+    child_role: role,
+    tool_call_id: call?.id,
+  })
+  const loop = new Loop(session, { sessionId: agentId, turnId: `${agentId}:1` }, at, goal)
+  const child = { agentId, loop, task, call }
+  session.children.set(agentId, child)
+  task.tellStart(goal, asked.length === 1 ? undefined : 'inferred')
+  loop.tell('on_session_start', at, { agent_name: role, provider: PROVIDER, platform: PLATFORM, parent_session_id })
+  return child
+}
+
+/** The tool that has called a child is over: so is the child. */
+export function delegationReturned(session: Session, call: Call, at: number, response: unknown): void {
+  const child = session.openChildren.find(one => one.call === call)
+  if (child === undefined) return
+  const reason = textOf(peek(peek(response, 'returnDisplay'), 'terminateReason'))
+  const hasFailed = peek(response, 'error') !== undefined || (reason !== undefined && reason !== 'GOAL')
+  const outcome = reason === 'ABORTED' ? 'interrupted' : hasFailed ? 'failed' : 'completed'
+  endChild(child, at, { outcome, reason, text: peek(peek(response, 'returnDisplay'), 'result') })
+}
+
+/** The turn is over, and nothing more will come of these. */
+export function stopChildren(session: Session, at: number): void {
+  for (const child of session.openChildren) endChild(child, at, { outcome: 'interrupted' })
+}
+
+interface ChildEnd {
+  readonly outcome: Outcome
+  readonly reason?: string | undefined
+  readonly text?: unknown
+}
+
+function endChild({ loop, task }: Child, at: number, { outcome, reason, text }: ChildEnd): void {
+  loop.isOver = true
+  loop.tellPrompt()
+  cutOff(loop, at)
+  cancelCalls(loop, at)
+  const answer = text ?? loop.answer
+  loop.answered(at, outcome === 'completed' ? answer : undefined, loop.model)
+  loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model })
+  task.tellEnd(at, { status: outcome, summary: answer })
+}

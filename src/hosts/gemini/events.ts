@@ -1,0 +1,92 @@
+import { idOf, peek } from '../../contract/foreign.ts'
+import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
+import type { HostMachine } from '../host-event.ts'
+import { SessionStates } from '../session-states.ts'
+import { delegationReturned, loopOfAgent } from './children.ts'
+import { answered } from './requests.ts'
+import { type Loop, Session } from './session.ts'
+import { askApproval, callsFound, toolEnded, toolStarted } from './tools.ts'
+import { agentDone, cancelled, prompted, requestFailed, sessionEnded, sessionStarted, turnFor } from './turns.ts'
+import { QUIET_HOOKS, READS_FIRST } from './types.ts'
+
+type Taking = (session: Session, at: number, data: unknown) => void
+type Finding = (loop: Loop, at: number, data: unknown) => void
+
+const HOOKS: Readonly<Record<string, Taking>> = {
+  SessionStart: sessionStarted,
+  BeforeAgent: prompted,
+  BeforeTool: (session, at, data) => toolStarted(turnFor(session, at), at, data),
+  AfterTool: (session, at, data) => {
+    const call = toolEnded(session, at, data)
+    if (call !== undefined) delegationReturned(session, call, at, peek(data, 'tool_response'))
+  },
+  Notification: askApproval,
+  AfterAgent: agentDone,
+  SessionEnd: sessionEnded,
+}
+
+const FOUND: Readonly<Record<string, Finding>> = {
+  'session:sent': (loop, at) => {
+    if (!loop.isOver && loop.session.isNew(`${loop.sessionId} sent ${at}`)) loop.sentAt = at
+  },
+  'session:answer': answered,
+  'session:calls': (loop, _at, data) => callsFound(loop, data),
+  'session:error': (loop, at, data) => requestFailed(loop.session, loop, at, data),
+  'session:cancelled': (loop, at, data) => cancelled(loop.session, loop, at, data),
+}
+
+/** What the hooks of Gemini CLI mean, and what it writes into its session files: only these say anything of requests. */
+class GeminiMachine extends EventMachine {
+  readonly #sessions = new SessionStates(id => new Session(this.records, id))
+  protected readonly events: Events = eventsOf(
+    {
+      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: Moment) => this.#hook(moment)])),
+      ...Object.fromEntries(Object.keys(FOUND).map(name => [name, (moment: Moment) => this.#found(moment)])),
+      'session:read': ({ data }) => this.#of(data, release),
+    },
+    QUIET_HOOKS,
+  )
+
+  protected finish(): void {
+    for (const session of this.#sessions.values()) release(session)
+  }
+
+  #of(data: unknown, take: (session: Session) => void): void {
+    const id = idOf(peek(data, 'session_id'))
+    if (id !== undefined) take(this.#sessions.get(id))
+  }
+
+  #hook(moment: Moment): void {
+    this.#of(moment.data, session => {
+      release(session)
+      if (READS_FIRST.has(moment.event)) session.held = moment
+      else take(session, moment)
+    })
+  }
+
+  #found({ event, at, data }: Moment): void {
+    this.#of(data, session => {
+      // The hook of a prompt may come when the request has been sent already.
+      if (session.held?.event === 'BeforeAgent' && at >= session.held.at) release(session)
+      const agentId = idOf(peek(data, 'agent_id'))
+      const loop = agentId === undefined ? session.main : loopOfAgent(session, at, agentId, data)
+      // Of a turn before: the file of a session that goes on, or that is read again.
+      if (loop !== undefined && at >= loop.startAt) FOUND[event]?.(loop, at, data)
+    })
+  }
+}
+
+/** Takes the hook that has waited for the files. */
+function release(session: Session): void {
+  const { held } = session
+  session.held = undefined
+  if (held !== undefined) take(session, held)
+}
+
+function take(session: Session, { event, at, data }: Moment): void {
+  HOOKS[event]?.(session, at, data)
+}
+
+export function createGeminiMachine(): HostMachine {
+  return new GeminiMachine()
+}

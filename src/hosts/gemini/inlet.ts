@@ -1,0 +1,104 @@
+import { homedir } from 'node:os'
+import { dirname, isAbsolute, join, normalize } from 'node:path'
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { saidAt } from '../base/event-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { LineReader } from '../base/line-reader.ts'
+import { openOwnFile, ownNames, type Place } from '../base/own-file.ts'
+import type { HostEvent } from '../host-event.ts'
+import type { Delivery, Inlet } from '../inlet.ts'
+import { eventsOfLine, isLastLine } from './session-lines.ts'
+import { READS_FIRST, type Whose } from './types.ts'
+
+const FILES_LIMIT = 200
+const NAMES_LIMIT = 5000
+const DONE_LIMIT = 10_000
+/** Below it, in the folder of Gemini CLI, are the session files of each project. */
+const PART = 'tmp'
+/** How Gemini CLI names sessions and child agents; as a part of a path it can lead nowhere else. */
+const ID = /^[\w-]{1,128}$/
+const ENDING = '.jsonl'
+
+class GeminiInlet implements Inlet {
+  readonly #place: Place
+  readonly #readers = new LimitedMap<string, LineReader>(FILES_LIMIT)
+  /** Files of child agents that have given their result. */
+  readonly #done = new LimitedMap<string, true>(DONE_LIMIT)
+
+  constructor(place: Place) {
+    this.#place = place
+  }
+
+  events({ body, at }: Delivery): readonly HostEvent[] {
+    const event = textOf(peek(body, 'hook_event_name'))
+    if (event === undefined || event.startsWith('session:')) return []
+    // Of the process that brings it, only the time when it was through is known.
+    return [{ event, at: saidAt(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
+  }
+
+  async more({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
+    const session_id = idOf(peek(data, 'session_id'))
+    if (!READS_FIRST.has(event) || session_id === undefined) return []
+    const path = textOf(peek(data, 'transcript_path'))
+    const found = path === undefined ? [] : await this.#read(path, session_id).catch(() => [])
+    return [...found, { event: 'session:read', data: { session_id } }]
+  }
+
+  /** The session's file, and those of its child agents beside it. */
+  async #read(path: string, session_id: string): Promise<HostEvent[]> {
+    if (!path.endsWith(ENDING)) return []
+    const found = await this.#newIn(path, { session_id })
+    if (ID.test(session_id)) {
+      const folder = join(dirname(path), session_id)
+      for (const name of await ownNames(folder, this.#place, PART, NAMES_LIMIT)) {
+        found.push(...(await this.#newOfChild(folder, name, session_id)))
+      }
+    }
+    return found.sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
+  }
+
+  async #newOfChild(folder: string, name: string, session_id: string): Promise<HostEvent[]> {
+    const path = join(folder, name)
+    const agent_id = name.slice(0, -ENDING.length)
+    const isOne = name.endsWith(ENDING) && ID.test(agent_id) && !this.#done.has(path)
+    return isOne ? this.#newIn(path, { session_id, agent_id }) : []
+  }
+
+  async #newIn(path: string, whose: Whose): Promise<HostEvent[]> {
+    const file = await openOwnFile(path, this.#place, PART)
+    if (file === undefined) return []
+    const found: HostEvent[] = []
+    try {
+      const take = (line: string): void => {
+        if (whose.agent_id !== undefined && isLastLine(line)) this.#done.set(path, true)
+        found.push(...eventsOfLine(line, whose))
+      }
+      // What is read again is told again: the machine knows it by its ids.
+      await this.#readerOf(path).read(file, take, () => undefined)
+      return found
+    } finally {
+      await file.close()
+    }
+  }
+
+  #readerOf(path: string): LineReader {
+    const known = this.#readers.get(path) ?? new LineReader()
+    this.#readers.delete(path)
+    this.#readers.set(path, known)
+    return known
+  }
+}
+
+/** Hooks of Gemini CLI, and its session files. */
+export function createGeminiInlet(place: Place): Inlet {
+  return new GeminiInlet(place)
+}
+
+/** @param env of the process that reads */
+function geminiPlace(env: Readonly<Record<string, string | undefined>>): Place {
+  const own = env['GEMINI_CLI_HOME']?.trim() ?? ''
+  const homes = [homedir(), ...(isAbsolute(own) ? [own] : [])]
+  return { folders: homes.map(home => normalize(join(home, '.gemini'))), uid: process.getuid?.() }
+}
+
+export const gemini: Inlet = createGeminiInlet(geminiPlace(process.env))

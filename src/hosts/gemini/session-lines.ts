@@ -1,0 +1,86 @@
+import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { joined, plainText } from '../base/messages.ts'
+import type { HostEvent } from '../host-event.ts'
+import type { AnswerFound, CallFound, CallsFound, CancelFound, ErrorFound, SentFound, Whose } from './types.ts'
+
+const PARTS_LIMIT = 1000
+const CANCELLED = 'Request cancelled.'
+/** The conversation is written anew, or what is to be shown of it: nothing that happened. */
+const REWRITTEN = '{"$'
+
+/** What a line of a session file says; an answer is written once more when its tools have run. */
+export function eventsOfLine(text: string, whose: Whose): readonly HostEvent[] {
+  if (text.startsWith(REWRITTEN)) return []
+  const line = parsed(text)
+  const id = idOf(peek(line, 'id'))
+  const at = timeOf(line)
+  if (id === undefined || at === undefined) return []
+  switch (peek(line, 'type')) {
+    case 'user':
+      return [{ event: 'session:sent', at, data: { ...whose, text: promptOf(line) } satisfies SentFound }]
+    case 'gemini':
+      return answerOf(line, { ...whose, id }, at)
+    case 'error': {
+      const data: ErrorFound = { ...whose, id, message: peek(line, 'content') }
+      return [{ event: 'session:error', at, data }]
+    }
+    case 'info': {
+      const data: CancelFound = { ...whose, id }
+      return peek(line, 'content') === CANCELLED ? [{ event: 'session:cancelled', at, data }] : []
+    }
+    default:
+      return []
+  }
+}
+
+/** Whether nothing more will be written for a child agent: its result is. */
+export function isLastLine(text: string): boolean {
+  return text.startsWith('{"$set":{"summary"')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
+function timeOf(line: unknown): number | undefined {
+  const at = Date.parse(textOf(peek(line, 'timestamp')) ?? '')
+  return Number.isNaN(at) ? undefined : at
+}
+
+/** Undefined for results of tools. */
+function promptOf(line: unknown): string | undefined {
+  const content = peek(line, 'content')
+  const isResult = elementsOf(content, PARTS_LIMIT).some(part => peek(part, 'functionResponse') !== undefined)
+  return isResult ? undefined : plainText(content)
+}
+
+/** Answers without a model are older ones, written again when a turn was stopped. */
+function answerOf(line: unknown, about: Whose & { readonly id: string }, at: number): HostEvent[] {
+  const model = textOf(peek(line, 'model'))
+  if (model === undefined) return []
+  const found: AnswerFound = { ...about, model, content: peek(line, 'content'), tokens: peek(line, 'tokens') }
+  const answer = { event: 'session:answer', at, data: found }
+  const calls = elementsOf(peek(line, 'toolCalls'), PARTS_LIMIT).flatMap(call => callOf(call))
+  if (calls.length === 0) return [answer]
+  const told: CallsFound = { ...about, answered_at: at, calls }
+  return [answer, { event: 'session:calls', at: calls.at(-1)?.at ?? at, data: told }]
+}
+
+function callOf(call: unknown): CallFound[] {
+  const id = idOf(peek(call, 'id'))
+  if (id === undefined) return []
+  const status = peek(call, 'status')
+  const about = { id, name: peek(call, 'name'), args: peek(call, 'args'), status, at: timeOf(call) }
+  if (status === 'success') return [about]
+  return [{ ...about, error: errorOf(peek(call, 'result')), display: textOf(peek(call, 'resultDisplay')) }]
+}
+
+function errorOf(result: unknown): string | undefined {
+  if (!isArray(result)) return undefined
+  const answers = elementsOf(result, PARTS_LIMIT).map(part => peek(peek(part, 'functionResponse'), 'response'))
+  return joined(answers.map(answer => textOf(peek(answer, 'error')) ?? textOf(peek(answer, 'output'))))
+}

@@ -1,0 +1,118 @@
+import type { Approval } from '../base/approval.ts'
+import type { Delegation } from '../base/delegation.ts'
+import type { Moment } from '../base/event-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { Records } from '../base/records.ts'
+import { Requests } from '../base/requests.ts'
+import { Tool } from '../base/tool.ts'
+import { Turn } from '../base/turn.ts'
+
+export const PROVIDER = 'gemini'
+export const PLATFORM = 'gemini-cli'
+
+const CHILDREN_LIMIT = 1000
+const FOUND_LIMIT = 10_000
+
+export class Call extends Tool<Loop> {
+  /** Name and input: no hook says more of which call it is about. */
+  readonly key: string
+  approval: Approval | undefined
+  /** The file has named it. */
+  isFound = false
+
+  constructor(turn: Loop, id: string, { key, name, args }: Pick<Use, 'key' | 'name' | 'args'>, startAt: number) {
+    super(turn, id, name, startAt)
+    this.key = key
+    this.args = args
+  }
+}
+
+/** A tool that runs, of whom is not known yet: hooks do not say which agent they are about. Times are epoch milliseconds. */
+export interface Use {
+  readonly key: string
+  readonly name: unknown
+  readonly args: unknown
+  readonly startAt: number
+  askedAt?: number
+  /** What `AfterTool` has told. */
+  end?: { readonly at: number; readonly response: unknown }
+}
+
+/** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
+export class Loop extends Turn {
+  readonly session: Session
+  /** Epoch milliseconds, as all times. */
+  readonly startAt: number
+  /** Told when the model is known, which no hook says. */
+  prompt: { readonly text: unknown } | undefined
+  model: string | undefined
+  readonly requests: Requests = new Requests(this)
+  /** When something was sent that has no answer yet. */
+  sentAt: number | undefined
+  /** By answer: the request. */
+  readonly requestOf: LimitedMap<string, string> = new LimitedMap(FOUND_LIMIT)
+  /** Those that the file has not named yet, in their order. */
+  readonly calls: Set<Call> = new Set()
+  toolCount = 0
+  answer: unknown
+  lastAt: number
+  isOver = false
+
+  constructor(session: Session, ids: Pick<Loop, 'sessionId' | 'turnId'>, at: number, text: unknown) {
+    super(session.records, ids.sessionId, ids.turnId)
+    this.session = session
+    this.startAt = at
+    this.lastAt = at
+    this.prompt = { text }
+    this.model = session.model
+  }
+
+  tellPrompt(model?: string): void {
+    this.model = model ?? this.model
+    if (this.prompt === undefined) return
+    const { text } = this.prompt
+    this.prompt = undefined
+    const facts = { user_message: text, model: this.model, provider: PROVIDER, platform: PLATFORM }
+    this.tell('pre_llm_call', this.startAt, facts)
+  }
+}
+
+export interface Child {
+  readonly agentId: string
+  readonly loop: Loop
+  readonly task: Delegation
+  readonly call: Call | undefined
+}
+
+export class Session {
+  readonly records: Records
+  readonly id: string
+  /** The one that has answered last. */
+  model: string | undefined
+  isAnnounced = false
+  /** Its end is told, which fires several times. */
+  isFinalized = false
+  turns = 0
+  main: Loop | undefined
+  /** A hook that is taken when the files have been read. */
+  held: Moment | undefined
+  readonly children: LimitedMap<string, Child> = new LimitedMap(CHILDREN_LIMIT)
+  readonly uses: Set<Use> = new Set()
+  /** What the files have told: they are read again when a receiver starts. */
+  readonly found: LimitedMap<string, true> = new LimitedMap(FOUND_LIMIT)
+
+  constructor(records: Records, id: string) {
+    this.records = records
+    this.id = id
+  }
+
+  isNew(id: string): boolean {
+    if (this.found.has(id)) return false
+    this.found.set(id, true)
+    return true
+  }
+
+  get openChildren(): Child[] {
+    return [...this.children.values()].filter(({ loop }) => !loop.isOver)
+  }
+}

@@ -1,0 +1,158 @@
+import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import { Approval } from '../base/approval.ts'
+import { looksLikeJson, plainText } from '../base/messages.ts'
+import { toolKey } from '../base/tool-key.ts'
+import { Call, type Loop, type Session, type Use } from './session.ts'
+
+const CALLS_LIMIT = 1000
+const DENIED = 'User denied'
+/** What a hook of somebody else's has refused. */
+const BLOCKED = 'Tool execution blocked:'
+
+/** `BeforeTool`: of the turn, unless a child is at work, whose tools come by the same hook. */
+export function toolStarted(loop: Loop, at: number, data: unknown): void {
+  const { session } = loop
+  const [name, args] = [peek(data, 'tool_name'), peek(data, 'tool_input')]
+  const use: Use = { key: toolKey(name, args), name, args, startAt: at }
+  if (session.openChildren.length > 0) session.uses.add(use)
+  else begin(loop, use, { requestId: loop.requests.lastId }, 'inferred')
+}
+
+interface Asked {
+  readonly requestId: string | undefined
+  /** The agent's, once the file has named it. */
+  readonly id?: string
+}
+
+function begin(loop: Loop, use: Use, { requestId, id }: Asked, correlation?: 'inferred'): Call {
+  loop.tellPrompt()
+  loop.toolCount += 1
+  const call = new Call(loop, id ?? `${loop.turnId}:tool:${loop.toolCount}`, use, use.startAt)
+  call.requestId = requestId
+  call.tellStart(correlation)
+  loop.calls.add(call)
+  return call
+}
+
+/** `AfterTool`: of equal ones, the first. @returns the call, where it is known whose it is */
+export function toolEnded(session: Session, at: number, data: unknown): Call | undefined {
+  const key = toolKey(peek(data, 'tool_name'), peek(data, 'tool_input'))
+  const response = peek(data, 'tool_response')
+  const call = [...(session.main?.calls ?? [])].find(one => one.key === key && one.state === 'running')
+  if (call !== undefined) {
+    end(call, at, response)
+    return call
+  }
+  const use = [...session.uses].find(one => one.key === key && one.end === undefined)
+  if (use !== undefined) use.end = { at, response }
+  return undefined
+}
+
+function end(call: Call, at: number, response: unknown): void {
+  const error = peek(response, 'error')
+  const content = peek(response, 'llmContent')
+  const text = plainText(content)
+  const message = textOf(peek(error, 'message'))
+  const isBlocked = text?.startsWith(BLOCKED) === true
+  call.turn.lastAt = Math.max(call.turn.lastAt, at)
+  call.approval?.answer(at, 'once', 'inferred')
+  call.tellEnd(at, {
+    result: text === undefined || looksLikeJson(text) ? { content } : text,
+    status: error === undefined ? undefined : isBlocked ? 'blocked' : 'error',
+    error_type: textOf(peek(error, 'type')),
+    error_message: message,
+  })
+}
+
+/** `session:calls`: what an answer has asked for is over. */
+export function callsFound(loop: Loop, data: unknown): void {
+  const answeredAt = numberOf(peek(data, 'answered_at')) ?? loop.startAt
+  const requestId = loop.requestOf.get(idOf(peek(data, 'id')) ?? '')
+  // Of a turn before: a file that is read again.
+  if (requestId === undefined) return
+  for (const found of elementsOf(peek(data, 'calls'), CALLS_LIMIT)) {
+    const id = idOf(peek(found, 'id'))
+    if (id !== undefined && loop.session.isNew(id)) callFound(loop, { id, found, answeredAt, requestId })
+  }
+}
+
+interface Found {
+  readonly id: string
+  readonly found: unknown
+  readonly answeredAt: number
+  readonly requestId: string
+}
+
+/** The hooks of a call and its line in the file are those of one name and input, the first of each. */
+function callFound(loop: Loop, { id, found, answeredAt, requestId }: Found): void {
+  const [name, args] = [peek(found, 'name'), peek(found, 'args')]
+  const key = toolKey(name, args)
+  const { uses } = loop.session
+  const use = [...uses].find(one => one.key === key && one.startAt >= answeredAt)
+  let call = [...loop.calls].find(one => one.key === key && !one.isFound && one.startAt >= answeredAt)
+  if (call === undefined) {
+    if (use !== undefined) uses.delete(use)
+    const told = use ?? { key, name, args, startAt: answeredAt }
+    call = begin(loop, told, { requestId, id }, use === undefined ? undefined : 'inferred')
+    if (use?.askedAt !== undefined) ask(call, use.askedAt, {})
+    if (use?.end !== undefined) end(call, use.end.at, use.end.response)
+  }
+  call.isFound = true
+  endAsFound(call, found)
+  loop.calls.delete(call)
+}
+
+/** Nothing but the file tells of a call that was refused, or that could not even be begun. */
+function endAsFound(call: Call, found: unknown): void {
+  if (call.state === 'ended') return
+  const at = Math.max(call.startAt, numberOf(peek(found, 'at')) ?? call.turn.lastAt)
+  const error = textOf(peek(found, 'error'))
+  const isCancelled = peek(found, 'status') === 'cancelled'
+  const isDenied = isCancelled && error?.includes(DENIED) === true
+  const status = isDenied
+    ? 'blocked'
+    : isCancelled
+      ? 'cancelled'
+      : peek(found, 'status') === 'error'
+        ? 'error'
+        : undefined
+  call.approval?.answer(at, isCancelled ? 'deny' : 'once', 'inferred')
+  call.turn.lastAt = Math.max(call.turn.lastAt, at)
+  call.tellEnd(at, { result: error, status, error_message: status === 'error' ? error : undefined })
+}
+
+/** `Notification`: it does not say which call it is about, but mostly what is to be run or written. */
+export function askApproval(session: Session, at: number, data: unknown): void {
+  if (peek(data, 'notification_type') !== 'ToolPermission') return
+  const details = peek(data, 'details')
+  const waiting = [...(session.main?.calls ?? [])].filter(
+    call => call.state === 'running' && call.approval === undefined,
+  )
+  const uses = [...session.uses].filter(use => use.end === undefined && use.askedAt === undefined)
+  const fitting = waiting.findLast(call => isAbout(call.args, details))
+  const use = uses.findLast(({ args }) => isAbout(args, details)) ?? uses.at(-1)
+  if (fitting === undefined && use !== undefined) use.askedAt = at
+  else {
+    const call = fitting ?? waiting.at(-1)
+    if (call !== undefined) ask(call, at, details)
+  }
+}
+
+function isAbout(args: unknown, details: unknown): boolean {
+  const said = textOf(peek(details, 'command')) ?? textOf(peek(details, 'filePath'))
+  return said !== undefined && [peek(args, 'command'), peek(args, 'file_path')].includes(said)
+}
+
+function ask(call: Call, at: number, details: unknown): void {
+  call.approval = new Approval(call.turn, call.id, call.name, at)
+  call.approval.ask({ command: textOf(peek(details, 'command')), surface: 'ToolPermission' }, 'inferred')
+}
+
+/** The loop is over, and nothing more will come of these. */
+export function cancelCalls(loop: Loop, at: number): void {
+  for (const call of loop.calls) {
+    call.approval?.answer(at, 'deny', 'inferred')
+    if (call.state === 'running') call.tellEnd(at, { status: 'cancelled' })
+  }
+  loop.calls.clear()
+}

@@ -1,0 +1,39 @@
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { HostEvent } from '../host-event.ts'
+import type { Delivery, Inlet } from '../inlet.ts'
+import type { WireHook } from './types.ts'
+
+/** Their session is that of the parent, and on the wire it has no other name. */
+const DELEGATIONS: ReadonlySet<string> = new Set(['subagent_start', 'subagent_stop'])
+/** An object of Python, written as Python shows it; what it says stands in `response`. */
+const UNREADABLE = 'assistant_message'
+
+/** Outbound webhooks and shell hooks: each is made the hook record that a plugin in Hermes would tell. */
+export const hermes: Inlet = {
+  events: delivery => {
+    const hook = textOf(peek(delivery.body, 'hook_event_name'))
+    return hook === undefined ? [] : [eventOf(hook, delivery.body as Partial<WireHook>, delivery)]
+  },
+}
+
+function eventOf(hook: string, wire: Partial<WireHook>, { at }: Delivery): HostEvent {
+  const context = { delivery_id: idOf(wire.delivery_id) }
+  return { event: hook, at: firedAt(wire.timestamp) ?? at, data: payloadOf(hook, wire), context }
+}
+
+function payloadOf(hook: string, { extra, session_id, tool_name, tool_input }: Partial<WireHook>): object {
+  // Nothing, where it is no object.
+  const { [UNREADABLE]: _, ...told } = { ...extra }
+  const session = DELEGATIONS.has(hook) ? 'parent_session_id' : 'session_id'
+  return {
+    ...told,
+    ...(session_id && { [session]: session_id }),
+    ...(tool_name && { tool_name }),
+    ...(tool_input && { args: tool_input }),
+  }
+}
+
+function firedAt(timestamp: unknown): number | undefined {
+  const at = Date.parse(textOf(timestamp) ?? '')
+  return Number.isFinite(at) ? at : undefined
+}

@@ -1,0 +1,32 @@
+import { idOf, numberOf, peek, textOf } from '../contract/foreign.ts'
+import type { HookMeta, HookRecord } from '../contract/index.ts'
+import type { HostEvent, HostMachine } from './host-event.ts'
+import type { Inlet } from './inlet.ts'
+
+/** Stands for what is no hook record: the core counts it as ignored. */
+const UNREADABLE = 'unreadable'
+
+/** Agents that tell hook records themselves: the body is one, or a list of them. */
+export const hookRecords: Inlet = {
+  events: ({ body, at }) => (Array.isArray(body) ? body : [body]).map(record => eventOf(record, at)),
+}
+
+/** A hook record as an event: its name, its payload, and what travels beside it. */
+function eventOf(record: unknown, at: number): HostEvent {
+  const context = {
+    host: textOf(peek(record, 'host')),
+    delivery_id: idOf(peek(record, 'delivery_id')),
+    correlation: peek(record, 'correlation'),
+  }
+  const said = { at: numberOf(peek(record, 'at')) ?? at, data: peek(record, 'payload'), context }
+  return { event: textOf(peek(record, 'hook')) ?? UNREADABLE, ...said }
+}
+
+/** The machine of all hosts that tell such events. Whatever is in them, the core judges it. */
+export const hookRecordMachine: HostMachine = {
+  accept: ({ event, at, data, context }) => {
+    const { host, delivery_id, correlation } = (context ?? {}) as HookMeta
+    return [{ hook: event, payload: data, at, host, delivery_id, correlation } as HookRecord]
+  },
+  end: () => [],
+}

@@ -1,0 +1,142 @@
+import { homedir } from 'node:os'
+import { basename, dirname, isAbsolute, join, normalize } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { saidAt } from '../base/event-machine.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { LineReader } from '../base/line-reader.ts'
+import { openOwnFile, type Place } from '../base/own-file.ts'
+import { READS_FIRST } from '../claude-code/types.ts'
+import type { HostEvent } from '../host-event.ts'
+import type { Delivery, Inlet } from '../inlet.ts'
+import { TranscriptLines } from './transcript-lines.ts'
+
+/**
+ * Transcripts lag behind the hooks: mostly by some hundredths of a second, on a busy machine by seconds. Waiting costs the agent
+ * nothing.
+ */
+const PATIENCE_MILLIS = 3000
+/** Where it was in vain so often, one time after the other. */
+const LESS_PATIENCE_MILLIS = 100
+const OFTEN = 3
+const LOOK_MILLIS = 20
+const SESSIONS_LIMIT = 200
+const FILES_LIMIT = 500
+/** Below it, in the folder of Qwen Code, are the transcripts of each project. */
+const PART = 'projects'
+/** How Qwen Code names sessions and agents; as a part of a path it can lead nowhere else. */
+const ID = /^[\w-]{1,128}$/
+const ENDING = '.jsonl'
+
+/** What the inlet needs of the world. */
+export interface World {
+  readonly place: Place
+  /** @param millis as long as that; in tests, what has to happen meanwhile */
+  wait(millis: number): Promise<unknown>
+}
+
+interface Transcript {
+  readonly lines: TranscriptLines
+  /** By hook: how often what is awaited has not come, since it last did. */
+  readonly vain: Map<string, number>
+}
+
+class QwenInlet implements Inlet {
+  readonly #world: World
+  readonly #transcripts = new LimitedMap<string, Transcript>(SESSIONS_LIMIT)
+  readonly #readers = new LimitedMap<string, LineReader>(FILES_LIMIT)
+
+  constructor(world: World) {
+    this.#world = world
+  }
+
+  events({ body, at }: Delivery): readonly HostEvent[] {
+    const event = textOf(peek(body, 'hook_event_name'))
+    if (event === undefined || event.startsWith('transcript:')) return []
+    return [{ event, at: saidAt(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
+  }
+
+  async more({ event, data }: HostEvent): Promise<readonly HostEvent[]> {
+    const session_id = idOf(peek(data, 'session_id'))
+    if (!READS_FIRST.has(event) || session_id === undefined) return []
+    const path = textOf(peek(data, 'transcript_path'))
+    const found = path === undefined ? [] : await this.#read(path, event, data).catch(() => [])
+    return [...found, { event: 'transcript:read', data: { session_id } }]
+  }
+
+  async #read(path: string, event: string, data: unknown): Promise<readonly HostEvent[]> {
+    const { lines, vain } = this.#transcriptOf(path, idOf(peek(data, 'session_id')) ?? '')
+    const agentId = idOf(peek(data, 'agent_id'))
+    const patience = (vain.get(event) ?? 0) < OFTEN ? PATIENCE_MILLIS : LESS_PATIENCE_MILLIS
+    for (let waited = 0; ; waited += LOOK_MILLIS) {
+      await this.#readFile(path, lines)
+      if (agentId !== undefined) await this.#readFile(agentFile(path, agentId), lines)
+      const isEnough = this.#isEnough(lines, event, data)
+      if (!isEnough && waited < patience) {
+        await this.#world.wait(LOOK_MILLIS)
+        continue
+      }
+      vain.set(event, isEnough ? 0 : (vain.get(event) ?? 0) + 1)
+      if (event === 'Stop' || event === 'SubagentStop') lines.forgetText(agentId)
+      return lines.take()
+    }
+  }
+
+  #isEnough(lines: TranscriptLines, event: string, data: unknown): boolean {
+    const agentId = idOf(peek(data, 'agent_id'))
+    const call = event === 'PreToolUse' ? data : firstOf(peek(data, 'tool_calls'))
+    if (event === 'PreToolUse' || event === 'PostToolBatch') {
+      return lines.knows(idOf(peek(call, 'tool_call_id')) ?? '', agentId)
+    }
+    if (event !== 'Stop' && event !== 'SubagentStop') return true
+    const said = textOf(peek(data, 'last_assistant_message'))?.trim()
+    return said === undefined || lines.lastText(agentId)?.trim() === said
+  }
+
+  async #readFile(path: string | undefined, lines: TranscriptLines): Promise<void> {
+    const file = path === undefined ? undefined : await openOwnFile(path, this.#world.place, PART)
+    if (path === undefined || file === undefined) return
+    const reader = this.#readers.get(path) ?? new LineReader()
+    this.#readers.set(path, reader)
+    try {
+      // What is read again is told again: the machine knows it by its ids.
+      await reader.read(
+        file,
+        line => lines.line(line),
+        () => undefined,
+      )
+    } finally {
+      await file.close()
+    }
+  }
+
+  #transcriptOf(path: string, sessionId: string): Transcript {
+    const known = this.#transcripts.get(path) ?? { lines: new TranscriptLines(sessionId), vain: new Map() }
+    this.#transcripts.set(path, known)
+    return known
+  }
+}
+
+function firstOf(calls: unknown): unknown {
+  return elementsOf(calls, 1)[0]
+}
+
+/** `<project>/chats/<session>.jsonl` is the session's, `<project>/subagents/<session>/agent-<id>.jsonl` a child's. */
+function agentFile(transcript: string, agentId: string): string | undefined {
+  const session = basename(transcript, ENDING)
+  if (!ID.test(agentId) || !ID.test(session)) return undefined
+  return join(dirname(dirname(transcript)), 'subagents', session, `agent-${agentId}${ENDING}`)
+}
+
+/** Hooks of Qwen Code, and its transcripts. */
+export function createQwenInlet(world: World): Inlet {
+  return new QwenInlet(world)
+}
+
+/** @param env of the process that reads */
+function qwenPlace(env: Readonly<Record<string, string | undefined>>): Place {
+  const own = [env['QWEN_HOME'], env['QWEN_RUNTIME_DIR']].map(folder => folder?.trim() ?? '').filter(isAbsolute)
+  return { folders: [join(homedir(), '.qwen'), ...own].map(folder => normalize(folder)), uid: process.getuid?.() }
+}
+
+export const qwen: Inlet = createQwenInlet({ place: qwenPlace(process.env), wait: sleep })

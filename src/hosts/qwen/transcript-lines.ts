@@ -1,0 +1,157 @@
+import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
+import type { FailureFound, ResponseFound, Whose } from '../claude-code/types.ts'
+import type { HostEvent } from '../host-event.ts'
+import type { TokensFound } from './types.ts'
+
+const PARTS_LIMIT = 1000
+const MAIN = ''
+/** Most lines are neither, and some are long. */
+const TELLING = ['"subtype":"ui_telemetry"', '"type":"assistant"']
+
+interface Answer {
+  readonly agent: string
+  readonly at: number
+  readonly facts: Omit<ResponseFound, 'content'> & { readonly provider: unknown }
+  readonly content: unknown[]
+}
+
+/**
+ * What the transcripts of a session say of requests: the session's has a line for each, also for those of its child agents;
+ * what was answered stands in lines behind it, of a child agent in a file of its own.
+ */
+export class TranscriptLines {
+  readonly #sessionId: string
+  readonly #answers = new Map<string, Answer>()
+  readonly #texts = new Map<string, string>()
+  /** By agent: answers that its own file has, less those that the session's has. */
+  readonly #missing = new Map<string, number>()
+  readonly #calls = new Set<string>()
+  #found: HostEvent[] = []
+
+  constructor(sessionId: string) {
+    this.#sessionId = sessionId
+  }
+
+  /** Whether the answer that asked for this tool has been read, also in the file that has its times and tokens. */
+  knows(callId: string, agentId: string | undefined): boolean {
+    return this.#calls.has(callId) && (agentId === undefined || (this.#missing.get(agentId) ?? 0) <= 0)
+  }
+
+  /** The last answer of this agent; without an id, of the session's own. */
+  lastText(agentId: string | undefined): string | undefined {
+    return this.#texts.get(agentId ?? MAIN)
+  }
+
+  /** What has ended once says nothing of the next end. */
+  forgetText(agentId: string | undefined): void {
+    this.#texts.delete(agentId ?? MAIN)
+  }
+
+  line(text: string): void {
+    if (!TELLING.some(type => text.includes(type))) return
+    const line = parsed(text)
+    const at = Date.parse(textOf(peek(line, 'timestamp')) ?? '')
+    if (Number.isNaN(at)) return
+    if (peek(line, 'type') === 'assistant') this.#said(line)
+    else this.#happened(line, peek(peek(line, 'systemPayload'), 'uiEvent'), at)
+  }
+
+  /** What was found since; nothing more is awaited of it. */
+  take(): readonly HostEvent[] {
+    for (const agent of [...this.#answers.keys()]) this.#tell(agent)
+    const found = this.#found.sort((one, other) => (one.at ?? 0) - (other.at ?? 0))
+    this.#found = []
+    return found
+  }
+
+  #happened(line: unknown, event: unknown, at: number): void {
+    const name = peek(event, 'event.name')
+    const agent_id = idOf(peek(event, 'subagent_id'))
+    const whose = { session_id: this.#sessionId, agent_id, prompt_id: idOf(peek(event, 'prompt_id')) }
+    if (name === 'qwen-code.api_response') this.#answered(event, whose, at)
+    else if (name === 'qwen-code.api_error') this.#failed(line, event, { whose, at })
+  }
+
+  #answered(event: unknown, whose: Whose, at: number): void {
+    const agent = whose.agent_id ?? MAIN
+    this.#tell(agent)
+    this.#count(agent, -1)
+    const text = textOf(peek(event, 'response_text'))
+    if (text === undefined) this.#texts.delete(agent)
+    else this.#texts.set(agent, text)
+    const usage: TokensFound = {
+      input: peek(event, 'input_token_count'),
+      output: peek(event, 'output_token_count'),
+      cached: peek(event, 'cached_content_token_count'),
+      thoughts: peek(event, 'thoughts_token_count'),
+    }
+    const facts = {
+      ...whose,
+      message_id: idOf(peek(event, 'response_id')) ?? `${agent}:${at}`,
+      model: peek(event, 'model'),
+      provider: peek(event, 'auth_type'),
+      usage,
+      started_at: startOf(event, at),
+      ended_at: at,
+    }
+    this.#answers.set(agent, { agent, at, facts, content: [] })
+  }
+
+  #said(line: unknown): void {
+    const agent = idOf(peek(line, 'agentId')) ?? MAIN
+    const answer = this.#answers.get(agent)
+    // Of the lines of one answer, one says its tokens.
+    if (peek(line, 'usageMetadata') !== undefined) this.#count(agent, 1)
+    for (const part of elementsOf(peek(peek(line, 'message'), 'parts'), PARTS_LIMIT)) {
+      const call = peek(part, 'functionCall')
+      const text = peek(part, 'thought') === true ? undefined : textOf(peek(part, 'text'))
+      const id = idOf(peek(call, 'id'))
+      if (id !== undefined) this.#calls.add(id)
+      if (id !== undefined) {
+        answer?.content.push({ type: 'tool_use', id, name: peek(call, 'name'), input: peek(call, 'args') })
+      } else if (text !== undefined) answer?.content.push({ type: 'text', text })
+    }
+  }
+
+  #count(agent: string, more: number): void {
+    this.#missing.set(agent, (this.#missing.get(agent) ?? 0) + more)
+  }
+
+  #failed(line: unknown, event: unknown, { whose, at }: { readonly whose: Whose; readonly at: number }): void {
+    const found: FailureFound & { readonly provider: unknown } = {
+      ...whose,
+      line_id: idOf(peek(line, 'uuid')) ?? `${at}`,
+      started_at: startOf(event, at),
+      at,
+      model: peek(event, 'model'),
+      provider: peek(event, 'auth_type'),
+      status: peek(event, 'status_code'),
+      error: peek(event, 'error_type'),
+      message: peek(event, 'error_message'),
+    }
+    this.#found.push({ event: 'transcript:failure', at, data: found })
+  }
+
+  #tell(agent: string): void {
+    const answer = this.#answers.get(agent)
+    if (answer === undefined) return
+    this.#answers.delete(agent)
+    this.#found.push({
+      event: 'transcript:response',
+      at: answer.at,
+      data: { ...answer.facts, content: answer.content },
+    })
+  }
+}
+
+function startOf(event: unknown, at: number): number {
+  return at - Math.max(0, numberOf(peek(event, 'duration_ms')) ?? 0)
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

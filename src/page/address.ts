@@ -1,0 +1,122 @@
+/** Which sessions are listed, as it stands in the address. */
+export interface SessionFilter {
+  readonly text?: string
+  readonly agent?: string
+  readonly model?: string
+  readonly tool?: string
+  readonly outcome?: string
+  /** An age: `1h`, `24h`, `7d`. */
+  readonly since?: string
+}
+
+/** What of a turn is shown. */
+export interface TurnLook {
+  /** The span whose details are open. */
+  readonly span?: string
+  /** What is looked for. */
+  readonly find?: string
+  /** Spans below which nothing is shown. */
+  readonly closed?: readonly string[]
+  /** Traces of child sessions that are shown below the spans that have begun them. */
+  readonly inside?: readonly string[]
+  /** Repeats are shown one by one. */
+  readonly isUnfolded?: true
+  /** Only what the turn waited for is in full colour. */
+  readonly isPath?: true
+}
+
+/** Undefined takes it away. */
+export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
+
+/** Where in the page somebody is: all that a person would send to another one. */
+export type Place =
+  | { readonly view: 'live' }
+  | { readonly view: 'sessions'; readonly filter: SessionFilter }
+  | { readonly view: 'session'; readonly id: string }
+  | { readonly view: 'turn'; readonly traceId: string; readonly look: TurnLook }
+  | { readonly view: 'numbers'; readonly since: string }
+  | { readonly view: 'compare'; readonly a: string; readonly b: string }
+  | { readonly view: 'nowhere' }
+
+const FILTERS = ['text', 'agent', 'model', 'tool', 'outcome', 'since'] as const
+/** More would make an address that nobody can send. */
+const MOST_CLOSED = 40
+const MOST_INSIDE = 20
+const NUMBERS_SINCE = '7d'
+
+/** @param search with or without its question mark */
+export function placeOf(path: string, search: string): Place {
+  const query = new URLSearchParams(search)
+  const [first = '', second = '', ...more] = path.split('/').slice(1).map(decoded)
+  if (more.length > 0) return { view: 'nowhere' }
+  if (first === 'turns' && second !== '') return { view: 'turn', traceId: second, look: lookOf(query) }
+  if (first === 'sessions' && second !== '') return { view: 'session', id: second }
+  if (second !== '') return { view: 'nowhere' }
+  if (first === '') return { view: 'live' }
+  if (first === 'sessions') return { view: 'sessions', filter: filterOf(query) }
+  if (first === 'numbers') return { view: 'numbers', since: query.get('since') || NUMBERS_SINCE }
+  if (first === 'compare') return { view: 'compare', a: query.get('a') ?? '', b: query.get('b') ?? '' }
+  return { view: 'nowhere' }
+}
+
+export function hrefOf(place: Place): string {
+  switch (place.view) {
+    case 'sessions':
+      return withQuery('/sessions', { ...place.filter })
+    case 'session':
+      return `/sessions/${encodeURIComponent(place.id)}`
+    case 'turn':
+      return withQuery(`/turns/${encodeURIComponent(place.traceId)}`, queryOf(place.look))
+    case 'numbers':
+      return withQuery('/numbers', { since: place.since === NUMBERS_SINCE ? '' : place.since })
+    case 'compare':
+      return withQuery('/compare', { a: place.a, b: place.b })
+    default:
+      return '/'
+  }
+}
+
+function decoded(part: string): string {
+  try {
+    return decodeURIComponent(part)
+  } catch {
+    return part
+  }
+}
+
+function filterOf(query: URLSearchParams): SessionFilter {
+  const given = FILTERS.flatMap(name => {
+    const text = query.get(name) ?? ''
+    return text === '' ? [] : [[name, text] as const]
+  })
+  return Object.fromEntries(given)
+}
+
+function lookOf(query: URLSearchParams): TurnLook {
+  const [span, find, closed, inside] = ['span', 'find', 'closed', 'inside'].map(name => query.get(name) ?? '')
+  return {
+    ...(span && { span }),
+    ...(find && { find }),
+    ...(closed && { closed: closed.split(',') }),
+    ...(inside && { inside: inside.split(',').slice(0, MOST_INSIDE) }),
+    ...(query.has('unfolded') && { isUnfolded: true }),
+    ...(query.has('path') && { isPath: true }),
+  }
+}
+
+function queryOf({ span, find, closed, inside, isUnfolded, isPath }: TurnLook): Record<string, string | undefined> {
+  return {
+    span,
+    find,
+    closed: closed?.slice(0, MOST_CLOSED).join(','),
+    inside: inside?.slice(0, MOST_INSIDE).join(','),
+    unfolded: isUnfolded && '1',
+    path: isPath && '1',
+  }
+}
+
+function withQuery(path: string, values: Readonly<Record<string, string | undefined>>): string {
+  const query = new URLSearchParams()
+  for (const [name, value] of Object.entries(values)) if (value) query.set(name, value)
+  return query.size === 0 ? path : `${path}?${query}`
+}

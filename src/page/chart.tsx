@@ -1,0 +1,71 @@
+import type { JSX } from 'preact'
+import { useEffect, useRef } from 'preact/hooks'
+import uPlot from 'uplot'
+import type { Chart } from './figures.ts'
+
+const HEIGHT = 200
+const COLOURS = 6
+
+/** Lines over days, on a canvas; what it shows stands in the table beside it, too. */
+export function DrawnChart({ chart }: { readonly chart: Chart }): JSX.Element {
+  const box = useRef<HTMLDivElement>(null)
+  useEffect(() => {
+    const element = box.current
+    if (element === null) return undefined
+    const plot = new uPlot(optionsOf(chart, element), dataOf(chart), element)
+    const observer = new ResizeObserver(() => plot.setSize({ width: element.clientWidth, height: HEIGHT }))
+    observer.observe(element)
+    return () => {
+      observer.disconnect()
+      plot.destroy()
+    }
+  }, [chart])
+  return <div ref={box} class="chart-room" aria-hidden="true" />
+}
+
+function dataOf({ days, lines }: Chart): uPlot.AlignedData {
+  return [days.map(day => Date.parse(day) / 1000), ...lines.map(({ values }) => [...values])]
+}
+
+function optionsOf({ days, lines, text, isCount }: Chart, element: HTMLElement): uPlot.Options {
+  const style = getComputedStyle(element)
+  const colour = (name: string): string => style.getPropertyValue(name).trim()
+  const axis = { stroke: colour('--dim'), grid: { stroke: colour('--line'), width: 1 }, ticks: { show: false } }
+  return {
+    width: element.clientWidth,
+    height: HEIGHT,
+    tzDate: time => uPlot.tzDate(new Date(time * 1000), 'UTC'),
+    cursor: { y: false },
+    scales: { y: { range: (_, __, most) => [0, most > 0 ? most * 1.1 : 1] } },
+    axes: [
+      { ...axis, splits: () => someOf(days), values: (_, times) => times.map(time => dayOf(time).slice(5)) },
+      { ...axis, size: 70, values: (_, values) => values.map(text), ...(isCount && { incrs: WHOLE_STEPS }) },
+    ],
+    series: [
+      { label: 'day', value: (_, time) => (time === null ? '' : dayOf(time)) },
+      ...lines.map(({ label }, index) => ({
+        label,
+        stroke: colour(`--series-${index % COLOURS}`),
+        width: 2,
+        // A day without requests has no latency, and is no end of the line.
+        spanGaps: true,
+        // One day alone makes no line.
+        points: { show: days.length < 40, size: 6 },
+        value: (_: uPlot, value: number | null) => (value === null ? '' : text(value)),
+      })),
+    ],
+  }
+}
+
+const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map(step => step * 10 ** power)).flat()
+const MOST_DAYS = 7
+
+/** Days for the axis, in seconds, evenly apart. */
+function someOf(days: readonly string[]): number[] {
+  const step = Math.ceil(days.length / MOST_DAYS)
+  return days.filter((_, index) => index % step === 0).map(day => Date.parse(day) / 1000)
+}
+
+function dayOf(seconds: number): string {
+  return new Date(seconds * 1000).toISOString().slice(0, 10)
+}

@@ -1,0 +1,172 @@
+import type { JSX } from 'preact'
+import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from '../view/api.ts'
+import { humanCost, humanCount, humanDuration } from '../viewer/human-figures.ts'
+import { DiffText } from './diff-text.tsx'
+import { useLoaded } from './loading.ts'
+import { Link } from './navigation.tsx'
+import { Notice, Outcome, shortId, timeText } from './pieces.tsx'
+import { counted } from './words.ts'
+
+/** Two turns or sessions, side by side. */
+export function CompareView({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
+  const isAsked = a !== '' && b !== ''
+  const path = isAsked ? `/api/compare?${new URLSearchParams({ a, b })}` : undefined
+  const { value, problem } = useLoaded<Compared>(path, ids => ids.includes(a) || ids.includes(b))
+  if (!isAsked) return <Notice>The button beside a turn in its session compares it with the one before.</Notice>
+  if (value === undefined) return <Notice tone={problem === undefined ? '' : 'failed'}>{problem ?? 'Looking …'}</Notice>
+  return (
+    <>
+      <h1>Side by side</h1>
+      <Summary compared={value} />
+      <Steps compared={value} />
+    </>
+  )
+}
+
+interface FigureRow {
+  readonly label: string
+  readonly of: (side: ComparedTotals) => number | undefined
+  readonly text: (figure: number) => string
+}
+
+const FIGURES: readonly FigureRow[] = [
+  { label: 'Turns', of: ({ turns }) => turns, text: humanCount },
+  { label: 'Lasted, without waiting for you', of: ({ millis }) => millis, text: humanDuration },
+  { label: 'Waited for you', of: ({ personMillis }) => personMillis, text: humanDuration },
+  { label: 'Requests', of: ({ requests }) => requests, text: humanCount },
+  { label: 'Of these tried again', of: ({ retries }) => retries, text: humanCount },
+  { label: 'Tools', of: ({ tools }) => tools, text: humanCount },
+  { label: 'Sub-agents', of: ({ subagents }) => subagents, text: humanCount },
+  { label: 'Tokens in', of: ({ input }) => input, text: humanCount },
+  { label: 'Tokens out', of: ({ output }) => output, text: humanCount },
+  { label: 'Cost', of: ({ cost }) => cost, text: humanCost },
+  { label: 'Errors', of: ({ errors }) => errors, text: humanCount },
+]
+
+function Summary({ compared: { a, b } }: { readonly compared: Compared }): JSX.Element {
+  return (
+    <div class="scrolls">
+      <table class="list compare">
+        <thead>
+          <tr>
+            <td />
+            <Column side={a} />
+            <Column side={b} />
+            <th scope="col" class="number">
+              Difference
+            </th>
+          </tr>
+        </thead>
+        <tbody>
+          {FIGURES.map(({ label, of, text }) => (
+            <FigureLine key={label} label={label} a={of(a)} b={of(b)} text={text} />
+          ))}
+        </tbody>
+      </table>
+    </div>
+  )
+}
+
+function Column({ side }: { readonly side: ComparedTotals }): JSX.Element {
+  const [traceId = ''] = side.traceIds
+  return (
+    <th scope="col">
+      <Link to={{ view: 'turn', traceId, look: {} }}>{side.title || `Turn ${shortId(traceId)}`}</Link>
+      <span class="small dim">
+        {[side.agent, ...side.models, timeText(side.startAt)].filter(text => text !== '').join(' · ')}
+      </span>
+    </th>
+  )
+}
+
+interface LineProps {
+  readonly label: string
+  readonly a: number | undefined
+  readonly b: number | undefined
+  readonly text: (figure: number) => string
+}
+
+function FigureLine({ label, a, b, text }: LineProps): JSX.Element | null {
+  if (!a && !b) return null
+  return (
+    <tr>
+      <th scope="row">{label}</th>
+      <td class="number">{a === undefined ? '' : text(a)}</td>
+      <td class="number">{b === undefined ? '' : text(b)}</td>
+      <td class="number">{a === undefined || b === undefined ? '' : difference(a, b, text)}</td>
+    </tr>
+  )
+}
+
+function difference(a: number, b: number, text: (figure: number) => string): string {
+  if (a === b) return 'the same'
+  const sign = b > a ? '+' : '−'
+  const share = a === 0 ? '' : ` (${sign}${Math.round((Math.abs(b - a) / a) * 100)} %)`
+  return `${sign}${text(Math.abs(b - a))}${share}`
+}
+
+function Steps({ compared }: { readonly compared: Compared }): JSX.Element {
+  const { rows, cutCount, firstDifference } = compared
+  return (
+    <section>
+      <h2>{firstDifference === undefined ? 'Step by step: all the same' : 'Step by step'}</h2>
+      <ol class="compared">
+        {rows.map((row, index) => (
+          <Step key={index} row={row} isFirst={index === firstDifference} />
+        ))}
+      </ol>
+      {cutCount !== undefined && (
+        <Notice>{counted(cutCount, 'step')} more are left out; hookspan diff tells them.</Notice>
+      )}
+    </section>
+  )
+}
+
+const WORDS = {
+  name: 'another tool',
+  arguments: 'other arguments',
+  outcome: 'another outcome',
+  attempts: 'other attempts',
+} as const
+
+function Step({ row, isFirst }: { readonly row: ComparedRow; readonly isFirst: boolean }): JSX.Element {
+  const { a, b, depth, differences, lines, cutCount } = row
+  const only = a === undefined ? 'only on the right' : b === undefined ? 'only on the left' : ''
+  const said = only === '' ? differences.map(each => WORDS[each]).join(', ') : only
+  return (
+    <li
+      class={`compared-row ${said === '' ? '' : 'differs'} ${isFirst ? 'is-first' : ''}`}
+      style={{ '--depth': depth }}
+    >
+      <Side part={a} />
+      <Side part={b} />
+      <p class="small difference">
+        {isFirst && <strong>first difference: </strong>}
+        {said}
+      </p>
+      {lines.length > 0 && (
+        <DiffText lines={lines} rest={cutCount === undefined ? '' : `… ${counted(cutCount, 'line')} more`} />
+      )}
+    </li>
+  )
+}
+
+function Side({ part }: { readonly part: ComparedPart | undefined }): JSX.Element {
+  if (part === undefined) return <p class="side dim">–</p>
+  const { kind, name, hint, model, outcome, attempts, millis, input, output, traceId, spanId } = part
+  return (
+    <p class="side">
+      <Link to={{ view: 'turn', traceId, look: { span: spanId } }}>
+        {[kind, name].filter(text => text !== '').join(' ')}
+      </Link>
+      {model !== '' && <span class="dim"> {model}</span>}
+      {attempts > 1 && <span class="chip attempt">{attempts} attempts</span>} <Outcome outcome={outcome} />
+      <span class="small dim">
+        {' '}
+        {humanDuration(millis)}
+        {input + output > 0 && `, ${humanCount(input)} → ${humanCount(output)} tokens`}
+      </span>
+      {hint !== '' && <span class="small dim hint">{hint}</span>}
+    </p>
+  )
+}

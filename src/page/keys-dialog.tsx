@@ -1,0 +1,34 @@
+import type { JSX } from 'preact'
+
+const KEYS: readonly (readonly [string, string])[] = [
+  ['↑ ↓ or k j', 'the row above, the row below'],
+  ['→ ←', 'open and in, close and out'],
+  ['Home End or g G', 'the first row, the last'],
+  ['Enter', 'details of the row'],
+  ['Esc', 'close the details'],
+  ['/', 'find in this turn'],
+  ['n N', 'the next hit, the one before'],
+  ['] [', 'open all, close all'],
+  ['?', 'this list'],
+]
+
+export function KeysDialog(): JSX.Element {
+  return (
+    <dialog id="keys" aria-label="Keys">
+      <h2>Keys in a turn</h2>
+      <dl class="keys">
+        {KEYS.map(([keys, words]) => (
+          <div key={keys}>
+            <dt>
+              <kbd>{keys}</kbd>
+            </dt>
+            <dd>{words}</dd>
+          </div>
+        ))}
+      </dl>
+      <button type="button" onClick={event => event.currentTarget.closest('dialog')?.close()}>
+        Close
+      </button>
+    </dialog>
+  )
+}

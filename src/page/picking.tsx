@@ -1,0 +1,44 @@
+import { signal } from '@preact/signals'
+import type { JSX } from 'preact'
+import { go } from './navigation.tsx'
+
+/** A turn or session, by its id, and what it is called. */
+interface Picked {
+  readonly id: string
+  readonly title: string
+}
+
+/** What the next one that is picked is compared with. */
+const picked = signal<Picked | undefined>(undefined)
+
+/** The first that is picked waits for the second, wherever in the page that is. */
+export function PickButton({ id, title }: Picked): JSX.Element | null {
+  const first = picked.value
+  if (first?.id === id) return null
+  const pick = (): void => {
+    picked.value = first === undefined ? { id, title } : undefined
+    if (first !== undefined) go({ view: 'compare', a: first.id, b: id })
+  }
+  return (
+    <button type="button" class="quiet" onClick={pick}>
+      {first === undefined ? 'Compare' : 'Compare with this'}
+    </button>
+  )
+}
+
+/** Says what waits for another one to be compared with. */
+export function PickedBar(): JSX.Element | null {
+  const first = picked.value
+  if (first === undefined) return null
+  const forget = (): void => {
+    picked.value = undefined
+  }
+  return (
+    <p class="picked" role="status">
+      To compare with: <strong>{first.title}</strong>. Go to another turn or session, and press “Compare with this”.{' '}
+      <button type="button" class="quiet" onClick={forget}>
+        Forget it
+      </button>
+    </p>
+  )
+}

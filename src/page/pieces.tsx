@@ -1,0 +1,136 @@
+import type { ComponentChildren, JSX } from 'preact'
+import { useState } from 'preact/hooks'
+import type { TurnRow } from '../view/api.ts'
+import { humanCost, humanCount, humanDuration } from '../viewer/human-figures.ts'
+import type { Segment } from '../viewer/segments.ts'
+import { now } from './state.ts'
+import { age, ago, counted, percent } from './words.ts'
+
+/** How long it is since; ticks by itself, and nothing around it is drawn anew. */
+export function Since({ at }: { readonly at: number }): JSX.Element {
+  return <>{age(now.value - at)}</>
+}
+
+/** `3 m ago`, with the time itself for whoever points at it. */
+export function Ago({ at }: { readonly at: number }): JSX.Element {
+  return (
+    <time dateTime={isoOf(at)} title={timeText(at)}>
+      {ago(now.value - at)}
+    </time>
+  )
+}
+
+const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
+
+/** In the reader's own zone and way of writing. */
+export function timeText(at: number): string {
+  return Number.isNaN(new Date(at).getTime()) ? 'at no time' : TIME.format(at)
+}
+
+const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
+
+export function dayText(at: number): string {
+  return Number.isNaN(new Date(at).getTime()) ? '' : DAY.format(at)
+}
+
+export function isoOf(at: number): string {
+  const date = new Date(at)
+  return Number.isNaN(date.getTime()) ? '' : date.toISOString()
+}
+
+export function Outcome({ outcome }: { readonly outcome: Segment | undefined }): JSX.Element | null {
+  return outcome === undefined ? null : <span class={`outcome tone-${outcome.tone}`}>{outcome.text}</span>
+}
+
+/** A figure and what it is. */
+export function Figure({
+  label,
+  children,
+  tone = '',
+}: {
+  readonly label: string
+  readonly children: ComponentChildren
+  readonly tone?: string
+}): JSX.Element {
+  return (
+    <div class={`figure ${tone}`}>
+      <dt>{label}</dt>
+      <dd>{children}</dd>
+    </div>
+  )
+}
+
+/** What turns and sessions are measured by; what is nothing is not said. */
+export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMillis }: UsageOf): JSX.Element {
+  const { input = 0, output = 0 } = tokens ?? {}
+  return (
+    <>
+      {waitedMillis > 0 && (
+        <Figure label="waited for you" tone="waiting">
+          {humanDuration(waitedMillis)}
+        </Figure>
+      )}
+      {input + output > 0 && (
+        <Figure label="tokens in → out">
+          {humanCount(input)} → {humanCount(output)}
+        </Figure>
+      )}
+      {cachedTokens > 0 && input > 0 && (
+        <Figure label="of the input cached">{percent(Math.min(1, cachedTokens / input))}</Figure>
+      )}
+      {cost.paidCount > 0 && (
+        <Figure label={cost.unknownCount === 0 ? 'cost' : `cost, without ${counted(cost.unknownCount, 'request')}`}>
+          {humanCost(cost.dollars)}
+        </Figure>
+      )}
+      {errorCount > 0 && (
+        <Figure label={errorCount === 1 ? 'error' : 'errors'} tone="failed">
+          {humanCount(errorCount)}
+        </Figure>
+      )}
+    </>
+  )
+}
+
+type UsageOf = Pick<TurnRow, 'tokens' | 'cachedTokens' | 'cost' | 'errorCount' | 'waitedMillis'>
+
+/** Something went wrong between page and server, or there is nothing. */
+export function Notice({
+  children,
+  tone = '',
+}: {
+  readonly children: ComponentChildren
+  readonly tone?: string
+}): JSX.Element {
+  return (
+    <p class={`notice ${tone}`} role={tone === 'failed' ? 'alert' : undefined}>
+      {children}
+    </p>
+  )
+}
+
+/** Copies what is shown, not what is stored: nothing that a terminal would act on gets into the clipboard. */
+export function CopyButton({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
+  const [said, setSaid] = useState('Copy')
+  const copy = async (): Promise<void> => {
+    // A browser may refuse it to a page.
+    setSaid(
+      await navigator.clipboard.writeText(text).then(
+        () => 'Copied',
+        () => 'Not copied',
+      ),
+    )
+    setTimeout(() => setSaid('Copy'), COPIED_MILLIS)
+  }
+  return (
+    <button type="button" class="quiet" aria-label={label} onClick={() => void copy()}>
+      {said}
+    </button>
+  )
+}
+
+const COPIED_MILLIS = 1_500
+
+export function shortId(id: string): string {
+  return id.length > 20 ? `${id.slice(0, 8)}…${id.slice(-6)}` : id
+}

@@ -1,0 +1,203 @@
+import type { JSX } from 'preact'
+import type { PathSection, SpanRow, TraceView } from '../view/api.ts'
+import { humanCount, humanDuration } from '../viewer/human-figures.ts'
+import { KindIcon, kindName } from './icons.tsx'
+import { Outcome, Since } from './pieces.tsx'
+import type { GroupMark } from './row-marks.ts'
+import { now } from './state.ts'
+import type { TreeMove, VisibleRow } from './tree-model.ts'
+import { endOf, type ParallelGroup, type RetryWait } from './waterfall.ts'
+import { counted } from './words.ts'
+
+interface RowProps {
+  readonly domId: string
+  /** From the top, counted in rows. */
+  readonly place: number
+  readonly visible: VisibleRow
+  readonly view: TraceView
+  readonly isActive: boolean
+  readonly isSelected: boolean
+  readonly isHit: boolean
+  readonly group: GroupMark | undefined
+  readonly wait: RetryWait | undefined
+  readonly path: readonly PathSection[]
+  readonly move: (what: TreeMove) => void
+}
+
+/** One span, or a fold of some. */
+export function TreeRow(props: RowProps): JSX.Element {
+  const { domId, place, visible, isActive, isSelected, isHit, group, path, move } = props
+  const { row, level, position, siblings, isParent, isOpen, fold } = visible
+  const classes = [
+    'row',
+    isActive && 'is-active',
+    isSelected && 'is-selected',
+    isHit && 'is-hit',
+    row.isError && 'is-failed',
+    group !== undefined && 'in-group',
+    path.some(({ part }) => part !== 'gap') && 'on-path',
+  ]
+  return (
+    // biome-ignore lint/a11y/useKeyWithClickEvents: the tree takes the keys for all of its rows
+    // biome-ignore lint/a11y/useFocusableInteractive: the tree has the focus, and says which row is active
+    <div
+      id={domId}
+      class={classes.filter(Boolean).join(' ')}
+      role="treeitem"
+      aria-level={level}
+      aria-setsize={siblings}
+      aria-posinset={position}
+      aria-expanded={isParent || fold !== undefined ? isOpen : undefined}
+      aria-selected={isSelected}
+      aria-label={spoken(visible)}
+      style={{ '--place': place, '--depth': Math.min(row.depth, MOST_INDENT), '--group': group?.depth ?? 0 }}
+      onClick={() => move({ do: 'details', id: row.id })}
+    >
+      <Name {...props} />
+      <Bars {...props} />
+    </div>
+  )
+}
+
+/** Deeper ones stand below each other: there would be no room for names. */
+const MOST_INDENT = 24
+
+function spoken({ row, fold, hiddenCount, isOpen }: VisibleRow): string {
+  const lasted = row.state === 'ended' ? humanDuration(row.endAt - row.startAt) : STATES[row.state]
+  const parts = [
+    fold === undefined ? '' : `${fold.rows.length} times`,
+    `${kindName(row.kind)} ${row.name}`,
+    row.attempt,
+    row.hint?.slice(0, 200),
+    fold === undefined ? lasted : `${humanDuration(fold.totalMillis)} together`,
+    row.outcome?.text,
+    ...(row.marks ?? []).map(({ text }) => text),
+    !isOpen && hiddenCount > 0 && fold === undefined ? `${hiddenCount} hidden` : '',
+  ]
+  return parts.filter(Boolean).join(', ')
+}
+
+const STATES = { open: 'open', 'owner-dead': 'open, its process is gone' } as const
+
+function Name({ visible, group, move }: RowProps): JSX.Element {
+  const { row, isParent, isOpen, hiddenCount, fold } = visible
+  const toggle = (event: Event): void => {
+    event.stopPropagation()
+    move({ do: isOpen ? 'close' : 'open', id: row.id })
+  }
+  return (
+    <div class="name-cell">
+      <span class="twist" aria-hidden="true" onClick={isParent || fold !== undefined ? toggle : undefined}>
+        {isParent || fold !== undefined ? (isOpen ? '▾' : '▸') : ''}
+      </span>
+      <KindIcon kind={row.kind} />
+      {fold !== undefined && <span class="times">×{fold.rows.length}</span>}
+      <span class="name">{row.name}</span>
+      {row.attempt !== undefined && <span class="chip attempt">{row.attempt}</span>}
+      {group?.isFirst === true && <Parallel group={group.group} />}
+      {row.hint !== undefined && (
+        <span class="hint" title={row.hint}>
+          {row.hint}
+        </span>
+      )}
+      {!isOpen && fold === undefined && hiddenCount > 0 && <Hidden row={row} count={hiddenCount} />}
+      {row.marks?.map(mark => (
+        <span key={mark.text} class={`chip tone-${mark.tone}`}>
+          {mark.text}
+        </span>
+      ))}
+      {row.childTraces !== undefined && <span class="chip">{counted(row.childTraces.length, 'turn')} of its own</span>}
+      <span class="narrow-duration">
+        <Lasted row={row} />
+      </span>
+    </div>
+  )
+}
+
+/** A smaller gain is none that anybody would look for. */
+const WORTH = 0.95
+
+function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: ParallelGroup }): JSX.Element {
+  const gain = millis < sumMillis * WORTH ? `, ${humanDuration(millis)} instead of ${humanDuration(sumMillis)}` : ''
+  return (
+    <span class="chip parallel">
+      {rows.length} in parallel{gain}
+    </span>
+  )
+}
+
+/** What is below a row that is closed comes to. */
+function Hidden({ row, count }: { readonly row: SpanRow; readonly count: number }): JSX.Element {
+  const { input = 0, output = 0, errorCount = 0 } = row.sum ?? {}
+  return (
+    <span class="chip">
+      {humanCount(count)} hidden
+      {input + output > 0 && `, ${humanCount(input)} → ${humanCount(output)} tokens`}
+      {errorCount > 0 && <span class="tone-error">, {counted(errorCount, 'error')}</span>}
+    </span>
+  )
+}
+
+function Bars({ visible, view, wait, path }: RowProps): JSX.Element {
+  const { row, fold } = visible
+  const from = row.startAt - view.startAt
+  const to = Math.max(row.endAt, row.startAt) - view.startAt
+  const kind = [
+    'bar',
+    `kind-${row.kind}`,
+    row.state !== 'ended' && `is-${row.state}`,
+    row.isError && 'is-failed',
+    row.isPersonWait && 'is-wait',
+    fold !== undefined && 'is-fold',
+  ]
+  return (
+    <div class="bar-cell">
+      {wait !== undefined && (
+        <i
+          class="bar gap"
+          title={`${humanDuration(wait.endAt - wait.startAt)} between the attempts`}
+          style={barOf(wait, view)}
+        />
+      )}
+      <i
+        class={kind.filter(Boolean).join(' ')}
+        style={row.state === 'open' ? { '--from': from } : { '--from': from, '--to': to }}
+      />
+      {path
+        .filter(({ part }) => part !== 'gap')
+        .map(section => (
+          <i key={section.startAt} class={`bar path is-${section.part}`} style={barOf(section, view)} />
+        ))}
+      <span
+        class={`label ${labelSide(row, view)}`}
+        style={{ '--from': from, ...(row.state !== 'open' && { '--to': to }) }}
+      >
+        {fold === undefined ? (
+          <Lasted row={row} />
+        ) : (
+          `${humanDuration(fold.totalMillis)}, longest ${humanDuration(fold.longestMillis)}`
+        )}{' '}
+        {row.outcome !== undefined && row.outcome.tone !== 'ok' && <Outcome outcome={row.outcome} />}
+      </span>
+    </div>
+  )
+}
+
+function barOf({ startAt, endAt }: { readonly startAt: number; readonly endAt: number }, view: TraceView) {
+  return { '--from': startAt - view.startAt, '--to': endAt - view.startAt }
+}
+
+function Lasted({ row }: { readonly row: SpanRow }): JSX.Element {
+  if (row.state === 'open') return <Since at={row.startAt} />
+  if (row.state === 'owner-dead') return <>left open</>
+  return <>{humanDuration(Math.max(0, row.endAt - row.startAt))}</>
+}
+
+/** Where there is room for what a bar says: behind it, before it, or on it. */
+function labelSide(row: SpanRow, view: TraceView): string {
+  const at = now.peek()
+  const length = Math.max(1, (view.turn.state === 'open' ? at : Math.max(view.lastAt, view.startAt + 1)) - view.startAt)
+  const [from, to] = [(row.startAt - view.startAt) / length, (endOf(row, at) - view.startAt) / length]
+  if (to < 0.78) return 'is-behind'
+  return from > 0.22 ? 'is-before' : 'is-on'
+}

@@ -1,0 +1,136 @@
+import type { JSX, RefObject } from 'preact'
+import { useMemo, useRef, useState } from 'preact/hooks'
+import type { TraceView } from '../view/api.ts'
+import type { LookChange, TurnLook } from './address.ts'
+import { useFound } from './finding.ts'
+import { grafted, originOfId } from './graft.ts'
+import { useInside } from './inside.ts'
+import { go } from './navigation.tsx'
+import { Notice } from './pieces.tsx'
+import { SpanPanel } from './span-panel.tsx'
+import { Toolbar } from './toolbar.tsx'
+import { subtreeEnds, type TreeMove, visibleRows } from './tree-model.ts'
+import { TreeRows } from './tree-rows.tsx'
+import { counted } from './words.ts'
+
+interface WaterfallProps {
+  readonly view: TraceView
+  readonly look: TurnLook
+  /** Under which the server has the turn. */
+  readonly path: string
+}
+
+/** The rows of a turn, and what is done with them. */
+export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Element {
+  const inside = useInside(look.inside)
+  const view = useMemo(() => grafted(own, inside), [own, inside])
+  const { rows, folds } = view
+  const [active, setActive] = useState(look.span ?? rows[0]?.id ?? '')
+  const findBox = useRef<HTMLInputElement>(null)
+  const hits = useFound(path, look.find ?? '', own)
+  const visible = useMemo(() => {
+    const wanted = new Set([active, ...hits])
+    return visibleRows(rows, { closed: new Set(look.closed), folds: look.isUnfolded ? [] : folds, wanted })
+  }, [rows, folds, look.closed, look.isUnfolded, active, hits])
+  const change = (changes: LookChange): void =>
+    go({ view: 'turn', traceId: view.turn.traceId, look: changed(look, changes) }, 'replace')
+  const leave = (): void => {
+    change({ span: undefined })
+    document.querySelector<HTMLElement>('[role=tree]')?.focus()
+  }
+  const scene: Scene = { view, look, hits, active, setActive, change, leave, findBox }
+  const move = (what: TreeMove): void => MOVES[what.do](scene, 'id' in what ? what.id : '')
+  return (
+    <>
+      <Toolbar view={view} look={look} hits={hits} active={active} findBox={findBox} change={change} move={move} />
+      {view.cutCount !== undefined && (
+        <Notice>{counted(view.cutCount, 'span')} more than this page holds are left out.</Notice>
+      )}
+      <div class={`split ${look.span === undefined ? '' : 'has-panel'}`}>
+        <TreeRows view={view} visible={visible} active={active} hits={new Set(hits)} look={look} move={move} />
+        {look.span !== undefined && (
+          <SpanPanel
+            {...originOfId(look.span, view)}
+            view={view}
+            close={leave}
+            show={id => move({ do: 'details', id })}
+          />
+        )}
+      </div>
+    </>
+  )
+}
+
+function changed(look: TurnLook, changes: LookChange): TurnLook {
+  return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
+}
+
+/** What a move of the tree works on. */
+interface Scene {
+  readonly view: TraceView
+  readonly look: TurnLook
+  readonly hits: readonly string[]
+  readonly active: string
+  readonly findBox: RefObject<HTMLInputElement>
+  setActive(id: string): void
+  change(changes: LookChange): void
+  leave(): void
+}
+
+const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => void } = {
+  go: (scene, id) => {
+    scene.setActive(id)
+    // The panel follows the cursor once it is open.
+    if (scene.look.span !== undefined) scene.change({ span: id })
+  },
+  details: (scene, id) => {
+    scene.setActive(id)
+    scene.change({ span: id })
+  },
+  open: ({ view, look, change }, id) => {
+    const closed = (look.closed ?? []).filter(each => each !== id)
+    const row = view.rows.find(each => each.id === id)
+    const wasClosed = closed.length !== (look.closed ?? []).length
+    const isFold = !wasClosed && view.folds.some(fold => view.rows[fold.rows[0] ?? 0] === row)
+    change({
+      closed: closed.length === 0 ? undefined : closed,
+      ...(isFold && { isUnfolded: true as const }),
+      ...(!wasClosed && row?.childTraces !== undefined && { inside: [...(look.inside ?? []), ...row.childTraces] }),
+    })
+  },
+  close: ({ look, change, setActive }, id) => {
+    // What is active is never hidden, so it goes where it can be seen.
+    setActive(id)
+    change({ closed: [...(look.closed ?? []).filter(each => each !== id), id] })
+  },
+  openAll: ({ change }) => change({ closed: undefined }),
+  closeAll: ({ view, change, setActive }) => {
+    setActive(view.rows[0]?.id ?? '')
+    change({ closed: closable(view) })
+  },
+  leave: ({ leave }) => leave(),
+  find: ({ findBox }) => findBox.current?.focus(),
+  nextHit: scene => goToHit(scene, 1),
+  previousHit: scene => goToHit(scene, -1),
+  help: () => document.querySelector<HTMLDialogElement>('#keys')?.showModal(),
+}
+
+function goToHit(scene: Scene, step: number): void {
+  const { hits, active } = scene
+  if (hits.length === 0) return
+  const at = hits.indexOf(active)
+  const next = at === -1 ? (step > 0 ? 0 : hits.length - 1) : (at + step + hits.length) % hits.length
+  MOVES.go(scene, hits[next] ?? '')
+}
+
+const MOST_CLOSED = 40
+
+/** The outermost first: so many as an address can hold, which hide all others. */
+function closable({ rows }: TraceView): string[] {
+  const ends = subtreeEnds(rows)
+  const parents = rows.filter((row, index) => row.depth > 0 && (ends[index] ?? 0) > index + 1)
+  return parents
+    .toSorted((a, b) => a.depth - b.depth)
+    .slice(0, MOST_CLOSED)
+    .map(({ id }) => id)
+}

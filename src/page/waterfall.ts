@@ -1,0 +1,125 @@
+import type { SpanRow } from '../view/api.ts'
+
+/** Tools that ran side by side, below one request. */
+export interface ParallelGroup {
+  /** Indexes of its rows, by start. */
+  readonly rows: readonly number[]
+  /** From the first start to the last end. */
+  readonly millis: number
+  /** One behind another they would have taken this long. */
+  readonly sumMillis: number
+}
+
+const KINDS = new Set(['tool', 'subagent', 'session'])
+
+/**
+ * Groups of siblings whose times overlap. A chain of overlaps is one group: the first need not overlap the last.
+ *
+ * @param now when what is open ends for now
+ */
+export function parallelGroups(rows: readonly SpanRow[], now: number): ParallelGroup[] {
+  const byParent = new Map<number, number[]>()
+  for (const [index, { parent, kind }] of rows.entries()) {
+    if (!KINDS.has(kind) || parent < 0) continue
+    const siblings = byParent.get(parent) ?? []
+    siblings.push(index)
+    byParent.set(parent, siblings)
+  }
+  return [...byParent.values()].flatMap(siblings => groupsOf(siblings, rows, now))
+}
+
+function groupsOf(siblings: readonly number[], rows: readonly SpanRow[], now: number): ParallelGroup[] {
+  const groups: ParallelGroup[] = []
+  let group: number[] = []
+  let [from, until, sum] = [0, Number.NEGATIVE_INFINITY, 0]
+  const finish = (): void => {
+    if (group.length > 1) groups.push({ rows: group, millis: until - from, sumMillis: sum })
+  }
+  for (const index of siblings) {
+    const row = rows[index] as SpanRow
+    const end = endOf(row, now)
+    // What begins where another one ends came behind it.
+    if (row.startAt >= until) {
+      finish()
+      group = []
+      ;[from, until, sum] = [row.startAt, end, 0]
+    }
+    group.push(index)
+    until = Math.max(until, end)
+    sum += Math.max(0, end - row.startAt)
+  }
+  finish()
+  return groups
+}
+
+/** Of what is open: now. */
+export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
+  return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
+}
+
+/** A wait between two attempts at one request. */
+export interface RetryWait {
+  /** Of the attempt that came after it. */
+  readonly row: number
+  readonly startAt: number
+  readonly endAt: number
+}
+
+/** Attempts are siblings: a failed one, and one that is marked as a further attempt behind it. */
+export function retryWaits(rows: readonly SpanRow[]): RetryWait[] {
+  const lastFailed = new Map<number, SpanRow>()
+  const waits: RetryWait[] = []
+  for (const [index, row] of rows.entries()) {
+    if (row.kind !== 'api' && row.kind !== 'auxiliary') continue
+    const failed = lastFailed.get(row.parent)
+    if (failed !== undefined && row.attempt !== undefined && row.startAt > failed.endAt) {
+      waits.push({ row: index, startAt: failed.endAt, endAt: row.startAt })
+    }
+    if (row.isError) lastFailed.set(row.parent, row)
+    else lastFailed.delete(row.parent)
+  }
+  return waits
+}
+
+export interface Tick {
+  /** Milliseconds after the start. */
+  readonly at: number
+  readonly text: string
+}
+
+const LAST_TICK = 0.97
+const STEPS = [1, 2, 5, 10, 15, 20, 30, 60] as const
+
+/** Round times for an axis, at most so many. */
+export function ticksOf(millis: number, most: number): Tick[] {
+  if (!(millis > 0)) return [{ at: 0, text: '0' }]
+  const step = stepFor(millis / Math.max(1, most))
+  const ticks: Tick[] = []
+  // One at the very end has no room for its words.
+  for (let at = 0; at <= millis * LAST_TICK; at += step) ticks.push({ at, text: tickText(at, step) })
+  return ticks
+}
+
+function stepFor(least: number): number {
+  const units = [1, 10, 100, 1_000, 60_000, 3_600_000, 86_400_000]
+  for (const [index, unit] of units.entries()) {
+    const limit = (units[index + 1] ?? Number.POSITIVE_INFINITY) / unit
+    const step = STEPS.find(each => each * unit >= least && each < limit)
+    if (step !== undefined) return step * unit
+  }
+  return 86_400_000 * Math.ceil(least / 86_400_000)
+}
+
+function tickText(at: number, step: number): string {
+  if (at === 0) return '0'
+  if (step < 1_000 && at < 1_000) return `${at} ms`
+  if (at < 60_000) return `${at / 1_000} s`
+  if (at < 3_600_000) return twoUnits(at, 60_000, 'm', 1_000, 's')
+  return twoUnits(at, 3_600_000, 'h', 60_000, 'm')
+}
+
+/** `1 m`, `1 m 20 s`: what is none is not said. */
+function twoUnits(at: number, large: number, largeName: string, small: number, smallName: string): string {
+  const rest = Math.round((at % large) / small)
+  return `${Math.floor(at / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`
+}

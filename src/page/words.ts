@@ -1,0 +1,44 @@
+import { humanCount, humanDuration } from '../viewer/human-figures.ts'
+
+/** In whole seconds: what changes ten times a second is not to be read. */
+export function age(millis: number): string {
+  const whole = Math.floor(Math.max(0, millis) / 1000) * 1000
+  return whole < 60_000 ? `${whole / 1000} s` : humanDuration(whole)
+}
+
+/** `just now`, `3 m ago`, `2 h ago`, `4 d ago`: one unit. */
+export function ago(millis: number): string {
+  const minutes = Math.floor(millis / 60_000)
+  if (minutes < 1) return 'just now'
+  if (minutes < 60) return `${minutes} m ago`
+  const hours = Math.floor(minutes / 60)
+  return hours < 48 ? `${hours} h ago` : `${Math.floor(hours / 24)} d ago`
+}
+
+/** `5.2 k`, `1.3 M`: for a column where the size counts. */
+export function shortCount(count: number): string {
+  if (count < 1_000) return String(Math.round(count))
+  if (count < 999_500) return `${trimmed(count / 1_000)} k`
+  return `${trimmed(count / 1_000_000)} M`
+}
+
+function trimmed(figure: number): string {
+  return figure < 99.95 ? figure.toFixed(1).replace(/\.0$/, '') : String(Math.round(figure))
+}
+
+export function percent(share: number): string {
+  return `${Math.round(share * 100)} %`
+}
+
+const PLURAL = /[^s]$/
+
+/** `1 turn`, `2 turns`. */
+export function counted(count: number, noun: string): string {
+  return `${humanCount(count)} ${count === 1 || !PLURAL.test(noun) ? noun : `${noun}s`}`
+}
+
+/** Milliseconds of an age as the address has it: `1h`, `7d`; undefined for what is none, `all` among it. */
+export function ageMillis(text: string): number | undefined {
+  const [, count, unit = ''] = /^(\d{1,4})([mhd])$/.exec(text) ?? []
+  return count === undefined ? undefined : Number(count) * ({ m: 60_000, h: 3_600_000, d: 86_400_000 }[unit] ?? 0)
+}

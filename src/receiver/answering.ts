@@ -1,0 +1,196 @@
+import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
+import type { Socket } from 'node:net'
+import type { Delivery } from '../hosts/inlet.ts'
+import { readBody } from './body.ts'
+import { type Counts, REFUSALS, type Refusal, Refused } from './counts.ts'
+import { type Admitted, admit } from './gate.ts'
+import { type Limits, Rate, Room, TEXT_LIMIT } from './limits.ts'
+import { parseBody } from './parse.ts'
+import { expectSigned } from './signature.ts'
+import { isProtobuf, readTraces } from './traces.ts'
+import { isNewer } from './version.ts'
+
+/** What is behind the paths of a receiver. */
+export interface Behind {
+  /** Whether events may be sent to this path. */
+  isEndpoint(path: string): boolean
+  /** Whose spans may be sent to this path; undefined where it takes none, but events. */
+  servicesOf(path: string): readonly string[] | undefined
+  /** Takes what was sent, in order; `done` is to be called when nothing of it is held any more. False when it cannot now. */
+  take(path: string, deliveries: readonly Delivery[], done: () => void): boolean
+  /** What a path that is none for events answers; undefined when there is no such path. Resolves to undefined when it will not. */
+  ask(path: string, body: unknown): Promise<object | undefined> | undefined
+  /** What those sign with who send to this path. */
+  secretOf(path: string): string | undefined
+}
+
+export interface AnsweringOptions {
+  readonly token: string
+  /** Ours. */
+  readonly version: string
+  readonly limits: Limits
+  readonly counts: Counts
+  readonly behind: Behind
+  /** Epoch milliseconds. */
+  now(): number
+}
+
+/** A body that is refused is read all the same, up to here, so that its sender gets to read the answer. */
+const POLITE_BYTES = 1_000_000
+const DAY_MILLIS = 86_400_000
+/** 2000-01-01: what claims to be older was made by a clock that nobody has set. */
+const EPOCH_MILLIS = 946_684_800_000
+/** Not for an inlet, which may keep what it is given. */
+const SECRET_HEADERS = ['x-hookspan-token', 'authorization', 'proxy-authorization', 'cookie']
+
+/** Answers requests, through whichever door they come; the limits hold for all of them together. */
+export class Answering {
+  readonly #options: AnsweringOptions
+  readonly #rate: Rate
+  readonly #room: Room
+  readonly #underWay = new WeakMap<Socket, number>()
+  /** Connections are to be used no more: the receiver leaves. */
+  isLeaving = false
+
+  constructor(options: AnsweringOptions) {
+    this.#options = options
+    this.#rate = new Rate(options.limits.eventsPerSecond, options.now)
+    this.#room = new Room(options.limits.bytesAtOnce)
+  }
+
+  /** @param port of the door, as `Caller` has it */
+  listener(port: () => number | undefined): RequestListener {
+    return (request, response) => {
+      this.#options.counts.requests++
+      const underWay = (this.#underWay.get(request.socket) ?? 0) + 1
+      this.#underWay.set(request.socket, underWay)
+      response.once('close', () => this.#underWay.set(request.socket, (this.#underWay.get(request.socket) ?? 1) - 1))
+      response.sendDate = false
+      // Errors of a connection come here, too; whoever reads the body is told of them by itself.
+      request.on('error', () => undefined)
+      this.#answer(request, response, port(), underWay).catch((error: unknown) => {
+        this.#refuse(request, response, error instanceof Refused ? error.why : 'request')
+      })
+    }
+  }
+
+  async #answer(
+    request: IncomingMessage,
+    response: ServerResponse,
+    port: number | undefined,
+    underWay: number,
+  ): Promise<void> {
+    const { token, version, limits, behind } = this.#options
+    const { method, url, headers } = request
+    const admitted = admit({ method, url, headers, port }, token)
+    const { path } = admitted
+    if (underWay > limits.requestsPerConnection) throw new Refused('busy')
+    if (!behind.isEndpoint(path)) return this.#ask(admitted, request, response)
+    const client = headers['x-hookspan-client']
+    if (client !== undefined && isNewer(String(client), version)) throw new Refused('older')
+    const { bytes, held } = await readBody(request, limits, this.#room)
+    try {
+      this.#check(admitted, headers, bytes)
+      const values = this.#valuesIn(bytes, path, headers['content-type'])
+      if (!this.#rate.take(values.length)) throw new Refused('rate')
+      const deliveries = this.#deliveries(values, headers)
+      if (!behind.take(path, deliveries, () => this.#room.give(held))) throw new Refused('busy')
+    } catch (error) {
+      this.#room.give(held)
+      throw error
+    }
+    if (behind.servicesOf(path) === undefined) this.#end(response, 204)
+    else this.#endExport(response, headers['content-type'])
+  }
+
+  #valuesIn(bytes: Buffer, path: string, type: string | undefined): readonly unknown[] {
+    const { behind, limits, counts } = this.#options
+    const services = behind.servicesOf(path)
+    if (services === undefined) return parseBody(bytes, type, limits.values)
+    const { spans, others } = readTraces(bytes, type, services, limits.values)
+    if (others > 0) counts.refuse('service', others)
+    return spans
+  }
+
+  /** Nothing to complain of, in the language that was spoken: in protobuf that is no byte. */
+  #endExport(response: ServerResponse, type: string | undefined): void {
+    response.setHeader('content-type', isProtobuf(type) ? 'application/x-protobuf' : 'application/json')
+    this.#end(response, 200, isProtobuf(type) ? undefined : '{}')
+  }
+
+  /** Who sends the token in the path can send no header of ours, but a signature, when one was agreed. */
+  #check({ path, isByPath }: Admitted, headers: IncomingHttpHeaders, bytes: Buffer): void {
+    const secret = isByPath ? this.#options.behind.secretOf(path) : undefined
+    if (secret !== undefined) expectSigned(headers, bytes, secret)
+  }
+
+  #deliveries(values: readonly unknown[], headers: IncomingHttpHeaders): Delivery[] {
+    const now = this.#options.now()
+    const said = Number(headers['x-hookspan-at'])
+    const at = said > EPOCH_MILLIS && said < now + DAY_MILLIS ? said : now
+    const id = idIn(headers)
+    const kept = inletHeaders(headers)
+    return values.map((body, index) => ({
+      body,
+      headers: kept,
+      at,
+      ...(id !== undefined && { id: index === 0 ? id : `${id}/${index}` }),
+    }))
+  }
+
+  async #ask({ path }: Admitted, request: IncomingMessage, response: ServerResponse): Promise<void> {
+    const { limits, behind } = this.#options
+    const { bytes, held } = await readBody(request, { ...limits, bodyBytes: POLITE_BYTES }, this.#room)
+    this.#room.give(held)
+    const body = bytes.length === 0 ? undefined : parseBody(bytes, 'application/json', limits.values)[0]
+    const asked = behind.ask(path, body)
+    if (asked === undefined) throw new Refused('path')
+    const answer = await asked
+    if (answer === undefined) return this.#end(response, 409)
+    response.setHeader('content-type', 'application/json')
+    this.#end(response, 200, `${JSON.stringify(answer)}\n`)
+  }
+
+  #refuse(request: IncomingMessage, response: ServerResponse, why: Refusal): void {
+    this.#options.counts.refuse(why)
+    const status = REFUSALS[why]
+    if (status === 0 || response.headersSent) {
+      request.destroy()
+      return
+    }
+    if (status === 503) response.setHeader('retry-after', '1')
+    const isRead = request.readableEnded || request.destroyed
+    const isWaitedFor = !isRead && lengthOf(request.headers) <= POLITE_BYTES
+    if (isWaitedFor) request.once('end', () => this.#end(response, status))
+    else {
+      if (!isRead) response.setHeader('connection', 'close')
+      this.#end(response, status)
+    }
+    request.resume()
+  }
+
+  #end(response: ServerResponse, status: number, text?: string): void {
+    if (this.isLeaving) response.setHeader('connection', 'close')
+    response.statusCode = status
+    response.end(text)
+  }
+}
+
+/** In bytes, as it is announced. */
+function lengthOf(headers: IncomingHttpHeaders): number {
+  if (headers['transfer-encoding'] !== undefined) return Infinity
+  return Number(headers['content-length'] ?? 0)
+}
+
+function idIn(headers: IncomingHttpHeaders): string | undefined {
+  const id = headers['x-hookspan-delivery'] ?? headers['x-hermes-delivery']
+  return typeof id === 'string' && id !== '' && id.length <= TEXT_LIMIT ? id : undefined
+}
+
+function inletHeaders(headers: IncomingHttpHeaders): Record<string, string | undefined> {
+  const kept: Record<string, string | undefined> = {}
+  for (const [name, value] of Object.entries(headers)) {
+    if (!SECRET_HEADERS.includes(name)) kept[name] = Array.isArray(value) ? value.join(', ') : value
+  }
+  return kept
+}

@@ -1,0 +1,168 @@
+import { type FSWatcher, readdirSync, readFileSync, renameSync, rmSync, type Stats, watch } from 'node:fs'
+import { join } from 'node:path'
+import { DROPPED, SPOOL_LIMITS } from '../config/receiver-place.ts'
+import { parseEventJson } from '../hosts/event-json.ts'
+import type { Delivery } from '../hosts/inlet.ts'
+import { OPEN, withOwnFile, writePrivate } from '../trace-log/private-place.ts'
+import { type Refusal, Refused } from './counts.ts'
+import { TEXT_LIMIT } from './limits.ts'
+import { isThere } from './place.ts'
+
+/** A file of the spool: an event that found no receiver. */
+export interface SpooledEvent {
+  /** As of a request: `/claude-code`. */
+  readonly path: string
+  readonly delivery: Delivery
+  readonly bytes: number
+  /** It has been taken, and is needed no more. */
+  remove(): void
+}
+
+const NAME = /^\d{13}-\d{1,10}-[0-9a-f]{8}\.json$/
+const UNFINISHED = /^\d{13}-\d{1,10}-[0-9a-f]{8}(?:\.json)?\.tmp$/
+const FOR_OTHERS = 0o077
+/** Who has not renamed it by then is dead. */
+const UNFINISHED_MILLIS = 3_600_000
+/** Names of refused files that are remembered, so that each is counted once. */
+const REFUSED_LIMIT = 10_000
+const DROPPED_BYTES = 1_000_000
+
+/** What the person is to do about what was refused in it. */
+export function aboutRefused(why: Refusal, directory: string): string {
+  return why === 'spoolPlace'
+    ? `${directory} is no directory of its own; move it away: what finds no receiver is lost`
+    : `in ${directory} are files that no client of hookspan wrote, or not to their end; they stay there, not read`
+}
+
+/** The files of the spool, oldest first, each looked at as it is reached. What is no file of ours stays where it is. */
+export class EventSpool {
+  readonly #directory: string
+  readonly #mostBytes: number
+  readonly #isEndpoint: (path: string) => boolean
+  readonly #refused = new Set<string>()
+  #laidBy = 0
+
+  /** @param isEndpoint whether events may be sent to this path */
+  constructor(directory: string, mostBytes: number, isEndpoint: (path: string) => boolean) {
+    this.#directory = directory
+    this.#mostBytes = mostBytes
+    this.#isEndpoint = isEndpoint
+  }
+
+  /** @param refuse is told of each file that is refused, once; and each time that the place itself is */
+  *events(refuse: (why: 'spoolFile' | 'spoolPlace') => void): Generator<SpooledEvent> {
+    for (const name of this.#names(refuse)) {
+      if (this.#refused.has(name)) continue
+      const event = this.#read(name)
+      if (event !== undefined) yield event
+      else if (isThere(join(this.#directory, name)) !== undefined) {
+        if (this.#refused.size < REFUSED_LIMIT) this.#refused.add(name)
+        refuse('spoolFile')
+      }
+    }
+  }
+
+  /** The events that clients dropped for want of room, since this was asked last. */
+  takeDropped(): number {
+    const [path, taken] = [join(this.#directory, DROPPED), join(this.#directory, `${DROPPED}.${process.pid}`)]
+    if (isThere(this.#directory) !== 'directory' || isThere(path) !== 'other') return 0
+    try {
+      // Whoever appends meanwhile begins a new one, or appends to this before it is read.
+      renameSync(path, taken)
+      const text = withOwnFile(taken, OPEN.read, (descriptor, { size }) =>
+        size > DROPPED_BYTES ? '' : readFileSync(descriptor, 'latin1'),
+      )
+      rmSync(taken, { force: true })
+      return text.split('\n').reduce((sum, line) => sum + (/^\d{1,9}$/.test(line) ? Number(line) : 0), 0)
+    } catch {
+      return 0
+    }
+  }
+
+  /** Takes away what clients that died have left half-written. */
+  clear(now: number): void {
+    for (const name of this.#names(() => undefined, UNFINISHED)) {
+      try {
+        if (now - Number(name.slice(0, 13)) > UNFINISHED_MILLIS) rmSync(join(this.#directory, name), { force: true })
+      } catch {
+        // It is a directory, or not ours to take away.
+      }
+    }
+  }
+
+  /** Lays by what came when it could not be taken. False when it is too much. @throws the error of the file system */
+  put(path: string, { at, id, body, headers: { traceparent } }: Delivery): boolean {
+    if (this.#laidBy >= SPOOL_LIMITS.files) return false
+    // Numbered, because several come in a millisecond.
+    const number = (this.#laidBy++).toString(16).padStart(8, '0')
+    const name = `${String(Math.floor(at)).padStart(13, '0')}-${process.pid}-${number}.json`
+    writePrivate(join(this.#directory, name), JSON.stringify({ path, at, id, traceparent, body }))
+    return true
+  }
+
+  /** Calls when something may have come; where the system tells of nothing, only the caller's own looks find it. */
+  watch(changed: () => void): FSWatcher | undefined {
+    try {
+      const watcher = watch(this.#directory, { persistent: false }, changed)
+      return watcher.on('error', () => watcher.close())
+    } catch {
+      return undefined
+    }
+  }
+
+  #names(refuse: (why: 'spoolPlace') => void, pattern: RegExp = NAME): string[] {
+    const found = isThere(this.#directory)
+    if (found !== undefined && found !== 'directory') refuse('spoolPlace')
+    if (found !== 'directory') return []
+    const names = readdirSync(this.#directory)
+    const there = new Set(names)
+    for (const name of this.#refused) if (!there.has(name)) this.#refused.delete(name)
+    return names.filter(name => pattern.test(name)).sort()
+  }
+
+  /** Undefined when it is not what a client of ours wrote. */
+  #read(name: string): SpooledEvent | undefined {
+    const file = join(this.#directory, name)
+    try {
+      return withOwnFile(file, OPEN.read, (descriptor, stats) => {
+        this.#expectPrivate(stats)
+        const { path, delivery } = spooled(parseEventJson(readFileSync(descriptor, 'utf8')))
+        if (!this.#isEndpoint(path)) throw new Refused('spoolFile')
+        return { path, delivery, bytes: stats.size, remove: () => rmSync(file, { force: true }) }
+      })
+    } catch {
+      return undefined
+    }
+  }
+
+  #expectPrivate({ size, mode, nlink }: Stats): void {
+    if (size > this.#mostBytes || nlink > 1 || (process.platform !== 'win32' && (mode & FOR_OTHERS) !== 0)) {
+      throw new Refused('spoolFile')
+    }
+  }
+}
+
+function spooled(value: unknown): { path: string; delivery: Delivery } {
+  const { path, at, id, body, traceparent } = (value ?? {}) as Record<string, unknown>
+  const isPath = typeof path === 'string' && /^\/[\w/-]{1,100}$/.test(path)
+  const isTime = typeof at === 'number' && Number.isFinite(at) && at > 0 && at < 1e13
+  const isId = id === undefined || isText(id)
+  const isTold = traceparent === undefined || isText(traceparent)
+  if (!isPath || !isTime || !isId || !isTold || body === undefined) throw new Refused('spoolFile')
+  const headers = traceparent === undefined ? {} : { traceparent }
+  return { path, delivery: { body: bodyOf(body), headers, at, ...(id !== undefined && { id }) } }
+}
+
+function isText(value: unknown): value is string {
+  return typeof value === 'string' && value !== '' && value.length <= TEXT_LIMIT
+}
+
+/** A client keeps as a text what is no JSON by the letter: numbers, say, for which JSON has no word. */
+function bodyOf(body: unknown): unknown {
+  if (typeof body !== 'string') return body
+  try {
+    return parseEventJson(body)
+  } catch {
+    return body
+  }
+}

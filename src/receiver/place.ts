@@ -1,0 +1,120 @@
+import { randomBytes } from 'node:crypto'
+import { fchmodSync, lstatSync, writeFileSync } from 'node:fs'
+import { isAbsolute, join } from 'node:path'
+import { type Environment, stateHome, variable } from '../config/paths.ts'
+import { type ReceiverPlace, receiverPlace, TOKEN } from '../config/receiver-place.ts'
+import {
+  makePrivateDirectory,
+  OPEN,
+  PRIVATE_FILE,
+  readOwnFile,
+  reason,
+  withOwnFile,
+} from '../trace-log/private-place.ts'
+
+/** Where a user's receiver has its files. Nothing is there before it has run once. */
+export interface Place extends ReceiverPlace {
+  /** Where the socket may be; the best comes first. */
+  readonly sockets: readonly string[]
+}
+
+/** As a socket's path may be long where that is shortest (macOS; Linux has 107). */
+const LONGEST_PATH = process.platform === 'linux' ? 107 : 103
+
+/** @throws Error in one line without a home directory */
+export function placeOf(env: Environment, home: string): Place {
+  const state = stateHome(env, home)
+  if (state === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a directory of yours')
+  const place = receiverPlace(state)
+  const runtime = variable(env, 'XDG_RUNTIME_DIR')
+  const own = runtime !== undefined && isAbsolute(runtime) ? [join(runtime, 'hookspan', 'receiver.sock')] : []
+  return { ...place, sockets: [...own, join(place.directory, 'receiver.sock')] }
+}
+
+/** @throws Error in one line when others could write there */
+export function makePlace({ directory, spool }: Place, say: (line: string) => void): void {
+  try {
+    makePrivateDirectory(directory, say)
+    if (isThere(spool) !== 'link') makePrivateDirectory(spool, say)
+  } catch (error) {
+    throw new Error(`${(error as NodeJS.ErrnoException).path ?? directory} cannot be used: ${reason(error)}`, {
+      cause: error,
+    })
+  }
+}
+
+/** What stands at a path, links not followed. */
+export function isThere(path: string): 'link' | 'directory' | 'socket' | 'other' | undefined {
+  const found = lstatSync(path, { throwIfNoEntry: false })
+  if (found === undefined) return undefined
+  if (found.isSymbolicLink()) return 'link'
+  if (found.isDirectory()) return 'directory'
+  return found.isSocket() ? 'socket' : 'other'
+}
+
+/** Undefined when there is none. @throws Error in one line when it is not a file of ours, or not one that we wrote */
+export function readToken({ token: path }: Place): string | undefined {
+  const text = readPrivate(path)?.trim()
+  if (text === undefined || TOKEN.test(text)) return text
+  throw new Error(
+    `${path} is not a token that hookspan wrote; delete it, and run "hookspan init" for your agents again`,
+  )
+}
+
+/** Makes it when there is none; `fresh` is what it becomes then. @throws as `readToken` */
+export function tokenOf(
+  place: Place,
+  say: (line: string) => void,
+  fresh: string = randomBytes(32).toString('hex'),
+): string {
+  const path = place.token
+  const found = readToken(place)
+  if (found !== undefined) {
+    takeFromOthers(path, say)
+    return found
+  }
+  try {
+    // Whoever comes second reads what the first has written.
+    writeFileSync(path, `${fresh}\n`, { mode: PRIVATE_FILE, flag: 'wx' })
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new Error(`cannot write ${path}: ${reason(error)}`)
+  }
+  return readToken(place) ?? ''
+}
+
+function takeFromOthers(path: string, say: (line: string) => void): void {
+  const isRead = withOwnFile(path, OPEN.read, (descriptor, { mode }) => {
+    if (process.platform === 'win32' || (mode & 0o077) === 0) return false
+    fchmodSync(descriptor, PRIVATE_FILE)
+    return true
+  })
+  if (!isRead) return
+  const then = 'If this machine has other users, delete it, and run "hookspan init" for your agents again'
+  say(`others could read ${path}; that is taken from them. ${then}`)
+}
+
+/** What a sender signs with, where one was agreed: the file `<endpoint>-secret`. @throws as `readToken` */
+export function readSecret({ directory }: Place, endpoint: string): string | undefined {
+  return readPrivate(join(directory, `${endpoint}-secret`))?.trim() || undefined
+}
+
+/** A small file in the directory; undefined when there is none. @throws Error in one line */
+export function readPrivate(path: string): string | undefined {
+  try {
+    return readOwnFile(path).toString('utf8')
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'ENOENT') return undefined
+    throw new Error(`cannot read ${path}: ${reason(error)}`, { cause: error })
+  }
+}
+
+/** Why a socket cannot be there; undefined when it can. */
+export function whyNoSocket(path: string): string | undefined {
+  const bytes = Buffer.byteLength(path)
+  if (bytes > LONGEST_PATH) {
+    return `${path} is ${bytes} bytes long, and a socket's path may have ${LONGEST_PATH}; set XDG_RUNTIME_DIR to a shorter one`
+  }
+  const found = isThere(path)
+  if (found === undefined || found === 'socket') return undefined
+  return `${path} is ${found === 'link' ? 'a symbolic link' : 'no socket'}, which hookspan did not put there; move it away`
+}

@@ -1,0 +1,298 @@
+import { LimitedMap } from '../hosts/base/limited-map.ts'
+import type { Delivery } from '../hosts/inlet.ts'
+import type { Lock } from '../trace-log/index.ts'
+import { type Address, removeAddress, writeAddress } from './address.ts'
+import { Answering, type Behind } from './answering.ts'
+import type { Clock } from './clock.ts'
+import { Counts, type Refusal } from './counts.ts'
+import { aboutRefused, EventSpool, type SpooledEvent } from './event-spool.ts'
+import type { Limits } from './limits.ts'
+import type { Listening } from './listening.ts'
+import type { Health } from './peer.ts'
+import type { Place } from './place.ts'
+import type { Recorder } from './recorder.ts'
+import { SpoolDrain, untilWritten } from './spool-drain.ts'
+import { keepUp } from './upkeep.ts'
+import { isNewer } from './version.ts'
+import { type Endpoint, WorkQueue } from './work-queue.ts'
+
+export interface ReceiverParts {
+  readonly place: Place
+  readonly token: string
+  readonly version: string
+  readonly lock: Lock
+  readonly recorder: Recorder
+  readonly endpoints: ReadonlyMap<string, Endpoint>
+  readonly limits: Limits
+  readonly clock: Clock
+  /** It ends when nothing came for so long and no turn is open; undefined = never. */
+  readonly idleMillis: number | undefined
+  /** Whole conversations are kept. */
+  readonly isAllWanted: boolean
+  /** What was told to the person so far, and will be. */
+  readonly lines: readonly string[]
+  say(line: string): void
+  secretOf(path: string): string | undefined
+}
+
+/** How often it looks by itself whether there is something to do; also for files that the system told nothing of. */
+const LOOK_MILLIS = 30_000
+
+/**
+ * - `taking`: what comes is given to the recorder.
+ * - `laying-by`: another receiver is about to take over; what comes is put into the spool for it.
+ * - `leaving`: it listens no more, and works off what it has.
+ */
+type State = 'taking' | 'laying-by' | 'leaving'
+
+/** The one receiver of a user, from when it holds the lock until it has let go of everything. */
+export class Receiver implements Behind {
+  readonly counts: Counts = new Counts()
+  readonly answering: Answering
+  /** Resolves when it has ended, in whichever way. */
+  readonly closed: Promise<void>
+  readonly #parts: ReceiverParts
+  readonly #queue: WorkQueue
+  readonly #spool: EventSpool
+  readonly #spoolDrain: SpoolDrain
+  readonly #seen: LimitedMap<string, true>
+  readonly #stopLooking: (() => void)[] = []
+  readonly #startedAt: number
+  #state: State = 'taking'
+  /** What came before the spool was read for the first time; undefined from then on. */
+  #early: (() => void)[] | undefined = []
+  #listening: Listening | undefined
+  #lastAt: number
+  #resolve: () => void = () => undefined
+
+  constructor(parts: ReceiverParts) {
+    this.#parts = parts
+    const { limits, token, version, clock, place } = parts
+    this.closed = new Promise(resolve => {
+      this.#resolve = resolve
+    })
+    this.#seen = new LimitedMap(limits.deliveries)
+    this.#startedAt = clock.now()
+    this.#lastAt = this.#startedAt
+    const broke = (endpoint: Endpoint, error: unknown): void => this.#broke(endpoint, error)
+    this.#queue = new WorkQueue(parts.recorder, broke, limits.moreMillis)
+    this.#spool = new EventSpool(place.spool, limits.bodyBytes, path => this.isEndpoint(path))
+    this.#spoolDrain = new SpoolDrain({
+      spool: this.#spool,
+      take: event => this.#takeSpooled(event),
+      written: () => this.#written(),
+      refuse: why => this.#refuse(why),
+    })
+    this.answering = new Answering({ token, version, limits, counts: this.counts, behind: this, now: clock.now })
+  }
+
+  /** Listened to from now on: what has been laid by comes first. */
+  start(listening: Listening): void {
+    this.#listening = listening
+    writeAddress(this.#parts.place, this.address)
+    const { clock, idleMillis, say } = this.#parts
+    this.#spool.clear(clock.now())
+    this.#drain()
+    const watcher = this.#spool.watch(() => this.#drain())
+    if (watcher === undefined) say(`files of ${this.#parts.place.spool} are found twice a minute only`)
+    else this.#stopLooking.push(() => watcher.close())
+    this.#stopLooking.push(clock.every(Math.min(LOOK_MILLIS, (idleMillis ?? Infinity) / 2), () => this.#look()))
+  }
+
+  get address(): Address {
+    const { version, isAllWanted } = this.#parts
+    const { socket = null, port = null } = this.#listening ?? {}
+    const wanted = isAllWanted ? { content_capture: 'full' as const } : {}
+    return { pid: process.pid, startedAt: this.#startedAt, version, socket, port, ...wanted }
+  }
+
+  isEndpoint(path: string): boolean {
+    return this.#parts.endpoints.has(path)
+  }
+
+  servicesOf(path: string): readonly string[] | undefined {
+    return this.#parts.endpoints.get(path)?.services
+  }
+
+  secretOf(path: string): string | undefined {
+    return this.#parts.secretOf(path)
+  }
+
+  take(path: string, deliveries: readonly Delivery[], done: () => void): boolean {
+    if (this.#state === 'laying-by') return this.#layBy(path, deliveries, done)
+    let waiting = deliveries.length
+    const oneDone = (): void => {
+      if (--waiting <= 0) done()
+    }
+    if (waiting === 0) done()
+    for (const delivery of deliveries) this.#takeOne(path, delivery, oneDone)
+    return true
+  }
+
+  ask(path: string, body: unknown): Promise<object | undefined> | undefined {
+    if (path === '/healthz') return Promise.resolve(this.health())
+    if (path === '/v1/replace') return this.#handOver((body as { version?: unknown } | undefined)?.version)
+    if (path === '/v1/leave') return this.#leave()
+    if (path !== '/v1/stop') return undefined
+    void this.stop()
+    return Promise.resolve({})
+  }
+
+  health(): Health {
+    const { version, recorder, lines } = this.#parts
+    return {
+      version,
+      pid: process.pid,
+      startedAt: this.#startedAt,
+      openTurns: recorder.openTurns,
+      waiting: this.#queue.waiting + (this.#early?.length ?? 0),
+      counts: this.counts.toJSON() as Health['counts'],
+      recorder: recorder.stats(),
+      lines: lines.slice(-20),
+    }
+  }
+
+  /** Works off what has come, and ends. What is open in agents stays open for the next receiver. */
+  async stop(): Promise<void> {
+    if (this.#state === 'laying-by') await this.#leave()
+    if (this.#state === 'taking') await this.#end()
+    return this.closed
+  }
+
+  async #end(): Promise<void> {
+    this.#state = 'leaving'
+    const { lock, recorder } = this.#parts
+    try {
+      await this.#shut()
+      await this.#listening?.ended()
+      await this.#workedOff()
+      await recorder.close(recorder.openTurns > 0 ? 'handover' : 'end')
+      lock.free()
+    } catch (error) {
+      this.#parts.say(`the receiver did not end in order: ${(error as Error).message}`)
+    }
+    this.#resolve()
+  }
+
+  #takeOne(path: string, delivery: Delivery, done: () => void): void {
+    const endpoint = this.#parts.endpoints.get(path)
+    if (endpoint === undefined || this.#isRepeated(path, delivery)) {
+      done()
+      return
+    }
+    this.#lastAt = this.#parts.clock.now()
+    this.counts.deliveries++
+    const push = (): void => this.#queue.push({ endpoint, delivery, done })
+    if (this.#early === undefined) push()
+    else this.#early.push(push)
+  }
+
+  #isRepeated(path: string, { id }: Delivery): boolean {
+    if (id === undefined) return false
+    const key = `${path} ${id}`
+    const isRepeated = this.#seen.has(key)
+    if (isRepeated) this.counts.duplicates++
+    else this.#seen.set(key, true)
+    return isRepeated
+  }
+
+  #layBy(path: string, deliveries: readonly Delivery[], done: () => void): boolean {
+    try {
+      for (const delivery of deliveries) if (!this.#spool.put(path, delivery)) return false
+    } catch {
+      return false
+    }
+    done()
+    return true
+  }
+
+  /** Once for each endpoint: the thousandth time it is no news. The error itself could quote a user. */
+  #broke({ host }: Endpoint, error: unknown): void {
+    this.counts.unreadable++
+    const line = `${host}: what it sent could not be read (${error instanceof Error ? error.name : typeof error}); the trace lacks it`
+    if (!this.#parts.lines.includes(line)) this.#parts.say(line)
+  }
+
+  #look(): void {
+    const { place, lock, clock, idleMillis, recorder, say } = this.#parts
+    const address = (): Address | undefined => (this.#state === 'taking' ? this.address : undefined)
+    if (!keepUp(place, lock, this.#listening, address)) {
+      say(`${place.directory} is gone, or another's: this receiver ends`)
+      void this.stop()
+      return
+    }
+    this.#drain()
+    const isIdle = this.#queue.isIdle && recorder.openTurns === 0
+    if (idleMillis !== undefined && isIdle && clock.now() - this.#lastAt >= idleMillis) void this.stop()
+  }
+
+  #drain(): void {
+    const dropped = this.#spool.takeDropped()
+    this.counts.dropped += dropped
+    if (dropped > 0) this.#parts.say(`${dropped} events were lost: no receiver ran, and the spool was full`)
+    void this.#spoolDrain.run().then(() => this.#letInEarly())
+  }
+
+  #takeSpooled({ path, delivery }: SpooledEvent): void {
+    const endpoint = this.#parts.endpoints.get(path)
+    if (endpoint === undefined || this.#isRepeated(path, delivery)) return
+    this.#lastAt = this.#parts.clock.now()
+    this.counts.deliveries++
+    this.counts.spooled++
+    this.#queue.push({ endpoint, delivery, done: () => undefined })
+  }
+
+  /** Told once: it is the person's to see what they are. */
+  #refuse(why: Refusal): void {
+    this.counts.refuse(why)
+    const { place, lines, say } = this.#parts
+    const line = aboutRefused(why, place.spool)
+    if (!lines.includes(line)) say(line)
+  }
+
+  #letInEarly(): void {
+    for (const push of this.#early?.splice(0) ?? []) push()
+    this.#early = undefined
+  }
+
+  async #written(): Promise<void> {
+    await this.#queue.drained()
+    await untilWritten(this.#parts.recorder, this.#parts.limits.patienceMillis)
+  }
+
+  /** A newer one has asked: it gets all that is open, and what comes from now on by the spool. */
+  async #handOver(version: unknown): Promise<object | undefined> {
+    const { recorder, lock, limits } = this.#parts
+    if (this.#state !== 'taking' || typeof version !== 'string' || !isNewer(version, this.#parts.version))
+      return undefined
+    this.#state = 'laying-by'
+    await this.#workedOff()
+    await recorder.close('handover')
+    lock.free()
+    // Should the newer one not live to ask for it.
+    const timer = setTimeout(() => void this.#leave(), limits.startMillis)
+    void this.closed.then(() => clearTimeout(timer))
+    return {}
+  }
+
+  async #leave(): Promise<object | undefined> {
+    if (this.#state !== 'laying-by' || this.answering.isLeaving) return undefined
+    await this.#shut()
+    void this.#listening?.ended().then(this.#resolve)
+    return {}
+  }
+
+  /** Nobody comes in from now on. */
+  async #shut(): Promise<void> {
+    this.answering.isLeaving = true
+    removeAddress(this.#parts.place, process.pid)
+    await this.#listening?.shut()
+  }
+
+  async #workedOff(): Promise<void> {
+    for (const stop of this.#stopLooking.splice(0)) stop()
+    await this.#spoolDrain.stop()
+    this.#letInEarly()
+    await this.#queue.drained()
+  }
+}

@@ -1,0 +1,176 @@
+import type { Environment } from '../config/paths.ts'
+import { resolveConfig } from '../config/resolve.ts'
+import { type Lock, type Owner, takeLock } from '../trace-log/index.ts'
+import { addressOf, lastPort, readAddress, rememberPort } from './address.ts'
+import { type Clock, SYSTEM_CLOCK } from './clock.ts'
+import { LIMITS, type Limits } from './limits.ts'
+import { Listening } from './listening.ts'
+import { type Health, Peer } from './peer.ts'
+import { makePlace, type Place, placeOf, readSecret, tokenOf } from './place.ts'
+import { Receiver } from './receiver.ts'
+import type { openRecorder } from './recorder.ts'
+import { isNewer } from './version.ts'
+import type { Endpoint } from './work-queue.ts'
+
+export interface StartOptions {
+  readonly env: Environment
+  /** Absolute; empty where the system knows of none. */
+  readonly home: string
+  readonly version: string
+  /** By their paths, as in `INLETS`. */
+  readonly endpoints: Readonly<Record<string, Endpoint>>
+  /** 0 = whichever the system gives; without it the port of the last time. */
+  readonly port?: number | undefined
+  readonly idleMillis?: number | undefined
+  readonly limits?: Partial<Limits>
+  readonly clock?: Clock
+  readonly openRecorder: typeof openRecorder
+  /** Lines for the person. */
+  say(line: string): void
+}
+
+export type Started = { readonly receiver: Receiver } | { readonly already: Health }
+
+const AGAIN_MILLIS = 20
+
+/**
+ * Starts the receiver of this user, in the place of an older one, if there is one. One that is no older stays.
+ *
+ * @throws Error in one line
+ */
+export async function startReceiver(options: StartOptions): Promise<Started> {
+  const { env, home, say, clock = SYSTEM_CLOCK } = options
+  const limits = { ...LIMITS, ...options.limits }
+  const lines: string[] = []
+  const tell = (line: string): void => {
+    lines.push(line)
+    if (lines.length > 100) lines.shift()
+    say(line)
+  }
+  const place = placeOf(env, home)
+  makePlace(place, tell)
+  const token = tokenOf(place, tell)
+  const turn = await waitForTurn(place, token, options.version, limits, clock)
+  if ('already' in turn) return turn
+  try {
+    return { receiver: await start(turn, { ...options, say: tell }, { place, token, limits, clock, lines }) }
+  } catch (error) {
+    turn.lock.free()
+    throw error
+  }
+}
+
+interface Turn {
+  readonly lock: Lock
+  /** Has handed over, and may still listen where we will. */
+  readonly before: Peer | undefined
+}
+
+interface Surroundings {
+  readonly place: Place
+  readonly token: string
+  readonly limits: Limits
+  readonly clock: Clock
+  readonly lines: readonly string[]
+}
+
+/** Gets the lock, from an older receiver where one holds it. */
+async function waitForTurn(
+  place: Place,
+  token: string,
+  version: string,
+  { startMillis }: Limits,
+  { now }: Clock,
+): Promise<Turn | { readonly already: Health }> {
+  const until = performance.now() + startMillis
+  let before: Peer | undefined
+  for (;;) {
+    const lock = takeLock(place.directory, now)
+    if (!isHeld(lock)) return { lock, before: before ?? leftBehind(place, token) }
+    const address = addressOf(place, lock)
+    const peer = address === undefined ? undefined : new Peer(address, token)
+    const health = await peer?.health()
+    if (health !== undefined && !isNewer(version, health.version)) return { already: health }
+    if (health !== undefined && (await peer?.replace(version))) before = peer
+    else if (performance.now() > until) throw new Error(whyNotOver(place, lock, health))
+    else await new Promise(resolve => setTimeout(resolve, AGAIN_MILLIS))
+  }
+}
+
+/** One that has handed over to a receiver that did not live to ask for the doors; or nobody, and then nobody answers. */
+function leftBehind(place: Place, token: string): Peer | undefined {
+  const address = readAddress(place)
+  return address === undefined || address.socket === null ? undefined : new Peer(address, token)
+}
+
+function isHeld(lock: Lock | Owner): lock is Owner {
+  return 'pid' in lock
+}
+
+function whyNotOver({ directory }: Place, { pid }: Owner, health: Health | undefined): string {
+  const what =
+    health === undefined
+      ? `a receiver holds ${directory} (pid ${pid}) and does not answer`
+      : `the receiver that runs (pid ${pid}, version ${health.version}) does not hand over`
+  return `${what}; stop it with "hookspan serve --stop", or "kill ${pid}", and run this again`
+}
+
+async function start({ lock, before }: Turn, options: StartOptions, around: Surroundings): Promise<Receiver> {
+  const { env, home, version, idleMillis, say, endpoints } = options
+  const { place, limits } = around
+  const debug = (line: string): void => (env['HOOKSPAN_DEBUG'] === '1' ? say(line) : undefined)
+  const report = { warn: say, error: say, debug }
+  const recorder = await options.openRecorder({ env, home, stateDirectory: place.directory, report })
+  const receiver = new Receiver({
+    ...around,
+    version,
+    lock,
+    recorder,
+    idleMillis,
+    isAllWanted: isAllWanted(env, home),
+    endpoints: new Map(Object.entries(endpoints)),
+    say,
+    secretOf: secrets(place, say),
+  })
+  try {
+    await before?.leave()
+    const listening = await Listening.start({
+      sockets: place.sockets,
+      port: options.port,
+      lastPort: before?.address.port ?? lastPort(place),
+      limits,
+      counts: receiver.counts,
+      listenerFor: port => receiver.answering.listener(port),
+      say,
+    })
+    receiver.start(listening)
+    rememberPort(place, listening.port)
+    return receiver
+  } catch (error) {
+    await recorder.close('handover')
+    throw error
+  }
+}
+
+function isAllWanted(env: Environment, home: string): boolean {
+  const { content_capture, capture_conversation_history } = resolveConfig({ env, home }).config
+  return content_capture === 'full' || capture_conversation_history
+}
+
+/**
+ * Looked up for each request, because one may be made, or taken away, while the receiver runs. One that cannot be read is not one
+ * that is not there: nothing is signed with what nobody knows.
+ */
+function secrets(place: Place, say: (line: string) => void): (path: string) => string | undefined {
+  const said = new Set<string>()
+  return path => {
+    try {
+      return /^\/[\w-]+$/.test(path) ? readSecret(place, path.slice(1)) : undefined
+    } catch (error) {
+      const line = `${(error as Error).message}; until then what is sent to ${path} by a path with the token is refused`
+      if (!said.has(line)) say(line)
+      said.add(line)
+      return crypto.randomUUID()
+    }
+  }
+}

@@ -1,0 +1,117 @@
+import { elementsOf, numberOf, peek, textOf } from '../contract/foreign.ts'
+import type { TelemetrySpan } from '../hosts/inlet.ts'
+import { parseBody } from './parse.ts'
+import { type Message, readProtobuf } from './protobuf.ts'
+
+/** Of opentelemetry/proto/collector/trace/v1, what is read; the names are those of its JSON. */
+const SCALAR: Message = {
+  1: ['stringValue', 'text'],
+  2: ['boolValue', 'flag'],
+  3: ['intValue', 'integer'],
+  4: ['doubleValue', 'double'],
+}
+const VALUE: Message = { ...SCALAR, 5: ['arrayValue', { 1: ['values', SCALAR, true] }] }
+const ATTRIBUTE: Message = { 1: ['key', 'text'], 2: ['value', VALUE] }
+const SPAN: Message = {
+  1: ['traceId', 'hex'],
+  2: ['spanId', 'hex'],
+  4: ['parentSpanId', 'hex'],
+  5: ['name', 'text'],
+  6: ['kind', 'integer'],
+  7: ['startTimeUnixNano', 'fixed64'],
+  8: ['endTimeUnixNano', 'fixed64'],
+  9: ['attributes', ATTRIBUTE, true],
+  15: ['status', { 3: ['code', 'integer'] }],
+}
+const SCOPE_SPANS: Message = { 1: ['scope', { 1: ['name', 'text'] }], 2: ['spans', SPAN, true] }
+const RESOURCE_SPANS: Message = {
+  1: ['resource', { 1: ['attributes', ATTRIBUTE, true] }],
+  2: ['scopeSpans', SCOPE_SPANS, true],
+}
+const REQUEST: Message = { 1: ['resourceSpans', RESOURCE_SPANS, true] }
+
+/** Of a span; exporters send 128 at most, unless they are told otherwise. */
+const ATTRIBUTES_LIMIT = 1000
+const ELEMENTS_LIMIT = 100
+/** Digits of nanoseconds below a millisecond. */
+const NANO_DIGITS = 6
+
+export interface Traces {
+  readonly spans: readonly TelemetrySpan[]
+  /** How many spans there are of services that none are taken from. */
+  readonly others: number
+}
+
+/**
+ * The spans of an export of traces (OTLP over HTTP, JSON or protobuf).
+ *
+ * @param services names of the services, or of what made the spans in them, that are wanted
+ * @throws Refused
+ */
+export function readTraces(
+  bytes: Buffer,
+  type: string | undefined,
+  services: readonly string[],
+  mostValues: number,
+): Traces {
+  const requests = isProtobuf(type) ? [readProtobuf(bytes, REQUEST, mostValues)] : parseBody(bytes, type, mostValues)
+  const spans: TelemetrySpan[] = []
+  let others = 0
+  for (const group of requests.flatMap(request => all(peek(request, 'resourceSpans')))) {
+    const service = attributesIn(peek(group, 'resource'))['service.name']
+    for (const scoped of all(peek(group, 'scopeSpans'))) {
+      const made = all(peek(scoped, 'spans'))
+      const isWanted = [service, peek(peek(scoped, 'scope'), 'name')].some(name => services.includes(name as string))
+      if (isWanted) for (const span of made) spans.push(spanOf(span))
+      else others += made.length
+    }
+  }
+  return { spans, others }
+}
+
+export function isProtobuf(type: string | undefined): boolean {
+  return type?.startsWith('application/x-protobuf') === true
+}
+
+function all(list: unknown): readonly unknown[] {
+  return elementsOf(list, Infinity)
+}
+
+function spanOf(span: unknown): TelemetrySpan {
+  return {
+    spanId: textOf(peek(span, 'spanId')),
+    parentSpanId: textOf(peek(span, 'parentSpanId')),
+    kind: numberOf(peek(span, 'kind')),
+    startAt: millisOf(peek(span, 'startTimeUnixNano')),
+    endAt: millisOf(peek(span, 'endTimeUnixNano')),
+    statusCode: numberOf(peek(peek(span, 'status'), 'code')),
+    attributes: attributesIn(span),
+  }
+}
+
+/** In two parts: as one number it would not be exact. */
+function millisOf(nanos: unknown): number | undefined {
+  const text = String(nanos)
+  if (!/^\d{1,20}$/.test(text)) return undefined
+  return Number(text.slice(0, -NANO_DIGITS)) + Number(text.slice(-NANO_DIGITS)) / 10 ** NANO_DIGITS
+}
+
+function attributesIn(holder: unknown): Record<string, unknown> {
+  const entries = elementsOf(peek(holder, 'attributes'), ATTRIBUTES_LIMIT).map(attribute => [
+    String(peek(attribute, 'key')),
+    plainOf(peek(attribute, 'value')),
+  ])
+  return Object.fromEntries(entries) as Record<string, unknown>
+}
+
+/** Lists of lists, and lists with names, are nothing that is asked for. */
+function plainOf(value: unknown): unknown {
+  const list = peek(value, 'arrayValue')
+  return list === undefined ? scalarOf(value) : elementsOf(peek(list, 'values'), ELEMENTS_LIMIT).map(scalarOf)
+}
+
+function scalarOf(value: unknown): unknown {
+  // JSON has integers as text.
+  const integer = numberOf(peek(value, 'intValue'))
+  return peek(value, 'stringValue') ?? peek(value, 'boolValue') ?? integer ?? numberOf(peek(value, 'doubleValue'))
+}

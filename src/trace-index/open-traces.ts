@@ -1,0 +1,131 @@
+import { basename } from 'node:path'
+import { isAlive, listCheckpoints } from '../trace-log/index.ts'
+import { innermostOpen } from '../viewer/open-turns.ts'
+import { SpanAttributes } from '../viewer/span-attributes.ts'
+import { factsOf } from '../viewer/span-facts.ts'
+import type { StoredSpan } from '../viewer/stored-span.ts'
+import { buildTree, putSpan, type SpanNode } from '../viewer/trace-forest.ts'
+import type { OpenSpan, OpenTrace } from './answers.ts'
+import type { Database } from './database.ts'
+import { KeptSpans, type SpanRow } from './kept-span.ts'
+import { placeFinder, readSpanAt } from './read-places.ts'
+import { tokensOf } from './session-queries.ts'
+import type { Titles } from './titles.ts'
+import type { TraceRow } from './trace-row.ts'
+
+/** A machine that went down leaves many that look like it. */
+const MOST_TRACES = 300
+/** Of one trace; a turn with a hundred tools at once must not push the others out of sight. */
+const MOST_SPANS = 20
+
+type StoredTrace = TraceRow & {
+  readonly id: number
+  readonly trace_id: string
+  readonly key: string
+  readonly revision: number
+}
+
+/** What is open, except for who has it open: that changes without a line in the log. */
+interface Known {
+  readonly revision: number
+  readonly trace: Omit<OpenTrace, 'state'>
+  /** The files in which the open spans were noted last. */
+  readonly paths: readonly string[]
+}
+
+/** Looks what is open. */
+export class OpenTraceReader {
+  readonly #database: Database
+  readonly #titles: Titles
+  readonly #kept: KeptSpans
+  /** Of a log of ours: in it each process says which file it writes. */
+  readonly #stateDirectory: string | undefined
+  #known = new Map<number, Known>()
+
+  constructor(database: Database, titles: Titles, stateDirectory: string | undefined) {
+    this.#database = database
+    this.#titles = titles
+    this.#kept = new KeptSpans(database)
+    this.#stateDirectory = stateDirectory
+  }
+
+  /** Those in which something happened last come first. */
+  async read(now: number): Promise<OpenTrace[]> {
+    const rows = this.#database.all<StoredTrace>(
+      `SELECT trace.*, session.key AS key FROM trace JOIN session ON session.id = trace.session
+       WHERE trace.running > 0 ORDER BY trace.last_at DESC LIMIT ${MOST_TRACES}`,
+    )
+    const known = new Map<number, Known>()
+    this.#kept.forget()
+    for (const row of rows) {
+      const before = this.#known.get(row.id)
+      known.set(row.id, before?.revision === row.revision ? before : await this.#look(row))
+    }
+    this.#known = known
+    const owned = rows.length === 0 ? undefined : await this.#ownedFiles(now)
+    return Array.from(known.values(), ({ trace, paths }) => {
+      const isOwned = owned === undefined || paths.some(path => owned.has(basename(path)))
+      return { ...trace, state: isOwned ? 'open' : 'owner-dead' } as const
+    })
+  }
+
+  /** Files whose writer lives; undefined where nobody says who writes them. */
+  async #ownedFiles(now: number): Promise<ReadonlySet<string> | undefined> {
+    if (this.#stateDirectory === undefined) return undefined
+    const entries = await listCheckpoints(this.#stateDirectory)
+    const owned = entries.filter(({ owner, heartbeatAt }) => owner !== undefined && isAlive(owner, heartbeatAt, now))
+    return new Set(owned.map(({ segment }) => `${segment}.jsonl`))
+  }
+
+  async #look(row: StoredTrace): Promise<Known> {
+    const spans = new Map<string, StoredSpan>()
+    const rows = new Map<string, SpanRow>()
+    for (const each of this.#database.all<SpanRow>('SELECT * FROM span WHERE trace = ? ORDER BY place', row.id)) {
+      putSpan(spans, this.#kept.read(row.trace_id, each))
+      rows.set(each.span_id, each)
+    }
+    const running = [...spans.values()].filter(span => span.running === true)
+    const innermost = [...innermostOpen(buildTree(row.trace_id, spans))].map(({ span }) => span)
+    innermost.sort((a, b) => a.startAt - b.startAt)
+    const doing: OpenSpan[] = []
+    for (const { spanId } of innermost.slice(0, MOST_SPANS)) {
+      const open = await this.#readOpen(rows.get(spanId), row.namespace)
+      if (open !== undefined) doing.push(open)
+    }
+    const find = placeFinder(this.#database)
+    const isWaiting = innermost.length > 0 && innermost.every(span => isApproval(span, row.namespace))
+    return {
+      revision: row.revision,
+      trace: {
+        traceId: row.trace_id,
+        sessionId: row.key,
+        agent: row.agent,
+        model: row.model,
+        title: await this.#titles.of(row),
+        startAt: row.start_at,
+        openSince: running.reduce((first, { startAt }) => Math.min(first, startAt), Number.POSITIVE_INFINITY),
+        silentSince: row.last_at,
+        isWaitingForPerson: isWaiting,
+        tokens: tokensOf(row),
+        doing,
+      },
+      paths: running.flatMap(({ spanId }) => {
+        const place = rows.get(spanId)
+        return (place && find(place)?.path) ?? []
+      }),
+    }
+  }
+
+  async #readOpen(row: SpanRow | undefined, namespace: string): Promise<OpenSpan | undefined> {
+    const place = row && placeFinder(this.#database)(row)
+    const span = place && (await readSpanAt(place))
+    if (span === undefined) return undefined
+    const node: SpanNode = { span, children: [], orphan: false, elsewhere: false, awaiting: false }
+    const { kind, name, hint } = factsOf(node, namespace)
+    return { spanId: span.spanId, kind, name, hint, startAt: span.startAt }
+  }
+}
+
+function isApproval(span: StoredSpan, namespace: string): boolean {
+  return new SpanAttributes(span, namespace).text('.span.kind') === 'approval'
+}

@@ -1,0 +1,127 @@
+import { createHash } from 'node:crypto'
+import { lstat } from 'node:fs/promises'
+import type { Database } from './database.ts'
+import { LogFile } from './log-file.ts'
+import { MOST_BYTES } from './schema.ts'
+
+/** How far a file is indexed. All are offsets at which a line begins, or the file ends. */
+export interface Segment {
+  readonly id: number
+  readonly path: string
+  /** Its spans are in, from here */
+  readonly low: number
+  /** to here. */
+  readonly high: number
+  /** So are their words. */
+  readonly text_low: number
+  readonly text_high: number
+  /** Of what stands before `high`, to know it again. */
+  readonly tail: string
+  /** Lines that could not be read. */
+  readonly unreadable: number
+}
+
+/** A smaller file is read from its beginning, and the end of a larger one comes first. */
+const SMALL_BYTES = 1_048_576
+const TAIL_BYTES = 256
+
+/** The files of a log, and how far each is indexed. */
+export class Segments {
+  readonly #database: Database
+  readonly #list: () => Promise<readonly string[]>
+  readonly #sizes = new Map<string, number>()
+  #all: Segment[] = []
+  #isChecked = false
+
+  constructor(database: Database, list: () => Promise<readonly string[]>) {
+    this.#database = database
+    this.#list = list
+    this.reload()
+  }
+
+  /** Oldest first. */
+  get all(): readonly Segment[] {
+    return this.#all
+  }
+
+  /** Bytes of a file, as of the last look. */
+  sizeOf({ path }: Segment): number {
+    return this.#sizes.get(path) ?? 0
+  }
+
+  /** As the database has them. */
+  reload(): void {
+    this.#all = this.#database.all<Segment>('SELECT * FROM segment ORDER BY id')
+  }
+
+  /** Looks what there is, and takes in what is new. Returns what is indexed and is not what it was, or gone: it has to be removed. */
+  async look(): Promise<Segment | undefined> {
+    const paths = await this.#list()
+    this.#sizes.clear()
+    for (const path of paths) {
+      const found = await lstat(path).catch(() => undefined)
+      if (found?.isFile() === true) this.#sizes.set(path, Math.min(found.size, MOST_BYTES))
+    }
+    const outdated = this.#all.find(segment => this.#isOutdated(segment))
+    this.#isChecked ||= outdated === undefined
+    if (outdated === undefined) this.#takeIn(paths)
+    return outdated
+  }
+
+  save(segment: Segment): void {
+    const { id, low, high, text_low, text_high, tail, unreadable } = segment
+    this.#database.run(
+      'UPDATE segment SET low = ?, high = ?, text_low = ?, text_high = ?, tail = ?, unreadable = ? WHERE id = ?',
+      ...[low, high, text_low, text_high, tail, unreadable, id],
+    )
+  }
+
+  remove({ id }: Segment): void {
+    this.#database.run('DELETE FROM segment WHERE id = ?', id)
+  }
+
+  /** A log is only appended to. What another process, or an earlier one, has indexed is looked at once. */
+  #isOutdated(segment: Segment): boolean {
+    const size = this.#sizes.get(segment.path)
+    if (size === undefined || size < segment.high) return true
+    if (this.#isChecked || segment.high === 0) return false
+    const tail = reading(segment.path, file => tailOf(file, segment.high))
+    return tail !== undefined && tail !== segment.tail
+  }
+
+  #takeIn(paths: readonly string[]): void {
+    const known = new Set(this.#all.map(({ path }) => path))
+    const fresh = paths.filter(path => !known.has(path) && this.#sizes.has(path))
+    if (fresh.length === 0) return
+    for (const path of fresh) {
+      const size = this.#sizes.get(path) ?? 0
+      const anchor = size <= SMALL_BYTES ? 0 : (reading(path, file => file.lineEndBefore(size)) ?? 0)
+      this.#database.run(
+        `INSERT INTO segment (path, low, high, text_low, text_high, tail, unreadable) VALUES (?, ?, ?, ?, ?, ?, 0)`,
+        ...[path, anchor, anchor, anchor, anchor, reading(path, file => tailOf(file, anchor)) ?? ''],
+      )
+    }
+    this.reload()
+  }
+}
+
+/** Undefined when it cannot be read, or is no file: it may have been removed meanwhile. */
+export function reading<Result>(path: string, read: (file: LogFile) => Result): Result | undefined {
+  let file: LogFile | undefined
+  try {
+    file = new LogFile(path)
+    return file.size === undefined ? undefined : read(file)
+  } catch (error) {
+    if (typeof (error as NodeJS.ErrnoException).code === 'string') return undefined
+    throw error
+  } finally {
+    file?.close()
+  }
+}
+
+export function tailOf(file: LogFile, end: number): string {
+  return createHash('sha256')
+    .update(file.bytes(Math.max(0, end - TAIL_BYTES), end))
+    .digest('hex')
+    .slice(0, 16)
+}

@@ -1,0 +1,154 @@
+import type { Tone } from '../viewer/segments.ts'
+import { drawnKind, namespaceOfTree, SpanAttributes } from '../viewer/span-attributes.ts'
+import { isRequest } from '../viewer/span-facts.ts'
+import type { StoredSpan } from '../viewer/stored-span.ts'
+import { buildTree, type SpanNode, type TraceTree } from '../viewer/trace-forest.ts'
+import { mainRoot, summarize, type TraceSummary } from '../viewer/trace-summary.ts'
+
+/** The row of a trace: what its spans sum up to. */
+export interface TraceRow {
+  readonly namespace: string
+  readonly agent: string
+  readonly model: string
+  readonly turn: number | null
+  readonly background: number
+  readonly start_at: number
+  readonly last_at: number
+  readonly duration: number
+  readonly outcome: string | null
+  readonly tone: Tone | null
+  readonly has_tokens: number
+  readonly input: number
+  readonly output: number
+  readonly subagent: number
+  readonly auxiliary: number
+  readonly cached: number
+  readonly nanodollars: number
+  readonly paid: number
+  readonly unpaid: number
+  readonly spans: number
+  readonly errors: number
+  readonly running: number
+  readonly requests: number
+  readonly tools: number
+  readonly waited: number
+  /** Where it stands what it was asked. */
+  readonly root: number
+}
+
+const NANO = 1e9
+/** Nothing is said of a figure that is absent: it is none, and not 0. */
+export const HAS_INPUT = 1
+export const HAS_OUTPUT = 2
+
+/** More comes from nobody honest. */
+const MOST_TOKENS = 1e12
+const MOST_DOLLARS = 1e6
+
+/** What spans say may be anything that is a number: sums of it have to stay numbers. */
+export function boundedTokens(tokens: number): number {
+  return bounded(tokens, MOST_TOKENS)
+}
+
+/** Sums of whole numbers come out the same in whichever order, and can be taken back. */
+export function nanodollars(dollars: number): number {
+  return Math.round(bounded(dollars, MOST_DOLLARS) * NANO)
+}
+
+function bounded(figure: number, most: number): number {
+  return Number.isNaN(figure) ? 0 : Math.min(most, Math.max(-most, figure))
+}
+
+export function dollars(nanos: number): number {
+  return nanos / NANO
+}
+
+export interface PlacedSpan {
+  readonly span: StoredSpan
+  readonly place: number
+  /** See `KeptSpans.namesOf`. */
+  readonly names: readonly string[]
+}
+
+/** A trace of which there are spans, by id; and its session as `summarize` has it. */
+export function rowOfTrace(
+  traceId: string,
+  placed: ReadonlyMap<string, PlacedSpan>,
+): { readonly row: TraceRow; readonly sessionId: string } {
+  const spans = new Map(Array.from(placed, ([id, { span }]) => [id, span] as const))
+  const tree = buildTree(traceId, spans)
+  const summary = summarize(tree)
+  const namespace = namespaceOfTree(tree)
+  const root = mainRoot(tree)
+  const row: TraceRow = {
+    ...columnsOf(tree, summary),
+    ...countsOf(spans.values(), namespace),
+    namespace,
+    root: (root && placed.get(askedIn(root, namespace).span.spanId)?.place) ?? 0,
+  }
+  return { row, sessionId: summary.sessionId }
+}
+
+/** On its root, when that has ended; until then on its loop, which begins with it. */
+function askedIn(root: SpanNode, namespace: string): SpanNode {
+  if (root.span.running !== true) return root
+  return root.children.find(({ span }) => drawnKind(new SpanAttributes(span, namespace)) === 'llm') ?? root
+}
+
+function columnsOf(tree: TraceTree, summary: TraceSummary) {
+  const { tokens, cost, outcome } = summary
+  return {
+    agent: summary.agent,
+    model: summary.model,
+    turn: summary.turnNumber ?? null,
+    background: Number(summary.isBackground),
+    start_at: tree.startAt,
+    last_at: tree.lastAt,
+    duration: summary.durationMillis,
+    outcome: outcome?.text ?? null,
+    tone: outcome?.tone ?? null,
+    has_tokens: (tokens?.input === undefined ? 0 : HAS_INPUT) | (tokens?.output === undefined ? 0 : HAS_OUTPUT),
+    input: boundedTokens(tokens?.input ?? 0),
+    output: boundedTokens(tokens?.output ?? 0),
+    subagent: boundedTokens(summary.subagentTokens),
+    auxiliary: boundedTokens(summary.auxiliaryTokens),
+    nanodollars: nanodollars(cost.dollars),
+    paid: cost.paidCount,
+    unpaid: cost.unknownCount,
+    spans: summary.spanCount,
+    errors: summary.errorCount,
+    running: summary.runningCount,
+  }
+}
+
+/** What the summary does not say. */
+function countsOf(spans: Iterable<StoredSpan>, namespace: string) {
+  const counts = { cached: 0, requests: 0, tools: 0 }
+  const waits: StoredSpan[] = []
+  for (const span of spans) {
+    const attributes = new SpanAttributes(span, namespace)
+    const kind = drawnKind(attributes)
+    if (isRequest(kind)) {
+      counts.requests += 1
+      counts.cached += cachedTokensOf(attributes)
+    } else if (kind === 'tool') counts.tools += 1
+    else if (kind === 'approval' && span.running !== true) waits.push(span)
+  }
+  return { ...counts, waited: lengthOfUnion(waits) }
+}
+
+/** Of the input of a request, what came from a cache. */
+export function cachedTokensOf(attributes: SpanAttributes): number {
+  const cached = attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
+  return Math.max(0, boundedTokens(cached ?? 0))
+}
+
+/** Milliseconds in which at least one of them was open: a person is waited for once, however much waits. */
+export function lengthOfUnion(spans: readonly Pick<StoredSpan, 'startAt' | 'endAt'>[]): number {
+  let [sum, until] = [0, Number.NEGATIVE_INFINITY]
+  for (const { startAt, endAt } of spans.toSorted((a, b) => a.startAt - b.startAt)) {
+    sum += Math.max(0, endAt - Math.max(startAt, until))
+    until = Math.max(until, endAt)
+  }
+  return sum
+}

@@ -1,0 +1,61 @@
+import type { ServerResponse } from 'node:http'
+import type { LiveLine } from './api.ts'
+import type { Change, TraceSource } from './source.ts'
+
+/** How often a page is told that it is still connected, and what has changed without a line in the log: that a process is gone. */
+const BEAT_MILLIS = 5_000
+
+/** Writes what changes to a page, a line each, until it goes or the source ends. A slow page gets fewer lines, not more memory. */
+export async function writeLive(response: ServerResponse, source: TraceSource, now: () => number): Promise<void> {
+  const changes = source.changes()
+  const last = new LastTold()
+  const write = (line: LiveLine): boolean => response.write(`${JSON.stringify(line)}\n`)
+  const tell = (): void => {
+    try {
+      write({ now: now(), ...last.news(source) })
+    } catch {
+      // There is nobody left to be asked: the page finds out why when it connects again.
+      response.destroy()
+    }
+  }
+  const beat = setInterval(tell, BEAT_MILLIS).unref()
+  response.once('close', () => {
+    clearInterval(beat)
+    void changes.return?.()
+  })
+  write({ now: now(), ...last.news(source) })
+  for (let next = await changes.next(); next.done !== true; next = await changes.next()) {
+    const isFull = !write({ now: now(), changed: changedIn(next.value), ...last.news(source) })
+    if (isFull && !response.destroyed) await drained(response)
+  }
+  response.end()
+}
+
+function changedIn({ traceIds, isMore }: Change): readonly string[] {
+  return isMore ? [] : traceIds
+}
+
+/** Only what differs from what was told before. */
+class LastTold {
+  #open = ''
+  #source = ''
+
+  news(source: TraceSource): Pick<LiveLine, 'open' | 'source'> {
+    const [open, status] = [source.open(), source.status()]
+    const [openText, statusText] = [JSON.stringify(open), JSON.stringify(status)]
+    const news = { ...(openText !== this.#open && { open }), ...(statusText !== this.#source && { source: status }) }
+    this.#open = openText
+    this.#source = statusText
+    return news
+  }
+}
+
+function drained(response: ServerResponse): Promise<void> {
+  return new Promise(resolve => {
+    const done = (): void => {
+      response.off('drain', done).off('close', done)
+      resolve()
+    }
+    response.on('drain', done).on('close', done)
+  })
+}

@@ -1,0 +1,99 @@
+import { commonPairs } from './common-pairs.ts'
+
+/** Longer texts are compared line by line as they are: taking megabytes apart tells nobody more. */
+const MOST_JSON_CHARS = 200_000
+/** Of one text. What is beyond counts as one more line. */
+const MOST_LINES = 2_000
+/** Deeper values come from nobody honest. */
+const MOST_DEPTH = 50
+
+/** A line of two texts: in both, only in the first, only in the second. As it was stored, not made printable. */
+export interface DiffLine {
+  readonly sign: ' ' | '-' | '+'
+  readonly text: string
+}
+
+/**
+ * What a tool was told, a line for each value, so that equal arguments are equal lines: JSON with its keys in order, other text as
+ * it is.
+ */
+export function argumentLines(text: string): string[] {
+  if (text === '') return []
+  const lines: string[] = []
+  const value = text.length > MOST_JSON_CHARS ? undefined : parsed(text)
+  if (value === undefined || typeof value === 'string') lines.push(...splitLines(value ?? text))
+  else writeValue(lines, value, '', 0)
+  if (lines.length <= MOST_LINES) return lines
+  return [...lines.slice(0, MOST_LINES), lines.slice(MOST_LINES).join('\n')]
+}
+
+/** All lines of both, those that only one has beside those that are in their place in the other. */
+export function diffLines(a: readonly string[], b: readonly string[]): DiffLine[] {
+  const lines: DiffLine[] = []
+  let [atA, atB] = [0, 0]
+  const until = (endA: number, endB: number): void => {
+    for (; atA < endA; atA++) lines.push({ sign: '-', text: a[atA] ?? '' })
+    for (; atB < endB; atB++) lines.push({ sign: '+', text: b[atB] ?? '' })
+  }
+  for (const [placeA, placeB] of commonPairs(a, b)) {
+    until(placeA, placeB)
+    lines.push({ sign: ' ', text: a[placeA] ?? '' })
+    atA = placeA + 1
+    atB = placeB + 1
+  }
+  until(a.length, b.length)
+  return lines
+}
+
+/** The texts in a value, without their names: what agents that name their arguments in different ways have in common. */
+export function argumentTexts(text: string): string {
+  const value = text.length > MOST_JSON_CHARS ? undefined : parsed(text)
+  if (typeof value !== 'object' || value === null) return text.trim()
+  const found: string[] = []
+  const open: unknown[] = [value]
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    if (typeof next === 'string') found.push(next)
+    else if (typeof next === 'object' && next !== null) open.push(...Object.values(next).slice(0, MOST_LINES))
+  }
+  return found.sort().join('\n')
+}
+
+function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text) as unknown
+  } catch {
+    return undefined
+  }
+}
+
+function splitLines(text: string): string[] {
+  return text.split(/\r?\n/)
+}
+
+/** Nearly as `JSON.stringify` does with an indent, but with keys in order, texts of several lines as lines, and to a depth that ends. */
+function writeValue(lines: string[], value: unknown, name: string, depth: number): void {
+  const indent = '  '.repeat(depth)
+  if (typeof value === 'string' && value.includes('\n')) {
+    lines.push(`${indent}${name}`.trimEnd(), ...splitLines(value).map(line => `${indent}  ${line}`))
+    return
+  }
+  const entries = entriesOf(value)
+  if (entries === undefined || entries.length === 0 || depth >= MOST_DEPTH) {
+    lines.push(`${indent}${name}${entries !== undefined && entries.length > 0 ? '…' : JSON.stringify(value)}`)
+    return
+  }
+  // No commas, and no line for a bracket alone: the last entry of an object would differ from one that has another behind it.
+  if (name !== '') lines.push(`${indent}${name}`.trimEnd())
+  for (const [key, entry] of entries) {
+    if (lines.length > MOST_LINES) return
+    writeValue(lines, entry, key, name === '' ? depth : depth + 1)
+  }
+}
+
+function entriesOf(value: unknown): (readonly [string, unknown])[] | undefined {
+  if (Array.isArray(value)) return value.map(entry => ['- ', entry] as const)
+  if (typeof value !== 'object' || value === null) return undefined
+  return Object.entries(value)
+    .sort(([a], [b]) => (a < b ? -1 : 1))
+    .map(([key, entry]) => [`${/^[\w-]+$/.test(key) ? key : JSON.stringify(key)}: `, entry] as const)
+}

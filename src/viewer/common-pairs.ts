@@ -1,0 +1,110 @@
+/** So many differences in a row are looked at as a whole: beyond that the best that is known by then is kept. */
+const MOST_EDITS = 500
+
+/** Places in two lists that hold the same. */
+export type Pair = readonly [a: number, b: number]
+
+/**
+ * The pairs of a longest common subsequence, ascending in both lists, by Myers' greedy search. Where two lists differ in more than
+ * `mostEdits` places in a row, the way that got furthest is kept and the search goes on from there: the pairs are then
+ * common, but there may be more of them. So it costs at most the length times `mostEdits`, never the product of the lengths.
+ */
+export function commonPairs(a: readonly string[], b: readonly string[], mostEdits: number = MOST_EDITS): Pair[] {
+  const pairs: Pair[] = []
+  for (let from: Pair = [0, 0]; from[0] < a.length && from[1] < b.length; ) {
+    const stretch = new Stretch(a, b, from)
+    stretch.search(mostEdits)
+    for (const pair of stretch.pairs()) pairs.push(pair)
+    from = stretch.end
+  }
+  return pairs
+}
+
+/** No way leads here. */
+const NOWHERE = -1
+
+/** Both lists from one place on, up to where the search got. Places in here are counted from there. */
+class Stretch {
+  readonly #a: readonly string[]
+  readonly #b: readonly string[]
+  readonly #from: Pair
+  readonly #lengthA: number
+  readonly #lengthB: number
+  /** For each number of edits: how far into `a` they lead on each diagonal, which is the place in `a` less that in `b`. */
+  readonly #reached: Int32Array[] = []
+  /** Which diagonal of the last ones the search ended on. */
+  #best = 0
+
+  constructor(a: readonly string[], b: readonly string[], from: Pair) {
+    this.#a = a
+    this.#b = b
+    this.#from = from
+    this.#lengthA = a.length - from[0]
+    this.#lengthB = b.length - from[1]
+  }
+
+  /** Until both lists end, or so many edits are used up. */
+  search(mostEdits: number): void {
+    for (let edits = 0; edits <= mostEdits; edits++) {
+      const now = new Int32Array(edits + 1)
+      let furthest = -1
+      for (let index = 0; index <= edits; index++) {
+        const diagonal = 2 * index - edits
+        const x = this.#slide(this.#enter(index, edits), diagonal)
+        now[index] = x
+        if (x === NOWHERE || 2 * x - diagonal <= furthest) continue
+        furthest = 2 * x - diagonal
+        this.#best = index
+      }
+      this.#reached.push(now)
+      if (furthest === this.#lengthA + this.#lengthB) return
+    }
+  }
+
+  /** Where the search ended, in the lists themselves. */
+  get end(): Pair {
+    const x = this.#reached.at(-1)?.[this.#best] ?? 0
+    const diagonal = 2 * this.#best - (this.#reached.length - 1)
+    return [this.#from[0] + x, this.#from[1] + x - diagonal]
+  }
+
+  /** What is common on the way to the end. */
+  pairs(): Pair[] {
+    const [fromA, fromB] = this.#from
+    const pairs: Pair[] = []
+    for (let [edits, index] = [this.#reached.length - 1, this.#best]; edits >= 0; edits--) {
+      const diagonal = 2 * index - edits
+      const entered = this.#enter(index, edits)
+      for (let x = (this.#reached[edits]?.[index] ?? 0) - 1; x >= entered; x--) {
+        pairs.push([fromA + x, fromB + x - diagonal])
+      }
+      if (edits > 0 && this.#over(index, edits) === entered) index -= 1
+    }
+    return pairs.reverse()
+  }
+
+  #enter(index: number, edits: number): number {
+    return edits === 0 ? 0 : Math.max(this.#over(index, edits), this.#down(index, edits))
+  }
+
+  /** By leaving out an entry of `a`. */
+  #over(index: number, edits: number): number {
+    const x = this.#reached[edits - 1]?.[index - 1] ?? NOWHERE
+    return x === NOWHERE || x >= this.#lengthA ? NOWHERE : x + 1
+  }
+
+  /** By leaving out an entry of `b`. */
+  #down(index: number, edits: number): number {
+    const x = this.#reached[edits - 1]?.[index] ?? NOWHERE
+    return x === NOWHERE || x - (2 * index - edits) > this.#lengthB ? NOWHERE : x
+  }
+
+  #slide(from: number, diagonal: number): number {
+    if (from === NOWHERE) return NOWHERE
+    let x = from
+    const [fromA, fromB] = this.#from
+    while (x < this.#lengthA && x - diagonal < this.#lengthB && this.#a[fromA + x] === this.#b[fromB + x - diagonal])
+      x++
+    return x
+  }
+}

@@ -1,0 +1,207 @@
+import { argumentTexts, type DiffLine, diffLines } from './argument-lines.ts'
+import { commonPairs } from './common-pairs.ts'
+import type { TraceTree } from './trace-forest.ts'
+import { summarize, type TraceSummary } from './trace-summary.ts'
+import { type TurnStep, turnSteps } from './turn-steps.ts'
+
+/** What is told of a step beside its length and tokens. */
+export type Difference = 'name' | 'arguments' | 'outcome' | 'attempts'
+
+/** A step of one side beside that of the other which stands for it. */
+export interface ComparedStep {
+  /** 0 for a turn. */
+  readonly depth: number
+  readonly a: TurnStep | undefined
+  readonly b: TurnStep | undefined
+  /** Of a step that both have; tokens, lengths and models alone make no difference. */
+  readonly differences: readonly Difference[]
+  /** Where the arguments differ: all lines of both. */
+  readonly argumentDiff: readonly DiffLine[]
+}
+
+/** One side as a whole. */
+export interface ComparedSide {
+  /** Of the first of its turns. */
+  readonly summary: TraceSummary | undefined
+  readonly traceIds: readonly string[]
+  /** That its requests asked, in the order in which they were first asked; printable. */
+  readonly models: readonly string[]
+  /** From the start of a turn to its end, without what was waited for a person, turns added up; milliseconds. */
+  readonly millis: number
+  readonly personMillis: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** US dollars, as far as requests say; undefined where none does. */
+  readonly cost: number | undefined
+  readonly turns: number
+  readonly requests: number
+  /** Attempts beyond the first of a request. */
+  readonly retries: number
+  readonly tools: number
+  readonly subagents: number
+  readonly errors: number
+}
+
+export interface Comparison {
+  readonly a: ComparedSide
+  readonly b: ComparedSide
+  /** In the order in which they were done, what is in a step behind it. Of a step that one side has not, what is in it is left out. */
+  readonly steps: readonly ComparedStep[]
+  /** The first of the steps that is not the same on both sides; undefined when all are. */
+  readonly firstDifference: number | undefined
+}
+
+/** Puts two turns, or the turns of two sessions, side by side. Of agents and models of any kind. */
+export function compareTraces(a: readonly TraceTree[], b: readonly TraceTree[]): Comparison {
+  const [turnsA, turnsB] = [turnSteps(a), turnSteps(b)]
+  const steps: ComparedStep[] = []
+  const open = align(turnsA, turnsB, 0).reverse()
+  for (let next = open.pop(); next !== undefined; next = open.pop()) {
+    steps.push(next)
+    if (next.a !== undefined && next.b !== undefined) {
+      for (const inner of align(next.a.steps, next.b.steps, next.depth + 1).reverse()) open.push(inner)
+    }
+  }
+  const first = steps.findIndex(isDifferent)
+  return {
+    a: sideOf(a, turnsA),
+    b: sideOf(b, turnsB),
+    steps,
+    firstDifference: first === -1 ? undefined : first,
+  }
+}
+
+export function isDifferent({ a, b, differences }: ComparedStep): boolean {
+  return a === undefined || b === undefined || differences.length > 0
+}
+
+/** What two steps must have in common to stand for one another, the most first: what is surest is settled first. */
+const LIKENESS: readonly ((step: TurnStep) => string)[] = [
+  ({ kind, name, argument }) => JSON.stringify([kind, name, argument]),
+  // Agents name their tools, and their arguments, as they like.
+  ({ kind, name, argumentText }) => JSON.stringify([kind, argumentTexts(argumentText) || [name]]),
+  ({ kind, name }) => JSON.stringify([kind, bareName(name)]),
+  // That a child agent did it is more than what it was called.
+  ({ kind, name, steps }) => JSON.stringify(kind === 'subagent' || steps.length > 0 ? [kind] : [kind, bareName(name)]),
+]
+
+/** `bash` and `Bash`, `read_file` and `ReadFile` are one tool of two agents. */
+function bareName(name: string): string {
+  return name.toLowerCase().replace(/[\s_-]/g, '')
+}
+
+function align(a: readonly TurnStep[], b: readonly TurnStep[], depth: number): ComparedStep[] {
+  const partners = partnersOf(a, b)
+  const steps: ComparedStep[] = []
+  const only = (step: TurnStep, side: 'a' | 'b'): void => {
+    steps.push({ depth, a: undefined, b: undefined, [side]: step, differences: [], argumentDiff: [] })
+  }
+  let atB = 0
+  for (const [index, stepA] of a.entries()) {
+    const partner = partners.get(index)
+    const stepB = partner === undefined ? undefined : b[partner]
+    if (partner === undefined || stepB === undefined) {
+      only(stepA, 'a')
+      continue
+    }
+    for (const left of b.slice(atB, partner)) only(left, 'b')
+    atB = partner + 1
+    steps.push(paired(stepA, stepB, depth))
+  }
+  for (const left of b.slice(atB)) only(left, 'b')
+  return steps
+}
+
+/** Which step of `b` each of `a` stands beside. What is settled stays, and what is between is looked at with less. */
+function partnersOf(a: readonly TurnStep[], b: readonly TurnStep[]): ReadonlyMap<number, number> {
+  const partners = new Map<number, number>()
+  for (const keyOf of LIKENESS) {
+    const [keysA, keysB] = [a.map(keyOf), b.map(keyOf)]
+    for (const gap of gapsOf(partners, a.length, b.length)) {
+      const pairs = commonPairs(keysA.slice(gap.fromA, gap.toA), keysB.slice(gap.fromB, gap.toB))
+      for (const [inA, inB] of pairs) partners.set(gap.fromA + inA, gap.fromB + inB)
+    }
+  }
+  return partners
+}
+
+interface Gap {
+  readonly fromA: number
+  readonly toA: number
+  readonly fromB: number
+  readonly toB: number
+}
+
+function gapsOf(partners: ReadonlyMap<number, number>, lengthA: number, lengthB: number): Gap[] {
+  const settled = [...partners].sort(([one], [other]) => one - other)
+  const gaps: Gap[] = []
+  let [fromA, fromB] = [0, 0]
+  for (const [toA, toB] of [...settled, [lengthA, lengthB] as const]) {
+    if (fromA < toA && fromB < toB) gaps.push({ fromA, toA, fromB, toB })
+    fromA = toA + 1
+    fromB = toB + 1
+  }
+  return gaps
+}
+
+function paired(a: TurnStep, b: TurnStep, depth: number): ComparedStep {
+  const isTold = a.argument.length > 0 && b.argument.length > 0
+  const isOther = isTold && argumentTexts(a.argumentText) !== argumentTexts(b.argumentText)
+  const found: readonly (readonly [Difference, boolean])[] = [
+    ['name', bareName(a.name) !== bareName(b.name)],
+    ['arguments', isOther || (isTold && a.name === b.name && a.argument.join('\n') !== b.argument.join('\n'))],
+    ['outcome', !isAlike(a, b)],
+    ['attempts', a.attempts !== b.attempts],
+  ]
+  const differences = found.filter(([, differs]) => differs).map(([difference]) => difference)
+  const argumentDiff = differences.includes('arguments') ? diffLines(a.argument, b.argument) : []
+  return { depth, a, b, differences, argumentDiff }
+}
+
+/** Each model has its word for having asked for a tool, and each agent for having gone well. */
+function isAlike(a: TurnStep, b: TurnStep): boolean {
+  if (a.isError !== b.isError) return false
+  const [toneA, toneB] = [a.outcome?.tone ?? 'dim', b.outcome?.tone ?? 'dim']
+  if (isUneventful(toneA) && isUneventful(toneB)) return true
+  return toneA === toneB && a.outcome?.text === b.outcome?.text
+}
+
+function isUneventful(tone: string): boolean {
+  return tone === 'ok' || tone === 'dim'
+}
+
+function sideOf(trees: readonly TraceTree[], turns: readonly TurnStep[]): ComparedSide {
+  const counts = { requests: 0, retries: 0, tools: 0, subagents: 0 }
+  const models = new Set<string>()
+  for (const step of allSteps(turns)) {
+    if (step.kind === 'request') counts.requests += 1
+    if (step.kind === 'tool') counts.tools += 1
+    if (step.kind === 'subagent') counts.subagents += 1
+    counts.retries += step.attempts - 1
+    if (step.kind === 'request' && step.model !== '') models.add(step.model)
+  }
+  const summaries = trees.map(summarize)
+  const sum = (figure: (turn: TurnStep) => number): number => turns.reduce((total, turn) => total + figure(turn), 0)
+  const isPaid = summaries.some(({ cost }) => cost.paidCount > 0)
+  return {
+    summary: summaries[0],
+    traceIds: trees.map(({ traceId }) => traceId),
+    models: [...models],
+    millis: sum(turn => turn.millis),
+    personMillis: sum(turn => turn.personMillis),
+    inputTokens: sum(turn => turn.inputTokens),
+    outputTokens: sum(turn => turn.outputTokens),
+    ...counts,
+    cost: isPaid ? summaries.reduce((total, { cost }) => total + cost.dollars, 0) : undefined,
+    turns: turns.length,
+    errors: summaries.reduce((total, { errorCount }) => total + errorCount, 0),
+  }
+}
+
+function* allSteps(turns: readonly TurnStep[]): Generator<TurnStep, void> {
+  const open = [...turns].reverse()
+  for (let step = open.pop(); step !== undefined; step = open.pop()) {
+    yield step
+    for (const inner of [...step.steps].reverse()) open.push(inner)
+  }
+}

@@ -1,0 +1,83 @@
+import { type ComparedStep, isDifferent } from './compare-traces.ts'
+import type { TurnStep } from './turn-steps.ts'
+
+/** What one line shows: a step; many that are alike on both sides; or calls of one tool that one side alone has made. */
+export interface ComparisonRow {
+  readonly kind: 'step' | 'alike' | 'repeats'
+  readonly steps: readonly ComparedStep[]
+  /** All steps of a side added up; undefined where it has none. */
+  readonly a: RowFigures | undefined
+  readonly b: RowFigures | undefined
+}
+
+export interface RowFigures {
+  readonly millis: number
+  readonly inputTokens: number
+  readonly outputTokens: number
+}
+
+/** Fewer are read one by one as fast. */
+const LEAST_FOLDED = 5
+
+/** The lines of a comparison: what is alike is there where a difference begins and ends, and counted else. */
+export function comparisonRows(steps: readonly ComparedStep[]): ComparisonRow[] {
+  const rows: ComparisonRow[] = []
+  for (const run of runsOf(steps)) {
+    const [first] = run
+    if (first !== undefined && isAlike(first)) rows.push(...alikeRows(run))
+    else if (run.length >= LEAST_FOLDED) rows.push(rowOf('repeats', run))
+    else rows.push(...run.map(step => rowOf('step', [step])))
+  }
+  return rows
+}
+
+function isAlike(step: ComparedStep): boolean {
+  return step.depth > 0 && !isDifferent(step)
+}
+
+/** Steps behind one another that may be one row: equal steps, or equal calls that one side has. */
+function runsOf(steps: readonly ComparedStep[]): ComparedStep[][] {
+  const runs: ComparedStep[][] = []
+  let runKey: string | undefined
+  for (const step of steps) {
+    const key = isAlike(step) ? 'alike' : repeatKey(step)
+    const run = runs.at(-1)
+    if (run === undefined || key === undefined || key !== runKey) runs.push([step])
+    else run.push(step)
+    runKey = key
+  }
+  return runs
+}
+
+function repeatKey({ a, b, depth }: ComparedStep): string | undefined {
+  const only = a ?? b
+  if (only === undefined || (a !== undefined && b !== undefined)) return undefined
+  if (only.kind !== 'tool' || only.isError || only.steps.length > 0) return undefined
+  return JSON.stringify([depth, a !== undefined, only.name, only.outcome?.text])
+}
+
+function alikeRows(run: readonly ComparedStep[]): ComparisonRow[] {
+  const middle = run.slice(1, -1)
+  const singly = (steps: readonly ComparedStep[]): ComparisonRow[] => steps.map(step => rowOf('step', [step]))
+  if (middle.length < LEAST_FOLDED) return singly(run)
+  return [...singly(run.slice(0, 1)), rowOf('alike', middle), ...singly(run.slice(-1))]
+}
+
+function rowOf(kind: ComparisonRow['kind'], steps: readonly ComparedStep[]): ComparisonRow {
+  return { kind, steps, a: figuresOf(steps, 'a'), b: figuresOf(steps, 'b') }
+}
+
+function figuresOf(steps: readonly ComparedStep[], side: 'a' | 'b'): RowFigures | undefined {
+  const own = steps.map(step => step[side]).filter(step => step !== undefined)
+  if (own.length === 0) return undefined
+  const depth = steps.reduce((least, step) => Math.min(least, step.depth), Number.POSITIVE_INFINITY)
+  // What is in a step is counted with it.
+  const outer = steps.filter(step => step.depth === depth).map(step => step[side])
+  const sum = (figure: (step: TurnStep) => number): number =>
+    outer.reduce((total, step) => total + (step === undefined ? 0 : figure(step)), 0)
+  return {
+    millis: sum(({ millis }) => millis),
+    inputTokens: sum(({ inputTokens }) => inputTokens),
+    outputTokens: sum(({ outputTokens }) => outputTokens),
+  }
+}

@@ -1,0 +1,70 @@
+import type { ComparedSide, Comparison } from './compare-traces.ts'
+import { displayWidth, padEndToWidth, padStartToWidth } from './display-width.ts'
+import { humanCost, humanCount, humanDuration } from './human-figures.ts'
+import { type Segment, segment } from './segments.ts'
+import { GAP } from './tree-columns.ts'
+
+interface Figure {
+  readonly label: string
+  readonly of: (side: ComparedSide) => number | undefined
+  readonly text: (figure: number) => string
+  /** It is told where one side has as many; default 1, and what is less is none. */
+  readonly from?: number
+}
+
+const FIGURES: readonly Figure[] = [
+  { label: 'turns', of: side => side.turns, text: humanCount, from: 2 },
+  { label: 'time at work', of: side => side.millis, text: humanDuration, from: 0 },
+  { label: 'waiting for a person', of: side => side.personMillis, text: humanDuration },
+  { label: 'tokens in', of: side => side.inputTokens, text: humanCount },
+  { label: 'tokens out', of: side => side.outputTokens, text: humanCount },
+  { label: 'cost', of: side => side.cost, text: humanCost, from: Number.MIN_VALUE },
+  { label: 'requests', of: side => side.requests, text: humanCount, from: 0 },
+  { label: 'retries', of: side => side.retries, text: humanCount },
+  { label: 'tools', of: side => side.tools, text: humanCount, from: 0 },
+  { label: 'sub-agents', of: side => side.subagents, text: humanCount },
+  { label: 'errors', of: side => side.errors, text: humanCount },
+]
+
+/** What both came to, a figure a line, and how that changes from A to B. The time is without the waiting. */
+export function figureLines({ a, b }: Comparison): (readonly Segment[])[] {
+  const rows = FIGURES.map(figure => ({ figure, inA: figure.of(a), inB: figure.of(b) })).filter(
+    ({ figure: { from = 1 }, inA = 0, inB = 0 }) => Math.max(inA, inB) >= from,
+  )
+  const cells = rows.map(({ figure, inA, inB }) => [
+    figure.label,
+    textOf(inA, figure),
+    textOf(inB, figure),
+    changeText(inA, inB, figure),
+  ])
+  const head = ['', 'A', 'B', 'change']
+  const widths = head.map((title, column) =>
+    Math.max(displayWidth(title), ...cells.map(row => displayWidth(row[column] ?? ''))),
+  )
+  return [head, ...cells].map((row, index) => {
+    const [label = '', inA = '', inB = '', change = ''] = row
+    const [labels = 0, left = 0, right = 0] = widths
+    const tone = index === 0 ? 'dim' : 'plain'
+    return [
+      segment('dim', GAP + padEndToWidth(label, labels)),
+      segment(tone, GAP + padStartToWidth(inA, left) + GAP + padStartToWidth(inB, right)),
+      segment('dim', GAP + change),
+    ]
+  })
+}
+
+function textOf(figure: number | undefined, { text }: Figure): string {
+  return figure === undefined ? '–' : text(figure)
+}
+
+/** `+310 (+7 %)`: the share where there is something to compare with. */
+function changeText(inA: number | undefined, inB: number | undefined, { text }: Figure): string {
+  if (inA === undefined || inB === undefined) return ''
+  const change = inB - inA
+  if (text(Math.abs(change)) === text(0)) return '='
+  const sign = change > 0 ? '+' : '-'
+  const percent = (Math.abs(change) / inA) * 100
+  // Ten times as much is seen without it.
+  const share = percent >= 1_000 ? '' : ` (${sign}${humanCount(percent)} %)`
+  return `${sign}${text(Math.abs(change))}${share}`
+}

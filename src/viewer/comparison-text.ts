@@ -1,0 +1,195 @@
+import type { DiffLine } from './argument-lines.ts'
+import { type ComparedSide, type ComparedStep, type Comparison, isDifferent } from './compare-traces.ts'
+import { type ComparisonRow, comparisonRows, type RowFigures } from './comparison-rows.ts'
+import { figureLines } from './comparison-table.ts'
+import { displayLines, displayText } from './display-text.ts'
+import { displayWidth, padStartToWidth } from './display-width.ts'
+import { countOf, humanCount, humanDuration } from './human-figures.ts'
+import { apart, clipSegments, paintLine, type Segment, segment, segmentsWidth, spaced, type Tone } from './segments.ts'
+import { ARROW, GAP } from './tree-columns.ts'
+import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
+import type { TurnStep } from './turn-steps.ts'
+
+export interface ComparisonTextOptions {
+  /** Cells of a line. */
+  readonly width: number
+  readonly color: boolean
+}
+
+type Line = readonly Segment[]
+
+const LEAST_WIDTH = 20
+/** Below that there are no tokens, and below that no lengths: the names need the room. */
+const TOKENS_FROM = 90
+const LENGTHS_FROM = 50
+const MOST_INDENT = 12
+/** Of one step's arguments. `--json` has all of them. */
+const MOST_DIFF_LINES = 24
+const DIFF_CONTEXT = 1
+
+/** Two turns or sessions side by side, for the terminal, lines joined by line ends. No line is wider than `width`. */
+export function renderComparison(comparison: Comparison, options: ComparisonTextOptions): string {
+  const width = Math.max(LEAST_WIDTH, options.width)
+  const rows = comparisonRows(comparison.steps)
+  const columns = planFigures(rows, width)
+  const lines: Line[] = [
+    sideLine('A', comparison.a, width),
+    sideLine('B', comparison.b, width),
+    [],
+    ...figureLines(comparison),
+    [],
+    verdict(comparison),
+    [],
+    ...(rows.length === 0 ? [] : [headLine(columns, width)]),
+    ...rows.flatMap(row => rowLines(row, columns, width)),
+  ]
+  return lines.map(line => paintLine(clipSegments(line, width), options.color)).join('\n')
+}
+
+function sideLine(side: 'A' | 'B', { summary, models, traceIds, turns }: ComparedSide, width: number): Line {
+  const [first = ''] = traceIds
+  const title =
+    summary === undefined ? [] : headerTitle(turns > 1 ? { ...summary, turnNumber: undefined } : summary, first)
+  const left = [
+    segment('strong', `${side}  `),
+    ...title,
+    segment('api', models.length === 0 ? '' : ` · ${models.join(', ')}`),
+    segment('dim', turns > 1 ? ` · ${countOf(turns, 'turn')}` : ''),
+  ]
+  const right = segment('dim', summary === undefined ? '' : `${headerTime(summary)}${GAP}${shortTraceId(first)}`)
+  const room = width - segmentsWidth(left) - GAP.length
+  return room < displayWidth(right.text) ? left : apart(left, [right], width)
+}
+
+function blank(width: number): Segment {
+  return segment('plain', ' '.repeat(Math.max(0, width)))
+}
+
+/** What to look at first, in a sentence. */
+function verdict({ steps, firstDifference }: Comparison): Line {
+  const step = firstDifference === undefined ? undefined : steps[firstDifference]
+  if (step === undefined) return [segment('ok', 'Both do the same, step by step.')]
+  const count = steps.filter(isDifferent).length
+  const more = ` (${humanCount(count)} of ${countOf(steps.length, 'step')} ${count === 1 ? 'differs' : 'differ'})`
+  return [segment('strong', 'First difference: '), segment('warn', sentence(step)), segment('dim', more)]
+}
+
+function sentence({ a, b, differences }: ComparedStep): string {
+  if (b === undefined) return a === undefined ? '' : `only A has ${labelOf(a)}`
+  if (a === undefined) return `only B has ${labelOf(b)}`
+  return `${labelOf({ ...a, hint: '' })}, ${differences.map(each => DIFFERENCE_TEXTS[each](a, b)).join(', ')}`
+}
+
+const DIFFERENCE_TEXTS = {
+  name: (_a: TurnStep, b: TurnStep) => `${b.name} in B`,
+  arguments: ({ kind }: TurnStep) => (kind === 'turn' ? 'asked something else' : 'told something else'),
+  outcome: (a: TurnStep, b: TurnStep) => `${a.outcome?.text ?? 'no outcome'}${ARROW}${b.outcome?.text ?? 'no outcome'}`,
+  attempts: (a: TurnStep, b: TurnStep) => `${countOf(a.attempts, 'attempt')}${ARROW}${b.attempts}`,
+} as const
+
+function labelOf({ kind, name, hint }: TurnStep): string {
+  const named = kind === 'tool' || kind === 'other' ? name : [kind, name].filter(text => text !== '').join(' ')
+  return hint === '' ? named : `${named}  ${hint.slice(0, 60)}`
+}
+
+interface Columns {
+  /** Cells; 0 = the column is left out. */
+  readonly length: number
+  readonly tokens: number
+}
+
+function planFigures(rows: readonly ComparisonRow[], width: number): Columns {
+  const widest = (text: (figures: RowFigures | undefined) => string): number =>
+    rows.reduce((cells, { a, b }) => Math.max(cells, displayWidth(text(a)), displayWidth(text(b))), 1)
+  return {
+    length: width < LENGTHS_FROM ? 0 : widest(lengthText),
+    tokens: width < TOKENS_FROM ? 0 : widest(tokensText),
+  }
+}
+
+function lengthText(figures: RowFigures | undefined): string {
+  return figures === undefined ? '–' : humanDuration(figures.millis)
+}
+
+function tokensText(figures: RowFigures | undefined): string {
+  if (figures === undefined || figures.inputTokens + figures.outputTokens === 0) return ''
+  return `${humanCount(figures.inputTokens)}${ARROW}${humanCount(figures.outputTokens)}`
+}
+
+function headLine({ length, tokens }: Columns, width: number): Line {
+  const cell = (text: string, cells: number): string => (cells === 0 ? '' : GAP + padStartToWidth(text, cells))
+  const head = [cell('A', length), cell('B', length), cell('A tokens', tokens), cell('B tokens', tokens)].join('')
+  return apart([], [segment('dim', head)], width)
+}
+
+function rowLines(row: ComparisonRow, columns: Columns, width: number): Line[] {
+  const [first] = row.steps
+  if (first === undefined) return []
+  const { mark, tone } = markOf(first)
+  const indent = '  '.repeat(Math.min(MOST_INDENT, first.depth))
+  const left = [segment(tone, `${mark} `), blank(indent.length), ...titleOf(row, first)]
+  const line = apart(left, figureCells(row, columns), width)
+  const diff = row.kind === 'step' ? diffLinesOf(first.argumentDiff, indent.length + 4) : []
+  return [line, ...diff]
+}
+
+function markOf(step: ComparedStep): { readonly mark: string; readonly tone: Tone } {
+  if (step.b === undefined) return { mark: '-', tone: 'error' }
+  if (step.a === undefined) return { mark: '+', tone: 'ok' }
+  return isDifferent(step) ? { mark: '~', tone: 'warn' } : { mark: '=', tone: 'dim' }
+}
+
+function titleOf({ kind, steps }: ComparisonRow, first: ComparedStep): Segment[] {
+  if (kind === 'alike') return [segment('dim', `… ${countOf(steps.length, 'step')} alike`)]
+  const step = first.a ?? first.b
+  if (step === undefined) return []
+  const { a, b, differences } = first
+  const name = segment(toneOf(step), labelOf({ ...step, hint: '' }))
+  const times = kind === 'repeats' ? segment('warn', `×${steps.length}`) : segment('dim', hintOf(first))
+  const notes = a && b ? differences.map(each => segment('warn', DIFFERENCE_TEXTS[each](a, b))) : []
+  const inside = kind === 'step' && (a === undefined || b === undefined) && step.steps.length > 0
+  const held = segment('dim', inside ? `with ${countOf(step.steps.length, 'step')} in it` : '')
+  return spaced([name, ...notes, held, times], '  ')
+}
+
+/** What differs is shown below, line by line. */
+function hintOf({ a, b, differences }: ComparedStep): string {
+  const step = a ?? b
+  return step === undefined || differences.includes('arguments') ? '' : displayText(step.hint)
+}
+
+const TONES: { readonly [Kind in TurnStep['kind']]: Tone } = {
+  turn: 'session',
+  request: 'api',
+  tool: 'tool',
+  subagent: 'subagent',
+  'side call': 'auxiliary',
+  other: 'other',
+}
+
+function toneOf({ kind, isError }: TurnStep): Tone {
+  return isError ? 'error' : TONES[kind]
+}
+
+function figureCells({ a, b }: ComparisonRow, { length, tokens }: Columns): Segment[] {
+  const cell = (text: string, cells: number): Segment =>
+    segment('plain', cells === 0 ? '' : GAP + padStartToWidth(text, cells))
+  return [
+    cell(lengthText(a), length),
+    cell(lengthText(b), length),
+    cell(tokensText(a), tokens),
+    cell(tokensText(b), tokens),
+  ]
+}
+
+function diffLinesOf(lines: readonly DiffLine[], indent: number): Line[] {
+  const near = lines.filter((_, index) =>
+    lines.slice(Math.max(0, index - DIFF_CONTEXT), index + DIFF_CONTEXT + 1).some(({ sign }) => sign !== ' '),
+  )
+  const shown = near.slice(0, MOST_DIFF_LINES).map(({ sign, text }): Line => {
+    const tone = sign === '-' ? 'error' : sign === '+' ? 'ok' : 'dim'
+    return [blank(indent), segment(tone, `${sign} ${displayLines(text.slice(0, 2_000)).join(' ')}`)]
+  })
+  if (near.length <= MOST_DIFF_LINES) return shown
+  return [...shown, [blank(indent), segment('dim', `… and ${countOf(near.length - MOST_DIFF_LINES, 'line')} more`)]]
+}

@@ -1,0 +1,124 @@
+import { type PathPart, stepsBackwards } from './path-steps.ts'
+import { isPersonWait } from './person-wait.ts'
+import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import type { StoredSpan } from './stored-span.ts'
+import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+
+/** A stretch of time, and the span that the trace waited for in it. */
+export interface PathSection {
+  readonly span: StoredSpan
+  /** Epoch milliseconds. */
+  readonly fromAt: number
+  readonly toAt: number
+  /** `person`: somebody was asked; `gap`: between the steps of an agent, where nothing is traced. */
+  readonly part: 'work' | 'person' | 'gap'
+}
+
+/** Why a trace took as long as it did: what would have to be shorter for it to be shorter. */
+export interface CriticalPath {
+  /** By time, without overlap; of a trace with one root they cover it. */
+  readonly sections: readonly PathSection[]
+  /** Sums of the sections, milliseconds. */
+  readonly workMillis: number
+  readonly personMillis: number
+  readonly gapMillis: number
+  /** Something is running: what ends last is not known. */
+  readonly isProvisional: boolean
+}
+
+/** A part that would be further away from its parent than this is left where it is: a chain of any length stays cheap. */
+const MOST_LEVELS = 64
+
+/**
+ * The critical path of a trace, in a time that grows with its spans as sorting them does. Never throws, whatever the times
+ * and parents say. Of a trace that is running as `asOf` has it.
+ */
+export function criticalPath(tree: TraceTree): CriticalPath {
+  const namespace = namespaceOfTree(tree)
+  const sections: PathSection[] = []
+  const open = [...stepsBackwards(partsOf(tree, namespace), tree.startAt, tree.endAt)]
+  for (let step = open.pop(); step !== undefined; step = open.pop()) {
+    const { part, fromAt, toAt } = step
+    const own = ownPart(part, namespace)
+    const add = (from: number, to: number): void => {
+      if (from < to) sections.push({ span: part.span, fromAt: from, toAt: to, part: own })
+    }
+    let cursor = toAt
+    for (const inner of stepsBackwards(part.inner, fromAt, toAt)) {
+      add(inner.toAt, cursor)
+      cursor = inner.fromAt
+      open.push(inner)
+    }
+    add(fromAt, cursor)
+  }
+  sections.sort((a, b) => a.fromAt - b.fromAt)
+  return { sections, ...sumsOf(sections), isProvisional: tree.isRunning }
+}
+
+function sumsOf(sections: readonly PathSection[]): { workMillis: number; personMillis: number; gapMillis: number } {
+  const sums = { work: 0, person: 0, gap: 0 }
+  for (const { part, fromAt, toAt } of sections) sums[part] += toAt - fromAt
+  return { workMillis: sums.work, personMillis: sums.person, gapMillis: sums.gap }
+}
+
+/** What a part is where nothing in it is: an agent of which all is stored was between two steps then. */
+function ownPart({ span, kind, inner }: PathPart, namespace: string): PathSection['part'] {
+  if (isPersonWait(span, namespace)) return 'person'
+  const isFrame = kind === 'session' || kind === 'llm' || kind === 'subagent'
+  return isFrame && inner.length > 0 ? 'gap' : 'work'
+}
+
+/** The roots, with all that took place in each. */
+function partsOf(tree: TraceTree, namespace: string): PathPart[] {
+  const parts = new Map<SpanNode, PathPart>()
+  const holders = new Map<PathPart, PathPart>()
+  const roots: PathPart[] = []
+  for (const { node, parent } of walkTree(tree)) {
+    const part = partOf(node.span, namespace)
+    parts.set(node, part)
+    const above = parent && parts.get(parent.node)
+    const holder = above && holderOf(part, above, holders)
+    if (above === undefined || holder === undefined) {
+      roots.push(part)
+      continue
+    }
+    holders.set(part, holder)
+    part.endAt = Math.min(part.endAt, holder.endAt)
+    if (above.kind === 'api' && holders.get(above) === holder) part.asker = above
+    if (isAwaited(part, above)) holder.inner.push(part)
+  }
+  return roots
+}
+
+function partOf(span: StoredSpan, namespace: string): PathPart {
+  const endAt = Math.max(span.startAt, span.endAt)
+  const kind = drawnKind(new SpanAttributes(span, namespace))
+  return { span, kind, startAt: span.startAt, endAt, inner: [], asker: undefined, isTaken: false }
+}
+
+/**
+ * What a part took place in. A tool hangs below the request that asked for it and runs after it: both are steps of what the
+ * request is in. So is what goes on in the background when its parent is long over.
+ */
+function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart, PathPart>): PathPart {
+  let holder = above
+  for (let level = 0; level < MOST_LEVELS; level++) {
+    const next = holders.get(holder)
+    if (next === undefined || (!holdsNothing(holder) && isMostlyIn(part, holder))) break
+    holder = next
+  }
+  return holder
+}
+
+/** A skill is known from when on it was there. What takes a message from a queue keeps nobody waiting who put it there. */
+function isAwaited({ kind, span }: PathPart, above: PathPart): boolean {
+  return kind !== 'skill' && !(span.kind === 'consumer' && above.span.kind === 'producer')
+}
+
+function holdsNothing({ kind }: PathPart): boolean {
+  return kind === 'api' || kind === 'auxiliary' || kind === 'skill'
+}
+
+function isMostlyIn(part: PathPart, holder: PathPart): boolean {
+  return part.endAt - holder.endAt <= holder.endAt - part.startAt
+}

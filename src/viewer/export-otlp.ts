@@ -1,0 +1,54 @@
+import { isRecord } from './attribute-value.ts'
+import { LineReader, type NumberedLine } from './line-reader.ts'
+import { lineFilter } from './trace-log.ts'
+
+/**
+ * The spans of some traces, as OTLP/JSON lines, as they were written: each line of the files without what is of other traces.
+ * What is running is not in it, because it has not been written so far.
+ *
+ * @param onRead is told of so many bytes more; what it throws ends the reading
+ * @throws the error of the file system when a file cannot be read
+ */
+export async function* exportOtlp(
+  paths: readonly string[],
+  traceIds: ReadonlySet<string>,
+  onRead?: (bytes: number) => void,
+): AsyncGenerator<string, void> {
+  const mayHold = lineFilter(traceIds)
+  const exported = (line: NumberedLine | undefined): string | undefined =>
+    line !== undefined && 'text' in line && mayHold(line.text) ? onlyOf(line.text, traceIds) : undefined
+  for (const path of paths) {
+    const reader = new LineReader(path)
+    for await (const line of reader.read(onRead)) {
+      const text = exported(line)
+      if (text !== undefined) yield text
+    }
+    const rest = exported(reader.rest())
+    if (rest !== undefined) yield rest
+  }
+}
+
+/** Undefined where nothing is left, and for what is no OTLP. */
+function onlyOf(text: string, traceIds: ReadonlySet<string>): string | undefined {
+  let request: unknown
+  try {
+    request = JSON.parse(text)
+  } catch {
+    return undefined
+  }
+  const resourceSpans = isRecord(request) ? lists(request['resourceSpans'], 'scopeSpans') : []
+  const kept = resourceSpans.flatMap(({ own, inner }) => {
+    const scopeSpans = inner.flatMap(scope => {
+      const spans = Array.isArray(scope['spans']) ? (scope['spans'] as readonly unknown[]) : []
+      const wanted = spans.filter(span => isRecord(span) && traceIds.has(String(span['traceId'])))
+      return wanted.length === 0 ? [] : [{ ...scope, spans: wanted }]
+    })
+    return scopeSpans.length === 0 ? [] : [{ ...own, scopeSpans }]
+  })
+  return kept.length === 0 ? undefined : JSON.stringify({ resourceSpans: kept })
+}
+
+function lists(value: unknown, inner: string): { own: Record<string, unknown>; inner: Record<string, unknown>[] }[] {
+  const records = Array.isArray(value) ? value.filter(isRecord) : []
+  return records.map(own => ({ own, inner: Array.isArray(own[inner]) ? own[inner].filter(isRecord) : [] }))
+}

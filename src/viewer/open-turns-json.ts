@@ -1,0 +1,26 @@
+import type { OpenTurn } from './open-turns.ts'
+import { instant, jsonLine } from './tree-json.ts'
+
+/** One open turn as a line of JSON for programs. */
+export function openTurnJson({ state, traceId, summary, sinceAt, lastAt, doing }: OpenTurn, now: number): string {
+  return jsonLine({
+    state: state.replace('-', '_'),
+    agent: summary.agent,
+    session_id: summary.sessionId,
+    turn: summary.turnNumber,
+    trace_id: traceId,
+    model: summary.model || undefined,
+    open_since: instant(sinceAt),
+    open_ms: Math.max(0, now - sinceAt),
+    silent_since: instant(lastAt),
+    silent_ms: Math.max(0, now - lastAt),
+    tokens: summary.tokens,
+    doing: doing.map(({ step: { node }, facts }) => ({
+      span_id: node.span.spanId,
+      name: facts.name,
+      hint: facts.hint || undefined,
+      since: instant(node.span.startAt),
+      open_ms: Math.max(0, now - node.span.startAt),
+    })),
+  })
+}

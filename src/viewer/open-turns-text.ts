@@ -1,0 +1,125 @@
+import { humanCount, humanDuration } from './human-figures.ts'
+import { type OpenState, type OpenTurn, openTurns } from './open-turns.ts'
+import { apart, clipSegments, paintLine, type Segment, segment, spaced, type Tone } from './segments.ts'
+import type { TraceTree } from './trace-forest.ts'
+import { headerTitle, shortTraceId, silenceText } from './tree-header.ts'
+import { titleOf, tokensText } from './tree-rows.ts'
+
+export interface OpenTurnsOptions {
+  /** Cells of a line. */
+  readonly width: number
+  readonly color: boolean
+  /** Epoch milliseconds. */
+  readonly now: number
+  /** Lines at most. */
+  readonly maxLines: number
+}
+
+type Line = readonly Segment[]
+
+/** Of one trace; a turn with a hundred tools at once must not push the others out of sight. */
+const MOST_SPANS = 3
+/** Where there is less room, it is for the agent and the session. */
+const ID_FROM_WIDTH = 100
+
+/**
+ * What is running, in a few lines: each trace with how long it has been open and silent, and below it what it is at. Those
+ * in which something happened last come first; those for which there is no room are counted.
+ */
+export function renderOpenTurns(
+  trees: readonly TraceTree[],
+  options: OpenTurnsOptions,
+  isOwnerDead?: (tree: TraceTree) => boolean,
+): string[] {
+  const turns = openTurns(trees, options.now, isOwnerDead).sort((a, b) => b.lastAt - a.lastAt)
+  const drawn = turns.map(turn => turnLines(turn, options, turn.state === 'owner-dead' ? stateOf(turn) : []))
+  return painted(fitted(drawn, options.maxLines, 'running'), options)
+}
+
+/** The same for who watches them all: what is worth a look first, each with its state and what it has used so far. */
+export function renderTop(turns: readonly OpenTurn[], options: OpenTurnsOptions): string[] {
+  const drawn = turns.map(turn => turnLines(turn, options, statusOf(turn)))
+  const lines = fitted(drawn, options.maxLines - 2, 'open')
+  return painted([countLine(turns), ...(lines.length === 0 ? [] : [[], ...lines])], options)
+}
+
+function painted(lines: readonly Line[], { width, color }: OpenTurnsOptions): string[] {
+  return lines.map(line => paintLine(clipSegments(line, width), color))
+}
+
+function fitted(turns: readonly (readonly Line[])[], maxLines: number, word: string): Line[] {
+  const lines: Line[] = []
+  for (const [index, turn] of turns.entries()) {
+    const isLast = index === turns.length - 1
+    if (lines.length + turn.length > maxLines - (isLast ? 0 : 1)) {
+      lines.push([segment('dim', `  … and ${turns.length - index} more ${word}`)])
+      break
+    }
+    lines.push(...turn)
+  }
+  return lines
+}
+
+const STATES: {
+  readonly [State in OpenState]: { readonly tone: Tone; readonly text: string; readonly count: string }
+} = {
+  hung: { tone: 'error', text: 'hung', count: 'hung' },
+  waiting: { tone: 'approval', text: 'waits for a person', count: 'waiting for a person' },
+  running: { tone: 'ok', text: 'running', count: 'running' },
+  'owner-dead': { tone: 'dim', text: 'its process is gone', count: 'left by a dead process' },
+}
+
+/** `4 open: 1 hung, 1 waiting for a person, 2 running`. */
+function countLine(turns: readonly OpenTurn[]): Line {
+  if (turns.length === 0) return [segment('dim', 'Nothing is open.')]
+  const counts = (Object.keys(STATES) as OpenState[]).map(state => {
+    const count = turns.filter(turn => turn.state === state).length
+    return segment(STATES[state].tone, count === 0 ? '' : `${humanCount(count)} ${STATES[state].count}`)
+  })
+  return [segment('strong', `${humanCount(turns.length)} open: `), ...spaced(counts, ', ')]
+}
+
+function stateOf({ state }: OpenTurn): Line {
+  const { tone, text } = STATES[state]
+  return [segment(tone, text)]
+}
+
+function statusOf(turn: OpenTurn): Line {
+  const { tokens } = turn.summary
+  return [...stateOf(turn), segment('plain', tokens === undefined ? '' : tokensText(tokens))]
+}
+
+function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Line): Line[] {
+  const shown = turn.doing.slice(0, MOST_SPANS).map(row => {
+    const lasted = age(now - row.step.node.span.startAt)
+    return apart([segment('dim', '  └─ '), ...titleOf(row)], [segment('plain', lasted)], width)
+  })
+  const hidden = turn.doing.length - shown.length
+  const rest = hidden === 0 ? [] : [[segment('dim', `     and ${hidden} more at once`)]]
+  return [titleLine(turn, status, { now, width }), ...shown, ...rest]
+}
+
+function titleLine(
+  { state, summary, traceId, sinceAt }: OpenTurn,
+  status: Line,
+  { now, width }: Pick<OpenTurnsOptions, 'now' | 'width'>,
+): Line {
+  const isTold = status.length > 0
+  const lasted = `${isTold ? 'open' : 'running for'} ${age(now - sinceAt)}`
+  const ages = spaced(
+    [
+      ...status,
+      segment('plain', lasted),
+      segment('warn', silenceText(summary.silentMillis, age)),
+      segment('dim', summary.sessionId === '' || (isTold && width < ID_FROM_WIDTH) ? '' : shortTraceId(traceId)),
+    ],
+    ' · ',
+  )
+  return apart([segment(isTold ? STATES[state].tone : 'warn', '○ '), ...headerTitle(summary, traceId)], ages, width)
+}
+
+/** In whole seconds: a line that changes ten times a second is not to be read. */
+function age(millis: number): string {
+  const whole = Math.floor(Math.max(0, millis) / 1000) * 1000
+  return whole < 60_000 ? `${whole / 1000} s` : humanDuration(whole)
+}

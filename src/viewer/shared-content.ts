@@ -1,0 +1,73 @@
+import { displayText } from './display-text.ts'
+import { countOf, humanCount } from './human-figures.ts'
+import { type TraceTree, walkTree } from './trace-forest.ts'
+
+/** What a secret was replaced by when it was recorded. */
+const MASK = '[REDACTED]'
+const CUT_MARK = '.content.truncated'
+/** Shorter texts are names, ids and figures. */
+const LEAST_CONTENT_CHARS = 40
+
+/** A value of a span that is not whole. */
+export interface AlteredValue {
+  /** Printable. */
+  readonly span: string
+  /** Printable; empty where the span says only that something of it was cut. */
+  readonly attribute: string
+  /** Masks in it. */
+  readonly count: number
+}
+
+/** What somebody gets to read who gets these traces. */
+export interface SharedContent {
+  readonly spans: number
+  /** Texts that say more than a name, and their characters. */
+  readonly texts: number
+  readonly chars: number
+  readonly masked: readonly AlteredValue[]
+  readonly cut: readonly AlteredValue[]
+}
+
+/** Looks at every value: what was masked or cut when it was recorded, and how much is left. */
+export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
+  const found = { spans: 0, texts: 0, chars: 0, masked: [] as AlteredValue[], cut: [] as AlteredValue[] }
+  for (const tree of trees) {
+    for (const { node } of walkTree(tree)) {
+      found.spans += 1
+      const span = displayText(node.span.name)
+      for (const [name, value] of Object.entries(node.span.attributes)) {
+        if (name.endsWith(CUT_MARK) && value === true) found.cut.push({ span, attribute: '', count: 1 })
+        const text = typeof value === 'string' ? value : typeof value === 'object' ? JSON.stringify(value) : ''
+        const count = text.split(MASK).length - 1
+        const attribute = displayText(name)
+        if (count > 0) found.masked.push({ span, attribute, count })
+        if (text.endsWith('…')) found.cut.push({ span, attribute, count: 1 })
+        if (text.length < LEAST_CONTENT_CHARS) continue
+        found.texts += 1
+        found.chars += text.length
+      }
+    }
+  }
+  return found
+}
+
+/** Of each list; who wants to know more reads the file. */
+const MOST_NAMED = 20
+
+/** The same for a person, a line each, who is about to hand it on. */
+export function* sharedContentLines({ spans, texts, chars, masked, cut }: SharedContent): Generator<string, void> {
+  yield `${countOf(spans, 'span')}, ${countOf(texts, 'text')} of ${humanCount(chars)} characters in all`
+  yield masked.length === 0
+    ? 'no secret was masked in it: either there was none, or none was recognised'
+    : `secrets were masked in ${countOf(masked.length, 'value')}:`
+  yield* named(masked)
+  yield cut.length === 0 ? 'nothing was cut when it was recorded' : `${countOf(cut.length, 'value')} cut when recorded:`
+  yield* named(cut)
+}
+
+function* named(values: readonly AlteredValue[]): Generator<string, void> {
+  for (const { span, attribute, count } of values.slice(0, MOST_NAMED)) {
+    yield `  ${[span, attribute].filter(text => text !== '').join('  ')}${count > 1 ? `  ×${count}` : ''}`
+  }
+  if (values.length > MOST_NAMED) yield `  … and ${humanCount(values.length - MOST_NAMED)} more`
+}

@@ -1,0 +1,63 @@
+import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { costOf, isRequest, tokensOf } from './span-facts.ts'
+import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+
+/** What a span comes to with all that hangs below it: what its row says when it is folded up. */
+export interface SubtreeSum {
+  /** Spans, itself among them. */
+  readonly spanCount: number
+  readonly errorCount: number
+  readonly runningCount: number
+  /** Of the requests in it, each once: a parent that repeats the usage of its children does not count. */
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** US dollars, as far as the requests say. */
+  readonly cost: number
+  /** First start and last end, epoch milliseconds: wall time, not the sum of what ran at once. */
+  readonly startAt: number
+  readonly endAt: number
+}
+
+/** Of every span of a tree, in one pass. What a span uses by itself is on the span. */
+export function subtreeSums(tree: TraceTree): ReadonlyMap<SpanNode, SubtreeSum> {
+  const namespace = namespaceOfTree(tree)
+  const sums = new Map<SpanNode, SubtreeSum>()
+  const steps = [...walkTree(tree)]
+  for (const { node } of steps) sums.set(node, ownSum(node, namespace))
+  // Backwards, each is whole when its parent takes it: what is below a span comes behind it.
+  for (const { node, parent } of steps.reverse()) {
+    const [whole, part] = [parent && sums.get(parent.node), sums.get(node)]
+    if (parent !== undefined && whole !== undefined && part !== undefined) sums.set(parent.node, added(whole, part))
+  }
+  return sums
+}
+
+function ownSum({ span }: SpanNode, namespace: string): SubtreeSum {
+  const attributes = new SpanAttributes(span, namespace)
+  const kind = drawnKind(attributes)
+  const tokens = isRequest(kind) ? tokensOf(kind, attributes) : undefined
+  return {
+    spanCount: 1,
+    errorCount: span.status === 'error' ? 1 : 0,
+    runningCount: span.running === true ? 1 : 0,
+    inputTokens: tokens?.input ?? 0,
+    outputTokens: tokens?.output ?? 0,
+    cost: (isRequest(kind) ? costOf(attributes) : undefined) ?? 0,
+    startAt: span.startAt,
+    endAt: Math.max(span.startAt, span.endAt),
+  }
+}
+
+/** Two that stand side by side, or one in the other. */
+export function added(one: SubtreeSum, other: SubtreeSum): SubtreeSum {
+  return {
+    spanCount: one.spanCount + other.spanCount,
+    errorCount: one.errorCount + other.errorCount,
+    runningCount: one.runningCount + other.runningCount,
+    inputTokens: one.inputTokens + other.inputTokens,
+    outputTokens: one.outputTokens + other.outputTokens,
+    cost: one.cost + other.cost,
+    startAt: Math.min(one.startAt, other.startAt),
+    endAt: Math.max(one.endAt, other.endAt),
+  }
+}

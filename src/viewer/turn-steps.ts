@@ -1,0 +1,210 @@
+import { argumentLines } from './argument-lines.ts'
+import { displayText } from './display-text.ts'
+import { personWaitMillis } from './person-wait.ts'
+import type { DrawnKind, Segment } from './segments.ts'
+import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { costOf, factsOf, isRequest, tokensOf } from './span-facts.ts'
+import type { StoredSpan } from './stored-span.ts'
+import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+
+export type StepKind = 'turn' | 'request' | 'tool' | 'subagent' | 'side call' | 'other'
+
+/** One thing that an agent did, whatever agent it was: what two turns are compared by. */
+export interface TurnStep {
+  readonly kind: StepKind
+  /** Without what kind it is: `terminal`. Printable; empty where the kind says it all. */
+  readonly name: string
+  /** Of a request, printable. */
+  readonly model: string
+  /** What it was told, a line for each value; as it was stored, not printable. */
+  readonly argument: readonly string[]
+  /** The same as one text, for looking at. */
+  readonly argumentText: string
+  /** The command, the path, what was asked for: printable, one line. */
+  readonly hint: string
+  readonly outcome: Segment | undefined
+  readonly isError: boolean
+  /** More than one where a request was tried again: they are one step. */
+  readonly attempts: number
+  /** From its first start to its last end, without what was waited for a person in it. */
+  readonly millis: number
+  readonly personMillis: number
+  /** Of a request, all attempts; of what holds requests, theirs. */
+  readonly inputTokens: number
+  readonly outputTokens: number
+  /** US dollars, as far as the requests say. */
+  readonly cost: number
+  readonly traceId: string
+  /** Of its first span. */
+  readonly spanId: string
+  readonly startAt: number
+  /** What was done in it, by start: what a turn and a child agent did, and a tool that runs one. */
+  readonly steps: readonly TurnStep[]
+}
+
+interface GrowingStep extends TurnStep {
+  readonly steps: GrowingStep[]
+  readonly spans: StoredSpan[]
+  readonly namespace: string
+  /** Where its span hangs, for what belongs to the same request. */
+  readonly parent: SpanNode | undefined
+  outcome: Segment | undefined
+  isError: boolean
+  attempts: number
+  endAt: number
+  millis: number
+  personMillis: number
+  inputTokens: number
+  outputTokens: number
+  cost: number
+}
+
+const STEP_KINDS: { readonly [Kind in DrawnKind]?: StepKind } = {
+  api: 'request',
+  tool: 'tool',
+  subagent: 'subagent',
+  auxiliary: 'side call',
+  other: 'other',
+}
+
+/** Turns, each with what was done in it: the loop as one list, with attempts of a request as one, and without what only frames it. */
+export function turnSteps(trees: readonly TraceTree[]): readonly TurnStep[] {
+  return trees.flatMap(stepsOfTree)
+}
+
+function stepsOfTree(tree: TraceTree): TurnStep[] {
+  const namespace = namespaceOfTree(tree)
+  const turns: GrowingStep[] = []
+  const all: GrowingStep[] = []
+  /** The step in which a span's children are. */
+  const within = new Map<SpanNode, GrowingStep>()
+  for (const { node, parent } of walkTree(tree)) {
+    const outer = parent && within.get(parent.node)
+    const attributes = new SpanAttributes(node.span, namespace)
+    const kind = drawnKind(attributes)
+    const stepKind = outer === undefined ? 'turn' : STEP_KINDS[kind]
+    if (outer !== undefined && stepKind === undefined) {
+      within.set(node, outer)
+      if (kind === 'approval') outer.spans.push(node.span)
+      continue
+    }
+    const earlier = outer?.steps.at(-1)
+    const isRetry = outer !== undefined && stepKind === 'request' && isNextAttempt(earlier, parent?.node, attributes)
+    const step = isRetry && earlier ? earlier : stepOf(node, parent?.node, stepKind ?? 'turn', attributes, namespace)
+    if (isRetry) addAttempt(step, node, attributes)
+    // What a request asked for is done behind it, in the same loop.
+    within.set(node, outer !== undefined && stepKind === 'request' ? outer : step)
+    if (isRetry) continue
+    all.push(step)
+    if (outer === undefined) turns.push(step)
+    else outer.steps.push(step)
+  }
+  complete(all, namespace)
+  return turns
+}
+
+function isNextAttempt(
+  earlier: GrowingStep | undefined,
+  parent: SpanNode | undefined,
+  attributes: SpanAttributes,
+): boolean {
+  if (earlier?.kind !== 'request' || earlier.parent !== parent) return false
+  return earlier.isError || (attributes.number('.api.attempt') ?? 0) > 0
+}
+
+function addAttempt(step: GrowingStep, node: SpanNode, attributes: SpanAttributes): void {
+  const { outcome, isError } = factsOf(node, step.namespace)
+  step.attempts += 1
+  step.outcome = outcome
+  step.isError = isError
+  step.endAt = Math.max(step.endAt, node.span.endAt)
+  addUsage(step, attributes)
+}
+
+function addUsage(step: GrowingStep, attributes: SpanAttributes): void {
+  const kind = drawnKind(attributes)
+  if (!isRequest(kind)) return
+  const { input = 0, output = 0 } = tokensOf(kind, attributes) ?? {}
+  step.inputTokens += input
+  step.outputTokens += output
+  step.cost += costOf(attributes) ?? 0
+}
+
+const ARGUMENT_NAMES: { readonly [Kind in StepKind]: readonly string[] } = {
+  turn: ['input.value', 'gen_ai.input.messages'],
+  request: [],
+  tool: ['gen_ai.tool.call.arguments', 'input.value', 'tool.parameters', '.tool.command', '.tool.target'],
+  subagent: ['.subagent.goal', 'input.value'],
+  'side call': [],
+  other: [],
+}
+
+function stepOf(
+  node: SpanNode,
+  parent: SpanNode | undefined,
+  kind: StepKind,
+  attributes: SpanAttributes,
+  namespace: string,
+): GrowingStep {
+  const { span } = node
+  const { outcome, isError, hint } = factsOf(node, namespace)
+  const argumentText = attributes.whole(...ARGUMENT_NAMES[kind])
+  const isModels = kind === 'request' || kind === 'side call'
+  const step: GrowingStep = {
+    kind,
+    name: nameOf(kind, attributes),
+    model: isModels ? attributes.text('gen_ai.request.model', 'llm.model_name', 'gen_ai.response.model') : '',
+    argument: argumentLines(argumentText),
+    argumentText,
+    hint: isModels ? '' : hint || displayText(argumentText),
+    outcome,
+    isError,
+    attempts: 1,
+    millis: 0,
+    personMillis: 0,
+    inputTokens: 0,
+    outputTokens: 0,
+    cost: 0,
+    traceId: span.traceId,
+    spanId: span.spanId,
+    startAt: span.startAt,
+    endAt: Math.max(span.startAt, span.endAt),
+    steps: [],
+    spans: [],
+    namespace,
+    parent,
+  }
+  addUsage(step, attributes)
+  return step
+}
+
+function nameOf(kind: StepKind, attributes: SpanAttributes): string {
+  const name = displayText(attributes.span.name)
+  switch (kind) {
+    case 'tool':
+      return attributes.text('gen_ai.tool.name', 'tool.name') || name.replace(/^(?:tool\.|execute_tool )/, '')
+    case 'subagent':
+      return attributes.text('gen_ai.agent.name', '.subagent.role') || name.replace(/^(?:subagent\.|invoke_agent )/, '')
+    case 'side call':
+      return attributes.text('.aux.task') || name.replace(/^aux\./, '')
+    case 'other':
+      return name
+    default:
+      return ''
+  }
+}
+
+/** What a step comes to with all in it. Backwards, what is in a step is complete before it. */
+function complete(steps: readonly GrowingStep[], namespace: string): void {
+  for (const step of [...steps].reverse()) {
+    step.steps.sort((a, b) => a.startAt - b.startAt)
+    for (const inner of step.steps) {
+      step.inputTokens += inner.inputTokens
+      step.outputTokens += inner.outputTokens
+      step.cost += inner.cost
+      step.spans.push(...inner.spans)
+    }
+    step.personMillis = personWaitMillis(step.spans, namespace)
+    step.millis = Math.max(0, step.endAt - step.startAt - step.personMillis)
+  }
+}

@@ -1,0 +1,501 @@
+import { createServer } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
+import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
+import { ended } from '../../cli/program.ts'
+import { afterwards, cleanUp } from '../../support/afterwards.ts'
+import { exportLine, noteLine, SAMPLE_TURN, type SpanNote, TRACE_ID } from '../../viewer/sample-turn.ts'
+import { openBrowser } from '../support/browser.ts'
+import { takePicture } from '../support/picture.ts'
+import { Viewer, Watch } from './viewer.ts'
+
+const MANY = 'b'.repeat(32)
+const HOSTILE = 'c'.repeat(32)
+
+/** What would do something, if anything of it were taken for what it looks like. */
+const EVIL = `</script><script>window.evil=1</script><img src=x onerror="window.evil=2"><svg onload="window.evil=3"></svg>
+<iframe srcdoc="<script>parent.evil=4</script>"></iframe><a href="javascript:window.evil=5">x</a>
+![x](http://evil.example/x.png) {{constructor.constructor('window.evil=6')()}} \${alert(7)}
+\u001b]0;title\u0007\u001b[2J\u009b31m \u202eevil\u2066 \u200b`
+
+function manySpans(count: number): string {
+  const root: SpanNote = {
+    id: 'a000000000000000',
+    trace: MANY,
+    name: 'agent',
+    from: 0,
+    to: count * 10,
+    attributes: { 'hermes.span.kind': 'session', 'session.id': 'many', 'input.value': 'a turn of very many steps' },
+  }
+  const steps = Array.from({ length: count - 1 }, (_, index): SpanNote => {
+    const id = (index + 1).toString(16).padStart(16, 'a')
+    const attributes = { 'hermes.span.kind': 'tool', 'hermes.tool.command': `step ${index + 1}` }
+    return {
+      id,
+      parent: root.id,
+      trace: MANY,
+      name: `tool.t${index % 7}`,
+      from: index * 10,
+      to: index * 10 + 9,
+      attributes,
+    }
+  })
+  return exportLine(root, ...steps)
+}
+
+const HOSTILE_TURN = exportLine(
+  {
+    id: 'c000000000000001',
+    trace: HOSTILE,
+    name: EVIL,
+    from: 1_000,
+    to: 2_000,
+    message: EVIL,
+    status: 2,
+    attributes: {
+      'hermes.span.kind': 'session',
+      'session.id': `evil"><script>window.evil=8</script>`,
+      'gen_ai.agent.name': EVIL,
+      'gen_ai.request.model': EVIL,
+      'input.value': EVIL,
+      'output.value': EVIL,
+      [EVIL]: EVIL,
+      __proto__x: 'x',
+    },
+  },
+  {
+    id: 'c"><script>window.evil=9</script>',
+    parent: 'c000000000000001',
+    trace: HOSTILE,
+    name: 'tool.evil',
+    from: 1_100,
+    to: 1_200,
+    attributes: {
+      'hermes.span.kind': 'tool',
+      'gen_ai.tool.call.arguments': JSON.stringify({
+        html: EVIL,
+        ['<img src=x onerror=window.evil=10>']: [EVIL, { deep: EVIL }],
+      }),
+      'gen_ai.tool.call.result': EVIL.repeat(2_000),
+      'gen_ai.input.messages': JSON.stringify([
+        { role: EVIL, parts: [{ type: 'text', content: EVIL }, { type: EVIL }] },
+      ]),
+    },
+  },
+)
+
+/** What a page may try that runs at another port; as text, because it is for a browser. */
+function attackOn(origin: string): string {
+  return `(async () => {
+    const origin = ${JSON.stringify(origin)}
+    const read = options => fetch(origin + '/api/status', options).then(({ type, status }) => type + ' ' + status, () => 'refused')
+    const added = (name, source) => new Promise(resolve => {
+      const element = document.createElement(name)
+      element.onload = () => resolve(element.contentDocument ? 'readable' : 'loaded')
+      element.onerror = () => resolve('refused')
+      element.src = source
+      document.body.append(element)
+    })
+    const frame = await added('iframe', origin)
+    const script = await added('script', origin + '/page.js')
+    const opened = open(origin)
+    await new Promise(resolve => setTimeout(resolve, 500))
+    let inWindow
+    try { inWindow = 'readable: ' + opened.document.body.innerText } catch { inWindow = 'another origin' }
+    return [
+      await read({ credentials: 'include' }),
+      await read({ mode: 'no-cors' }),
+      await read({ headers: { authorization: 'Bearer x' } }),
+      frame, script, inWindow,
+    ]
+  })()`
+}
+
+const PARENT = 'e'.repeat(32)
+
+/** A delegation, and the turn of its child, which is a trace of its own. */
+const DELEGATION = exportLine(
+  {
+    id: 'e000000000000001',
+    trace: PARENT,
+    name: 'agent',
+    from: 0,
+    to: 900,
+    attributes: { 'hermes.span.kind': 'session', 'hermes.session.id': 'parent', 'session.id': 'parent' },
+  },
+  {
+    id: 'e000000000000002',
+    parent: 'e000000000000001',
+    trace: PARENT,
+    name: 'subagent.helper',
+    from: 100,
+    to: 800,
+    attributes: { 'hermes.span.kind': 'subagent', 'hermes.subagent.child_session_id': 'child', 'session.id': 'parent' },
+  },
+  {
+    id: 'e000000000000003',
+    trace: 'f'.repeat(32),
+    name: 'agent.child',
+    from: 150,
+    to: 700,
+    attributes: { 'hermes.span.kind': 'session', 'hermes.session.id': 'child', 'session.id': 'child' },
+  },
+)
+
+let viewer: Viewer
+let browser: Browser
+let context: BrowserContext
+let watch: Watch
+let page: Page
+
+beforeAll(async () => {
+  viewer = new Viewer()
+  viewer.write('sample.jsonl', exportLine(...SAMPLE_TURN))
+  viewer.write('many.jsonl', manySpans(5_000))
+  viewer.write('evil.jsonl', HOSTILE_TURN)
+  viewer.write('delegation.jsonl', DELEGATION)
+  await viewer.replay('hermes-turn.jsonl', 'demo-session.jsonl')
+  await viewer.start()
+  browser = await openBrowser()
+})
+
+afterAll(async () => {
+  await browser?.close()
+  await viewer?.stop()
+})
+
+beforeEach(async () => {
+  context = await browser.newContext({ viewport: { width: 1280, height: 800 }, locale: 'en-GB', timezoneId: 'UTC' })
+  watch = new Watch(context)
+  page = await context.newPage()
+  afterwards(async () => {
+    await context.close()
+    expect(watch.slips, 'what the page may not do').toEqual([])
+    expect(watch.strangers(viewer.origin), 'requests to others').toEqual([])
+  })
+})
+
+afterEach(cleanUp)
+
+function tree(of: Page = page): Locator {
+  return of.getByRole('tree')
+}
+
+async function activeRow(): Promise<string | null> {
+  const id = await tree().getAttribute('aria-activedescendant')
+  return page.locator(`[id="${id}"]`).getAttribute('aria-label')
+}
+
+async function openTurn(traceId: string, query = ''): Promise<void> {
+  await page.goto(viewer.at(`/turns/${traceId}${query}`))
+  await tree().waitFor()
+}
+
+describe('who is let in', () => {
+  test('the token leaves the address, and stays with the tab', async () => {
+    await page.goto(viewer.url)
+    await page.getByRole('heading', { name: 'Right now' }).waitFor()
+    expect(page.url()).toBe(`${viewer.origin}/`)
+    await page.reload()
+    await page.getByText('live', { exact: true }).waitFor()
+  })
+
+  test('a new tab asks one that is open', async () => {
+    await page.goto(viewer.url)
+    await page.getByRole('heading', { name: 'Right now' }).waitFor()
+    const other = await context.newPage()
+    await other.goto(`${viewer.origin}/sessions`)
+    await other.getByRole('table').waitFor()
+  })
+
+  test('a tab alone is told what to do', async () => {
+    await page.goto(viewer.origin)
+    await page.getByText('This tab is not let in').waitFor()
+    expect(watch.requests.filter(url => url.includes('/api/'))).toEqual([])
+  })
+
+  test('a page of another port gets nothing, in none of the ways that there are', async () => {
+    const attacker = createServer((_, response) =>
+      response.setHeader('content-type', 'text/html').end('<!doctype html>'),
+    )
+    await new Promise<void>(resolve => attacker.listen(0, '127.0.0.1', resolve))
+    afterwards(() => attacker.close())
+    const { port } = attacker.address() as AddressInfo
+    const other = await browser.newContext()
+    afterwards(() => other.close())
+    const evil = await other.newPage()
+    await evil.goto(`http://127.0.0.1:${port}/`)
+    const found = await evil.evaluate(attackOn(viewer.origin))
+    expect(found).toEqual(['refused', 'refused', 'refused', 'loaded', 'refused', 'another origin'])
+  })
+})
+
+describe('sessions', () => {
+  test('are listed, searched, and lead to their turns', async () => {
+    await page.goto(viewer.at('/sessions'))
+    await page.getByRole('table').waitFor()
+    const all = await page.getByRole('row').count()
+    expect(all).toBeGreaterThan(3)
+    await page.getByLabel('Words in it').fill('reviewer')
+    await expect.poll(() => page.getByRole('row').count()).toBeLessThan(all)
+    expect(page.url()).toContain('text=reviewer')
+    await page.getByRole('link', { name: 'And what did the reviewer say?', exact: true }).click()
+    await page.getByRole('heading', { level: 1 }).waitFor()
+    await page.locator('.turn-card a').first().click()
+    await tree().waitFor()
+    await page.goBack()
+    await page.locator('.turn-card').first().waitFor()
+  })
+})
+
+describe('a turn', () => {
+  test('is a tree, to keys and to those who hear it', async () => {
+    await openTurn(TRACE_ID)
+    const rows = page.getByRole('treeitem')
+    await expect.poll(() => rows.count()).toBe(SAMPLE_TURN.length)
+    await tree().focus()
+    await page.keyboard.press('End')
+    await expect.poll(activeRow).toMatch(/^model request api\.qwen3/)
+    await page.keyboard.press('Home')
+    await page.keyboard.press('ArrowDown')
+    await expect.poll(activeRow).toMatch(/^loop llm\.qwen3/)
+    await page.keyboard.press('ArrowLeft')
+    await expect.poll(() => rows.count()).toBe(2)
+    expect(await rows.nth(1).getAttribute('aria-expanded')).toBe('false')
+    await page.keyboard.press('ArrowRight')
+    await expect.poll(() => rows.count()).toBe(SAMPLE_TURN.length)
+    await page.keyboard.press('Enter')
+    await page.getByRole('complementary').getByRole('heading', { level: 2, name: 'llm.qwen3-coder-30b' }).waitFor()
+    await page.keyboard.press('Escape')
+    await expect.poll(() => page.getByRole('complementary').count()).toBe(0)
+    const levels = await rows.evaluateAll(all => all.map(row => row.getAttribute('aria-level')).join(' '))
+    expect(levels).toBe('1 2 3 3 4 5 4 4 5 6 7 8 3')
+  })
+
+  test('finds what stands in arguments, and a link leads to the span', async () => {
+    await openTurn(TRACE_ID)
+    await tree().focus()
+    await page.keyboard.press('/')
+    await page.keyboard.type('rm -rf')
+    await page.getByText('– of 2').waitFor()
+    await page.keyboard.press('Enter')
+    await page.getByText('1 of 2').waitFor()
+    await page.getByRole('treeitem', { name: /tool\.terminal/ }).click()
+    const panel = page.getByRole('complementary')
+    await panel.getByText('rm -rf ./build').first().waitFor()
+    const link = page.url()
+    expect(link).toContain('span=0000000000000005')
+    const other = await context.newPage()
+    await other.goto(link)
+    await other.getByRole('complementary').getByText('rm -rf ./build').first().waitFor()
+  })
+
+  test('opens the turn of a child session inside of its own, and so does the address', async () => {
+    await openTurn(PARENT)
+    const rows = page.getByRole('treeitem')
+    await tree().focus()
+    await page.keyboard.press('End')
+    await expect.poll(() => rows.last().getAttribute('aria-expanded')).toBe('false')
+    await page.keyboard.press('ArrowRight')
+    const child = page.getByRole('treeitem', { name: /agent\.child/ })
+    await child.waitFor()
+    expect(await child.getAttribute('aria-level')).toBe('3')
+    await child.click()
+    await page.getByRole('complementary').getByRole('heading', { level: 2, name: 'agent.child' }).waitFor()
+    await page.reload()
+    await child.waitFor()
+    await page.getByRole('complementary').getByRole('heading', { level: 2, name: 'agent.child' }).waitFor()
+  })
+
+  test('of five thousand spans is as many rows as can be seen, and scrolls to its end', async () => {
+    await openTurn(MANY, '?unfolded=1')
+    expect(await page.getByRole('treeitem').count()).toBeLessThan(100)
+    await tree().focus()
+    await page.keyboard.press('End')
+    await page.getByRole('treeitem', { name: /step 4999/ }).waitFor()
+    expect(await page.getByRole('treeitem').count()).toBeLessThan(100)
+  })
+
+  test('is told for a narrow screen, and nothing has to be scrolled sideways', async () => {
+    await page.setViewportSize({ width: 390, height: 800 })
+    for (const path of [
+      '/',
+      '/sessions',
+      '/numbers',
+      `/turns/${TRACE_ID}`,
+      `/turns/${TRACE_ID}?span=0000000000000005`,
+    ]) {
+      await page.goto(viewer.at(path))
+      await page
+        .getByText(/Right now|Sessions|Numbers|Remove the build/)
+        .first()
+        .waitFor()
+      const width = await page.evaluate('document.documentElement.scrollWidth')
+      expect(width, path).toBeLessThanOrEqual(390)
+    }
+  })
+})
+
+test('what is open is there when it begins, grows, and goes when it ends', async () => {
+  await page.goto(viewer.url)
+  await page.getByText('Nothing is open').waitFor()
+  const root: SpanNote = {
+    id: 'd000000000000001',
+    trace: 'd'.repeat(32),
+    name: 'agent',
+    from: Date.now() - 1_795_256_100_000,
+    to: Date.now() - 1_795_256_100_000 + 1_000,
+    attributes: { 'hermes.span.kind': 'session', 'session.id': 'now', 'input.value': 'What is open now?' },
+  }
+  const tool: SpanNote = {
+    ...root,
+    id: 'd000000000000002',
+    parent: root.id,
+    name: 'tool.sleep',
+    attributes: { 'hermes.span.kind': 'tool' },
+  }
+  viewer.write('open.jsonl', noteLine(root, tool))
+  const card = page.locator('.open-card', { hasText: 'What is open now?' })
+  await card.waitFor()
+  await card.getByText('tool.sleep').waitFor()
+  // Nobody has said which process writes this file.
+  expect(await card.textContent()).toMatch(/Its process is gone|Running/)
+  viewer.write('open.jsonl', exportLine(tool, root))
+  await page.getByText('Nothing is open').waitFor()
+})
+
+test('what an agent is at is there while it runs, and its turn is drawn to its end', async () => {
+  const replay = viewer.program.spawn(['replay', '-', '--speed', '1'])
+  const over = ended(replay)
+  afterwards(async () => {
+    replay.stdin.end()
+    await over
+  })
+  const tell = (hook: string, payload: object): void => {
+    const ids = { session_id: 's-live', turn_id: 't-live' }
+    replay.stdin.write(`${JSON.stringify({ hook, at: Date.now(), payload: { ...ids, ...payload } })}\n`)
+  }
+  tell('pre_llm_call', { user_message: 'Is anybody there?', model: 'qwen3' })
+  tell('pre_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', args: { command: 'sleep 60' } })
+  await page.goto(viewer.url)
+  const card = page.locator('.open-card', { hasText: 'Is anybody there?' })
+  await card.getByText('sleep 60').waitFor()
+  await card.getByText(/^Running/).waitFor()
+  await expect.poll(() => page.title()).toBe('1 open · hookspan')
+  await card.getByRole('link', { name: 'Is anybody there?' }).click()
+  const row = page.getByRole('treeitem', { name: /tool\.terminal.*open/ })
+  await row.waitFor()
+  const bar = row.locator('.bar').first()
+  const before = (await bar.boundingBox())?.width ?? 0
+  // It is reckoned from one property, of which a second more is as good as a second that has passed.
+  await tree().evaluate(element => {
+    const { style } = element as unknown as { style: { setProperty(name: string, value: string): void } }
+    style.setProperty('--span', '600000')
+    style.setProperty('--now', '590000')
+  })
+  expect((await bar.boundingBox())?.width).toBeGreaterThan(before * 0.9)
+  tell('post_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', result: 'yes', status: 'completed' })
+  tell('on_session_end', { completed: true })
+  await page.getByRole('treeitem', { name: /tool\.terminal.*completed/ }).waitFor()
+  await page.getByText('completed', { exact: true }).first().waitFor()
+  await page.goto(viewer.url)
+  await page.getByText('Nothing is open').waitFor()
+})
+
+test('what is hostile is text, wherever it stands', async () => {
+  const look = async (): Promise<void> => {
+    expect(await page.evaluate('window.evil')).toBeUndefined()
+    expect(await page.locator('iframe, img, script:not([src="/page.js"]), a[href^="javascript"], style').count()).toBe(
+      0,
+    )
+    const text = await page.locator('body').innerText()
+    // biome-ignore lint/suspicious/noControlCharactersInRegex: what must not be there
+    expect(text).not.toMatch(/[\u0000-\u0008\u001b\u009b\u202e\u2066\u200b]/)
+  }
+  await page.goto(viewer.at('/sessions'))
+  await page.getByRole('table').waitFor()
+  await look()
+  await openTurn(HOSTILE)
+  await look()
+  await page.getByRole('treeitem').first().click()
+  const panel = page.getByRole('complementary')
+  await panel.getByText('All attributes').click()
+  await panel.getByText('␛]0;title␇').first().waitFor()
+  await look()
+  await page.getByRole('treeitem', { name: /tool\.evil/ }).click()
+  await panel.getByRole('heading', { name: /^Arguments/ }).waitFor()
+  await panel.getByText('All attributes').click()
+  await look()
+})
+
+test('what is shown can be copied, and it is said when it cannot', async () => {
+  await openTurn(TRACE_ID)
+  const copy = page.getByRole('button', { name: /^Copy/ }).first()
+  await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
+  await copy.click()
+  await expect.poll(() => copy.textContent()).toBe('Copied')
+  expect(await page.evaluate('navigator.clipboard.readText()')).not.toBe('')
+  await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))")
+  await copy.click()
+  await expect.poll(() => copy.textContent()).toBe('Not copied')
+})
+
+test('nothing moves for who wants it so', async () => {
+  await page.emulateMedia({ reducedMotion: 'reduce' })
+  await openTurn(TRACE_ID)
+  await page.getByRole('treeitem').first().waitFor()
+  expect(await page.evaluate('document.getAnimations().length')).toBe(0)
+})
+
+test('a picture of a turn', async () => {
+  await page.emulateMedia({ reducedMotion: 'reduce', colorScheme: 'light' })
+  await page.setViewportSize({ width: 1280, height: 700 })
+  await page.goto(viewer.at('/sessions?text=tides'))
+  await page
+    .getByRole('link', { name: /^We are releasing tides/ })
+    .first()
+    .click()
+  await page.locator('.turn-card', { hasText: 'We are releasing tides' }).getByRole('link').first().click()
+  await page.getByRole('treeitem', { name: /approval\.rm_rf/ }).waitFor()
+  await page.getByText(/reading|searchable/).waitFor({ state: 'hidden' })
+  await page.mouse.move(0, 0)
+  await takePicture(page, 'view-turn')
+})
+
+test('numbers are charts, and tables for those who do not see them', async () => {
+  await page.goto(viewer.at('/numbers?since=all'))
+  await page.locator('canvas').first().waitFor()
+  expect(await page.locator('canvas').count()).toBeGreaterThan(3)
+  await page.getByText('As a table').first().click()
+  await page.getByRole('columnheader', { name: 'Day' }).first().waitFor()
+})
+
+test('two turns stand side by side', async () => {
+  await page.goto(viewer.at(`/compare?a=${TRACE_ID}&b=${MANY}`))
+  await page.getByText('only on the left').first().waitFor()
+  await page.getByText('first difference').waitFor()
+})
+
+test('before something is handed on, it is said what is in it', async () => {
+  await openTurn(TRACE_ID)
+  await page.getByRole('button', { name: 'Share' }).click()
+  await page.getByText('13 spans').waitFor()
+  const [download] = await Promise.all([
+    page.waitForEvent('download'),
+    page.getByRole('button', { name: 'Save as a page' }).click(),
+  ])
+  expect(download.suggestedFilename()).toBe('hookspan.html')
+})
+
+test('the page says so when the viewer is gone', async () => {
+  const short = new Viewer()
+  afterwards(() => short.stop())
+  await short.start()
+  const other = await browser.newContext()
+  afterwards(() => other.close())
+  const lost = await other.newPage()
+  await lost.goto(short.url)
+  await lost.getByText('live', { exact: true }).waitFor()
+  await short.stop()
+  await lost.getByText('not connected').waitFor()
+})

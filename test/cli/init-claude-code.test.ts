@@ -1,0 +1,219 @@
+import { createServer } from 'node:net'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterwards } from '../support/afterwards.ts'
+import { InitScene } from './init-scene.ts'
+
+const FILE = '.claude/settings.json'
+const BACKUP = `${FILE}.hookspan-backup`
+const STATE = '.local/state/hookspan/receiver'
+const TOKEN = 'ab'.repeat(32)
+
+let scene: InitScene
+beforeEach(() => {
+  scene = new InitScene()
+})
+afterEach(() => scene.remove())
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+const settings = () => JSON.parse(scene.read(FILE))
+const hooksOf = (event: string): object[] =>
+  settings().hooks[event].flatMap((group: { hooks: object[] }) => group.hooks)
+
+/** A receiver has run once, and listened at this port. */
+function hasRun(port = 4711): void {
+  scene.put(`${STATE}/token`, `${TOKEN}\n`)
+  scene.put(`${STATE}/port`, `${port}\n`)
+}
+
+/** As a user of some time has it. */
+const USED = {
+  model: 'opus',
+  permissions: { allow: ['Bash(npm test:*)'] },
+  hooks: {
+    PreToolUse: [{ matcher: 'Bash', hooks: [{ type: 'command', command: './check.sh' }] }],
+    Notification: [{ hooks: [{ type: 'command', command: 'beep' }] }],
+  },
+}
+
+describe('hookspan init claude-code', () => {
+  test('has all hooks sent to the receiver, with its token, and the first two by a program', async () => {
+    hasRun()
+    const { code, stderr } = await scene.init(['claude-code'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const http = {
+      type: 'http',
+      url: 'http://127.0.0.1:4711/claude-code',
+      headers: { 'x-hookspan-token': TOKEN },
+      timeout: 0.1,
+    }
+    const args = [join(scene.folder, 'dist', 'hook.cjs'), 'claude-code']
+    const program = { type: 'command', command: process.execPath, args, timeout: 5 }
+    expect(hooksOf('PreToolUse')).toEqual([http])
+    expect(hooksOf('SessionEnd')).toEqual([http])
+    expect(hooksOf('SessionStart')).toEqual([program])
+    expect(hooksOf('UserPromptSubmit')).toEqual([http, { ...program, async: true }])
+    expect(Object.keys(settings().hooks)).toHaveLength(16)
+  })
+
+  test('makes the token and the port of a receiver that has never run', async () => {
+    const { stdout } = await scene.init(['claude-code'])
+    const [token, port] = [scene.read(`${STATE}/token`).trim(), scene.read(`${STATE}/port`).trim()]
+    expect(token).toMatch(/^[0-9a-f]{64}$/)
+    expect([scene.mode(STATE), scene.mode(`${STATE}/token`)]).toEqual(['700', '600'])
+    expect(hooksOf('Stop')).toMatchObject([
+      { url: `http://127.0.0.1:${port}/claude-code`, headers: { 'x-hookspan-token': token } },
+    ])
+    expect(stdout).toContain(`The receiver listens at 127.0.0.1:${port}.`)
+  })
+
+  test('a port that is taken is not chosen', async () => {
+    const server = createServer()
+    await new Promise<void>(resolve => {
+      // Where somebody else has it, that does as well.
+      server.once('error', () => resolve()).listen(27_640, '127.0.0.1', resolve)
+    })
+    afterwards(() => server.close())
+    await scene.init(['claude-code'])
+    expect(scene.read(`${STATE}/port`)).not.toBe('27640\n')
+  })
+
+  test('shows what it writes, but not the token', async () => {
+    hasRun()
+    const { stdout } = await scene.init(['claude-code'])
+    expect(stdout).toContain('+               "x-hookspan-token": "***"\n')
+    expect(stdout).not.toContain(TOKEN)
+  })
+
+  test('a dry run makes nothing at all', async () => {
+    const { stdout } = await scene.init(['claude-code', '--dry-run'])
+    expect(stdout).toContain('x-hookspan-token')
+    expect(scene.names()).toEqual([])
+  })
+
+  test('hooks of others stay, and what there was is kept', async () => {
+    hasRun()
+    scene.put(FILE, json(USED), 0o644)
+    await scene.init(['claude-code'])
+    expect(settings()).toMatchObject({ model: 'opus', permissions: USED.permissions })
+    expect(settings().hooks.PreToolUse[0]).toEqual(USED.hooks.PreToolUse[0])
+    expect(settings().hooks.Notification).toEqual(USED.hooks.Notification)
+    expect(hooksOf('PreToolUse')).toHaveLength(2)
+    expect(scene.read(BACKUP)).toBe(json(USED))
+  })
+
+  test('a file with the token in it is for its user alone', async () => {
+    hasRun()
+    scene.put(FILE, json(USED), 0o644)
+    const { stdout } = await scene.init(['claude-code'])
+    expect(scene.mode(FILE)).toBe('600')
+    expect(stdout).toContain('the file is for you alone now')
+  })
+
+  test('has nothing to do the second time', async () => {
+    hasRun()
+    await scene.init(['claude-code'])
+    const before = scene.read(FILE)
+    expect((await scene.init(['claude-code'])).stdout).toMatch(/^Nothing to do: Claude Code tells hookspan already/)
+    expect(scene.read(FILE)).toBe(before)
+  })
+
+  test('another port, another token or another copy of hookspan takes the place of the one there', async () => {
+    hasRun()
+    scene.put(FILE, json(USED))
+    await scene.init(['claude-code'])
+    hasRun(4712)
+    const folder = scene.install('elsewhere/hookspan')
+    await scene.init(['claude-code'], { folder })
+    expect(hooksOf('PreToolUse')).toMatchObject([{ command: './check.sh' }, { url: expect.stringContaining(':4712/') }])
+    expect(hooksOf('SessionStart')).toMatchObject([{ args: [join(folder, 'dist', 'hook.cjs'), 'claude-code'] }])
+  })
+
+  test('takes its own hooks out again, and no other', async () => {
+    hasRun()
+    scene.put(FILE, json(USED))
+    await scene.init(['claude-code'])
+    const changed = { ...settings(), model: 'sonnet' }
+    scene.put(FILE, json(changed))
+    const { code } = await scene.init(['claude-code', '--undo'])
+    expect(code).toBe(0)
+    expect(settings()).toEqual({ ...USED, model: 'sonnet' })
+  })
+
+  test('a hook that somebody has put beside ours stays', async () => {
+    hasRun()
+    await scene.init(['claude-code'])
+    const mine = { type: 'command', command: 'mine' }
+    const changed = settings()
+    changed.hooks.Stop[0].hooks.push(mine)
+    scene.put(FILE, json(changed))
+    await scene.init(['claude-code', '--undo'])
+    expect(settings()).toEqual({ hooks: { Stop: [{ hooks: [mine] }] } })
+  })
+
+  test.each([
+    ['as it was', json(USED)],
+    ['tabs', `${JSON.stringify(USED, null, '\t')}\n`],
+    ['one line', JSON.stringify(USED)],
+  ])('undone, the file is what it was, byte by byte: %s', async (_, text) => {
+    hasRun()
+    scene.put(FILE, text)
+    await scene.init(['claude-code'])
+    await scene.init(['claude-code', '--undo'])
+    expect(scene.read(FILE)).toBe(text)
+  })
+
+  test('a file of ours alone goes', async () => {
+    hasRun()
+    await scene.init(['claude-code'])
+    await scene.init(['claude-code', '--undo'])
+    expect(scene.names()).not.toContain(FILE)
+  })
+
+  test('undone where there is nothing', async () => {
+    expect((await scene.init(['claude-code', '--undo'])).stdout).toMatch(/^Nothing to do/)
+    expect(scene.names()).toEqual([])
+  })
+
+  test.each([
+    ['disableAllHooks', { disableAllHooks: true }, 'disableAllHooks is true there'],
+    ['other addresses', { allowedHttpHookUrls: ['https://*.example/*'] }, 'allowedHttpHookUrls there does not allow'],
+    ['no object', { hooks: [] }, 'hooks there is no object'],
+    ['no list', { hooks: { Stop: {} } }, 'hooks.Stop there is no list'],
+  ])('settings that forbid it, or are none, stay as they are: %s', async (_, value, message) => {
+    hasRun()
+    scene.put(FILE, json(value))
+    const { code, stderr } = await scene.init(['claude-code'])
+    expect(code).toBe(1)
+    expect(stderr).toContain(message)
+    expect(scene.read(FILE)).toBe(json(value))
+  })
+
+  test('settings that allow addresses of this machine allow ours', async () => {
+    hasRun()
+    scene.put(FILE, json({ allowedHttpHookUrls: ['http://127.0.0.1:*'] }))
+    expect((await scene.init(['claude-code'])).code).toBe(0)
+  })
+
+  test('CLAUDE_CONFIG_DIR says where the settings are', async () => {
+    hasRun()
+    await scene.init(['claude-code'], { env: { CLAUDE_CONFIG_DIR: scene.path('mine') } })
+    expect(scene.names()).toContain('mine/settings.json')
+  })
+
+  test('settings with comments are left to their user', async () => {
+    hasRun()
+    scene.put(FILE, '{\n  // mine\n  "model": "opus"\n}\n')
+    const { code, stdout } = await scene.init(['claude-code'])
+    expect(code).toBe(1)
+    expect(stdout).toContain('add to the outermost braces')
+  })
+
+  test('prints the settings', async () => {
+    hasRun()
+    const { stdout, stderr } = await scene.init(['claude-code', '--print'])
+    expect(Object.keys(JSON.parse(stdout).hooks)).toContain('PostToolBatch')
+    expect(stderr).toContain('to be merged into that file')
+    expect(scene.names()).not.toContain(FILE)
+  })
+})

@@ -1,0 +1,351 @@
+import { chmodSync, mkdirSync, rmSync } from 'node:fs'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { InitScene } from './init-scene.ts'
+
+let scene: InitScene
+beforeEach(() => {
+  scene = new InitScene()
+})
+afterEach(() => scene.remove())
+
+const CLAUDE = '{\n  "model": "opus"\n}\n'
+const COMMENTED = '{\n  // mine\n  "plugins": {}\n}\n'
+
+/** Claude Code with settings, a program only, folders only, and the SDKs of a project. */
+function several(): { env: Record<string, string>; project: string } {
+  scene.put('.claude/settings.json', CLAUDE)
+  for (const folder of ['.qwen', '.pi/agent']) mkdirSync(scene.path(folder), { recursive: true })
+  scene.put('app/package.json', '{ "dependencies": { "ai": "7.0.0" } }')
+  return { env: { PATH: scene.program('codex') }, project: scene.path('app/src') }
+}
+
+/** What agents read, and no state of ours. */
+function names(): string[] {
+  return scene.names().filter(name => !name.startsWith('.local'))
+}
+
+/** The lines of the list, without the paths. */
+function listed(stdout: string): string[] {
+  const [list = ''] = stdout.split('\n\n')
+  return list
+    .split('\n')
+    .slice(1)
+    .map(line => line.trim().replace(/ +~?\/\S+ +/, ': '))
+    .filter(line => line !== '')
+}
+
+describe('hookspan init without a host', () => {
+  test('sets up what is here after one yes: a list, what changes, a question, what was done', async () => {
+    const start = several()
+    const { code, stdout, stderr } = await scene.init([], { ...start, typed: 'y\n' })
+    expect(code).toBe(0)
+    expect(stderr).toBe('\nSet up pi, claude-code, codex and qwen? [y/N] ')
+    expect(listed(stdout)).toEqual([
+      'pi: would be set up',
+      'claude-code: would be set up',
+      'codex: would be set up',
+      'qwen: would be set up',
+      'ai-sdk: wants lines in your program, see below',
+    ])
+    expect(stdout).toContain(`  codex        ${start.env['PATH']}/codex `)
+    expect(stdout).toContain('  claude-code  ~/.claude ')
+    expect(stdout).toContain('  ai-sdk       ~/app/package.json ')
+    const heads = stdout.split('\n').filter(line => /^(pi|claude-code|codex|qwen|ai-sdk|Done: .*|Add .*)$/.test(line))
+    expect(heads).toEqual([
+      ...['pi', 'claude-code', 'codex', 'qwen', 'ai-sdk'],
+      'Add these lines to your program (docs/hosts/ai-sdk.md says more):',
+      'Done: Pi will load hookspan.',
+      'Done: Claude Code will load hookspan.',
+      'Done: Codex will load hookspan.',
+      'Done: Qwen Code will load hookspan.',
+    ])
+    expect(stdout).toMatch(/\nTo take it all out again: npx hookspan init --undo\n$/)
+    expect(stdout).toContain('\nregisterTelemetry(createTelemetry())\n')
+    // Its program is here: that is no question.
+    expect(stdout).not.toContain('did not exist before')
+    for (const file of ['.pi/agent/extensions/hookspan.js', '.codex/hooks.json']) expect(names()).toContain(file)
+  })
+
+  test('gives all of them one receiver', async () => {
+    await scene.init(['--yes'], several())
+    const token = scene.read('.local/state/hookspan/receiver/token').trim()
+    const port = scene.read('.local/state/hookspan/receiver/port').trim()
+    for (const file of ['.claude/settings.json', '.qwen/settings.json']) {
+      const text = scene.read(file)
+      expect(new Set(text.match(/[0-9a-f]{64}/g))).toEqual(new Set([token]))
+      expect(new Set(text.match(/(?<=127\.0\.0\.1:)\d+/g))).toEqual(new Set([port]))
+    }
+  })
+
+  test.each(['n\n', '\n', 'yet\n', ''])('after %j nothing is written', async typed => {
+    const start = several()
+    const before = scene.names()
+    const { code, stdout, stderr } = await scene.init([], { ...start, typed })
+    expect(code).toBe(1)
+    expect(stderr).toMatch(/\? \[y\/N\] \n?Nothing has been written\.\n$/)
+    expect(stdout).not.toContain('Done')
+    expect(scene.names()).toEqual(before)
+  })
+
+  test('without a terminal shows all, and changes nothing', async () => {
+    const start = several()
+    const before = scene.names()
+    const { code, stdout, stderr } = await scene.init([], start)
+    expect(code).toBe(1)
+    expect(stdout).toContain(`${scene.path('.codex/hooks.json')} (new)\n+`)
+    expect(stderr).toBe(
+      'hookspan init: nothing has been written: there is no terminal to ask on; --yes does it unasked\n',
+    )
+    expect(scene.names()).toEqual(before)
+  })
+
+  test('--dry-run asks nothing, and --yes does what it has shown', async () => {
+    const start = several()
+    const before = scene.names()
+    const dry = await scene.init(['-n'], { ...start, typed: 'y\n' })
+    expect(dry).toMatchObject({ code: 0, stderr: 'Nothing has been written.\n' })
+    expect(scene.names()).toEqual(before)
+    const done = await scene.init(['-y'], start)
+    expect(done).toMatchObject({ code: 0, stderr: '' })
+    expect(done.stdout.startsWith(dry.stdout)).toBe(true)
+  })
+
+  test('a second time says in a line of each that it is set up, and asks nothing', async () => {
+    const start = several()
+    await scene.init(['--yes'], start)
+    const { code, stdout, stderr } = await scene.init([], start)
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(listed(stdout).slice(0, 4)).toEqual([
+      'pi: set up already',
+      'claude-code: set up already',
+      'codex: set up already',
+      'qwen: set up already',
+    ])
+    expect(stdout).not.toContain('[y/N]')
+  })
+
+  test('leaves alone what it cannot change, and does the others', async () => {
+    const start = several()
+    scene.put('.gemini/settings.json', '{ "a": ')
+    scene.put('.openclaw/openclaw.json', COMMENTED)
+    const { code, stdout, stderr } = await scene.init(['--yes'], start)
+    expect(code).toBe(1)
+    expect(listed(stdout)).toEqual(
+      expect.arrayContaining(['openclaw: left to you, see below', 'gemini: cannot be changed, see below']),
+    )
+    const [comments, broken, ...rest] = stderr.split('\n')
+    expect(comments).toBe(
+      `hookspan init: openclaw: ${scene.path('.openclaw/openclaw.json')} stays as it is: it is JSON5, with comments or the like that would be lost; please change it by hand`,
+    )
+    expect(broken).toMatch(/^hookspan init: gemini: \S+settings\.json, line 1\b.*; it stays as it is$/)
+    expect(rest).toEqual(['hookspan init: not done: openclaw and gemini (see above)', ''])
+    expect(scene.read('.openclaw/openclaw.json')).toBe(COMMENTED)
+    expect(scene.read('.gemini/settings.json')).toBe('{ "a": ')
+    expect(stdout).toContain('Done: Claude Code')
+    expect(stdout).toContain('Done: Qwen Code')
+  })
+
+  test('a failure in the middle is in the way of no other, and a second run mends it', async () => {
+    await scene.init(['--yes'], several())
+    // The receiver's place is gone, and Claude Code names another port than a new one would have.
+    rmSync(scene.path('.local'), { recursive: true })
+    rmSync(scene.path('.qwen/settings.json'))
+    scene.put(
+      '.claude/settings.json',
+      scene.read('.claude/settings.json').replaceAll(/127\.0\.0\.1:\d+/g, '127.0.0.1:29999'),
+    )
+    rmSync(scene.path('.pi/agent/extensions/hookspan.js'))
+    const first = await scene.init(['--yes'])
+    expect(first.code).toBe(1)
+    expect(first.stderr).toMatch(
+      /^hookspan init: qwen: cannot change \S+: the receiver has another port or token by now; run this again\nhookspan init: not done: qwen \(see above\)\n$/,
+    )
+    expect(first.stdout).toContain('Done: Pi')
+    expect((await scene.init(['--yes'])).code).toBe(0)
+    expect(scene.read('.qwen/settings.json')).toContain('127.0.0.1:29999/qwen')
+  })
+
+  test('in a terminal is coloured, and in a temporary folder warns once', async () => {
+    const { stdout, stderr } = await scene.init(['-y'], { ...several(), columns: 80, isTemporary: true })
+    expect(stdout).toContain('\u001b[32m+')
+    expect(stderr).toMatch(/^hookspan init: \S+ is in a temporary folder: .*, an agent finds no hookspan there\n$/)
+  })
+
+  test('one that has chosen another way keeps it', async () => {
+    scene.put('.hermes/config.yaml', 'model: x\n')
+    await scene.init(['claude-code'])
+    expect((await scene.init(['hermes', '--webhook'])).code).toBe(0)
+    const webhook = scene.read('.hermes/config.yaml')
+    expect(webhook).toContain('outbound')
+    const { stdout } = await scene.init(['--yes'])
+    expect(listed(stdout)).toContain('hermes: set up already')
+    expect(scene.read('.hermes/config.yaml')).toBe(webhook)
+  })
+
+  test('where none is found says what was looked for, and how to name one', async () => {
+    const { code, stdout, stderr } = await scene.init([], { typed: 'y\n' })
+    expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+    expect(stderr).toBe(
+      `hookspan init: found no agent: looked for their programs on PATH (openclaw, opencode, claude, codex, cursor, cursor-agent, gemini, qwen), their folders in ${scene.home}, SDKs in package.json, pyproject.toml, requirements.txt of ${scene.home}; name yours, as in "hookspan init pi"; there are pi, openclaw, opencode, hermes, claude-code, codex, cursor, copilot, gemini, qwen, claude-agent-sdk, openai-agents, ai-sdk, locus\n`,
+    )
+    expect(scene.names()).toEqual([])
+  })
+
+  test.each([
+    [{ home: '' }, 'there is no home directory'],
+    [{ refusal: 'this hookspan runs from a cache of npx' }, 'this hookspan runs from a cache of npx'],
+  ])('%j is said once', async (start, message) => {
+    const { env } = several()
+    const end = await scene.init(['--yes'], { env, ...start })
+    expect(end).toEqual({ code: 1, stdout: '', stderr: `hookspan init: ${message}\n` })
+  })
+
+  test('--json: a line for each', async () => {
+    const start = several()
+    scene.put('.gemini/settings.json', '{ "a": ')
+    scene.put('.openclaw/openclaw.json', COMMENTED)
+    const lines = async (...args: readonly string[]) => {
+      const { stdout, stderr } = await scene.init(['--json', ...args], start)
+      expect(stderr).toBe('')
+      return stdout
+        .trim()
+        .split('\n')
+        .map(line => JSON.parse(line) as Record<string, unknown>)
+    }
+    const done = await lines('--yes')
+    const keys = done.map(({ host, ...rest }) => [host, rest['changed'], Object.keys(rest).slice(3)])
+    expect(keys).toEqual([
+      ['pi', true, []],
+      ['openclaw', false, ['todo']],
+      ['claude-code', true, []],
+      ['codex', true, []],
+      ['gemini', false, ['error']],
+      ['qwen', true, []],
+      ['ai-sdk', false, ['content']],
+    ])
+    expect(done[2]).toMatchObject({
+      file: scene.path('.claude/settings.json'),
+      backup: scene.path('.claude/settings.json.hookspan-backup'),
+    })
+    expect((await lines('--dry-run')).map(({ changed }) => changed)).toEqual(done.map(() => false))
+  })
+})
+
+describe('hookspan init --undo without a host', () => {
+  test('takes back what was set up, byte by byte, also of an agent that is gone', async () => {
+    const start = several()
+    scene.put('.openclaw/openclaw.json', COMMENTED)
+    const before = names()
+    await scene.init(['--yes'], start)
+    const set = scene.names()
+    expect(await scene.init(['--undo'], start)).toMatchObject({
+      code: 1,
+      stderr: expect.stringContaining('no terminal'),
+    })
+    expect(scene.names()).toEqual(set)
+    const { code, stdout, stderr } = await scene.init(['--undo'], { typed: 'yes\n' })
+    expect(code).toBe(0)
+    expect(stderr).toBe('\nTake hookspan out of pi, claude-code, codex and qwen? [y/N] ')
+    expect(listed(stdout)).toEqual(
+      ['pi', 'claude-code', 'codex', 'qwen'].map(name => `${name}: hookspan would be taken out`),
+    )
+    expect(stdout).toMatch(/\nDone: Codex does not load hookspan any more\.\n/)
+    expect(stdout).not.toContain('To take it')
+    expect(scene.read('.claude/settings.json')).toBe(CLAUDE)
+    expect(names().filter(name => !name.startsWith('.pi'))).toEqual(before.filter(name => !name.startsWith('.pi')))
+  })
+
+  test('where nothing was set up has nothing to do', async () => {
+    scene.put('.claude/settings.json', CLAUDE)
+    expect(await scene.init(['--undo'])).toEqual({
+      code: 0,
+      stdout: 'Nothing to do: hookspan is set up in no agent.\n',
+      stderr: '',
+    })
+  })
+
+  test('says of which it cannot know', async () => {
+    await scene.init(['pi'])
+    scene.put('.gemini/settings.json', '{ "a": ')
+    const { code, stdout, stderr } = await scene.init(['--undo', '--yes'])
+    expect(code).toBe(1)
+    expect(stdout).toContain('Done: Pi does not load hookspan any more.')
+    expect(stderr).toMatch(/^hookspan init: gemini: .*\nhookspan init: not done: gemini \(see above\)\n$/)
+  })
+})
+
+describe('an agent is here', () => {
+  const found = async (start: Parameters<InitScene['init']>[1]): Promise<string[]> => {
+    const { stdout } = await scene.init(['--dry-run', '--json'], start)
+    return stdout
+      .split('\n')
+      .filter(line => line !== '')
+      .map(line => (JSON.parse(line) as { host: string }).host)
+  }
+
+  test.each([
+    ['claude', ['claude-code']],
+    ['codex', ['codex']],
+    ['gemini', ['gemini']],
+    ['qwen', ['qwen']],
+    ['opencode', ['opencode']],
+    ['openclaw', ['openclaw']],
+    ['cursor', ['cursor']],
+    ['cursor-agent', ['cursor']],
+    // Names that other programs have, too.
+    ['pi', []],
+    ['hermes', []],
+    ['copilot', []],
+  ])('by the program %s: %j', async (program, hosts) => {
+    expect(await found({ env: { PATH: `/nowhere:${scene.program(program)}` } })).toEqual(hosts)
+  })
+
+  test.each([
+    ['.claude/x', ['claude-code']],
+    ['.codex/x', ['codex']],
+    ['.gemini/settings.json', ['gemini']],
+    ['.gemini/antigravity/x', []],
+    ['.qwen/x', ['qwen']],
+    ['.config/opencode/x', ['opencode']],
+    ['.openclaw/x', ['openclaw']],
+    ['.cursor/x', ['cursor']],
+    ['.copilot/x', ['copilot']],
+    ['.pi/agent/x', ['pi']],
+    ['.hermes/config.yaml', ['hermes']],
+    ['.hermes/config.toml', []],
+  ])('by %s: %j', async (file, hosts) => {
+    scene.put(file, '{}')
+    expect(await found({})).toEqual(hosts)
+  })
+
+  test('by the folder that its own variable names', async () => {
+    scene.put('elsewhere/x', '')
+    expect(await found({ env: { CODEX_HOME: scene.path('elsewhere') } })).toEqual(['codex'])
+  })
+
+  test('not by what cannot be run', async () => {
+    const folder = scene.program('codex')
+    chmodSync(join(folder, 'codex'), 0o644)
+    mkdirSync(join(folder, 'claude'))
+    expect(await found({ env: { PATH: folder } })).toEqual([])
+  })
+
+  test.each([
+    [
+      'package.json',
+      '{ "dependencies": { "@openai/agents": "1" }, "devDependencies": { "ai": "7" } }',
+      ['openai-agents', 'ai-sdk'],
+    ],
+    ['package.json', '{ "peerDependencies": { "@anthropic-ai/claude-agent-sdk": "*" } }', ['claude-agent-sdk']],
+    ['package.json', '{ "name": "ai", "scripts": { "ai": "ai" } }', []],
+    ['package.json', '{ "dependencies": ', []],
+    ['pyproject.toml', '[project]\ndependencies = ["locus-sdk>=3.0"]\n', ['locus']],
+    ['requirements.txt', 'pydantic\nLocus_SDK[openai]==3.0.1\n', ['locus']],
+    ['requirements.txt', 'locus-sdk-extras\nmy-locus-sdk\nlocus\n', []],
+  ])('by a project: %s %s', async (file, text, hosts) => {
+    scene.put(`app/${file}`, text)
+    expect(await found({ project: scene.path('app/src/deep') })).toEqual(hosts)
+    expect(await found({ project: scene.path('other') })).toEqual([])
+  })
+})

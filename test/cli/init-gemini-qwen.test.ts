@@ -1,0 +1,148 @@
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { InitScene } from './init-scene.ts'
+
+const STATE = '.local/state/hookspan/receiver'
+const TOKEN = 'ab'.repeat(32)
+const GEMINI = '.gemini/settings.json'
+const QWEN = '.qwen/settings.json'
+
+let scene: InitScene
+beforeEach(() => {
+  scene = new InitScene()
+})
+afterEach(() => scene.remove())
+
+const json = (value: unknown): string => `${JSON.stringify(value, null, 2)}\n`
+const hooksOf = (file: string): Record<string, readonly { readonly hooks: readonly object[] }[]> =>
+  JSON.parse(scene.read(file)).hooks
+
+/** A receiver has run once, and listened at this port. */
+function hasRun(port = 4711): void {
+  scene.put(`${STATE}/token`, `${TOKEN}\n`)
+  scene.put(`${STATE}/port`, `${port}\n`)
+}
+
+/** As a user of some time has it. */
+const USED = {
+  theme: 'dark',
+  hooks: {
+    PreToolUse: [{ matcher: 'write_file', hooks: [{ type: 'command', command: './check.sh' }] }],
+    BeforeTool: [{ matcher: 'write_file', hooks: [{ type: 'command', command: './check.sh' }] }],
+  },
+}
+
+function commandOf(agent: string): string {
+  return `${process.execPath} ${join(scene.folder, 'dist', 'hook.cjs')} ${agent}`
+}
+
+describe('hookspan init gemini', () => {
+  test('has a program run for each hook that says something, and none for each chunk of an answer', async () => {
+    const { code, stderr } = await scene.init(['gemini'])
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    const hook = { type: 'command', name: 'hookspan', command: commandOf('gemini'), timeout: 5000 }
+    const events = [
+      'SessionStart',
+      'BeforeAgent',
+      'BeforeTool',
+      'AfterTool',
+      'Notification',
+      'AfterAgent',
+      'SessionEnd',
+    ]
+    expect(hooksOf(GEMINI)).toEqual(Object.fromEntries(events.map(event => [event, [{ hooks: [hook] }]])))
+  })
+
+  test('needs no receiver: the program starts one', async () => {
+    await scene.init(['gemini'])
+    expect(scene.names().filter(name => name.includes('hookspan'))).toEqual([])
+  })
+
+  test('a folder with blanks and quotes in its name is one word of the command', async () => {
+    const folder = scene.install("it's a/node_modules/hookspan")
+    await scene.init(['gemini'], { folder })
+    const [group] = hooksOf(GEMINI)['AfterAgent'] ?? []
+    const path = join(folder, 'dist', 'hook.cjs').replace("'", String.raw`'\''`)
+    expect(group?.hooks).toMatchObject([{ command: `${process.execPath} '${path}' gemini` }])
+    expect((await scene.init(['gemini'], { folder })).stdout).toContain('Gemini CLI tells hookspan already')
+  })
+
+  test('what GEMINI_CLI_HOME names is a home', async () => {
+    await scene.init(['gemini'], { env: { GEMINI_CLI_HOME: scene.path('other') } })
+    expect(Object.keys(hooksOf('other/.gemini/settings.json'))).toHaveLength(7)
+  })
+
+  test('says so where Gemini CLI runs no hooks', async () => {
+    scene.put(GEMINI, json({ hooksConfig: { enabled: false } }))
+    expect((await scene.init(['gemini'])).stderr).toContain('hooksConfig.enabled is false there')
+  })
+})
+
+describe('hookspan init qwen', () => {
+  test('has all hooks sent to the receiver, with its token, and the first two by a program', async () => {
+    hasRun()
+    const { code, stdout } = await scene.init(['qwen'])
+    expect(code).toBe(0)
+    expect(stdout).not.toContain(TOKEN)
+    const headers = { 'x-hookspan-token': TOKEN }
+    const http = { type: 'http', name: 'hookspan', url: 'http://127.0.0.1:4711/qwen', headers, timeout: 0.1 }
+    const program = { type: 'command', name: 'hookspan', command: commandOf('qwen'), timeout: 5 }
+    const hooks = hooksOf(QWEN)
+    expect(hooks['PreToolUse']).toEqual([{ hooks: [http] }])
+    expect(hooks['SessionStart']).toEqual([{ hooks: [program] }])
+    expect(hooks['UserPromptSubmit']).toEqual([{ hooks: [http, { ...program, async: true }] }])
+    expect(Object.keys(hooks)).toHaveLength(15)
+    expect(scene.mode(QWEN)).toBe('600')
+  })
+
+  test('says so where Qwen Code runs no hooks, or sends none there', async () => {
+    hasRun()
+    scene.put(QWEN, json({ disableAllHooks: true }))
+    expect((await scene.init(['qwen'])).stderr).toContain('disableAllHooks is true there')
+    scene.put(QWEN, json({ security: { allowedHttpHookUrls: ['https://example.com/*'] } }))
+    expect((await scene.init(['qwen'])).stderr).toContain('security.allowedHttpHookUrls there does not allow')
+    scene.put(QWEN, json({ security: { allowedHttpHookUrls: [] } }))
+    expect((await scene.init(['qwen'])).code).toBe(0)
+  })
+})
+
+describe.each([
+  ['gemini', GEMINI],
+  ['qwen', QWEN],
+])('hookspan init %s', (agent, file) => {
+  test('leaves what is not its own, and finds nothing to do the second time', async () => {
+    hasRun()
+    scene.put(file, json(USED))
+    await scene.init([agent])
+    expect(JSON.parse(scene.read(file))).toMatchObject({ theme: 'dark' })
+    const both = { ...hooksOf(file)['PreToolUse'], ...hooksOf(file)['BeforeTool'] }
+    expect(both[0]).toEqual(USED.hooks.BeforeTool[0])
+    const once = scene.read(file)
+    expect((await scene.init([agent])).stdout).toContain('tells hookspan already')
+    expect(scene.read(file)).toBe(once)
+  })
+
+  test('--undo gives back what was there, byte by byte; without that, the file goes', async () => {
+    hasRun()
+    const before = `{ "theme":"dark",\n\n    "hooks": {} }\n`
+    scene.put(file, before)
+    await scene.init([agent])
+    await scene.init([agent, '--undo'])
+    expect(scene.read(file)).toBe(before)
+    scene.put(file, '{}\n')
+    await scene.init([agent])
+    const later = scene.read(file).replace('{\n', '{\n  "later": true,\n')
+    scene.put(file, later)
+    await scene.init([agent, '--undo'])
+    expect(JSON.parse(scene.read(file))).toEqual({ later: true })
+  })
+
+  test('another hookspan takes the place of the first', async () => {
+    hasRun()
+    await scene.init([agent])
+    const folder = scene.install('other/node_modules/hookspan')
+    await scene.init([agent], { folder })
+    expect(scene.read(file)).toContain(join(folder, 'dist', 'hook.cjs'))
+    expect(scene.read(file)).not.toContain(join(scene.folder, 'dist', 'hook.cjs'))
+  })
+})

@@ -1,0 +1,137 @@
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { InitScene } from './init-scene.ts'
+
+let scene: InitScene
+beforeEach(() => {
+  scene = new InitScene()
+})
+afterEach(() => scene.remove())
+
+interface Host {
+  readonly host: string
+  readonly file: string
+  readonly next: RegExp
+  readonly folders: readonly string[]
+}
+
+const HOSTS: readonly Host[] = [
+  { host: 'codex', file: '.codex/hooks.json', next: /Start codex: it says "Hooks need review"/, folders: ['.codex'] },
+  { host: 'cursor', file: '.cursor/hooks.json', next: /This follows its documentation/, folders: ['.cursor'] },
+  {
+    host: 'copilot',
+    file: '.copilot/hooks/hookspan.json',
+    next: /This follows its documentation/,
+    folders: ['.copilot', '.copilot/hooks'],
+  },
+]
+
+type Entry = { command?: string; bash?: string; hooks?: { command: string }[] }
+
+function entries(file: string): Record<string, Entry[]> {
+  return (JSON.parse(scene.read(file)) as { hooks: Record<string, Entry[]> }).hooks
+}
+
+function commandsOf(list: readonly Entry[] = []): string[] {
+  return list.flatMap(({ command, bash, hooks }) => hooks?.map(hook => hook.command) ?? [bash ?? command ?? ''])
+}
+
+describe.each(HOSTS)('hookspan init $host', ({ host, file, next, folders }) => {
+  const ours = (folder = scene.folder): string => `${process.execPath} ${join(folder, 'dist', 'hook.cjs')} ${host}`
+
+  test('has each hook start the forwarder, and says what is to be done next; a second time there is nothing to do', async () => {
+    const { code, stdout } = await scene.init([host])
+    expect(code).toBe(0)
+    expect(stdout).toMatch(next)
+    const lists = Object.values(entries(file))
+    expect(lists.length).toBeGreaterThanOrEqual(8)
+    for (const list of lists) expect(commandsOf(list)).toEqual([expect.stringContaining(ours())])
+    const again = await scene.init([host])
+    expect(again.stdout).toMatch(/^Nothing to do: /)
+    expect(again.stdout).toMatch(next)
+  })
+
+  test('--undo leaves nothing behind', async () => {
+    await scene.init([host])
+    expect((await scene.init([host, '--undo'])).stdout).toContain('(goes)')
+    expect(scene.names()).toEqual([])
+    expect((await scene.init([host, '--undo'])).stdout).toMatch(/^Nothing to do: /)
+  })
+
+  test('what somebody else has there stays, and comes back byte by byte', async () => {
+    const before = `{\n   "version": 1, "mine": [1],\n   "hooks": {"${host === 'codex' ? 'Stop' : 'stop'}": [{"command": "theirs"}], "other": []}\n}\n\n`
+    scene.put(file, before)
+    await scene.init([host])
+    expect(JSON.parse(scene.read(file))).toMatchObject({ mine: [1], hooks: { other: [] } })
+    expect(Object.values(entries(file)).flatMap(commandsOf)).toContain('theirs')
+    expect((await scene.init([host, '--undo'])).stdout).toContain('byte by byte')
+    expect(scene.read(file)).toBe(before)
+    expect(scene.names()).toEqual([...folders, file])
+  })
+
+  test('another copy of hookspan takes the place of the one before', async () => {
+    await scene.init([host])
+    const folder = scene.install('other/node_modules/hookspan')
+    await scene.init([host], { folder })
+    for (const list of Object.values(entries(file))) {
+      expect(commandsOf(list)).toEqual([expect.stringContaining(ours(folder))])
+    }
+  })
+
+  test('--print and --dry-run write nothing', async () => {
+    const { stdout, stderr } = await scene.init([host, '--print'])
+    expect(Object.keys((JSON.parse(stdout) as { hooks: object }).hooks).length).toBeGreaterThanOrEqual(8)
+    expect(stderr).toContain(scene.path(file))
+    await scene.init([host, '--dry-run'])
+    expect(scene.names()).toEqual([])
+  })
+
+  test('a folder with a blank in its name is one word for the shell', async () => {
+    await scene.init([host], { folder: scene.install("it's here/hookspan") })
+    const [list] = Object.values(entries(file))
+    expect(commandsOf(list)[0]).toContain(`it'\\''s here/hookspan/dist/hook.cjs' ${host}`)
+    expect((await scene.init([host, '--undo'], { folder: scene.install("it's here/hookspan") })).code).toBe(0)
+    expect(scene.names()).toEqual([])
+  })
+
+  test.each([
+    ['{ // mine\n "hooks": {} }', 1, /stays as it is: .*comments/],
+    ['{ "hooks": [] }', 1, /stays as it is: hooks is no object in it/],
+    ['{ "hooks": { "x": {} } }', 1, /stays as it is: hooks\.x is no list in it/],
+    ['{ nonsense', 1, /it stays as it is/],
+  ])('%j is left as it is', async (text, expected, message) => {
+    scene.put(file, text)
+    const { code, stderr } = await scene.init([host])
+    expect(code).toBe(expected)
+    expect(stderr).toMatch(message)
+    expect(scene.read(file)).toBe(text)
+  })
+
+  test('needs a hookspan that is whole', async () => {
+    const folder = join(scene.folder, 'empty')
+    expect((await scene.init([host], { folder })).stderr).toContain(`there is no ${folder}/dist/hook.cjs`)
+  })
+})
+
+test('in a group of Codex’s that somebody has put a hook of theirs into, theirs stays', async () => {
+  await scene.init(['codex'])
+  const root = JSON.parse(scene.read('.codex/hooks.json')) as { hooks: Record<string, Entry[]> }
+  root.hooks['Stop']?.[0]?.hooks?.push({ command: 'theirs' })
+  scene.put('.codex/hooks.json', JSON.stringify(root))
+  await scene.init(['codex', '--undo'])
+  expect(JSON.parse(scene.read('.codex/hooks.json'))).toEqual({ hooks: { Stop: [{ hooks: [{ command: 'theirs' }] }] } })
+})
+
+test('a forwarder that is not there any more refuses no tool of Copilot’s, and files say their version', async () => {
+  for (const host of ['cursor', 'copilot']) await scene.init([host])
+  const [entry] = entries('.copilot/hooks/hookspan.json')['PreToolUse'] ?? []
+  expect(entry?.bash).toMatch(/ copilot \|\| true$/)
+  for (const file of ['.cursor/hooks.json', '.copilot/hooks/hookspan.json']) {
+    expect(JSON.parse(scene.read(file))).toMatchObject({ version: 1 })
+  }
+})
+
+test('Codex may have a home of its own', async () => {
+  await scene.init(['codex'], { env: { CODEX_HOME: scene.path('elsewhere') } })
+  expect(scene.names()).toEqual(['elsewhere', 'elsewhere/hooks.json'])
+})

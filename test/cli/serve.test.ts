@@ -1,0 +1,178 @@
+import { mkdirSync, readdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { request } from 'node:http'
+import { join } from 'node:path'
+import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import packageJson from '../../package.json' with { type: 'json' }
+import { serve } from '../../src/cli/commands/serve.ts'
+import type { Address } from '../../src/receiver/address.ts'
+import { until } from '../support/until.ts'
+import { fakeIo } from './fake-io.ts'
+import { type Child, Program } from './program.ts'
+
+let program: Program
+beforeEach(() => {
+  program = new Program()
+})
+afterEach(async () => {
+  await program.run(['serve', '--stop'])
+  program.remove()
+})
+
+const STATE = join('.local', 'state', 'hookspan', 'receiver')
+const SERVE_LINE = /^A receiver runs: version \S+, pid (\d+), http:\/\/127\.0\.0\.1:\d+ {2}\S+receiver\.sock\n$/
+
+function file(name: string): string {
+  return join(program.home, STATE, name)
+}
+
+function address(): Address {
+  return JSON.parse(readFileSync(file('address.json'), 'utf8')) as Address
+}
+
+function send(record: object): Promise<number> {
+  const headers = { 'x-hookspan-token': readFileSync(file('token'), 'utf8').trim() }
+  const { socket } = address()
+  return new Promise((resolve, reject) => {
+    const asking = request({ socketPath: socket as string, method: 'POST', path: '/v1/hooks', headers }, response => {
+      response.resume().on('end', () => resolve(response.statusCode ?? 0))
+    })
+    asking.on('error', reject).end(JSON.stringify(record))
+  })
+}
+
+/** What it writes, once it listens. */
+async function started(child: Child): Promise<string> {
+  let text = ''
+  child.stdout.setEncoding('utf8').on('data', (piece: string) => {
+    text += piece
+  })
+  await until(() => text.endsWith('\n'))
+  return text
+}
+
+function ofTurn(hook: string, payload: object): object {
+  return { hook, host: 'demo', payload: { session_id: 's', turn_id: 't', ...payload } }
+}
+
+test('in the foreground until Ctrl-C: what was sent is a tree, and what was open goes on with the next', async () => {
+  const child = program.spawn(['serve'])
+  const ended = new Promise(resolve => child.once('close', resolve))
+  expect(await started(child)).toMatch(SERVE_LINE)
+  expect(address().pid).toBe(child.pid)
+  expect(await send(ofTurn('pre_llm_call', { user_message: 'hello' }))).toBe(204)
+  expect(await send(ofTurn('pre_tool_call', { tool_name: 'bash', tool_call_id: 'c1' }))).toBe(204)
+  child.kill('SIGINT')
+  expect(await ended).toBe(0)
+  const next = program.spawn(['serve'])
+  await started(next)
+  await send(ofTurn('post_tool_call', { tool_name: 'bash', tool_call_id: 'c1', status: 'ok' }))
+  await send(ofTurn('on_session_end', { completed: true }))
+  expect((await program.run(['serve', '--stop'])).stdout).toBe(`Stopped (pid ${next.pid}).\n`)
+  const { stdout } = await program.run(['tree'])
+  expect(stdout.match(/^● /gm)).toHaveLength(1)
+  expect(stdout).toMatch(/completed · .* · 3 spans/)
+  expect(stdout).toMatch(/└─ tool\.bash/)
+})
+
+test('in the background, once; it says what it has taken', async () => {
+  const first = await program.run(['serve', '--detach'])
+  expect(first).toMatchObject({ code: 0, stderr: '' })
+  const [, pid] = SERVE_LINE.exec(first.stdout) ?? []
+  for (const args of [['--detach'], []]) {
+    const again = await program.run(['serve', ...args])
+    expect(again.code).toBe(0)
+    expect(again.stdout).toContain(`pid ${pid}`)
+  }
+  await send(ofTurn('pre_llm_call', { user_message: 'hello' }))
+  const status = await program.run(['serve', '--status'])
+  expect(status.code).toBe(0)
+  expect(status.stdout).toMatch(
+    new RegExp(
+      `^A receiver runs: version ${packageJson.version}, pid ${pid}, since .*\n  listens .*\n  open {5}\\d turns?\n  taken {4}1 delivery\n$`,
+    ),
+  )
+  await send(ofTurn('no_such_hook', {}))
+  await until(async () => (await program.run(['serve', '--status'])).stdout.includes('\n  ignored  1 event\n'))
+})
+
+test('many at once: one of them', async () => {
+  const ended = await Promise.all(Array.from({ length: 4 }, () => program.run(['serve', '--detach'])))
+  expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(ended.map(() => [0, '']))
+  const pids = ended.map(({ stdout }) => SERVE_LINE.exec(stdout)?.[1])
+  expect(new Set(pids)).toEqual(new Set([String(address().pid)]))
+})
+
+test('one that was killed holds up nobody, and what came meanwhile is taken', async () => {
+  await program.run(['serve', '--detach'])
+  const { pid } = address()
+  process.kill(pid, 'SIGKILL')
+  const at = Date.now()
+  const body = ofTurn('pre_llm_call', { user_message: 'meanwhile' })
+  writeFileSync(file(`spool/${at}-1-00000001.json`), JSON.stringify({ path: '/v1/hooks', at, id: 'a', body }), {
+    mode: 0o600,
+  })
+  expect(await program.run(['serve', '--detach'])).toMatchObject({ code: 0, stderr: '' })
+  expect(address().pid).not.toBe(pid)
+  await until(() => readdirSync(file('spool')).length === 0)
+  expect((await program.run(['serve', '--status'])).stdout).toMatch(
+    / {2}taken {4}1 delivery, 1 of them from the spool\n/,
+  )
+})
+
+test('nothing runs', async () => {
+  const status = await program.run(['serve', '--status'])
+  expect(status).toMatchObject({ code: 1, stdout: 'No receiver runs; "hookspan serve --detach" starts one.\n' })
+  expect(await program.run(['serve', '--stop'])).toMatchObject({
+    code: 0,
+    stdout: 'Nothing to do: no receiver runs.\n',
+  })
+})
+
+test('one that does not answer is ended all the same', async () => {
+  await program.run(['serve', '--detach'])
+  const { pid } = address()
+  rmSync(file('address.json'))
+  expect((await program.run(['serve', '--status'])).stdout).toBe(
+    `The receiver (pid ${pid}) does not answer; "hookspan serve --stop" ends it.\n`,
+  )
+  expect((await program.run(['serve', '--stop'])).stdout).toContain(`Stopped (pid ${pid}).`)
+})
+
+test.each(['serve', 'serve --detach'])('%s says why it cannot', async args => {
+  mkdirSync(file(''), { recursive: true, mode: 0o700 })
+  symlinkSync('/etc/hostname', file('token'))
+  const { code, stdout, stderr } = await program.run(args.split(' '))
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toBe(
+    `hookspan serve: cannot read ${file('token')}: it is a symbolic link, which hookspan does not follow here; move it away\n`,
+  )
+  rmSync(file('token'))
+})
+
+test('--detach says what the one in the background said', async () => {
+  await program.run(['serve', '--detach'])
+  const { port } = address()
+  const other = new Program()
+  const { code, stderr } = await other.run(['serve', '--detach', '--port', String(port)])
+  other.remove()
+  expect(code).toBe(1)
+  expect(stderr).toBe(
+    `hookspan serve: port ${port} cannot be used: another program listens there; choose another with --port, or 0 for any\n`,
+  )
+})
+
+describe('wrong use', () => {
+  test.each<[string, RegExp]>([
+    ['--port 70000', /--port takes a number from 0 to 65535, got "70000"/],
+    ['--port http', /--port takes a number/],
+    ['--idle-exit soon', /--idle-exit takes an age such as 15m or 2h, got "soon"/],
+    ['--idle-exit 0s', /--idle-exit takes an age/],
+    ['--stop --status', /--status and --stop are two things; one at a time/],
+    ['-n', /--dry-run is for --install and --undo/],
+    ['--daemon', /Did you mean --detach\?/],
+  ])('%s', async (args, message) => {
+    const io = fakeIo()
+    expect(await serve.run(args.split(' '), io)).toBe(2)
+    expect(io.written.stderr).toMatch(message)
+  })
+})

@@ -1,0 +1,140 @@
+import { expect, test } from 'vitest'
+import { play } from './play.ts'
+import { Scene, tool } from './scene.ts'
+
+async function treeOf(scene: Scene): Promise<string> {
+  const { tree, leftOpen, plugin } = await play(scene.events)
+  expect(leftOpen).toBe(0)
+  expect(plugin.stats().hooks).toMatchObject({ ignored: 0, error: 0 })
+  return tree
+}
+
+const scout = { agent_type: 'scout' }
+
+/** A turn that has given two agents their tasks. */
+function delegating(): Scene {
+  const scene = new Scene().prompted('one').answered('m1', { calls: ['t1', 't2'] })
+  return scene.starts('t1', 'Agent').starts('t2', 'Agent')
+}
+
+test('children that run at once are below the tools that their files name', async () => {
+  const scene = delegating()
+  for (const [agent_id, tool_use_id] of [
+    ['a2', 't2'],
+    ['a1', 't1'],
+  ] as const) {
+    scene
+      .hook('SubagentStart', { ...scout, agent_id })
+      .found('agent', { agent_id, tool_use_id })
+      .found('read')
+  }
+  scene.answered('c1', { agent_id: 'a1', calls: ['t3'] }).hook('PreToolUse', { ...tool('t3', 'Bash'), agent_id: 'a1' })
+  scene.found('read').hook('PostToolUse', { ...tool('t3', 'Bash'), agent_id: 'a1' })
+  scene.hook('SubagentStop', { ...scout, agent_id: 'a1', last_assistant_message: 'Seen.' }).found('read')
+  scene.hook('SubagentStop', { ...scout, agent_id: 'a2', last_assistant_message: 'Seen.' }).found('read')
+  scene.ends('t2', 'Agent').ends('t1', 'Agent').batch('t1', 't2').stops()
+  expect(await treeOf(scene)).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Agent OK [hermes.tool.outcome=completed]
+            subagent.scout OK
+              agent OK [hermes.turn.final_status=completed]
+                llm.claude OK
+                  api.claude OK [gen_ai.usage.input_tokens=120]
+                    tool.Bash OK [hermes.tool.outcome=completed]
+          tool.Agent OK [hermes.tool.outcome=completed]
+            subagent.scout OK
+              agent OK [hermes.turn.final_status=completed]
+                llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})
+
+test('without the file the first tool that fits is taken, and marked', async () => {
+  const scene = delegating().hook('SubagentStart', { ...scout, agent_id: 'a1' })
+  scene
+    .hook('SubagentStop', { ...scout, agent_id: 'a1' })
+    .ends('t1', 'Agent')
+    .ends('t2', 'Agent')
+  expect(await treeOf(scene.batch('t1', 't2').stops())).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Agent OK [hermes.tool.outcome=completed]
+            subagent.scout OK (inferred)
+              agent OK [hermes.turn.final_status=completed]
+                llm.claude OK
+          tool.Agent OK [hermes.tool.outcome=completed]
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})
+
+test('a child in the background outlives the turn, and what it does afterwards is its own', async () => {
+  const scene = delegating().hook('SubagentStart', { ...scout, agent_id: 'a1' })
+  scene.found('agent', { agent_id: 'a1', tool_use_id: 't1' }).found('read')
+  const tool_response = { isAsync: true, status: 'async_launched', agentId: 'a1' }
+  scene.ends('t1', 'Agent', { tool_response }).ends('t2', 'Agent', { tool_response }).batch('t1', 't2').stops()
+  scene.hook('PreToolUse', { ...tool('t3', 'Bash'), agent_id: 'a1' })
+  scene
+    .answered('c1', { agent_id: 'a1', calls: ['t3'], started_at: scene.at - 2, ended_at: scene.at - 1 })
+    .found('read')
+  scene.prompted('two').hook('PostToolUse', { ...tool('t3', 'Bash'), agent_id: 'a1', prompt_id: 'one' })
+  scene.hook('SubagentStop', { ...scout, agent_id: 'a1', prompt_id: 'one', last_assistant_message: 'Seen.' })
+  expect(await treeOf(scene.stops('m3'))).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Agent OK [hermes.tool.outcome=async_launched]
+            subagent.scout OK
+              agent OK [hermes.turn.final_status=completed]
+                llm.claude OK
+                  api.claude OK [gen_ai.usage.input_tokens=120]
+                    tool.Bash OK [hermes.tool.outcome=completed]
+          tool.Agent OK [hermes.tool.outcome=async_launched]
+        api.claude OK [gen_ai.usage.input_tokens=120]
+
+    agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})
+
+test('an agent of which only the end is told is none of ours', async () => {
+  const scene = new Scene().prompted('one').hook('SubagentStop', { agent_id: 'x', agent_type: '' })
+  scene.answered('c1', { agent_id: 'x' }).found('read').stops()
+  expect(await treeOf(scene)).not.toContain('subagent')
+})
+
+test('a child whose model fails ends by that, and its tool behind it', async () => {
+  const scene = delegating()
+    .hook('SubagentStart', { ...scout, agent_id: 'a1' })
+    .found('read')
+  scene.hook('StopFailure', { ...scout, agent_id: 'a1', error: 'server_error' })
+  const failure = { agent_id: 'a1', line_id: 'l1', started_at: scene.at - 5, at: scene.at - 2, status: 500 }
+  scene.found('failure', { ...failure, error: 'server_error' }).found('read')
+  scene.hook('PostToolUseFailure', tool('t1', 'Agent', { error: 'it failed' })).ends('t2', 'Agent')
+  expect(await treeOf(scene.batch('t1', 't2').stops())).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Agent ERROR tool_error [hermes.tool.outcome=error]
+            subagent.scout ERROR failed (inferred)
+              agent ERROR server_error [hermes.turn.final_status=failed]
+                llm.claude OK
+                  api.claude ERROR server_error
+          tool.Agent OK [hermes.tool.outcome=completed]
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})
+
+test('an agent that is asked again works a second time', async () => {
+  const scene = delegating()
+    .hook('SubagentStart', { ...scout, agent_id: 'a1' })
+    .found('read')
+  scene.hook('SubagentStop', { ...scout, agent_id: 'a1', last_assistant_message: 'Seen.' }).found('read')
+  scene.hook('SubagentStart', { ...scout, agent_id: 'a1' }).found('read')
+  scene.hook('SubagentStop', { ...scout, agent_id: 'a1', last_assistant_message: 'Again.' }).found('read')
+  scene.ends('t1', 'Agent').ends('t2', 'Agent').batch('t1', 't2').stops()
+  expect((await treeOf(scene)).match(/subagent/g)).toHaveLength(2)
+})

@@ -1,0 +1,100 @@
+import { expect, test } from 'vitest'
+import { play } from './play.ts'
+import { Scene, tool } from './scene.ts'
+
+async function treeOf(scene: Scene): Promise<string> {
+  const { tree, leftOpen, plugin } = await play(scene.events)
+  expect(leftOpen).toBe(0)
+  expect(plugin.stats().hooks).toMatchObject({ ignored: 0, error: 0 })
+  return tree
+}
+
+/** A turn in which the model has asked for these tools. */
+function asking(...calls: readonly string[]): Scene {
+  return new Scene().prompted('one').answered('m1', { calls })
+}
+
+test('a tool that only its batch tells of was refused', async () => {
+  const scene = asking('t1', 't2').starts('t1').starts('t2').ends('t2').batch('t1', 't2').stops()
+  expect(await treeOf(scene)).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Bash OK [hermes.tool.outcome=blocked]
+          tool.Bash OK [hermes.tool.outcome=completed]
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})
+
+test('a tool that does not exist has not run', async () => {
+  const scene = asking('t1').hook('PostToolBatch', {
+    tool_calls: [tool('t1', 'Nothing', { tool_response: '<tool_use_error>Error: No such tool' })],
+  })
+  expect(await treeOf(scene.stops())).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Nothing ERROR tool_error [hermes.tool.outcome=error]
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})
+
+test('a failure, and one that is a cancellation', async () => {
+  const scene = asking('t1', 't2').starts('t1').starts('t2')
+  scene.hook('PostToolUseFailure', tool('t1', 'Bash', { error: 'Exit code 3', is_interrupt: false, duration_ms: 3 }))
+  scene.hook('PostToolUseFailure', tool('t2', 'Bash', { error: 'stopped', is_interrupt: true, duration_ms: 3 }))
+  expect(await treeOf(scene.batch('t1', 't2').stops())).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Bash ERROR tool_error [hermes.tool.outcome=error]
+          tool.Bash OK [hermes.tool.outcome=cancelled]
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})
+
+test('a tool whose start was not told began when its duration says', async () => {
+  const { plugin } = await play(asking('t1').ends('t1', 'Bash', { duration_ms: 4 }).batch('t1').stops().events)
+  const [call] = plugin.spans().filter(({ name }) => name === 'tool.Bash')
+  expect(call!.endAt - call!.startAt).toBe(4)
+})
+
+test('a question is about the newest tool of that name and input, and what becomes of it is the answer', async () => {
+  const scene = asking('t1', 't2', 't3').starts('t1').starts('t2').starts('t3')
+  scene.hook('PermissionRequest', { tool_name: 'Bash', tool_input: { command: 't2' } })
+  scene.hook('PermissionRequest', { tool_name: 'Bash', tool_input: { command: 't1' } })
+  scene.hook('PermissionRequest', { tool_name: 'Bash', tool_input: { command: 't1' } })
+  scene.ends('t3').ends('t2').batch('t1', 't2', 't3').stops()
+  expect(await treeOf(scene)).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Bash OK [hermes.tool.outcome=blocked]
+            approval.Bash OK (inferred) [hermes.approval.choice=deny]
+          tool.Bash OK [hermes.tool.outcome=completed]
+            approval.Bash OK (inferred) [hermes.approval.choice=once]
+          tool.Bash OK [hermes.tool.outcome=completed]
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})
+
+test('a question is answered when the tool begins to run', async () => {
+  const scene = asking('t1').starts('t1').hook('PermissionRequest', tool('t1', 'Bash'))
+  const { plugin } = await play(scene.ends('t1', 'Bash', { duration_ms: 4 }).batch('t1').stops().events)
+  const [approval] = plugin.spans().filter(({ name }) => name.startsWith('approval.'))
+  const [call] = plugin.spans().filter(({ name }) => name === 'tool.Bash')
+  expect(call!.endAt - approval!.endAt).toBe(4)
+})
+
+test('auto mode refuses by itself', async () => {
+  const scene = asking('t1')
+    .starts('t1')
+    .hook('PermissionDenied', tool('t1', 'Bash', { reason: 'too risky' }))
+  expect(await treeOf(scene.batch('t1').stops())).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Bash OK [hermes.tool.outcome=blocked]
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})

@@ -1,0 +1,12 @@
+import { readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import { read } from '../../support/pages.ts'
+import { FIXTURES } from '../shown.ts'
+
+test("the page shows what Locus's own hook has made of the same run", () => {
+  const theirs = readFileSync(join(FIXTURES, 'locus', 'beside-telemetry.theirs.txt'), 'utf8')
+  expect(read('docs/hosts/locus.md')).toContain(
+    `<!-- test/fixtures/locus/beside-telemetry.theirs.txt -->\n\n\`\`\`text\n${theirs}\`\`\`\n`,
+  )
+})

@@ -1,0 +1,52 @@
+import { createServer, type IncomingMessage, type Server } from 'node:http'
+import type { AddressInfo } from 'node:net'
+import { json } from 'node:stream/consumers'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { createClaudeCodeInlet } from '../../../src/hosts/claude-code/inlet.ts'
+import type { HostEvent } from '../../../src/hosts/host-event.ts'
+import type { Inlet } from '../../../src/hosts/inlet.ts'
+
+/** Stands where the receiver would: answers at once, and keeps what follows from each hook, in order. */
+export class Recorder {
+  readonly events: HostEvent[] = []
+  readonly #inlet: Inlet
+  readonly #server: Server
+  #last: Promise<void> = Promise.resolve()
+
+  /** @param folder the configuration of the Claude Code that is recorded */
+  static async start(folder: string): Promise<Recorder> {
+    const recorder = new Recorder(folder)
+    await new Promise<void>((resolve, reject) => {
+      recorder.#server.once('error', reject).listen(0, '127.0.0.1', resolve)
+    })
+    return recorder
+  }
+
+  private constructor(folder: string) {
+    this.#inlet = createClaudeCodeInlet({ place: { folders: [folder], uid: process.getuid?.() }, wait: sleep })
+    this.#server = createServer((request, response) => {
+      const at = Date.now()
+      void this.#take(request, at).finally(() => response.writeHead(204).end())
+    })
+  }
+
+  get port(): number {
+    return (this.#server.address() as AddressInfo).port
+  }
+
+  /** All that was told. */
+  async stop(): Promise<readonly HostEvent[]> {
+    this.#server.closeAllConnections()
+    await new Promise(resolve => this.#server.close(resolve))
+    await this.#last
+    return this.events
+  }
+
+  async #take(request: IncomingMessage, at: number): Promise<void> {
+    const body = await json(request)
+    const events = this.#inlet.events({ body, headers: {}, at })
+    this.#last = this.#last.then(async () => {
+      for (const event of events) this.events.push(event, ...((await this.#inlet.more?.(event)) ?? []))
+    })
+  }
+}

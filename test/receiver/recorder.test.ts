@@ -1,0 +1,232 @@
+import { expect, test } from 'vitest'
+import type { Told } from '../../src/receiver/recorder.ts'
+import type { StoredSpan } from '../../src/viewer/stored-span.ts'
+import fc from '../support/fast-check.ts'
+import { IS_DEEP, SAMPLED, sample } from '../support/sample.ts'
+import { metricSums } from './metric-sums.ts'
+import { shuffled, toldOf, twoTurns } from './scenario.ts'
+import { inOrder, once, treesOf, World } from './world.ts'
+
+const EVENTS = toldOf(twoTurns())
+
+interface Recorded {
+  readonly spans: readonly StoredSpan[]
+  readonly metrics: Readonly<Record<string, number>>
+}
+
+/** The events, cut behind some of them: all that is told to one receiver after another. */
+function pieces(count: number): Told[][] {
+  const cuts = sample([...EVENTS.keys()], count)
+  return cuts.map((cut, index) => EVENTS.slice(index === 0 ? 0 : (cuts[index - 1] as number) + 1, cut + 1))
+}
+
+/** What nobody was told of these. */
+function rest(told: readonly Told[][]): Told[] {
+  return EVENTS.slice(told.flat().length)
+}
+
+/** What is recorded of them by a receiver that nothing happens to. */
+async function untroubled(events: readonly Told[] = EVENTS): Promise<Recorded> {
+  const world = await World.create()
+  const recorder = await world.open()
+  for (const told of events) recorder.take(told)
+  await recorder.flush()
+  await recorder.close('end')
+  return { spans: inOrder(world.collected), metrics: metricSums([world.sink.requests]) }
+}
+
+/** What a receiver makes of it that is the last one, in this process. */
+async function atLast(world: World, events: readonly Told[] = []): Promise<void> {
+  const last = await world.open()
+  for (const told of events) last.take(told)
+  await last.flush()
+  expect(last.openTurns).toBe(0)
+  await last.close('end')
+}
+
+test('what agents tell is a tree', async () => {
+  expect(treesOf((await untroubled()).spans)).toMatchInlineSnapshot(`
+    "agent OK 1.2 s [hermes.turn.number=1, hermes.turn.final_status=completed]
+      llm.qwen3 OK 1.2 s
+        api.qwen3 OK 100 ms [gen_ai.usage.input_tokens=100]
+        tool.terminal OK 760 ms
+          approval OK 250 ms
+        tool.read_file OK 39 ms
+        tool.delegate_task OK 180 ms
+          subagent.researcher OK 160 ms
+            agent OK 140 ms [hermes.turn.number=1, hermes.turn.final_status=completed]
+              llm.small OK 120 ms
+                api.qwen3 OK 100 ms [gen_ai.usage.input_tokens=40]
+        api.qwen3 OK 100 ms [gen_ai.usage.input_tokens=160]
+
+    agent OK 130 ms [hermes.turn.number=2, hermes.turn.final_status=completed]
+      llm.qwen3 OK 120 ms
+        api.qwen3 OK 100 ms [gen_ai.usage.input_tokens=200]"
+  `)
+})
+
+test('killed behind any event, with all of it sent, what comes of it is one tree, and measured once', async () => {
+  const world = await World.create()
+  const requests = []
+  const told = pieces(3)
+  for (const piece of told) {
+    const before = world.sink.requests.length
+    const receiver = await world.start()
+    await receiver.take(piece)
+    await receiver.ask('flush')
+    await receiver.die()
+    requests.push(world.sink.requests.slice(before))
+  }
+  const before = world.sink.requests.length
+  await atLast(world, rest(told))
+  requests.push(world.sink.requests.slice(before))
+  const { spans, metrics } = await untroubled()
+  expect(treesOf(world.logged)).toBe(treesOf(spans))
+  expect(inOrder(world.logged)).toEqual(spans)
+  expect(inOrder(world.collected)).toEqual(spans)
+  expect(metricSums(requests)).toEqual(metrics)
+  expect(world.spool).toEqual([])
+})
+
+test('killed as soon as any event is worked off, before anything of it is written, it is no other', async () => {
+  const world = await World.create()
+  const told = pieces(2)
+  for (const piece of told) {
+    const receiver = await world.start()
+    await receiver.take(piece)
+    await receiver.ask('worked')
+    await receiver.die()
+  }
+  await atLast(world, rest(told))
+  const { spans } = await untroubled()
+  expect(inOrder(world.logged)).toEqual(spans)
+  // A request whose answer there was no time to note is sent again.
+  expect(inOrder(once(world.collected))).toEqual(spans)
+  expect(world.spool).toEqual([])
+})
+
+test('handed over after each event, what comes of it is one tree, sent once and measured once', async () => {
+  const world = await World.create()
+  const requests = []
+  for (const told of EVENTS) {
+    const before = world.sink.requests.length
+    const receiver = await world.open()
+    receiver.take(told)
+    await receiver.close('handover')
+    requests.push(world.sink.requests.slice(before))
+  }
+  await atLast(world)
+  const { spans, metrics } = await untroubled()
+  expect(inOrder(world.collected)).toEqual(spans)
+  expect(metricSums(requests)).toEqual(metrics)
+  expect(world.spool).toEqual([])
+})
+
+test.each(sample(['exit', 'throw'] as const, 1))(
+  `a receiver that ends by itself (%s) leaves open what is, ${SAMPLED}`,
+  async how => {
+    const world = await World.create()
+    const told = pieces(2)
+    for (const piece of told) {
+      const receiver = await world.start()
+      await receiver.take(piece)
+      await receiver.die(how)
+    }
+    await atLast(world, rest(told))
+    expect(inOrder(once(world.collected))).toEqual((await untroubled()).spans)
+  },
+)
+
+if (IS_DEEP) {
+  test('two sessions at once, told in any order, killed at any place: as if nothing had happened', async () => {
+    const sessions = [toldOf(twoTurns('a')), toldOf(twoTurns('b'), 'other')] as const
+    const places = fc.array(fc.nat({ max: sessions[0].length * 2 }), { minLength: 1, maxLength: 2 })
+    await fc.assert(
+      fc.asyncProperty(fc.infiniteStream(fc.boolean()), places, fc.boolean(), async (order, kills, isSent) => {
+        const events = shuffled(sessions, order)
+        const world = await World.create()
+        let from = 0
+        for (const to of kills.sort((a, b) => a - b)) {
+          const receiver = await world.start()
+          await receiver.take(events.slice(from, to))
+          await receiver.ask(isSent ? 'flush' : 'worked')
+          await receiver.die()
+          from = to
+        }
+        await atLast(world, events.slice(from))
+        const { spans } = await untroubled(events)
+        expect(inOrder(world.logged)).toEqual(spans)
+        expect(inOrder(isSent ? world.collected : once(world.collected))).toEqual(spans)
+      }),
+      { numRuns: 60 },
+    )
+  })
+}
+
+test('what is open is ended where no receiver is to come', async () => {
+  const world = await World.create()
+  const receiver = await world.open()
+  for (const told of EVENTS.slice(0, 6)) receiver.take(told)
+  await receiver.close('end')
+  expect(treesOf(world.collected, false)).toMatchInlineSnapshot(`
+    "agent UNSET (incomplete: shutdown) [hermes.turn.number=1, hermes.turn.final_status=incomplete, hermes.span.incomplete=shutdown]
+      llm.qwen3 UNSET (incomplete: shutdown) [hermes.span.incomplete=shutdown]
+        api.qwen3 OK [gen_ai.usage.input_tokens=100]
+        tool.terminal UNSET (incomplete: shutdown) [hermes.span.incomplete=shutdown]
+        tool.read_file UNSET (incomplete: shutdown) [hermes.span.incomplete=shutdown]"
+  `)
+  const next = await world.open()
+  expect(next.openTurns).toBe(0)
+})
+
+test('the same delivery twice is one event, also when the second comes to the next receiver', async () => {
+  const world = await World.create()
+  const one = await world.open()
+  for (const told of [...EVENTS, ...EVENTS]) one.take(told)
+  await one.close('handover')
+  await atLast(world, EVENTS)
+  expect(inOrder(world.collected)).toEqual((await untroubled()).spans)
+})
+
+test('where nothing is open, a receiver that ends leaves where sessions stand to the next one', async () => {
+  const world = await World.create()
+  const first = EVENTS.slice(0, -5)
+  const one = await world.open()
+  for (const told of first) one.take(told)
+  await one.close('end')
+  await atLast(world, EVENTS.slice(first.length))
+  expect(inOrder(world.collected)).toEqual((await untroubled()).spans)
+})
+
+test('an event without a time is as old as the one before, also when it is read again', async () => {
+  const timeless = EVENTS.map((told, index) => {
+    const { at, ...event } = told.event
+    return index % 4 === 3 ? { ...told, event } : told
+  })
+  const asOld = EVENTS.map((told, index) =>
+    index % 4 === 3 ? { ...told, event: { ...told.event, at: EVENTS[index - 1]?.event.at as number } } : told,
+  )
+  const world = await World.create()
+  const one = await world.open()
+  for (const told of timeless.slice(0, 7)) one.take(told)
+  await one.close('handover')
+  await atLast(world, timeless.slice(7))
+  expect(inOrder(world.collected)).toEqual((await untroubled(asOld)).spans)
+})
+
+test('what is wrong with the configuration is said once, however many agents there are', async () => {
+  const world = await World.create({ root_spam_ttl_ms: 1 })
+  const receiver = await world.open()
+  receiver.take(EVENTS[0] as Told)
+  receiver.take({ host: 'pi', event: { event: 'session_start', at: Date.now(), data: {} } })
+  await receiver.flush()
+  expect(world.lines).toHaveLength(1)
+  expect(world.lines[0]).toContain('root_spam_ttl_ms')
+})
+
+test('who has started the receiver is not taken for the one who has asked for turns', async () => {
+  const world = await World.create()
+  world.variables = { TRACEPARENT: `00-${'a'.repeat(32)}-${'b'.repeat(16)}-01` }
+  await atLast(world, EVENTS)
+  expect(inOrder(world.collected)).toEqual((await untroubled()).spans)
+})

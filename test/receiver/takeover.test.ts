@@ -1,0 +1,156 @@
+import { existsSync } from 'node:fs'
+import { expect, test, vi } from 'vitest'
+import { createPluginIn } from '../../src/wiring/create-plugin.ts'
+import { afterwards } from '../support/afterwards.ts'
+import { IS_DEEP, SAMPLED, sample } from '../support/sample.ts'
+import { until } from '../support/until.ts'
+import { ending } from '../wiring/scratch-plugin.ts'
+import { toldOf, twoTurns } from './scenario.ts'
+import { inOrder, once, treesOf, World } from './world.ts'
+
+const EVENTS = toldOf(twoTurns())
+/** Tools and an approval are open. */
+const OPEN = EVENTS.slice(0, 8)
+
+async function killedAfter(world: World, order = 'flush'): Promise<void> {
+  const receiver = await world.start()
+  await receiver.take(OPEN)
+  await receiver.ask(order)
+  await receiver.die()
+}
+
+async function goesOn(world: World): Promise<void> {
+  const receiver = await world.open()
+  for (const told of EVENTS.slice(OPEN.length)) receiver.take(told)
+  await receiver.flush()
+  await receiver.close('end')
+}
+
+async function untroubled(): Promise<ReturnType<typeof inOrder>> {
+  const world = await World.create()
+  const receiver = await world.open()
+  for (const told of EVENTS) receiver.take(told)
+  await receiver.close('end')
+  return inOrder(world.collected)
+}
+
+/** Another agent with a plugin of its own, which looks after what dead processes have left. */
+async function anotherAgent(world: World, meanwhile: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
+  const { env, home } = world
+  const add = (line: string): void => void world.lines.push(line)
+  const diagnostics = { warn: add, error: add, debug: () => undefined }
+  const options = { host: 'another', force_flush_wait_ms: 500 }
+  const plugin = ending(createPluginIn(options, { env, home, isReplay: false, diagnostics }))
+  plugin.emit('pre_llm_call', { session_id: 'x', turn_id: 'x1' })
+  plugin.emit('on_session_end', { session_id: 'x', turn_id: 'x1', completed: true })
+  await plugin.flush()
+  await meanwhile()
+  await plugin.shutdown()
+}
+
+const notOfAnother = ({ attributes }: { readonly attributes: object }): boolean =>
+  (attributes as Record<string, unknown>)['hermes.host'] !== 'another' &&
+  (attributes as Record<string, unknown>)['hermes.session.id'] !== 'x'
+
+test.each(sample(['read', 'noted', 'adopting'], 1))(
+  `a receiver that is killed while it takes over (%s) is taken over, ${SAMPLED}`,
+  async step => {
+    const world = await World.create()
+    await killedAfter(world, step === 'noted' ? 'worked' : 'flush')
+    await (await world.start(step)).ended()
+    await (await world.start(step)).ended()
+    await goesOn(world)
+    expect(inOrder(world.logged)).toEqual(await untroubled())
+    expect(inOrder(once(world.collected))).toEqual(await untroubled())
+    expect(world.spool).toEqual([])
+  },
+)
+
+test('another agent takes nothing of a receiver for crashed, while none is there and when it is over', async () => {
+  const world = await World.create()
+  await killedAfter(world)
+  await anotherAgent(world)
+  await goesOn(world)
+  await anotherAgent(world)
+  expect(inOrder(world.logged.filter(notOfAnother))).toEqual(await untroubled())
+  expect(inOrder(world.collected.filter(notOfAnother))).toEqual(await untroubled())
+  expect(world.spool).toEqual([])
+})
+
+if (IS_DEEP) {
+  test('what another agent holds, because it could not send it, is gone on with all the same, and has not crashed', async () => {
+    const world = await World.create({ force_flush_wait_ms: 500 })
+    world.sink.behaviour = { kind: 'status', status: 503 }
+    await killedAfter(world)
+    await anotherAgent(world, async () => {
+      const held = world.spool
+      await goesOn(world)
+      expect(world.spool).toEqual(expect.arrayContaining(held))
+    })
+    world.sink.behaviour = { kind: 'ok' }
+    const refused = world.sink.requests.length
+    await anotherAgent(world)
+    await until(() => world.spool.length === 0)
+    expect(inOrder(world.logged.filter(notOfAnother))).toEqual(await untroubled())
+    expect(inOrder(world.collectedSince(refused).filter(notOfAnother))).toEqual(await untroubled())
+  })
+}
+
+/** What a receiver has left that was killed longer ago than a turn may be silent. */
+async function leftLongAgo(): Promise<World> {
+  const world = await World.create({ root_span_ttl_ms: 1 })
+  const receiver = await world.start()
+  const at = Date.now()
+  // All at one time: nothing is silent for longer than a turn may be.
+  await receiver.take(OPEN.slice(0, 3).map(told => ({ ...told, event: { ...told.event, at } })))
+  await receiver.ask('flush')
+  await receiver.die()
+  return world
+}
+
+test('what a receiver has left long ago has crashed, and its journal is forgotten', async () => {
+  const world = await leftLongAgo()
+  const next = await world.open()
+  await next.flush()
+  await next.close('handover')
+  expect(treesOf(world.logged, false)).toMatchInlineSnapshot(`
+    "agent UNSET (incomplete: crashed) [hermes.turn.number=1, hermes.turn.final_status=crashed, hermes.span.incomplete=crashed]
+      llm.qwen3 UNSET (incomplete: crashed) [hermes.span.incomplete=crashed]
+        api.qwen3 UNSET (incomplete: crashed) [hermes.span.incomplete=crashed]"
+  `)
+  expect(world.spool).toEqual([])
+})
+
+if (IS_DEEP) {
+  test('so it has for another agent, should no receiver come', async () => {
+    const world = await leftLongAgo()
+    await anotherAgent(world)
+    expect(treesOf(world.logged.filter(notOfAnother), false)).toMatchInlineSnapshot(`
+      "agent UNSET (incomplete: crashed) [hermes.turn.number=1, hermes.turn.final_status=crashed, hermes.span.incomplete=crashed]
+        llm.qwen3 UNSET (incomplete: crashed) [hermes.span.incomplete=crashed]
+          api.qwen3 UNSET (incomplete: crashed) [hermes.span.incomplete=crashed]"
+    `)
+    expect(world.spool).toEqual([])
+  })
+
+  test('a clock that was set back between two receivers changes nothing', async () => {
+    const world = await World.create()
+    await killedAfter(world)
+    vi.useFakeTimers({ toFake: ['Date'], now: Date.now() - 1_800_000 })
+    afterwards(() => vi.useRealTimers())
+    await goesOn(world)
+    expect(inOrder(world.logged)).toEqual(await untroubled())
+    expect(inOrder(world.collected)).toEqual(await untroubled())
+  })
+}
+
+test('without a trace log what has ended was sent, and what is open goes on', async () => {
+  const world = await World.create({ local_log: false })
+  const one = await world.open()
+  for (const told of OPEN) one.take(told)
+  await one.flush()
+  await one.close('handover')
+  await goesOn(world)
+  expect(existsSync(`${world.home}/state/hookspan/traces`)).toBe(false)
+  expect(inOrder(world.collected)).toEqual(await untroubled())
+})
