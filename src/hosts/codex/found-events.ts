@@ -1,10 +1,7 @@
 import type { HostEvent } from '../host-event.ts'
 
-/** Stands for the turn that was the last then. */
-export const LAST = 'last'
-
 /** An event, when its line was written, and of which turn it is. */
-interface Found {
+export interface Found {
   readonly at: number
   readonly turn: string
   /** When that began. */
@@ -29,14 +26,10 @@ export class FoundEvents {
    * What was written before a hook fired: what was written later belongs to later hooks, which may be on their way.
    *
    * @param at when it fired, epoch milliseconds
-   * @param ending it tells of the end of this turn (`last`: of whichever was the last): that is given with it, though it is
-   * written behind it
+   * @param isOfHook what belongs to this hook though it may be written behind it, with all before that
    */
-  take(at: number, ending?: string): HostEvent[] {
-    const end = this.#waiting.findLastIndex(
-      ({ event, turn, begunAt }) =>
-        event.event === 'rollout:over' && (turn === ending || (ending === LAST && begunAt <= at)),
-    )
+  take(at: number, isOfHook: (found: Found) => boolean): HostEvent[] {
+    const end = this.#waiting.findLastIndex(isOfHook)
     const isNow = (each: Found, index: number): boolean => each.at <= at || index <= end
     const now = this.#waiting.filter(isNow)
     this.#waiting = this.#waiting.filter((each, index) => !isNow(each, index))

@@ -7,9 +7,9 @@ import { LineReader } from '../base/line-reader.ts'
 import { openOwnFile, type Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { Delivery, Inlet } from '../inlet.ts'
-import { LAST } from './found-events.ts'
+import type { Found } from './found-events.ts'
 import { RolloutLines } from './rollout-lines.ts'
-import { READS_FIRST, type ReadOver } from './types.ts'
+import { type ItemFound, READS_FIRST, type ReadOver } from './types.ts'
 
 /** A rollout lags behind the hooks, by some milliseconds; the end of a turn behind those of the turn's end. */
 const PATIENCE_MILLIS = 500
@@ -32,7 +32,8 @@ interface Occasion {
   /** When it fired. */
   readonly at: number
   readonly data: unknown
-  readonly turnId: string
+  readonly turnId: string | undefined
+  readonly agentId: string | undefined
 }
 
 /** Hooks of Codex, and its rollouts. */
@@ -52,16 +53,23 @@ class CodexInlet implements Inlet {
   async more({ event, data, at = Number.POSITIVE_INFINITY }: HostEvent): Promise<readonly HostEvent[]> {
     const session_id = idOf(peek(data, 'session_id'))
     if (!READS_FIRST.has(event) || session_id === undefined) return []
+    const occasion = { event, at, data, turnId: idOf(peek(data, 'turn_id')), agentId: idOf(peek(data, 'agent_id')) }
+    if (event === 'SubagentStart') return [...(await this.#ofParent(session_id, occasion)), over({ session_id })]
     // Of the end of a child both files are named.
     const path = textOf(peek(data, 'agent_transcript_path')) ?? textOf(peek(data, 'transcript_path'))
     if (path === undefined || !ROLLOUT.test(path)) return [over({ session_id })]
-    const rollout = this.#rolloutOf(path, { session_id, agent_id: idOf(peek(data, 'agent_id')) })
-    const occasion = { event, at, data, turnId: idOf(peek(data, 'turn_id')) ?? LAST }
-    // A file that cannot be read says nothing.
-    await this.#read(rollout, occasion).catch(() => undefined)
+    const rollout = this.#rolloutOf(path, { session_id, agent_id: occasion.agentId })
+    await this.#read([rollout], occasion)
     const goesOn = hasGoneOn(rollout.lines, occasion)
-    const found = rollout.lines.found.take(at, ENDS.has(event) && !goesOn ? occasion.turnId : undefined)
+    const found = rollout.lines.found.take(at, found => ENDS.has(event) && !goesOn && isEndOf(found, occasion))
     return [...found, over({ session_id, goes_on: goesOn || undefined })]
+  }
+
+  /** The rollout of a child does not say which call has started it: that of its parent does. */
+  async #ofParent(session_id: string, occasion: Occasion): Promise<readonly HostEvent[]> {
+    const parents = [...this.#rollouts.values()].filter(({ about }) => about.session_id === session_id)
+    await this.#read(parents, occasion)
+    return parents.flatMap(({ lines }) => lines.found.take(occasion.at, found => isStartOf(found, occasion)))
   }
 
   #rolloutOf(path: string, about: ConstructorParameters<typeof RolloutLines>[0]): Rollout {
@@ -72,10 +80,12 @@ class CodexInlet implements Inlet {
   }
 
   /** Until all is there that this hook is to be told behind, or for as long as it is worth it. */
-  async #read(rollout: Rollout, occasion: Occasion): Promise<void> {
+  async #read(rollouts: readonly Rollout[], occasion: Occasion): Promise<void> {
     for (let waited = 0; ; waited += LOOK_MILLIS) {
-      const isThere = await rollout.read(this.#world.place)
-      if (!isThere || isEnough(rollout.lines, occasion) || waited >= PATIENCE_MILLIS) return
+      // A file that cannot be read says nothing.
+      const readable = rollouts.map(rollout => rollout.read(this.#world.place).catch(() => false))
+      const isThere = (await Promise.all(readable)).includes(true)
+      if (!isThere || rollouts.some(({ lines }) => isEnough(lines, occasion)) || waited >= PATIENCE_MILLIS) return
       await this.#world.wait(LOOK_MILLIS)
     }
   }
@@ -87,9 +97,19 @@ function over(data: ReadOver): HostEvent {
 
 /** Whether what has been read is all that there is to know at this hook. */
 function isEnough(lines: RolloutLines, occasion: Occasion): boolean {
-  const { event, data, turnId } = occasion
+  const { event, data, turnId, agentId } = occasion
+  if (event === 'SubagentStart') return agentId === undefined || lines.hasStarted(agentId)
   if (event === 'PreToolUse') return lines.knowsCall(turnId, idOf(peek(data, 'tool_use_id')) ?? '')
   return !ENDS.has(event) || lines.isOver(turnId) || hasGoneOn(lines, occasion)
+}
+
+/** The end of the turn that a hook tells of. It is written behind the hook. */
+function isEndOf({ turn, begunAt, event }: Found, { turnId, at }: Occasion): boolean {
+  return event.event === 'rollout:over' && (turnId === undefined ? begunAt <= at : turn === turnId)
+}
+
+function isStartOf({ event }: Found, { agentId }: Occasion): boolean {
+  return event.event === 'rollout:item' && (event.data as ItemFound).agents?.some(({ id }) => id === agentId) === true
 }
 
 /** A hook of somebody else's did not let the agent stop. */
@@ -102,10 +122,12 @@ function hasGoneOn(lines: RolloutLines, { event, at, data, turnId }: Occasion): 
 class Rollout {
   readonly #path: string
   readonly #reader = new LineReader()
+  readonly about: ConstructorParameters<typeof RolloutLines>[0]
   readonly lines: RolloutLines
 
   constructor(path: string, about: ConstructorParameters<typeof RolloutLines>[0]) {
     this.#path = path
+    this.about = about
     this.lines = new RolloutLines(about)
   }
 

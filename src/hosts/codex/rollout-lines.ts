@@ -1,7 +1,7 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
-import { FoundEvents, LAST } from './found-events.ts'
+import { FoundEvents } from './found-events.ts'
 import type { Finds, Whose } from './types.ts'
 
 const AGENTS_LIMIT = 100
@@ -42,6 +42,7 @@ export class RolloutLines {
   /** Time of the line at hand. */
   #now = 0
   readonly #calls = new LimitedMap<string, true>(MOST_KEPT)
+  readonly #started = new LimitedMap<string, true>(MOST_KEPT)
   /** Answers behind which the model was asked again, and when. */
   readonly #followed = new LimitedMap<string, number>(MOST_KEPT)
 
@@ -56,18 +57,23 @@ export class RolloutLines {
   }
 
   /** The call is in an answer that has been read. */
-  knowsCall(turnId: string, id: string): boolean {
+  knowsCall(turnId: string | undefined, id: string): boolean {
     return this.#calls.has(`${turnId} ${id}`)
   }
 
-  /** @param turnId `last`: whichever is the last */
-  isOver(turnId: string): boolean {
+  /** A call that started this child agent has been read. */
+  hasStarted(agentId: string): boolean {
+    return this.#started.has(agentId)
+  }
+
+  /** @param turnId undefined: whichever is the last */
+  isOver(turnId: string | undefined): boolean {
     const turn = this.#turn
-    return turn?.isOver !== false || (turnId !== LAST && turnId !== turn.id)
+    return turn?.isOver !== false || (turnId !== undefined && turnId !== turn.id)
   }
 
   /** The turn had given this answer then, and went on all the same. */
-  hasGoneOn(turnId: string, answer: string, at: number): boolean {
+  hasGoneOn(turnId: string | undefined, answer: string, at: number): boolean {
     return (this.#followed.get(`${turnId} ${answer}`) ?? 0) > at
   }
 
@@ -211,15 +217,17 @@ export class RolloutLines {
     const millis = seconds * 1000 + (numberOf(peek(duration, 'nanos')) ?? 0) / NANOS_PER_MILLI
     const end = numberOf(peek(payload, 'completed_at_ms'))
     const ran_at = duration === undefined || end === undefined ? undefined : end - millis
-    const agents = elementsOf(peek(item, 'receiver_agents'), AGENTS_LIMIT)
+    // Those that are waited for were started by another call.
+    const isStart = peek(item, 'tool') === 'spawn_agent'
+    const agents = isStart ? elementsOf(peek(item, 'receiver_agents'), AGENTS_LIMIT).map(agentOf) : undefined
+    for (const { id } of agents ?? []) this.#started.set(idOf(id) ?? '', true)
     this.#tell('item', {
       call_id,
       at,
       status,
       exit_code: peek(item, 'exit_code'),
       ran_at,
-      // Those that are waited for were started by another call.
-      agents: peek(item, 'tool') === 'spawn_agent' ? agents.map(agentOf) : undefined,
+      agents,
     })
   }
 

@@ -104,5 +104,5 @@ export interface Finds {
  */
 export const READS_FIRST: ReadonlySet<string> = new Set([
   ...['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostCompact', 'SubagentStop', 'Stop', 'Interrupt'],
-  'SessionEnd',
+  ...['SessionEnd', 'SubagentStart'],
 ])

@@ -190,6 +190,26 @@ test('a child has a rollout of its own, which its end names beside that of its p
   expect(found[0]?.data).toMatchObject({ session_id: 's1', agent_id: 'a1', turn_id: 'ct' })
 })
 
+test('which call has started a child is in the rollout of its parent, which may lag behind the child', async () => {
+  const started = lines.starts(1003, 'c1', 'a1') + lines.output(1004, 'c1', 'started')
+  const open = opened((path, times) => {
+    if (times === 2) appendFileSync(path, started)
+  })
+  writeFileSync(open.path, asked + called)
+  expect(await hook(open, 'UserPromptSubmit', { at: 2 })).toEqual(['read'])
+  const child = { turn_id: 'ct', agent_id: 'a1', transcript_path: join(dirname(open.path), 'rollout-a1.jsonl') }
+  expect(await hook(open, 'SubagentStart', child)).toEqual(['call c1', 'answer r1', 'item c1', 'read'])
+  expect(open.waited()).toBe(40)
+  expect(await hook(open, 'PostToolUse', { at: 1005 })).toEqual(['output c1', 'read'])
+})
+
+test('a child of a session whose rollout nobody has read is not waited for', async () => {
+  const open = opened()
+  writeFileSync(open.path, asked + called)
+  expect(await hook(open, 'SubagentStart', { agent_id: 'a1' })).toEqual(['read'])
+  expect(open.waited()).toBe(0)
+})
+
 test('no other file is read, whatever path is named', async () => {
   const open = opened()
   const outside = join(open.sessions, '..', 'rollout-x.jsonl')
@@ -219,7 +239,7 @@ test('no other file is read, whatever path is named', async () => {
 test('hooks that need no rollout have none read', async () => {
   const open = opened()
   writeFileSync(open.path, asked + called)
-  for (const event of ['SessionStart', 'PermissionRequest', 'SubagentStart', 'PreCompact']) {
+  for (const event of ['SessionStart', 'PermissionRequest', 'PreCompact']) {
     expect(await hook(open, event)).toEqual([])
   }
 })

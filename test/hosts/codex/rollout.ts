@@ -36,6 +36,10 @@ export const lines = {
     line(at, 'response_item', { type: 'function_call', call_id, name: 'exec_command', arguments: '{"cmd":"ls"}' }),
   output: (at: number, call_id: string, output: string): string =>
     line(at, 'response_item', { type: 'function_call_output', call_id, output }),
+  starts: (at: number, id: string, agent: string): string => {
+    const item = { id, status: 'completed', tool: 'spawn_agent', receiver_agents: [{ thread_id: agent }] }
+    return line(at, 'event_msg', { type: 'item_completed', item })
+  },
   used: (at: number, turn_id: string, response_id: string): string =>
     line(at, 'token_usage_record', { turn_id, response_id, usage: USAGE }),
 }
