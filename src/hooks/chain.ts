@@ -1,0 +1,260 @@
+import { changedFields, troubleOf } from './answers.ts'
+import { type About, Context } from './context.ts'
+import { frozenCopy } from './frozen-copy.ts'
+import { type AnyHook, decisionsOf, type HookContext, type HookLogger, transforms } from './hook.ts'
+import { inTime, STOPPED, TOO_LATE } from './in-time.ts'
+import type { Failure, HookRun, Injection, Outcome } from './outcome.ts'
+import { type EventOf, PHASES, type Phase, type ValueOf } from './phases.ts'
+import type { AnyVerdict, Decision, InjectedRole } from './verdict.ts'
+
+export const DEFAULT_PRIORITY = 200
+
+/** What took longer is seen in the trace, also where it passed. */
+const LONG_MILLIS = 1
+const NOTHING_SAID = Object.freeze({
+  reason: undefined,
+  detail: undefined,
+  rewrittenFields: Object.freeze([]) as readonly string[],
+  failure: undefined,
+  failureMessage: undefined,
+})
+
+interface Member {
+  readonly hook: AnyHook
+  readonly priority: number
+  readonly judges: boolean
+  readonly decides: ReadonlySet<Decision>
+  /** What it says each time that it passes at once: that costs no object. */
+  readonly passed: HookRun
+}
+
+function memberOf(hook: AnyHook): Member {
+  const priority = hook.priority ?? DEFAULT_PRIORITY
+  const judges = !transforms(hook)
+  const passed = {
+    hook: hook.name,
+    priority,
+    judges,
+    verdict: 'pass',
+    ...NOTHING_SAID,
+    startAt: 0,
+    durationMillis: 0,
+  } as const
+  return { hook, priority, judges, decides: new Set<Decision>(['pass', ...decisionsOf(hook)]), passed }
+}
+
+type Asked = (event: unknown, context: HookContext) => unknown
+
+/** The hooks of one phase, in the order in which they are asked. */
+export class Chain<P extends Phase> {
+  readonly phase: P
+  readonly members: readonly Member[]
+  readonly timeLimitMillis: number
+
+  /** @param hooks those that have this phase, in the order in which they were given */
+  constructor(phase: P, hooks: readonly AnyHook[], timeLimitMillis: number) {
+    this.phase = phase
+    this.timeLimitMillis = timeLimitMillis
+    const members = hooks.map(memberOf).sort((a, b) => a.priority - b.priority)
+    if (PHASES[phase].isAfter) members.reverse()
+    // Judged is what comes out, not what went in.
+    this.members = [...members.filter(({ judges }) => !judges), ...members.filter(({ judges }) => judges)]
+  }
+
+  /** Answers at once where all hooks do. Never throws, and never rejects. */
+  run(event: EventOf<P>, about: About): Outcome<P> | Promise<Outcome<P>> {
+    return new ChainRun(this, event, about).run()
+  }
+}
+
+/** What a phase has come to, while it runs. */
+interface Standing {
+  readonly decision: 'block' | 'ask' | 'retry'
+  readonly by: string
+  readonly reason: string | undefined
+  readonly detail: string | undefined
+  readonly delayMillis: number | undefined
+}
+
+class ChainRun<P extends Phase> {
+  readonly #chain: Chain<P>
+  readonly #context: Context
+  readonly #signal: AbortSignal | undefined
+  readonly #runs: HookRun[] = []
+  readonly #injected: Injection[] = []
+  readonly #deadline: number
+  #event: EventOf<P>
+  #isRewritten = false
+  #standing: Standing | undefined
+  #next = 0
+  /** When the hook at hand began; `performance.now()`. */
+  #began: number
+
+  constructor(chain: Chain<P>, event: EventOf<P>, about: About) {
+    this.#chain = chain
+    this.#event = event
+    this.#context = new Context(chain.phase, about)
+    this.#signal = about.signal
+    this.#began = performance.now()
+    this.#deadline = this.#began + chain.timeLimitMillis
+  }
+
+  run(): Outcome<P> | Promise<Outcome<P>> {
+    const { members, phase } = this.#chain
+    for (let member = members[this.#next]; member !== undefined; member = members[++this.#next]) {
+      if (this.#began >= this.#deadline) this.#failed(member, 'timed_out', 'no time was left for it')
+      else {
+        try {
+          const answer = (member.hook[phase] as Asked)(this.#event, this.#context)
+          if (isThenable(answer)) return this.#wait(member, answer)
+          this.#answered(member, answer)
+        } catch (error) {
+          this.#failed(member, 'threw', error)
+        }
+      }
+      if (this.#standing?.decision === 'block') break
+    }
+    return this.#outcome()
+  }
+
+  async #wait(member: Member, answer: PromiseLike<unknown>): Promise<Outcome<P>> {
+    const own = member.hook.timeLimitMillis ?? Number.POSITIVE_INFINITY
+    const left = Math.min(own, this.#deadline - this.#began)
+    try {
+      const settled = await inTime(answer, left, this.#signal)
+      if (settled === TOO_LATE) {
+        this.#context.giveUp()
+        this.#failed(member, 'timed_out', `no answer within ${Math.round(left)} ms`)
+      } else if (settled === STOPPED) this.#stopped(member)
+      else this.#answered(member, settled)
+    } catch (error) {
+      this.#failed(member, 'threw', error)
+    }
+    if (this.#standing?.decision === 'block') return this.#outcome()
+    this.#next++
+    return this.run()
+  }
+
+  #answered(member: Member, answer: unknown): void {
+    if (answer === undefined) {
+      this.#ran(member, 'pass')
+      return
+    }
+    const { phase } = this.#chain
+    const verdict = answer as AnyVerdict
+    const trouble = troubleOf(verdict, phase, member.decides)
+    if (trouble !== undefined) {
+      this.#failed(member, 'nonsense', trouble)
+      return
+    }
+    if (verdict.metadata !== undefined)
+      this.#context.metadata = Object.freeze({ ...this.#context.metadata, ...verdict.metadata })
+    const { name } = member.hook
+    switch (verdict.decision) {
+      case 'pass':
+        this.#ran(member, 'pass')
+        break
+      case 'rewrite':
+        this.#rewritten(member, verdict.value)
+        break
+      case 'inject':
+        this.#injected.push({ text: verdict.text, role: verdict.role, by: name })
+        this.#ran(member, 'inject')
+        break
+      case 'block':
+        this.#decided(member, 'block', verdict.reason, verdict)
+        break
+      case 'ask':
+        this.#decided(member, 'ask', verdict.question, {})
+        break
+      case 'retry':
+        this.#decided(member, 'retry', verdict.feedback, verdict)
+        break
+    }
+  }
+
+  #rewritten(member: Member, value: unknown): void {
+    const row = PHASES[this.#chain.phase]
+    const before = row.valueOf(this.#event)
+    const event = row.rewritten(this.#event, value)
+    if (event === undefined) {
+      this.#failed(member, 'nonsense', 'its rewrite is not of the shape that it was given')
+      return
+    }
+    const fields = changedFields(this.#chain.phase, before, row.valueOf(event))
+    if (fields.length > 0) {
+      this.#event = frozenCopy(event)
+      this.#isRewritten = true
+    }
+    this.#ran(member, fields.length > 0 ? 'rewrite' : 'pass', { rewrittenFields: fields })
+  }
+
+  /** The first one to ask, or to have it tried again, is the one that did; a block is more than both. */
+  #decided(
+    member: Member,
+    decision: Standing['decision'],
+    reason: string | undefined,
+    { detail, delayMillis }: { readonly detail?: string | undefined; readonly delayMillis?: number | undefined },
+  ): void {
+    if (this.#standing === undefined || decision === 'block')
+      this.#standing = { decision, by: member.hook.name, reason, detail, delayMillis }
+    this.#ran(member, decision, { reason, detail })
+  }
+
+  #failed(member: Member, failure: Failure, cause: unknown): void {
+    const failureMessage = messageOf(cause)
+    const { name, onFailure = 'pass' } = member.hook
+    this.#context.logger.warn(
+      `hook ${name} failed in ${this.#chain.phase}, which counts as ${onFailure}: ${failureMessage}`,
+    )
+    if (onFailure === 'block') this.#close(member, failureMessage)
+    this.#ran(member, 'failed', { failure, failureMessage })
+  }
+
+  /** The agent is being stopped: that is no failure, and opens no door. */
+  #stopped(member: Member): void {
+    if (member.hook.onFailure === 'block') this.#close(member, 'the agent was stopped meanwhile')
+  }
+
+  /** What went wrong is for the person: an error's text may hold anything. */
+  #close({ hook }: Member, detail: string): void {
+    const reason = `The hook ${hook.name} could not judge this, and is set to block then.`
+    this.#standing = { decision: 'block', by: hook.name, reason, detail, delayMillis: undefined }
+  }
+
+  #ran(member: Member, verdict: HookRun['verdict'], more: Partial<HookRun> = NOTHING_SAID): void {
+    const now = performance.now()
+    const durationMillis = now - this.#began
+    this.#began = now
+    if (verdict === 'pass' && durationMillis < LONG_MILLIS) this.#runs.push(member.passed)
+    else this.#runs.push({ ...member.passed, ...more, verdict, startAt: Date.now() - durationMillis, durationMillis })
+  }
+
+  #outcome(): Outcome<P> {
+    const standing = this.#standing
+    return {
+      decision: standing?.decision ?? 'pass',
+      by: standing?.by,
+      reason: standing?.reason,
+      detail: standing?.detail,
+      delayMillis: standing?.delayMillis,
+      value: PHASES[this.#chain.phase].valueOf(this.#event),
+      isRewritten: this.#isRewritten,
+      injected: this.#injected,
+      runs: this.#runs,
+    }
+  }
+}
+
+function isThenable(answer: unknown): answer is PromiseLike<unknown> {
+  return typeof answer === 'object' && answer !== null && typeof (answer as { then?: unknown }).then === 'function'
+}
+
+function messageOf(cause: unknown): string {
+  if (typeof cause === 'string') return cause
+  try {
+    return cause instanceof Error ? cause.message : String(cause)
+  } catch {
+    return 'it threw what cannot be read'
+  }
+}

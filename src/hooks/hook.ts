@@ -1,0 +1,74 @@
+import type { EventOf, Phase, Verdict } from './phases.ts'
+import type { Decision } from './verdict.ts'
+
+/** Where hooks of a kind stand. Lower comes first before something happens, and last after it. */
+export const PRIORITY = { security: 0, observability: 100, business: 200, cosmetic: 300 } as const
+
+export interface HookLogger {
+  info(line: string): void
+  warn(line: string): void
+}
+
+/** What there is beside the event. */
+export interface HookContext {
+  /** The agent: `pi`, `claude-code`, … */
+  readonly host: string
+  readonly sessionId: string | undefined
+  readonly turnId: string | undefined
+  readonly phase: Phase
+  /** Of this turn: made with it, gone with it, the same for all hooks. */
+  readonly state: Record<string, unknown>
+  /** What the hooks before have handed on, in this phase. */
+  readonly metadata: Readonly<Record<string, unknown>>
+  /** Aborted when the hook's time is over, or the agent is stopped. */
+  readonly signal: AbortSignal
+  readonly logger: HookLogger
+  /** W3C, of the span that this is about, where the agent is traced. */
+  readonly traceparent: string | undefined
+}
+
+// biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing passes
+type Answer<P extends Phase, D extends Decision> = Verdict<P, D> | undefined | void
+
+type PhaseFunctions<D extends Decision> = {
+  readonly [P in Phase]?: (event: EventOf<P>, ctx: HookContext) => Answer<P, D> | Promise<Answer<P, D>>
+}
+
+/** A hook. It is handed a frozen event, and returns what it decides; nothing: `pass`. */
+export interface Hook<D extends Decision = Decision> extends PhaseFunctions<D> {
+  /** One hook has a name. */
+  readonly name: string
+  /** 0 to 99: security; 100 to 199: observability; 200 to 299: business; 300 and more: cosmetic. Default 200. */
+  readonly priority?: number | undefined
+  /**
+   * What it decides, beside `pass`. Hooks that `rewrite` or `inject` come first; the others judge what has come out. Default:
+   * `block`.
+   */
+  readonly decides?: readonly D[] | undefined
+  /** What it means that the hook throws, takes too long or returns nonsense. Default `pass`. */
+  readonly onFailure?: 'pass' | 'block' | undefined
+  /** Default: what is left of the time of all hooks. */
+  readonly timeLimitMillis?: number | undefined
+}
+
+/** Any hook, whatever it decides. */
+// biome-ignore lint/suspicious/noExplicitAny: what a hook decides is checked where it is defined, and again when it answers
+export type AnyHook = Hook<any>
+
+/** A hook, with its types. What it does not say that it decides, or what a phase cannot do, does not compile. */
+export function defineHook<const D extends Decision = 'block'>(
+  hook: Omit<Hook<D>, 'decides'> & PhaseFunctions<NoInfer<D>> & { readonly decides?: readonly D[] },
+): Hook<D> {
+  return hook
+}
+
+const ONLY_BLOCKS: readonly Decision[] = ['block']
+
+export function decisionsOf(hook: AnyHook): readonly Decision[] {
+  return hook.decides ?? ONLY_BLOCKS
+}
+
+/** It changes what the others judge. */
+export function transforms(hook: AnyHook): boolean {
+  return decisionsOf(hook).some(decision => decision === 'rewrite' || decision === 'inject')
+}

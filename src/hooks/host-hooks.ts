@@ -1,0 +1,254 @@
+import type { ControlHooks, HookInfo } from './create-hooks.ts'
+import type { HookLogger } from './hook.ts'
+import { type HookIds, HookTrace, type Traced } from './hook-trace.ts'
+import type { HookRun, Outcome } from './outcome.ts'
+import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase, type ValueOf } from './phases.ts'
+import type { Decision } from './verdict.ts'
+
+/** What a host can do in each phase. A phase that is absent has no place in it. */
+export type Able = { readonly [P in Phase]?: readonly DecisionOf<P>[] }
+
+/** Everything that there is to decide, for an agent of one's own. */
+export const ABLE_OF_ALL: Able = {
+  beforeTurn: ['block', 'rewrite', 'inject'],
+  afterTurn: ['block', 'rewrite', 'retry'],
+  beforeModel: ['block', 'rewrite', 'inject'],
+  afterModel: ['block', 'rewrite', 'retry'],
+  beforeTool: ['block', 'rewrite', 'inject', 'ask'],
+  afterTool: ['block', 'rewrite', 'inject', 'retry'],
+}
+
+export interface HostHooksOptions {
+  /** The agent. */
+  readonly host: string
+  readonly hooks: ControlHooks
+  readonly able: Able
+  /** Shorter than what the host itself waits for, behind which it decides alone. Milliseconds. */
+  readonly limitMillis?: number | undefined
+  /** The plugin whose trace is to say what was decided, if there is one by then. */
+  readonly plugin?: (() => Traced | undefined) | undefined
+  /** Takes lines for the person. Default: standard error. */
+  readonly report?: ((line: string) => void) | undefined
+}
+
+/** One try, and so many more. Who asks for a retry for ever would never be answered. */
+const RETRIES_LIMIT = 3
+const TURNS_LIMIT = 1000
+const LAST_SECURITY_PRIORITY = 99
+
+/** What there is of a turn. */
+interface TurnOfHooks {
+  readonly state: Record<string, unknown>
+  /** Runs that are only counted: each is the same object each time. */
+  readonly passes: Map<HookRun, { readonly phase: Phase; count: number }>
+}
+
+/** Hooks in a host: asks them, has their decisions fit what the host can do, and tells the trace. */
+export class HostHooks {
+  readonly host: string
+  readonly #hooks: ControlHooks
+  readonly #able: Able
+  readonly #limitMillis: number | undefined
+  readonly #trace: HookTrace
+  readonly #logger: HookLogger
+  readonly #turns = new Map<string, TurnOfHooks>()
+
+  constructor({ host, hooks, able, limitMillis, plugin, report = toStandardError }: HostHooksOptions) {
+    this.host = host
+    this.#hooks = hooks
+    this.#able = able
+    this.#limitMillis = limitMillis
+    this.#trace = new HookTrace(plugin)
+    const say = (line: string): void => report(`hookspan: ${host}: ${line}`)
+    this.#logger = { info: say, warn: say }
+    for (const line of impossible(hooks.hooks, host, able)) report(`hookspan: ${line}`)
+  }
+
+  /** Whether any hook looks at this phase: where none does, nothing need be made for it. */
+  handles(phase: Phase): boolean {
+    return this.#hooks.handles(phase) && this.#able[phase] !== undefined
+  }
+
+  /**
+   * Asks the hooks. What comes back is what the host can do, and is told to the trace: it only has to be done. Never throws, and
+   * never rejects; at once, where all hooks answer at once.
+   *
+   * @param signal of the host, which may stop what this is about
+   */
+  run<P extends Phase>(
+    phase: P,
+    ids: HookIds,
+    event: EventOf<P>,
+    signal?: AbortSignal,
+  ): Outcome<P> | Promise<Outcome<P>> {
+    try {
+      const turn = this.#turnOf(ids)
+      const about = {
+        host: this.host,
+        sessionId: ids.sessionId,
+        turnId: ids.turnId,
+        state: turn.state,
+        logger: this.#logger,
+        traceparent: () => this.#trace.traceparent(ids),
+        signal,
+      }
+      const outcome = this.#hooks.run(phase, event, about, this.#limitMillis)
+      if (outcome instanceof Promise) return outcome.then(each => this.#done(phase, ids, event, each, turn))
+      return this.#done(phase, ids, event, outcome, turn)
+    } catch {
+      // What the host has handed over cannot be read.
+      return this.#unreadable(phase, event)
+    }
+  }
+
+  /** The turn is over: its state goes, and what was only counted is told. */
+  endTurn(ids: HookIds): void {
+    const key = keyOf(ids)
+    const turn = this.#turns.get(key)
+    if (turn === undefined) return
+    this.#turns.delete(key)
+    for (const [run, { phase, count }] of turn.passes) this.#trace.count(phase, ids, run, count)
+  }
+
+  #turnOf(ids: HookIds): TurnOfHooks {
+    const key = keyOf(ids)
+    let turn = this.#turns.get(key)
+    if (turn !== undefined) return turn
+    turn = { state: {}, passes: new Map() }
+    this.#turns.set(key, turn)
+    if (this.#turns.size > TURNS_LIMIT) for (const oldest of this.#turns.keys()) return this.#forget(oldest, turn)
+    return turn
+  }
+
+  #forget(oldest: string, turn: TurnOfHooks): TurnOfHooks {
+    this.#turns.delete(oldest)
+    return turn
+  }
+
+  #done<P extends Phase>(phase: P, ids: HookIds, event: EventOf<P>, asked: Outcome<P>, turn: TurnOfHooks): Outcome<P> {
+    const outcome = this.#fitting(phase, event, asked)
+    for (const run of asked.runs) {
+      if (run.startAt === 0) {
+        const counted = turn.passes.get(run)
+        if (counted === undefined) turn.passes.set(run, { phase, count: 1 })
+        else counted.count++
+      } else this.#trace.tell(phase, ids, run, this.#actionOf(phase, run, outcome))
+    }
+    return outcome
+  }
+
+  /** What of it the host can do. What it cannot has been said when the hooks were attached. */
+  #fitting<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>): Outcome<P> {
+    let outcome = asked
+    if (asked.decision === 'ask' && !this.#can(phase, 'ask')) outcome = { ...outcome, ...this.#unasked(asked) }
+    if (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) outcome = { ...outcome, ...DO_NOTHING }
+    if (outcome.decision === 'block' && !this.#can(phase, 'block')) outcome = { ...outcome, ...DO_NOTHING }
+    if (outcome.isRewritten && !this.#can(phase, 'rewrite'))
+      outcome = { ...outcome, isRewritten: false, value: PHASES[phase].valueOf(event) as ValueOf<P> }
+    if (outcome.injected.length > 0 && !this.#can(phase, 'inject')) outcome = { ...outcome, injected: [] }
+    return outcome
+  }
+
+  /** Where no person can be asked, nobody has said yes. */
+  #unasked({ by, reason }: Outcome<Phase>): Partial<Outcome<Phase>> {
+    return {
+      decision: 'block',
+      reason: `The hook ${by} wants a person to be asked, which is not possible here: ${reason}`,
+      detail: `${this.host} cannot ask a person for a hook`,
+    }
+  }
+
+  #mayRetry(phase: Phase, event: unknown, { by }: Outcome<Phase>): boolean {
+    if (!this.#can(phase, 'retry')) return false
+    const { attempt = 0 } = event as { readonly attempt?: number }
+    if (attempt < RETRIES_LIMIT) return true
+    this.#logger.warn(
+      `hook ${by} wanted a retry in ${phase} for the ${attempt + 1}th time; ${RETRIES_LIMIT} are made at most`,
+    )
+    return false
+  }
+
+  #can(phase: Phase, decision: Decision): boolean {
+    return (this.#able[phase] as readonly Decision[] | undefined)?.includes(decision) === true
+  }
+
+  #actionOf(phase: Phase, run: HookRun, outcome: Outcome<Phase>): string {
+    const isDecider = outcome.by === run.hook
+    switch (run.verdict) {
+      case 'rewrite':
+        return outcome.decision !== 'block' && this.#can(phase, 'rewrite') ? 'rewritten' : 'none'
+      case 'inject':
+        return outcome.decision !== 'block' && this.#can(phase, 'inject') ? 'injected' : 'none'
+      case 'pass':
+        return 'ran'
+      default:
+        return isDecider ? ACTIONS[outcome.decision] : run.verdict === 'failed' ? 'ran' : 'none'
+    }
+  }
+
+  #unreadable<P extends Phase>(phase: P, event: EventOf<P>): Outcome<P> {
+    const closed = this.#hooks.hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
+    const nothing = { value: PHASES[phase].valueOf(event) as ValueOf<P>, isRewritten: false, injected: [], runs: [] }
+    const detail = `what ${this.host} has handed over in ${phase} cannot be read`
+    this.#logger.warn(
+      `${detail}: the hooks could not be asked, which counts as ${closed === undefined ? 'pass' : 'block'}`,
+    )
+    if (closed === undefined || !this.#can(phase, 'block')) return { ...nothing, ...DO_NOTHING }
+    const reason = `The hook ${closed.name} could not judge this, and is set to block then.`
+    return { ...nothing, decision: 'block', by: closed.name, reason, detail, delayMillis: undefined }
+  }
+}
+
+const DO_NOTHING = {
+  decision: 'pass',
+  by: undefined,
+  reason: undefined,
+  detail: undefined,
+  delayMillis: undefined,
+} as const
+
+const ACTIONS = { pass: 'none', block: 'blocked', ask: 'asked', retry: 'retried' } as const
+
+/** What hooks would decide and a host cannot do: a line each, when they are attached and not when it matters. */
+export function impossible(hooks: readonly HookInfo[], host: string, able: Able): string[] {
+  return hooks.flatMap(hook => {
+    const lines: string[] = []
+    const reached = hook.phases.filter(phase => able[phase] !== undefined)
+    for (const phase of hook.phases) {
+      if (able[phase] === undefined)
+        lines.push(`hook ${hook.name} is never asked in ${phase}: ${host} has no such place`)
+    }
+    for (const decision of hook.decides) {
+      const meant = reached.filter(phase => PHASES[phase].decisions.has(decision))
+      const cannot = meant.filter(phase => !(able[phase] as readonly Decision[]).includes(decision))
+      if (cannot.length > 0)
+        lines.push(`hook ${hook.name} cannot ${decision} in ${cannot.join(', ')} of ${host}${INSTEAD[decision] ?? ''}`)
+    }
+    if (hook.priority <= LAST_SECURITY_PRIORITY && hook.isFailureUnsaid)
+      lines.push(
+        `hook ${hook.name} guards, and a failure of it lets everything pass: say onFailure "block", or "pass" if that is meant`,
+      )
+    return lines
+  })
+}
+
+const INSTEAD: { readonly [D in Decision]?: string } = {
+  ask: ': it blocks there instead',
+  block: ': it goes on there',
+  rewrite: ': nothing is changed there',
+  inject: ': nothing is said there',
+  retry: ': nothing is tried again there',
+}
+
+function keyOf({ sessionId = '', turnId = '' }: HookIds): string {
+  return `${sessionId} ${turnId}`
+}
+
+function toStandardError(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
+/** Every phase, so that a table of an agent can be read whole. */
+export function tableOf(able: Able): readonly { readonly phase: Phase; readonly decisions: readonly Decision[] }[] {
+  return PHASE_NAMES.map(phase => ({ phase, decisions: able[phase] ?? [] }))
+}

@@ -1,0 +1,24 @@
+export const TOO_LATE: unique symbol = Symbol('too late')
+export const STOPPED: unique symbol = Symbol('stopped')
+
+/** What it comes to, within `millis`. The timer keeps the process alive: an agent that has nothing else to wait for would end. */
+export async function inTime(
+  answer: PromiseLike<unknown>,
+  millis: number,
+  signal: AbortSignal | undefined,
+): Promise<unknown> {
+  let timer: NodeJS.Timeout | undefined
+  let stop: (() => void) | undefined
+  const over = new Promise<unknown>(resolve => {
+    if (Number.isFinite(millis)) timer = setTimeout(resolve, millis, TOO_LATE)
+    stop = () => resolve(STOPPED)
+    if (signal?.aborted) stop()
+    else signal?.addEventListener('abort', stop, { once: true })
+  })
+  try {
+    return await Promise.race([answer, over])
+  } finally {
+    clearTimeout(timer)
+    if (stop !== undefined) signal?.removeEventListener('abort', stop)
+  }
+}

@@ -1,0 +1,39 @@
+/**
+ * `hookspan/hooks`: hooks that act. A hook is written once, and asked in every agent. Nothing loads this unasked: hookspan itself
+ * only looks.
+ */
+
+export { type ControlHooks, type CreateHooksOptions, createHooks, type HookInfo } from './create-hooks.ts'
+export { type AnyHook, defineHook, type Hook, type HookContext, type HookLogger, PRIORITY } from './hook.ts'
+export type { HookIds, Traced } from './hook-trace.ts'
+export { type Able, HostHooks, type HostHooksOptions } from './host-hooks.ts'
+export type { HookRun, Injection, Outcome } from './outcome.ts'
+export type {
+  AfterModel,
+  AfterTool,
+  AfterTurn,
+  BeforeModel,
+  BeforeTool,
+  BeforeTurn,
+  ModelMessage,
+  Phase,
+  Verdict,
+} from './phases.ts'
+export { type RunHooksOptions, runHooks } from './run-hooks.ts'
+export { type RawToolCall, type ToolArguments, type ToolCall, type ToolKind, toolCallOf } from './tool-call.ts'
+export {
+  type Ask,
+  ask,
+  type Block,
+  block,
+  type Decision,
+  type Inject,
+  type InjectedRole,
+  inject,
+  type Pass,
+  pass,
+  type Retry,
+  type Rewrite,
+  retry,
+  rewrite,
+} from './verdict.ts'
