@@ -1,6 +1,6 @@
 import { SpanKind } from '@opentelemetry/api'
 import { literal, phrase, type SafeText } from '../content/capture.ts'
-import { elementsOf, idOf, numberOf, positive } from '../contract/foreign.ts'
+import { elementsOf, idOf, numberOf, peek, positive } from '../contract/foreign.ts'
 import {
   CONTROL_ACTIONS,
   CONTROL_FAILURES,
@@ -15,7 +15,7 @@ import { OTHER_ERROR } from './error-facts.ts'
 import type { Draw, EndedSpan, Fired, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 
 /** What is kept of the start of a run. */
-type KeptControlHook = Pick<ControlHookStart, 'hook_name' | 'hook_phase'>
+export type KeptControlHook = Pick<ControlHookStart, 'hook_name' | 'hook_phase' | 'tool_call_id'>
 
 const UNNAMED = 'unknown'
 const FAILED = 'failed'
@@ -31,13 +31,28 @@ function millisOf({ duration_ms }: ControlHookEnd): number | undefined {
   return said !== undefined && said >= 0 ? said : undefined
 }
 
-export function controlHookName({ hook_name }: ControlHookStart, draw: Draw): SafeText {
+function controlHookName({ hook_name }: ControlHookStart, draw: Draw): SafeText {
   return draw.capture.id(hook_name) ?? literal(UNNAMED)
 }
 
-/** The call that a control hook has kept from running. */
-export function blockedCall({ hook_phase, tool_call_id, action }: ControlHookEnd): string | undefined {
-  return hook_phase === 'before_tool' && action === 'blocked' ? idOf(tool_call_id) : undefined
+export interface Block {
+  /** The id of the tool call that was kept from running. */
+  readonly call: string
+  /** Name of the control hook. */
+  readonly by: SafeText
+}
+
+/** Which tool call a run has kept from running, if any. */
+export function blockOf(end: ControlHookEnd, start: KeptControlHook | undefined, draw: Draw): Block | undefined {
+  const said = (name: keyof KeptControlHook): unknown => peek(end, name) ?? peek(start, name)
+  const call = idOf(said('tool_call_id'))
+  if (call === undefined || peek(end, 'action') !== 'blocked' || said('hook_phase') !== 'before_tool') return undefined
+  return { call, by: draw.capture.id(said('hook_name')) ?? literal(UNNAMED) }
+}
+
+/** Work of the loop, or of the turn's end, is part of a turn that is there; only what comes before one may be its first sign. */
+export function opensTurn(payload: ControlHookStart): boolean {
+  return peek(payload, 'hook_phase') === 'before_turn'
 }
 
 function isFailed({ verdict }: ControlHookEnd): boolean {
