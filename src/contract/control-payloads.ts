@@ -11,7 +11,7 @@ export interface ControlHookStart extends Identity {
   readonly hook_name?: string | undefined
   /** What it looks at: `before_turn`, `after_turn`, `before_model`, `after_model`, `before_tool` or `after_tool` */
   readonly hook_phase?: ControlPhase | undefined
-  /** Its place in the chain: lower ones look first before, and last after */
+  /** Its place in the chain, a whole number: lower ones look first before, and last after */
   readonly hook_priority?: number | undefined
   /** Whether it judges what it sees; else it changes it, or only looks */
   readonly hook_judges?: boolean | undefined

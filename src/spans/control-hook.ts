@@ -1,6 +1,6 @@
 import { SpanKind } from '@opentelemetry/api'
 import { literal, phrase, type SafeText } from '../content/capture.ts'
-import { elementsOf, idOf, numberOf, peek, positive } from '../contract/foreign.ts'
+import { elementsOf, idOf, numberOf, peek, positive, wholeOf } from '../contract/foreign.ts'
 import {
   CONTROL_ACTIONS,
   CONTROL_FAILURES,
@@ -111,7 +111,7 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
       .set(inference.spanKind, literal(kind))
       .set(own.hookName, controlHookName(payload, draw))
       .set(own.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase, draw))
-      .set(own.hookPriority, numberOf(payload.hook_priority))
+      .set(own.hookPriority, wholeOf(payload.hook_priority))
   },
   end(fired, draw) {
     const { own } = draw.names
