@@ -105,13 +105,14 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
     return draw.spanNames === 'semconv' ? phrase`hook ${name}` : phrase`hook.${name}`
   },
   start({ payload }, draw) {
-    const { own, inference } = draw.names
+    const { own, genAi, inference } = draw.names
     const kind = payload.hook_judges === true ? OPENINFERENCE_KIND.guardrail : OPENINFERENCE_KIND.chain
     return new AttributeList()
       .set(inference.spanKind, literal(kind))
       .set(own.hookName, controlHookName(payload, draw))
       .set(own.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase, draw))
       .set(own.hookPriority, wholeOf(payload.hook_priority))
+      .set(genAi.toolCallId, draw.capture.id(payload.tool_call_id))
   },
   end(fired, draw) {
     const { own } = draw.names
