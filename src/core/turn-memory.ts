@@ -43,7 +43,8 @@ export class TurnMemory {
   readonly seed: string
   readonly #ended = new BoundedMap<string, EndedMark>(ENDED_MARKS_LIMIT)
   readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
-  readonly #blockers = new BoundedMap<string, SafeText>(BLOCKS_LIMIT)
+  /** Made for the first one: few turns have any. */
+  #blockers: BoundedMap<string, SafeText> | undefined
   readonly #seeded = new Map<string, number>()
 
   constructor(seed: string) {
@@ -64,17 +65,18 @@ export class TurnMemory {
 
   /** Which control hook has kept the tool call in this slot from running. */
   blocker(slot: string): SafeText | undefined {
-    return this.#blockers.get(slot)
+    return this.#blockers?.get(slot)
   }
 
   /** The same, for its last time: the id may name another call later. */
   takeBlocker(slot: string): SafeText | undefined {
-    const name = this.#blockers.get(slot)
-    if (name !== undefined) this.#blockers.delete(slot)
+    const name = this.#blockers?.get(slot)
+    this.#blockers?.delete(slot)
     return name
   }
 
   keepBlocker(slot: string, name: SafeText): void {
+    this.#blockers ??= new BoundedMap(BLOCKS_LIMIT)
     this.#blockers.set(slot, name)
   }
 
