@@ -1,3 +1,4 @@
+import { isPlain } from './frozen-copy.ts'
 import { type RawToolCall, type ToolArguments, type ToolCall, toolCallOf } from './tool-call.ts'
 import type { Ask, Block, Decision, Inject, Pass, Retry, Rewrite } from './verdict.ts'
 
@@ -149,10 +150,6 @@ export const PHASE_NAMES = Object.keys(PHASES) as readonly Phase[]
 
 function rawOf({ name, id, cwd }: ToolCall, args: ToolArguments): RawToolCall {
   return { name, arguments: args, id, cwd }
-}
-
-function isPlain(value: unknown): value is ToolArguments {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Other texts of the same messages: with others than those no host could find its own again. */
