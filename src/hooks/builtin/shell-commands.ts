@@ -32,7 +32,7 @@ export interface ShellReading {
 /** Characters. */
 const LONGEST = 65_536
 /** What is read again inside of itself, all of it together: each level of `$(…)` is parsed anew. */
-const MOST_READ = 8 * LONGEST
+const MOST_READ = 6 * LONGEST
 const MOST_WRAPPERS = 16
 const MOST_LEVELS = 8
 

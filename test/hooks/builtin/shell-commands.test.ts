@@ -409,11 +409,9 @@ describe('hostile texts end, and are unknown or read', () => {
   ]
 
   test.each(SEEDS)('%j, again and again', seed => {
-    for (const size of [65_536, 1_000_000]) {
-      const text = seed.repeat(Math.floor(size / seed.length))
-      expect(readCommands(text)).toHaveProperty('isUnknown')
-      expect(readCommands(`rm x;${text}`)).toMatchObject(size > 65_536 ? { isUnknown: true } : {})
-    }
+    const text = `rm x;${seed.repeat(Math.floor(65_000 / seed.length))}`
+    expect(readCommands(text)).toHaveProperty('isUnknown')
+    expect(readCommands(text + text)).toEqual({ commands: [], isUnknown: true, why: 'it is too long' })
   })
 
   const pieces = fc.constantFrom(
