@@ -49,7 +49,7 @@ export class Context implements HookContext {
 
   /** The hook that has this signal is given up; the next one gets another. */
   giveUp(): void {
-    this.#controller?.abort()
+    this.#controller?.abort(new DOMException('The time of the hook is over.', 'TimeoutError'))
     this.#controller = undefined
   }
 }
