@@ -41,7 +41,7 @@ export interface ConfiguredHooks {
   readonly notes: readonly string[]
   /** In the order in which they were given. */
   readonly loaded: readonly LoadedHook[]
-  /** Ends the threads of hooks that have one. */
+  /** Nobody asks them any more: ends the threads of those that have one. */
   close(): void
 }
 

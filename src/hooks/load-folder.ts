@@ -27,7 +27,7 @@ export interface LoadedHooks {
   readonly lines: readonly string[]
   /** What the files are called, without their endings, whatever has come of them. */
   readonly names: readonly string[]
-  /** Ends the threads. */
+  /** Ends the threads, and removes what was run. */
   close(): void
 }
 
@@ -69,10 +69,15 @@ export async function loadFolder(
     const copy = runCopy(files, given.place)
     const each = found.map(({ path, name }) => ({
       shown: join(folder, path),
-      url: pathToFileURL(join(copy, path)).href,
+      url: pathToFileURL(join(copy.path, path)).href,
       options: optionsOf(path, name, given.options),
     }))
-    return { ...(await loadFiles(each, given.thread)), names }
+    const { close, ...rest } = await loadFiles(each, given.thread)
+    const closeAll = (): void => {
+      close()
+      copy.remove()
+    }
+    return { ...rest, names, close: closeAll }
   } catch (error) {
     const lines = [`hooks: ${folder} is not loaded: no copy of it can be run from ${given.place}: ${reason(error)}`]
     return { ...NOTHING_LOADED, lines, names }

@@ -8,22 +8,28 @@ import type { FolderFile } from './folder-files.ts'
 const PACKAGE = fileURLToPath(new URL('../../', import.meta.url))
 const PREFIX = 'run-'
 
+/** A folder whose files are run. */
+export interface RunCopy {
+  readonly path: string
+  /** What has not been loaded from it by then cannot be. */
+  remove(): void
+}
+
 /** Those of this process. */
 const copies = new Set<string>()
 
 /**
  * Writes files that have been read into a folder that is ours alone, to be run from there: what was judged is what runs, whatever
- * becomes of the folder that they came from. In it `hookspan/hooks` is this hookspan. It goes with the process.
+ * becomes of the folder that they came from. In it `hookspan/hooks` is this hookspan. It goes with the process, at the latest.
  *
  * @param place where copies are; made where it is not there
- * @returns its path
  * @throws the error of the file system
  */
-export function runCopy(files: readonly FolderFile[], place: string): string {
+export function runCopy(files: readonly FolderFile[], place: string): RunCopy {
   makePrivateDirectory(place)
   sweep(place)
   const copy = mkdtempSync(join(place, `${PREFIX}${process.pid}-`))
-  if (copies.size === 0) process.once('exit', removeCopies)
+  if (copies.size === 0) process.on('exit', removeCopies)
   copies.add(copy)
   for (const { path, bytes } of files) {
     const full = join(copy, path)
@@ -37,15 +43,16 @@ export function runCopy(files: readonly FolderFile[], place: string): string {
     mkdirSync(join(copy, 'node_modules'), { recursive: true })
     symlinkSync(PACKAGE, join(copy, 'node_modules', 'hookspan'), 'junction')
   }
-  return copy
+  return { path: copy, remove: () => remove(copy) }
 }
 
 function removeCopies(): void {
   for (const copy of copies) remove(copy)
-  copies.clear()
 }
 
 function remove(copy: string): void {
+  copies.delete(copy)
+  if (copies.size === 0) process.off('exit', removeCopies)
   try {
     rmSync(copy, { recursive: true, force: true })
   } catch {
