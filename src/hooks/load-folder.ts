@@ -43,6 +43,8 @@ export interface LoadOptions {
   readonly options: OptionsOfFiles
   /** Where copies are run from. */
   readonly place: string
+  /** This file alone. Default: all of them. */
+  readonly only?: string | undefined
   /** Default: `isolated-thread.js` beside this. */
   readonly thread?: URL | undefined
 }
@@ -62,7 +64,8 @@ export async function loadFolder(
   files: readonly FolderFile[],
   given: LoadOptions,
 ): Promise<LoadedHooks> {
-  const found = hookFiles(files)
+  const { only } = given
+  const found = hookFiles(files).filter(({ path }) => only === undefined || path === only)
   if (found.length === 0) return NOTHING_LOADED
   const names = found.map(({ name }) => name)
   try {
