@@ -69,7 +69,7 @@ export class Context implements HookContext {
 
   /** The hook that has this is told that nobody waits for it. @returns what those behind are handed */
   static giveUp(context: Context): Context {
-    context.#own().abort()
+    context.#own().abort(new DOMException('The time of the hook is over.', 'TimeoutError'))
     return new Context(context.phase, context.#about, context.#metadata)
   }
 }
