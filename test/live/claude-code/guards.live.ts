@@ -150,7 +150,16 @@ scene(
     expect(run.requests[0]).toContain('LINE-OF-THE-TURN')
     expect(run.requests[1]).toContain('LINE-BEFORE-THE-TOOL')
     expect(run.requests[1]).toContain('LINE-BEHIND-THE-TOOL')
-    expect(run.traces.tree).toMatchInlineSnapshot()
+    expect(run.traces.tree).toMatchInlineSnapshot(`
+      "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+        hook.says OK
+        llm.claude-opus-5-5 OK
+          api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+            tool.Bash OK [hermes.tool.outcome=completed]
+              hook.says OK
+              hook.says OK
+          api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
+    `)
   },
 )
 
@@ -168,7 +177,14 @@ const rewrites = defineHook({
 scene('nobody is there to be asked: the tool does not run', ['beforeTool ask'], async () => {
   const run = await guarded({ hooks: [careful], answer: once('touch one.txt') })
   expect(run.has('one.txt')).toBe(false)
-  expect(run.traces.tree).toMatchInlineSnapshot()
+  expect(run.traces.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+      llm.claude-opus-5-5 OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+          tool.Bash OK [hermes.tool.outcome=blocked]
+            hook.careful OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
+  `)
 })
 
 scene('a person is asked about what runs', ['beforeTool ask', 'beforeTool rewrite'], async () => {
@@ -200,7 +216,11 @@ scene('a prompt is blocked: the model is not asked', ['beforeTurn block'], async
   const run = await guarded({ hooks: [quiet], answer: () => ({ text: 'Hello.' }) })
   expect(run.requests).toEqual([])
   expect(run.said).toContain('Not today.')
-  expect(run.traces.tree).toMatchInlineSnapshot()
+  expect(run.traces.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=interrupted, hermes.turn.exit_reason=other]
+      hook.quiet OK
+      llm OK"
+  `)
 })
 
 scene('a turn is sent on, and not for ever', ['afterTurn retry'], async () => {
@@ -208,7 +228,18 @@ scene('a turn is sent on, and not for ever', ['afterTurn retry'], async () => {
   const run = await guarded({ hooks: [again], answer: () => ({ text: 'Done.' }) })
   expect(run.requests).toHaveLength(4)
   expect(run.requests[1]).toContain('Once more.')
-  expect(run.traces.tree).toMatchInlineSnapshot()
+  expect(run.traces.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=548, hermes.turn.exit_reason=completed]
+      llm.claude-opus-5-5 OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+        hook.again OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+        hook.again OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+        hook.again OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+      hook.again OK"
+  `)
 })
 
 const FAILING: Record<string, () => Promise<undefined>> = {
