@@ -1,0 +1,65 @@
+import type { Environment } from '../config/paths.ts'
+import { resolveConfig } from '../config/resolve.ts'
+import type { ControlHooks } from '../hooks/index.ts'
+import type { Decider, DeciderTrace } from './decider.ts'
+
+/** A module that never comes to an end must not keep events from being taken. */
+const LOAD_MILLIS = 12_000
+
+type Config = ReturnType<typeof resolveConfig>['config']
+
+/** The hooks that act, as the person has configured them. */
+export interface HooksFound {
+  /** Undefined: there are none. */
+  readonly hooks: ControlHooks | undefined
+  /** One each for what should be there, and is not. */
+  readonly lines: readonly string[]
+  /** Nobody asks them any more. */
+  close(): void
+}
+
+export interface LoadOptions {
+  readonly env: Environment
+  readonly home: string
+  /** Asked once, before anybody is listened to. Default: there are no hooks. */
+  readonly loadHooks?: ((config: Config) => Promise<HooksFound | undefined>) | undefined
+  /** As long as that may take. */
+  readonly loadMillis?: number | undefined
+}
+
+export interface Deciders {
+  deciderFor(trace: DeciderTrace): Decider
+  close(): void
+}
+
+/** Undefined where there are no hooks: then nothing of them is loaded, because a receiver mostly waits. */
+export async function decidersOf(options: LoadOptions, say: (line: string) => void): Promise<Deciders | undefined> {
+  const { hooks, lines, close } = (await found(options)) ?? NONE
+  if (hooks === undefined && lines.length === 0) return undefined
+  for (const line of lines) say(line)
+  const isWhole = lines.length === 0
+  if (!isWhole)
+    say('not all hooks that act are there: agents that are set up with --guards closed do nothing until then')
+  const { Deciding } = await import('./deciding.ts')
+  return { close, deciderFor: trace => new Deciding({ hooks, isWhole, trace, say }) }
+}
+
+const NONE: HooksFound = { hooks: undefined, lines: [], close: () => undefined }
+
+async function found({ env, home, loadHooks, loadMillis = LOAD_MILLIS }: LoadOptions): Promise<HooksFound | undefined> {
+  if (loadHooks === undefined) return undefined
+  let timer: NodeJS.Timeout | undefined
+  const late = new Promise<HooksFound>(resolve => {
+    timer = setTimeout(resolve, loadMillis, { ...NONE, lines: [`hooks: they are not loaded after ${loadMillis} ms`] })
+  })
+  try {
+    return await Promise.race([loadHooks(resolveConfig({ env, home }).config), late])
+  } catch (error) {
+    return {
+      ...NONE,
+      lines: [`hooks: they cannot be loaded: ${error instanceof Error ? error.message : String(error)}`],
+    }
+  } finally {
+    clearTimeout(timer)
+  }
+}
