@@ -74,12 +74,14 @@ export class HostHooks {
    * never rejects; at once, where all hooks answer at once.
    *
    * @param signal of the host, which may stop what this is about
+   * @param canAsk whether there is a person to be asked now, in a host that can
    */
   run<P extends Phase>(
     phase: P,
     ids: HookIds,
     event: EventOf<P>,
     signal?: AbortSignal,
+    canAsk = true,
   ): Outcome<P> | Promise<Outcome<P>> {
     try {
       const turn = this.#turnOf(ids)
@@ -93,11 +95,30 @@ export class HostHooks {
         signal,
       }
       const outcome = this.#hooks.run(phase, event, about, this.#limitMillis)
-      if (outcome instanceof Promise) return outcome.then(each => this.#done(phase, ids, event, each, turn))
-      return this.#done(phase, ids, event, outcome, turn)
+      if (outcome instanceof Promise) return outcome.then(each => this.#done(phase, ids, event, each, turn, canAsk))
+      return this.#done(phase, ids, event, outcome, turn, canAsk)
     } catch {
       // What the host has handed over cannot be read.
       return this.#unreadable(phase, event)
+    }
+  }
+
+  /**
+   * What an adapter does around `run`. Where that throws or rejects, what the host has handed over could not be read, and counts
+   * as a failure of the hooks of this phase.
+   *
+   * @param blocked what makes the host not do it
+   */
+  async guard<Answer>(
+    phase: Phase,
+    act: () => Answer | Promise<Answer>,
+    blocked: (reason: string) => Answer | Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    try {
+      return await act()
+    } catch {
+      const closed = this.#unread(phase)
+      return closed === undefined ? undefined : blocked(closed.reason)
     }
   }
 
@@ -125,8 +146,15 @@ export class HostHooks {
     return turn
   }
 
-  #done<P extends Phase>(phase: P, ids: HookIds, event: EventOf<P>, asked: Outcome<P>, turn: TurnOfHooks): Outcome<P> {
-    const outcome = this.#fitting(phase, event, asked)
+  #done<P extends Phase>(
+    phase: P,
+    ids: HookIds,
+    event: EventOf<P>,
+    asked: Outcome<P>,
+    turn: TurnOfHooks,
+    canAsk: boolean,
+  ): Outcome<P> {
+    const outcome = this.#fitting(phase, event, asked, canAsk)
     for (const run of asked.runs) {
       if (run.startAt === 0) {
         const counted = turn.passes.get(run)
@@ -138,9 +166,10 @@ export class HostHooks {
   }
 
   /** What of it the host can do. What it cannot has been said when the hooks were attached. */
-  #fitting<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>): Outcome<P> {
+  #fitting<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>, canAsk: boolean): Outcome<P> {
     let outcome = asked
-    if (asked.decision === 'ask' && !this.#can(phase, 'ask')) outcome = { ...outcome, ...this.#unasked(asked) }
+    if (asked.decision === 'ask' && !(canAsk && this.#can(phase, 'ask')))
+      outcome = { ...outcome, ...this.#unasked(asked) }
     if (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) outcome = { ...outcome, ...DO_NOTHING }
     if (outcome.decision === 'block' && !this.#can(phase, 'block')) outcome = { ...outcome, ...DO_NOTHING }
     if (outcome.isRewritten && !this.#can(phase, 'rewrite'))
@@ -187,17 +216,24 @@ export class HostHooks {
   }
 
   #unreadable<P extends Phase>(phase: P, event: EventOf<P>): Outcome<P> {
-    const closed = this.#hooks.hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
     const nothing = { value: PHASES[phase].valueOf(event) as ValueOf<P>, isRewritten: false, injected: [], runs: [] }
+    return { ...nothing, ...(this.#unread(phase) ?? DO_NOTHING) }
+  }
+
+  /** The hooks could not be asked. Undefined: then it happens. */
+  #unread(phase: Phase): (Standing & { readonly reason: string }) | undefined {
+    const closed = this.#hooks.hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
     const detail = `what ${this.host} has handed over in ${phase} cannot be read`
     this.#logger.warn(
       `${detail}: the hooks could not be asked, which counts as ${closed === undefined ? 'pass' : 'block'}`,
     )
-    if (closed === undefined || !this.#can(phase, 'block')) return { ...nothing, ...DO_NOTHING }
+    if (closed === undefined || !this.#can(phase, 'block')) return undefined
     const reason = `The hook ${closed.name} could not judge this, and is set to block then.`
-    return { ...nothing, decision: 'block', by: closed.name, reason, detail, delayMillis: undefined }
+    return { decision: 'block', by: closed.name, reason, detail, delayMillis: undefined }
   }
 }
+
+type Standing = Pick<Outcome<Phase>, 'decision' | 'by' | 'reason' | 'detail' | 'delayMillis'>
 
 const DO_NOTHING = {
   decision: 'pass',
