@@ -149,6 +149,17 @@ const RULES = {
   hook_judges: false,
 }
 const REWRITING = { verdict: 'rewrite', action: 'rewritten', rewritten_fields: ['messages'] }
+const REWRITING_TOOL = {
+  ...GUARD,
+  tool_call_id: SKILL.tool_call_id,
+  hook_run_id: 'h-5',
+  hook_name: 'house-rules',
+  hook_judges: false,
+  verdict: 'rewrite',
+  action: 'rewritten',
+  rewritten_fields: ['path'],
+  rewritten_args: SKILL.args,
+}
 const BLOCKED = { ...FIRST, tool_name: 'terminal', tool_call_id: 'call_5', args: { command: 'rm -rf build' } }
 const STREAM = { ...FIRST, iteration: 1, model: 'qwen3-coder-30b', provider: 'openrouter', surface: 'cli' }
 const DELEGATING = { ...FIRST, tool_name: 'delegate_task', tool_call_id: 'call_4', args: { goal: 'Review it' } }
@@ -240,6 +251,7 @@ const STEPS = [
     },
   ],
   [8010, 'pre_tool_call', SKILL],
+  [8013, 'post_control_hook', { ...REWRITING_TOOL, duration_ms: 2.5 }],
   [
     8020,
     'on_skill_lifecycle',

@@ -3,6 +3,7 @@ import type { HookLogger } from './hook.ts'
 import { type HookIds, HookTrace, type Traced } from './hook-trace.ts'
 import type { HookRun, Outcome } from './outcome.ts'
 import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase, type ValueOf } from './phases.ts'
+import type { ToolArguments } from './tool-call.ts'
 import type { Decision } from './verdict.ts'
 
 /** What a host can do in each phase. A phase that is absent has no place in it. */
@@ -160,7 +161,11 @@ export class HostHooks {
         const counted = turn.passes.get(run)
         if (counted === undefined) turn.passes.set(run, { phase, count: 1 })
         else counted.count++
-      } else this.#trace.tell(phase, ids, run, this.#actionOf(phase, run, outcome))
+      } else {
+        const action = this.#actionOf(phase, run, outcome)
+        const runsWith = phase === 'beforeTool' && action === 'rewritten' ? outcome.value : undefined
+        this.#trace.tell(phase, ids, run, action, runsWith as ToolArguments | undefined)
+      }
     }
     return outcome
   }
