@@ -45,7 +45,9 @@ export class GuardScenes {
 
   /** Behind all scenes. */
   end(): void {
-    const claimed = Object.entries(this.#able).flatMap(([phase, decisions]) => decisions.map(each => `${phase} ${each}`))
+    const claimed = Object.entries(this.#able).flatMap(([phase, decisions]) =>
+      decisions.map(each => `${phase} ${each}`),
+    )
     test('guards: each decision of the table has a scene, and no other has', () => {
       expect([...this.#covered].toSorted()).toEqual(claimed.toSorted())
     })

@@ -59,12 +59,12 @@ describe.each(['a-guards.ts', 'z-guards.ts'])('loaded as %s', file => {
   })
 
   scenes.scene('beforeTurn', 'inject', 'a line for the system prompt and one beside the prompt', async () => {
-    const body = "return ctx.state.said ? undefined : inject('Answer in Latin.', 'system')"
+    const body = "return inject('Answer in Latin.', 'system')"
     const other = `{ name: 'other', decides: ['inject'], beforeTurn: () => inject('It is Monday.', 'user') }`
     const scene = await guarded([hook('beforeTurn', 'inject', body), other], DONE, file)
     await print(scene.pi, 'Say it')
     const [request] = scene.server.requests
-    expect(saidBy('system', request)).toMatch(/\S[^]*\n\nAnswer in Latin\.$/)
+    expect(saidBy('system', request)).toMatch(/\S\n\nAnswer in Latin\.$/)
     expect(saidBy('user', request)).toBe('Say it\nIt is Monday.')
     expect(await guardTree(scene.pi.home)).toMatchInlineSnapshot(`
       "agent OK
@@ -94,7 +94,8 @@ scenes.scene('beforeTool', 'rewrite', 'the tool runs with what the hook has made
 })
 
 describe('asking', () => {
-  const REWRITES = "{ name: 'echo', decides: ['rewrite'], beforeTool: () => rewrite({ command: 'echo two > made.txt' }) }"
+  const REWRITES =
+    "{ name: 'echo', decides: ['rewrite'], beforeTool: () => rewrite({ command: 'echo two > made.txt' }) }"
   const asks = hook('beforeTool', 'ask', "return ask('May this run?')")
 
   async function asked(answer: boolean): Promise<{ scene: Guarded; stdout: string }> {
@@ -253,7 +254,10 @@ scenes.scene('afterTool', 'rewrite', 'the model gets the other result', async ()
 })
 
 scenes.scene('afterTool', 'block', 'the model gets the reason in the place of the result', async () => {
-  const scene = await guarded([hook('afterTool', 'block', "return block('Withheld.')")], calls(bash('echo one', 'call_1')))
+  const scene = await guarded(
+    [hook('afterTool', 'block', "return block('Withheld.')")],
+    calls(bash('echo one', 'call_1')),
+  )
   await print(scene.pi, 'Say one')
   expect(resultsOf(scene)).toEqual(['Withheld.'])
 })
