@@ -1,6 +1,7 @@
 import type { SpanContext } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
 import type { SpanKindName } from '../contract/index.ts'
+import type { AttributeList } from '../spans/attribute-list.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { AnyFired } from './incoming.ts'
 
@@ -32,6 +33,9 @@ const REQUESTS_LIMIT = 10_000
 /** Tool calls that were kept from running; beyond this the oldest no longer say by whom. */
 const BLOCKS_LIMIT = 1000
 
+/** Tool calls that do not run with the arguments that they were made with, and have not been told yet. */
+const ARGUMENTS_LIMIT = 100
+
 /** The name of a span among the open and the ended ones of its turn. */
 export function slot(kind: SpanKindName, key: string): string {
   return `${kind} ${key}`
@@ -45,6 +49,7 @@ export class TurnMemory {
   readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
   /** Made for the first one: few turns have any. */
   #blockers: BoundedMap<string, SafeText> | undefined
+  readonly #arguments = new BoundedMap<string, AttributeList>(ARGUMENTS_LIMIT)
   readonly #seeded = new Map<string, number>()
 
   constructor(seed: string) {
@@ -78,6 +83,17 @@ export class TurnMemory {
   keepBlocker(slot: string, name: SafeText): void {
     this.#blockers ??= new BoundedMap(BLOCKS_LIMIT)
     this.#blockers.set(slot, name)
+  }
+
+  /** What the tool call in this slot runs with, for when it is told. */
+  keepArguments(slot: string, attributes: AttributeList): void {
+    this.#arguments.set(slot, attributes)
+  }
+
+  takeArguments(slot: string): AttributeList | undefined {
+    const attributes = this.#arguments.get(slot)
+    if (attributes !== undefined) this.#arguments.delete(slot)
+    return attributes
   }
 
   /**

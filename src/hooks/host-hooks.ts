@@ -4,6 +4,7 @@ import { type HookIds, HookTrace, type Traced } from './hook-trace.ts'
 import type { HookRun, Outcome } from './outcome.ts'
 import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase } from './phases.ts'
 import { quietly } from './quietly.ts'
+import type { ToolArguments } from './tool-call.ts'
 import type { Decision } from './verdict.ts'
 
 /** What a host can do in each phase. A phase that is absent has no place in it. */
@@ -76,12 +77,14 @@ export class HostHooks {
    * never rejects; at once, where all hooks answer at once.
    *
    * @param signal of the host, which may stop what this is about
+   * @param canAsk whether there is a person to be asked now, in a host that can
    */
   run<P extends Phase>(
     phase: P,
     ids: HookIds,
     event: EventOf<P>,
     signal?: AbortSignal,
+    canAsk = true,
   ): Outcome<P> | Promise<Outcome<P>> {
     const turn = this.#turnOf(ids)
     const about = {
@@ -94,8 +97,28 @@ export class HostHooks {
       signal,
     }
     const outcome = this.#hooks.run(phase, event, about, this.#limitMillis)
-    if (outcome instanceof Promise) return outcome.then(each => this.#done(phase, ids, event, each, turn))
-    return this.#done(phase, ids, event, outcome, turn)
+    if (outcome instanceof Promise) return outcome.then(each => this.#done(phase, ids, event, each, turn, canAsk))
+    return this.#done(phase, ids, event, outcome, turn, canAsk)
+  }
+
+  /**
+   * What an adapter does around `run`. Where that throws or rejects, what the host has handed over could not be read, and counts
+   * as a failure of the hooks of this phase.
+   *
+   * @param blocked what makes the host not do it
+   */
+  async guard<Answer>(
+    phase: Phase,
+    act: () => Answer | Promise<Answer>,
+    blocked: (reason: string) => Answer | Promise<Answer>,
+  ): Promise<Answer | undefined> {
+    try {
+      return await act()
+    } catch {
+      const nothing = undefined as unknown as EventOf<Phase>
+      const { decision, reason = '' } = await this.run(phase, {}, nothing)
+      return decision === 'block' ? blocked(reason) : undefined
+    }
   }
 
   /** The turn is over: its state goes, and what was only counted is told. */
@@ -122,22 +145,34 @@ export class HostHooks {
     return turn
   }
 
-  #done<P extends Phase>(phase: P, ids: HookIds, event: EventOf<P>, asked: Outcome<P>, turn: TurnOfHooks): Outcome<P> {
-    const outcome = this.#fitting(phase, event, asked)
+  #done<P extends Phase>(
+    phase: P,
+    ids: HookIds,
+    event: EventOf<P>,
+    asked: Outcome<P>,
+    turn: TurnOfHooks,
+    canAsk: boolean,
+  ): Outcome<P> {
+    const outcome = this.#fitting(phase, event, asked, canAsk)
     for (const run of asked.runs) {
       if (run.startAt === 0) {
         const counted = turn.passes.get(run)
         if (counted === undefined) turn.passes.set(run, { phase, count: 1 })
         else counted.count++
-      } else quietly(() => this.#trace.tell(phase, ids, run, this.#actionOf(phase, run, outcome)))
+      } else {
+        const action = this.#actionOf(phase, run, outcome)
+        const runsWith = phase === 'beforeTool' && action === 'rewritten' ? outcome.value : undefined
+        quietly(() => this.#trace.tell(phase, ids, run, action, runsWith as ToolArguments | undefined))
+      }
     }
     return outcome
   }
 
   /** What of it the host can do. What it cannot has been said when the hooks were attached. */
-  #fitting<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>): Outcome<P> {
+  #fitting<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>, canAsk: boolean): Outcome<P> {
     let outcome = asked
-    if (asked.decision === 'ask' && !this.#can(phase, 'ask')) outcome = { ...outcome, ...this.#unasked(asked) }
+    if (asked.decision === 'ask' && !(canAsk && this.#can(phase, 'ask')))
+      outcome = { ...outcome, ...this.#unasked(asked) }
     if (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) outcome = { ...outcome, ...DO_NOTHING }
     if (outcome.decision === 'block' && !this.#can(phase, 'block')) outcome = { ...outcome, ...DO_NOTHING }
     if (outcome.isRewritten && !this.#can(phase, 'rewrite'))

@@ -137,3 +137,8 @@ export function attachHost(host: string, createMachine: () => HostMachine, optio
   }
   return found.attach()
 }
+
+/** The plugin that traces a host in this process, if there is one by now. */
+export function runningPlugin(host: string): Plugin | undefined {
+  return (globalThis as Shared)[RUNNING]?.get(host)?.plugin
+}
