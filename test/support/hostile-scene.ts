@@ -37,7 +37,7 @@ function scene(session: string): Told[] {
     ['pre_approval_request', { ...call, pattern_key: 'ls' }],
     ['post_approval_response', { ...call, pattern_key: 'ls', choice: 'once' }],
     ['pre_control_hook', guard],
-    ['post_control_hook', { ...guard, verdict: 'failed', action: 'blocked', failure: 'threw' }],
+    ['post_control_hook', { ...guard, verdict: 'failed', action: 'ran', failure: 'threw' }],
     ['subagent_start', { ...child, child_role: 'leaf' }],
     ['subagent_stop', { ...child, child_role: 'leaf', child_status: 'ok' }],
     ['transform_tool_result', { ...call, result: 'ok' }],
