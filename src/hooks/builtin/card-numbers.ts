@@ -8,7 +8,7 @@ const SEPARATOR = '[ \\-\\u00a0\\u2009\\u202f\\u2010-\\u2013]'
 const DIGITS = new RegExp(`\\d+(?:${SEPARATOR}\\d+)*`, 'g')
 const BLOCK = /\d+/g
 const FEWEST = 13
-const MOST = 19
+const LONGEST_PREFIX = 4
 
 /** How the numbers of an issuer begin, and how many digits they have. */
 const ISSUERS: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[] = [
@@ -30,46 +30,46 @@ const ISSUERS: readonly (readonly [prefix: RegExp, lengths: readonly number[]])[
  */
 export function cardNumbersIn(text: string): CardNumber[] {
   const found: CardNumber[] = []
-  for (const run of text.matchAll(DIGITS)) {
-    if (run[0].length < FEWEST) continue
-    const blocks = [...run[0].matchAll(BLOCK)].map(block => ({ digits: block[0], start: run.index + block.index }))
-    for (let at = 0; at < blocks.length; at++) {
-      const count = cardAt(text, blocks, at)
-      const last = blocks[at + count - 1]
-      if (count === 0 || last === undefined) continue
-      found.push({ start: blocks[at]?.start ?? 0, end: last.start + last.digits.length })
-      at += count - 1
-    }
-  }
+  for (const run of text.matchAll(DIGITS)) if (run[0].length >= FEWEST) addCards(found, text, run[0], run.index)
   return found
 }
 
-interface Block {
-  readonly digits: string
-  readonly start: number
-}
-
-/** How many blocks from here on are a card's number: the most that are; 0 for none. */
-function cardAt(text: string, blocks: readonly Block[], from: number): number {
-  let digits = ''
-  let most = 0
-  let lengths: readonly number[] | undefined
-  for (let at = from; at < blocks.length; at++) {
-    const block = blocks[at] as Block
-    digits += block.digits
-    if (digits.length > MOST) break
-    if (digits.length < FEWEST) continue
-    lengths ??= lengthsOf(digits)
-    if (lengths.length === 0) break
-    if (!lengths.includes(digits.length) || !hasCheckDigit(digits)) continue
-    if (endsAlone(text, block.start + block.digits.length)) most = at - from + 1
+/** The cards of digits that separators hold together, from left to right. */
+function addCards(found: CardNumber[], text: string, run: string, start: number): void {
+  const blocks = [...run.matchAll(BLOCK)]
+  const digits = blocks.map(([block]) => block).join('')
+  /** For each place behind a block, where that is in the text; 0 inside of one. */
+  const ends = new Uint32Array(digits.length + 1)
+  let place = 0
+  for (const block of blocks) {
+    place += block[0].length
+    ends[place] = start + block.index + block[0].length
   }
-  return most > 0 && beginsAlone(text, blocks[from]?.start ?? 0) ? most : 0
+  let taken = 0
+  place = 0
+  for (const block of blocks) {
+    const length = place < taken ? 0 : cardAt(text, digits, place, start + block.index, ends)
+    if (length > 0) {
+      taken = place + length
+      found.push({ start: start + block.index, end: ends[taken] ?? 0 })
+    }
+    place += block[0].length
+  }
 }
 
-/** How long a card's number may be that begins so. */
-function lengthsOf(digits: string): readonly number[] {
-  return ISSUERS.flatMap(([prefix, lengths]) => (prefix.test(digits) ? lengths : []))
+/** How many digits from a place on are a card's number: the most that are; 0 for none. */
+function cardAt(text: string, digits: string, place: number, start: number, ends: Uint32Array): number {
+  const begun = digits.slice(place, place + LONGEST_PREFIX)
+  let most = 0
+  for (const [prefix, lengths] of ISSUERS) {
+    if (!prefix.test(begun)) continue
+    for (const length of lengths) {
+      const end = ends[place + length] ?? 0
+      if (length > most && end > 0 && hasCheckDigit(digits, place, place + length) && endsAlone(text, end))
+        most = length
+    }
+  }
+  return most > 0 && beginsAlone(text, start) ? most : 0
 }
 
 /** Not behind a letter or a decimal point; the letter of an escaped line break is none. */
@@ -83,12 +83,12 @@ function endsAlone(text: string, end: number): boolean {
 }
 
 /** Luhn: every second digit from the right counts twice, its own digits added up. */
-function hasCheckDigit(digits: string): boolean {
+function hasCheckDigit(digits: string, from: number, to: number): boolean {
   let sum = 0
-  for (let place = 0; place < digits.length; place++) {
-    const digit = digits.charCodeAt(digits.length - 1 - place) - 48
+  for (let place = to - 1; place >= from; place--) {
+    const digit = digits.charCodeAt(place) - 48
     const twice = digit * 2
-    sum += place % 2 === 0 ? digit : twice > 9 ? twice - 9 : twice
+    sum += (to - 1 - place) % 2 === 0 ? digit : twice > 9 ? twice - 9 : twice
   }
   return sum % 10 === 0
 }

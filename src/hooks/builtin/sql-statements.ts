@@ -36,7 +36,7 @@ export function statementsOf(sql: string): SqlStatement[] {
       reader.take(token)
       continue
     }
-    statements.push(...reader.statements())
+    for (const each of reader.statements()) statements.push(each)
     reader = new StatementReader()
   }
   return [...statements, ...reader.statements()]
