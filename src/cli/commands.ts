@@ -13,7 +13,7 @@ const SUMMARIES = {
   diff: 'put two turns or sessions side by side',
   config: 'the configuration in force, and where it comes from',
   doctor: 'prove that traces arrive, and say what to do where they do not',
-  hooks: 'the hooks that act, which are loaded, and what they would decide',
+  hooks: 'which hooks that act are loaded, and what they would decide',
   send: 'deliver what the trace log holds for a backend, or all of it',
   completion: 'let the shell complete commands, options, hosts and backends',
 } as const

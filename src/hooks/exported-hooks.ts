@@ -41,13 +41,13 @@ function troubleOf(hook: unknown): string | undefined {
   }
 }
 
-/** What was thrown, in one line; of what does not parse, where. */
+/** What was thrown, in one line. */
 export function whatWentWrong(error: unknown): string {
   try {
-    const { message, stack } = error as { readonly message?: unknown; readonly stack?: unknown }
-    const line = error instanceof SyntaxError ? /^file:\/\/\S+:(\d+)\n/.exec(String(stack))?.[1] : undefined
+    const { message } = error as { readonly message?: unknown }
     const said = oneLine(String(message ?? error)).slice(0, MESSAGE_LIMIT)
-    return line === undefined ? said : `${said} (line ${line})`
+    // Node keeps the line to itself.
+    return error instanceof SyntaxError ? `${said} (node --check says where)` : said
   } catch {
     return 'it threw what cannot be read'
   }

@@ -124,7 +124,7 @@ test('an agent that is stopped stops the hook, and its thread lives on', async (
 test.each([
   ['export default 5\n', /a hook is an object with a name; it is left out/],
   ["throw new Error('no luck')\n", /is not loaded: no luck; mend it/],
-  ['\n\nexport default {{\n', /is not loaded: Unexpected token '\{'; mend it/],
+  ['\n\nexport default {{\n', /is not loaded: Unexpected token '\{' \(node --check says where\); mend it/],
   ['process.exit(3)\n', /is not loaded: its thread ended; mend it/],
 ])('what cannot be loaded into a thread is a line: %s', async (text, line) => {
   const scene = new HooksScene()

@@ -15,11 +15,11 @@ const PAGE = {
   about: `Hooks that act, out of folders: says which are loaded, from where, and in which order they are asked, and what is not
 loaded, and why.
 
-  trust [FOLDER]       shows what is in .hookspan/hooks of a project (default: the
-                       one that you are in), and trusts it as it is
+  trust [FOLDER]       shows what is in .hookspan/hooks of a project (by default
+                       the one that you are in), and trusts it as it is
   test FILE RECORDING  runs the hooks of FILE over hook records, as replay reads
-                       them (- is standard input), and shows what they would have
-                       decided; nothing else happens`,
+                       them (- is standard input), and shows what they would
+                       have decided; nothing else happens`,
   options: {
     yes: { short: 'y', help: 'trust: do not ask' },
     undo: { aka: ['withdraw', 'remove'], help: 'trust: take it back' },
