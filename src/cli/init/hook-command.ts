@@ -6,13 +6,17 @@ import { packageFile } from './package-folder.ts'
  *
  * @throws Error when this copy of hookspan lacks it
  */
-export function commandFor(agent: string, { folder }: { readonly folder: string }): string {
-  return [process.execPath, packageFile(folder, 'dist', 'hook.cjs'), agent].map(quoted).join(' ')
+export function commandFor(
+  agent: string,
+  { folder }: { readonly folder: string },
+  options: readonly string[] = [],
+): string {
+  return [process.execPath, packageFile(folder, 'dist', 'hook.cjs'), agent, ...options].map(quoted).join(' ')
 }
 
-/** Also that of another copy of hookspan, and one that ends well whatever happens. */
+/** Also that of another copy of hookspan, with options, and one that ends well whatever happens. */
 export function isCommandFor(agent: string, command: unknown): boolean {
-  const ours = new RegExp(`[/\\\\]dist[/\\\\]hook\\.cjs['"]? ${agent}(?: \\|\\| true)?$`)
+  const ours = new RegExp(`[/\\\\]dist[/\\\\]hook\\.cjs['"]? ${agent}(?: --[a-z]+(?: [a-z0-9]+)?)*(?: \\|\\| true)?$`)
   return typeof command === 'string' && ours.test(command)
 }
 
