@@ -128,6 +128,28 @@ const QUESTION = {
   platform: 'cli',
   session_key: 'agent:main',
 }
+const GUARD = {
+  ...FIRST,
+  tool_call_id: 'call_5',
+  hook_run_id: 'h-1',
+  hook_name: 'no-rm',
+  hook_phase: 'before_tool',
+  hook_priority: 10,
+  hook_judges: true,
+}
+const BLOCKING = { verdict: 'block', action: 'blocked', reason: 'Do not delete.', detail: 'it deletes build' }
+const JUDGE = { ...GUARD, hook_run_id: 'h-2', hook_name: 'judge', hook_priority: 20 }
+const FAILED = { verdict: 'failed', action: 'ran', failure: 'threw', failure_message: 'the judge did not answer' }
+const RULES = {
+  ...FIRST,
+  hook_run_id: 'h-3',
+  hook_name: 'house-rules',
+  hook_phase: 'before_model',
+  hook_priority: 200,
+  hook_judges: false,
+}
+const REWRITING = { verdict: 'rewrite', action: 'rewritten', rewritten_fields: ['messages'] }
+const BLOCKED = { ...FIRST, tool_name: 'terminal', tool_call_id: 'call_5', args: { command: 'rm -rf build' } }
 const STREAM = { ...FIRST, iteration: 1, model: 'qwen3-coder-30b', provider: 'openrouter', surface: 'cli' }
 const DELEGATING = { ...FIRST, tool_name: 'delegate_task', tool_call_id: 'call_4', args: { goal: 'Review it' } }
 const CHILD = {
@@ -234,6 +256,17 @@ const STEPS = [
   [8025, 'on_iteration_start', { ...TURN, iteration: 2, confidence: 0.4 }],
   [8027, 'on_turn_event', { ...TURN, name: 'command:stop' }],
   [8030, 'post_tool_call', { ...SKILL, result: { content: '# Release' }, status: 'ok', duration_ms: 20 }],
+  [8101, 'pre_tool_call', BLOCKED],
+  [8102, 'pre_control_hook', GUARD],
+  [8110, 'post_control_hook', { ...GUARD, ...BLOCKING, duration_ms: 8.4 }],
+  [8111, 'post_tool_call', { ...BLOCKED, result: 'Do not delete.', status: 'error' }],
+  [8120, 'pre_control_hook', JUDGE],
+  [8125, 'post_control_hook', { ...JUDGE, ...FAILED, duration_ms: 4.2 }],
+  [8130, 'pre_control_hook', RULES],
+  [8134, 'post_control_hook', { ...RULES, ...REWRITING, duration_ms: 3.5 }],
+  // Told when it is over, which is enough.
+  [8148, 'post_control_hook', { ...RULES, hook_run_id: 'h-4', verdict: 'inject', action: 'injected', duration_ms: 2 }],
+  [8160, 'post_control_hook', { ...TURN, hook_name: 'logging', hook_phase: 'before_tool', verdict: 'pass', count: 3 }],
   // Its start was never seen.
   [8200, 'post_tool_call', { ...MCP, result: 'a', status: 'ok', duration_ms: 100 }],
 

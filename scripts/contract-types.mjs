@@ -11,6 +11,8 @@ const WORDS = new Map([
   ['readonly string[]', 'list of strings'],
   ['Readonly<Record<string, string | number | boolean>>', 'flat object'],
   ['string | readonly string[]', 'string or list of strings'],
+  // Closed sets, whose words the note lists.
+  ...['ControlPhase', 'ControlVerdict', 'ControlAction', 'ControlFailure'].map(name => [name, 'string']),
 ])
 
 const plain = comment => (comment ?? '').replace(/\s*\n\s*\*?\s*/g, ' ').trim()
@@ -28,7 +30,14 @@ function read(file) {
 
 /** Name → `{parents, fields}` of every interface of the contract. */
 export function contractInterfaces() {
-  const files = ['identity.ts', 'belongings.ts', 'payloads.ts', 'request-payloads.ts', 'hook-record.ts']
+  const files = [
+    'identity.ts',
+    'belongings.ts',
+    'payloads.ts',
+    'control-payloads.ts',
+    'request-payloads.ts',
+    'hook-record.ts',
+  ]
   const text = files.map(read).join('\n')
   return new Map(
     [...text.matchAll(INTERFACE)].map(([, name, parents, body]) => [

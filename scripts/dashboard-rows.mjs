@@ -118,6 +118,24 @@ function approvals({ approvalCount, approvalDuration }) {
   ]
 }
 
+function controls({ hookRuns, hookDuration }) {
+  return [
+    bars('Control hooks by verdict', 'short', perMinute(hookRuns, 'verdict')),
+    bars('Decisions by control hook', 'short', [
+      [hookRuns.perMinuteWhere('verdict!="pass"', 'hook_name', 'phase'), hookRuns.legend('hook_name', 'phase')],
+    ]),
+    bars('Control hooks that failed', 'short', [
+      [hookRuns.perMinuteWhere('verdict="failed"', 'hook_name', 'failure'), hookRuns.legend('hook_name', 'failure')],
+    ]),
+    lines(
+      'Duration by control hook, p95',
+      'ms',
+      p95(hookDuration, 'hook_name', 'phase'),
+      'Runs that are told one by one.',
+    ),
+  ]
+}
+
 function children({ subagentCount, subagentDuration }) {
   return [
     bars('Child agents by role', 'short', perMinute(subagentCount, 'role')),
@@ -152,6 +170,7 @@ export function rowsOf(m) {
     { title: 'Tools by outcome', panels: tools(m) },
     { title: 'Errors and retries', panels: errors(m) },
     { title: 'Approvals and waiting time', panels: approvals(m) },
+    { title: 'Control hooks', panels: controls(m) },
     { title: 'Child agents', panels: children(m) },
     { title: 'Hooks and hookspan itself', panels: itself(m) },
   ]

@@ -39,6 +39,11 @@ const LABEL_VALUES = {
   pattern_key: 'what the approval was about, or `none`',
   skill_name: 'name of the skill',
   source: '`skill_view`: loaded by that tool; `path_match`: a path said so',
+  hook_name: 'name of the control hook',
+  phase:
+    'what the control hook looks at: `before_turn`, `after_turn`, `before_model`, `after_model`, `before_tool`, `after_tool`, or `unknown`',
+  verdict: '`pass`, `block`, `rewrite`, `inject`, `retry`, `ask`, `failed`, or `unknown`',
+  failure: '`threw`, `timed_out`, `nonsense`; absent where it did not fail',
   hook: 'name of the hook, or `unknown`',
   result:
     'of `hookspan.hooks`: `ok`, `ignored` (unknown, or nothing to end), `duplicate`, `error`; of `hookspan.export.spans`: `delivered`, `dropped`',

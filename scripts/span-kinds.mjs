@@ -56,6 +56,16 @@ export const SPAN_KINDS = [
     status: 'OK: a denial is a decision',
   },
   {
+    kind: 'hook',
+    title: "A control hook of the person's has looked at something: who decided what, and why.",
+    about:
+      'Those that only let pass are counted in the metrics and need not be told one by one. `openinference.span.kind` is `GUARDRAIL` where the control hook judges. A tool that it kept from running has its name as `hermes.tool.blocked_by`, and the outcome `blocked`.',
+    key: '`hook_run_id`',
+    parent:
+      'before and after a tool that tool, by `tool_call_id`, open or ended; before and after a request that request, by `api_request_id`; else the open `api`, `llm`, the root',
+    status: 'ERROR where it failed, with the failure as its type; a block is a decision',
+  },
+  {
     kind: 'skill',
     title: 'A skill that is loaded, from then to the end of the turn.',
     about:

@@ -20,6 +20,7 @@ session            the turn, one trace
 │  ├─ api          an attempt that failed
 │  ├─ api          its retry, which asks for tools
 │  │  ├─ tool
+│  │  │  ├─ hook      a control hook that looked at it
 │  │  │  └─ approval
 │  │  └─ tool
 │  │     └─ subagent
@@ -140,6 +141,7 @@ function namesOf(definition) {
     name: '{name}',
     child_role: '{role}',
     pattern_key: '{pattern_key}',
+    hook_name: '{name}',
     aux_task: '{task}',
     agent_name: '{agent}',
   }

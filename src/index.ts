@@ -10,10 +10,15 @@ export type * from './backends/backend-config.ts'
 export type { KeyName, UserBackend, UserValue } from './config/types.ts'
 export type { UserConfig } from './config/user-config.ts'
 export type * from './contract/belongings.ts'
+export type * from './contract/control-payloads.ts'
 export type * from './contract/hook-record.ts'
 export type * from './contract/host.ts'
 export type * from './contract/identity.ts'
 export type {
+  ControlAction,
+  ControlFailure,
+  ControlPhase,
+  ControlVerdict,
   FinalStatus,
   HookName,
   HookPayloads,

@@ -62,6 +62,15 @@ const HUMAN_INPUT_REQUEST = {
   session_key: 'text',
 } as const
 
+const CONTROL_START = {
+  ...IDENTITY,
+  hook_run_id: 'text',
+  hook_name: 'text',
+  hook_phase: 'text',
+  hook_priority: 'number',
+  hook_judges: 'boolean',
+} as const
+
 const PARAMETERS = {
   max_tokens: 'number',
   temperature: 'number',
@@ -204,6 +213,19 @@ export const FIELDS: { readonly [Name in HookName]: FieldKinds<HookPayloads[Name
   post_approval_response: { ...APPROVAL_REQUEST, choice: 'text', decided_by: 'text' },
   on_human_input_request: HUMAN_INPUT_REQUEST,
   on_human_input_resolved: { ...HUMAN_INPUT_REQUEST, outcome: 'text' },
+  pre_control_hook: CONTROL_START,
+  post_control_hook: {
+    ...CONTROL_START,
+    verdict: 'text',
+    action: 'text',
+    reason: 'text',
+    detail: 'text',
+    rewritten_fields: 'list',
+    failure: 'text',
+    failure_message: 'text',
+    duration_ms: 'number',
+    count: 'number',
+  },
   pre_auxiliary_call: { ...API_START, aux_task: 'text', streaming: 'boolean' },
   post_auxiliary_call: { ...API_END, aux_task: 'text', streaming: 'boolean', error: 'any', error_type: 'text' },
   on_stream_start: STREAM_START,

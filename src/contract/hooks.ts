@@ -1,3 +1,4 @@
+import type { ControlHookEnd, ControlHookStart } from './control-payloads.ts'
 import type {
   ApprovalRequest,
   ApprovalResponse,
@@ -49,6 +50,8 @@ export interface HookPayloads {
   post_approval_response: ApprovalResponse
   on_human_input_request: HumanInputRequest
   on_human_input_resolved: HumanInputResolved
+  pre_control_hook: ControlHookStart
+  post_control_hook: ControlHookEnd
   pre_auxiliary_call: AuxiliaryStart
   post_auxiliary_call: AuxiliaryEnd
   on_stream_start: StreamStart
@@ -82,6 +85,8 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   post_approval_response: 'the human has answered, or the prompt timed out',
   on_human_input_request: 'a person is asked something other than to approve',
   on_human_input_resolved: 'the person has answered, or the question timed out',
+  pre_control_hook: "a control hook of the person's looks at something",
+  post_control_hook: 'the control hook has answered',
   pre_auxiliary_call: 'a side call of the host begins (title, compression, vision, guardian)',
   post_auxiliary_call: 'the side call ended',
   on_stream_start: 'a request is made whose answer is streamed; its first chunk is still to come',

@@ -1,5 +1,6 @@
 /** The slow-changing contract: what a host may tell us. Types and closed vocabularies, no behaviour. */
 export * from './belongings.ts'
+export * from './control-payloads.ts'
 export * from './fields.ts'
 export * from './hook-record.ts'
 export * from './hooks.ts'

@@ -1,6 +1,8 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
 import type { HookResult, SubagentStop } from '../contract/index.ts'
 import type { Names } from '../semconv/index.ts'
+import type { AttributeList } from '../spans/attribute-list.ts'
+import { opensTurn } from '../spans/control-hook.ts'
 import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
 import { type KeptTool, skill, skillOfEnded } from '../spans/skill.ts'
@@ -18,6 +20,7 @@ import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
 import { isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
 import type { SpanTracker } from './span-tracker.ts'
+import { blockAttribute, keepBlock, noteBlockedEnd } from './tool-blocks.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
@@ -105,7 +108,9 @@ export class HookEnds {
 
   #endOpen(open: OpenSpan, fired: AnyFired): HookResult {
     const { lifecycle, options } = this.#needs
+    if (open.kind === 'hook') keepBlock(open.turn, fired, open.start, options.draw)
     noteTransformed(open, fired, options.draw.names)
+    noteBlockedEnd(open, fired)
     lifecycle.endByHost(open, fired)
     lifecycle.closeWhenEmpty(open.turn)
     if (open.kind === 'tool') this.#openSkill(open, fired)
@@ -159,18 +164,22 @@ export class HookEnds {
     incoming: Incoming,
     before?: EndedMark,
   ): HookResult {
-    const { opening } = this.#needs
+    const { opening, options } = this.#needs
     const { fired } = incoming
     const duration = saidDuration(definition.kind, fired.payload)
     const isFailure = fired.hook === 'api_request_error'
     const isTool = definition.kind === 'tool'
+    const isHook = definition.kind === 'hook'
+    if (isHook && turn !== undefined) keepBlock(turn, fired, undefined, options.draw)
     const canDraw = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval'
     if (canDraw && (duration !== undefined || isFailure)) {
       // What a host says of a retry's duration may cover the attempts before it.
       const at = Math.max(fired.at - (duration ?? 0), Math.min(fired.at, before?.endAt ?? 0))
       const start = { at, isComputed: duration !== undefined, before }
       const home =
-        turn ?? opening.late(incoming, false) ?? (isTool ? opening.turnFor(incoming, false, start.at) : undefined)
+        turn ??
+        opening.late(incoming, false) ??
+        (isTool || (isHook && opensTurn(fired.payload)) ? opening.turnFor(incoming, false, start.at) : undefined)
       if (home !== undefined) return this.#drawRetroactive(home, definition, key, start, incoming)
       if (isFailure) return this.#drawRetroactive(opening.loose(incoming), definition, key, start, incoming)
     }
@@ -209,14 +218,21 @@ export class HookEnds {
       startAt: start.at,
       isExplicit: incoming.isExplicit,
       attempt,
-      // Of the first one nobody knows that there was none before it.
-      attributes: definition.kind === 'api' ? attemptAttribute(attempt || undefined, options.draw) : undefined,
+      attributes: this.#extra(turn, definition, place, attempt),
       retroactive: start.isComputed ? 'computed' : 'instant',
     })
+    noteBlockedEnd(open, fired)
     lifecycle.endByHost(open, fired)
     lifecycle.closeWhenEmpty(turn)
     if (open.kind === 'tool') this.#openSkill(open, fired)
     return 'ok'
+  }
+
+  #extra(turn: Turn, { kind }: AnyDefinition, place: string, attempt: number | undefined): AttributeList | undefined {
+    const { draw } = this.#needs.options
+    // Of the first one nobody knows that there was none before it.
+    if (kind === 'api') return attemptAttribute(attempt || undefined, draw)
+    return kind === 'tool' ? blockAttribute(turn, place, draw) : undefined
   }
 
   /** A repeat of an end that only counted must not count again. */

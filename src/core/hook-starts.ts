@@ -2,6 +2,7 @@ import type { HookResult, SessionStart, SubagentStart } from '../contract/index.
 import { ESCALATED, isEscalation } from '../spans/approval.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { Belonging } from '../spans/belongings.ts'
+import { opensTurn } from '../spans/control-hook.ts'
 import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
 import { isQueued } from '../spans/tool.ts'
@@ -12,6 +13,7 @@ import { parentOf } from './parents.ts'
 import { HERMES, linkCaller } from './root-span.ts'
 import { isRequest } from './span-ends.ts'
 import type { SpanTracker } from './span-tracker.ts'
+import { blockAttribute } from './tool-blocks.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import { rotatedIdentity, type TurnFacts } from './turn-facts.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
@@ -99,7 +101,9 @@ export class HookStarts {
   /** Every other start. */
   span(definition: AnyDefinition, incoming: Incoming): HookResult {
     if (definition.kind === 'subagent' && this.#isKnownDelegation(incoming)) return 'duplicate'
-    const turn = this.#needs.opening.turnFor(incoming, definition.kind === 'auxiliary')
+    const isHook = definition.kind === 'hook'
+    const isBeside = definition.kind === 'auxiliary' || (isHook && !opensTurn(incoming.fired.payload))
+    const turn = this.#needs.opening.turnFor(incoming, isBeside)
     return this.#open(turn, definition, incoming)
   }
 
@@ -137,7 +141,7 @@ export class HookStarts {
       startAt: fired.at,
       isExplicit: incoming.isExplicit,
       attempt,
-      attributes: this.#extra(turn, incoming, definition.kind === 'api' ? attempt : undefined),
+      attributes: this.#extra(turn, definition, place, incoming, attempt),
     })
     if (early === undefined || !foldedByEnd(open)) tracker.foldStart(turn, fired)
     if (early === undefined) this.#watch(open, incoming)
@@ -167,11 +171,20 @@ export class HookStarts {
     else lifecycle.abandon(open, 'superseded', at)
   }
 
-  #extra(turn: Turn, { ids }: Incoming, attempt: number | undefined): AttributeList | undefined {
+  #extra(
+    turn: Turn,
+    { kind }: AnyDefinition,
+    place: string,
+    { ids }: Incoming,
+    attempt: number | undefined,
+  ): AttributeList | undefined {
     const { draw } = this.#needs.options
     const rotated = rotatedIdentity(draw, turn, ids.sessionId)
-    const numbered = attemptAttribute(attempt, draw)
-    return rotated === undefined ? numbered : rotated.addAll(numbered)
+    const isTool = kind === 'tool'
+    const own = isTool
+      ? blockAttribute(turn, place, draw)
+      : attemptAttribute(kind === 'api' ? attempt : undefined, draw)
+    return rotated === undefined ? own : rotated.addAll(own)
   }
 
   /** Delegations and approvals have a limit of their own; a child may have started before its delegation was told. */

@@ -25,6 +25,7 @@ const TOKENS = Array.from({ length: 14 }, (_, power) => 4 ** power)
 const TOOL_MILLIS = [1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000]
 const API_MILLIS = [10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000, 30_000, 60_000, 120_000]
 const APPROVAL_MILLIS = [100, 500, 1000, 5000, 10_000, 30_000, 60_000, 300_000, 600_000]
+const CONTROL_MILLIS = [0.1, 0.5, 1, 2, 5, 10, 25, 50, 100, 250, 500, 1000, 2500, 5000, 10_000]
 const SUBAGENT_MILLIS = [1000, 5000, 10_000, 30_000, 60_000, 120_000, 300_000, 600_000, 1_800_000]
 
 const GEN_AI_LABELS = [
@@ -131,6 +132,21 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
     labels: [LABEL.choice, LABEL.patternKey],
     buckets: APPROVAL_MILLIS,
     recorded: 'approval end',
+  },
+  hookRuns: {
+    kind: 'counter',
+    unit: '{run}',
+    description: 'Runs of control hooks, by what they said',
+    labels: [LABEL.hookName, LABEL.phase, LABEL.verdict, LABEL.failure],
+    recorded: 'control hook end, also where nothing is drawn; `failure` where it failed',
+  },
+  hookDuration: {
+    kind: 'histogram',
+    unit: 'ms',
+    description: 'Duration of a run of a control hook',
+    labels: [LABEL.hookName, LABEL.phase],
+    buckets: CONTROL_MILLIS,
+    recorded: 'control hook end, when the duration is known; not of sums',
   },
   skillInferred: {
     kind: 'counter',

@@ -1,6 +1,6 @@
 import { type Context, isSpanContextValid } from '@opentelemetry/api'
 import { idOf, peek, textOf } from '../contract/foreign.ts'
-import type { AuxiliaryStart, Identity } from '../contract/index.ts'
+import type { AuxiliaryStart, ControlHookStart, Identity } from '../contract/index.ts'
 import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { contextOf, contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
 
@@ -40,6 +40,28 @@ function guardedApproval(turn: Turn, payload: AuxiliaryStart): OpenSpan | undefi
   return payload.aux_task === 'approval' ? turn.innermost('approval') : undefined
 }
 
+/** The tool call itself, open or ended. */
+function callOf(turn: Turn, payload: Identity): Context | undefined {
+  const open = gatedTool(turn, payload)
+  if (open !== undefined) return contextOf(open)
+  const ended = turn.endedTool(idOf(payload.tool_call_id))
+  return ended !== undefined && isSpanContextValid(ended.context) ? contextOfSpan(ended.context) : undefined
+}
+
+/** What a control hook looks at: a tool call or a request; that it looks at the turn, no id has to say. */
+function lookedAt(turn: Turn, payload: ControlHookStart): Context | undefined {
+  switch (payload.hook_phase) {
+    case 'before_tool':
+    case 'after_tool':
+      return callOf(turn, payload) ?? requestOf(turn, payload)
+    case 'before_model':
+    case 'after_model':
+      return requestOf(turn, payload)
+    default:
+      return undefined
+  }
+}
+
 function namedParent(
   turn: Turn,
   definition: AnyDefinition,
@@ -47,6 +69,7 @@ function namedParent(
   delegatingTools: ReadonlySet<string>,
 ): Context | undefined {
   if (definition.kind === 'tool') return requestOf(turn, payload)
+  if (definition.kind === 'hook') return lookedAt(turn, payload)
   const open = openParent(turn, definition, payload, delegatingTools)
   return open === undefined ? undefined : contextOf(open)
 }

@@ -1,4 +1,5 @@
 import type { SpanContext } from '@opentelemetry/api'
+import type { SafeText } from '../content/capture.ts'
 import type { SpanKindName } from '../contract/index.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { AnyFired } from './incoming.ts'
@@ -28,6 +29,9 @@ const ENDED_MARKS_LIMIT = 4096
 /** Requests whose attempts are numbered; beyond this the oldest are forgotten, and numbered anew. */
 const REQUESTS_LIMIT = 10_000
 
+/** Tool calls that were kept from running; beyond this the oldest no longer say by whom. */
+const BLOCKS_LIMIT = 1000
+
 /** The name of a span among the open and the ended ones of its turn. */
 export function slot(kind: SpanKindName, key: string): string {
   return `${kind} ${key}`
@@ -39,6 +43,7 @@ export class TurnMemory {
   readonly seed: string
   readonly #ended = new BoundedMap<string, EndedMark>(ENDED_MARKS_LIMIT)
   readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
+  readonly #blockers = new BoundedMap<string, SafeText>(BLOCKS_LIMIT)
   readonly #seeded = new Map<string, number>()
 
   constructor(seed: string) {
@@ -55,6 +60,22 @@ export class TurnMemory {
 
   forgetEnded(slot: string): void {
     this.#ended.delete(slot)
+  }
+
+  /** Which control hook has kept the tool call in this slot from running. */
+  blocker(slot: string): SafeText | undefined {
+    return this.#blockers.get(slot)
+  }
+
+  /** The same, for its last time: the id may name another call later. */
+  takeBlocker(slot: string): SafeText | undefined {
+    const name = this.#blockers.get(slot)
+    if (name !== undefined) this.#blockers.delete(slot)
+    return name
+  }
+
+  keepBlocker(slot: string, name: SafeText): void {
+    this.#blockers.set(slot, name)
   }
 
   /**

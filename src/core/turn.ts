@@ -231,6 +231,10 @@ export class Turn {
     return id === undefined ? undefined : this.#open.get(slot('tool', id))
   }
 
+  endedTool(id: string | undefined): EndedMark | undefined {
+    return id === undefined ? undefined : this.memory.ended(slot('tool', id))
+  }
+
   openRequest(id: string): OpenSpan | undefined {
     return this.#open.get(slot('api', id))
   }

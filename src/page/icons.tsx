@@ -9,6 +9,7 @@ const SHAPES: Readonly<Record<DrawnKind, string>> = {
   tool: 'M10.6 1.3a4.2 4.2 0 0 0-4 5.6L1.6 12l2.5 2.4 5-5a4.2 4.2 0 0 0 5.5-5.2l-2.6 2.5-2.5-.6-.6-2.4Z',
   subagent: 'M3 1h2v6.5c0 1 .6 1.5 1.5 1.5H9V6.5L14.5 10 9 13.5V11H6.5C4.4 11 3 9.6 3 7.5Z',
   approval: 'M8 1a7 7 0 1 0 0 14A7 7 0 0 0 8 1Zm-1 3h2v4l2.7 1.8-1.1 1.7L7 9Z',
+  hook: 'M8 1l6 2v5c0 3.3-2.4 5.7-6 7-3.6-1.3-6-3.7-6-7V3Zm-.9 9.6 4-5.2-1.4-1.1-2.8 3.6-1.6-1.5-1.2 1.3Z',
   skill: 'M2 2.5c2-.8 4-.8 5.4.3V14c-1.4-1-3.4-1-5.4-.3Zm12 0c-2-.8-4-.8-5.4.3V14c1.4-1 3.4-1 5.4-.3Z',
   auxiliary:
     'M3.5 6.5a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3Zm4.5 0a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3Zm4.5 0a1.5 1.5 0 1 1 0 3 1.5 1.5 0 0 1 0-3Z',
@@ -22,6 +23,7 @@ const NAMES: Readonly<Record<DrawnKind, string>> = {
   tool: 'tool',
   subagent: 'sub-agent',
   approval: 'waiting for a person',
+  hook: 'control hook',
   skill: 'skill',
   auxiliary: 'side call',
   other: 'span',

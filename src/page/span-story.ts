@@ -128,8 +128,24 @@ const GROUPS: readonly { readonly title: string; readonly rows: readonly FactRow
     rows: [
       fact('Tool', ['gen_ai.tool.name', 'tool.name']),
       fact('Outcome', '.tool.outcome'),
+      fact('Blocked by', '.tool.blocked_by'),
       fact('Target', '.tool.target'),
       fact('Call', ['gen_ai.tool.call.id', 'tool.id']),
+    ],
+  },
+  {
+    title: 'Control hook',
+    rows: [
+      fact('Control hook', '.hook.name'),
+      fact('Looked at', '.hook.phase'),
+      fact('Said', '.hook.verdict'),
+      fact('What was done', '.hook.action'),
+      fact('Told the model', '.hook.reason'),
+      fact('Told you', '.hook.detail'),
+      fact('Rewrote', '.hook.rewritten_fields'),
+      fact('Failure', '.hook.failure'),
+      fact('Priority', '.hook.priority'),
+      fact('Took', '.hook.duration_ms', asMillis),
     ],
   },
   {

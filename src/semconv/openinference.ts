@@ -30,7 +30,13 @@ export const OPENINFERENCE = {
 export type OpenInferenceNames = { readonly [Key in keyof typeof OPENINFERENCE]: string }
 
 /** Values of `openinference.span.kind` that we write. */
-export const OPENINFERENCE_KIND = { agent: 'AGENT', chain: 'CHAIN', llm: 'LLM', tool: 'TOOL' } as const
+export const OPENINFERENCE_KIND = {
+  agent: 'AGENT',
+  chain: 'CHAIN',
+  llm: 'LLM',
+  tool: 'TOOL',
+  guardrail: 'GUARDRAIL',
+} as const
 
 /** Keys of one message, below `llm.input_messages.N.` or `llm.output_messages.N.`. */
 export const MESSAGE = {

@@ -57,6 +57,7 @@ export const OWN = {
   toolTarget: '{ns}.tool.target',
   toolCommand: '{ns}.tool.command',
   toolOutcome: '{ns}.tool.outcome',
+  toolBlockedBy: '{ns}.tool.blocked_by',
   toolDurationMs: '{ns}.tool.duration_ms',
 
   subagentRole: '{ns}.subagent.role',
@@ -80,6 +81,17 @@ export const OWN = {
   approvalTimedOut: '{ns}.approval.timed_out',
   approvalDecidedBy: '{ns}.approval.decided_by',
   approvalDurationMs: '{ns}.approval.duration_ms',
+
+  hookName: '{ns}.hook.name',
+  hookPhase: '{ns}.hook.phase',
+  hookPriority: '{ns}.hook.priority',
+  hookVerdict: '{ns}.hook.verdict',
+  hookAction: '{ns}.hook.action',
+  hookReason: '{ns}.hook.reason',
+  hookDetail: '{ns}.hook.detail',
+  hookRewrittenFields: '{ns}.hook.rewritten_fields',
+  hookFailure: '{ns}.hook.failure',
+  hookDurationMs: '{ns}.hook.duration_ms',
 
   skillName: '{ns}.skill.name',
   skillSource: '{ns}.skill.source',

@@ -2,6 +2,7 @@ import type { HookName } from '../contract/index.ts'
 import { api } from './api.ts'
 import { approval } from './approval.ts'
 import { auxiliary } from './auxiliary.ts'
+import { controlHook } from './control-hook.ts'
 import { llm } from './llm.ts'
 import { session } from './session.ts'
 import type { SpanDefinition } from './span-definition.ts'
@@ -39,6 +40,8 @@ export const HOOK_PLAN: { readonly [Name in HookName]: HookPlan } = {
   post_approval_response: { definition: approval, phase: 'end' },
   on_human_input_request: { definition: approval, phase: 'start' },
   on_human_input_resolved: { definition: approval, phase: 'end' },
+  pre_control_hook: { definition: controlHook, phase: 'start' },
+  post_control_hook: { definition: controlHook, phase: 'end' },
   pre_auxiliary_call: { definition: auxiliary, phase: 'start' },
   post_auxiliary_call: { definition: auxiliary, phase: 'end' },
   on_stream_start: { definition: api, phase: 'event' },

@@ -18,6 +18,7 @@ const KEPT: Readonly<Record<SpanKindName, readonly string[]>> = {
   auxiliary: REQUEST,
   tool: ['tool_name'],
   approval: ['surface', 'pattern_key', 'kind'],
+  hook: ['hook_name', 'hook_phase', 'tool_call_id'],
   subagent: ['child_role', 'child_session_id', 'child_subagent_id'],
   skill: [],
 }

@@ -252,5 +252,20 @@ function readOutcome(fired: Fired<ToolEnd>, { capture }: Draw): ToolOutcome {
   return { outcome, resultError: outcome === 'error' && isContentWanted ? peek(object, 'error') : undefined }
 }
 
+const BLOCKED: ToolOutcome = { outcome: 'blocked', resultError: undefined }
+/** Among the facts of a record. */
+const WAS_BLOCKED = 'wasBlocked'
+
+/** The call of this end was kept from running: where its host calls that an error, it is the agent's way to be told so. */
+export function noteBlocked(fired: Fired<unknown>): void {
+  fired.facts[WAS_BLOCKED] = true
+}
+
 /** How a tool call ended: the hook's own word first, then what the result says. */
-export const toolOutcomeOf: (fired: Fired<ToolEnd>, draw: Draw) => ToolOutcome = perRecord('toolOutcome', readOutcome)
+export const toolOutcomeOf: (fired: Fired<ToolEnd>, draw: Draw) => ToolOutcome = perRecord(
+  'toolOutcome',
+  (fired, draw) => {
+    const read = readOutcome(fired, draw)
+    return read.outcome === 'error' && fired.facts[WAS_BLOCKED] === true ? BLOCKED : read
+  },
+)

@@ -32,6 +32,10 @@ const TEXTS = [
   'http.response.status_code',
   'gen_ai.response.status_code',
   'error.type',
+  '.tool.blocked_by',
+  '.hook.verdict',
+  '.hook.action',
+  '.hook.failure',
 ] as const
 const NUMBERS = [
   'gen_ai.usage.input_tokens',

@@ -19,6 +19,7 @@ const TONES: readonly (readonly [string, string])[] = [
   ['tool', 'tool'],
   ['subagent', 'subagent'],
   ['approval', 'approval'],
+  ['hook', 'other'],
   ['skill', 'other'],
   ['other', 'other'],
   ['ok', 'good'],

@@ -21,9 +21,9 @@ export interface PathStep {
   readonly toAt: number
 }
 
-/** A side call, and what nobody knows: it is on the path only where nothing else explains the time. */
+/** A side call, a control hook, and what nobody knows: it is on the path only where nothing else explains the time. */
 function isBeside({ kind }: PathPart): boolean {
-  return kind === 'auxiliary' || kind === 'other'
+  return kind === 'auxiliary' || kind === 'hook' || kind === 'other'
 }
 
 /**

@@ -1,6 +1,16 @@
 import { clipToWidth, displayWidth } from './display-width.ts'
 
-export type DrawnKind = 'session' | 'llm' | 'api' | 'tool' | 'subagent' | 'approval' | 'skill' | 'auxiliary' | 'other'
+export type DrawnKind =
+  | 'session'
+  | 'llm'
+  | 'api'
+  | 'tool'
+  | 'subagent'
+  | 'approval'
+  | 'hook'
+  | 'skill'
+  | 'auxiliary'
+  | 'other'
 
 /** What a piece of text means. The terminal and the picture each have a colour for it. */
 export type Tone = DrawnKind | 'ok' | 'warn' | 'error' | 'dim' | 'plain' | 'strong'
@@ -58,6 +68,7 @@ const CODES: { readonly [Each in Tone]: string } = {
   tool: '35',
   subagent: '95',
   approval: '33',
+  hook: '93',
   skill: '96',
   auxiliary: '36',
   other: '',

@@ -50,9 +50,17 @@ export class SpanAttributes {
 
   /** The first entry of a list. */
   first(name: string): string {
+    return displayText(this.#texts(name)[0] ?? '')
+  }
+
+  /** The texts of a list. */
+  joined(name: string): string {
+    return displayText(this.#texts(name).join(', '))
+  }
+
+  #texts(name: string): readonly string[] {
     const value = this.#value(name)
-    const entry = Array.isArray(value) ? (value[0] as unknown) : undefined
-    return typeof entry === 'string' ? displayText(entry) : ''
+    return Array.isArray(value) ? value.map(entry => (typeof entry === 'string' ? entry : '')) : []
   }
 
   #value(name: string): unknown {
@@ -85,6 +93,7 @@ const OWN_KINDS: ReadonlySet<string> = new Set<DrawnKind>([
   'tool',
   'subagent',
   'approval',
+  'hook',
   'skill',
   'auxiliary',
 ])
@@ -94,6 +103,7 @@ const FOREIGN_KINDS: ReadonlyMap<string, DrawnKind> = new Map([
   ['CHAIN', 'llm'],
   ['LLM', 'api'],
   ['TOOL', 'tool'],
+  ['GUARDRAIL', 'hook'],
   ['invoke_agent', 'session'],
   ['create_agent', 'session'],
   ['chat', 'api'],

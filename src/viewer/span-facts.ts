@@ -59,6 +59,7 @@ const HINT_NAMES: { readonly [Kind in DrawnKind]: readonly string[] } = {
   tool: ['.tool.command', '.tool.target', 'input.value', 'gen_ai.tool.call.arguments'],
   subagent: ['.subagent.goal', 'input.value'],
   approval: ['.approval.command', '.approval.description'],
+  hook: ['.hook.detail', '.hook.reason', 'error.message'],
   skill: ['.skill.path', '.skill.source'],
   auxiliary: ['gen_ai.request.model', 'llm.model_name'],
   other: [],
@@ -69,6 +70,7 @@ function hintOf(kind: DrawnKind, attributes: SpanAttributes): string {
   const isOfRequest = isRequest(kind)
   if (span.status === 'error' && isOfRequest && span.statusMessage !== undefined) return displayText(span.statusMessage)
   const hint = attributes.text(...HINT_NAMES[kind])
+  if (kind === 'hook') return hint || attributes.joined('.hook.rewritten_fields')
   const said = isOfRequest && span.name.includes(hint) ? '' : hint
   return isOfRequest ? [said, cachedText(attributes)].filter(part => part !== '').join(' · ') : said
 }

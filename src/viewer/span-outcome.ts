@@ -1,3 +1,4 @@
+import { controlOutcome } from './control-outcome.ts'
 import { displayText } from './display-text.ts'
 import { type DrawnKind, type Segment, segment, type Tone } from './segments.ts'
 import type { SpanAttributes } from './span-attributes.ts'
@@ -26,6 +27,8 @@ function toned(tone: Tone, words: readonly string[]): (readonly [string, Tone])[
 /** How a span went, in the word that its kind has for it; undefined where there is nothing to say. */
 export function outcomeOf(kind: DrawnKind, attributes: SpanAttributes): Segment | undefined {
   if (attributes.span.running === true) return segment('warn', 'running')
+  const decided = controlOutcome(kind, attributes)
+  if (decided !== undefined) return decided
   const word = OUTCOMES[kind](attributes)
   if (attributes.span.status === 'error') return segment('error', errorText(attributes, word))
   return word === '' ? undefined : segment(WORDS.get(word.toLowerCase()) ?? 'dim', word)
@@ -39,6 +42,7 @@ const OUTCOMES: { readonly [Kind in DrawnKind]: (attributes: SpanAttributes) => 
   subagent: attributes => attributes.text('.subagent.status'),
   approval: attributes =>
     attributes.isTrue('.approval.timed_out') ? 'timed out' : attributes.text('.approval.choice'),
+  hook: () => '',
   skill: attributes => attributes.text('.skill.result_status'),
   auxiliary: finishReason,
   other: () => '',

@@ -166,7 +166,8 @@ describe('hookspan init hermes --webhook', () => {
     const { code, stdout } = await scene.init(['hermes', '--webhook'])
     expect(code).toBe(0)
     const secret = scene.read(SECRET).trim()
-    const events = HOOK_NAMES.filter(name => name !== 'on_iteration_start' && name !== 'on_turn_event')
+    const foreign = ['on_iteration_start', 'on_turn_event', 'pre_control_hook', 'post_control_hook']
+    const events = HOOK_NAMES.filter(name => !foreign.includes(name))
     const outbound = [{ name: 'hookspan', url: URL_OF_RECEIVER, events, timeout: 2, secret }]
     expect(parse(scene.read(FILE))).toEqual({ ...(parse(USED) as object), hooks: { outbound } })
     expect(stdout).toContain('http://127.0.0.1:4123/t/***/hermes')

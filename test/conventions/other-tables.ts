@@ -50,7 +50,7 @@ export const GENERAL_ATTRIBUTES: Readonly<Record<string, AttributeRow>> = {
 
 /** Types of the OpenInference names that we write. */
 export const OPENINFERENCE_ATTRIBUTES: Readonly<Record<string, AttributeRow>> = {
-  'openinference.span.kind': oneOf('LLM', 'AGENT', 'TOOL', 'CHAIN'),
+  'openinference.span.kind': oneOf('LLM', 'AGENT', 'TOOL', 'CHAIN', 'GUARDRAIL'),
   'openinference.project.name': text,
   'tag.tags': { type: 'string[]' },
   metadata: json,
@@ -96,13 +96,13 @@ const OF_THE_REFERENCE: Readonly<Record<string, AttributeRow>> = {
 const IS = /\.(retroactive|truncated|synthesized|is_subagent|completed|interrupted|failed|granted|timed_out|retryable)$/
 const FRACTION = /_(ms|ratio)$|\.confidence$/
 const NUMBER =
-  /count$|\.tokens\.|_tokens(\.(input|output|total))?$|\.number$|_chars$|\.attempt$|\.tool_calls$|\.max_retries$/
+  /count$|\.tokens\.|_tokens(\.(input|output|total))?$|\.number$|_chars$|\.attempt$|\.tool_calls$|\.max_retries$|\.priority$/
 
 /** Of our own names the name tells the type. */
 export function ownRow(name: string): AttributeRow {
   const known = OF_THE_REFERENCE[name]
   if (known !== undefined) return known
-  if (name.endsWith('.pattern_keys')) return { type: 'string[]' }
+  if (/\.(pattern_keys|rewritten_fields)$/.test(name)) return { type: 'string[]' }
   if (IS.test(name)) return { type: 'boolean' }
   if (FRACTION.test(name)) return double
   return NUMBER.test(name) ? int : text

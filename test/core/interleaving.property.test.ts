@@ -67,6 +67,7 @@ const COUNTERS: { readonly [Key in keyof Fed]: string } = {
   toolCalls: 'hermes.tool.calls',
   subagents: 'hermes.subagent.count',
   approvals: 'hermes.approval.count',
+  hookRuns: 'hermes.hook.runs',
 }
 
 function countersOf(samples: readonly MetricSample[]): Fed {

@@ -57,6 +57,8 @@ export interface ToolScript {
   readonly approval: 'none' | 'once' | 'deny' | 'unanswered'
   /** An approval without a session id is found by its turn id. */
   readonly approvalNamesSession: boolean
+  /** A control hook of the person's looks at the call. A host may tell of that before it tells of the call. */
+  readonly guard: 'none' | 'passes' | 'blocks' | 'blocks early'
   /** Only of `delegate_task`. */
   readonly child: ChildScript | undefined
 }
@@ -76,6 +78,7 @@ export interface ScriptLimits {
   readonly depth: number
   /** Hosts without ids for turns, without a clock, without a start for each attempt. */
   readonly hasPoorHosts: boolean
+  readonly hasGuards: boolean
 }
 
 export const SCRIPT_LIMITS: ScriptLimits = {
@@ -85,11 +88,16 @@ export const SCRIPT_LIMITS: ScriptLimits = {
   tools: 2,
   depth: 3,
   hasPoorHosts: true,
+  hasGuards: true,
 }
 
 /** What only a poor host does: mostly it does not, so that what it does is seen beside what is usual. */
 function seldom<Choice>({ hasPoorHosts }: ScriptLimits, usual: Choice, ...poor: Choice[]): fc.Arbitrary<Choice> {
   return hasPoorHosts ? fc.constantFrom(...Array<Choice>(2 * poor.length).fill(usual), ...poor) : fc.constant(usual)
+}
+
+function guard({ hasGuards }: ScriptLimits): fc.Arbitrary<ToolScript['guard']> {
+  return hasGuards ? fc.constantFrom('none', 'none', 'passes', 'blocks', 'blocks early') : fc.constant('none')
 }
 
 function tool(depth: number, limits: ScriptLimits): fc.Arbitrary<ToolScript> {
@@ -99,6 +107,7 @@ function tool(depth: number, limits: ScriptLimits): fc.Arbitrary<ToolScript> {
     outcome: fc.constantFrom('ok', 'ok', 'error', 'blocked'),
     approval: fc.constantFrom('none', 'none', 'once', 'deny', 'unanswered'),
     approvalNamesSession: fc.boolean(),
+    guard: guard(limits),
     child: fc.constant(undefined),
   })
   if (depth === 0) return plain
@@ -109,6 +118,7 @@ function tool(depth: number, limits: ScriptLimits): fc.Arbitrary<ToolScript> {
     outcome: fc.constant('ok'),
     approval: fc.constant('none'),
     approvalNamesSession: fc.constant(true),
+    guard: fc.constant('none'),
     child: fc.record<ChildScript>({
       mode: fc.constantFrom('waited for', 'background'),
       session: session(depth - 1, smaller),

@@ -40,6 +40,8 @@ const HOOKS = [
   'post_tool_call',
   'pre_approval_request',
   'post_approval_response',
+  'pre_control_hook',
+  'post_control_hook',
   'subagent_start',
   'subagent_stop',
   'pre_auxiliary_call',
@@ -65,7 +67,10 @@ export const COMPLETE_ARRIVAL: fc.Arbitrary<Arrival> = fc.record({ repeats, pick
 /** That, and records that come late or not at all. */
 export const ANY_ARRIVAL: fc.Arbitrary<Arrival> = fc.record({ repeats, picks, losses, delays })
 
-const start = { ...which, hook: fc.constantFrom('pre_api_request', 'pre_tool_call', 'pre_auxiliary_call') }
+const start = {
+  ...which,
+  hook: fc.constantFrom('pre_api_request', 'pre_tool_call', 'pre_control_hook', 'pre_auxiliary_call'),
+}
 
 /** Everything once, but starts may come after their ends, as from threads of their own. */
 export const LATE_STARTS: fc.Arbitrary<Arrival> = fc.record({

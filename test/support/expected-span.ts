@@ -26,6 +26,8 @@ const SUMS = {
   tools: 'hermes.turn.tool_call_count',
   final: 'hermes.turn.final_status',
   outcome: 'hermes.tool.outcome',
+  blockedBy: 'hermes.tool.blocked_by',
+  verdict: 'hermes.hook.verdict',
   choice: 'hermes.approval.choice',
   child: 'hermes.subagent.child_session_id',
   incomplete: 'hermes.span.incomplete',

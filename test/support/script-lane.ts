@@ -27,6 +27,7 @@ export interface Fed {
   toolCalls: number
   subagents: number
   approvals: number
+  hookRuns: number
 }
 
 /** What has no counter. */
@@ -48,6 +49,7 @@ export const NOTHING_FED: Fed = {
   toolCalls: 0,
   subagents: 0,
   approvals: 0,
+  hookRuns: 0,
 }
 
 /** What is told while a script is walked. */

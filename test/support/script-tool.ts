@@ -3,6 +3,7 @@ import type { ExpectedSpan } from './expected-span.ts'
 import type { TurnTelling } from './script-turn.ts'
 
 const SKILL = 'docx'
+const GUARD = 'no-rm'
 
 /** One tool call, in the three moments between which other calls may come. */
 export class ToolTelling {
@@ -42,14 +43,16 @@ export class ToolTelling {
     const hasId = this.#hasId
     this.#turn.toolCalls += 1
     this.#call = `${this.#turn.id}.k${this.#turn.toolCalls}`
-    this.#span = this.#turn.below(this.#api, `tool.${name}`, hasId ? { call: this.#call } : {})
+    if (this.#script.guard === 'blocks early') this.#guard(this.#api)
+    this.#span = this.#turn.below(this.#api, `tool.${name}`, hasId ? { call: this.#call, ...this.#blockedBy } : {})
     this.#turn.lane.emit('pre_tool_call', this.#payload, { isAnonymous: !hasId })
     this.#turn.open.add(this.#span)
     if (!hasId) this.#turn.queues.set(name, [...(this.#turn.queues.get(name) ?? []), this.#span])
   }
 
   work(): void {
-    const { approval, child } = this.#script
+    const { approval, child, guard } = this.#script
+    if (guard === 'passes' || guard === 'blocks') this.#guard(this.#hasId ? this.#span : this.#api)
     if (approval !== 'none') this.#ask()
     if (child !== undefined && !this.#isCut) {
       this.#childReturned = this.#turn.delegate(this.#turn, child, this.#call, this.#span)
@@ -63,8 +66,9 @@ export class ToolTelling {
     this.#childReturned()
     lane.emit('post_tool_call', { ...this.#payload, status: outcome }, { isAnonymous: !hasId })
     const span = hasId ? this.#span : (queues.get(name)?.shift() ?? this.#span)
-    span.facts['status'] = outcome === 'error' ? 'ERROR' : 'OK'
-    span.facts['outcome'] = outcome === 'ok' ? 'completed' : outcome
+    const isFailed = outcome === 'error' && span.facts['blockedBy'] === undefined
+    span.facts['status'] = isFailed ? 'ERROR' : 'OK'
+    span.facts['outcome'] = outcome === 'ok' ? 'completed' : isFailed ? outcome : 'blocked'
     open.delete(span)
     fed.toolCalls += 1
     if (name === 'skill_view' && outcome === 'ok') this.#loadSkill()
@@ -75,6 +79,30 @@ export class ToolTelling {
     const args = name === 'skill_view' ? { name: SKILL } : { path: `${this.#call}.txt` }
     const id = this.#hasId ? { tool_call_id: this.#call } : {}
     return { ...this.#turn.ids, api_request_id: this.#request, tool_name: name, args, ...id }
+  }
+
+  get #blockedBy(): { blockedBy?: string } {
+    return this.#hasId && this.#script.guard.startsWith('blocks') ? { blockedBy: GUARD } : {}
+  }
+
+  /** @param below what it looks at, as far as that is known */
+  #guard(below: ExpectedSpan): void {
+    const isBlock = this.#script.guard.startsWith('blocks')
+    const { lane, ids, fed } = this.#turn
+    const verdict = isBlock ? 'block' : 'pass'
+    this.#turn.below(below, `hook.${GUARD}`, { status: 'OK', verdict })
+    const about = {
+      ...ids,
+      api_request_id: this.#request,
+      ...(this.#hasId ? { tool_call_id: this.#call } : {}),
+      hook_run_id: `guard of ${this.#call}`,
+      hook_name: GUARD,
+      hook_phase: 'before_tool',
+      hook_judges: true,
+    }
+    lane.emit('pre_control_hook', about)
+    lane.emit('post_control_hook', { ...about, verdict, action: isBlock ? 'blocked' : 'ran' })
+    fed.hookRuns += 1
   }
 
   /** One window per skill and turn. */

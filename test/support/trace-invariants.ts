@@ -24,6 +24,7 @@ function identityOf(span: StoredSpan): string | undefined {
     subagent: attributes['hermes.subagent.child_session_id'],
     // A tool may ask for more than one thing.
     approval: `${attributes['gen_ai.tool.call.id']} ${span.name}`,
+    hook: attributes['gen_ai.tool.call.id'] && `${attributes['gen_ai.tool.call.id']} ${span.name}`,
     skill: span.name,
     auxiliary: span.name,
   }

@@ -26,7 +26,12 @@ const DISABLED: ListPath = ['plugins', 'disabled']
 const OUTBOUND: ListPath = ['hooks', 'outbound']
 const PLUGIN: Item = { value: NAME, block: [NAME], flow: NAME }
 /** What other agents tell alone: Hermes warns of a hook that it does not know. */
-const NONE_OF_ITS: ReadonlySet<string> = new Set(['on_iteration_start', 'on_turn_event'])
+const NONE_OF_ITS: ReadonlySet<string> = new Set([
+  'on_iteration_start',
+  'on_turn_event',
+  'pre_control_hook',
+  'post_control_hook',
+])
 const EVENTS: readonly string[] = HOOK_NAMES.filter(name => !NONE_OF_ITS.has(name))
 /** Seconds. A receiver answers within a millisecond. */
 const TIMEOUT = 2

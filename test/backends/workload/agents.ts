@@ -16,7 +16,7 @@ export const AGENT_TURNS = 200
 /** Another seed is another workload. */
 const SEED = 20_261_122
 const SAMPLES = 150
-const LIMITS = { sessions: 1, turns: 6, requests: 3, tools: 3, depth: 2, hasPoorHosts: false }
+const LIMITS = { sessions: 1, turns: 6, requests: 3, tools: 3, depth: 2, hasPoorHosts: false, hasGuards: false }
 
 const TOOL: ToolScript = {
   name: 'terminal',
@@ -24,6 +24,7 @@ const TOOL: ToolScript = {
   outcome: 'ok',
   approval: 'none',
   approvalNamesSession: true,
+  guard: 'none',
   child: undefined,
 }
 const REQUEST: RequestScript = {

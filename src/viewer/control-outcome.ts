@@ -1,0 +1,43 @@
+import { type DrawnKind, type Segment, segment, type Tone } from './segments.ts'
+import type { SpanAttributes } from './span-attributes.ts'
+
+interface VerdictWords {
+  readonly tone: Tone
+  /** What the host does where all goes as it is meant: nothing is said of that. */
+  readonly action: string
+}
+
+const VERDICTS: ReadonlyMap<string, VerdictWords> = new Map<string, VerdictWords>([
+  ['pass', { tone: 'dim', action: 'ran' }],
+  ['block', { tone: 'warn', action: 'blocked' }],
+  ['rewrite', { tone: 'dim', action: 'rewritten' }],
+  ['inject', { tone: 'dim', action: 'injected' }],
+  ['retry', { tone: 'warn', action: 'retried' }],
+  ['ask', { tone: 'warn', action: 'asked' }],
+  ['failed', { tone: 'error', action: 'ran' }],
+])
+
+/** What a control hook has decided, on the tool that it has stopped and on its own span; undefined for all else. */
+export function controlOutcome(kind: DrawnKind, attributes: SpanAttributes): Segment | undefined {
+  if (kind === 'tool') return blockOf(attributes)
+  return kind === 'hook' ? verdictOf(attributes) : undefined
+}
+
+/** What has an outcome of its own was not blocked, whatever was said. */
+function blockOf(attributes: SpanAttributes): Segment | undefined {
+  const by = attributes.text('.tool.blocked_by')
+  if (by === '' || !['', 'blocked'].includes(attributes.text('.tool.outcome'))) return undefined
+  return segment('warn', `blocked by ${by}`)
+}
+
+/** `block`, `failed: timed_out`, `ask, blocked`, `rewrite, not done`. */
+function verdictOf(attributes: SpanAttributes): Segment | undefined {
+  const verdict = attributes.text('.hook.verdict')
+  const words = VERDICTS.get(verdict)
+  if (words === undefined) return undefined
+  const failure = attributes.text('.hook.failure')
+  const action = attributes.text('.hook.action')
+  const said = verdict === 'failed' && failure !== '' ? `failed: ${failure}` : verdict
+  const isAsMeant = action === '' || action === words.action
+  return segment(words.tone, isAsMeant ? said : `${said}, ${action === 'none' ? 'not done' : action}`)
+}
