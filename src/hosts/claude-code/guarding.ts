@@ -1,0 +1,141 @@
+import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import type { Able, HookIds, Outcome, Phase } from '../../hooks/index.ts'
+import { type ToolCall, toolCallOf } from '../../hooks/tool-call.ts'
+import type { Guarding, Question, Reply } from '../guarding.ts'
+
+/** What Claude Code lets a hook decide (read and run with 2.1.330). */
+const ABLE: Able = {
+  beforeTurn: ['block', 'inject'],
+  beforeTool: ['block', 'rewrite', 'inject', 'ask'],
+  afterTool: ['rewrite', 'inject'],
+  afterTurn: ['retry'],
+}
+
+/** Read from the body of a hook; agents that speak as Claude Code does have other names for a call. */
+export interface Spoken {
+  callIdOf(body: unknown): string | undefined
+}
+
+const NOTHING: Reply = {}
+
+export function eventIn(body: unknown): string | undefined {
+  return textOf(peek(body, 'hook_event_name'))
+}
+
+/** What a hook asks; the ids are those that the machine of the agent tells. */
+export function questionIn(body: unknown, { callIdOf }: Spoken): Question | undefined {
+  const ids = idsIn(body)
+  if (ids === undefined) return undefined
+  switch (eventIn(body)) {
+    case 'UserPromptSubmit':
+      return { phase: 'beforeTurn', ids, event: { prompt: textIn(body, 'prompt') } }
+    case 'PreToolUse': {
+      const tool = toolIn(body, callIdOf(body))
+      return tool && { phase: 'beforeTool', ids: { ...ids, toolCallId: tool.id }, event: { tool } }
+    }
+    case 'PostToolUse': {
+      const tool = toolIn(body, callIdOf(body))
+      const result = peek(body, 'tool_response')
+      return (
+        tool && {
+          phase: 'afterTool',
+          ids: { ...ids, toolCallId: tool.id },
+          event: { tool, result, isError: false, attempt: 0 },
+        }
+      )
+    }
+    case 'Stop':
+    case 'SubagentStop': {
+      const attempt = peek(body, 'stop_hook_active') === true ? 1 : 0
+      return { phase: 'afterTurn', ids, event: { answer: textIn(body, 'last_assistant_message'), attempt } }
+    }
+    default:
+      return undefined
+  }
+}
+
+/** A child agent has a session of its own in the trace, whose turns nothing names here. */
+function idsIn(body: unknown): HookIds | undefined {
+  const sessionId = idOf(peek(body, 'session_id'))
+  if (sessionId === undefined) return undefined
+  const agentId = idOf(peek(body, 'agent_id'))
+  return agentId === undefined ? { sessionId, turnId: idOf(peek(body, 'prompt_id')) } : { sessionId: agentId }
+}
+
+function toolIn(body: unknown, id: string | undefined): ToolCall | undefined {
+  const name = textOf(peek(body, 'tool_name'))
+  const input = peek(body, 'tool_input')
+  if (name === undefined) return undefined
+  const args = typeof input === 'object' && input !== null ? (input as Record<string, unknown>) : {}
+  return toolCallOf({ name, arguments: args, id, cwd: textOf(peek(body, 'cwd')) })
+}
+
+function textIn(body: unknown, key: string): string {
+  return textOf(peek(body, key)) ?? ''
+}
+
+/** A block of a prompt, and one more pass of a turn, are said in the same way. */
+export function refusal(reason: string | undefined): Reply {
+  return { body: { decision: 'block', reason: reason ?? 'A hook says so.' } }
+}
+
+/** What is said of an event beside a refusal: the keys of it that there are; without any, nothing. */
+export function specific(hookEventName: string, said: Readonly<Record<string, unknown>>): Reply {
+  const entries = Object.entries(said).filter(([, value]) => value !== undefined)
+  if (entries.length === 0) return NOTHING
+  return { body: { hookSpecificOutput: { hookEventName, ...Object.fromEntries(entries) } } }
+}
+
+/** It is said beside what the user says, whichever role it was meant for. */
+export function contextOf({ injected }: Outcome<Phase>): string | undefined {
+  return injected.length === 0 ? undefined : injected.map(({ text }) => text).join('\n\n')
+}
+
+export function isStop(body: unknown): boolean {
+  const event = eventIn(body)
+  return event === 'Stop' || event === 'SubagentStop'
+}
+
+function reply(body: unknown, outcome: Outcome<Phase>): Reply {
+  const { decision, reason, value, isRewritten } = outcome
+  const additionalContext = contextOf(outcome)
+  switch (eventIn(body)) {
+    case 'UserPromptSubmit':
+      return decision === 'block' ? refusal(reason) : specific('UserPromptSubmit', { additionalContext })
+    case 'PreToolUse': {
+      if (decision === 'block')
+        return specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason: reason })
+      // Without a decision of ours the person's own rules decide about what a rewrite has made of it.
+      const asked = decision === 'ask' ? { permissionDecision: 'ask', permissionDecisionReason: reason } : {}
+      return specific('PreToolUse', { ...asked, updatedInput: isRewritten ? value : undefined, additionalContext })
+    }
+    case 'PostToolUse':
+      return specific('PostToolUse', { updatedToolOutput: isRewritten ? value : undefined, additionalContext })
+    case 'Stop':
+    case 'SubagentStop':
+      return decision === 'retry' ? refusal(reason) : NOTHING
+    default:
+      return NOTHING
+  }
+}
+
+/** What has happened cannot be stopped any more: only what comes before a turn or a tool is closed. */
+function closed(body: unknown, reason: string): Reply {
+  switch (eventIn(body)) {
+    case 'UserPromptSubmit':
+      return refusal(reason)
+    case 'PreToolUse':
+      return specific('PreToolUse', { permissionDecision: 'deny', permissionDecisionReason: reason })
+    default:
+      return NOTHING
+  }
+}
+
+/** Claude Code, which sends its hooks as requests, or runs a command for each, and reads the same of both. */
+export const claudeCodeGuarding: Guarding = {
+  able: ABLE,
+  question: body => questionIn(body, { callIdOf: hook => idOf(peek(hook, 'tool_use_id')) }),
+  reply,
+  closed,
+  isEndOfTurn: isStop,
+}
