@@ -55,7 +55,7 @@ const PATHS = [
   'directory',
 ]
 const URLS = ['url', 'uri']
-const PATCHES = ['patch', 'patch_text', 'patchText', 'input']
+const PATCHES = ['patch', 'patch_text', 'patchText', 'input', 'command']
 const PATCHED =
   /^(?:\*\*\* (?:Add|Update|Delete) File:|\*\*\* Move to:|(?:---|\+\+\+) (?:[ab]\/)?)[ \t]*(\S[^\t\r\n]*)/gm
 const LISTS_LIMIT = 200
