@@ -52,8 +52,6 @@ export class HostHooks {
   readonly #trace: HookTrace
   readonly #logger: HookLogger
   readonly #turns = new Map<string, TurnOfHooks>()
-  /** How often the end of a session's turn has been held back: many hosts say no more than that it has. */
-  readonly #heldBack = new Map<string, number>()
 
   constructor({ host, hooks, able, limitMillis, plugin, report = toStandardError }: HostHooksOptions) {
     this.host = host
@@ -128,7 +126,7 @@ export class HostHooks {
   }
 
   #done<P extends Phase>(phase: P, ids: HookIds, event: EventOf<P>, asked: Outcome<P>, turn: TurnOfHooks): Outcome<P> {
-    const outcome = this.#fitting(phase, ids, event, asked)
+    const outcome = this.#fitting(phase, event, asked)
     for (const run of asked.runs) {
       if (run.startAt === 0) {
         const counted = turn.passes.get(run)
@@ -140,11 +138,10 @@ export class HostHooks {
   }
 
   /** What of it the host can do. What it cannot has been said when the hooks were attached. */
-  #fitting<P extends Phase>(phase: P, ids: HookIds, event: EventOf<P>, asked: Outcome<P>): Outcome<P> {
+  #fitting<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>): Outcome<P> {
     let outcome = asked
     if (asked.decision === 'ask' && !this.#can(phase, 'ask')) outcome = { ...outcome, ...this.#unasked(asked) }
-    if (outcome.decision === 'retry' && !this.#mayRetry(phase, ids, event, outcome))
-      outcome = { ...outcome, ...DO_NOTHING }
+    if (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) outcome = { ...outcome, ...DO_NOTHING }
     if (outcome.decision === 'block' && !this.#can(phase, 'block')) outcome = { ...outcome, ...DO_NOTHING }
     if (outcome.isRewritten && !this.#can(phase, 'rewrite'))
       outcome = { ...outcome, isRewritten: false, value: PHASES[phase].valueOf(event) as ValueOf<P> }
@@ -161,26 +158,14 @@ export class HostHooks {
     }
   }
 
-  #mayRetry(phase: Phase, ids: HookIds, event: unknown, { by }: Outcome<Phase>): boolean {
+  #mayRetry(phase: Phase, event: unknown, { by }: Outcome<Phase>): boolean {
     if (!this.#can(phase, 'retry')) return false
-    const { attempt: told = 0 } = event as { readonly attempt?: number }
-    const attempt =
-      phase === 'afterTurn' && told > 0 ? Math.max(told, this.#heldBack.get(ids.sessionId ?? '') ?? 0) : told
-    if (attempt < RETRIES_LIMIT) {
-      if (phase === 'afterTurn') this.#holdBack(ids.sessionId ?? '', attempt + 1)
-      return true
-    }
+    const { attempt = 0 } = event as { readonly attempt?: number }
+    if (attempt < RETRIES_LIMIT) return true
     this.#logger.warn(
       `hook ${by} wanted a retry in ${phase} for the ${attempt + 1}th time; ${RETRIES_LIMIT} are made at most`,
     )
     return false
-  }
-
-  #holdBack(session: string, times: number): void {
-    this.#heldBack.delete(session)
-    this.#heldBack.set(session, times)
-    if (this.#heldBack.size > TURNS_LIMIT)
-      for (const oldest of this.#heldBack.keys()) return void this.#heldBack.delete(oldest)
   }
 
   #can(phase: Phase, decision: Decision): boolean {
