@@ -176,6 +176,15 @@ const PARTS = {
       '≤ 1.3 ×',
     )
   },
+  'control-hooks': async () => {
+    const { controlHookCost } = await import('./control-hooks.mjs')
+    const [none, ten] = [0, 10].map(controlHookCost)
+    add(
+      'hooks that act: a phase that no hook looks at, and one of ten hooks that pass',
+      `${twoDecimals(none)} µs, ${twoDecimals(ten)} µs`,
+      'nothing, ≤ 5 µs',
+    )
+  },
   index: async () => {
     const { ENGINES, indexCost } = await import('./index-cost.mjs')
     for (const engine of ENGINES) {

@@ -10,9 +10,11 @@ export function frozenCopy<Value>(value: Value, depth = 0): Value {
   const prototype = Object.getPrototypeOf(value)
   if (prototype !== Object.prototype && prototype !== null) return value
   const copy: Record<string, unknown> = {}
-  for (const [key, each] of Object.entries(value)) {
+  for (const key of Object.keys(value)) {
+    const each = frozenCopy((value as Record<string, unknown>)[key], depth + 1)
     // An own `__proto__` of an argument is an argument.
-    Object.defineProperty(copy, key, { value: frozenCopy(each, depth + 1), enumerable: true })
+    if (key === '__proto__') Object.defineProperty(copy, key, { value: each, enumerable: true })
+    else copy[key] = each
   }
   return Object.freeze(copy) as Value
 }

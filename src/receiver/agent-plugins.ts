@@ -7,9 +7,12 @@ import { MACHINES } from '../hosts/machines.ts'
 import { Telling } from '../hosts/telling.ts'
 import { Continuation, endedSince } from '../trace-log/index.ts'
 import { createPluginIn, type Surroundings } from '../wiring/create-plugin.ts'
-import type { Plugin, PluginStats } from '../wiring/plugin.ts'
+import type { Plugin, PluginStats, SpanIds } from '../wiring/plugin.ts'
 import type { ReadEntry } from './journal.ts'
 import type { JournalEntry } from './journal-line.ts'
+
+/** Of what our own hooks have decided, before the name of the record; no agent has an event of such a name. */
+export const CONTROL = 'hookspan:'
 
 /** Without what tells these, it would not be known which turn of its session a turn is. */
 const SPINE: ReadonlySet<string> = new Set([
@@ -66,7 +69,15 @@ export class AgentPlugins {
 
   /** Tells what an event means. Returns whether it may be needed when it is over: see `Place.isSpine`. */
   tell({ host, event }: JournalEntry): boolean {
-    return isSpine(this.#agentOf(host).telling.take(event))
+    const { plugin, telling } = this.#agentOf(host)
+    if (!event.event.startsWith(CONTROL)) return isSpine(telling.take(event))
+    plugin.emitUntyped(event.event.slice(CONTROL.length), event.data, event.at === undefined ? {} : { at: event.at })
+    return false
+  }
+
+  /** W3C, of exactly what is named; undefined where it is not open, or not told yet. */
+  traceparent(host: string, ids: SpanIds): string | undefined {
+    return this.#agents.get(host)?.plugin.traceparent(ids)
   }
 
   /**

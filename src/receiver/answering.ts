@@ -1,8 +1,11 @@
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
+import type { Reply } from '../hosts/guarding.ts'
 import type { Delivery } from '../hosts/inlet.ts'
+import { failingIn, setReply } from './asking.ts'
 import { readBody } from './body.ts'
 import { type Counts, REFUSALS, type Refusal, Refused } from './counts.ts'
+import type { Failing } from './decider.ts'
 import { type Admitted, admit } from './gate.ts'
 import { type Limits, Rate, Room, TEXT_LIMIT } from './limits.ts'
 import { parseBody } from './parse.ts'
@@ -18,6 +21,12 @@ export interface Behind {
   servicesOf(path: string): readonly string[] | undefined
   /** Takes what was sent, in order; `done` is to be called when nothing of it is held any more. False when it cannot now. */
   take(path: string, deliveries: readonly Delivery[], done: () => void): boolean
+  /**
+   * What hooks say of something that was taken; undefined where they say nothing. Never rejects.
+   *
+   * @param failing undefined: whoever has sent it waits for no answer
+   */
+  decide(path: string, body: unknown, failing: Failing | undefined): Promise<Reply | undefined> | undefined
   /** What a path that is none for events answers; undefined when there is no such path. Resolves to undefined when it will not. */
   ask(path: string, body: unknown): Promise<object | undefined> | undefined
   /** What those sign with who send to this path. */
@@ -89,18 +98,40 @@ export class Answering {
     const client = headers['x-hookspan-client']
     if (client !== undefined && isNewer(String(client), version)) throw new Refused('older')
     const { bytes, held } = await readBody(request, limits, this.#room)
+    const values = this.#taken(admitted, headers, bytes, held)
+    if (behind.servicesOf(path) !== undefined) this.#endExport(response, headers['content-type'])
+    else if (values.length !== 1) this.#end(response, 204)
+    else await this.#endAsked(response, behind.decide(path, values[0], failingIn(headers)), bytes.length)
+  }
+
+  /** What was sent, when it is taken. @throws Refused */
+  #taken(admitted: Admitted, headers: IncomingHttpHeaders, bytes: Buffer, held: number): readonly unknown[] {
+    const { path } = admitted
     try {
       this.#check(admitted, headers, bytes)
       const values = this.#valuesIn(bytes, path, headers['content-type'])
       if (!this.#rate.take(values.length)) throw new Refused('rate')
       const deliveries = this.#deliveries(values, headers)
-      if (!behind.take(path, deliveries, () => this.#room.give(held))) throw new Refused('busy')
+      if (!this.#options.behind.take(path, deliveries, () => this.#room.give(held))) throw new Refused('busy')
+      return values
     } catch (error) {
       this.#room.give(held)
       throw error
     }
-    if (behind.servicesOf(path) === undefined) this.#end(response, 204)
-    else this.#endExport(response, headers['content-type'])
+  }
+
+  /** @param bytes of what is asked about, which hooks hold as long as they think */
+  async #endAsked(
+    response: ServerResponse,
+    asked: Promise<Reply | undefined> | undefined,
+    bytes: number,
+  ): Promise<void> {
+    if (asked === undefined) return this.#end(response, 204)
+    // Without asking whether there is room: it is in memory already.
+    this.#room.give(-bytes)
+    const reply = await asked.finally(() => this.#room.give(bytes))
+    const text = setReply(response, reply)
+    this.#end(response, text === undefined ? 204 : 200, text)
   }
 
   #valuesIn(bytes: Buffer, path: string, type: string | undefined): readonly unknown[] {

@@ -1,39 +1,19 @@
 import { LimitedMap } from '../hosts/base/limited-map.ts'
+import type { Reply } from '../hosts/guarding.ts'
 import type { Delivery } from '../hosts/inlet.ts'
-import type { Lock } from '../trace-log/index.ts'
 import { type Address, removeAddress, writeAddress } from './address.ts'
 import { Answering, type Behind } from './answering.ts'
-import type { Clock } from './clock.ts'
 import { Counts, type Refusal } from './counts.ts'
+import type { Decider, Failing } from './decider.ts'
 import { aboutRefused, EventSpool, type SpooledEvent } from './event-spool.ts'
-import type { Limits } from './limits.ts'
 import type { Listening } from './listening.ts'
 import type { Health } from './peer.ts'
 import type { Place } from './place.ts'
-import type { Recorder } from './recorder.ts'
+import type { ReceiverParts } from './receiver-parts.ts'
 import { SpoolDrain, untilWritten } from './spool-drain.ts'
 import { keepUp } from './upkeep.ts'
 import { isNewer } from './version.ts'
-import { type Endpoint, WorkQueue } from './work-queue.ts'
-
-export interface ReceiverParts {
-  readonly place: Place
-  readonly token: string
-  readonly version: string
-  readonly lock: Lock
-  readonly recorder: Recorder
-  readonly endpoints: ReadonlyMap<string, Endpoint>
-  readonly limits: Limits
-  readonly clock: Clock
-  /** It ends when nothing came for so long and no turn is open; undefined = never. */
-  readonly idleMillis: number | undefined
-  /** Whole conversations are kept. */
-  readonly isAllWanted: boolean
-  /** What was told to the person so far, and will be. */
-  readonly lines: readonly string[]
-  say(line: string): void
-  secretOf(path: string): string | undefined
-}
+import { type Endpoint, laneOf, type Remark, WorkQueue } from './work-queue.ts'
 
 /** How often it looks by itself whether there is something to do; also for files that the system told nothing of. */
 const LOOK_MILLIS = 30_000
@@ -58,6 +38,7 @@ export class Receiver implements Behind {
   readonly #seen: LimitedMap<string, true>
   readonly #stopLooking: (() => void)[] = []
   readonly #startedAt: number
+  readonly #decider: Decider | undefined
   #state: State = 'taking'
   /** What came before the spool was read for the first time; undefined from then on. */
   #early: (() => void)[] | undefined = []
@@ -76,6 +57,10 @@ export class Receiver implements Behind {
     this.#lastAt = this.#startedAt
     const broke = (endpoint: Endpoint, error: unknown): void => this.#broke(endpoint, error)
     this.#queue = new WorkQueue(parts.recorder, broke, limits.moreMillis)
+    this.#decider = parts.deciderFor?.({
+      remark: remark => this.#remark(remark),
+      traceparent: (host, ids) => parts.recorder.traceparent(host, ids),
+    })
     this.#spool = new EventSpool(place.spool, limits.bodyBytes, path => this.isEndpoint(path))
     this.#spoolDrain = new SpoolDrain({
       spool: this.#spool,
@@ -127,6 +112,11 @@ export class Receiver implements Behind {
     if (waiting === 0) done()
     for (const delivery of deliveries) this.#takeOne(path, delivery, oneDone)
     return true
+  }
+
+  decide(path: string, body: unknown, failing: Failing | undefined): Promise<Reply | undefined> | undefined {
+    const endpoint = this.#parts.endpoints.get(path)
+    return endpoint && this.#decider?.decide({ host: endpoint.host, lane: laneOf(endpoint, body), body, failing })
   }
 
   ask(path: string, body: unknown): Promise<object | undefined> | undefined {
@@ -182,9 +172,17 @@ export class Receiver implements Behind {
     }
     this.#lastAt = this.#parts.clock.now()
     this.counts.deliveries++
-    const push = (): void => this.#queue.push({ endpoint, delivery, done })
-    if (this.#early === undefined) push()
-    else this.#early.push(push)
+    this.#push({ endpoint, delivery, done })
+  }
+
+  #push(work: Parameters<WorkQueue['push']>[0]): void {
+    if (this.#early === undefined) this.#queue.push(work)
+    else this.#early.push(() => this.#queue.push(work))
+  }
+
+  /** While another one takes over nobody can be told: a hook decides all the same. */
+  #remark(remark: Remark): void {
+    if (this.#state !== 'laying-by') this.#push(remark)
   }
 
   #isRepeated(path: string, { id }: Delivery): boolean {

@@ -1,6 +1,6 @@
 import { join } from 'node:path'
 import type { HostEvent } from '../hosts/host-event.ts'
-import type { PluginStats } from '../wiring/plugin.ts'
+import type { PluginStats, SpanIds } from '../wiring/plugin.ts'
 import { AgentPlugins, type PluginSurroundings } from './agent-plugins.ts'
 import { isInTime } from './in-time.ts'
 import { Journal, type Place } from './journal.ts'
@@ -35,6 +35,8 @@ export interface Recorder {
   /** Events that are taken and not worked off yet. */
   readonly waiting: number
   stats(): RecorderStats
+  /** W3C, of exactly the turn or tool that is named; undefined where it is not open, or not recorded yet. */
+  traceparent(host: string, ids: SpanIds): string | undefined
   /** Resolves when all that was taken is recorded, and sent as `Plugin.flush` says. Never rejects. */
   flush(): Promise<void>
   /**
@@ -133,6 +135,10 @@ class JournallingRecorder implements Recorder {
   stats(): RecorderStats {
     const { waiting } = this
     return { waiting, repeated: this.#repeated, journalBytes: this.#journal.bytes, agents: this.#agents.stats() }
+  }
+
+  traceparent(host: string, ids: SpanIds): string | undefined {
+    return this.#agents.traceparent(host, ids)
   }
 
   async flush(): Promise<void> {

@@ -17,6 +17,13 @@ export interface Work {
   done(): void
 }
 
+/** What we know of an agent by ourselves: it comes behind all that the agent has told in this lane. */
+export interface Remark {
+  readonly host: string
+  readonly lane: string
+  readonly event: HostEvent
+}
+
 /** A slice holds the process for so long, and lets others have their turn. */
 const SLICE_MILLIS = 5
 /** Taken out of a lane together: to take out one by one moves all that stand behind. */
@@ -31,7 +38,7 @@ export class WorkQueue {
   readonly #broke: (endpoint: Endpoint, error: unknown) => void
   readonly #patienceMillis: number
   /** Those that have something to do. */
-  readonly #lanes = new Map<string, Work[]>()
+  readonly #lanes = new Map<string, (Work | Remark)[]>()
   #idle: (() => void)[] = []
 
   /** @param broke is told when an inlet, against its contract, throws or does not come to an end */
@@ -45,8 +52,8 @@ export class WorkQueue {
     this.#patienceMillis = patienceMillis
   }
 
-  push(work: Work): void {
-    const key = laneOf(work)
+  push(work: Work | Remark): void {
+    const key = 'lane' in work ? work.lane : laneOf(work.endpoint, work.delivery.body)
     const found = this.#lanes.get(key)
     if (found !== undefined) found.push(work)
     else {
@@ -89,7 +96,12 @@ export class WorkQueue {
   }
 
   /** What is there at once is taken at once; a promise only where there is something to wait for. */
-  #workOff({ endpoint, delivery, done }: Work): Promise<void> | undefined {
+  #workOff(work: Work | Remark): Promise<void> | undefined {
+    if ('lane' in work) {
+      this.#recorder.take({ host: work.host, event: work.event })
+      return undefined
+    }
+    const { endpoint, delivery, done } = work
     const take = (events: readonly HostEvent[], mark: string): void => {
       for (const [index, event] of events.entries()) {
         const id = delivery.id === undefined ? undefined : `${delivery.id}${mark}${index === 0 ? '' : `#${index}`}`
@@ -139,7 +151,7 @@ export class WorkQueue {
 }
 
 /** A session has its own where the inlet looks into files; agents call it by one of these names. */
-function laneOf({ endpoint: { host, inlet }, delivery: { body } }: Work): string {
+export function laneOf({ host, inlet }: Endpoint, body: unknown): string {
   if (inlet.more === undefined || typeof body !== 'object' || body === null) return host
   const { session_id, sessionId, conversation_id } = body as Record<string, unknown>
   return `${host} ${session_id ?? sessionId ?? conversation_id ?? ''}`

@@ -36,6 +36,30 @@ function told(span: SpanDetail): string[] {
 }
 
 describe('a span is told for people', () => {
+  test('a control hook, and a tool that it has stopped', () => {
+    const hook = detail({
+      'hermes.hook.name': 'no-rm',
+      'hermes.hook.phase': 'before_tool',
+      'hermes.hook.verdict': 'block',
+      'hermes.hook.action': 'blocked',
+      'hermes.hook.reason': 'Do not delete.',
+      'hermes.hook.rewritten_fields': ['command', 'cwd'],
+      'hermes.hook.duration_ms': 12,
+    })
+    expect(told(hook)).toEqual([
+      '# Control hook',
+      'Control hook: no-rm',
+      'Looked at: before_tool',
+      'Said: block',
+      'What was done: blocked',
+      'Told the model: Do not delete.',
+      'Rewrote: command, cwd',
+      'Took: 12 ms',
+    ])
+    const tool = detail({ 'hermes.tool.outcome': 'blocked', 'hermes.tool.blocked_by': 'no-rm' })
+    expect(told(tool)).toEqual(['# Tool', 'Outcome: blocked', 'Blocked by: no-rm'])
+  })
+
   test('a request', () => {
     const span = detail({
       'gen_ai.request.model': 'qwen3',

@@ -31,6 +31,10 @@ export class MemoryRecorder implements Recorder {
     return { waiting: this.waiting, repeated: 0, journalBytes: 0, agents: {} }
   }
 
+  traceparent(): undefined {
+    return undefined
+  }
+
   flush(): Promise<void> {
     return Promise.resolve()
   }

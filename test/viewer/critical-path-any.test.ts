@@ -56,6 +56,7 @@ describe('whatever the spans say', () => {
     'tool',
     'subagent',
     'approval',
+    'hook',
     'skill',
     'auxiliary',
     'other',

@@ -221,6 +221,20 @@ describe('who waited for whom', () => {
     ])
   })
 
+  test('a control hook is waited for in the tool or before the request that it looks at', () => {
+    expect(
+      pathOf(
+        note('root', '', 'session', 0, 50),
+        note('rules', 'r1', 'hook', 2, 6),
+        note('r1', 'root', 'api', 6, 10),
+        note('tool', 'r1', 'tool', 10, 30),
+        note('guard', 'tool', 'hook', 11, 15),
+        note('r2', 'root', 'api', 30, 50),
+        note('judge', 'r2', 'hook', 40, 45),
+      ),
+    ).toEqual(['0-2 root (gap)', '2-6 rules', '6-10 r1', '10-11 tool', '11-15 guard', '15-30 tool', '30-50 r2'])
+  })
+
   test('a skill is there until the end of the turn, and nobody waits for it', () => {
     expect(
       pathOf(

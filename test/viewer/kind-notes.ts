@@ -3,7 +3,17 @@ import { type SpanNote, storedSpans } from './sample-turn.ts'
 
 /** Spans of a kind, named by their ids. */
 
-export type Kind = 'session' | 'llm' | 'api' | 'tool' | 'subagent' | 'approval' | 'skill' | 'auxiliary' | 'other'
+export type Kind =
+  | 'session'
+  | 'llm'
+  | 'api'
+  | 'tool'
+  | 'subagent'
+  | 'approval'
+  | 'hook'
+  | 'skill'
+  | 'auxiliary'
+  | 'other'
 
 export function note(id: string, parent: string, kind: Kind, from: number, to: number): SpanNote {
   return {

@@ -88,6 +88,12 @@ describe('the tree in the terminal', () => {
       { status: 2 },
       'error ENOENT',
     ],
+    [
+      'a tool that a control hook has stopped',
+      { 'hermes.span.kind': 'tool', 'hermes.tool.outcome': 'blocked', 'hermes.tool.blocked_by': 'no-rm' },
+      {},
+      'blocked by no-rm',
+    ],
     ['a denial', { 'hermes.span.kind': 'approval', 'hermes.approval.choice': 'deny' }, {}, 'deny'],
     [
       'an approval that nobody gave',
@@ -114,6 +120,34 @@ describe('the tree in the terminal', () => {
     const api = { 'hermes.span.kind': 'api', 'hermes.api.attempt': 2 }
     expect(lineOf(api, { name: 'api.m' })).toBe('api.m  attempt 2  20 ms')
     expect(lineOf({ ...api, 'hermes.api.attempt': 0 }, { name: 'api.m' })).toBe('api.m  20 ms')
+  })
+
+  test('tells why a control hook has decided, and what it rewrote', () => {
+    const hook = { 'hermes.span.kind': 'hook', 'hermes.hook.verdict': 'block', 'hermes.hook.reason': 'Do not delete.' }
+    const name = { name: 'hook.no-rm' }
+    expect(lineOf(hook, name)).toBe('hook.no-rm  Do not delete.  20 ms  block')
+    const toPerson = { ...hook, 'hermes.hook.detail': 'rm -rf build' }
+    expect(lineOf(toPerson, name)).toBe('hook.no-rm  rm -rf build  20 ms  block')
+    const rewrite = {
+      'hermes.span.kind': 'hook',
+      'hermes.hook.verdict': 'rewrite',
+      'hermes.hook.rewritten_fields': ['command', 'cwd'],
+    }
+    expect(lineOf(rewrite, name)).toBe('hook.no-rm  command, cwd  20 ms  rewrite')
+    const failed = {
+      ...hook,
+      'hermes.hook.verdict': 'failed',
+      'hermes.hook.failure': 'timed_out',
+      'error.type': 'timed_out',
+    }
+    expect(lineOf(failed, { ...name, status: 2 })).toBe('hook.no-rm  Do not delete.  20 ms  failed: timed_out')
+  })
+
+  test('reads the guardrails of other producers', () => {
+    const guardrail = { 'openinference.span.kind': 'GUARDRAIL' }
+    expect(
+      renderTree(treeOf([{ id: '1', name: 'pii', from: 0, to: 5, attributes: guardrail }]), { color: true }),
+    ).toContain('\x1b[93mpii')
   })
 
   test('reads the conventions of other producers', () => {

@@ -1,0 +1,172 @@
+import { HostHooks } from '../hooks/host-hooks.ts'
+import type { ControlHooks, HookIds } from '../hooks/index.ts'
+import type { Outcome } from '../hooks/outcome.ts'
+import type { Phase } from '../hooks/phases.ts'
+import { LimitedMap } from '../hosts/base/limited-map.ts'
+import type { Guarding, Question, Reply } from '../hosts/guarding.ts'
+import { GUARDS } from '../hosts/guards.ts'
+import type { HostEvent } from '../hosts/host-event.ts'
+import type { SpanIds } from '../wiring/plugin.ts'
+import { CONTROL } from './agent-plugins.ts'
+import type { Asked, Decider, DeciderTrace } from './decider.ts'
+
+/** Agents wait for a second, and then decide by themselves. */
+const LIMIT_MILLIS = 800
+const SESSIONS_LIMIT = 1000
+const TURNS_LIMIT = 1000
+
+export interface DecidingOptions {
+  /** Undefined where they could not be loaded. */
+  readonly hooks: ControlHooks | undefined
+  readonly guards?: Readonly<Record<string, Guarding>>
+  readonly limitMillis?: number
+  readonly trace: DeciderTrace
+  /** Takes lines for the person. */
+  say(line: string): void
+}
+
+interface Agent {
+  readonly hooks: HostHooks
+  readonly guarding: Guarding
+}
+
+/** Asks the hooks for agents outside of this process. It is loaded only where there are hooks. */
+export class Deciding implements Decider {
+  readonly #options: DecidingOptions
+  readonly #agents = new Map<string, Agent | undefined>()
+  /** By session: where what is decided in it is told. */
+  readonly #lanes = new LimitedMap<string, string>(SESSIONS_LIMIT)
+  /** By turn: how often it was sent on. Agents say at most that it was. */
+  readonly #attempts = new LimitedMap<string, number>(TURNS_LIMIT)
+  readonly #said = new Set<string>()
+
+  constructor(options: DecidingOptions) {
+    this.#options = options
+  }
+
+  decide({ host, lane, body, failing }: Asked): Promise<Reply | undefined> | undefined {
+    const guarding = this.#guardingOf(host)
+    if (guarding === undefined) return undefined
+    if (failing === undefined) return this.#missed(host, guarding, body)
+    const close = (): Reply | undefined => (failing === 'closed' ? closedBy(guarding, body) : undefined)
+    try {
+      const { hooks } = this.#options
+      if (hooks === undefined) return Promise.resolve(close())
+      const question = guarding.question(body)
+      if (question === undefined) return undefined
+      const agent = this.#agentOf(host, guarding, hooks)
+      this.#lanes.set(question.ids.sessionId ?? '', lane)
+      if (!agent.hooks.handles(question.phase)) {
+        this.#endTurn(agent, question, body)
+        return undefined
+      }
+      return this.#ask(agent, question, body).catch(error => {
+        this.#broke(host, error)
+        return close()
+      })
+    } catch (error) {
+      this.#broke(host, error)
+      return Promise.resolve(close())
+    }
+  }
+
+  /** An agent has told what hooks would have been asked about, and waits for no answer. */
+  #missed(host: string, guarding: Guarding, body: unknown): undefined {
+    if (this.#said.has(host)) return
+    try {
+      // What comes before a tool is told in one way alone; a prompt may come a second time by one that waits for nothing.
+      const phase = guarding.question(body)?.phase
+      if (phase !== 'beforeTool' || this.#options.hooks?.handles(phase) !== true) return
+      this.#said.add(host)
+      const how = `"hookspan init ${host} --guards open" has it wait`
+      this.#options.say(`there are hooks that act, and ${host} does not wait for what they say: ${how}`)
+    } catch (error) {
+      this.#broke(host, error)
+    }
+  }
+
+  async #ask(agent: Agent, question: Question, body: unknown): Promise<Reply | undefined> {
+    const outcome = await run(agent.hooks, this.#counted(question))
+    const turn = turnOf(question.ids)
+    const goesOn = question.phase === 'afterTurn' && outcome.decision === 'retry'
+    if (goesOn) this.#attempts.set(turn, (this.#attempts.get(turn) ?? 0) + 1)
+    else this.#endTurn(agent, question, body)
+    return agent.guarding.reply(body, outcome)
+  }
+
+  #counted(question: Question): Question {
+    if (question.phase !== 'afterTurn') return question
+    const { event, ids } = question
+    return { ...question, event: { ...event, attempt: Math.max(event.attempt, this.#attempts.get(turnOf(ids)) ?? 0) } }
+  }
+
+  #endTurn({ hooks, guarding }: Agent, { ids }: Question, body: unknown): void {
+    if (!guarding.isEndOfTurn(body)) return
+    this.#attempts.delete(turnOf(ids))
+    hooks.endTurn(ids)
+  }
+
+  #guardingOf(host: string): Guarding | undefined {
+    const { guards = GUARDS } = this.#options
+    return Object.hasOwn(guards, host) ? guards[host] : undefined
+  }
+
+  #agentOf(host: string, guarding: Guarding, hooks: ControlHooks): Agent {
+    let agent = this.#agents.get(host)
+    if (agent === undefined) {
+      const { limitMillis = LIMIT_MILLIS, say } = this.#options
+      const traced = {
+        emitUntyped: (hook: string, payload: unknown, meta?: { readonly at?: number }) =>
+          this.#tell(host, payload, { event: `${CONTROL}${hook}`, data: payload, ...meta }),
+        traceparent: (ids: SpanIds) => this.#traceparent(host, ids),
+      }
+      const report = (line: string): void => say(line)
+      agent = {
+        guarding,
+        hooks: new HostHooks({ host, hooks, able: guarding.able, limitMillis, plugin: () => traced, report }),
+      }
+      this.#agents.set(host, agent)
+    }
+    return agent
+  }
+
+  #tell(host: string, payload: unknown, event: HostEvent): void {
+    const { session_id = '' } = payload as { readonly session_id?: string }
+    this.#options.trace.remark({ host, lane: this.#lanes.get(session_id) ?? host, event })
+  }
+
+  /** A tool that is asked about is mostly not told yet; its turn is. */
+  #traceparent(host: string, { tool_call_id, ...turn }: SpanIds): string | undefined {
+    const { trace } = this.#options
+    const tool = tool_call_id === undefined ? undefined : trace.traceparent(host, { ...turn, tool_call_id })
+    return tool ?? trace.traceparent(host, turn)
+  }
+
+  /** Once for each agent and kind. The message itself could quote a user. */
+  #broke(host: string, error: unknown): void {
+    const kind = error instanceof Error ? error.name : typeof error
+    const line = `${host}: what it asks the hooks could not be read (${kind}); they were not asked`
+    if (this.#said.has(line)) return
+    this.#said.add(line)
+    this.#options.say(line)
+  }
+}
+
+function run(hooks: HostHooks, { phase, ids, event }: Question): Promise<Outcome<Phase>> {
+  // Each phase with its own event, which a union of them does not say.
+  return Promise.resolve(hooks.run(phase as 'beforeTool', ids, event as never)) as Promise<Outcome<Phase>>
+}
+
+function turnOf({ sessionId = '', turnId = '' }: HookIds): string {
+  return `${sessionId} ${turnId}`
+}
+
+function closedBy(guarding: Guarding, body: unknown): Reply | undefined {
+  try {
+    return guarding.closed(body, CLOSED)
+  } catch {
+    return undefined
+  }
+}
+
+const CLOSED = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
