@@ -12,10 +12,11 @@ import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 import { OpenCalls } from './open-calls.ts'
 
+/** It can ask a person; where none is there, as in `gemini -p`, it waits for ever, and no hook can tell. So it is not made to. */
 export const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
   beforeModel: ['block', 'rewrite', 'inject'],
-  beforeTool: ['block', 'rewrite', 'ask'],
+  beforeTool: ['block', 'rewrite'],
   afterTool: ['block', 'inject'],
   afterTurn: ['retry'],
 }
@@ -70,7 +71,7 @@ const QUESTIONS: Readonly<Record<string, Asking>> = {
     ids,
     event: {
       answer: textOf(peek(body, 'prompt_response')) ?? '',
-      attempt: peek(body, 'stop_hook_active') === true ? 1 : 0,
+      attempt: 0,
     },
   }),
 }
@@ -95,11 +96,8 @@ function beside(hookEventName: string, outcome: Outcome<Phase>): object | undefi
 
 /** The arguments as a whole: what is not in them any more is not there for the tool. */
 function beforeTool(outcome: Outcome<Phase>): object | undefined {
-  const { decision, isRewritten, value } = outcome
-  if (decision !== 'pass' && decision !== 'ask') return denied(outcome)
-  const asked = decision === 'ask' ? { decision, systemMessage: reasonOf(outcome) } : undefined
-  const rewritten = isRewritten ? { hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: value } } : undefined
-  return asked === undefined && rewritten === undefined ? undefined : { ...asked, ...rewritten }
+  if (outcome.decision !== 'pass' || !outcome.isRewritten) return denied(outcome)
+  return { hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: outcome.value } }
 }
 
 function beforeModel(outcome: Outcome<Phase>): object | undefined {
@@ -130,12 +128,15 @@ class GeminiGuarding implements Guarding {
   question(body: unknown): Question | undefined {
     const event = eventOf(body)
     const asking = Object.hasOwn(QUESTIONS, event) ? QUESTIONS[event] : undefined
-    return asking?.(body, this.#idsOf(event, body))
+    const question = asking?.(body, this.#idsOf(event, body))
+    if (question?.phase !== 'afterTurn') return question
+    return { ...question, event: { ...question.event, attempt: this.#open.attemptOf(body) } }
   }
 
   reply(body: unknown, outcome: Outcome<Phase>): Reply {
     const event = eventOf(body)
     if (event === 'BeforeTool' && outcome.isRewritten) this.#open.rewritten(body, outcome.value)
+    if (event === 'AfterAgent' && outcome.decision === 'retry') this.#open.sentOn(body, reasonOf(outcome))
     return Object.hasOwn(REPLIES, event) ? { body: REPLIES[event]?.(outcome, body) } : {}
   }
 

@@ -13,6 +13,8 @@ interface OpenCall {
 
 interface OpenSession {
   turnId: string | undefined
+  /** What a turn was sent on with, and how often. */
+  sentOn: { readonly by: string; readonly times: number } | undefined
   readonly calls: OpenCall[]
 }
 
@@ -25,7 +27,18 @@ export class OpenCalls {
     const sessionId = idOf(peek(body, 'session_id'))
     const at = firedAt(body)
     if (sessionId === undefined) return
-    this.#sessions.set(sessionId, { turnId: at === undefined ? undefined : `${sessionId}:${at}`, calls: [] })
+    const before = this.#sessions.get(sessionId)?.sentOn
+    const sentOn = before?.by === peek(body, 'prompt') ? before : undefined
+    this.#sessions.set(sessionId, { turnId: at === undefined ? undefined : `${sessionId}:${at}`, sentOn, calls: [] })
+  }
+
+  /** `AfterAgent`, which a hook has held back: Gemini CLI goes on with this as a prompt, and soon forgets that it is none. */
+  sentOn(body: unknown, by: string): void {
+    this.#sessionOf(idOf(peek(body, 'session_id')) ?? '').sentOn = { by, times: this.attemptOf(body) + 1 }
+  }
+
+  attemptOf(body: unknown): number {
+    return this.#sessions.get(idOf(peek(body, 'session_id')) ?? '')?.sentOn?.times ?? 0
   }
 
   turnOf(body: unknown): string | undefined {
@@ -61,12 +74,16 @@ export class OpenCalls {
   }
 
   #callsOf(sessionId: string): OpenCall[] {
+    return this.#sessionOf(sessionId).calls
+  }
+
+  #sessionOf(sessionId: string): OpenSession {
     let session = this.#sessions.get(sessionId)
     if (session === undefined) {
-      session = { turnId: undefined, calls: [] }
+      session = { turnId: undefined, sentOn: undefined, calls: [] }
       this.#sessions.set(sessionId, session)
     }
-    return session.calls
+    return session
   }
 }
 

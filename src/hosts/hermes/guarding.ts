@@ -1,6 +1,7 @@
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { type Able, type HookIds, type Outcome, type Phase, type RawToolCall, toolCallOf } from '../../hooks/index.ts'
 import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
+import { LimitedMap } from '../base/limited-map.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 
 export const ABLE: Able = {
@@ -12,17 +13,18 @@ export const ABLE: Able = {
 
 /** As much of what would run as a person reads before it does. */
 const SHOWN = 500
+const SESSIONS_LIMIT = 1000
 
 /**
- * What the plugin in Hermes asks: the name of a hook as `hook_event_name`, and beside it what a plugin is called with. A shell
- * hook has the arguments under another name, and the rest in `extra`.
+ * What the plugin in Hermes asks is a hook record. A shell hook has the session, the tool and its arguments beside all else,
+ * and that in `extra`.
  */
 function told(body: unknown, key: string): unknown {
-  return peek(body, key) ?? peek(peek(body, 'extra'), key)
+  return peek(peek(body, 'payload'), key) ?? peek(body, key) ?? peek(peek(body, 'extra'), key)
 }
 
 function eventOf(body: unknown): string {
-  return textOf(peek(body, 'hook_event_name')) ?? ''
+  return textOf(peek(body, 'hook') ?? peek(body, 'hook_event_name')) ?? ''
 }
 
 function idsOf(body: unknown): HookIds {
@@ -101,21 +103,42 @@ function textFor(value: unknown): string {
   return typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
 }
 
-/** How hooks act in Hermes: the plugin does what it is answered. */
-export const hermesGuarding: Guarding = {
-  able: ABLE,
-  question: body => {
+/** It remembers which turn of a session is open: that of an answer Hermes does not say. */
+class HermesGuarding implements Guarding {
+  readonly able: Able = ABLE
+  readonly #turns = new LimitedMap<string, string>(SESSIONS_LIMIT)
+
+  question(body: unknown): Question | undefined {
     const event = eventOf(body)
-    return Object.hasOwn(QUESTIONS, event) ? QUESTIONS[event]?.(idsOf(body), body) : undefined
-  },
-  reply: (body, outcome) => {
+    return Object.hasOwn(QUESTIONS, event) ? QUESTIONS[event]?.(this.#idsOf(body), body) : undefined
+  }
+
+  reply(body: unknown, outcome: Outcome<Phase>): Reply {
     const event = eventOf(body)
     return Object.hasOwn(REPLIES, event) ? { body: REPLIES[event]?.(outcome, body) } : {}
-  },
-  closed: (body, reason): Reply => {
+  }
+
+  closed(body: unknown, reason: string): Reply {
     const event = eventOf(body)
     if (event === 'pre_tool_call') return { body: { action: 'block', message: reason } }
     return event === 'transform_tool_result' ? { body: { result: withheld(reason) } } : {}
-  },
-  isEndOfTurn: body => eventOf(body) === 'on_session_end',
+  }
+
+  isEndOfTurn(body: unknown): boolean {
+    return eventOf(body) === 'transform_llm_output'
+  }
+
+  #idsOf(body: unknown): HookIds {
+    const ids = idsOf(body)
+    const session = ids.sessionId ?? ''
+    if (ids.turnId !== undefined) this.#turns.set(session, ids.turnId)
+    return { ...ids, turnId: this.#turns.get(session) }
+  }
 }
+
+export function createHermesGuarding(): Guarding {
+  return new HermesGuarding()
+}
+
+/** How hooks act in Hermes: the plugin in it does what it is answered. */
+export const hermesGuarding: Guarding = createHermesGuarding()

@@ -72,22 +72,20 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ['a tool, passed', TOOL, [pass()], undefined],
   ['a tool, blocked', TOOL, [block('No rm.', { detail: 'secret' })], { decision: 'deny', reason: 'No rm.' }],
   ['a tool, blocked without a word', TOOL, [block(' ')], { decision: 'deny', reason: 'A hook has decided so.' }],
-  ['a tool, to be asked about', TOOL, [ask('Really?')], { decision: 'ask', systemMessage: 'Really?' }],
+  [
+    'a tool, to be asked about: nobody may be there, and it would wait for ever',
+    TOOL,
+    [ask('Really?')],
+    {
+      decision: 'deny',
+      reason: 'The hook hook-1 wants a person to be asked, which is not possible here: Really?',
+    },
+  ],
   [
     'a tool, rewritten: all of it, without what is gone',
     TOOL,
     [rewrite({ command: 'ls' })],
     { hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: { command: 'ls' } } },
-  ],
-  [
-    'a tool, rewritten, and then asked about',
-    TOOL,
-    [rewrite({ command: 'ls' }), ask('Really?')],
-    {
-      decision: 'ask',
-      systemMessage: 'Really?',
-      hookSpecificOutput: { hookEventName: 'BeforeTool', tool_input: { command: 'ls' } },
-    },
   ],
   ['a tool, rewritten and then blocked', TOOL, [rewrite({}), block('No.')], { decision: 'deny', reason: 'No.' }],
   ['a tool, beside which nothing can be said', TOOL, [inject('Careful.')], undefined],
@@ -127,7 +125,7 @@ test.each([
   expect(geminiGuarding.question({ ...RESULT, tool_response })).toMatchObject({ event: { isError } })
 })
 
-test('the same calls have the same ids as in the trace, also one whose input a hook has rewritten', async () => {
+test('calls have the ids that they have in the trace', async () => {
   const guarding = createGeminiGuarding()
   const scene = new Scene()
   const shell = (command: string): object => ({ tool_name: 'run_shell_command', tool_input: { command } })
@@ -148,9 +146,6 @@ test('the same calls have the same ids as in the trace, also one whose input a h
   scene.writes(lines.answer(50))
   await hook('BeforeTool', 60, shell('ls'))
   await hook('AfterTool', 70, { ...shell('ls'), tool_response: { llmContent: 'text' } })
-  // Asked twice of it, as a guard that is asked again after a rewrite would be.
-  const other = createGeminiGuarding()
-  other.question({ ...BASE, hook_event_name: 'BeforeAgent' })
   await scene.hook('AfterAgent', 130, { prompt_response: 'Done.' })
   const { plugin } = await replayEvents('gemini', scene.events)
   const tool = plugin.spans().find(({ name }) => name.startsWith('tool.'))
@@ -168,6 +163,24 @@ test('a call whose input a hook has rewritten is the same one when it ends', asy
   expect(reply.body).toMatchObject({ hookSpecificOutput: { tool_input: { command: 'ls' } } })
   expect(guarding.question({ ...RESULT, tool_input: { command: 'ls' } })?.ids.toolCallId).toBe(ids?.toolCallId)
   expect(guarding.question({ ...RESULT, tool_input: { command: 'other' } })?.ids.toolCallId).toBeUndefined()
+})
+
+test('how often a turn was sent on is counted here: Gemini CLI forgets it with the next tool', async () => {
+  const guarding = createGeminiGuarding()
+  const again = retry({ feedback: 'More.' })
+  const attempt = (): unknown => (guarding.question(END)?.event as { attempt?: number }).attempt
+  const attempts: unknown[] = []
+  guarding.question(PROMPT)
+  for (let turn = 0; turn < 3; turn++) {
+    attempts.push(attempt())
+    await told(guarding, END, again)
+    guarding.question({ ...PROMPT, prompt: 'More.' })
+  }
+  attempts.push(attempt())
+  guarding.question({ ...PROMPT, prompt: 'Something else' })
+  attempts.push(attempt())
+  expect(attempts).toEqual([0, 1, 2, 3, 0])
+  expect(guarding.question({ ...END, session_id: 's2' })).toMatchObject({ event: { attempt: 0 } })
 })
 
 test.each([
