@@ -33,6 +33,10 @@ Without HOST: every agent that is found on this machine, after one question for 
     print: { help: 'write nothing: print the configuration; with --undo, what would be taken out' },
     undo: { aka: ['remove', 'uninstall'], help: 'take our part out again, and nothing else' },
     yes: { short: 'y', help: 'without HOST: do not ask' },
+    guards: {
+      value: 'WHEN',
+      help: 'claude-code, qwen: wait for what hooks that act decide; where they cannot be asked go on (open), or do nothing (closed); off = wait no more',
+    },
     webhook: { help: 'hermes: by outbound webhooks, without a plugin (since 0.22)' },
     json: {
       help: 'one JSON object: {"host", "file", "changed", "backup"}, with --print "content", too, and "todo" when the file is left to you; without HOST a line for each agent, with "error" where it failed',
@@ -42,7 +46,10 @@ Without HOST: every agent that is found on this machine, after one question for 
     'Exits with 1 when a configuration could not be changed, or is left for you to change by hand; without HOST also when you say no, or no agent is found.',
 } as const satisfies CommandPage
 
-type InitOptions = Given<typeof PAGE.options>['values'] & { readonly host: string | undefined }
+type InitOptions = Omit<Given<typeof PAGE.options>['values'], 'guards'> & {
+  readonly host: string | undefined
+  readonly guards: Surroundings['guards']
+}
 
 /** Where this hookspan is, and who asks. */
 export interface Installed {
@@ -71,7 +78,7 @@ export function initOf(where: () => Installed): Command {
     const sdk = SDK_CODE.get(host ?? '')
     if (refusal !== undefined && !undo && (sdk === undefined || sdk.install !== undefined)) throw new Error(refusal)
     const freshToken = randomBytes(32).toString('hex')
-    const surroundings = { env: io.env, home: io.home, folder, freshToken }
+    const surroundings = { env: io.env, home: io.home, folder, freshToken, guards: options.guards }
     if (sdk !== undefined) return showCode(sdk, folder, options, io)
     const setup = options.webhook ? hermesWebhook : HOSTS.get(host ?? '')?.setup
     const code = await (setup === undefined
@@ -107,7 +114,18 @@ function readOptions({ values, operands: [host, second] }: Given<typeof PAGE.opt
   if (host === undefined && values.json && !values.yes && !values['dry-run']) {
     throw new WrongUse('--json without a host asks nothing: it wants --yes or --dry-run')
   }
-  return { ...values, host }
+  return { ...values, host, guards: guardsOf(values, host) }
+}
+
+const GUARDS = ['open', 'closed', 'off'] as const
+
+function guardsOf({ guards: given }: { readonly guards?: string | undefined }, host?: string): Surroundings['guards'] {
+  if (given === undefined) return undefined
+  const able = [...HOSTS].flatMap(([name, { setup }]) => (setup.canGuard === true ? [name] : []))
+  if (host === undefined || !able.includes(host)) throw new WrongUse(`--guards is for one of ${able.join(', ')}`)
+  const guards = GUARDS.find(each => each === given)
+  if (guards === undefined) throw new WrongUse(`--guards takes ${GUARDS.join(', ')}, got ${JSON.stringify(given)}`)
+  return guards
 }
 
 function showCode(sdk: SdkCode, folder: string, { host, undo, json: isJson }: InitOptions, io: CommandIo): number {

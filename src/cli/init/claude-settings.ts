@@ -1,5 +1,5 @@
 import { join } from 'node:path'
-import { allows, type HookSettings, type Receiver } from './hook-settings.ts'
+import { allows, type Guards, type HookSettings, type Receiver } from './hook-settings.ts'
 import { valueAt } from './json-change.ts'
 
 /** Claude Code sends these by itself. */
@@ -18,15 +18,22 @@ const BY_PROGRAM: readonly (readonly [event: string, isAwaited: boolean])[] = [
   ['UserPromptSubmit', false],
 ]
 
+/** What hooks may decide about. */
+const ASKED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop'])
+/** What can still be kept from happening. */
+const CLOSED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse'])
+
 /** Seconds: a receiver that hangs costs an agent no more. */
 const TIMEOUT = 0.1
+/** Hooks that act are given up after one. */
+const ASKED_TIMEOUT = 2
 const PROGRAM_TIMEOUT = 5
 
 const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?claude-code$/
 const OUR_PROGRAM = /[/\\]dist[/\\]hook\.cjs$/
 
 /** Hooks in the settings of Claude Code (read from 2.1.330). */
-export const claudeSettings: HookSettings = { title: 'Claude Code', hooksOf, isOurs, check }
+export const claudeSettings: HookSettings = { title: 'Claude Code', hooksOf, isOurs, guardsOf, check }
 
 function check(root: unknown, receiver: Receiver): void {
   if (valueAt(root, ['disableAllHooks']) === true) {
@@ -51,15 +58,29 @@ function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
   const hooks = new Map<string, object[]>(
     BY_PROGRAM.map(([event, isAwaited]) => [event, [program(receiver, isAwaited)]]),
   )
-  for (const event of BY_HTTP) hooks.set(event, [http, ...(hooks.get(event) ?? [])])
+  const { guards } = receiver
+  const asking = { ...http, headers: { ...http.headers, 'x-hookspan-decide': guards }, timeout: ASKED_TIMEOUT }
+  for (const event of BY_HTTP) {
+    const isAsked = guards !== undefined && ASKED.has(event)
+    const closes = guards === 'closed' && CLOSED.has(event)
+    const hook = isAsked ? { ...asking, ...(closes && { onFailure: 'block' }) } : http
+    hooks.set(event, [hook, ...(hooks.get(event) ?? [])])
+  }
   return hooks
 }
 
-function program({ folder }: Receiver, isAwaited: boolean): object {
+function guardsOf(hook: object): Guards {
+  const said = valueAt(hook, ['headers', 'x-hookspan-decide'])
+  return said === 'open' || said === 'closed' ? said : undefined
+}
+
+function program({ folder, guards }: Receiver, isAwaited: boolean): object {
+  // A prompt that comes before the receiver is up would not be judged, or not be taken.
+  const waits = isAwaited && guards !== undefined ? ['--up'] : []
   return {
     type: 'command',
     command: process.execPath,
-    args: [join(folder, 'dist', 'hook.cjs'), 'claude-code'],
+    args: [join(folder, 'dist', 'hook.cjs'), 'claude-code', ...waits],
     timeout: PROGRAM_TIMEOUT,
     ...(isAwaited ? {} : { async: true }),
   }

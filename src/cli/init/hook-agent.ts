@@ -3,7 +3,15 @@ import { join } from 'node:path'
 import { lastPort, rememberPort } from '../../receiver/address.ts'
 import { makePlace, placeOf, readToken, tokenOf } from '../../receiver/place.ts'
 import { backupsOf, readText } from './config-file.ts'
-import { disabling, enabling, type HookSettings, portIn, type Receiver } from './hook-settings.ts'
+import {
+  disabling,
+  enabling,
+  type Guards,
+  guardsIn,
+  type HookSettings,
+  portIn,
+  type Receiver,
+} from './hook-settings.ts'
 import { describeChanges, editJson, type JsonChange, whyNotEditable } from './json-change.ts'
 import { type JsonText, readJson5 } from './json5.ts'
 import { packageFile } from './package-folder.ts'
@@ -33,6 +41,7 @@ export interface HookAgent {
 export function hookAgent(agent: HookAgent): HostSetup {
   return {
     title: agent.settings.title,
+    canGuard: agent.settings.guardsOf !== undefined,
     folder: surroundings => folderOf(agent, surroundings),
     enable: surroundings => enable(agent, surroundings),
     undo: surroundings => undo(agent, surroundings),
@@ -51,7 +60,8 @@ async function enable(agent: HookAgent, surroundings: Surroundings): Promise<Pla
   const settings = await readSettings(agent, surroundings)
   const { file, before, text, value } = settings
   const port = agent.isByHttp ? await portFor(surroundings, portIn(agent.settings, value)) : FIRST_PORT
-  const receiver = receiverOf(surroundings, port)
+  const guards = guardsFor(agent, surroundings, value)
+  const receiver = receiverOf(surroundings, port, guards)
   const changes = about(settings, () => enabling(agent.settings, value, receiver))
   const { title } = agent.settings
   if (changes.length === 0) return { kind: 'nothing', file, why: `${title} tells hookspan already` }
@@ -60,7 +70,8 @@ async function enable(agent: HookAgent, surroundings: Surroundings): Promise<Pla
   const after = editJson(text, changes)
   const change = { file, before, after, isUsers: true }
   if (!agent.isByHttp) return { kind: 'change', ...change, notes: [restart(agent)] }
-  const notes = [`The receiver listens at 127.0.0.1:${receiver.port}.`, PRIVATE, restart(agent)]
+  const listens = `The receiver listens at 127.0.0.1:${receiver.port}.`
+  const notes = [listens, ...aboutGuards(agent, guards), PRIVATE, restart(agent)]
   return { kind: 'change', ...change, isPrivate: true, prepare: () => settle(surroundings, receiver), notes }
 }
 
@@ -77,7 +88,8 @@ async function undo(agent: HookAgent, surroundings: Surroundings): Promise<Plan>
 
 function print(agent: HookAgent, surroundings: Surroundings): ReturnType<HostSetup['print']> {
   const [token, port] = [readToken(placeFor(surroundings)), lastPort(placeFor(surroundings))]
-  const receiver = { ...receiverOf(surroundings, port ?? FIRST_PORT), token: token ?? '<token>' }
+  const guards = guardsFor(agent, surroundings, {})
+  const receiver = { ...receiverOf(surroundings, port ?? FIRST_PORT, guards), token: token ?? '<token>' }
   const none =
     token === undefined && agent.isByHttp
       ? '; the receiver has no token yet: npx hookspan serve --detach makes one'
@@ -95,7 +107,7 @@ async function exactly(
   { file, before, value }: Settings,
   surroundings: Surroundings,
 ): Promise<Partial<Change> | undefined> {
-  const receiver = receiverOf(surroundings, portIn(settings, value) ?? FIRST_PORT)
+  const receiver = receiverOf(surroundings, portIn(settings, value) ?? FIRST_PORT, guardsIn(settings, value))
   const becomes = (old: string): boolean => {
     try {
       return editJson(old, enabling(settings, JSON.parse(old.trim()), receiver)) === before
@@ -120,10 +132,23 @@ function settle(surroundings: Surroundings, { token, port }: Receiver): void {
   if (lastPort(place) === undefined) rememberPort(place, port)
 }
 
-function receiverOf(surroundings: Surroundings, port: number): Receiver {
+/** Who sets up other agents, too, leaves this one as it is. */
+function guardsFor({ settings }: HookAgent, { guards }: Surroundings, value: unknown): Guards {
+  if (settings.guardsOf === undefined || guards === 'off') return undefined
+  return guards ?? guardsIn(settings, value)
+}
+
+function aboutGuards({ settings: { title } }: HookAgent, guards: Guards): string[] {
+  if (guards === undefined) return []
+  const waits = `${title} waits up to a second for hooks that act (docs/receiver.md).`
+  if (guards === 'open') return [`${waits} Where the receiver is not there, it goes on.`]
+  return [`${waits} Where the receiver is not there, it runs no tool and takes no prompt.`]
+}
+
+function receiverOf(surroundings: Surroundings, port: number, guards: Guards): Receiver {
   packageFile(surroundings.folder, 'dist', 'hook.cjs')
   const token = readToken(placeFor(surroundings)) ?? surroundings.freshToken
-  return { port, token, folder: surroundings.folder }
+  return { port, token, folder: surroundings.folder, guards }
 }
 
 /** That of the receiver, which keeps it; for one that has never run, a free one. */

@@ -1,9 +1,14 @@
 import { type JsonChange, valueAt } from './json-change.ts'
 
+/** Whether an agent waits for what hooks decide, and what it does where they cannot be asked. Undefined: it waits for nothing. */
+export type Guards = 'open' | 'closed' | undefined
+
 /** What an agent is told of the receiver. */
 export interface Receiver {
   readonly port: number
   readonly token: string
+  /** Only for an agent in which hooks can act. */
+  readonly guards?: Guards
   /** Where hookspan is installed. */
   readonly folder: string
 }
@@ -15,6 +20,8 @@ export interface HookSettings {
   /** By event: ours. */
   hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]>
   isOurs(hook: object): boolean
+  /** What a hook of ours says of that. Absent: hooks cannot act in this agent. */
+  guardsOf?(hook: object): Guards
   /** @throws Error in one line, where the agent would run none of them */
   check(root: unknown, receiver: Receiver): void
 }
@@ -32,14 +39,25 @@ export function disabling(settings: HookSettings, root: unknown): JsonChange[] {
 
 /** The port that hooks of ours there name. */
 export function portIn(settings: HookSettings, root: unknown): number | undefined {
-  const hooks = valueAt(root, ['hooks'])
-  for (const event of isObject(hooks) ? Object.keys(hooks) : []) {
-    for (const hook of groupsOf(settings, root, event).flatMap(hooksIn)) {
-      const { url } = hook as { url?: unknown }
-      if (isObject(hook) && settings.isOurs(hook) && typeof url === 'string') return Number(new URL(url).port)
-    }
+  for (const hook of ourHooks(settings, root)) {
+    const { url } = hook as { url?: unknown }
+    if (typeof url === 'string') return Number(new URL(url).port)
   }
   return undefined
+}
+
+/** How the agent is set up to wait for hooks. */
+export function guardsIn(settings: HookSettings, root: unknown): Guards {
+  const said = ourHooks(settings, root).map(hook => settings.guardsOf?.(hook))
+  return said.includes('closed') ? 'closed' : said.find(guards => guards !== undefined)
+}
+
+function ourHooks(settings: HookSettings, root: unknown): object[] {
+  const hooks = valueAt(root, ['hooks'])
+  const all = isObject(hooks)
+    ? Object.keys(hooks).flatMap(event => groupsOf(settings, root, event).flatMap(hooksIn))
+    : []
+  return all.filter((hook): hook is object => isObject(hook) && settings.isOurs(hook))
 }
 
 /** Whether a list of addresses that hooks may go to has this one in it; `*` in it stands for anything. */

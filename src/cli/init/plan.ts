@@ -55,11 +55,15 @@ export interface Surroundings {
   readonly folder: string
   /** The receiver's, where it has none yet: one for all agents that are set up at once. */
   readonly freshToken: string
+  /** Whether the agent is to wait for what hooks decide. Undefined: as it is set up already. */
+  readonly guards?: 'open' | 'closed' | 'off' | undefined
 }
 
 export interface HostSetup {
   /** As the host calls itself. */
   readonly title: string
+  /** Hooks can act in it. */
+  readonly canGuard?: boolean
   /** Its own, which is there when it has run: absolute. @throws Error when there is no home directory */
   folder(surroundings: Surroundings): string
   /** @throws Error in one line */

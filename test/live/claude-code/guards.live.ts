@@ -1,0 +1,307 @@
+import { existsSync } from 'node:fs'
+import { join } from 'node:path'
+import { setTimeout as sleep } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import { type AnyHook, ask, block, defineHook, inject, retry, rewrite } from '../../../src/hooks/index.ts'
+import { claudeCodeGuarding } from '../../../src/hosts/claude-code/guarding.ts'
+import { createClaudeCodeInlet } from '../../../src/hosts/claude-code/inlet.ts'
+import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
+import { type Claim, claims, GuardedReceiver } from '../guarded-receiver.ts'
+import { type HostProcess, hostCommand, scratchHome, scratchProject, startHost, type Traces } from '../live-host.ts'
+import { call, TYPED, talk } from './claude.ts'
+
+interface Scene {
+  readonly hooks: readonly AnyHook[]
+  readonly guards?: 'open' | 'closed'
+  readonly args?: readonly string[]
+  readonly meanwhile?: (claude: HostProcess) => Promise<unknown>
+  answer(request: ModelRequest, receiver: GuardedReceiver): ModelReply | Promise<ModelReply>
+}
+
+interface Run {
+  /** What it printed. */
+  readonly said: string
+  /** What the model was sent, one text for each request. */
+  readonly requests: readonly string[]
+  has(file: string): boolean
+  readonly traces: Traces
+  readonly lines: readonly string[]
+}
+
+const MAY = ['--allowedTools', 'Bash(rm:*)', 'Bash(touch:*)', 'Bash(echo:*)', 'Agent']
+
+async function guarded({
+  hooks,
+  guards = 'open',
+  args = ['-p', 'Go', ...MAY],
+  meanwhile,
+  answer,
+}: Scene): Promise<Run> {
+  const home = scratchHome()
+  const project = scratchProject(home, { files: { 'kept.txt': 'x' } })
+  const inlet = createClaudeCodeInlet({
+    place: { folders: [join(home, '.claude')], uid: process.getuid?.() },
+    wait: sleep,
+  })
+  const receiver = await GuardedReceiver.start({ home, host: 'claude-code', inlet, hooks, guards })
+  const model = await startModelServer(request => answer(request, receiver))
+  try {
+    const [command = '', ...first] = hostCommand()
+    const claude = startHost(command, [...first, ...args], {
+      home,
+      cwd: project,
+      env: {
+        ANTHROPIC_BASE_URL: model.url,
+        ANTHROPIC_API_KEY: 'dummy',
+        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+        DISABLE_AUTOUPDATER: '1',
+      },
+    })
+    await meanwhile?.(claude)
+    const { stdout } = await claude.end()
+    return {
+      said: stdout.trim(),
+      requests: model.requests.map(({ body }) => JSON.stringify(body)),
+      has: file => existsSync(join(project, file)),
+      traces: await receiver.traces(),
+      lines: receiver.lines,
+    }
+  } finally {
+    await receiver.stop()
+    await model.close()
+  }
+}
+
+const claimed = new Set<Claim>()
+
+/** @param shows what of the table of Claude Code it shows */
+function scene(name: string, shows: readonly Claim[], run: () => Promise<void>): void {
+  for (const claim of shows) claimed.add(claim)
+  test(`guards: ${name}`, run)
+}
+
+const once =
+  (command: string, text = 'Done.') =>
+  ({ toolResults }: ModelRequest): ModelReply =>
+    toolResults === 0 ? call('Bash', { command }) : { text }
+
+const noRm = defineHook({
+  name: 'no-rm',
+  priority: 10,
+  onFailure: 'block',
+  beforeTool: ({ tool }) => (tool.command?.startsWith('rm ') ? block('Files stay where they are.') : undefined),
+})
+
+scene('a guard blocks a command', ['beforeTool block'], async () => {
+  const run = await guarded({ hooks: [noRm], answer: once('rm kept.txt') })
+  expect(run.has('kept.txt')).toBe(true)
+  expect(run.requests.at(-1)).toContain('Files stay where they are.')
+  expect(run.said).toBe('Done.')
+  expect(run.traces.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+      llm.claude-opus-5-5 OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+          tool.Bash OK [hermes.tool.outcome=blocked]
+            hook.no-rm OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
+  `)
+})
+
+scene('a guard rewrites a command: what runs is the rewritten one', ['beforeTool rewrite'], async () => {
+  const elsewhere = defineHook({
+    name: 'elsewhere',
+    decides: ['rewrite'],
+    beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: tool.command?.replace('one', 'two') }),
+  })
+  const run = await guarded({ hooks: [elsewhere], answer: once('touch one.txt') })
+  expect([run.has('one.txt'), run.has('two.txt')]).toEqual([false, true])
+  expect(run.traces.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+      llm.claude-opus-5-5 OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+          tool.Bash OK [hermes.tool.outcome=completed]
+            hook.elsewhere OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
+  `)
+})
+
+scene('a rewrite does not permit what nobody has permitted', ['beforeTool rewrite'], async () => {
+  const elsewhere = defineHook({
+    name: 'elsewhere',
+    decides: ['rewrite'],
+    beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: tool.command?.replace('one', 'two') }),
+  })
+  const run = await guarded({ hooks: [elsewhere], args: ['-p', 'Go'], answer: once('touch one.txt') })
+  expect([run.has('one.txt'), run.has('two.txt')]).toEqual([false, false])
+})
+
+scene(
+  'lines are injected beside the prompt, a tool and its result',
+  ['beforeTurn inject', 'beforeTool inject', 'afterTool inject'],
+  async () => {
+    const says = defineHook({
+      name: 'says',
+      decides: ['inject'],
+      beforeTurn: () => inject('LINE-OF-THE-TURN'),
+      beforeTool: () => inject('LINE-BEFORE-THE-TOOL'),
+      afterTool: () => inject('LINE-BEHIND-THE-TOOL'),
+    })
+    const run = await guarded({ hooks: [says], answer: once('echo hi') })
+    expect(run.requests[0]).toContain('LINE-OF-THE-TURN')
+    expect(run.requests[1]).toContain('LINE-BEFORE-THE-TOOL')
+    expect(run.requests[1]).toContain('LINE-BEHIND-THE-TOOL')
+    expect(run.traces.tree).toMatchInlineSnapshot(`
+      "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+        hook.says OK
+        llm.claude-opus-5-5 OK
+          api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+            tool.Bash OK [hermes.tool.outcome=completed]
+              hook.says OK
+              hook.says OK
+          api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
+    `)
+  },
+)
+
+const careful = defineHook({
+  name: 'careful',
+  decides: ['ask'],
+  beforeTool: ({ tool }) => ask(`Shall this run: ${tool.command}?`),
+})
+const rewrites = defineHook({
+  name: 'rewrites',
+  decides: ['rewrite'],
+  beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: tool.command?.replace('one', 'two') }),
+})
+
+scene('nobody is there to be asked: the tool does not run', ['beforeTool ask'], async () => {
+  const run = await guarded({ hooks: [careful], answer: once('touch one.txt') })
+  expect(run.has('one.txt')).toBe(false)
+  expect(run.traces.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+      llm.claude-opus-5-5 OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+          tool.Bash OK [hermes.tool.outcome=blocked]
+            hook.careful OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
+  `)
+})
+
+scene('a person is asked about what runs', ['beforeTool ask', 'beforeTool rewrite'], async () => {
+  const asked: string[] = []
+  const permits = (command: string): boolean => asked.push(command) > 0
+  const run = await guarded({
+    hooks: [careful, rewrites],
+    args: [...TYPED, ...MAY],
+    meanwhile: claude => talk(claude, { prompts: ['Go'], permits }),
+    answer: once('touch one.txt'),
+  })
+  expect(asked).toEqual(['touch two.txt'])
+  expect([run.has('one.txt'), run.has('two.txt')]).toEqual([false, true])
+})
+
+scene('a result is rewritten before the model sees it', ['afterTool rewrite'], async () => {
+  const masks = defineHook({
+    name: 'masks',
+    decides: ['rewrite'],
+    afterTool: ({ result }) => rewrite({ ...(result as object), stdout: 'MASKED' }),
+  })
+  const run = await guarded({ hooks: [masks], answer: once('echo the-$((6*7))') })
+  expect(run.requests[1]).toContain('MASKED')
+  expect(run.requests[1]).not.toContain('the-42')
+})
+
+scene('a prompt is blocked: the model is not asked', ['beforeTurn block'], async () => {
+  const quiet = defineHook({ name: 'quiet', beforeTurn: () => block('Not today.') })
+  const run = await guarded({ hooks: [quiet], answer: () => ({ text: 'Hello.' }) })
+  expect(run.requests).toEqual([])
+  expect(run.said).toContain('Not today.')
+  expect(run.traces.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=interrupted, hermes.turn.exit_reason=other]
+      hook.quiet OK
+      llm OK"
+  `)
+})
+
+scene('a turn is sent on, and not for ever', ['afterTurn retry'], async () => {
+  const again = defineHook({ name: 'again', decides: ['retry'], afterTurn: () => retry({ feedback: 'Once more.' }) })
+  const run = await guarded({ hooks: [again], answer: () => ({ text: 'Done.' }) })
+  expect(run.requests).toHaveLength(4)
+  expect(run.requests[1]).toContain('Once more.')
+  expect(run.traces.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=548, hermes.turn.exit_reason=completed]
+      llm.claude-opus-5-5 OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+        hook.again OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+        hook.again OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+        hook.again OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+      hook.again OK"
+  `)
+})
+
+const FAILING: Record<string, () => Promise<undefined>> = {
+  throws: () => {
+    throw new Error('broken')
+  },
+  rejects: () => Promise.reject(new Error('broken')),
+  hangs: () => new Promise(() => undefined),
+}
+
+for (const [how, beforeTool] of Object.entries(FAILING)) {
+  for (const onFailure of ['pass', 'block'] as const) {
+    scene(`a guard that ${how}, and is to ${onFailure} then`, [], async () => {
+      const hook = defineHook({ name: 'failing', onFailure, beforeTool })
+      const run = await guarded({ hooks: [hook], answer: once('touch one.txt') })
+      expect(run.has('one.txt')).toBe(onFailure === 'pass')
+      expect(run.lines.join('\n')).toContain('hook failing failed in beforeTool')
+    })
+  }
+}
+
+for (const guards of ['open', 'closed'] as const) {
+  scene(`nobody listens any more, and it is ${guards}`, [], async () => {
+    const run = await guarded({
+      hooks: [noRm],
+      guards,
+      answer: async (request, receiver) => {
+        await receiver.stop()
+        return once('touch one.txt')(request)
+      },
+    })
+    expect(run.has('one.txt')).toBe(guards === 'open')
+  })
+}
+
+scene('a child agent is guarded, too', ['beforeTool block'], async () => {
+  const run = await guarded({
+    hooks: [noRm],
+    answer: ({ prompt, toolResults }) => {
+      if (prompt.startsWith('CHILD'))
+        return toolResults > 0 ? { text: 'Stays.' } : call('Bash', { command: 'rm kept.txt' })
+      const about = { description: 'x', prompt: 'CHILD', subagent_type: 'general-purpose', run_in_background: false }
+      return toolResults > 0 ? { text: 'Done.' } : call('Agent', about)
+    },
+  })
+  expect(run.has('kept.txt')).toBe(true)
+  expect(run.traces.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+      llm.claude-opus-5-5 OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+          tool.Agent OK [hermes.tool.outcome=completed]
+            subagent.general-purpose OK
+              agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+                llm.claude-opus-5-5 OK
+                  api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+                    tool.Bash OK [hermes.tool.outcome=blocked]
+                      hook.no-rm OK
+                  api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
+  `)
+})
+
+test('guards: each decision that the table of Claude Code claims was seen', () => {
+  expect([...claimed].sort()).toEqual(claims(claudeCodeGuarding.able))
+})

@@ -1,0 +1,69 @@
+import { join } from 'node:path'
+import { tableOf } from '../../src/hooks/host-hooks.ts'
+import type { Able, AnyHook, Phase } from '../../src/hooks/index.ts'
+import { createHooks } from '../../src/hooks/index.ts'
+import type { Inlet } from '../../src/hosts/inlet.ts'
+import type { Receiver } from '../../src/receiver/receiver.ts'
+import { openRecorder } from '../../src/receiver/recorder.ts'
+import { startReceiver } from '../../src/receiver/start.ts'
+import { hookspanFolder, hostNode, runHost, type Traces, tracesOf } from './live-host.ts'
+
+/** What is said of the hooks of a user. */
+export interface Guards {
+  readonly home: string
+  readonly host: string
+  readonly inlet: Inlet
+  readonly hooks: readonly AnyHook[]
+  /** As `init` is told. */
+  readonly guards: 'open' | 'closed'
+}
+
+/** The receiver of a user in this process, so that a test says what its hooks do. */
+export class GuardedReceiver {
+  readonly lines: string[]
+  readonly #home: string
+  readonly #receiver: Receiver
+
+  static async start({ home, host, inlet, hooks, guards }: Guards): Promise<GuardedReceiver> {
+    const program = join(hookspanFolder(), 'dist', 'cli', 'main.js')
+    const { stdout } = await runHost(hostNode(), [program, 'init', host, '--guards', guards], { home })
+    if (!stdout.includes('Done:')) throw new Error(`init ${host}: ${stdout}`)
+    const lines: string[] = []
+    const started = await startReceiver({
+      env: { XDG_STATE_HOME: join(home, '.local', 'state') },
+      home,
+      version: '999.0.0',
+      endpoints: { [`/${host}`]: { host, inlet } },
+      openRecorder,
+      loadHooks: () => Promise.resolve(createHooks(hooks)),
+      say: line => lines.push(line),
+    })
+    if ('already' in started) throw new Error('one runs already')
+    return new GuardedReceiver(home, started.receiver, lines)
+  }
+
+  private constructor(home: string, receiver: Receiver, lines: string[]) {
+    this.#home = home
+    this.#receiver = receiver
+    this.lines = lines
+  }
+
+  /** Nobody listens any more. */
+  stop(): Promise<void> {
+    return this.#receiver.stop()
+  }
+
+  async traces(): Promise<Traces> {
+    await this.stop()
+    return await tracesOf(this.#home)
+  }
+}
+
+/** A table of an agent, as `beforeTool ask`: what the scenes of a suite have to show. */
+export function claims(able: Able): string[] {
+  return tableOf(able)
+    .flatMap(({ phase, decisions }) => decisions.map(decision => `${phase} ${decision}`))
+    .sort()
+}
+
+export type Claim = `${Phase} ${string}`
