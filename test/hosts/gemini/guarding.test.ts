@@ -168,7 +168,7 @@ test('a call whose input a hook has rewritten is the same one when it ends', asy
 test('how often a turn was sent on is counted here: Gemini CLI forgets it with the next tool', async () => {
   const guarding = createGeminiGuarding()
   const again = retry({ feedback: 'More.' })
-  const attempt = (): unknown => (guarding.question(END)?.event as { attempt?: number }).attempt
+  const attempt = (): unknown => (guarding.question(END)?.event as { attempt?: number } | undefined)?.attempt
   const attempts: unknown[] = []
   guarding.question(PROMPT)
   for (let turn = 0; turn < 3; turn++) {
