@@ -1,12 +1,12 @@
 #!/usr/bin/env node
 import { fileURLToPath } from 'node:url'
 
-const [command, host = ''] = process.argv.slice(2)
+const [command, host = '', ...options] = process.argv.slice(2)
 
 // An agent waits for it, and takes what it prints and an exit code of 2 for a decision: before all else, and whatever is given.
 if (command === 'hook' && !/^(?:-h|--help)$/.test(host)) {
   const { forwardAndExit } = await import('../forwarder/forward.ts')
-  await forwardAndExit(host, fileURLToPath(import.meta.url))
+  await forwardAndExit(host, fileURLToPath(import.meta.url), options)
 }
 
 const [{ dispatch }, { processIo }] = await Promise.all([import('./dispatch.ts'), import('./process-io.ts')])

@@ -1,39 +1,53 @@
 import { connect, type Socket } from 'node:net'
+import { isWhole, type Said, saidBy, type Wanted } from './asking.ts'
 import type { HookEvent } from './hook-event.ts'
 import type { Listening } from './listening.ts'
 
-const ANSWER = /^HTTP\/1\.[01] 2\d\d /
-
 /**
- * Hands an event to the receiver, which answers as soon as it has all of it, before it looks at it.
+ * Hands an event to the receiver, which answers as soon as it has all of it, before it looks at it; where an answer of hooks is
+ * wanted, when they have decided.
  *
  * @param millis as long as the agent may wait for that
- * @returns whether it took the event; what it did not surely take goes into the spool under the same id. Never rejects.
+ * @returns what it said, when it took the event; what it did not surely take goes into the spool under the same id. Never rejects.
  */
-export function post(event: HookEvent, { token, to }: Listening, version: string, millis: number): Promise<boolean> {
+export function post(
+  event: HookEvent,
+  { token, to }: Listening,
+  version: string,
+  { decides }: Wanted,
+  millis: number,
+): Promise<Said | undefined> {
   return new Promise(resolve => {
     const socket = connect(to)
-    const finish = (isTaken: boolean): void => {
+    const finish = (said: Said | undefined): void => {
       clearTimeout(timer)
       socket.destroy()
-      resolve(isTaken)
+      resolve(said)
     }
-    const timer = setTimeout(finish, millis, false)
-    socket.on('error', () => finish(false)).on('close', () => finish(false))
-    onAnswer(socket, head => finish(ANSWER.test(head)))
-    socket.write(Buffer.concat([Buffer.from(headOf(event, token, version)), event.body]))
+    const timer = setTimeout(finish, millis, undefined)
+    socket.on('error', () => finish(undefined)).on('close', () => finish(undefined))
+    const isEnough = decides === undefined ? (text: string) => text.includes('\r\n') : isWhole
+    onAnswer(socket, isEnough, text => finish(saidBy(text)))
+    const own = decides === undefined ? [] : [`x-hookspan-decide: ${decides}`]
+    socket.write(Buffer.concat([Buffer.from(headOf(event, token, version, own)), event.body]))
   })
 }
 
-function onAnswer(socket: Socket, take: (head: string) => void): void {
-  let head = ''
+/** A character a byte. */
+function onAnswer(socket: Socket, isEnough: (text: string) => boolean, take: (text: string) => void): void {
+  let text = ''
   socket.on('data', (bytes: Buffer) => {
-    head += bytes.toString('latin1')
-    if (head.includes('\r\n')) take(head)
+    text += bytes.toString('latin1')
+    if (isEnough(text)) take(text)
   })
 }
 
-function headOf({ path, at, id, body, traceparent }: HookEvent, token: string, version: string): string {
+function headOf(
+  { path, at, id, body, traceparent }: HookEvent,
+  token: string,
+  version: string,
+  own: readonly string[],
+): string {
   return [
     `POST ${path} HTTP/1.1`,
     'host: localhost',
@@ -44,6 +58,7 @@ function headOf({ path, at, id, body, traceparent }: HookEvent, token: string, v
     `x-hookspan-at: ${at}`,
     `x-hookspan-delivery: ${id}`,
     `x-hookspan-client: ${version}`,
+    ...own,
     ...(traceparent === undefined ? [] : [`traceparent: ${traceparent}`]),
     '\r\n',
   ].join('\r\n')

@@ -16,8 +16,9 @@ const SESSIONS_LIMIT = 1000
 const TURNS_LIMIT = 1000
 
 export interface DecidingOptions {
-  /** Undefined where they could not be loaded. */
   readonly hooks: ControlHooks | undefined
+  /** Whether all that should be among them are. */
+  readonly isWhole: boolean
   readonly guards?: Readonly<Record<string, Guarding>>
   readonly limitMillis?: number
   readonly trace: DeciderTrace
@@ -50,8 +51,9 @@ export class Deciding implements Decider {
     if (failing === undefined) return this.#missed(host, guarding, body)
     const close = (): Reply | undefined => (failing === 'closed' ? closedBy(guarding, body) : undefined)
     try {
-      const { hooks } = this.#options
-      if (hooks === undefined) return Promise.resolve(close())
+      const { hooks, isWhole } = this.#options
+      const without = isWhole ? undefined : close()
+      if (hooks === undefined || says(without)) return Promise.resolve(without)
       const question = guarding.question(body)
       if (question === undefined) return undefined
       const agent = this.#agentOf(host, guarding, hooks)
@@ -159,6 +161,10 @@ function run(hooks: HostHooks, { phase, ids, event }: Question): Promise<Outcome
 
 function turnOf({ sessionId = '', turnId = '' }: HookIds): string {
   return `${sessionId} ${turnId}`
+}
+
+function says(reply: Reply | undefined): boolean {
+  return reply?.body !== undefined || reply?.exitCode !== undefined
 }
 
 function closedBy(guarding: Guarding, body: unknown): Reply | undefined {

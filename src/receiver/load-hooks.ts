@@ -4,51 +4,61 @@ import type { ControlHooks } from '../hooks/index.ts'
 import type { Decider, DeciderTrace } from './decider.ts'
 
 /** A module that never comes to an end must not keep events from being taken. */
-const LOAD_MILLIS = 5000
+const LOAD_MILLIS = 12_000
 
 type Config = ReturnType<typeof resolveConfig>['config']
 
-/** The hooks that act, as the person has configured them; undefined where there are none. A rejection says in one line why not. */
-export type LoadHooks = (config: Config) => Promise<ControlHooks | undefined>
+/** The hooks that act, as the person has configured them. */
+export interface HooksFound {
+  /** Undefined: there are none. */
+  readonly hooks: ControlHooks | undefined
+  /** One each for what should be there, and is not. */
+  readonly lines: readonly string[]
+  /** Nobody asks them any more. */
+  close(): void
+}
 
 export interface LoadOptions {
   readonly env: Environment
   readonly home: string
   /** Asked once, before anybody is listened to. Default: there are no hooks. */
-  readonly loadHooks?: LoadHooks | undefined
-  /** As long as it may take. */
+  readonly loadHooks?: ((config: Config) => Promise<HooksFound | undefined>) | undefined
+  /** As long as that may take. */
   readonly loadMillis?: number | undefined
 }
 
-type Loaded = { readonly hooks: ControlHooks | undefined } | { readonly trouble: string }
-
-/** Undefined where there are no hooks: then nothing of them is loaded, because a receiver mostly waits. */
-export async function deciders(
-  { env, home, loadHooks, loadMillis = LOAD_MILLIS }: LoadOptions,
-  say: (line: string) => void,
-): Promise<((trace: DeciderTrace) => Decider) | undefined> {
-  if (loadHooks === undefined) return undefined
-  const loaded = await inTime(() => loadHooks(resolveConfig({ env, home }).config), loadMillis)
-  if ('hooks' in loaded && loaded.hooks === undefined) return undefined
-  if ('trouble' in loaded) {
-    say(
-      `no hook acts, because they cannot be loaded: ${loaded.trouble}; agents that are set up closed do nothing until then`,
-    )
-  }
-  const hooks = 'hooks' in loaded ? loaded.hooks : undefined
-  const { Deciding } = await import('./deciding.ts')
-  return trace => new Deciding({ hooks, trace, say })
+export interface Deciders {
+  deciderFor(trace: DeciderTrace): Decider
+  close(): void
 }
 
-async function inTime(load: () => Promise<ControlHooks | undefined>, millis: number): Promise<Loaded> {
+/** Undefined where there are no hooks: then nothing of them is loaded, because a receiver mostly waits. */
+export async function decidersOf(options: LoadOptions, say: (line: string) => void): Promise<Deciders | undefined> {
+  const { hooks, lines, close } = (await found(options)) ?? NONE
+  if (hooks === undefined && lines.length === 0) return undefined
+  for (const line of lines) say(line)
+  const isWhole = lines.length === 0
+  if (!isWhole)
+    say('not all hooks that act are there: agents that are set up with --guards closed do nothing until then')
+  const { Deciding } = await import('./deciding.ts')
+  return { close, deciderFor: trace => new Deciding({ hooks, isWhole, trace, say }) }
+}
+
+const NONE: HooksFound = { hooks: undefined, lines: [], close: () => undefined }
+
+async function found({ env, home, loadHooks, loadMillis = LOAD_MILLIS }: LoadOptions): Promise<HooksFound | undefined> {
+  if (loadHooks === undefined) return undefined
   let timer: NodeJS.Timeout | undefined
-  const late = new Promise<Loaded>(resolve => {
-    timer = setTimeout(resolve, millis, { trouble: `they are not there after ${millis / 1000} s` })
+  const late = new Promise<HooksFound>(resolve => {
+    timer = setTimeout(resolve, loadMillis, { ...NONE, lines: [`hooks: they are not loaded after ${loadMillis} ms`] })
   })
   try {
-    return await Promise.race([load().then(hooks => ({ hooks })), late])
+    return await Promise.race([loadHooks(resolveConfig({ env, home }).config), late])
   } catch (error) {
-    return { trouble: error instanceof Error ? error.message : String(error) }
+    return {
+      ...NONE,
+      lines: [`hooks: they cannot be loaded: ${error instanceof Error ? error.message : String(error)}`],
+    }
   } finally {
     clearTimeout(timer)
   }

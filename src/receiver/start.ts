@@ -5,7 +5,7 @@ import { addressOf, lastPort, readAddress, rememberPort } from './address.ts'
 import { type Clock, SYSTEM_CLOCK } from './clock.ts'
 import { LIMITS, type Limits } from './limits.ts'
 import { Listening } from './listening.ts'
-import { deciders, type LoadOptions } from './load-hooks.ts'
+import { decidersOf, type LoadOptions } from './load-hooks.ts'
 import { type Health, Peer } from './peer.ts'
 import { makePlace, type Place, placeOf, readSecret, tokenOf } from './place.ts'
 import { Receiver } from './receiver.ts'
@@ -121,14 +121,14 @@ async function start({ lock, before }: Turn, options: StartOptions, around: Surr
   const { place, limits } = around
   const debug = (line: string): void => (env['HOOKSPAN_DEBUG'] === '1' ? say(line) : undefined)
   const report = { warn: say, error: say, debug }
-  const deciderFor = await deciders(options, say)
+  const deciders = await decidersOf(options, say)
   const recorder = await options.openRecorder({ env, home, stateDirectory: place.directory, report })
   const receiver = new Receiver({
     ...around,
     version,
     lock,
     recorder,
-    deciderFor,
+    deciderFor: deciders?.deciderFor,
     idleMillis,
     isAllWanted: isAllWanted(env, home),
     endpoints: new Map(Object.entries(endpoints)),
@@ -147,6 +147,7 @@ async function start({ lock, before }: Turn, options: StartOptions, around: Surr
       say,
     })
     receiver.start(listening)
+    void receiver.closed.then(deciders?.close)
     rememberPort(place, listening.port)
     return receiver
   } catch (error) {

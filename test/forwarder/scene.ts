@@ -57,7 +57,7 @@ export class Scene {
     const main = join(this.home, 'package', 'dist', 'cli', 'main.js')
     writeFileSync(main, PROGRAM)
     const module = JSON.stringify(join(REPOSITORY, 'build', 'forwarder', 'forward.js'))
-    const call = `forwardAndExit(process.argv[2], ${JSON.stringify(main)}, 45_000)`
+    const call = `forwardAndExit(process.argv[2], ${JSON.stringify(main)}, process.argv.slice(3), 45_000)`
     writeFileSync(this.#patient, `import { forwardAndExit } from ${module}\nawait ${call}\n`)
   }
 

@@ -35,7 +35,7 @@ export class GuardedReceiver {
       version: '999.0.0',
       endpoints: { [`/${host}`]: { host, inlet } },
       openRecorder,
-      loadHooks: () => Promise.resolve(createHooks(hooks)),
+      loadHooks: () => Promise.resolve({ hooks: createHooks(hooks), lines: [], close: () => undefined }),
       say: line => lines.push(line),
     })
     if ('already' in started) throw new Error('one runs already')

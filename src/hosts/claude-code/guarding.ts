@@ -109,14 +109,29 @@ function reply(body: unknown, outcome: Outcome<Phase>): Reply {
       const asked = decision === 'ask' ? { permissionDecision: 'ask', permissionDecisionReason: reason } : {}
       return specific('PreToolUse', { ...asked, updatedInput: isRewritten ? value : undefined, additionalContext })
     }
-    case 'PostToolUse':
-      return specific('PostToolUse', { updatedToolOutput: isRewritten ? value : undefined, additionalContext })
+    case 'PostToolUse': {
+      const updatedToolOutput = isRewritten ? inShape(peek(body, 'tool_response'), value) : undefined
+      return specific('PostToolUse', { updatedToolOutput, additionalContext })
+    }
     case 'Stop':
     case 'SubagentStop':
       return decision === 'retry' ? refusal(reason) : NOTHING
     default:
       return NOTHING
   }
+}
+
+/**
+ * A result that has not the shape of the tool's own is dropped by Claude Code, and the model sees the old one. So a text takes the
+ * place of the text in it, where that is known.
+ */
+function inShape(result: unknown, value: unknown): unknown {
+  if (typeof value !== 'string' || typeof result !== 'object' || result === null) return value
+  if (Array.isArray(result)) return [{ type: 'text', text: value }]
+  if (typeof peek(result, 'stdout') === 'string') return { ...result, stdout: value, stderr: '' }
+  const file = peek(result, 'file')
+  if (typeof file !== 'object' || typeof peek(file, 'content') !== 'string') return value
+  return { ...result, file: { ...file, content: value } }
 }
 
 /** What has happened cannot be stopped any more: only what comes before a turn or a tool is closed. */

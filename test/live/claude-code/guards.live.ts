@@ -38,7 +38,7 @@ async function guarded({
   answer,
 }: Scene): Promise<Run> {
   const home = scratchHome()
-  const project = scratchProject(home, { files: { 'kept.txt': 'x' } })
+  const project = scratchProject(home, { files: { 'kept.txt': 'precious' } })
   const inlet = createClaudeCodeInlet({
     place: { folders: [join(home, '.claude')], uid: process.getuid?.() },
     wait: sleep,
@@ -55,6 +55,8 @@ async function guarded({
         ANTHROPIC_API_KEY: 'dummy',
         CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
         DISABLE_AUTOUPDATER: '1',
+        // Root may not go without permissions otherwise.
+        IS_SANDBOX: '1',
       },
     })
     await meanwhile?.(claude)
@@ -92,6 +94,12 @@ const noRm = defineHook({
   beforeTool: ({ tool }) => (tool.command?.startsWith('rm ') ? block('Files stay where they are.') : undefined),
 })
 
+const elsewhere = defineHook({
+  name: 'elsewhere',
+  decides: ['rewrite'],
+  beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: tool.command?.replace('one', 'two') }),
+})
+
 scene('a guard blocks a command', ['beforeTool block'], async () => {
   const run = await guarded({ hooks: [noRm], answer: once('rm kept.txt') })
   expect(run.has('kept.txt')).toBe(true)
@@ -108,11 +116,6 @@ scene('a guard blocks a command', ['beforeTool block'], async () => {
 })
 
 scene('a guard rewrites a command: what runs is the rewritten one', ['beforeTool rewrite'], async () => {
-  const elsewhere = defineHook({
-    name: 'elsewhere',
-    decides: ['rewrite'],
-    beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: tool.command?.replace('one', 'two') }),
-  })
   const run = await guarded({ hooks: [elsewhere], answer: once('touch one.txt') })
   expect([run.has('one.txt'), run.has('two.txt')]).toEqual([false, true])
   expect(run.traces.tree).toMatchInlineSnapshot(`
@@ -126,11 +129,6 @@ scene('a guard rewrites a command: what runs is the rewritten one', ['beforeTool
 })
 
 scene('a rewrite does not permit what nobody has permitted', ['beforeTool rewrite'], async () => {
-  const elsewhere = defineHook({
-    name: 'elsewhere',
-    decides: ['rewrite'],
-    beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: tool.command?.replace('one', 'two') }),
-  })
   const run = await guarded({ hooks: [elsewhere], args: ['-p', 'Go'], answer: once('touch one.txt') })
   expect([run.has('one.txt'), run.has('two.txt')]).toEqual([false, false])
 })
@@ -168,11 +166,6 @@ const careful = defineHook({
   decides: ['ask'],
   beforeTool: ({ tool }) => ask(`Shall this run: ${tool.command}?`),
 })
-const rewrites = defineHook({
-  name: 'rewrites',
-  decides: ['rewrite'],
-  beforeTool: ({ tool }) => rewrite({ ...tool.arguments, command: tool.command?.replace('one', 'two') }),
-})
 
 scene('nobody is there to be asked: the tool does not run', ['beforeTool ask'], async () => {
   const run = await guarded({ hooks: [careful], answer: once('touch one.txt') })
@@ -191,7 +184,7 @@ scene('a person is asked about what runs', ['beforeTool ask', 'beforeTool rewrit
   const asked: string[] = []
   const permits = (command: string): boolean => asked.push(command) > 0
   const run = await guarded({
-    hooks: [careful, rewrites],
+    hooks: [careful, elsewhere],
     args: [...TYPED, ...MAY],
     meanwhile: claude => talk(claude, { prompts: ['Go'], permits }),
     answer: once('touch one.txt'),
@@ -209,6 +202,26 @@ scene('a result is rewritten before the model sees it', ['afterTool rewrite'], a
   const run = await guarded({ hooks: [masks], answer: once('echo the-$((6*7))') })
   expect(run.requests[1]).toContain('MASKED')
   expect(run.requests[1]).not.toContain('the-42')
+})
+
+scene('a text as a result takes the place of the text in it', ['afterTool rewrite'], async () => {
+  const masks = defineHook({ name: 'masks', decides: ['rewrite'], afterTool: () => rewrite('MASKED') })
+  const run = await guarded({
+    hooks: [masks],
+    answer: ({ toolResults }) => {
+      if (toolResults > 0) return { text: 'Done.' }
+      const calls = [call('Bash', { command: 'echo the-$((6*7))' }), call('Read', { file_path: 'kept.txt' })]
+      return { toolCalls: calls.flatMap(({ toolCalls = [] }) => toolCalls) }
+    },
+  })
+  expect(run.requests[1]?.split('MASKED')).toHaveLength(3)
+  expect(run.requests[1]).not.toMatch(/the-42|precious/)
+})
+
+scene('a guard holds where nobody is asked about anything', ['beforeTool block'], async () => {
+  const args = ['-p', 'Go', '--permission-mode', 'bypassPermissions']
+  const run = await guarded({ hooks: [noRm], args, answer: once('rm kept.txt') })
+  expect(run.has('kept.txt')).toBe(true)
 })
 
 scene('a prompt is blocked: the model is not asked', ['beforeTurn block'], async () => {

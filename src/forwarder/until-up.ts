@@ -1,0 +1,28 @@
+import { connect } from 'node:net'
+import type { ReceiverPlace } from '../config/receiver-place.ts'
+import { listening } from './listening.ts'
+
+/** A receiver is there within half a second; on a busy machine it takes longer. Agents wait for five. */
+const MOST_MILLIS = 3000
+const AGAIN_MILLIS = 20
+
+/** Waits for a receiver that is being started. Never rejects. */
+export async function untilUp(place: ReceiverPlace): Promise<void> {
+  const until = Date.now() + MOST_MILLIS
+  while (!(await isUp(place)) && Date.now() < until) await new Promise(resolve => setTimeout(resolve, AGAIN_MILLIS))
+}
+
+function isUp(place: ReceiverPlace): Promise<boolean> {
+  return new Promise(resolve => {
+    try {
+      const socket = connect(listening(place).to)
+      const finish = (isThere: boolean): void => {
+        socket.destroy()
+        resolve(isThere)
+      }
+      socket.on('connect', () => finish(true)).on('error', () => finish(false))
+    } catch {
+      resolve(false)
+    }
+  })
+}
