@@ -7,7 +7,7 @@ import type { Guarding, Question, Reply } from '../guarding.ts'
 export const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
   beforeTool: ['block', 'rewrite', 'inject'],
-  afterTool: ['block', 'inject'],
+  afterTool: ['block', 'rewrite', 'inject'],
   afterTurn: ['retry'],
 }
 
@@ -16,6 +16,8 @@ const COMMANDS: ReadonlySet<unknown> = new Set(['Bash', 'apply_patch'])
 const ENDS: ReadonlySet<unknown> = new Set(['Stop', 'SubagentStop', 'Interrupt'])
 /** What a command ends with whose standard error is a reason not to go on. */
 const BLOCKS = 2
+/** A blank reason is none, and what the tool has returned stays. */
+const EMPTY = '(empty)'
 
 const QUESTIONS: Readonly<Record<string, (ids: HookIds, body: unknown) => Question>> = {
   UserPromptSubmit: (ids, body) => {
@@ -62,7 +64,7 @@ function idsOf(body: unknown): HookIds {
 const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) => object | undefined>> = {
   UserPromptSubmit: outcome => feedback(outcome) ?? beside('UserPromptSubmit', outcome),
   PreToolUse: beforeTool,
-  PostToolUse: outcome => feedback(outcome) ?? beside('PostToolUse', outcome),
+  PostToolUse: afterTool,
   Stop: feedback,
   SubagentStop: feedback,
 }
@@ -70,6 +72,18 @@ const REPLIES: Readonly<Record<string, (outcome: Outcome<Phase>, body: unknown) 
 /** Of the end of a turn this is what it goes on with. */
 function feedback(outcome: Outcome<Phase>): object | undefined {
   return outcome.decision === 'pass' ? undefined : { decision: 'block', reason: reasonOf(outcome) }
+}
+
+/** A reason stands in the place of the result, with nothing around it: so a text can be another one. */
+function afterTool(outcome: Outcome<Phase>): object | undefined {
+  const said = feedback(outcome) ?? (outcome.isRewritten ? { decision: 'block', reason: textFor(outcome.value) } : {})
+  const answer = { ...said, ...(outcome.decision === 'pass' && beside('PostToolUse', outcome)) }
+  return Object.keys(answer).length === 0 ? undefined : answer
+}
+
+function textFor(value: unknown): string {
+  const text = typeof value === 'string' ? value : (JSON.stringify(value) ?? '')
+  return textOf(text) ?? EMPTY
 }
 
 function beside(hookEventName: string, outcome: Outcome<Phase>): object | undefined {

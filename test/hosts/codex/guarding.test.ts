@@ -77,7 +77,20 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
     [inject('It was old.')],
     { hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: 'It was old.' } },
   ],
-  ['a result, which cannot be rewritten', RESULT, [rewrite('else')], undefined],
+  ['a result, rewritten', RESULT, [rewrite('else')], { decision: 'block', reason: 'else' }],
+  ['a result, rewritten to no text', RESULT, [rewrite({ a: 1 })], { decision: 'block', reason: '{"a":1}' }],
+  ['a result, rewritten to nothing', RESULT, [rewrite(' ')], { decision: 'block', reason: '(empty)' }],
+  ['a result, rewritten and then blocked', RESULT, [rewrite('x'), block('No.')], { decision: 'block', reason: 'No.' }],
+  [
+    'a result, rewritten, with a line beside it',
+    RESULT,
+    [rewrite('else'), inject('Masked.')],
+    {
+      decision: 'block',
+      reason: 'else',
+      hookSpecificOutput: { hookEventName: 'PostToolUse', additionalContext: 'Masked.' },
+    },
+  ],
   ['the end of a turn', STOP, [pass()], undefined],
   ['the end of a turn, held back', STOP, [retry({ feedback: 'Test it.' })], { decision: 'block', reason: 'Test it.' }],
   [
