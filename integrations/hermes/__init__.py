@@ -1,12 +1,13 @@
 """Hands the hooks of Hermes Agent to hookspan's receiver on this machine, which makes OpenTelemetry traces of them.
 
-A callback copies its payload into a queue and returns None, whatever happens: when one raises, Hermes blocks the tool.
+A callback copies its payload into a queue and returns None, whatever happens: when one raises, Hermes blocks the tool. Only where
+the person has asked for it, some of them ask the receiver what hooks of the person's decide (`guards.py`).
 """
 import atexit
 import math
 from contextlib import suppress
 
-from . import receiver
+from . import guards, receiver
 
 # Known, and nothing for a trace; some of them change what Hermes does as soon as anybody listens.
 UNHEARD = """agent_loop_stopped gateway_platform_event on_interim_message on_room_member_activity on_stream_delta
@@ -78,7 +79,10 @@ def register(ctx):
     """What Hermes calls when it loads its plugins."""
     from hermes_cli.plugins import VALID_HOOKS
 
+    asking = guards.callbacks(CONVERSATIONS)
+    for kind in asking.keys() - set(VALID_HOOKS):
+        ctx.register_middleware(kind, asking[kind])
     for hook in sorted(VALID_HOOKS):
         if hook not in UNHEARD and "kanban_" not in hook:
-            ctx.register_hook(hook, observer(hook))
+            ctx.register_hook(hook, asking.get(hook) or observer(hook))
     atexit.register(lambda: receiver.sender().drain(EXIT_SECONDS))

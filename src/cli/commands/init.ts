@@ -35,7 +35,7 @@ Without HOST: every agent that is found on this machine, after one question for 
     yes: { short: 'y', help: 'without HOST: do not ask' },
     guards: {
       value: 'WHEN',
-      help: 'claude-code, qwen: wait for what hooks that act decide; where they cannot be asked go on (open), or do nothing (closed); off = wait no more',
+      help: 'claude-code, codex, gemini, hermes, qwen: wait for what hooks that act decide; where they cannot be asked go on (open), or do nothing (closed); off = wait no more',
     },
     webhook: { help: 'hermes: by outbound webhooks, without a plugin (since 0.22)' },
     json: {

@@ -4,6 +4,7 @@ import { lastPort, rememberPort } from '../../receiver/address.ts'
 import { makePlace, placeOf, readToken, tokenOf } from '../../receiver/place.ts'
 import { backupsOf, readText } from './config-file.ts'
 import {
+  aboutGuards,
   disabling,
   enabling,
   type Guards,
@@ -69,9 +70,9 @@ async function enable(agent: HookAgent, surroundings: Surroundings): Promise<Pla
   if (manual !== undefined) return manual
   const after = editJson(text, changes)
   const change = { file, before, after, isUsers: true }
-  if (!agent.isByHttp) return { kind: 'change', ...change, notes: [restart(agent)] }
+  if (!agent.isByHttp) return { kind: 'change', ...change, notes: [...aboutGuards(title, guards), restart(agent)] }
   const listens = `The receiver listens at 127.0.0.1:${receiver.port}.`
-  const notes = [listens, ...aboutGuards(agent, guards), PRIVATE, restart(agent)]
+  const notes = [listens, ...aboutGuards(title, guards), PRIVATE, restart(agent)]
   return { kind: 'change', ...change, isPrivate: true, prepare: () => settle(surroundings, receiver), notes }
 }
 
@@ -136,13 +137,6 @@ function settle(surroundings: Surroundings, { token, port }: Receiver): void {
 function guardsFor({ settings }: HookAgent, { guards }: Surroundings, value: unknown): Guards {
   if (settings.guardsOf === undefined || guards === 'off') return undefined
   return guards ?? guardsIn(settings, value)
-}
-
-function aboutGuards({ settings: { title } }: HookAgent, guards: Guards): string[] {
-  if (guards === undefined) return []
-  const waits = `${title} waits up to a second for hooks that act (docs/receiver.md).`
-  if (guards === 'open') return [`${waits} Where the receiver is not there, it goes on.`]
-  return [`${waits} Where the receiver is not there, it runs no tool and takes no prompt.`]
 }
 
 function receiverOf(surroundings: Surroundings, port: number, guards: Guards): Receiver {

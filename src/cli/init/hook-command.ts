@@ -1,9 +1,11 @@
+import type { Guards } from './hook-settings.ts'
 import { packageFile } from './package-folder.ts'
 
 /**
  * As a line of a shell: the program that hands a hook to the receiver. By the Node that runs this: agents may have another one,
  * or none, on their PATH.
  *
+ * @param options as the program reads them
  * @throws Error when this copy of hookspan lacks it
  */
 export function commandFor(
@@ -18,6 +20,29 @@ export function commandFor(
 export function isCommandFor(agent: string, command: unknown): boolean {
   const ours = new RegExp(`[/\\\\]dist[/\\\\]hook\\.cjs['"]? ${agent}(?: --[a-z]+(?: [a-z0-9]+)?)*(?: \\|\\| true)?$`)
   return typeof command === 'string' && ours.test(command)
+}
+
+/** Events at which an agent waits for what hooks decide. */
+export interface GuardedEvents {
+  readonly asked: ReadonlySet<string>
+  /** Those of them that something can still be kept from. */
+  readonly closed: ReadonlySet<string>
+  /** The first of a session: what comes behind it is judged only where a receiver is up. */
+  readonly first: string
+}
+
+/** What the program is told of that, for one event. */
+export function guardOptions(event: string, guards: Guards, { asked, closed, first }: GuardedEvents): string[] {
+  if (guards === undefined) return []
+  if (event === first) return ['--up']
+  if (!asked.has(event)) return []
+  return guards === 'closed' && closed.has(event) ? ['--closed', 'exit2'] : ['--decide']
+}
+
+/** What a command of ours says of that. */
+export function guardsOfCommand(command: unknown): Guards {
+  if (typeof command !== 'string') return undefined
+  return / --closed /.test(command) ? 'closed' : / --decide\b/.test(command) ? 'open' : undefined
 }
 
 /** A word of a line for the shell. */

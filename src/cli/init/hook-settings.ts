@@ -3,6 +3,14 @@ import { type JsonChange, valueAt } from './json-change.ts'
 /** Whether an agent waits for what hooks decide, and what it does where they cannot be asked. Undefined: it waits for nothing. */
 export type Guards = 'open' | 'closed' | undefined
 
+/** What the person is told of that. */
+export function aboutGuards(title: string, guards: Guards): string[] {
+  if (guards === undefined) return []
+  const waits = `${title} waits up to a second for hooks that act (docs/receiver.md).`
+  if (guards === 'open') return [`${waits} Where the receiver is not there, it goes on.`]
+  return [`${waits} Where the receiver is not there, it runs no tool and takes no prompt.`]
+}
+
 /** What an agent is told of the receiver. */
 export interface Receiver {
   readonly port: number

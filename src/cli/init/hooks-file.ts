@@ -1,6 +1,7 @@
 import { dirname, join } from 'node:path'
 import { backupsOf, readText } from './config-file.ts'
-import { commandFor, isCommandFor } from './hook-command.ts'
+import { commandFor, type GuardedEvents, guardOptions, guardsOfCommand, isCommandFor } from './hook-command.ts'
+import { aboutGuards, type Guards } from './hook-settings.ts'
 import { describeChanges, editJson, type JsonChange, valueAt, whyNotEditable } from './json-change.ts'
 import { type JsonText, readJson5 } from './json5.ts'
 import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
@@ -17,6 +18,8 @@ interface HooksFileHost {
   readonly head: readonly JsonChange[]
   /** Said when it is enabled. */
   readonly notes: readonly string[]
+  /** Absent: hooks cannot act in it. */
+  readonly guarded?: GuardedEvents
   /** Its own. @throws Error when there is no home directory */
   folder(surroundings: Surroundings): string
   /** In that folder. */
@@ -37,12 +40,13 @@ const TIMEOUT = 5
 function hooksFileSetup(host: HooksFileHost): HostSetup {
   return {
     title: host.title,
+    canGuard: host.guarded !== undefined,
     folder: surroundings => host.folder(surroundings),
     enable: surroundings => enable(host, surroundings),
     undo: surroundings => undo(host, surroundings),
     print: surroundings => ({
       file: fileOf(host, surroundings),
-      content: editJson(FRESH, enabling(host, {}, surroundings)),
+      content: editJson(FRESH, enabling(host, {}, surroundings, guardsFor(host, {}, surroundings))),
       note: `to be merged into that file. ${host.notes.join(' ')}`,
     }),
   }
@@ -50,8 +54,10 @@ function hooksFileSetup(host: HooksFileHost): HostSetup {
 
 async function enable(host: HooksFileHost, surroundings: Surroundings): Promise<Plan> {
   const config = await readConfig(host, surroundings)
-  const changes = about(config, root => enabling(host, root, surroundings))
-  const { title, notes } = host
+  const guards = guardsFor(host, config.value, surroundings)
+  const changes = about(config, root => enabling(host, root, surroundings, guards))
+  const { title } = host
+  const notes = [...host.notes, ...aboutGuards(title, guards)]
   if (changes.length === 0) return { kind: 'nothing', file: config.file, why: `${title} tells hookspan already`, notes }
   return byHand(config, changes) ?? { kind: 'change', ...edited(config, changes), notes }
 }
@@ -65,10 +71,27 @@ async function undo(host: HooksFileHost, surroundings: Surroundings): Promise<Pl
   return plan ?? { kind: 'change', ...edited(config, changes), notes: [], ...restored }
 }
 
-function enabling(host: HooksFileHost, root: unknown, surroundings: Surroundings): JsonChange[] {
-  const entry = host.entry(commandFor(host.name, surroundings))
+function enabling(host: HooksFileHost, root: unknown, surroundings: Surroundings, guards: Guards): JsonChange[] {
   const head = host.head.filter(({ path }) => valueAt(root, path) === undefined)
-  return [...head, ...changesOf(root, host, event => (host.events.includes(event) ? [entry] : []))]
+  const entryOf = (event: string): object => {
+    const options = host.guarded === undefined ? [] : guardOptions(event, guards, host.guarded)
+    return host.entry(commandFor(host.name, surroundings, options))
+  }
+  return [...head, ...changesOf(root, host, event => (host.events.includes(event) ? [entryOf(event)] : []))]
+}
+
+/** Who sets up other agents, too, leaves this one as it is. */
+function guardsFor(host: HooksFileHost, root: unknown, { guards }: Surroundings): Guards {
+  if (host.guarded === undefined || guards === 'off') return undefined
+  return guards ?? guardsIn(host, root)
+}
+
+function guardsIn(host: HooksFileHost, root: unknown): Guards {
+  const hooks = valueAt(root, ['hooks'])
+  const lists = typeof hooks === 'object' && hooks !== null ? Object.values(hooks).flat() : []
+  const entries = lists.flatMap(entry => [entry, ...[valueAt(entry, ['hooks']) ?? []].flat()])
+  const said = entries.filter(entry => isOurs(entry, host)).map(entry => guardsOfCommand(valueAt(entry, ['command'])))
+  return said.includes('closed') ? 'closed' : said.find(guards => guards !== undefined)
 }
 
 /** Lists that are not as they should be: what is not ours stays in them. @throws Error in one line */
@@ -106,12 +129,13 @@ function isOurs(hook: unknown, { name }: HooksFileHost): boolean {
 /** Where nothing but our own change has been made since, what was there before comes back, byte by byte. */
 async function exactUndo(
   host: HooksFileHost,
-  { file, before }: HooksText,
+  { file, before, value }: HooksText,
   surroundings: Surroundings,
 ): Promise<Partial<Change> | undefined> {
+  const guards = guardsIn(host, value)
   const becomes = (old: string): boolean => {
     try {
-      return editJson(old, enabling(host, JSON.parse(old.trim()), surroundings)) === before
+      return editJson(old, enabling(host, JSON.parse(old.trim()), surroundings, guards)) === before
     } catch {
       return false
     }
@@ -170,6 +194,11 @@ export const codex: HostSetup = hooksFileSetup({
     ...['SubagentStop', 'PreCompact', 'PostCompact', 'Stop', 'Interrupt', 'SessionEnd'],
   ],
   entry: command => ({ hooks: [{ type: 'command', command, timeout: TIMEOUT }] }),
+  guarded: {
+    asked: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop']),
+    closed: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse']),
+    first: 'SessionStart',
+  },
   head: [],
   notes: [
     'Codex runs no hook before you trust it. Start codex: it says "Hooks need review"; choose "Trust all and continue".',

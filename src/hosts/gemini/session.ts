@@ -15,7 +15,7 @@ const FOUND_LIMIT = 10_000
 
 export class Call extends Tool<Loop> {
   /** Name and input: no hook says more of which call it is about. */
-  readonly key: string
+  key: string
   approval: Approval | undefined
   /** The file has named it. */
   isFound = false
@@ -29,7 +29,7 @@ export class Call extends Tool<Loop> {
 
 /** A tool that runs, of whom is not known yet: hooks do not say which agent they are about. Times are epoch milliseconds. */
 export interface Use {
-  readonly key: string
+  key: string
   readonly name: unknown
   readonly args: unknown
   readonly startAt: number

@@ -2,6 +2,7 @@ import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign
 import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import { toolKey } from '../base/tool-key.ts'
+import { callIdOf } from './call-id.ts'
 import { Call, type Loop, type Session, type Use } from './session.ts'
 
 const CALLS_LIMIT = 1000
@@ -27,24 +28,39 @@ interface Asked {
 function begin(loop: Loop, use: Use, { requestId, id }: Asked, correlation?: 'inferred'): Call {
   loop.tellPrompt()
   loop.toolCount += 1
-  const call = new Call(loop, id ?? `${loop.turnId}:tool:${loop.toolCount}`, use, use.startAt)
+  const call = new Call(loop, id ?? newId(loop, use), use, use.startAt)
   call.requestId = requestId
   call.tellStart(correlation)
   loop.calls.add(call)
   return call
 }
 
+function newId(loop: Loop, { key, startAt }: Use): string {
+  const id = callIdOf(loop.session.id, key, startAt)
+  return [...loop.calls].some(call => call.id === id) ? `${id}:${loop.toolCount}` : id
+}
+
 /** `AfterTool`: of equal ones, the first. @returns the call, where it is known whose it is */
 export function toolEnded(session: Session, at: number, data: unknown): Call | undefined {
-  const key = toolKey(peek(data, 'tool_name'), peek(data, 'tool_input'))
+  const name = peek(data, 'tool_name')
+  const key = toolKey(name, peek(data, 'tool_input'))
   const response = peek(data, 'tool_response')
-  const call = [...(session.main?.calls ?? [])].find(one => one.key === key && one.state === 'running')
+  const running = [...(session.main?.calls ?? [])].filter(({ state }) => state === 'running')
+  const uses = [...session.uses].filter(one => one.end === undefined)
+  const use = uses.find(one => one.key === key)
+  // A hook has rewritten the input: it is told of with the new one from here on.
+  const call =
+    running.find(one => one.key === key) ?? (use === undefined ? running.find(one => one.name === name) : undefined)
   if (call !== undefined) {
+    call.key = key
     end(call, at, response)
     return call
   }
-  const use = [...session.uses].find(one => one.key === key && one.end === undefined)
-  if (use !== undefined) use.end = { at, response }
+  const other = use ?? uses.find(one => one.name === name)
+  if (other !== undefined) {
+    other.key = key
+    other.end = { at, response }
+  }
   return undefined
 }
 

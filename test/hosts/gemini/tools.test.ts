@@ -123,3 +123,25 @@ test('a prompt whose hook comes late: what has been sent for it since is its own
     'agent OK\n  llm.gemini-3 OK\n    api.gemini-3 OK\n\nagent OK\n  llm.gemini-3 OK\n    api.gemini-3 OK',
   )
 })
+
+test('a tool whose input a hook has rewritten is one call, though it ends with another input', async () => {
+  const scene = new Scene()
+  await scene.hook('BeforeAgent', 0, { prompt: 'go' })
+  scene.writes(lines.sent(10, 'go'))
+  scene.writes(lines.answer(50))
+  const shell = (command: string): object => ({ tool_name: 'run_shell_command', tool_input: { command } })
+  await scene.hook('BeforeTool', 60, shell('rm x'))
+  await scene.hook('BeforeTool', 60, shell('ls y'))
+  await scene.hook('AfterTool', 80, { ...shell('ls y'), tool_response: { llmContent: 'y' } })
+  await scene.hook('AfterTool', 90, { ...shell('ls x'), tool_response: { llmContent: 'x' } })
+  const found = { name: 'run_shell_command', args: { command: 'ls x' } }
+  scene.writes(lines.answer(50, '', [lines.call(95, 'c1', found)]))
+  await scene.hook('AfterAgent', 130, { prompt_response: 'Done.' })
+  expect(await scene.tree(OUTCOME)).toMatchInlineSnapshot(`
+    "agent OK
+      llm.gemini-3 OK
+        api.gemini-3 OK [gen_ai.usage.input_tokens=102, gen_ai.usage.output_tokens=15]
+          tool.run_shell_command OK (inferred) [hermes.tool.outcome=completed]
+          tool.run_shell_command OK (inferred) [hermes.tool.outcome=completed]"
+  `)
+})

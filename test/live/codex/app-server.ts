@@ -11,6 +11,8 @@ export class AppServer {
   readonly #user: CodexUser
   readonly #process: HostProcess
   readonly #decision: string
+  /** What the person was asked, as it came. */
+  asked = ''
   #calls = 0
 
   /** @param decision what the person says who is asked */
@@ -37,7 +39,9 @@ export class AppServer {
     const { thread } = (await this.#call('thread/start', where)) as { thread: { id: string } }
     await this.#call('turn/start', { threadId: thread.id, input: [{ type: 'text', text }] })
     await this.#process.sees('"method":"item/commandExecution/requestApproval"')
-    const { id } = this.#said(line => line['method'] === 'item/commandExecution/requestApproval')
+    const question = this.#said(line => line['method'] === 'item/commandExecution/requestApproval')
+    this.asked = JSON.stringify(question)
+    const { id } = question
     this.#send({ id, result: { decision: this.#decision } })
     await this.#process.sees('"method":"turn/completed"')
   }

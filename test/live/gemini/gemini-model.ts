@@ -38,6 +38,8 @@ interface Part {
 export class GeminiModel {
   /** Tokens of whole answers to the agents. */
   served = 0
+  /** Bodies of the requests of turns. */
+  readonly bodies: Readonly<Record<string, unknown>>[] = []
   readonly #server = createServer((request, response) => void this.#answer(request, response))
   readonly #script: (request: GeminiRequest) => GeminiReply
 
@@ -59,6 +61,7 @@ export class GeminiModel {
     const body = (await json(request)) as Record<string, unknown>
     if (request.url?.includes('stream') !== true)
       return sendJson(response, 200, { ...wholeAnswer(ROUTE), totalTokens: 1 })
+    this.bodies.push(body)
     const reply = this.#script(read(body))
     if (reply.status !== undefined) {
       const error = { code: reply.status, message: 'As the script says.', status: 'INVALID_ARGUMENT' }
