@@ -187,7 +187,7 @@ function reachedFrom(path: string): Set<string> {
 
 test('what is published needs every file: what scripts and tests alone use lies with them', () => {
   const published = files.filter(path =>
-    /^(?:index|testing|cli\/main|forwarder\/main|trace-index\/index-thread|hosts\/[^/]+\/index|page\/main)\.tsx?$/.test(
+    /^(?:index|testing|cli\/main|forwarder\/main|trace-index\/index-thread|hosts\/[^/]+\/(?:index|hooks)|hooks\/index|page\/main)\.tsx?$/.test(
       path,
     ),
   )

@@ -137,3 +137,7 @@ export function attachHost(host: string, createMachine: () => HostMachine, optio
   }
   return found.attach()
 }
+
+export function runningPlugin(host: string): Plugin | undefined {
+  return (globalThis as Shared)[RUNNING]?.get(host)?.plugin
+}
