@@ -1,5 +1,5 @@
-import { isDeepStrictEqual } from 'node:util'
 import { elementsOf, idOf, peek } from '../../contract/foreign.ts'
+import { changedFields } from '../../hooks/answers.ts'
 import { plainCopy } from '../../hooks/frozen-copy.ts'
 import { type HookIds, type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../hooks/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'
@@ -88,7 +88,7 @@ export class GuardedCall {
     const known = isObject(input) ? this.#outcomes.get(input) : undefined
     if (known !== undefined || id === undefined) return known
     const decided = this.#decided.get(id)
-    if (decided === undefined || !isDeepStrictEqual(decided.input, input)) return undefined
+    if (decided === undefined || !isSame(decided.input, input)) return undefined
     if (isObject(input)) this.#outcomes.set(input, decided)
     return decided
   }
@@ -96,7 +96,7 @@ export class GuardedCall {
   /** By its arguments too, unless its schema has made others of them. */
   #claim(name: string, input: unknown): string | undefined {
     const named = this.#wanted.filter(call => call.name === name)
-    const call = named.find(each => isDeepStrictEqual(each.input, input)) ?? named[0]
+    const call = named.find(each => isSame(each.input, input)) ?? named[0]
     if (call !== undefined) this.#wanted = this.#wanted.filter(each => each !== call)
     return call?.id
   }
@@ -109,6 +109,10 @@ function isObject(value: unknown): value is object {
 /** A guard looks at fields: arguments that have none are one. */
 export function argumentsOf(input: unknown): ToolArguments {
   return isObject(input) && !Array.isArray(input) ? (input as ToolArguments) : { input }
+}
+
+function isSame(one: unknown, other: unknown): boolean {
+  return changedFields('beforeTool', argumentsOf(one), argumentsOf(other)).length === 0
 }
 
 function inputOf(args: ToolArguments, original: unknown): unknown {
