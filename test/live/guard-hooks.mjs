@@ -5,7 +5,7 @@
 import { ask, block, createHooks, inject, retry, rewrite } from 'hookspan/hooks'
 
 const isRm = ({ tool }) => tool.command?.startsWith('rm ') === true
-const once =
+const firstTime =
   verdict =>
   ({ attempt }) =>
     attempt === 0 ? verdict : undefined
@@ -19,7 +19,7 @@ const GUARDS = {
   'beforeTurn inject system': { beforeTurn: () => inject(LINE, 'system') },
   'afterTurn block': { afterTurn: () => block(REFUSED) },
   'afterTurn rewrite': { afterTurn: ({ answer }) => rewrite(`${answer} (checked)`) },
-  'afterTurn retry': { afterTurn: once(retry({ feedback: 'Look once more.' })) },
+  'afterTurn retry': { afterTurn: firstTime(retry({ feedback: 'Look once more.' })) },
   'beforeModel block': { beforeModel: () => block(REFUSED) },
   'beforeModel rewrite': {
     beforeModel: ({ messages }) =>
@@ -29,7 +29,7 @@ const GUARDS = {
   'beforeModel inject system': { beforeModel: () => inject(LINE, 'system') },
   'afterModel block': { afterModel: () => block(REFUSED) },
   'afterModel rewrite': { afterModel: ({ text }) => (text === '' ? undefined : rewrite(`${text} (checked)`)) },
-  'afterModel retry': { afterModel: once(retry({ feedback: 'Look once more.' })) },
+  'afterModel retry': { afterModel: firstTime(retry({ feedback: 'Look once more.' })) },
   'beforeTool block': {
     beforeTool: event => (isRm(event) ? block(REFUSED, { detail: 'rm is not for agents' }) : undefined),
   },
@@ -40,7 +40,7 @@ const GUARDS = {
   'beforeTool ask': { beforeTool: event => (isRm(event) ? ask('May it delete?') : undefined) },
   'afterTool block': { afterTool: () => block(REFUSED) },
   'afterTool rewrite': { afterTool: () => rewrite('The rewritten result.') },
-  'afterTool retry': { afterTool: once(retry()) },
+  'afterTool retry': { afterTool: firstTime(retry()) },
   throws: {
     beforeTool: () => {
       throw new Error('broken by the test')
