@@ -2,6 +2,7 @@ import { readFileSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
 import { ABLE } from '../../../src/hosts/openai-agents/hooks.ts'
 import type { ModelRequest } from '../../support/model-server.mjs'
+import { scratchHome } from '../live-host.ts'
 import {
   Covered,
   FAILURES,
@@ -15,7 +16,6 @@ import {
   told,
   unexpected,
 } from '../sdk-guards.ts'
-import { scratchHome } from '../live-host.ts'
 import { type Answer, asksFor, delegates, runProgram } from '../sdk-program.ts'
 
 const PROGRAM = GUARD_HOOKS + readFileSync(new URL('guards.mjs', import.meta.url), 'utf8')
