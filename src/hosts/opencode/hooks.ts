@@ -65,7 +65,7 @@ export type GuardPlugin = (input?: PluginInput) => Promise<GuardedHooks>
  * @example
  * // ~/.config/opencode/plugins/guards.js
  * import { attachHooks } from 'hookspan/hooks/opencode'
- * import { hooks } from '../hooks.js'
+ * import { hooks } from '/home/me/guards/hooks.js'
  * export const Guards = attachHooks(hooks)
  */
 export function attachHooks(hooks: ControlHooks, options: AttachHooksOptions = {}): GuardPlugin {

@@ -294,7 +294,8 @@ describe.each(FAILURES)('guard: a hook that $how', ({ body, failure }) => {
     const lived = await run([failing(body, onFailure)], ONE)
     if (onFailure === 'pass') expect(lived.results).toEqual(['one'])
     else expect(lived.results.join()).toContain('The hook broken could not judge this, and is set to block then.')
-    expect(lived.results.join()).not.toContain('of no concern')
+    // Nor in what is said beside a result.
+    expect(JSON.stringify(lived.requests.map(({ body }) => body))).not.toContain('of no concern')
     expect(lived.stderr).toContain(`hook broken failed in beforeTool, which counts as ${onFailure}: `)
     expect(await attributesOf(lived.home, 'hook.broken', 'hermes.hook.failure')).toEqual([failure])
     expect(await attributesOf(lived.home, 'hook.broken', 'hermes.hook.action')).toEqual([
