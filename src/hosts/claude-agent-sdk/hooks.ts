@@ -16,7 +16,7 @@ import {
   type Outcome,
   type Phase,
 } from '../../hooks/index.ts'
-import { runningPlugin } from '../attach.ts'
+import { runningPlugin, tellRunning } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { hasKnownShape, resultSaid, resultSeen, toolSeen } from './hook-shapes.ts'
 import { changed } from './query-options.ts'
@@ -142,6 +142,8 @@ class ClaudeHooks {
   }
 
   async #calls({ input, ids, signal }: Heard): Promise<Answer> {
+    // All callbacks run at once, and that of the trace is behind ours.
+    tellRunning(HOST, { event: 'hook.PreToolUse', at: Date.now(), data: input })
     const tool = toolSeen(input)
     const canAsk = this.#hasPerson && peek(input, 'permission_mode') !== ASKS_NOBODY
     const outcome = await this.#hooks.run('beforeTool', { ...ids, toolCallId: tool.id }, { tool }, signal, canAsk)

@@ -61,7 +61,7 @@ export type AttachHooksOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'
  * @example
  * // ~/.pi/agent/extensions/guards.ts
  * import { attachHooks } from 'hookspan/hooks/pi'
- * import { hooks } from './hooks.js'
+ * import { hooks } from '/home/me/guards/hooks.js'
  * export default pi => attachHooks(pi, hooks)
  */
 export function attachHooks(pi: PiExtensionApi, hooks: ControlHooks, options: AttachHooksOptions = {}): void {
