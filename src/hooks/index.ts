@@ -19,6 +19,7 @@ export type {
   BeforeTool,
   BeforeTurn,
   ModelMessage,
+  ModelUsage,
   Phase,
   Verdict,
 } from './phases.ts'

@@ -39,8 +39,18 @@ export interface AfterModel {
         readonly message?: string | undefined
       }
     | undefined
+  /** What the request took, where the agent tells it. */
+  readonly usage?: ModelUsage | undefined
   /** 0: the first one. */
   readonly attempt: number
+}
+
+/** What a request to the model took. */
+export interface ModelUsage {
+  /** All that was read, from a cache or not. */
+  readonly inputTokens?: number | undefined
+  readonly outputTokens?: number | undefined
+  readonly costUsd?: number | undefined
 }
 
 export interface BeforeTool {

@@ -1,7 +1,9 @@
 import { elementsOf, idOf, isArray, peek, textOf } from '../contract/foreign.ts'
 
+export const TOOL_KINDS = ['shell', 'read', 'edit', 'write', 'search', 'fetch', 'agent', 'mcp', 'other'] as const
+
 /** What a tool does, whichever agent it belongs to. `other`: nobody could tell. */
-export type ToolKind = 'shell' | 'read' | 'edit' | 'write' | 'search' | 'fetch' | 'agent' | 'mcp' | 'other'
+export type ToolKind = (typeof TOOL_KINDS)[number]
 
 /** A call of a tool, as a hook sees it: frozen. */
 export interface ToolCall {
