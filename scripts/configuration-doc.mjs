@@ -161,11 +161,13 @@ hooks:
   project_local: true
   options:
     no-rm:
+      required: true
       isolate: true
       allow: [build, dist]
 \`\`\`
 
-What a file is handed are texts, lists and mappings; a text that is a number, \`true\` or \`false\` becomes that. Of two sources the
+\`isolate: true\` runs a file in a thread of its own; \`required: true\` blocks everything as long as the file is not loaded. What else is there
+the file is handed: texts, lists and mappings; a text that is a number, \`true\` or \`false\` becomes that. Of two sources the
 later one counts whole.
 
 ## OpenTelemetry's variables

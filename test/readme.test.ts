@@ -97,7 +97,7 @@ describe.each(PAGES.filter(path => !path.startsWith('observability/')))('%s', pa
       ...Object.keys(BACKEND_FIELDS),
       ...Object.values(BACKENDS).flatMap(row => Object.keys(row.options)),
       ...Object.keys(HOOKS_FIELDS),
-      'isolate',
+      ...['isolate', 'required'],
     ])
     const said = inlineCode(page).flatMap(code => /^([a-z]+(?:_[a-z]+)*): \S/.exec(code)?.[1] ?? [])
     expect(said.filter(key => !keys.has(key) && !keys.has(key.replace(/_env$/, '')))).toEqual([])

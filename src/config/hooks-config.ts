@@ -24,7 +24,7 @@ export const HOOKS_FIELDS: Readonly<Record<keyof UserHooks, string>> = {
     'Load `.hookspan/hooks` of a project, too, once you have trusted it: `hookspan hooks trust`; default: `false`',
   time_limit_ms: 'Longest time that all hooks of a phase may take together; default: 10000',
   options:
-    'A mapping of file names to what each file is handed; `isolate: true` among it: the file runs in a thread of its own',
+    'A mapping of file names to what each file is handed; `isolate` and `required` among it are said of the file',
 }
 
 export const HOOKS_DEFAULT: HooksConfig = Object.freeze({

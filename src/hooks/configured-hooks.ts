@@ -1,11 +1,12 @@
 import { tmpdir } from 'node:os'
-import { join } from 'node:path'
+import { join, relative } from 'node:path'
 import type { HooksConfig } from '../config/hooks-config.ts'
 import { HOOKS_DEFAULT } from '../config/hooks-config.ts'
 import { type Environment, homeDirectory, hooksDirectory, stateHome } from '../config/paths.ts'
 import { showName } from '../config/reading.ts'
 import { type ControlHooks, createHooks } from './create-hooks.ts'
 import { isThere, readFolder } from './folder-files.ts'
+import type { AnyHook } from './hook.ts'
 import {
   type LoadedHook,
   type LoadedHooks,
@@ -15,6 +16,7 @@ import {
   type OptionsOfFiles,
 } from './load-folder.ts'
 import { projectFolderOf, readProjectFolder, TrustStore } from './trust.ts'
+import { type Block, block } from './verdict.ts'
 
 /** Where hooks are loaded from, and how. */
 export interface HookSettings {
@@ -73,7 +75,7 @@ export async function loadConfiguredHooks(
 ): Promise<ConfiguredHooks> {
   const own = await ofPerson(settings)
   const { notes, ...local } = await ofProject({ ...settings, options: without(settings.options, own.names) }, project)
-  const { kept, lines } = distinct([...own.loaded, ...local.loaded])
+  const { kept, lines } = distinct([...closedFor(settings, own.loaded), ...own.loaded, ...local.loaded])
   const { timeLimitMillis } = settings
   return {
     hooks:
@@ -125,6 +127,27 @@ async function ofProject(
 /** What the person hands to a file of their own is not for a file of the same name that came with a project. */
 function without(options: OptionsOfFiles, names: readonly string[]): OptionsOfFiles {
   return Object.fromEntries(Object.entries(options).filter(([file]) => !names.includes(nameOf(file))))
+}
+
+/** In the place of files that the person cannot do without, and that are not loaded: hooks that let nothing happen. */
+function closedFor({ options, globalFolder }: HookSettings, loaded: readonly LoadedHook[]): LoadedHook[] {
+  if (globalFolder === undefined) return []
+  const names = new Set(loaded.map(({ file }) => nameOf(relative(globalFolder, file))))
+  const missing = Object.keys(options).filter(file => options[file]?.['required'] === true && !names.has(nameOf(file)))
+  return missing.map(file => {
+    const closed = (): Block =>
+      block('A hook that is required here could not be loaded.', {
+        detail: `hookspan hooks says why it is not: ${file}`,
+      })
+    const hook = {
+      name: `required:${nameOf(file)}`,
+      priority: 0,
+      onFailure: 'block',
+      beforeTurn: closed,
+      beforeTool: closed,
+    }
+    return { hook: hook as AnyHook, file: join(globalFolder, file), isIsolated: false }
+  })
 }
 
 /** A guard without its options may guard nothing. What is meant for a project's file can be of any project. */

@@ -29,7 +29,12 @@ const DEPTH_LIMIT = 20
 
 /** Whether anything is there, if only a link that leads nowhere. */
 export function isThere(path: string): boolean {
-  return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  try {
+    return lstatSync(path, { throwIfNoEntry: false }) !== undefined
+  } catch {
+    // Whoever reads it says why that is not possible.
+    return true
+  }
 }
 
 /**

@@ -13,6 +13,7 @@ export type OptionsOfFiles = Readonly<Record<string, Readonly<Record<string, unk
 
 /** A hook out of a file. */
 export interface LoadedHook {
+  /** As the file exports it; of one in a thread a stand-in. */
   readonly hook: AnyHook
   /** The file that it came from. */
   readonly file: string
@@ -101,7 +102,8 @@ export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Pro
   const lines: string[] = []
   const closers: (() => void)[] = []
   for (const file of files) {
-    const { isolate, ...options } = file.options
+    // What is said of the file is not for the file.
+    const { isolate, required: _, ...options } = file.options
     const isIsolated = isolate === true
     try {
       const { hooks, troubles, close } = await (isIsolated

@@ -1,14 +1,6 @@
-import { realpathSync } from 'node:fs'
+import { readFileSync, realpathSync, type Stats } from 'node:fs'
 import { dirname, join } from 'node:path'
-import {
-  isOpen,
-  makePrivateDirectory,
-  OPEN,
-  readOwnFile,
-  reason,
-  withOwnFile,
-  writePrivate,
-} from '../trace-log/private-place.ts'
+import { isOpen, makePrivateDirectory, OPEN, reason, withOwnFile, writePrivate } from '../trace-log/private-place.ts'
 import { type FolderFile, hashOf, isThere, readFolder } from './folder-files.ts'
 
 /** A project's folder of hooks, read once. */
@@ -82,8 +74,9 @@ export class TrustStore {
 
   #read(): Trusted {
     try {
-      if (withOwnFile(this.#file, OPEN.read, (_, stats) => isOpen(stats))) return {}
-      const list: unknown = JSON.parse(readOwnFile(this.#file).toString('utf8'))
+      const read = (descriptor: number, stats: Stats): string =>
+        isOpen(stats) ? '{}' : readFileSync(descriptor, 'utf8')
+      const list: unknown = JSON.parse(withOwnFile(this.#file, OPEN.read, read))
       if (typeof list !== 'object' || list === null) return {}
       return Object.fromEntries(Object.entries(list).filter(([, hash]) => typeof hash === 'string'))
     } catch {

@@ -1,6 +1,7 @@
-import { chmodSync, mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
+import { readFolder } from '../../src/hooks/folder-files.ts'
 import { toolCallOf } from '../../src/hooks/tool-call.ts'
 import { about, blocker, HooksScene, plain } from './hooks-scene.ts'
 
@@ -162,4 +163,40 @@ test('a folder that cannot be copied is a line', async () => {
   expect(plain(lines, scene)).toEqual([
     'hooks: ~/.config/hookspan/hooks is not loaded: no copy of it can be run from ~/file/x: a part of the path is not a directory',
   ])
+})
+
+test.each<[string, Readonly<Record<string, string>>]>([
+  ['throws', { 'a.mjs': "throw new Error('no luck')\n" }],
+  ['exports what is no hook', { 'a.mjs': 'export default [{}]\n' }],
+  ['is not there', { 'b.mjs': blocker('b') }],
+])('a required file that %s: nothing happens until it is loaded', async (_, files) => {
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, files)
+  const { hooks, lines } = await scene.load({ options: { a: { required: true } } })
+  expect(lines).toHaveLength(1)
+  const closed = { decision: 'block', by: 'required:a', reason: 'A hook that is required here could not be loaded.' }
+  expect(await hooks?.run('beforeTool', CALL, about())).toMatchObject(closed)
+  expect(await hooks?.run('beforeTurn', { prompt: 'x' }, about())).toMatchObject(closed)
+  scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
+  const now = await scene.load({ options: { a: { required: true } } })
+  expect(now.loaded.map(({ hook }) => hook.name)).not.toContain('required:a')
+})
+
+test('a required file closes also where its folder is refused, and not where hooks are off', async () => {
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
+  chmodSync(scene.globalFolder, 0o777)
+  const options = { 'a.mjs': { required: true } }
+  expect((await scene.load({ options })).hooks?.hooks).toMatchObject([{ name: 'required:a', onFailure: 'block' }])
+  expect((await scene.load({ options, globalFolder: undefined })).hooks).toBeUndefined()
+})
+
+test('what belongs to another user is not loaded', async () => {
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
+  if (process.getuid?.() === 0) for (const path of ['', 'a.mjs']) chownSync(join(scene.globalFolder, path), 4242, 4242)
+  vi.spyOn(process, 'geteuid').mockReturnValue(4343)
+  const { lines } = readFolder(scene.globalFolder, { mayLink: true })
+  vi.restoreAllMocks()
+  expect(plain(lines, scene)).toEqual(['hooks: ~/.config/hookspan/hooks is not loaded: it belongs to another user'])
 })
