@@ -110,8 +110,8 @@ scene('a rewrite is said to be impossible, and the command runs as it is', [], a
 })
 
 scene(
-  'lines are injected beside the prompt, a tool and its result',
-  ['beforeTurn inject', 'beforeTool inject', 'afterTool inject'],
+  'lines are injected beside the prompt and a result, and none beside a tool',
+  ['beforeTurn inject', 'afterTool inject'],
   async () => {
     const says = defineHook({
       name: 'says',
@@ -122,7 +122,8 @@ scene(
     })
     const run = await guarded({ hooks: [says], answer: once('echo hi') })
     expect(run.requests[0]).toContain('LINE-OF-THE-TURN')
-    expect(run.requests[1]).toContain('LINE-BEFORE-THE-TOOL')
+    expect(run.requests[1]).not.toContain('LINE-BEFORE-THE-TOOL')
+    expect(run.lines.join('\n')).toContain('hook says cannot inject in beforeTool of qwen')
     expect(run.requests[1]).toContain('LINE-BEHIND-THE-TOOL')
     expect(decided(run.traces)).toMatchInlineSnapshot()
   },
