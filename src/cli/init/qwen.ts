@@ -1,5 +1,5 @@
 import { hookAgent } from './hook-agent.ts'
-import { commandFor, isCommandFor } from './hook-command.ts'
+import { commandFor, type GuardedEvents, guardOptions, guardsOfCommand, isCommandFor } from './hook-command.ts'
 import { allows, type Guards, type HookSettings, type Receiver } from './hook-settings.ts'
 import { valueAt } from './json-change.ts'
 import type { HostSetup } from './plan.ts'
@@ -23,11 +23,12 @@ const BY_PROGRAM: readonly (readonly [event: string, isAwaited: boolean])[] = [
   ['SessionStart', true],
   ['UserPromptSubmit', false],
 ]
-/** What hooks may decide about. */
-const ASKED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop'])
-/** What can still be kept from happening: where nobody answers, only the end of a program does. */
-const CLOSED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse'])
-const CLOSING = ['--decide', '--closed', 'exit2']
+const GUARDED: GuardedEvents = {
+  asked: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop']),
+  // Where nobody answers, only the end of a program keeps them from happening.
+  closed: new Set(['UserPromptSubmit', 'PreToolUse']),
+  first: 'SessionStart',
+}
 /** Seconds: a receiver that hangs costs an agent no more. */
 const TIMEOUT = 0.1
 /** Hooks that act are given up after one. */
@@ -65,14 +66,16 @@ function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
     const command = commandFor('qwen', receiver, options)
     return { type: 'command', name: NAME, command, timeout: PROGRAM_TIMEOUT }
   }
-  // A prompt that comes before the receiver is up would not be judged, or not be taken.
-  const first = guards === undefined ? program() : program(['--up'])
   const hooks = new Map<string, object[]>(
-    BY_PROGRAM.map(([event, isAwaited]) => [event, [isAwaited ? first : { ...program(), async: true }]]),
+    BY_PROGRAM.map(([event, isAwaited]) => {
+      return [event, [isAwaited ? program(guardOptions(event, guards, GUARDED)) : { ...program(), async: true }]]
+    }),
   )
   for (const event of BY_HTTP) {
-    const closes = guards === 'closed' && CLOSED.has(event)
-    const hook = closes ? program(CLOSING) : requestFor(receiver, ASKED.has(event) ? guards : undefined)
+    const closes = guards === 'closed' && GUARDED.closed.has(event)
+    const hook = closes
+      ? program(guardOptions(event, guards, GUARDED))
+      : requestFor(receiver, GUARDED.asked.has(event) ? guards : undefined)
     hooks.set(event, closes ? [hook] : [hook, ...(hooks.get(event) ?? [])])
   }
   return hooks
@@ -87,7 +90,7 @@ function requestFor(receiver: Receiver, guards: Guards): object {
 
 function guardsOf(hook: object): Guards {
   const { command } = hook as { command?: unknown }
-  if (typeof command === 'string') return command.includes(' --closed ') ? 'closed' : undefined
+  if (command !== undefined) return guardsOfCommand(command)
   const said = valueAt(hook, ['headers', 'x-hookspan-decide'])
   return said === 'open' || said === 'closed' ? said : undefined
 }

@@ -105,14 +105,29 @@ scene('a guard blocks a command', ['beforeTool block'], async () => {
   expect(run.has('kept.txt')).toBe(true)
   expect(run.requests.at(-1)).toContain('Files stay where they are.')
   expect(run.said).toBe('Done.')
-  expect(decided(run.traces)).toMatchInlineSnapshot()
-  expect(run.traces.tree).toMatchInlineSnapshot()
+  expect(decided(run.traces)).toMatchInlineSnapshot(`
+    [
+      "tool.Bash: hook.no-rm block, blocked",
+    ]
+  `)
+  expect(run.traces.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+      llm.claude-opus-5-5 OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+          tool.Bash OK [hermes.tool.outcome=blocked]
+            hook.no-rm OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
+  `)
 })
 
 scene('a guard rewrites a command: what runs is the rewritten one', ['beforeTool rewrite'], async () => {
   const run = await guarded({ hooks: [elsewhere], answer: once('touch one.txt') })
   expect([run.has('one.txt'), run.has('two.txt')]).toEqual([false, true])
-  expect(decided(run.traces)).toMatchInlineSnapshot()
+  expect(decided(run.traces)).toMatchInlineSnapshot(`
+    [
+      "tool.Bash: hook.elsewhere rewrite, rewritten",
+    ]
+  `)
 })
 
 scene('a rewrite does not permit what nobody has permitted', ['beforeTool rewrite'], async () => {
@@ -135,7 +150,13 @@ scene(
     expect(run.requests[0]).toContain('LINE-OF-THE-TURN')
     expect(run.requests[1]).toContain('LINE-BEFORE-THE-TOOL')
     expect(run.requests[1]).toContain('LINE-BEHIND-THE-TOOL')
-    expect(decided(run.traces)).toMatchInlineSnapshot()
+    expect(decided(run.traces)).toMatchInlineSnapshot(`
+      [
+        "agent: hook.says inject, injected",
+        "tool.Bash: hook.says inject, injected",
+        "tool.Bash: hook.says inject, injected",
+      ]
+    `)
   },
 )
 
@@ -148,7 +169,11 @@ const careful = defineHook({
 scene('nobody is there to be asked: the tool does not run', ['beforeTool ask'], async () => {
   const run = await guarded({ hooks: [careful], answer: once('touch one.txt') })
   expect(run.has('one.txt')).toBe(false)
-  expect(decided(run.traces)).toMatchInlineSnapshot()
+  expect(decided(run.traces)).toMatchInlineSnapshot(`
+    [
+      "tool.Bash: hook.careful ask, asked",
+    ]
+  `)
 })
 
 scene('a person is asked about what runs', ['beforeTool ask', 'beforeTool rewrite'], async () => {
@@ -200,7 +225,11 @@ scene('a prompt is blocked: the model is not asked', ['beforeTurn block'], async
   const run = await guarded({ hooks: [quiet], answer: () => ({ text: 'Hello.' }) })
   expect(run.requests).toEqual([])
   expect(run.said).toContain('Not today.')
-  expect(decided(run.traces)).toMatchInlineSnapshot()
+  expect(decided(run.traces)).toMatchInlineSnapshot(`
+    [
+      "agent: hook.quiet block, blocked",
+    ]
+  `)
 })
 
 scene('a turn is sent on, and not for ever', ['afterTurn retry'], async () => {
@@ -208,7 +237,14 @@ scene('a turn is sent on, and not for ever', ['afterTurn retry'], async () => {
   const run = await guarded({ hooks: [again], answer: () => ({ text: 'Done.' }) })
   expect(run.requests).toHaveLength(4)
   expect(run.requests[1]).toContain('Once more.')
-  expect(decided(run.traces)).toMatchInlineSnapshot()
+  expect(decided(run.traces)).toMatchInlineSnapshot(`
+    [
+      "agent: hook.again retry, none",
+      "llm.claude-opus-5-5: hook.again retry, retried",
+      "llm.claude-opus-5-5: hook.again retry, retried",
+      "llm.claude-opus-5-5: hook.again retry, retried",
+    ]
+  `)
 })
 
 const FAILING: Record<string, () => Promise<undefined>> = {
@@ -255,7 +291,11 @@ scene('a child agent is guarded, too', ['beforeTool block'], async () => {
     },
   })
   expect(run.has('kept.txt')).toBe(true)
-  expect(decided(run.traces)).toMatchInlineSnapshot()
+  expect(decided(run.traces)).toMatchInlineSnapshot(`
+    [
+      "tool.Bash: hook.no-rm block, blocked",
+    ]
+  `)
 })
 
 test('guards: each decision that the table of Claude Code claims was seen', () => {
