@@ -71,7 +71,12 @@ export class AgentPlugins {
   tell({ host, event }: JournalEntry): boolean {
     const { plugin, telling } = this.#agentOf(host)
     if (!event.event.startsWith(CONTROL)) return isSpine(telling.take(event))
-    plugin.emitUntyped(event.event.slice(CONTROL.length), event.data, event.at === undefined ? {} : { at: event.at })
+    const { at } = event
+    const { host: named } = (event.context ?? {}) as { readonly host?: string }
+    plugin.emitUntyped(event.event.slice(CONTROL.length), event.data, {
+      ...(at && { at }),
+      ...(named && { host: named }),
+    })
     return false
   }
 

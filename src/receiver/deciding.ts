@@ -45,7 +45,7 @@ export class Deciding implements Decider {
     this.#options = options
   }
 
-  decide({ host, lane, body, failing }: Asked): Promise<Reply | undefined> | undefined {
+  decide({ host, told, lane, body, failing }: Asked): Promise<Reply | undefined> | undefined {
     const guarding = this.#guardingOf(host)
     if (guarding === undefined) return undefined
     if (failing === undefined) return this.#missed(host, guarding, body)
@@ -56,7 +56,7 @@ export class Deciding implements Decider {
       if (hooks === undefined || says(without)) return Promise.resolve(without)
       const question = guarding.question(body)
       if (question === undefined) return undefined
-      const agent = this.#agentOf(host, guarding, hooks)
+      const agent = this.#agentOf(host, told, guarding, hooks)
       this.#lanes.set(question.ids.sessionId ?? '', lane)
       if (!agent.hooks.handles(question.phase)) {
         this.#endTurn(agent, question, body)
@@ -113,14 +113,20 @@ export class Deciding implements Decider {
     return Object.hasOwn(guards, host) ? guards[host] : undefined
   }
 
-  #agentOf(host: string, guarding: Guarding, hooks: ControlHooks): Agent {
+  /** @param told as in `Asked` */
+  #agentOf(host: string, told: string, guarding: Guarding, hooks: ControlHooks): Agent {
     let agent = this.#agents.get(host)
     if (agent === undefined) {
       const { limitMillis = LIMIT_MILLIS, say } = this.#options
       const traced = {
         emitUntyped: (hook: string, payload: unknown, meta?: { readonly at?: number }) =>
-          this.#tell(host, payload, { event: `${CONTROL}${hook}`, data: payload, ...meta }),
-        traceparent: (ids: SpanIds) => this.#traceparent(host, ids),
+          this.#tell(told, payload, {
+            event: `${CONTROL}${hook}`,
+            data: payload,
+            ...(told !== host && { context: { host } }),
+            ...meta,
+          }),
+        traceparent: (ids: SpanIds) => this.#traceparent(told, ids),
       }
       const report = (line: string): void => say(line)
       agent = {

@@ -1,3 +1,4 @@
+import { peek, textOf } from '../contract/foreign.ts'
 import { LimitedMap } from '../hosts/base/limited-map.ts'
 import type { Reply } from '../hosts/guarding.ts'
 import type { Delivery } from '../hosts/inlet.ts'
@@ -115,7 +116,9 @@ export class Receiver implements Behind {
 
   decide(path: string, body: unknown, failing: Failing | undefined): Promise<Reply | undefined> | undefined {
     const endpoint = this.#parts.endpoints.get(path)
-    return endpoint && this.#decider?.decide({ host: endpoint.host, lane: laneOf(endpoint, body), body, failing })
+    if (endpoint === undefined) return undefined
+    const host = endpoint.host === '' ? (textOf(peek(body, 'host')) ?? '') : endpoint.host
+    return this.#decider?.decide({ host, told: endpoint.host, lane: laneOf(endpoint, body), body, failing })
   }
 
   ask(path: string, body: unknown): Promise<object | undefined> | undefined {

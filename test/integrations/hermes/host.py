@@ -14,10 +14,13 @@ sys.modules.update({"hermes_cli": types.ModuleType("hermes_cli"), "hermes_cli.pl
 
 class Context:
     def __init__(self):
-        self.hooks = {}
+        self.hooks, self.middleware = {}, {}
 
     def register_hook(self, name, callback):
         self.hooks[name] = callback
+
+    def register_middleware(self, kind, callback):
+        self.middleware[kind] = callback
 
 
 spec = importlib.util.spec_from_file_location(
@@ -27,7 +30,7 @@ shim = importlib.util.module_from_spec(spec)
 sys.modules["shim"] = shim
 spec.loader.exec_module(shim)
 if patience > 0:
-    shim.END_SECONDS = shim.EXIT_SECONDS = shim.receiver.ANSWER_SECONDS = patience
+    shim.END_SECONDS = shim.EXIT_SECONDS = shim.receiver.ANSWER_SECONDS = shim.guards.ASK_SECONDS = patience
 context = Context()
 shim.register(context)
 
@@ -35,6 +38,10 @@ shim.register(context)
 def fire(hook, **payload):
     given = context.hooks[hook](**payload)
     assert given is None, given
+
+
+def ask(name, **payload):
+    return {**context.hooks, **context.middleware}[name](**payload)
 
 
 def drained():

@@ -93,7 +93,11 @@ export class ShimScene {
   }
 
   /** A receiver on a socket, which has said where it is. */
-  async listen(behaviour: Behaviour = 'takes it', address: object = {}): Promise<void> {
+  async listen(
+    behaviour: Behaviour = 'takes it',
+    address: object = {},
+    answer: (record: Told) => object | undefined = () => undefined,
+  ): Promise<void> {
     const server = createServer((request, response) => {
       let text = ''
       request.setEncoding('utf8').on('data', (part: string) => (text += part))
@@ -102,7 +106,10 @@ export class ShimScene {
         const records = text.split('\n').map(line => JSON.parse(line) as Told)
         this.requests.push({ headers, path, records })
         if (behaviour === 'hangs') return
-        response.writeHead(behaviour === 'refuses' ? 401 : 204).end()
+        const said = records[0] === undefined ? undefined : answer(records[0])
+        if (said !== undefined)
+          response.writeHead(200, { 'content-type': 'application/json' }).end(JSON.stringify(said))
+        else response.writeHead(behaviour === 'refuses' ? 401 : 204).end()
       })
     })
     afterwards(() => {

@@ -29,14 +29,14 @@ const python = (name: string): string => readFileSync(join(SHIM, name), 'utf8')
 
 test('it is small, and of the standard library alone', () => {
   const files = readdirSync(SHIM).filter(name => name.endsWith('.py'))
-  expect(files.sort()).toEqual(['__init__.py', 'receiver.py'])
+  expect(files.sort()).toEqual(['__init__.py', 'guards.py', 'receiver.py'])
   const imported = files.flatMap(name =>
     [...python(name).matchAll(/^\s*(?:import|from) (\S+)/gm)].map(([, module]) => module),
   )
   const STANDARD =
     'atexit contextlib http.client itertools json math os queue shutil socket stat subprocess threading time'
   expect([...new Set(imported)].sort()).toEqual(['.', 'hermes_cli.plugins', ...STANDARD.split(' ')].toSorted())
-  expect(files.reduce((lines, name) => lines + python(name).split('\n').length, 0)).toBeLessThanOrEqual(262)
+  expect(files.reduce((lines, name) => lines + python(name).split('\n').length, 0)).toBeLessThanOrEqual(370)
 })
 
 test('it says which version it is', () => {

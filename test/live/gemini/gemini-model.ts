@@ -41,9 +41,9 @@ export class GeminiModel {
   /** Bodies of the requests of turns. */
   readonly bodies: Readonly<Record<string, unknown>>[] = []
   readonly #server = createServer((request, response) => void this.#answer(request, response))
-  readonly #script: (request: GeminiRequest) => GeminiReply
+  readonly #script: (request: GeminiRequest) => GeminiReply | Promise<GeminiReply>
 
-  constructor(script: (request: GeminiRequest) => GeminiReply) {
+  constructor(script: (request: GeminiRequest) => GeminiReply | Promise<GeminiReply>) {
     this.#script = script
   }
 
@@ -62,7 +62,7 @@ export class GeminiModel {
     if (request.url?.includes('stream') !== true)
       return sendJson(response, 200, { ...wholeAnswer(ROUTE), totalTokens: 1 })
     this.bodies.push(body)
-    const reply = this.#script(read(body))
+    const reply = await this.#script(read(body))
     if (reply.status !== undefined) {
       const error = { code: reply.status, message: 'As the script says.', status: 'INVALID_ARGUMENT' }
       return sendJson(response, reply.status, { error })

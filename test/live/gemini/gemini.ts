@@ -85,7 +85,7 @@ async function runAll({ runs, deniedBy, meanwhile }: Scene, { home, url, recorde
   return said
 }
 
-const SETTINGS = {
+export const SETTINGS: object = {
   security: { auth: { selectedType: 'gemini-api-key' } },
   general: { enableAutoUpdate: false, maxAttempts: 2 },
   privacy: { usageStatisticsEnabled: false },
@@ -98,7 +98,7 @@ interface Where {
   readonly url: string
 }
 
-function startGemini(args: readonly string[], { home, cwd, url }: Where): HostProcess {
+export function startGemini(args: readonly string[], { home, cwd, url }: Where): HostProcess {
   const [command = '', ...first] = hostCommand()
   const env = {
     GEMINI_API_KEY: 'dummy',
