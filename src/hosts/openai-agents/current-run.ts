@@ -26,3 +26,10 @@ export function currentRun(): CurrentRun {
   const sessionId = idOf(peek(trace, 'groupId')) ?? idOf(peek(trace, 'traceId'))
   return { ids: { sessionId, turnId: turnId ?? sessionId }, agentName: textOf(peek(peek(agent, 'spanData'), 'name')) }
 }
+
+/** Says in the span of the SDK itself that what it is about was not done. */
+export function markAsFailed(message: string): void {
+  const { span } = here()
+  const setError = peek(span, 'setError')
+  if (typeof setError === 'function') setError.call(span, { message })
+}

@@ -4,7 +4,7 @@ import { changedFields } from '../../hooks/answers.ts'
 import { plainCopy } from '../../hooks/frozen-copy.ts'
 import { type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../hooks/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { currentRun } from './current-run.ts'
+import { currentRun, markAsFailed } from './current-run.ts'
 
 const CALLS_LIMIT = 1000
 
@@ -83,7 +83,7 @@ export class GuardedTools {
     const known = this.#known(called)
     const outcome = known ?? (await this.judge(called, signal))
     if (called.id !== undefined) this.#judged.delete(called.id)
-    if (outcome.decision === 'block') return outcome.reason
+    if (outcome.decision === 'block') return refused(outcome)
     // Nobody has been asked about a rewrite that is made here, nor about what is asked for here.
     const isGranted = known !== undefined || (!outcome.isRewritten && isApproved(how.context, called))
     if (outcome.decision === 'ask' && !isGranted)
@@ -113,6 +113,12 @@ export class GuardedTools {
       await sleep(outcome.delayMillis ?? 0, undefined, { signal })
     }
   }
+}
+
+/** The answer for the model. What the SDK would trace is a tool that ran. */
+function refused({ by, reason }: Outcome<'beforeTool'>): string {
+  markAsFailed(`Kept from running by the hook ${by}`)
+  return reason ?? ''
 }
 
 interface Invocation {
