@@ -107,7 +107,8 @@ test('an answer is whole when all bytes of it are there, however they come', () 
 })
 
 describe('one who waits for a receiver', () => {
-  const placeIn = (scene: Scene): ReturnType<typeof receiverPlace> => receiverPlace(join(scene.home, 'state', 'hookspan'))
+  const placeIn = (scene: Scene): ReturnType<typeof receiverPlace> =>
+    receiverPlace(join(scene.home, 'state', 'hookspan'))
 
   test('goes on when it listens', async () => {
     const scene = new Scene()

@@ -295,7 +295,7 @@ describe('an agent whose words cannot be read', () => {
     isEndOfTurn: () => false,
   }
   const trace = { remark: () => undefined, traceparent: () => undefined }
-  const about = { host: 'odd', lane: 'odd', body: TOOL }
+  const about = { host: 'odd', told: 'odd', lane: 'odd', body: TOOL }
 
   test('is told what was agreed, and the person one line', async () => {
     const lines: string[] = []

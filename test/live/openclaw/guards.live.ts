@@ -4,8 +4,8 @@ import { pathToFileURL } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
 import { ABLE } from '../../../src/hosts/openclaw/hooks.ts'
 import { type ModelReply, type ModelRequest, type ModelServer, startModelServer } from '../../support/model-server.mjs'
-import { Covered, hookSpans, LINE, pairsOf, REFUSED, told } from '../guard-scenes.ts'
 import { hookspanFolder, tracesOf } from '../live-host.ts'
+import { Covered, hookSpans, LINE, pairsOf, REFUSED, told } from '../sdk-guards.ts'
 import { type OpenClawHome, openClawHome, prompt } from './openclaw-host.ts'
 
 // Each process of OpenClaw takes half a minute to begin with.
