@@ -154,7 +154,7 @@ scene('a prompt is blocked: the model is not asked', ['beforeTurn block'], async
   expect(run.requests).toEqual([])
   expect(decided(run.traces)).toMatchInlineSnapshot(`
     [
-      "undefined: hook.quiet block, blocked",
+      "?: hook.quiet block, blocked",
     ]
   `)
 })
