@@ -147,7 +147,7 @@ scene(
     const says = defineHook({ name: 'says', decides: ['inject'], beforeModel: () => inject('<a line>') })
     const run = await guarded({ hooks: [masks, says], answer: () => ({ text: 'Done.' }) })
     expect(run.requests).toHaveLength(1)
-    expect(run.requests[0]).toMatch(/"text":"COME".*<a line>/)
+    expect(run.requests[0]).toMatch(/COME"}.*<a line>/)
     expect(run.tree).toMatchInlineSnapshot()
   },
 )
@@ -240,7 +240,7 @@ for (const guards of ['open', 'closed'] as const) {
       },
     })
     expect(run.has('one.txt')).toBe(guards === 'open')
-    if (guards === 'closed') expect(run.requests.at(-1)).toContain('hookspan could not ask the hooks')
+    if (guards === 'closed') expect(run.said).toContain('hookspan could not ask the hooks')
   })
 }
 
