@@ -14,8 +14,8 @@ const { exports, bin } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'
 /** A user imports these. */
 const ENTRIES = new Set(Object.values(exports).flatMap(({ default: entry }) => (entry ? [moduleOf(entry)] : [])))
 const PROGRAM = moduleOf(bin.hookspan)
-/** What runs in a thread of its own has a file of its own: `trace-index/trace-index.ts` names it. */
-const THREAD = 'trace-index/index-thread'
+/** What runs in a thread of its own has a file of its own: `trace-index/trace-index.ts` and `hooks/isolated.ts` name them. */
+const THREADS = ['trace-index/index-thread', 'hooks/isolated-thread']
 
 /** `./dist/hosts/pi/index.js` → `hosts/pi/index` */
 function moduleOf(path) {
@@ -79,7 +79,7 @@ const LATE_HOUSE = {
 async function bundleInto(published) {
   await bundle({
     ...COMMON,
-    entryPoints: [...ENTRIES, PROGRAM, THREAD].map(entry => `src/${entry}.ts`),
+    entryPoints: [...ENTRIES, PROGRAM, ...THREADS].map(entry => `src/${entry}.ts`),
     outbase: 'src',
     outdir: published,
     splitting: true,

@@ -149,6 +149,18 @@ const RULES = {
   hook_judges: false,
 }
 const REWRITING = { verdict: 'rewrite', action: 'rewritten', rewritten_fields: ['messages'] }
+const REWRITING_TOOL = {
+  ...GUARD,
+  tool_call_id: 'call_6',
+  hook_run_id: 'h-5',
+  hook_name: 'house-rules',
+  hook_judges: false,
+  verdict: 'rewrite',
+  action: 'rewritten',
+  rewritten_fields: ['command'],
+  rewritten_args: { command: 'ls -la', path: 'src' },
+}
+const REWRITTEN = { ...FIRST, tool_name: 'terminal', tool_call_id: 'call_6', args: { command: 'ls' } }
 const BLOCKED = { ...FIRST, tool_name: 'terminal', tool_call_id: 'call_5', args: { command: 'rm -rf build' } }
 const STREAM = { ...FIRST, iteration: 1, model: 'qwen3-coder-30b', provider: 'openrouter', surface: 'cli' }
 const DELEGATING = { ...FIRST, tool_name: 'delegate_task', tool_call_id: 'call_4', args: { goal: 'Review it' } }
@@ -264,6 +276,9 @@ const STEPS = [
   [8125, 'post_control_hook', { ...JUDGE, ...FAILED, duration_ms: 4.2 }],
   [8130, 'pre_control_hook', RULES],
   [8134, 'post_control_hook', { ...RULES, ...REWRITING, duration_ms: 3.5 }],
+  [8135, 'pre_tool_call', REWRITTEN],
+  [8138, 'post_control_hook', { ...REWRITING_TOOL, duration_ms: 2.5 }],
+  [8141, 'post_tool_call', { ...REWRITTEN, result: 'main.ts', status: 'ok' }],
   // Told when it is over, which is enough.
   [8148, 'post_control_hook', { ...RULES, hook_run_id: 'h-4', verdict: 'inject', action: 'injected', duration_ms: 2 }],
   [8160, 'post_control_hook', { ...TURN, hook_name: 'logging', hook_phase: 'before_tool', verdict: 'pass', count: 3 }],

@@ -1,6 +1,7 @@
 // docs/configuration.md, out of the tables that the program itself reads.
 import { BACKENDS } from '../build/backends/rows.js'
 import { BACKEND_FIELDS } from '../build/config/backend-types.js'
+import { HOOKS_FIELDS } from '../build/config/hooks-config.js'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/config/keys.js'
 import { aboutKey, defaultOf } from './declarations.mjs'
 import { code, generatedBy, table } from './markdown.mjs'
@@ -88,10 +89,10 @@ function otelTable() {
   return table(['variable', 'key', 'how it is read'], rows)
 }
 
-function fieldTable() {
+function fieldTable(fields) {
   return table(
     ['field', 'meaning'],
-    Object.entries(BACKEND_FIELDS).map(([field, about]) => [code(field), about]),
+    Object.entries(fields).map(([field, about]) => [code(field), about]),
   )
 }
 
@@ -141,13 +142,33 @@ ${keyTable()}
 
 \`backends\` is a list. Each entry has a \`type\`, and whatever of these fields is to differ from what the type prefers:
 
-${fieldTable()}
+${fieldTable(BACKEND_FIELDS)}
 
 Every field can be named with \`_env\` instead: \`api_key_env: PHOENIX_API_KEY\` reads \`api_key\` from that variable, so that
 the file holds no secret. Credentials inside an address (\`https://user:password@…\`) become a header. An entry can also be
 written in short: \`console\`, \`file=/tmp/spans.jsonl\`, \`phoenix=http://127.0.0.1:6006\`, or an address alone for \`otlp\`.
 
 ${typeTable()}
+
+## Hooks
+
+[Hooks that act](hook-folders.md), from files. \`false\` loads none, a path alone is \`global_dir\`, and a mapping has these fields:
+
+${fieldTable(HOOKS_FIELDS)}
+
+\`\`\`yaml
+hooks:
+  project_local: true
+  options:
+    no-rm:
+      required: true
+      isolate: true
+      allow: [build, dist]
+\`\`\`
+
+\`isolate: true\` runs a file in a thread of its own; \`required: true\` blocks everything as long as the file is not loaded. What else is there
+the file is handed: texts, lists and mappings; a text that is a number, \`true\` or \`false\` becomes that. Of two sources the
+later one counts whole.
 
 ## OpenTelemetry's variables
 

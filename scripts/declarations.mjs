@@ -5,11 +5,13 @@ import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { code } from './markdown.mjs'
 
+const UNSET = { prometheus: 'off', hooks: 'the folder below' }
+
 /** What is in force where nothing is set, in words. */
 export function defaultOf({ default: value, fromHost, follows, type }) {
   if (follows) return `as ${code(follows)}`
   const own = typeof value === 'object' ? Object.values(value).join(', ') : value
-  const shown = own === undefined || own === '' ? (type === 'prometheus' ? 'off' : 'none') : code(own)
+  const shown = own === undefined || own === '' ? (UNSET[type] ?? 'none') : code(own)
   return fromHost ? `the host's name, else ${shown}` : shown
 }
 

@@ -41,7 +41,7 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
     rooms: ['contract', 'semconv', 'content', 'spans', 'core', 'config', 'trace-log', 'pipeline', 'wrappers'],
     packages: ['@opentelemetry/api', 'node'],
   },
-  hooks: { rooms: ['contract', 'content'], packages: ['unbash', 'node'] },
+  hooks: { rooms: ['contract', 'content', 'config', 'trace-log'], packages: ['unbash', 'node'] },
   hosts: {
     rooms: ['contract', 'surface', 'hooks'],
     packages: ['node:async_hooks', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises'],
@@ -187,7 +187,7 @@ function reachedFrom(path: string): Set<string> {
 
 test('what is published needs every file: what scripts and tests alone use lies with them', () => {
   const published = files.filter(path =>
-    /^(?:index|testing|cli\/main|forwarder\/main|trace-index\/index-thread|hosts\/[^/]+\/index|page\/main)\.tsx?$/.test(
+    /^(?:index|testing|hooks\/(?:(?:builtin\/)?index|isolated-thread)|cli\/main|forwarder\/main|trace-index\/index-thread|hosts\/[^/]+\/(?:index|hooks)|page\/main)\.tsx?$/.test(
       path,
     ),
   )

@@ -66,7 +66,7 @@ async function inProject(body: string, ...flags: readonly string[]): Promise<str
 }
 
 const EXPECTED: readonly RegExp[] = [
-  /^dist\/(.+\.d\.ts|(index|testing|cli\/main|trace-index\/index-thread|hosts\/[\w-]+\/index|chunks\/[\w-]+)\.js(\.map)?|(hook|chunks\/house)\.cjs(\.map)?)$/,
+  /^dist\/(.+\.d\.ts|(index|testing|cli\/main|trace-index\/index-thread|hooks\/(index|isolated-thread)|hosts\/[\w-]+\/index|chunks\/[\w-]+)\.js(\.map)?|(hook|chunks\/house)\.cjs(\.map)?)$/,
   /^dist\/page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt)$/,
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^integrations\/hermes\/(__init__\.py|receiver\.py|plugin\.yaml|pyproject\.toml|gateway\/(HOOK\.yaml|handler\.py))$/,

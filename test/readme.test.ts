@@ -6,6 +6,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { BACKENDS } from '../src/backends/rows.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
 import { BACKEND_FIELDS } from '../src/config/backend-types.ts'
+import { HOOKS_FIELDS } from '../src/config/hooks-config.ts'
 import { KEY_NAMES, variableOf } from '../src/config/keys.ts'
 import { messages, resolved } from './config/scratch-home.ts'
 import { SERIES } from './observability/prometheus-names.ts'
@@ -95,6 +96,8 @@ describe.each(PAGES.filter(path => !path.startsWith('observability/')))('%s', pa
       ...KEY_NAMES,
       ...Object.keys(BACKEND_FIELDS),
       ...Object.values(BACKENDS).flatMap(row => Object.keys(row.options)),
+      ...Object.keys(HOOKS_FIELDS),
+      ...['isolate', 'required'],
     ])
     const said = inlineCode(page).flatMap(code => /^([a-z]+(?:_[a-z]+)*): \S/.exec(code)?.[1] ?? [])
     expect(said.filter(key => !keys.has(key) && !keys.has(key.replace(/_env$/, '')))).toEqual([])

@@ -13,6 +13,7 @@ const SUMMARIES = {
   diff: 'put two turns or sessions side by side',
   config: 'the configuration in force, and where it comes from',
   doctor: 'prove that traces arrive, and say what to do where they do not',
+  hooks: 'which hooks that act are loaded, and what they would decide',
   send: 'deliver what the trace log holds for a backend, or all of it',
   completion: 'let the shell complete commands, options, hosts and backends',
 } as const
@@ -31,6 +32,7 @@ const LOADERS: Readonly<Record<Name, () => Promise<Command>>> = {
   diff: async () => (await import('./commands/diff.ts')).diff,
   config: async () => (await import('./commands/config.ts')).config,
   doctor: async () => (await import('./commands/doctor.ts')).doctor,
+  hooks: async () => (await import('./commands/hooks.ts')).hooks,
   send: async () => (await import('./commands/send.ts')).send,
   completion: async () => (await import('./commands/completion.ts')).completionOf(COMMANDS),
 }

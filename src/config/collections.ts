@@ -115,7 +115,7 @@ function readAddress(host: Plain = LOOPBACK.host, port: Plain = LOOPBACK.port): 
 }
 
 /** A name that nobody reads is a value that is not in force: mostly a slip of the pen. */
-function warnUnknown(map: PlainMap, known: readonly string[], site: Site): void {
+export function warnUnknown(map: PlainMap, known: readonly string[], site: Site): void {
   for (const name of Object.keys(map)) {
     if (known.includes(name)) continue
     report(within(site, name), 'there is no such field', () => suggestion(name, known), 'warning')

@@ -204,6 +204,10 @@ const KEYS = {
     otel: ['OTEL_BSP_EXPORT_TIMEOUT'],
   },
 
+  hooks: {
+    type: 'hooks',
+    about: 'Hooks that act, from folders: `{global_dir, project_local, time_limit_ms, options}`, a folder, or `false`',
+  },
   deterministic_ids: {
     type: 'bool',
     default: false,

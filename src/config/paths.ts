@@ -1,5 +1,5 @@
 import { homedir } from 'node:os'
-import { isAbsolute, join } from 'node:path'
+import { dirname, isAbsolute, join } from 'node:path'
 
 /** Names of environment variables and their values. */
 export type Environment = Readonly<Record<string, string | undefined>>
@@ -40,6 +40,12 @@ export function stateHome(env: Environment, home: string): string | undefined {
 export function configFiles(env: Environment, home: string): readonly string[] {
   const directory = join(baseDirectory(env, 'XDG_CONFIG_HOME', home, '.config'), 'hookspan')
   return ['config.yaml', 'config.yml', 'config.json'].map(name => join(directory, name))
+}
+
+/** Where a person's own hooks are, beside the configuration file; undefined without a home directory. */
+export function hooksDirectory(env: Environment, home: string): string | undefined {
+  const [file = ''] = configFiles(env, home)
+  return isAbsolute(file) ? join(dirname(file), 'hooks') : undefined
 }
 
 /** `~/x` is in the home directory: unit files and `.env` files name paths like that, and no shell expands it there. */

@@ -2,6 +2,7 @@ import { readBackends } from './backends.ts'
 import { readList, readMap, readPrometheus } from './collections.ts'
 import type { KeyRow } from './keys.ts'
 import { isBlank, type Plain } from './plain.ts'
+import { readHooks } from './read-hooks.ts'
 import type { Reading, Site } from './reading.ts'
 import { readBool, readInteger, readMillis, readNumber, readText, readWord } from './scalars.ts'
 
@@ -17,6 +18,7 @@ const READERS: { readonly [Type in KeyRow['type']]: (value: Plain, row: KeyRow, 
   map: (value, _, site) => readMap(value, site),
   backends: (value, _, site) => readBackends(value, site),
   prometheus: (value, _, site) => readPrometheus(value, site),
+  hooks: (value, _, site) => readHooks(value, site),
 }
 
 /** Reads a key's value as its row says. Undefined: nothing is set there (absent, null, blank text). */

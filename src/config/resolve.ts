@@ -197,9 +197,10 @@ function frozen(value: unknown): unknown {
 /** What is used instead of a value, as far as it may be shown. */
 function shown(row: KeyRow, { value, source }: Held): string {
   const empty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
+  if (value === undefined && row.type === 'hooks') return 'the usual folder'
   if (value === undefined || empty) return 'none'
   if (typeof value !== 'object') return String(value)
-  return row.private || row.type === 'map' || row.type === 'backends'
+  return row.private || row.type === 'map' || row.type === 'backends' || row.type === 'hooks'
     ? `what ${source.detail ?? source.from} says`
     : Object.values(value as object).join(row.type === 'prometheus' ? ':' : ', ')
 }

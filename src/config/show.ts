@@ -1,7 +1,8 @@
 import { isAbsolute } from 'node:path'
 import { shownUrl } from '../backends/http-url.ts'
 import { isShownField } from './backend-types.ts'
-import { KEY_NAMES, KEY_ROWS, type KeyName } from './keys.ts'
+import type { HooksConfig } from './hooks-config.ts'
+import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
 import { configFiles, type Environment } from './paths.ts'
 import { showName } from './reading.ts'
 import type { BackendConfig, ConfigSource, PrometheusAddress, Resolution } from './types.ts'
@@ -16,6 +17,8 @@ export interface ShownKey {
 }
 
 const SET = '<set>'
+/** In words, where nothing is set. */
+const UNSET: { readonly [Type in KeyRow['type']]?: string } = { prometheus: 'off', hooks: 'the usual folder' }
 
 /** What is in force and where it came from, in the order of the table; secrets as `<set>`. */
 export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): readonly ShownKey[] {
@@ -41,9 +44,10 @@ function showSource(source: ConfigSource | undefined): string {
 }
 
 function showValue(key: KeyName, value: unknown): string {
-  if (value === undefined) return KEY_ROWS[key].type === 'prometheus' ? 'off' : 'none'
+  if (value === undefined) return UNSET[KEY_ROWS[key].type] ?? 'none'
   if (typeof value !== 'object' || value === null) return String(value)
   if (KEY_ROWS[key].type === 'prometheus') return showAddress(value as PrometheusAddress)
+  if (KEY_ROWS[key].type === 'hooks') return showHooks(value as HooksConfig)
   const size = Object.keys(value).length
   if (size === 0) return 'none'
   if (KEY_ROWS[key].private) return `${SET} (${size})`
@@ -52,6 +56,14 @@ function showValue(key: KeyName, value: unknown): string {
 
 function showAddress({ host, port }: PrometheusAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
+}
+
+/** Of what a file is handed, only that it is: that may be a secret. */
+function showHooks({ enabled, options, ...rest }: HooksConfig): string {
+  if (!enabled) return 'off'
+  const files = Object.keys(options).map(file => `${showName(file)}: ${SET}`)
+  const parts = Object.entries(rest).flatMap(([field, value]) => (value === undefined ? [] : [`${field}=${value}`]))
+  return [...parts, ...(files.length > 0 ? [`options={${files.join(', ')}}`] : [])].join(' ')
 }
 
 function showPairs(map: Readonly<Record<string, string>>): string {

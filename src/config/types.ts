@@ -7,6 +7,7 @@ import type {
   StringMap,
   Temporality,
 } from '../backends/backend-config.ts'
+import type { HooksConfig, UserHooks } from './hooks-config.ts'
 import type { KeyName, KeyTable } from './keys.ts'
 
 export type { BackendConfig, PrometheusAddress, StringMap } from '../backends/backend-config.ts'
@@ -23,6 +24,7 @@ interface ValueOfType {
   map: StringMap
   backends: readonly BackendConfig[]
   prometheus: PrometheusAddress
+  hooks: HooksConfig
 }
 
 type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] }
@@ -69,6 +71,8 @@ interface UserValueOfType {
   /** Also in short: `console`, `file=/tmp/spans.jsonl`, `phoenix=http://127.0.0.1:6006`. */
   backends: readonly (UserBackend | string)[]
   prometheus: boolean | Partial<PrometheusAddress>
+  /** A text is the folder. */
+  hooks: boolean | string | UserHooks
 }
 
 type UserValueOf<Row> = Row extends { type: keyof UserValueOfType } ? UserValueOfType[Row['type']] : ValueOf<Row>

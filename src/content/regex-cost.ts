@@ -68,7 +68,7 @@ function exclude(one: RegexNode, other: RegexNode): boolean {
 }
 
 /** Every character that a node can take. */
-function charactersOf(node: RegexNode): CharacterSet {
+export function charactersOf(node: RegexNode): CharacterSet {
   switch (node.type) {
     case 'character':
       return node.set

@@ -29,6 +29,8 @@ export interface ControlHookEnd extends ControlHookStart {
   readonly detail?: string | undefined
   /** Names of the fields that it has rewritten, not what is in them */
   readonly rewritten_fields?: readonly string[] | undefined
+  /** All arguments that the tool then runs with, where this run has changed them */
+  readonly rewritten_args?: unknown
   /** How it failed: `threw`, `timed_out`, or `nonsense` where its answer was none */
   readonly failure?: ControlFailure | undefined
   /** What the failure says */

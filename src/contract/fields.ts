@@ -221,6 +221,7 @@ export const FIELDS: { readonly [Name in HookName]: FieldKinds<HookPayloads[Name
     reason: 'text',
     detail: 'text',
     rewritten_fields: 'list',
+    rewritten_args: 'any',
     failure: 'text',
     failure_message: 'text',
     duration_ms: 'number',

@@ -20,7 +20,7 @@ import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
 import { isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
 import type { SpanTracker } from './span-tracker.ts'
-import { blockAttribute, keepBlock, noteBlockedEnd } from './tool-blocks.ts'
+import { decidedAttributes, keepDecision, noteBlockedEnd } from './tool-decisions.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
@@ -108,7 +108,7 @@ export class HookEnds {
 
   #endOpen(open: OpenSpan, fired: AnyFired): HookResult {
     const { lifecycle, options } = this.#needs
-    if (open.kind === 'hook') keepBlock(open.turn, fired, open.start, options.draw)
+    if (open.kind === 'hook') keepDecision(open.turn, fired, open.start, options.draw)
     noteTransformed(open, fired, options.draw.names)
     noteBlockedEnd(open, fired)
     lifecycle.endByHost(open, fired)
@@ -170,7 +170,7 @@ export class HookEnds {
     const isFailure = fired.hook === 'api_request_error'
     const isTool = definition.kind === 'tool'
     const isHook = definition.kind === 'hook'
-    if (isHook && turn !== undefined) keepBlock(turn, fired, undefined, options.draw)
+    if (isHook && turn !== undefined) keepDecision(turn, fired, undefined, options.draw)
     const canDraw = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval'
     if (canDraw && (duration !== undefined || isFailure)) {
       // What a host says of a retry's duration may cover the attempts before it.
@@ -232,7 +232,7 @@ export class HookEnds {
     const { draw } = this.#needs.options
     // Of the first one nobody knows that there was none before it.
     if (kind === 'api') return attemptAttribute(attempt || undefined, draw)
-    return kind === 'tool' ? blockAttribute(turn, place, draw) : undefined
+    return kind === 'tool' ? decidedAttributes(turn, place, draw) : undefined
   }
 
   /** A repeat of an end that only counted must not count again. */

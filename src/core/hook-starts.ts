@@ -13,7 +13,7 @@ import { parentOf } from './parents.ts'
 import { HERMES, linkCaller } from './root-span.ts'
 import { isRequest } from './span-ends.ts'
 import type { SpanTracker } from './span-tracker.ts'
-import { blockAttribute } from './tool-blocks.ts'
+import { decidedAttributes } from './tool-decisions.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import { rotatedIdentity, type TurnFacts } from './turn-facts.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
@@ -182,7 +182,7 @@ export class HookStarts {
     const rotated = rotatedIdentity(draw, turn, ids.sessionId)
     const isTool = kind === 'tool'
     const own = isTool
-      ? blockAttribute(turn, place, draw)
+      ? decidedAttributes(turn, place, draw)
       : attemptAttribute(kind === 'api' ? attempt : undefined, draw)
     return rotated === undefined ? own : rotated.addAll(own)
   }

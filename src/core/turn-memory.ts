@@ -1,6 +1,7 @@
 import type { SpanContext } from '@opentelemetry/api'
 import type { SafeText } from '../content/capture.ts'
 import type { SpanKindName } from '../contract/index.ts'
+import type { AttributeList } from '../spans/attribute-list.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { AnyFired } from './incoming.ts'
 
@@ -32,6 +33,9 @@ const REQUESTS_LIMIT = 10_000
 /** Tool calls that were kept from running; beyond this the oldest no longer say by whom. */
 const BLOCKS_LIMIT = 1000
 
+/** Tool calls that do not run with the arguments that they were made with, and have not been told yet. */
+const ARGUMENTS_LIMIT = 100
+
 /** The name of a span among the open and the ended ones of its turn. */
 export function slot(kind: SpanKindName, key: string): string {
   return `${kind} ${key}`
@@ -43,7 +47,9 @@ export class TurnMemory {
   readonly seed: string
   readonly #ended = new BoundedMap<string, EndedMark>(ENDED_MARKS_LIMIT)
   readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
-  readonly #blockers = new BoundedMap<string, SafeText>(BLOCKS_LIMIT)
+  /** Made for the first one: few turns have any. */
+  #blockers: BoundedMap<string, SafeText> | undefined
+  readonly #arguments = new BoundedMap<string, AttributeList>(ARGUMENTS_LIMIT)
   readonly #seeded = new Map<string, number>()
 
   constructor(seed: string) {
@@ -64,18 +70,30 @@ export class TurnMemory {
 
   /** Which control hook has kept the tool call in this slot from running. */
   blocker(slot: string): SafeText | undefined {
-    return this.#blockers.get(slot)
+    return this.#blockers?.get(slot)
   }
 
   /** The same, for its last time: the id may name another call later. */
   takeBlocker(slot: string): SafeText | undefined {
-    const name = this.#blockers.get(slot)
-    if (name !== undefined) this.#blockers.delete(slot)
+    const name = this.#blockers?.get(slot)
+    this.#blockers?.delete(slot)
     return name
   }
 
   keepBlocker(slot: string, name: SafeText): void {
+    this.#blockers ??= new BoundedMap(BLOCKS_LIMIT)
     this.#blockers.set(slot, name)
+  }
+
+  /** What the tool call in this slot runs with, for when it is told. */
+  keepArguments(slot: string, attributes: AttributeList): void {
+    this.#arguments.set(slot, attributes)
+  }
+
+  takeArguments(slot: string): AttributeList | undefined {
+    const attributes = this.#arguments.get(slot)
+    if (attributes !== undefined) this.#arguments.delete(slot)
+    return attributes
   }
 
   /**

@@ -7,8 +7,8 @@ const MOST_MILLIS = 3000
 const AGAIN_MILLIS = 20
 
 /** Waits for a receiver that is being started. Never rejects. */
-export async function untilUp(place: ReceiverPlace): Promise<void> {
-  const until = Date.now() + MOST_MILLIS
+export async function untilUp(place: ReceiverPlace, millis: number = MOST_MILLIS): Promise<void> {
+  const until = Date.now() + millis
   while (!(await isUp(place)) && Date.now() < until) await new Promise(resolve => setTimeout(resolve, AGAIN_MILLIS))
 }
 

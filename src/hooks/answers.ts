@@ -1,27 +1,79 @@
 import { isDeepStrictEqual } from 'node:util'
+import { textOf } from '../contract/foreign.ts'
+import { frozenCopy, isPlain } from './frozen-copy.ts'
 import { PHASES, type Phase } from './phases.ts'
 import type { ToolArguments } from './tool-call.ts'
-import type { AnyVerdict, Decision } from './verdict.ts'
+import type { AnyVerdict, Decision, InjectedRole } from './verdict.ts'
 
 const NONE: readonly string[] = Object.freeze([])
-const TEXTS: { readonly [D in Decision]?: string } = { block: 'reason', ask: 'question', inject: 'text' }
 
-/** Why an answer is none. */
-export function troubleOf(verdict: AnyVerdict, phase: Phase, decides: ReadonlySet<Decision>): string | undefined {
-  const decision: unknown = typeof verdict === 'object' && verdict !== null ? verdict.decision : undefined
-  if (typeof decision !== 'string') return 'it returned what is no verdict'
-  const word = decision as Decision
-  if (!PHASES[phase].decisions.has(word))
+/** An answer as it was when it was read, once: a getter may say something else the second time. */
+export interface Answer {
+  readonly decision: Decision
+  /** Of a block for the model, of an ask the question, of a retry its feedback. */
+  readonly reason: string | undefined
+  readonly detail: string | undefined
+  readonly delayMillis: number | undefined
+  /** Of a rewrite: copied and frozen. */
+  readonly value: unknown
+  readonly text: string
+  readonly role: InjectedRole
+  readonly metadata: Readonly<Record<string, unknown>> | undefined
+}
+
+const NO_VERDICT = 'it returned what is no verdict'
+const NOTHING_MORE = {
+  reason: undefined,
+  detail: undefined,
+  delayMillis: undefined,
+  value: undefined,
+  text: '',
+  role: 'user',
+} as const
+
+/** What a hook has answered; a text: why it is no answer. Throws where it cannot be read. */
+export function answerOf(said: unknown, hook: string, phase: Phase, decides: ReadonlySet<Decision>): Answer | string {
+  if (typeof said !== 'object' || said === null) return NO_VERDICT
+  const verdict = said as { readonly [K in keyof AnyVerdict | keyof Answer | 'question' | 'feedback']?: unknown }
+  const decision = verdict.decision as Decision
+  if (typeof decision !== 'string') return NO_VERDICT
+  if (!PHASES[phase].decisions.has(decision))
     return `it decided "${decision.slice(0, 40)}", which is nothing that ${phase} can do`
-  if (!decides.has(word)) return `it decided "${decision}", which its "decides" does not name`
-  const key = TEXTS[word]
-  const text = key === undefined ? '' : (verdict as unknown as Record<string, unknown>)[key]
-  if (typeof text !== 'string' || (key !== undefined && text === '')) return `its "${decision}" has no ${key}`
-  if (verdict.decision === 'inject' && verdict.role !== 'system' && verdict.role !== 'user')
-    return 'its "inject" is neither for "system" nor for "user"'
-  if (verdict.decision === 'retry' && !(verdict.delayMillis === undefined || verdict.delayMillis >= 0))
-    return 'the delay of its "retry" is no number of milliseconds'
-  return undefined
+  if (!decides.has(decision)) return `it decided "${decision}", which its "decides" does not name`
+  const handed = verdict.metadata
+  if (handed !== undefined && !isPlain(handed)) return 'its metadata is no object'
+  const metadata = frozenCopy(handed)
+  switch (decision) {
+    case 'pass':
+      return { ...NOTHING_MORE, decision, metadata }
+    case 'block': {
+      // What was meant is plain: that no reason stands with it opens no door.
+      const reason = textOf(verdict.reason) ?? `The hook ${hook} has blocked this.`
+      return { ...NOTHING_MORE, decision, metadata, reason, detail: textOf(verdict.detail) }
+    }
+    case 'ask': {
+      const reason = textOf(verdict.question) ?? `The hook ${hook} asks whether this may go on.`
+      return { ...NOTHING_MORE, decision, metadata, reason }
+    }
+    case 'rewrite':
+      return { ...NOTHING_MORE, decision, metadata, value: frozenCopy(verdict.value) }
+    case 'inject': {
+      const { text, role } = verdict
+      if (typeof text !== 'string' || text === '') return 'its "inject" has no text'
+      if (role !== 'system' && role !== 'user') return 'its "inject" is neither for "system" nor for "user"'
+      return { ...NOTHING_MORE, decision, metadata, text, role }
+    }
+    case 'retry': {
+      const { delayMillis } = verdict
+      if (delayMillis !== undefined && !isDelay(delayMillis))
+        return 'the delay of its "retry" is no number of milliseconds'
+      return { ...NOTHING_MORE, decision, metadata, reason: textOf(verdict.feedback), delayMillis }
+    }
+  }
+}
+
+function isDelay(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value) && value >= 0
 }
 
 /** Keys of the arguments that are others now; of all else, what it is. */

@@ -1,13 +1,24 @@
-import { changedFields, troubleOf } from './answers.ts'
+import { redactWithin } from '../content/clip.ts'
+import { oneLine } from '../content/one-line.ts'
+import { createRedactor } from '../content/redaction.ts'
+import { type Answer, answerOf, changedFields } from './answers.ts'
 import { type About, Context } from './context.ts'
 import { frozenCopy } from './frozen-copy.ts'
-import { type AnyHook, decisionsOf, type HookContext, type HookLogger, transforms } from './hook.ts'
+import { type AnyHook, decisionsOf, type HookContext, transforms } from './hook.ts'
 import { inTime, STOPPED, TOO_LATE } from './in-time.ts'
 import type { Failure, HookRun, Injection, Outcome } from './outcome.ts'
-import { type EventOf, PHASES, type Phase, type ValueOf } from './phases.ts'
-import type { AnyVerdict, Decision, InjectedRole } from './verdict.ts'
+import { type EventOf, PHASES, type Phase } from './phases.ts'
+import { quietly } from './quietly.ts'
+import { type Decision, pass } from './verdict.ts'
 
 export const DEFAULT_PRIORITY = 200
+
+const PASSED = pass()
+
+/** For the model, of a hook that failed and is closed then. */
+export function couldNotJudge(hook: string): string {
+  return `The hook ${hook} could not judge this, and is set to block then.`
+}
 
 /** What took longer is seen in the trace, also where it passed. */
 const LONG_MILLIS = 1
@@ -49,21 +60,24 @@ type Asked = (event: unknown, context: HookContext) => unknown
 export class Chain<P extends Phase> {
   readonly phase: P
   readonly members: readonly Member[]
-  readonly timeLimitMillis: number
 
   /** @param hooks those that have this phase, in the order in which they were given */
-  constructor(phase: P, hooks: readonly AnyHook[], timeLimitMillis: number) {
+  constructor(phase: P, hooks: readonly AnyHook[]) {
     this.phase = phase
-    this.timeLimitMillis = timeLimitMillis
     const members = hooks.map(memberOf).sort((a, b) => a.priority - b.priority)
     if (PHASES[phase].isAfter) members.reverse()
     // Judged is what comes out, not what went in.
     this.members = [...members.filter(({ judges }) => !judges), ...members.filter(({ judges }) => judges)]
   }
 
-  /** Answers at once where all hooks do. Never throws, and never rejects. */
-  run(event: EventOf<P>, about: About): Outcome<P> | Promise<Outcome<P>> {
-    return new ChainRun(this, event, about).run()
+  /**
+   * Answers at once where all hooks do. Never throws, and never rejects.
+   *
+   * @param event frozen, and such that its value can be read
+   * @param limitMillis for all of them together
+   */
+  run(event: EventOf<P>, about: About, limitMillis: number): Outcome<P> | Promise<Outcome<P>> {
+    return new ChainRun(this, event, about, limitMillis).run()
   }
 }
 
@@ -78,7 +92,7 @@ interface Standing {
 
 class ChainRun<P extends Phase> {
   readonly #chain: Chain<P>
-  readonly #context: Context
+  #context: Context
   readonly #signal: AbortSignal | undefined
   readonly #runs: HookRun[] = []
   readonly #injected: Injection[] = []
@@ -90,13 +104,13 @@ class ChainRun<P extends Phase> {
   /** When the hook at hand began; `performance.now()`. */
   #began: number
 
-  constructor(chain: Chain<P>, event: EventOf<P>, about: About) {
+  constructor(chain: Chain<P>, event: EventOf<P>, about: About, limitMillis: number) {
     this.#chain = chain
     this.#event = event
     this.#context = new Context(chain.phase, about)
     this.#signal = about.signal
     this.#began = performance.now()
-    this.#deadline = this.#began + chain.timeLimitMillis
+    this.#deadline = this.#began + limitMillis
   }
 
   run(): Outcome<P> | Promise<Outcome<P>> {
@@ -123,63 +137,55 @@ class ChainRun<P extends Phase> {
     try {
       const settled = await inTime(answer, left, this.#signal)
       if (settled === TOO_LATE) {
-        this.#context.giveUp()
+        this.#context = Context.giveUp(this.#context)
         this.#failed(member, 'timed_out', `no answer within ${Math.round(left)} ms`)
       } else if (settled === STOPPED) this.#stopped(member)
       else this.#answered(member, settled)
     } catch (error) {
-      this.#failed(member, 'threw', error)
+      if (this.#signal?.aborted) this.#stopped(member)
+      else this.#failed(member, 'threw', error)
     }
     if (this.#standing?.decision === 'block') return this.#outcome()
     this.#next++
     return this.run()
   }
 
-  #answered(member: Member, answer: unknown): void {
-    if (answer === undefined) {
+  #answered(member: Member, said: unknown): void {
+    if (said === undefined || said === PASSED) {
       this.#ran(member, 'pass')
       return
     }
-    const { phase } = this.#chain
-    const verdict = answer as AnyVerdict
-    const trouble = troubleOf(verdict, phase, member.decides)
-    if (trouble !== undefined) {
-      this.#failed(member, 'nonsense', trouble)
+    const { name } = member.hook
+    const answer = answerOf(said, name, this.#chain.phase, member.decides)
+    if (typeof answer === 'string') {
+      this.#failed(member, 'nonsense', answer)
       return
     }
-    if (verdict.metadata !== undefined)
-      this.#context.metadata = Object.freeze({ ...this.#context.metadata, ...verdict.metadata })
-    const { name } = member.hook
-    switch (verdict.decision) {
+    switch (answer.decision) {
       case 'pass':
         this.#ran(member, 'pass')
         break
       case 'rewrite':
-        this.#rewritten(member, verdict.value)
+        if (!this.#rewritten(member, answer.value)) return
         break
       case 'inject':
-        this.#injected.push({ text: verdict.text, role: verdict.role, by: name })
+        this.#injected.push({ text: answer.text, role: answer.role, by: name })
         this.#ran(member, 'inject')
         break
-      case 'block':
-        this.#decided(member, 'block', verdict.reason, verdict)
-        break
-      case 'ask':
-        this.#decided(member, 'ask', verdict.question, {})
-        break
-      case 'retry':
-        this.#decided(member, 'retry', verdict.feedback, verdict)
-        break
+      default:
+        this.#decided(member, answer.decision, answer)
     }
+    if (answer.metadata !== undefined) Context.handOn(this.#context, answer.metadata)
   }
 
-  #rewritten(member: Member, value: unknown): void {
+  /** @returns whether it is one */
+  #rewritten(member: Member, value: unknown): boolean {
     const row = PHASES[this.#chain.phase]
     const before = row.valueOf(this.#event)
     const event = row.rewritten(this.#event, value)
     if (event === undefined) {
       this.#failed(member, 'nonsense', 'its rewrite is not of the shape that it was given')
-      return
+      return false
     }
     const fields = changedFields(this.#chain.phase, before, row.valueOf(event))
     if (fields.length > 0) {
@@ -187,15 +193,11 @@ class ChainRun<P extends Phase> {
       this.#isRewritten = true
     }
     this.#ran(member, fields.length > 0 ? 'rewrite' : 'pass', { rewrittenFields: fields })
+    return true
   }
 
   /** The first one to ask, or to have it tried again, is the one that did; a block is more than both. */
-  #decided(
-    member: Member,
-    decision: Standing['decision'],
-    reason: string | undefined,
-    { detail, delayMillis }: { readonly detail?: string | undefined; readonly delayMillis?: number | undefined },
-  ): void {
+  #decided(member: Member, decision: Standing['decision'], { reason, detail, delayMillis }: Answer): void {
     if (this.#standing === undefined || decision === 'block')
       this.#standing = { decision, by: member.hook.name, reason, detail, delayMillis }
     this.#ran(member, decision, { reason, detail })
@@ -204,22 +206,22 @@ class ChainRun<P extends Phase> {
   #failed(member: Member, failure: Failure, cause: unknown): void {
     const failureMessage = messageOf(cause)
     const { name, onFailure = 'pass' } = member.hook
-    this.#context.logger.warn(
-      `hook ${name} failed in ${this.#chain.phase}, which counts as ${onFailure}: ${failureMessage}`,
-    )
+    const line = `hook ${name} failed in ${this.#chain.phase}, which counts as ${onFailure}: ${failureMessage}`
+    quietly(() => this.#context.logger.warn(line))
     if (onFailure === 'block') this.#close(member, failureMessage)
     this.#ran(member, 'failed', { failure, failureMessage })
   }
 
   /** The agent is being stopped: that is no failure, and opens no door. */
   #stopped(member: Member): void {
+    this.#began = performance.now()
     if (member.hook.onFailure === 'block') this.#close(member, 'the agent was stopped meanwhile')
   }
 
   /** What went wrong is for the person: an error's text may hold anything. */
   #close({ hook }: Member, detail: string): void {
-    const reason = `The hook ${hook.name} could not judge this, and is set to block then.`
-    this.#standing = { decision: 'block', by: hook.name, reason, detail, delayMillis: undefined }
+    const { name: by } = hook
+    this.#standing = { decision: 'block', by, reason: couldNotJudge(by), detail, delayMillis: undefined }
   }
 
   #ran(member: Member, verdict: HookRun['verdict'], more: Partial<HookRun> = NOTHING_SAID): void {
@@ -250,10 +252,17 @@ function isThenable(answer: unknown): answer is PromiseLike<unknown> {
   return typeof answer === 'object' && answer !== null && typeof (answer as { then?: unknown }).then === 'function'
 }
 
+/** What was thrown may quote anything. */
+const masked = createRedactor({ enabled: true, patterns: [] })
+const MESSAGE_LIMIT = 300
+
 function messageOf(cause: unknown): string {
-  if (typeof cause === 'string') return cause
   try {
-    return cause instanceof Error ? cause.message : String(cause)
+    const message: unknown = typeof cause === 'string' ? cause : cause instanceof Error ? cause.message : String(cause)
+    return redactWithin({ text: oneLine(String(message)), isCut: false }, MESSAGE_LIMIT, masked).text.slice(
+      0,
+      MESSAGE_LIMIT,
+    )
   } catch {
     return 'it threw what cannot be read'
   }

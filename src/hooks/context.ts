@@ -15,7 +15,7 @@ export interface About {
   readonly signal?: AbortSignal | undefined
 }
 
-/** What all hooks of one run are handed; each but the last to be given up has a signal of its own. */
+/** What all hooks of one run are handed, and none of them can change. Who is given up keeps it; those behind get another. */
 export class Context implements HookContext {
   readonly phase: Phase
   readonly host: string
@@ -23,11 +23,12 @@ export class Context implements HookContext {
   readonly turnId: string | undefined
   readonly state: Record<string, unknown>
   readonly logger: HookLogger
-  metadata: Readonly<Record<string, unknown>> = NO_METADATA
   readonly #about: About
+  #metadata: Readonly<Record<string, unknown>>
   #controller: AbortController | undefined
+  #signal: AbortSignal | undefined
 
-  constructor(phase: Phase, about: About) {
+  constructor(phase: Phase, about: About, metadata: Readonly<Record<string, unknown>> = NO_METADATA) {
     this.phase = phase
     this.host = about.host
     this.sessionId = about.sessionId
@@ -35,21 +36,40 @@ export class Context implements HookContext {
     this.state = about.state
     this.logger = about.logger
     this.#about = about
+    this.#metadata = metadata
+    Object.freeze(this)
+  }
+
+  get metadata(): Readonly<Record<string, unknown>> {
+    return this.#metadata
   }
 
   get signal(): AbortSignal {
-    this.#controller ??= new AbortController()
-    const host = this.#about.signal
-    return host === undefined ? this.#controller.signal : AbortSignal.any([host, this.#controller.signal])
+    if (this.#signal === undefined) {
+      const host = this.#about.signal
+      const own = this.#own().signal
+      this.#signal = host === undefined ? own : AbortSignal.any([host, own])
+    }
+    return this.#signal
   }
 
   get traceparent(): string | undefined {
     return this.#about.traceparent?.()
   }
 
-  /** The hook that has this signal is given up; the next one gets another. */
-  giveUp(): void {
-    this.#controller?.abort()
-    this.#controller = undefined
+  #own(): AbortController {
+    this.#controller ??= new AbortController()
+    return this.#controller
+  }
+
+  /** For the hooks behind. */
+  static handOn(context: Context, metadata: Readonly<Record<string, unknown>>): void {
+    context.#metadata = Object.freeze({ ...context.#metadata, ...metadata })
+  }
+
+  /** The hook that has this is told that nobody waits for it. @returns what those behind are handed */
+  static giveUp(context: Context): Context {
+    context.#own().abort(new DOMException('The time of the hook is over.', 'TimeoutError'))
+    return new Context(context.phase, context.#about, context.#metadata)
   }
 }

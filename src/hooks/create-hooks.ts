@@ -1,9 +1,10 @@
-import { Chain, DEFAULT_PRIORITY } from './chain.ts'
+import { Chain, couldNotJudge, DEFAULT_PRIORITY } from './chain.ts'
 import type { About } from './context.ts'
 import { frozenCopy } from './frozen-copy.ts'
 import { type AnyHook, decisionsOf } from './hook.ts'
 import type { Outcome } from './outcome.ts'
-import { type EventOf, PHASE_NAMES, type Phase } from './phases.ts'
+import { type EventOf, PHASE_NAMES, PHASES, type Phase, type ValueOf } from './phases.ts'
+import { quietly } from './quietly.ts'
 import type { Decision } from './verdict.ts'
 
 /** Below the 15 s after which the strictest host that waits decides by itself. */
@@ -48,17 +49,19 @@ type Chains = { readonly [P in Phase]: Chain<P> }
 
 class Hooks implements ControlHooks {
   readonly hooks: readonly HookInfo[]
-  readonly #given: readonly AnyHook[]
   readonly #timeLimitMillis: number
-  /** By what the host waits for. */
-  readonly #chains = new Map<number, Chains>()
+  readonly #chains: Chains
   readonly #phases: ReadonlySet<Phase>
 
   constructor(given: readonly AnyHook[], timeLimitMillis: number) {
-    this.#given = given
     this.#timeLimitMillis = timeLimitMillis
     this.hooks = given.map(infoOf).sort((a, b) => a.priority - b.priority)
     this.#phases = new Set(this.hooks.flatMap(({ phases }) => phases))
+    const chains = PHASE_NAMES.map(phase => {
+      const hooks = given.filter(hook => typeof hook[phase] === 'function')
+      return [phase, new Chain(phase, hooks)]
+    })
+    this.#chains = Object.fromEntries(chains) as unknown as Chains
   }
 
   handles(phase: Phase): boolean {
@@ -71,22 +74,45 @@ class Hooks implements ControlHooks {
     about: About,
     limitMillis?: number,
   ): Outcome<P> | Promise<Outcome<P>> {
-    const limit = Math.min(limitMillis ?? this.#timeLimitMillis, this.#timeLimitMillis)
-    return this.#chainsFor(limit)[phase].run(frozenCopy(event), about)
+    const limit = isLimit(limitMillis) ? Math.min(limitMillis, this.#timeLimitMillis) : this.#timeLimitMillis
+    const read = readOnce(phase, event)
+    if (read !== undefined) return this.#chains[phase].run(read, about, limit)
+    return this.#unreadable(phase, event, about)
   }
 
-  #chainsFor(limit: number): Chains {
-    let chains = this.#chains.get(limit)
-    if (chains === undefined) {
-      const made = PHASE_NAMES.map(phase => {
-        const hooks = this.#given.filter(hook => typeof hook[phase] === 'function')
-        return [phase, new Chain(phase, hooks, limit)]
-      })
-      chains = Object.fromEntries(made) as unknown as Chains
-      this.#chains.set(limit, chains)
+  /** Nobody can judge what nobody can read: that is a failure of all who would have been asked. */
+  #unreadable<P extends Phase>(phase: P, event: EventOf<P>, { host, logger }: About): Outcome<P> {
+    const closed = this.hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
+    const detail = `what ${host} has handed over in ${phase} cannot be read`
+    const counted = closed === undefined ? 'pass' : 'block'
+    quietly(() => logger.warn(`${detail}: the hooks could not be asked, which counts as ${counted}`))
+    return {
+      decision: counted,
+      by: closed?.name,
+      reason: closed === undefined ? undefined : couldNotJudge(closed.name),
+      detail: closed === undefined ? undefined : detail,
+      delayMillis: undefined,
+      value: quietly(() => PHASES[phase].valueOf(event)) as ValueOf<P>,
+      isRewritten: false,
+      injected: [],
+      runs: [],
     }
-    return chains
   }
+}
+
+/** A copy that nobody changes any more, whose value is there. Undefined: it cannot be read. */
+function readOnce<P extends Phase>(phase: P, event: EventOf<P>): EventOf<P> | undefined {
+  try {
+    const read = frozenCopy(event)
+    PHASES[phase].valueOf(read)
+    return read
+  } catch {
+    return undefined
+  }
+}
+
+function isLimit(millis: number | undefined): millis is number {
+  return millis !== undefined && millis > 0
 }
 
 /**
@@ -100,9 +126,18 @@ export function createHooks(hooks: readonly AnyHook[], options: CreateHooksOptio
     names.add(hook.name)
   }
   const { timeLimitMillis = TIME_LIMIT_MILLIS } = options
-  if (!(timeLimitMillis > 0)) throw new TypeError('createHooks: timeLimitMillis is a number of milliseconds above 0')
+  if (!isLimit(timeLimitMillis)) throw new TypeError('createHooks: timeLimitMillis is a number of milliseconds above 0')
   return new Hooks(hooks, timeLimitMillis)
 }
+
+const DECISIONS: readonly unknown[] = [
+  'pass',
+  'block',
+  'rewrite',
+  'inject',
+  'retry',
+  'ask',
+] satisfies readonly Decision[]
 
 function troubleOf(hook: AnyHook, names: ReadonlySet<string>): string | undefined {
   if (typeof hook !== 'object' || hook === null || typeof hook.name !== 'string' || hook.name === '')
@@ -116,6 +151,14 @@ function troubleOf(hook: AnyHook, names: ReadonlySet<string>): string | undefine
   }
   if (hook.priority !== undefined && !Number.isFinite(hook.priority))
     return `the priority of the hook "${hook.name}" is no number`
+  // A word that is none would leave a door open that somebody has shut.
+  if (hook.onFailure !== undefined && hook.onFailure !== 'pass' && hook.onFailure !== 'block')
+    return `onFailure of the hook "${hook.name}" is "pass" or "block"`
+  if (hook.timeLimitMillis !== undefined && !isLimit(hook.timeLimitMillis))
+    return `timeLimitMillis of the hook "${hook.name}" is a number of milliseconds above 0`
+  const { decides } = hook
+  if (decides !== undefined && !(Array.isArray(decides) && decides.every(each => DECISIONS.includes(each))))
+    return `decides of the hook "${hook.name}" is a list of ${DECISIONS.join(', ')}`
   return undefined
 }
 

@@ -1,29 +1,50 @@
 const DEPTH_LIMIT = 100
 
+/** What has been copied. What leads back to itself, or is named many times, is copied once. */
+type Copies = Map<object, unknown>
+
 /**
  * Plain data, copied and frozen: what was judged, or shown to a person, is what runs. What is no plain data (a class, a stream)
  * stays what it is; only its holder is frozen.
  */
-export function frozenCopy<Value>(value: Value, depth = 0): Value {
-  if (typeof value !== 'object' || value === null || depth > DEPTH_LIMIT) return value
-  if (Array.isArray(value)) return Object.freeze(value.map(each => frozenCopy(each, depth + 1))) as Value
-  const prototype = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return value
-  const copy: Record<string, unknown> = {}
-  for (const key of Object.keys(value)) {
-    const each = frozenCopy((value as Record<string, unknown>)[key], depth + 1)
-    // An own `__proto__` of an argument is an argument.
-    if (key === '__proto__') Object.defineProperty(copy, key, { value: each, enumerable: true })
-    else copy[key] = each
-  }
-  return Object.freeze(copy) as Value
+export function frozenCopy<Value>(value: Value): Value {
+  return isContainer(value) ? (copied(value, true, 0, new Map()) as Value) : value
 }
 
 /** Plain data, copied, for a host that changes what it is given. */
-export function plainCopy<Value>(value: Value, depth = 0): Value {
-  if (typeof value !== 'object' || value === null || depth > DEPTH_LIMIT) return value
-  if (Array.isArray(value)) return value.map(each => plainCopy(each, depth + 1)) as Value
+export function plainCopy<Value>(value: Value): Value {
+  return isContainer(value) ? (copied(value, false, 0, new Map()) as Value) : value
+}
+
+/** An object as a literal makes it, also one of another realm: its prototype is the last one. */
+export function isPlain(value: unknown): value is Record<string, unknown> {
+  if (typeof value !== 'object' || value === null || Array.isArray(value)) return false
   const prototype = Object.getPrototypeOf(value)
-  if (prototype !== Object.prototype && prototype !== null) return value
-  return Object.fromEntries(Object.entries(value).map(([key, each]) => [key, plainCopy(each, depth + 1)])) as Value
+  return prototype === null || Object.getPrototypeOf(prototype) === null
+}
+
+function isContainer(value: unknown): value is Record<string, unknown> | unknown[] {
+  return Array.isArray(value) || isPlain(value)
+}
+
+function copied(value: unknown, freezes: boolean, depth: number, copies: Copies): unknown {
+  if (!isContainer(value) || depth > DEPTH_LIMIT) return value
+  const known = copies.get(value)
+  if (known !== undefined) return known
+  if (Array.isArray(value)) {
+    const list: unknown[] = []
+    copies.set(value, list)
+    for (let at = 0; at < value.length; at++) list.push(copied(value[at], freezes, depth + 1, copies))
+    return freezes ? Object.freeze(list) : list
+  }
+  const copy: Record<string, unknown> = {}
+  copies.set(value, copy)
+  for (const key of Object.keys(value)) {
+    const inner = copied(value[key], freezes, depth + 1, copies)
+    // An own `__proto__` of an argument is an argument.
+    if (key === '__proto__')
+      Object.defineProperty(copy, key, { value: inner, enumerable: true, writable: true, configurable: true })
+    else copy[key] = inner
+  }
+  return freezes ? Object.freeze(copy) : copy
 }

@@ -1,5 +1,6 @@
 import type { HookRun } from './outcome.ts'
 import { PHASES, type Phase } from './phases.ts'
+import type { ToolArguments } from './tool-call.ts'
 
 /** What the hooks are asked about. Ids are the host's own, the same as in its trace. */
 export interface HookIds {
@@ -35,8 +36,11 @@ export class HookTrace {
     return this.#plugin()?.traceparent(defined({ session_id: sessionId, turn_id: turnId, tool_call_id: toolCallId }))
   }
 
-  /** @param action what the host then does */
-  tell(phase: Phase, ids: HookIds, run: HookRun, action: string): void {
+  /**
+   * @param action what the host then does
+   * @param args with which a tool then runs, where they are others
+   */
+  tell(phase: Phase, ids: HookIds, run: HookRun, action: string, args?: ToolArguments): void {
     const plugin = this.#plugin()
     if (plugin === undefined) return
     const about = this.#about(phase, ids, run)
@@ -48,6 +52,7 @@ export class HookTrace {
       reason: run.reason,
       detail: run.detail,
       rewritten_fields: run.rewrittenFields.length === 0 ? undefined : run.rewrittenFields,
+      rewritten_args: args,
       failure: run.failure,
       failure_message: run.failureMessage,
       duration_ms: run.durationMillis,

@@ -53,11 +53,11 @@ export interface Hook<D extends Decision = Decision> extends PhaseFunctions<D> {
 
 /** Any hook, whatever it decides. */
 // biome-ignore lint/suspicious/noExplicitAny: what a hook decides is checked where it is defined, and again when it answers
-export type AnyHook = Hook<any>
+export type AnyHook = Hook<any> | Hook<never>
 
 /** A hook, with its types. What it does not say that it decides, or what a phase cannot do, does not compile. */
 export function defineHook<const D extends Decision = 'block'>(
-  hook: Omit<Hook<D>, 'decides'> & PhaseFunctions<NoInfer<D>> & { readonly decides?: readonly D[] },
+  hook: Omit<Hook<NoInfer<D>>, 'decides'> & PhaseFunctions<NoInfer<D>> & { readonly decides?: readonly D[] },
 ): Hook<D> {
   return hook
 }

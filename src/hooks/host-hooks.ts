@@ -2,7 +2,9 @@ import type { ControlHooks, HookInfo } from './create-hooks.ts'
 import type { HookLogger } from './hook.ts'
 import { type HookIds, HookTrace, type Traced } from './hook-trace.ts'
 import type { HookRun, Outcome } from './outcome.ts'
-import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase, type ValueOf } from './phases.ts'
+import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase } from './phases.ts'
+import { quietly } from './quietly.ts'
+import type { ToolArguments } from './tool-call.ts'
 import type { Decision } from './verdict.ts'
 
 /** What a host can do in each phase. A phase that is absent has no place in it. */
@@ -59,9 +61,10 @@ export class HostHooks {
     this.#able = able
     this.#limitMillis = limitMillis
     this.#trace = new HookTrace(plugin)
-    const say = (line: string): void => report(`hookspan: ${host}: ${line}`)
+    const told = (line: string): void => void quietly(() => report(`hookspan: ${line}`))
+    const say = (line: string): void => told(`${host}: ${line}`)
     this.#logger = { info: say, warn: say }
-    for (const line of impossible(hooks.hooks, host, able)) report(`hookspan: ${line}`)
+    for (const line of impossible(hooks.hooks, host, able)) told(line)
   }
 
   /** Whether any hook looks at this phase: where none does, nothing need be made for it. */
@@ -74,30 +77,47 @@ export class HostHooks {
    * never rejects; at once, where all hooks answer at once.
    *
    * @param signal of the host, which may stop what this is about
+   * @param canAsk whether there is a person to be asked now, in a host that can
    */
   run<P extends Phase>(
     phase: P,
     ids: HookIds,
     event: EventOf<P>,
     signal?: AbortSignal,
+    canAsk = true,
   ): Outcome<P> | Promise<Outcome<P>> {
+    const turn = this.#turnOf(ids)
+    const about = {
+      host: this.host,
+      sessionId: ids.sessionId,
+      turnId: ids.turnId,
+      state: turn.state,
+      logger: this.#logger,
+      traceparent: () => quietly(() => this.#trace.traceparent(ids)),
+      signal,
+    }
+    const outcome = this.#hooks.run(phase, event, about, this.#limitMillis)
+    if (outcome instanceof Promise) return outcome.then(each => this.#done(phase, ids, event, each, turn, canAsk))
+    return this.#done(phase, ids, event, outcome, turn, canAsk)
+  }
+
+  /**
+   * What an adapter does around `run`. Where that throws or rejects, what the host has handed over could not be read, and counts
+   * as a failure of the hooks of this phase.
+   *
+   * @param blocked what makes the host not do it
+   */
+  async guard<Answer>(
+    phase: Phase,
+    act: () => Answer | Promise<Answer>,
+    blocked: (reason: string) => Answer | Promise<Answer>,
+  ): Promise<Answer | undefined> {
     try {
-      const turn = this.#turnOf(ids)
-      const about = {
-        host: this.host,
-        sessionId: ids.sessionId,
-        turnId: ids.turnId,
-        state: turn.state,
-        logger: this.#logger,
-        traceparent: () => this.#trace.traceparent(ids),
-        signal,
-      }
-      const outcome = this.#hooks.run(phase, event, about, this.#limitMillis)
-      if (outcome instanceof Promise) return outcome.then(each => this.#done(phase, ids, event, each, turn))
-      return this.#done(phase, ids, event, outcome, turn)
+      return await act()
     } catch {
-      // What the host has handed over cannot be read.
-      return this.#unreadable(phase, event)
+      const nothing = undefined as unknown as EventOf<Phase>
+      const { decision, reason = '' } = await this.run(phase, {}, nothing)
+      return decision === 'block' ? blocked(reason) : undefined
     }
   }
 
@@ -107,7 +127,7 @@ export class HostHooks {
     const turn = this.#turns.get(key)
     if (turn === undefined) return
     this.#turns.delete(key)
-    for (const [run, { phase, count }] of turn.passes) this.#trace.count(phase, ids, run, count)
+    for (const [run, { phase, count }] of turn.passes) quietly(() => this.#trace.count(phase, ids, run, count))
   }
 
   #turnOf(ids: HookIds): TurnOfHooks {
@@ -125,26 +145,38 @@ export class HostHooks {
     return turn
   }
 
-  #done<P extends Phase>(phase: P, ids: HookIds, event: EventOf<P>, asked: Outcome<P>, turn: TurnOfHooks): Outcome<P> {
-    const outcome = this.#fitting(phase, event, asked)
+  #done<P extends Phase>(
+    phase: P,
+    ids: HookIds,
+    event: EventOf<P>,
+    asked: Outcome<P>,
+    turn: TurnOfHooks,
+    canAsk: boolean,
+  ): Outcome<P> {
+    const outcome = this.#fitting(phase, event, asked, canAsk)
     for (const run of asked.runs) {
       if (run.startAt === 0) {
         const counted = turn.passes.get(run)
         if (counted === undefined) turn.passes.set(run, { phase, count: 1 })
         else counted.count++
-      } else this.#trace.tell(phase, ids, run, this.#actionOf(phase, run, outcome))
+      } else {
+        const action = this.#actionOf(phase, run, outcome)
+        const runsWith = phase === 'beforeTool' && action === 'rewritten' ? outcome.value : undefined
+        quietly(() => this.#trace.tell(phase, ids, run, action, runsWith as ToolArguments | undefined))
+      }
     }
     return outcome
   }
 
   /** What of it the host can do. What it cannot has been said when the hooks were attached. */
-  #fitting<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>): Outcome<P> {
+  #fitting<P extends Phase>(phase: P, event: EventOf<P>, asked: Outcome<P>, canAsk: boolean): Outcome<P> {
     let outcome = asked
-    if (asked.decision === 'ask' && !this.#can(phase, 'ask')) outcome = { ...outcome, ...this.#unasked(asked) }
+    if (asked.decision === 'ask' && !(canAsk && this.#can(phase, 'ask')))
+      outcome = { ...outcome, ...this.#unasked(asked) }
     if (outcome.decision === 'retry' && !this.#mayRetry(phase, event, outcome)) outcome = { ...outcome, ...DO_NOTHING }
     if (outcome.decision === 'block' && !this.#can(phase, 'block')) outcome = { ...outcome, ...DO_NOTHING }
     if (outcome.isRewritten && !this.#can(phase, 'rewrite'))
-      outcome = { ...outcome, isRewritten: false, value: PHASES[phase].valueOf(event) as ValueOf<P> }
+      outcome = { ...outcome, isRewritten: false, value: PHASES[phase].valueOf(event) }
     if (outcome.injected.length > 0 && !this.#can(phase, 'inject')) outcome = { ...outcome, injected: [] }
     return outcome
   }
@@ -169,7 +201,7 @@ export class HostHooks {
   }
 
   #can(phase: Phase, decision: Decision): boolean {
-    return (this.#able[phase] as readonly Decision[] | undefined)?.includes(decision) === true
+    return canIn(this.#able, phase, decision)
   }
 
   #actionOf(phase: Phase, run: HookRun, outcome: Outcome<Phase>): string {
@@ -184,18 +216,6 @@ export class HostHooks {
       default:
         return isDecider ? ACTIONS[outcome.decision] : run.verdict === 'failed' ? 'ran' : 'none'
     }
-  }
-
-  #unreadable<P extends Phase>(phase: P, event: EventOf<P>): Outcome<P> {
-    const closed = this.#hooks.hooks.find(hook => hook.phases.includes(phase) && hook.onFailure === 'block')
-    const nothing = { value: PHASES[phase].valueOf(event) as ValueOf<P>, isRewritten: false, injected: [], runs: [] }
-    const detail = `what ${this.host} has handed over in ${phase} cannot be read`
-    this.#logger.warn(
-      `${detail}: the hooks could not be asked, which counts as ${closed === undefined ? 'pass' : 'block'}`,
-    )
-    if (closed === undefined || !this.#can(phase, 'block')) return { ...nothing, ...DO_NOTHING }
-    const reason = `The hook ${closed.name} could not judge this, and is set to block then.`
-    return { ...nothing, decision: 'block', by: closed.name, reason, detail, delayMillis: undefined }
   }
 }
 
@@ -220,11 +240,16 @@ export function impossible(hooks: readonly HookInfo[], host: string, able: Able)
     }
     for (const decision of hook.decides) {
       const meant = reached.filter(phase => PHASES[phase].decisions.has(decision))
-      const cannot = meant.filter(phase => !(able[phase] as readonly Decision[]).includes(decision))
-      if (cannot.length > 0)
-        lines.push(`hook ${hook.name} cannot ${decision} in ${cannot.join(', ')} of ${host}${INSTEAD[decision] ?? ''}`)
+      const cannot = meant.filter(phase => !canIn(able, phase, decision))
+      for (const instead of new Set(cannot.map(phase => insteadOf(decision, able, phase)))) {
+        const there = cannot.filter(phase => insteadOf(decision, able, phase) === instead)
+        lines.push(`hook ${hook.name} cannot ${decision} in ${there.join(', ')} of ${host}: ${instead}`)
+      }
     }
-    if (hook.priority <= LAST_SECURITY_PRIORITY && hook.isFailureUnsaid)
+    const open = reached.filter(phase => !canIn(able, phase, 'block'))
+    if (hook.onFailure === 'block' && !hook.decides.includes('block') && open.length > 0)
+      lines.push(`hook ${hook.name} cannot block in ${open.join(', ')} of ${host}: it goes on there when it fails`)
+    if (hook.priority <= LAST_SECURITY_PRIORITY && hook.isFailureUnsaid && hook.decides.length > 0)
       lines.push(
         `hook ${hook.name} guards, and a failure of it lets everything pass: say onFailure "block", or "pass" if that is meant`,
       )
@@ -232,16 +257,25 @@ export function impossible(hooks: readonly HookInfo[], host: string, able: Able)
   })
 }
 
-const INSTEAD: { readonly [D in Decision]?: string } = {
-  ask: ': it blocks there instead',
-  block: ': it goes on there',
-  rewrite: ': nothing is changed there',
-  inject: ': nothing is said there',
-  retry: ': nothing is tried again there',
+const INSTEAD: { readonly [D in Decision]: string } = {
+  pass: 'it goes on there',
+  ask: 'it goes on there',
+  block: 'it goes on there',
+  rewrite: 'nothing is changed there',
+  inject: 'nothing is said there',
+  retry: 'nothing is tried again there',
+}
+
+function insteadOf(decision: Decision, able: Able, phase: Phase): string {
+  return decision === 'ask' && canIn(able, phase, 'block') ? 'it blocks there instead' : INSTEAD[decision]
+}
+
+function canIn(able: Able, phase: Phase, decision: Decision): boolean {
+  return (able[phase] as readonly Decision[] | undefined)?.includes(decision) === true
 }
 
 function keyOf({ sessionId = '', turnId = '' }: HookIds): string {
-  return `${sessionId} ${turnId}`
+  return `${sessionId}\n${turnId}`
 }
 
 function toStandardError(line: string): void {

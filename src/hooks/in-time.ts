@@ -1,6 +1,9 @@
 export const TOO_LATE: unique symbol = Symbol('too late')
 export const STOPPED: unique symbol = Symbol('stopped')
 
+/** Above it a timer of Node is over at once. */
+const LONGEST_MILLIS = 2 ** 31 - 1
+
 /** What it comes to, within `millis`. The timer keeps the process alive: an agent that has nothing else to wait for would end. */
 export async function inTime(
   answer: PromiseLike<unknown>,
@@ -10,7 +13,7 @@ export async function inTime(
   let timer: NodeJS.Timeout | undefined
   let stop: (() => void) | undefined
   const over = new Promise<unknown>(resolve => {
-    if (Number.isFinite(millis)) timer = setTimeout(resolve, millis, TOO_LATE)
+    if (Number.isFinite(millis)) timer = setTimeout(resolve, Math.min(millis, LONGEST_MILLIS), TOO_LATE)
     stop = () => resolve(STOPPED)
     if (signal?.aborted) stop()
     else signal?.addEventListener('abort', stop, { once: true })

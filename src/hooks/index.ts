@@ -3,10 +3,13 @@
  * only looks.
  */
 
+export type { ConfiguredHooks } from './configured-hooks.ts'
 export { type ControlHooks, type CreateHooksOptions, createHooks, type HookInfo } from './create-hooks.ts'
 export { type AnyHook, defineHook, type Hook, type HookContext, type HookLogger, PRIORITY } from './hook.ts'
 export type { HookIds, Traced } from './hook-trace.ts'
 export { type Able, HostHooks, type HostHooksOptions } from './host-hooks.ts'
+export type { LoadedHook } from './load-folder.ts'
+export { type LoadHooksOptions, loadHooks } from './load-hooks.ts'
 export type { HookRun, Injection, Outcome } from './outcome.ts'
 export type {
   AfterModel,
@@ -16,6 +19,7 @@ export type {
   BeforeTool,
   BeforeTurn,
   ModelMessage,
+  ModelUsage,
   Phase,
   Verdict,
 } from './phases.ts'

@@ -1,3 +1,4 @@
+import { isPlain } from './frozen-copy.ts'
 import { type RawToolCall, type ToolArguments, type ToolCall, toolCallOf } from './tool-call.ts'
 import type { Ask, Block, Decision, Inject, Pass, Retry, Rewrite } from './verdict.ts'
 
@@ -38,8 +39,18 @@ export interface AfterModel {
         readonly message?: string | undefined
       }
     | undefined
+  /** What the request took, where the agent tells it. */
+  readonly usage?: ModelUsage | undefined
   /** 0: the first one. */
   readonly attempt: number
+}
+
+/** What a request to the model took. */
+export interface ModelUsage {
+  /** All that was read, from a cache or not. */
+  readonly inputTokens?: number | undefined
+  readonly outputTokens?: number | undefined
+  readonly costUsd?: number | undefined
 }
 
 export interface BeforeTool {
@@ -149,10 +160,6 @@ export const PHASE_NAMES = Object.keys(PHASES) as readonly Phase[]
 
 function rawOf({ name, id, cwd }: ToolCall, args: ToolArguments): RawToolCall {
   return { name, arguments: args, id, cwd }
-}
-
-function isPlain(value: unknown): value is ToolArguments {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
 /** Other texts of the same messages: with others than those no host could find its own again. */

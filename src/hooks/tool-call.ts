@@ -1,7 +1,9 @@
-import { peek, textOf } from '../contract/foreign.ts'
+import { elementsOf, idOf, isArray, peek, textOf } from '../contract/foreign.ts'
+
+export const TOOL_KINDS = ['shell', 'read', 'edit', 'write', 'search', 'fetch', 'agent', 'mcp', 'other'] as const
 
 /** What a tool does, whichever agent it belongs to. `other`: nobody could tell. */
-export type ToolKind = 'shell' | 'read' | 'edit' | 'write' | 'search' | 'fetch' | 'agent' | 'mcp' | 'other'
+export type ToolKind = (typeof TOOL_KINDS)[number]
 
 /** A call of a tool, as a hook sees it: frozen. */
 export interface ToolCall {
@@ -33,7 +35,7 @@ export interface RawToolCall {
 const KINDS: ReadonlyMap<string, ToolKind> = new Map(
   Object.entries({
     shell:
-      'bash shell exec exec_command terminal run_shell_command run_command run_terminal_cmd local_shell execute powershell cmd',
+      'bash shell exec exec_command terminal run_shell_command run_command run_terminal_cmd local_shell write_stdin execute powershell cmd',
     read: 'read read_file view cat open_file read_many_files notebook_read',
     edit: 'edit edit_file multiedit multi_edit str_replace str_replace_based_edit_tool replace apply_patch patch notebookedit notebook_edit',
     write: 'write write_file create create_file',
@@ -42,7 +44,8 @@ const KINDS: ReadonlyMap<string, ToolKind> = new Map(
     agent: 'task agent spawn_agent delegate_task subagent',
   }).flatMap(([kind, names]) => names.split(' ').map(name => [name, kind as ToolKind] as const)),
 )
-const COMMANDS = ['command', 'cmd', 'script']
+/** `chars`: typed into a shell that runs. */
+const COMMANDS = ['command', 'cmd', 'script', 'chars']
 const PATHS = [
   'path',
   'file_path',
@@ -54,30 +57,31 @@ const PATHS = [
   'dir_path',
   'directory',
 ]
+const PATH_LISTS = ['paths', 'files', 'file_paths']
 const URLS = ['url', 'uri']
 const PATCHES = ['patch', 'patch_text', 'patchText', 'input', 'command']
+const FOLDERS = ['cwd', 'workdir', 'dir_path', 'directory']
 const PATCHED =
-  /^(?:\*\*\* (?:Add|Update|Delete) File:|\*\*\* Move to:|(?:---|\+\+\+) (?:[ab]\/)?)[ \t]*(\S[^\t\r\n]*)/gm
-const LISTS_LIMIT = 200
+  /^(?:[ \t]*\*\*\* (?:(?:Add|Update|Delete) File|Move to):|(?:---|\+\+\+) (?:[ab]\/)?)[ \t]*(\S[^\t\r\n]*)/gm
 
-/** Says in one language what agents say in many: a shell is `bash`, `Bash`, `exec`, …, and its text `command` or `cmd`. */
-export function toolCallOf({ name, arguments: args, id, cwd }: RawToolCall): ToolCall {
+/** Says in one language what agents say in many: a shell is `bash`, `Bash`, `exec`, …, and its text `command` or `cmd`. Never throws. */
+export function toolCallOf({ name, arguments: given, id, cwd }: RawToolCall): ToolCall {
+  const args: ToolArguments = typeof given === 'object' && given !== null ? given : {}
   const kind = kindOf(name)
-  const command = kind === 'shell' ? commandOf(args) : undefined
-  const own = textOf(args['cwd']) ?? textOf(args['workdir']) ?? textOf(args['dir_path'])
   return {
     name,
     kind,
     arguments: args,
-    command,
+    command: kind === 'shell' ? commandOf(args) : undefined,
     paths: pathsOf(kind, args),
     url: firstText(args, URLS),
-    cwd: kind === 'shell' ? (own ?? cwd) : cwd,
+    cwd: kind === 'shell' ? (firstText(args, FOLDERS) ?? cwd) : cwd,
     id,
   }
 }
 
-function kindOf(name: string): ToolKind {
+function kindOf(name: unknown): ToolKind {
+  if (typeof name !== 'string') return 'other'
   const known = KINDS.get(name.toLowerCase())
   if (known !== undefined) return known
   return /^mcp__|^mcp[_:.]/i.test(name) ? 'mcp' : 'other'
@@ -85,12 +89,18 @@ function kindOf(name: string): ToolKind {
 
 function commandOf(args: ToolArguments): string | undefined {
   for (const key of COMMANDS) {
-    const value = args[key]
+    const value = peek(args, key)
     if (typeof value === 'string') return value
     // A program and its arguments: each is one word, whatever is in it.
-    if (Array.isArray(value)) return value.map(word => quoted(String(word))).join(' ')
+    if (isArray(value)) return wordsOf(value).map(quoted).join(' ')
   }
   return undefined
+}
+
+function wordsOf(value: readonly unknown[]): string[] {
+  return elementsOf(value, Number.POSITIVE_INFINITY).map(word =>
+    typeof word === 'string' ? word : `${idOf(word) ?? ''}`,
+  )
 }
 
 function quoted(word: string): string {
@@ -98,14 +108,14 @@ function quoted(word: string): string {
 }
 
 function pathsOf(kind: ToolKind, args: ToolArguments): readonly string[] {
-  const found = PATHS.flatMap(key => textOf(args[key]) ?? [])
-  for (const key of ['paths', 'files', 'file_paths']) {
-    const list = args[key]
-    if (Array.isArray(list))
-      found.push(...list.slice(0, LISTS_LIMIT).flatMap(each => textOf(each) ?? textOf(peek(each, 'path')) ?? []))
-  }
-  const patch = kind === 'edit' ? firstText(args, PATCHES) : undefined
-  if (patch !== undefined)
+  const found = PATHS.flatMap(key => textOf(peek(args, key)) ?? [])
+  for (const key of PATH_LISTS)
+    for (const each of elementsOf(peek(args, key), Number.POSITIVE_INFINITY)) {
+      const path = textOf(each) ?? textOf(peek(each, 'path'))
+      if (path !== undefined) found.push(path)
+    }
+  const patches = kind === 'edit' ? PATCHES.flatMap(key => textOf(peek(args, key)) ?? []) : []
+  for (const patch of patches)
     for (const [, path] of patch.matchAll(PATCHED))
       if (path !== undefined && path !== '/dev/null') found.push(path.trim())
   return [...new Set(found)]
@@ -113,7 +123,7 @@ function pathsOf(kind: ToolKind, args: ToolArguments): readonly string[] {
 
 function firstText(args: ToolArguments, keys: readonly string[]): string | undefined {
   for (const key of keys) {
-    const text = textOf(args[key])
+    const text = textOf(peek(args, key))
     if (text !== undefined) return text
   }
   return undefined

@@ -98,6 +98,11 @@ class RunningHost {
     this.#telling.end(Date.now())
   }
 
+  /** An event that an attachment will hear of, too. */
+  tell(event: HostEvent): void {
+    if (!this.#telling.isForNobody(event.event)) this.#telling.take(event)
+  }
+
   #isNewest(number: number, scope: string): boolean {
     const newest = this.#newest.get(scope) ?? 0
     if (newest > number) return false
@@ -136,4 +141,16 @@ export function attachHost(host: string, createMachine: () => HostMachine, optio
     running.set(host, found)
   }
   return found.attach()
+}
+
+/** The plugin that traces a host in this process, if there is one by now. */
+export function runningPlugin(host: string): Plugin | undefined {
+  return (globalThis as Shared)[RUNNING]?.get(host)?.plugin
+}
+
+/**
+ * Tells the trace of a host what it is about to hear by itself, where what is told next belongs to that. Only what may be told twice.
+ */
+export function tellRunning(host: string, event: HostEvent): void {
+  ;(globalThis as Shared)[RUNNING]?.get(host)?.tell(event)
 }

@@ -50,6 +50,19 @@ export function blockOf(end: ControlHookEnd, start: KeptControlHook | undefined,
   return { call, by: draw.capture.id(said('hook_name')) ?? literal(UNNAMED) }
 }
 
+export interface NewArguments {
+  /** The id of the tool call that runs with them. */
+  readonly call: string
+  readonly args: unknown
+}
+
+/** Which tool call a run has given other arguments, if any. */
+export function newArgumentsOf(end: ControlHookEnd, start: KeptControlHook | undefined): NewArguments | undefined {
+  const call = idOf(peek(end, 'tool_call_id') ?? peek(start, 'tool_call_id'))
+  const args = peek(end, 'rewritten_args')
+  return call === undefined || args == null || peek(end, 'action') !== 'rewritten' ? undefined : { call, args }
+}
+
 /** Work of the loop, or of the turn's end, is part of a turn that is there; only what comes before one may be its first sign. */
 export function opensTurn(payload: ControlHookStart): boolean {
   return peek(payload, 'hook_phase') === 'before_turn'

@@ -49,6 +49,19 @@ export function toolName(payload: ToolStart, draw: Draw): SafeText {
   return draw.capture.id(payload.tool_name) ?? literal(UNNAMED)
 }
 
+/** What a tool says of its arguments, where it runs with others than those that it was called with. */
+export function argumentAttributes(args: unknown, { capture, names: { own, genAi, inference } }: Draw): AttributeList {
+  const input = capture.content(args, 'tool_input')
+  return new AttributeList()
+    .set(inference.inputValue, input?.text)
+    .set(inference.inputMimeType, input?.mimeType)
+    .set(inference.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
+    .set(genAi.toolCallArguments, input?.text)
+    .set(own.toolTarget, capture.snippet(firstText(args, TARGET_KEYS)))
+    .set(own.toolCommand, capture.snippet(firstText(args, COMMAND_KEYS)))
+    .set(own.contentTruncated, input?.truncated || undefined)
+}
+
 function isMcp(name: string): boolean {
   return name.startsWith('mcp_')
 }

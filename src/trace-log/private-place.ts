@@ -36,7 +36,7 @@ export const OPEN: { readonly read: number; readonly change: number; readonly ap
 }
 
 /** Only root may put something of its own into a place of ours, and root uses places of others. */
-function isOurs({ uid }: Stats): boolean {
+export function isOurs({ uid }: Stats): boolean {
   const user = process.geteuid?.()
   return user === undefined || user === 0 || uid === user || uid === 0
 }
@@ -110,7 +110,8 @@ export function tighten(path: string, say: (line: string) => void = () => undefi
   say(`trace log: others could write to ${path}; that is taken from them (it has mode 700 now)`)
 }
 
-function isOpen({ mode }: Stats): boolean {
+/** Others than its owner may write there. */
+export function isOpen({ mode }: Stats): boolean {
   return process.platform !== 'win32' && (mode & WRITABLE_BY_OTHERS) !== 0
 }
 

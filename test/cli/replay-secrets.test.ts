@@ -19,6 +19,7 @@ function turnThatSays(text: string, index: number): FedRecord[] {
   const request = { ...ids, api_request_id: `r${index}` }
   const failed = { ...ids, api_request_id: `f${index}` }
   const call = { ...request, tool_name: 'terminal', tool_call_id: `c${index}` }
+  const guard = { ...call, hook_run_id: `h${index}`, hook_name: text, hook_phase: 'before_tool', verdict: 'failed' }
   const child = { parent_session_id: ids.session_id, parent_turn_id: ids.turn_id, child_session_id: `k${index}` }
   const steps: [string, object][] = [
     ['on_session_start', ids],
@@ -30,6 +31,8 @@ function turnThatSays(text: string, index: number): FedRecord[] {
     ['pre_tool_call', { ...call, args: { command: text, note: [text], path: text } }],
     ['pre_approval_request', { ...call, command: text, description: text, pattern_key: 'curl' }],
     ['post_approval_response', { ...call, choice: 'once', pattern_key: 'curl' }],
+    ['pre_control_hook', guard],
+    ['post_control_hook', { ...guard, reason: text, detail: text, failure_message: text, rewritten_fields: [text] }],
     ['post_tool_call', { ...call, status: 'error', result: { output: text }, error_type: 'E', error_message: text }],
     ['subagent_start', { ...child, child_role: 'helper', child_goal: text }],
     ['subagent_stop', { ...child, child_status: 'completed', child_summary: text }],
@@ -39,7 +42,7 @@ function turnThatSays(text: string, index: number): FedRecord[] {
   return steps.map(([hook, payload], step) => ({ hook, at: START_AT + index * 1000 + step, payload }))
 }
 
-const SPANS_PER_TURN = 7
+const SPANS_PER_TURN = 8
 /** Shorter ones are found in anything. */
 const LONG_SECRETS = sample(
   SECRETS.filter(({ secret }) => secret.length >= 12),

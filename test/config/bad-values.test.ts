@@ -56,6 +56,12 @@ function wrongValues(key: KeyName): Wrong[] {
         wrong('environment', 'host', 'true, false or {host, port}', '"host"'),
         wrong('code', { port: 70_000 }, 'a whole number from 0 to 65535', '70000'),
       ]
+    case 'hooks':
+      return [
+        wrong('file', '[a]', 'true, false, an absolute path or a mapping', 'a list'),
+        wrong('environment', 'here/hooks', 'true, false, an absolute path or a mapping', '"here/hooks"'),
+        wrong('code', 5, 'true, false, an absolute path or a mapping', '5'),
+      ]
     default:
       return [
         wrong('file', 'soon', number, '"soon"'),
@@ -74,6 +80,7 @@ const USING: { readonly [Key in KeyName]?: string } = {
   tool_output_preview_max_chars: '1200',
   llm_input_preview_max_chars: '1200',
   llm_output_preview_max_chars: '1200',
+  hooks: 'the usual folder',
 }
 
 describe.each(KEY_NAMES)('%s', key => {

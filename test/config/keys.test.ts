@@ -55,6 +55,7 @@ test('without any configuration every key has the default that the specification
     span_batch_schedule_delay_ms: 1000,
     span_batch_max_export_batch_size: 128,
     span_batch_export_timeout_ms: 10_000,
+    hooks: undefined,
     deterministic_ids: false,
     handle_signals: false,
     debug: false,

@@ -21,6 +21,11 @@ function samples(key: KeyName): { text: string; value: unknown }[] {
       }))
     case 'prometheus':
       return [9001, 9002, 9003].map(port => ({ text: `127.0.0.1:${port}`, value: { host: '127.0.0.1', port } }))
+    case 'hooks':
+      return ['/of/file', '/of/env', '/of/code'].map(text => ({
+        text,
+        value: { enabled: true, global_dir: text, project_local: false, time_limit_ms: undefined, options: {} },
+      }))
     case 'backends':
       return ['jaeger', 'tempo', 'phoenix'].map(name => ({
         text: name,

@@ -204,6 +204,7 @@ describe('an end of nothing that was seen', () => {
     ['post_auxiliary_call', 'hermes.api.error.count', { api_request_id: 'r1', error_type: 'Timeout' }],
     ['post_api_request', 'hermes.tokens.input', { api_request_id: 'r1', usage: { prompt_tokens: 1 } }],
     ['post_approval_response', 'hermes.approval.count', { tool_call_id: 'c1', choice: 'once' }],
+    ['post_control_hook', 'hermes.hook.runs', { hook_run_id: 'h1', verdict: 'block' }],
   ])('counts once, when it comes twice: %s', async (hook, counter, payload) => {
     const end: Step = [100, hook, { ...TURN, ...payload }]
     const plugin = told([end, end])

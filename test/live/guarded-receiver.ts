@@ -59,6 +59,18 @@ export class GuardedReceiver {
   }
 }
 
+/** What hooks have decided: `tool.Bash: hook.no-rm block, blocked`. In the order of the alphabet: they are done within a millisecond. */
+export function decided({ spans }: Traces): string[] {
+  const names = new Map(spans.map(({ spanId, name }) => [spanId, name]))
+  return spans
+    .filter(({ name }) => name.startsWith('hook.'))
+    .map(({ name, parentSpanId, attributes }) => {
+      const [verdict, action] = [attributes['hermes.hook.verdict'], attributes['hermes.hook.action']]
+      return `${names.get(parentSpanId ?? '')}: ${name} ${verdict}, ${action}`
+    })
+    .sort()
+}
+
 /** A table of an agent, as `beforeTool ask`: what the scenes of a suite have to show. */
 export function claims(able: Able): string[] {
   return tableOf(able)

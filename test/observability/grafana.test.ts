@@ -91,6 +91,7 @@ test('its rows are the questions that people have', () => {
     'Tools by outcome',
     'Errors and retries',
     'Approvals and waiting time',
+    'Control hooks',
     'Child agents',
     'Hooks and hookspan itself',
   ])

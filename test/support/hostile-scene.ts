@@ -6,9 +6,9 @@ import { expectSoundTree, total } from './trace-invariants.ts'
 
 type Told = readonly [HookName, Record<string, unknown>]
 
-/** What every turn has, and what goes with a hook: an end with its start, an approval with its tool. */
+/** What every turn has, and what goes with a hook: an end with its start, an approval or a guard with its tool. */
 const FRAME = /^on_session_start$|llm|^on_session_end$/
-const FAMILIES = [/api/, /tool|approval/, /subagent/, /auxiliary/, /reset|finalize/]
+const FAMILIES = [/api/, /tool|approval|control/, /subagent/, /auxiliary/, /reset|finalize/]
 
 /** A turn with the hook in it, and no more than it takes. */
 function sceneOf(hook: HookName, session: string): Told[] {
@@ -22,6 +22,7 @@ function scene(session: string): Told[] {
   const request = { ...turn, api_request_id: `${session}.r`, model: 'qwen3', provider: 'openai' }
   const call = { ...turn, tool_name: 'terminal', tool_call_id: `${session}.c`, args: { command: 'ls' } }
   const child = { parent_session_id: session, parent_turn_id: `${session}.t`, child_session_id: `${session}.child` }
+  const guard = { ...call, hook_run_id: `${session}.h`, hook_name: 'no-rm', hook_phase: 'before_tool' }
   const side = { ...request, api_request_id: `${session}.side`, aux_task: 'title' }
   return [
     ['on_session_start', { session_id: session, model: 'qwen3' }],
@@ -35,6 +36,8 @@ function scene(session: string): Told[] {
     ['pre_tool_call', call],
     ['pre_approval_request', { ...call, pattern_key: 'ls' }],
     ['post_approval_response', { ...call, pattern_key: 'ls', choice: 'once' }],
+    ['pre_control_hook', guard],
+    ['post_control_hook', { ...guard, verdict: 'failed', action: 'ran', failure: 'threw' }],
     ['subagent_start', { ...child, child_role: 'leaf' }],
     ['subagent_stop', { ...child, child_role: 'leaf', child_status: 'ok' }],
     ['transform_tool_result', { ...call, result: 'ok' }],

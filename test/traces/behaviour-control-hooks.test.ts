@@ -1,6 +1,6 @@
 /** Control hooks of the person's: who decided what, about which tool, request or turn, and why. */
 import { describe, expect, test } from 'vitest'
-import type { ControlHookEnd } from '../../src/index.ts'
+import type { ControlHookEnd, ToolStart } from '../../src/index.ts'
 import type { TestPlugin } from '../../src/testing.ts'
 import { START_AT, type Step, told } from '../support/feed.ts'
 import { all, answered, asked, attributes, began, only, seriesText, TURN, text, used } from './scenes.ts'
@@ -242,6 +242,48 @@ describe('a tool that was kept from running', () => {
       ['no-rm', 'blocked'],
       [undefined, 'error'],
     ])
+  })
+})
+
+describe('a tool that runs with other arguments', () => {
+  const rewritten_args = { command: 'ls -la', path: '/srv' }
+  const REWRITE = { verdict: 'rewrite', action: 'rewritten', rewritten_fields: ['command'], rewritten_args } as const
+  const told = looked(110, REWRITE)
+  const before = looked(80, REWRITE)
+  const alone = told.slice(1).map(([at, name, payload]): Step => [at, name, { ...payload, duration_ms: 5 }])
+
+  test.each([
+    ['told behind its start', [TOOL, ...told, TOOL_END]],
+    ['told before its start', [...before, TOOL, TOOL_END]],
+    ['told by the end of the hook alone', [TOOL, ...alone, TOOL_END]],
+    [
+      'where the tool is told by its end alone',
+      [...before, [150, 'post_tool_call', { ...TOOL_END[2], duration_ms: 50 }]],
+    ],
+  ] as [string, Step[]][])('has those in the trace, %s', (_, steps) => {
+    expect(attributes(toldAround(steps, { content_capture: 'full' }), 'tool.terminal')).toMatchObject({
+      'input.value': JSON.stringify(rewritten_args),
+      'gen_ai.tool.call.arguments': JSON.stringify(rewritten_args),
+      'hermes.tool.command': 'ls -la',
+      'hermes.tool.target': '/srv',
+    })
+  })
+
+  test('only where it does: not where it was blocked then, nor another one', () => {
+    const undone = looked(110, { ...REWRITE, action: 'none' })
+    const other = looked(111, REWRITE, { ...GUARD, tool_call_id: 'c2', hook_run_id: 'h9' })
+    const plugin = toldAround(
+      [TOOL, ...undone, ...other, TOOL_END].toSorted(([a], [b]) => a - b),
+      {
+        content_capture: 'full',
+      },
+    )
+    expect(attributes(plugin, 'tool.terminal')['input.value']).toBe(JSON.stringify((TOOL[2] as ToolStart).args))
+  })
+
+  test('says nothing of them where no content is wanted', () => {
+    const plugin = toldAround([TOOL, ...told, TOOL_END], { content_capture: 'off' })
+    expect(JSON.stringify(attributes(plugin, 'tool.terminal'))).not.toContain('ls -la')
   })
 })
 

@@ -14,6 +14,7 @@ const USAGE = {
   reasoning_tokens: 10,
 }
 const ASK = { ...TURN, pattern_key: 'rm_rf' }
+const GUARD = { ...TURN, tool_call_id: 'c2', hook_name: 'no-rm', hook_phase: 'before_tool' }
 
 /** A turn in which everything happens once, and a second one that fails. */
 const STORY: readonly Step[] = [
@@ -25,6 +26,8 @@ const STORY: readonly Step[] = [
   ),
   ...used(210, { tool_name: 'skill_view', args: { name: 'deploy' } }),
   ...used(300, { tool_call_id: 'c2' }, { status: 'error', error_type: 'tool_error', duration_ms: 40 }),
+  [310, 'post_control_hook', { ...GUARD, hook_run_id: 'h1', verdict: 'block', duration_ms: 4 }],
+  [312, 'post_control_hook', { ...GUARD, hook_run_id: 'h2', verdict: 'failed', failure: 'threw', duration_ms: 2.5 }],
   [360, 'pre_approval_request', ASK],
   [400, 'post_approval_response', { ...ASK, choice: 'once' }],
   delegated(410),
@@ -67,6 +70,11 @@ const EXPECTED: { readonly [Name in keyof typeof METRIC]?: readonly string[] } =
   subagentDuration: ['role=researcher → 30'],
   approvalCount: ['choice=once pattern_key=rm_rf → 1'],
   approvalDuration: ['choice=once pattern_key=rm_rf → 40'],
+  hookRuns: [
+    'hook_name=no-rm phase=before_tool verdict=block → 1',
+    'hook_name=no-rm phase=before_tool verdict=failed failure=threw → 1',
+  ],
+  hookDuration: ['hook_name=no-rm phase=before_tool → 6.5'],
   skillInferred: ['skill_name=deploy source=skill_view → 1'],
   genAiTokenUsage: [
     `${AI} gen_ai.response.model=qwen3-0711 gen_ai.token.type=input → 100`,
@@ -123,7 +131,7 @@ test('kinds and units are those of the specification', () => {
     'genAiExecuteToolDuration',
     'genAiInvokeAgentDuration',
   ]
-  const millis = ['toolDuration', 'apiDuration', 'subagentDuration', 'approvalDuration']
+  const millis = ['toolDuration', 'apiDuration', 'subagentDuration', 'approvalDuration', 'hookDuration']
   const histograms = Object.entries(INSTRUMENTS).filter(([, row]) => row.kind === 'histogram')
   expect(Object.fromEntries(histograms.map(([key, row]) => [key, row.unit]))).toEqual({
     ...Object.fromEntries(seconds.map(key => [key, 's'])),
@@ -143,6 +151,7 @@ test.each<[keyof typeof METRIC, number, number, number]>([
   ['apiDuration', 13, 10, 120_000],
   ['approvalDuration', 9, 100, 600_000],
   ['subagentDuration', 9, 1000, 1_800_000],
+  ['hookDuration', 15, 0.1, 10_000],
 ])('%s has %i buckets from %d to %d', (key, count, first, last) => {
   const { buckets } = INSTRUMENTS[key]
   expect([buckets?.length, buckets?.[0], buckets?.at(-1)]).toEqual([count, first, last])

@@ -235,6 +235,18 @@ describe('who waited for whom', () => {
     ).toEqual(['0-2 root (gap)', '2-6 rules', '6-10 r1', '10-11 tool', '11-15 guard', '15-30 tool', '30-50 r2'])
   })
 
+  test('a control hook fills what the tools beside it leave', () => {
+    expect(
+      pathOf(
+        note('root', '', 'session', 0, 50),
+        note('r1', 'root', 'api', 0, 10),
+        note('tool', 'r1', 'tool', 10, 30),
+        note('judge', 'r1', 'hook', 12, 34),
+        note('r2', 'root', 'api', 34, 50),
+      ),
+    ).toEqual(['0-10 r1', '10-30 tool', '30-34 judge', '34-50 r2'])
+  })
+
   test('a skill is there until the end of the turn, and nobody waits for it', () => {
     expect(
       pathOf(

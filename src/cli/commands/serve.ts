@@ -7,6 +7,7 @@ import { packageFile, packageFolder, whyNotLasting } from '../init/package-folde
 import type { Given } from '../options.ts'
 import { portOf } from '../port-option.ts'
 import { startDetached, stopRunning } from '../serve/background.ts'
+import { hooksOfUser } from '../serve/hooks-of-user.ts'
 import { install, type System, THIS_SYSTEM, uninstall } from '../serve/install.ts'
 import { showStatus, where } from '../serve/status.ts'
 import { ageMillis } from '../since-option.ts'
@@ -86,8 +87,17 @@ async function listen(
 ): Promise<number> {
   const say = (line: string): void => io.stderr.write(`hookspan serve: ${line.replace(/^hookspan: /, '')}\n`)
   const { env, home } = io
-  const options = { env, home, version: PACKAGE_VERSION, endpoints: INLETS, port, idleMillis, openRecorder, say }
-  const started = await startReceiver(options)
+  const started = await startReceiver({
+    env,
+    home,
+    version: PACKAGE_VERSION,
+    endpoints: INLETS,
+    port,
+    idleMillis,
+    openRecorder,
+    loadHooks: config => hooksOfUser(config, io),
+    say,
+  })
   if ('already' in started) {
     const { version, pid } = started.already
     io.stdout.write(`Nothing to do: a receiver runs already (version ${version}, pid ${pid}).\n`)

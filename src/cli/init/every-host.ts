@@ -1,7 +1,7 @@
 import { sep } from 'node:path'
-import { createInterface } from 'node:readline'
 import { type CommandIo, EXIT } from '../command.ts'
 import { lookOf } from '../look.ts'
+import { saysYes } from '../yes-or-no.ts'
 import { makeChange } from './config-file.ts'
 import { hostsHere, sdksNear } from './here.ts'
 import { HOSTS, type HostRow } from './hosts.ts'
@@ -167,26 +167,10 @@ async function isAllowed(changes: readonly ChangeTask[], options: EveryOptions, 
     io.stderr.write('hookspan init: nothing has been written: there is no terminal to ask on; --yes does it unasked\n')
     return false
   }
-  io.stderr.write(
-    options.undo ? `\nTake hookspan out of ${namesOf(changes)}? [y/N] ` : `\nSet up ${namesOf(changes)}? [y/N] `,
-  )
-  const answer = await firstLine(io)
-  if (answer === undefined) io.stderr.write('\n')
-  const isYes = /^\s*y(es)?\s*$/i.test(answer ?? '')
+  const question = options.undo ? `Take hookspan out of ${namesOf(changes)}?` : `Set up ${namesOf(changes)}?`
+  const isYes = await saysYes(question, io)
   if (!isYes) io.stderr.write('Nothing has been written.\n')
   return isYes
-}
-
-/** Undefined where the input ends before one. */
-async function firstLine({ stdin }: CommandIo): Promise<string | undefined> {
-  const lines = createInterface({ input: stdin })
-  try {
-    for await (const line of lines) return line
-    return undefined
-  } finally {
-    // Else the process waits for the next one.
-    lines.close()
-  }
 }
 
 function namesOf(tasks: readonly Task[]): string {

@@ -16,9 +16,9 @@ export function commandFor(
   return [process.execPath, packageFile(folder, 'dist', 'hook.cjs'), agent, ...options].map(quoted).join(' ')
 }
 
-/** Also that of another copy of hookspan, with other options, and one that ends well whatever happens. */
+/** Also that of another copy of hookspan, with options, and one that ends well whatever happens. */
 export function isCommandFor(agent: string, command: unknown): boolean {
-  const ours = new RegExp(`[/\\\\]dist[/\\\\]hook\\.cjs['"]? ${agent}(?: --[a-z]+(?: exit2)?)*(?: \\|\\| true)?$`)
+  const ours = new RegExp(`[/\\\\]dist[/\\\\]hook\\.cjs['"]? ${agent}(?: --[a-z]+(?: [a-z0-9]+)?)*(?: \\|\\| true)?$`)
   return typeof command === 'string' && ours.test(command)
 }
 

@@ -1,6 +1,6 @@
 import { hookAgent } from './hook-agent.ts'
-import { commandFor, isCommandFor } from './hook-command.ts'
-import { allows, type HookSettings, type Receiver } from './hook-settings.ts'
+import { commandFor, type GuardedEvents, guardOptions, guardsOfCommand, isCommandFor } from './hook-command.ts'
+import { allows, type Guards, type HookSettings, type Receiver } from './hook-settings.ts'
 import { valueAt } from './json-change.ts'
 import type { HostSetup } from './plan.ts'
 
@@ -23,15 +23,23 @@ const BY_PROGRAM: readonly (readonly [event: string, isAwaited: boolean])[] = [
   ['SessionStart', true],
   ['UserPromptSubmit', false],
 ]
+const GUARDED: GuardedEvents = {
+  asked: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop']),
+  // Where nobody answers, only the end of a program keeps them from happening.
+  closed: new Set(['UserPromptSubmit', 'PreToolUse']),
+  first: 'SessionStart',
+}
 /** Seconds: a receiver that hangs costs an agent no more. */
 const TIMEOUT = 0.1
+/** Hooks that act are given up after one. */
+const ASKED_TIMEOUT = 2
 const PROGRAM_TIMEOUT = 5
 const NAME = 'hookspan'
 const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?qwen$/
 
 /** Qwen Code (read from 0.24.4). */
 export const qwen: HostSetup = hookAgent({
-  settings: { title: 'Qwen Code', hooksOf, isOurs, check } satisfies HookSettings,
+  settings: { title: 'Qwen Code', hooksOf, isOurs, guardsOf, check } satisfies HookSettings,
   folder: '.qwen',
   variable: 'QWEN_HOME',
   isByHttp: true,
@@ -53,14 +61,38 @@ function urlOf({ port }: Receiver): string {
 }
 
 function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
-  const headers = { 'x-hookspan-token': receiver.token }
-  const http = { type: 'http', name: NAME, url: urlOf(receiver), headers, timeout: TIMEOUT }
-  const command = { type: 'command', name: NAME, command: commandFor('qwen', receiver), timeout: PROGRAM_TIMEOUT }
+  const { guards } = receiver
+  const program = (options: readonly string[] = []): object => {
+    const command = commandFor('qwen', receiver, options)
+    return { type: 'command', name: NAME, command, timeout: PROGRAM_TIMEOUT }
+  }
   const hooks = new Map<string, object[]>(
-    BY_PROGRAM.map(([event, isAwaited]) => [event, [isAwaited ? command : { ...command, async: true }]]),
+    BY_PROGRAM.map(([event, isAwaited]) => {
+      return [event, [isAwaited ? program(guardOptions(event, guards, GUARDED)) : { ...program(), async: true }]]
+    }),
   )
-  for (const event of BY_HTTP) hooks.set(event, [http, ...(hooks.get(event) ?? [])])
+  for (const event of BY_HTTP) {
+    const closes = guards === 'closed' && GUARDED.closed.has(event)
+    const hook = closes
+      ? program(guardOptions(event, guards, GUARDED))
+      : requestFor(receiver, GUARDED.asked.has(event) ? guards : undefined)
+    hooks.set(event, closes ? [hook] : [hook, ...(hooks.get(event) ?? [])])
+  }
   return hooks
+}
+
+function requestFor(receiver: Receiver, guards: Guards): object {
+  const asks = guards === undefined ? {} : { 'x-hookspan-decide': guards }
+  const headers = { 'x-hookspan-token': receiver.token, ...asks }
+  const timeout = guards === undefined ? TIMEOUT : ASKED_TIMEOUT
+  return { type: 'http', name: NAME, url: urlOf(receiver), headers, timeout }
+}
+
+function guardsOf(hook: object): Guards {
+  const { command } = hook as { command?: unknown }
+  if (command !== undefined) return guardsOfCommand(command)
+  const said = valueAt(hook, ['headers', 'x-hookspan-decide'])
+  return said === 'open' || said === 'closed' ? said : undefined
 }
 
 function isOurs(hook: object): boolean {

@@ -85,6 +85,6 @@ function tracedCanUseTool(canUseTool: CanUseTool, tell: Tell): CanUseTool {
 }
 
 /** A copy with some properties replaced; what it inherits stays. */
-function changed<Value extends object>(value: Value, properties: object): Value {
+export function changed<Value extends object>(value: Value, properties: object): Value {
   return Object.assign(Object.create(Object.getPrototypeOf(value)), value, properties) as Value
 }

@@ -50,15 +50,18 @@ export function spanEvent(event: string, span: unknown, isEnd: boolean, at: numb
 interface Here {
   readonly trace: unknown
   readonly span: unknown
+  /** The one around it, where the host keeps that beside it. */
+  readonly outer: unknown
   readonly ids: { readonly trace_id: unknown; readonly span_id: unknown }
 }
 
 /** The trace and the span that a listener is called in. */
-function here(): Here {
+export function here(): Here {
   const store = call((globalThis as Record<symbol, unknown>)[CONTEXT], 'getStore')
   const trace = peek(store, 'trace')
   const span = peek(store, 'span')
-  return { trace, span, ids: { trace_id: peek(trace, 'traceId'), span_id: peek(span, 'spanId') } }
+  const outer = peek(store, 'previousSpan')
+  return { trace, span, outer, ids: { trace_id: peek(trace, 'traceId'), span_id: peek(span, 'spanId') } }
 }
 
 /** A runner that may not trace content keeps it from us, too. */

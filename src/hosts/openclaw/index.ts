@@ -3,6 +3,7 @@ import type { PluginOptions } from '../../index.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import type { HostEvent } from '../host-event.ts'
 import { tells } from './agent-events.ts'
+import { LIFELESS_MODES, mayReadConversation } from './conversation-access.ts'
 import { createOpenClawMachine } from './events.ts'
 import { AGENT_EVENT } from './facts.ts'
 import type { OpenClawAgentEvent, OpenClawApi, OpenClawHandler, OpenClawPlugin } from './types.ts'
@@ -28,9 +29,6 @@ const LAST_HOOKS = ['session_end', 'gateway_stop']
 /** What agent events tell too, and better: the first blocks the tool when it fails. */
 const HOOKS_WITHOUT_AGENT_EVENTS = ['before_tool_call']
 const CONVERSATION_HOOKS_WITHOUT_AGENT_EVENTS = ['before_agent_finalize']
-
-/** Loads in which nothing runs: whatever of the API is asked for throws. */
-const LIFELESS_MODES: ReadonlySet<unknown> = new Set(['setup-only', 'cli-metadata'])
 
 const TOOLS_LIMIT = 1000
 
@@ -65,7 +63,7 @@ class Registration {
   }
 
   #hooks(hasAgentEvents: boolean): string[] {
-    const seesConversation = mayReadConversation(this.#api)
+    const seesConversation = mayReadConversation(this.#api, this.#api.id ?? PLUGIN_ID)
     return [
       ...HOOKS,
       ...(seesConversation ? CONVERSATION_HOOKS : []),
@@ -132,13 +130,6 @@ function withToolNames(event: unknown): unknown {
 
 function optionsOf(config: unknown): PluginOptions {
   return typeof config === 'object' && config !== null && !isArray(config) ? config : {}
-}
-
-/** Asking for a hook that is not allowed makes the host complain at each load. */
-function mayReadConversation({ id = PLUGIN_ID, config }: OpenClawApi): boolean {
-  if (config === undefined) return true
-  const entry = peek(peek(peek(config, 'plugins'), 'entries'), id)
-  return peek(peek(entry, 'hooks'), 'allowConversationAccess') === true
 }
 
 const PLUGIN_ID = 'hookspan'

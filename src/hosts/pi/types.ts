@@ -10,9 +10,18 @@ export interface PiContext {
   /** Of the run that is under way. */
   readonly signal?: AbortSignal | undefined
   readonly hasUI?: boolean
-  readonly ui?: { notify?(message: string, kind: 'info' | 'warning' | 'error'): void }
+  readonly ui?: PiUi
+  /** Folder in which its tools work. */
+  readonly cwd?: string
   /** `tui`, `print`, `rpc` or `json`. Not in 0.58 and 0.74. */
   readonly mode?: string
+}
+
+/** What a person sees. Without one (`hasUI` is false) Pi has all of it, too, and answers by itself. */
+export interface PiUi {
+  notify?(message: string, kind: 'info' | 'warning' | 'error'): void
+  /** Resolves to false where nobody answers, or the run is stopped. */
+  confirm?(title: string, message: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<boolean>
 }
 
 /** The model in use. */

@@ -4,12 +4,12 @@ import { contextOf, eventIn, isStop, questionIn, refusal, specific } from '../cl
 import type { Guarding, Reply } from '../guarding.ts'
 
 /**
- * What Qwen Code lets a hook decide (read and run with 0.24.4). It documents `updatedInput` of a tool that is about to run, and
- * does not read it.
+ * What Qwen Code lets a hook decide (read and run with 0.24.4). Of a tool that is about to run it documents `updatedInput` and
+ * `additionalContext`, and does nothing with either.
  */
 const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
-  beforeTool: ['block', 'inject', 'ask'],
+  beforeTool: ['block', 'ask'],
   afterTool: ['inject'],
   afterTurn: ['retry'],
 }
@@ -25,10 +25,9 @@ function reply(body: unknown, outcome: Outcome<Phase>): Reply {
       return decision === 'block' ? refusal(reason) : specific(event, { additionalContext })
     case 'PreToolUse':
       if (decision === 'block') return denial(reason)
-      return specific(event, {
-        ...(decision === 'ask' && { permissionDecision: 'ask', permissionDecisionReason: reason }),
-        additionalContext,
-      })
+      return decision === 'ask'
+        ? specific(event, { permissionDecision: 'ask', permissionDecisionReason: reason })
+        : NOTHING
     case 'PostToolUse':
       return specific(event, { additionalContext })
     case 'Stop':

@@ -24,17 +24,18 @@ export interface OpenClawHome {
 export interface HomeOptions {
   /** Whether we may see conversations, as a user allows it. Default true. */
   readonly seesConversation?: boolean
-  /** Source of another plugin: its `register`. */
+  /** Source of another plugin, which may see conversations too: its `register`, and what comes before that. */
   readonly plugin?: string
+  readonly pluginHead?: string
 }
 
 /** A home in which OpenClaw asks our model server, with this package as its plugin: what `openclaw.json` says of it. */
 export async function openClawHome(server: ModelServer, options: HomeOptions = {}): Promise<OpenClawHome> {
-  const { seesConversation = true, plugin } = options
+  const { seesConversation = true, plugin, pluginHead = '' } = options
   const home = scratchHome()
   // The gateway wants a number beforehand.
   const [port = 0] = await freePorts(1)
-  if (plugin !== undefined) writePlugin(home, plugin)
+  if (plugin !== undefined) writePlugin(home, plugin, pluginHead)
   const entry = { enabled: true, hooks: { allowConversationAccess: seesConversation } }
   write(configFile(home), {
     gateway: { mode: 'local', bind: 'loopback', port, auth: { mode: 'token', token: TOKEN } },
@@ -42,7 +43,7 @@ export async function openClawHome(server: ModelServer, options: HomeOptions = {
     agents: { defaults: { model: { primary: 'fake/fake-1' }, workspace: join(home, 'workspace') } },
     plugins: {
       load: { paths: [hookspanFolder(), ...(plugin === undefined ? [] : [join(home, 'other')])] },
-      entries: { hookspan: entry, ...(plugin === undefined ? {} : { other: { enabled: true } }) },
+      entries: { hookspan: entry, ...(plugin === undefined ? {} : { other: entry }) },
     },
   })
   // After so many attempts OpenClaw gives up; it would go on for a minute and a half.
@@ -57,7 +58,7 @@ function fakeProvider(server: ModelServer): object {
   return { baseUrl: `${server.url}/v1`, apiKey: 'dummy', api: 'openai-completions', models: [model] }
 }
 
-function writePlugin(home: string, register: string): void {
+function writePlugin(home: string, register: string, head: string): void {
   const folder = join(home, 'other')
   write(join(folder, 'package.json'), { name: 'other', type: 'module', openclaw: { extensions: ['./index.js'] } })
   write(join(folder, 'openclaw.plugin.json'), {
@@ -65,7 +66,8 @@ function writePlugin(home: string, register: string): void {
     activation: { onStartup: true },
     configSchema: { type: 'object', additionalProperties: false },
   })
-  write(join(folder, 'index.js'), `export default { id: 'other', name: 'other', register(api) { ${register} } }\n`)
+  const source = `${head}\nexport default { id: 'other', name: 'other', register(api) { ${register} } }\n`
+  write(join(folder, 'index.js'), source)
 }
 
 function write(path: string, content: unknown): void {

@@ -76,7 +76,7 @@ async function runAll({ runs, meanwhile }: Scene, { home, model, recorder }: Aro
   return said
 }
 
-const SETTINGS = {
+export const SETTINGS: object = {
   security: { auth: { selectedType: 'openai' } },
   general: { enableAutoUpdate: false },
   privacy: { usageStatisticsEnabled: false },
@@ -90,7 +90,7 @@ interface Where {
   readonly model: string
 }
 
-function startQwen(args: readonly string[], { home, cwd, model }: Where): HostProcess {
+export function startQwen(args: readonly string[], { home, cwd, model }: Where): HostProcess {
   const [command = '', ...first] = hostCommand()
   const env = { OPENAI_BASE_URL: `${model}/v1`, OPENAI_API_KEY: 'dummy', OPENAI_MODEL: 'fake-1', NO_COLOR: '1' }
   return startHost(command, [...first, ...args], { home, cwd, env })

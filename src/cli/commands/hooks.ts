@@ -1,0 +1,63 @@
+import { dirname, resolve } from 'node:path'
+import { projectFolderOf } from '../../hooks/trust.ts'
+import { type Command, type CommandPage, command, WrongUse } from '../command.ts'
+import { list } from '../hooks/list.ts'
+import { trustFolder, withdraw } from '../hooks/trust-folder.ts'
+import { tryOut } from '../hooks/try-out.ts'
+import type { Given } from '../options.ts'
+import { hostsWithAdapter } from '../raw-events.ts'
+
+const ACTIONS = ['trust', 'test'] as const
+
+const PAGE = {
+  name: 'hooks',
+  operand: { placeholder: '[trust [FOLDER] | test FILE RECORDING]', offers: ACTIONS },
+  about: `Hooks that act, out of folders: says which are loaded, from where, and in which order they are asked, and what is not
+loaded, and why.
+
+  trust [FOLDER]       shows what is in .hookspan/hooks of a project (by default
+                       the one that you are in), and trusts it as it is
+  test FILE RECORDING  runs the hooks of FILE over hook records, as replay reads
+                       them (- is standard input), and shows what they would
+                       have decided; nothing else happens`,
+  options: {
+    yes: { short: 'y', help: 'trust: do not ask' },
+    undo: { aka: ['withdraw', 'remove'], help: 'trust: take it back' },
+    host: { value: 'H', offers: hostsWithAdapter(), help: 'test: the host of records and events that name none' },
+  },
+  closing: `To load files is to run them. Exits with 1 when something that should be is not loaded, is not trusted in the end, or
+cannot be read.`,
+} as const satisfies CommandPage
+
+type HooksOptions = Given<typeof PAGE.options>['values']
+
+export const hooks: Command = hooksOf(() => process.cwd())
+
+/** @param where the folder that the user is in: absolute */
+export function hooksOf(where: () => string): Command {
+  return command(PAGE, ({ values, operands: [action, ...rest] }, io) => {
+    const project = where()
+    check(action, rest, values)
+    if (action === undefined) return list(project, io)
+    const [first = '', second = ''] = rest
+    if (action === 'test') return tryOut({ file: first, recording: second, host: values.host, project }, io)
+    const folder = projectOf(resolve(project, first))
+    return values.undo ? withdraw(folder, io) : trustFolder(folder, values.yes, io)
+  })
+}
+
+/** @throws WrongUse */
+function check(action: string | undefined, rest: readonly string[], { yes, undo, host }: HooksOptions): void {
+  if (action !== undefined && !(ACTIONS as readonly string[]).includes(action))
+    throw new WrongUse(`expected trust or test, got ${JSON.stringify(action.slice(0, 60))}`)
+  if (action !== 'trust' && (yes || undo)) throw new WrongUse(`--${yes ? 'yes' : 'undo'} is for trust`)
+  if (action !== 'test' && host !== undefined) throw new WrongUse('--host is for test')
+  if (action === 'trust' && rest.length > 1) throw new WrongUse('trust takes one FOLDER')
+  if (action === 'test' && rest.length !== 2) throw new WrongUse('test takes a FILE of hooks and a RECORDING')
+}
+
+/** Who names the folder itself means the project that it is in. */
+function projectOf(folder: string): string {
+  const project = dirname(dirname(folder))
+  return folder === projectFolderOf(project) ? project : folder
+}

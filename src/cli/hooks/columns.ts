@@ -1,0 +1,14 @@
+import { displayText } from '../../viewer/display-text.ts'
+import { clipToWidth, displayWidth, padEndToWidth } from '../../viewer/display-width.ts'
+
+const MOST_CELLS = 120
+
+/** Rows below a head, each cell as wide as its widest; what somebody else wrote cannot move the cursor. Lines end in a break. */
+export function columns(head: readonly string[], rows: readonly (readonly string[])[]): string {
+  const cells = [head, ...rows.map(row => row.map(cell => clipToWidth(displayText(cell), MOST_CELLS)))]
+  const widths = head.map((_, at) => Math.max(...cells.map(row => displayWidth(row[at] ?? ''))))
+  return cells
+    .map(row => `  ${row.map((cell, at) => padEndToWidth(cell, widths[at] ?? 0)).join('  ')}`.trimEnd())
+    .map(line => `${line}\n`)
+    .join('')
+}

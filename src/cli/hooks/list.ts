@@ -1,0 +1,57 @@
+import { resolveConfig } from '../../config/resolve.ts'
+import {
+  type ConfiguredHooks,
+  type HookSettings,
+  hookSettings,
+  loadConfiguredHooks,
+} from '../../hooks/configured-hooks.ts'
+import { isThere } from '../../hooks/folder-files.ts'
+import { projectFolderOf } from '../../hooks/trust.ts'
+import { type CommandIo, EXIT } from '../command.ts'
+import { columns } from './columns.ts'
+
+/** What the configuration says of hooks; what is wrong with it is said. */
+export function settingsOf(io: CommandIo): HookSettings {
+  const { config, problems } = resolveConfig({ env: io.env, home: io.home })
+  for (const { key, message } of problems) {
+    if (/^hooks\b/.test(key)) io.stderr.write(`hookspan: ${message}\n`)
+  }
+  return hookSettings(config, io.env, io.home)
+}
+
+/** Says what is loaded for a project, in the order in which it is asked, and what is not, and why. */
+export async function list(project: string, io: CommandIo): Promise<number> {
+  const settings = settingsOf(io)
+  const configured = await loadConfiguredHooks(settings, project)
+  try {
+    io.stdout.write(`${places(settings, project, configured)}\n${table(configured)}`)
+    for (const line of configured.lines) io.stderr.write(`hookspan: ${line}\n`)
+    return configured.lines.length === 0 ? EXIT.ok : EXIT.failed
+  } finally {
+    configured.close()
+  }
+}
+
+function places({ globalFolder }: HookSettings, project: string, { loaded, notes }: ConfiguredHooks): string {
+  const yours = globalFolder === undefined ? 'none is configured' : there(globalFolder)
+  const folder = projectFolderOf(project)
+  const isLoaded = loaded.some(({ file }) => file.startsWith(folder))
+  const note = notes.length > 0 ? ' (not loaded: hooks.project_local is off)' : ''
+  return `Your folder:     ${yours}\nOf the project:  ${there(folder)}${isLoaded ? '' : note}\n`
+}
+
+function there(folder: string): string {
+  return isThere(folder) ? folder : `${folder} (there is none)`
+}
+
+function table({ hooks, loaded }: ConfiguredHooks): string {
+  if (hooks === undefined) return 'No hooks are loaded.\n'
+  const rows = hooks.hooks.map(({ name, priority, phases, decides, onFailure }) => {
+    const from = loaded.find(({ hook }) => hook.name === name)
+    const place = `${from?.file ?? ''}${from?.isIsolated === true ? ' (in a thread)' : ''}`
+    return [String(priority), name, phases.join(' '), decides.join(' '), onFailure, place]
+  })
+  return `${columns(['priority', 'hook', 'phases', 'decides', 'failing', 'from'], rows)}
+Lower comes first before something happens, and last after it; hooks that rewrite or inject come before the others.
+`
+}

@@ -1,0 +1,63 @@
+import type { HookSettings } from '../../hooks/configured-hooks.ts'
+import { type ProjectFolder, projectFolderOf, readProjectFolder, TrustStore } from '../../hooks/trust.ts'
+import { displayText } from '../../viewer/display-text.ts'
+import { countOf } from '../../viewer/human-figures.ts'
+import { type CommandIo, EXIT } from '../command.ts'
+import { saysYes } from '../yes-or-no.ts'
+import { columns } from './columns.ts'
+import { settingsOf } from './list.ts'
+
+/** @param hasSaidYes it was said beforehand */
+export async function trustFolder(project: string, hasSaidYes: boolean, io: CommandIo): Promise<number> {
+  const settings = settingsOf(io)
+  const store = storeOf(settings)
+  const found = readProjectFolder(project)
+  if (found === undefined) throw new Error(`there is no ${projectFolderOf(project)}`)
+  for (const line of found.lines) io.stderr.write(`hookspan: ${line}\n`)
+  if (found.lines.length > 0) throw new Error('the folder cannot be trusted as long as that is so')
+  const before = store.hashOf(found.path)
+  show(found, io)
+  if (before === found.hash) {
+    io.stdout.write('It is trusted as it is.\n')
+    return EXIT.ok
+  }
+  if (before !== undefined) io.stdout.write('It was trusted before, as it was then; it has changed.\n')
+  if (!hasSaidYes && !(await isAllowed(io))) return EXIT.failed
+  store.trust(found)
+  io.stdout.write('It is trusted as it is. Any change to a file of it ends that.\n')
+  if (!settings.isProjectLocal)
+    io.stdout.write(
+      'It is not loaded yet: that is for hooks.project_local in the configuration to say, which is off.\n',
+    )
+  return EXIT.ok
+}
+
+/** Takes the trust back. */
+export function withdraw(project: string, io: CommandIo): number {
+  const path = readProjectFolder(project)?.path ?? projectFolderOf(project)
+  const wasTrusted = storeOf(settingsOf(io)).withdraw(path)
+  io.stdout.write(wasTrusted ? `${path} is trusted no more.\n` : `Nothing to do: ${path} is not trusted.\n`)
+  return EXIT.ok
+}
+
+function storeOf({ place }: HookSettings): TrustStore {
+  if (place === undefined) throw new Error('there is no home directory to keep in it what is trusted')
+  return new TrustStore(place)
+}
+
+function show({ path, files, hash }: ProjectFolder, io: CommandIo): void {
+  const rows = files.map(file => [file.path, countOf(file.bytes.length, 'byte')])
+  io.stdout.write(`${displayText(path)}\n${columns(['file', 'size'], rows)}\n`)
+  io.stdout.write(`SHA-256 of the names and contents of ${countOf(files.length, 'file')}: ${hash}\n`)
+}
+
+async function isAllowed(io: CommandIo): Promise<boolean> {
+  if (io.stdin.isTTY !== true) {
+    io.stderr.write('hookspan hooks: not trusted: there is no terminal to ask on; --yes does it unasked\n')
+    return false
+  }
+  const question = 'Agents that you start in this project will run this code, as you. Have you read it, and trust it?'
+  const isYes = await saysYes(question, io)
+  if (!isYes) io.stderr.write('It is not trusted.\n')
+  return isYes
+}

@@ -1,0 +1,24 @@
+import { existsSync } from 'node:fs'
+import { HOOKS_DEFAULT, type HooksConfig } from '../../config/hooks-config.ts'
+import { hooksDirectory } from '../../config/paths.ts'
+import type { HooksFound } from '../../receiver/load-hooks.ts'
+import type { CommandIo } from '../command.ts'
+
+/** The hooks of the person alone: a receiver is that of all their projects. */
+export async function hooksOfUser(
+  { hooks = HOOKS_DEFAULT }: { readonly hooks: HooksConfig | undefined },
+  { env, home }: Pick<CommandIo, 'env' | 'home'>,
+): Promise<HooksFound | undefined> {
+  const folder = hooks.enabled ? (hooks.global_dir ?? hooksDirectory(env, home)) : undefined
+  if (folder === undefined) return undefined
+  if (!existsSync(folder)) return hooks.global_dir === undefined ? undefined : absent(folder)
+  // Where there are none, nothing of them is loaded.
+  const { hookSettings, loadConfiguredHooks } = await import('../../hooks/configured-hooks.ts')
+  return loadConfiguredHooks(hookSettings({ hooks }, env, home), undefined)
+}
+
+/** Somebody wanted to be guarded. */
+function absent(folder: string): HooksFound {
+  const line = `hooks: there is no ${folder}, which hooks.global_dir names`
+  return { hooks: undefined, lines: [line], close: () => undefined }
+}

@@ -1,0 +1,36 @@
+/** Hooks that act, as they are configured: where their files are, and what each file is handed. */
+export interface HooksConfig {
+  /** False: no file is loaded, whatever else is set. */
+  readonly enabled: boolean
+  /** Absolute. Undefined: the usual one. */
+  readonly global_dir: string | undefined
+  readonly project_local: boolean
+  /** Undefined: as long as the hooks themselves take by default. */
+  readonly time_limit_ms: number | undefined
+  /** By the names of files. */
+  readonly options: Readonly<Record<string, HookFileOptions>>
+}
+
+/** What a file of hooks is handed: plain data. */
+export type HookFileOptions = Readonly<Record<string, unknown>>
+
+/** As people write it. */
+export type UserHooks = { readonly [Field in Exclude<keyof HooksConfig, 'enabled'>]?: HooksConfig[Field] | undefined }
+
+/** The fields of `hooks`. `docs/configuration.md` is generated from this. */
+export const HOOKS_FIELDS: Readonly<Record<keyof UserHooks, string>> = {
+  global_dir: 'Folder of your own hooks, absolute or with `~/`; default: `hooks` beside the configuration file',
+  project_local:
+    'Load `.hookspan/hooks` of a project, too, once you have trusted it: `hookspan hooks trust`; default: `false`',
+  time_limit_ms: 'Longest time that all hooks of a phase may take together; default: 10000',
+  options:
+    'A mapping of file names to what each file is handed; `isolate` and `required` among it are said of the file',
+}
+
+export const HOOKS_DEFAULT: HooksConfig = Object.freeze({
+  enabled: true,
+  global_dir: undefined,
+  project_local: false,
+  time_limit_ms: undefined,
+  options: Object.freeze({}),
+})

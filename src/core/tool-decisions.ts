@@ -1,0 +1,45 @@
+import { AttributeList } from '../spans/attribute-list.ts'
+import { blockOf, type KeptControlHook, type NewArguments, newArgumentsOf } from '../spans/control-hook.ts'
+import type { Draw } from '../spans/span-definition.ts'
+import { argumentAttributes, noteBlocked } from '../spans/tool.ts'
+import type { AnyFired } from './incoming.ts'
+import type { OpenSpan, Turn } from './turn.ts'
+import { slot } from './turn-memory.ts'
+
+/**
+ * A control hook has answered. Where it kept a tool from running, or has it run with other arguments, that tool says so, whether it
+ * has been told of or not.
+ */
+export function keepDecision(turn: Turn, { payload }: AnyFired, start: unknown, draw: Draw): void {
+  const begun = start as KeptControlHook | undefined
+  const block = blockOf(payload, begun, draw)
+  if (block !== undefined) {
+    const place = slot('tool', block.call)
+    turn.memory.keepBlocker(place, block.by)
+    const open = turn.find(place)
+    if (open !== undefined) new AttributeList().set(draw.names.own.toolBlockedBy, block.by).writeTo(open.span)
+  }
+  const rewritten = newArgumentsOf(payload, begun)
+  if (rewritten !== undefined) keepArguments(turn, rewritten, draw)
+}
+
+function keepArguments(turn: Turn, { call, args }: NewArguments, draw: Draw): void {
+  const place = slot('tool', call)
+  const attributes = argumentAttributes(args, draw)
+  const open = turn.find(place)
+  if (open !== undefined) attributes.writeTo(open.span)
+  else if (turn.memory.ended(place) === undefined) turn.memory.keepArguments(place, attributes)
+}
+
+/** What a tool that starts now has of control hooks that were told before it. */
+export function decidedAttributes(turn: Turn, place: string, draw: Draw): AttributeList | undefined {
+  const by = turn.memory.blocker(place)
+  const args = turn.memory.takeArguments(place)
+  if (by === undefined) return args
+  return new AttributeList().set(draw.names.own.toolBlockedBy, by).addAll(args)
+}
+
+/** Before a tool is ended by its host. */
+export function noteBlockedEnd({ kind, turn, slot }: OpenSpan, fired: AnyFired): void {
+  if (kind === 'tool' && turn.memory.takeBlocker(slot) !== undefined) noteBlocked(fired)
+}

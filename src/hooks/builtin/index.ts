@@ -1,0 +1,10 @@
+/** `hookspan/hooks/builtin`: hooks that are ready made. Each says what it may be told; what is unknown is refused when it is made. */
+
+export { type BudgetOptions, budget, type Limits } from './budget.ts'
+export { type ContentFilterOptions, contentFilter, type FilterAction, type FilteredPhase } from './content-filter.ts'
+export { type LoggingOptions, logging, type StructuredLoggingOptions, structuredLogging } from './logging.ts'
+export { type LoopGuardOptions, loopGuard } from './loop-guard.ts'
+export { type ModelRetryOptions, modelRetry } from './model-retry.ts'
+export type { BuiltinOptions } from './options.ts'
+export { type Judgement, type SteeringOptions, steering } from './steering.ts'
+export { type WorkflowGuardOptions, workflowGuard } from './workflow-guard.ts'

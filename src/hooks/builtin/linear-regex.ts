@@ -1,0 +1,99 @@
+import { charactersOf, isNullable, mostSteps } from '../../content/regex-cost.ts'
+import { ANY, type CharacterSet, parseRegex, type RegexNode } from '../../content/regex-tree.ts'
+
+/**
+ * Whether a regular expression is tried in time linear in the text, however long that is. The check of what is redacted asks
+ * for the cost at one place of a text that is cut; here texts are read to their end, and each place may be one to begin at.
+ */
+
+/** At one place, repeats without an upper bound left out. */
+const MOST_STEPS = 500
+const TOO_MANY =
+  'it can take very long on a long text: bound its repeats ({0,100}), or put in front of a repeat without a bound what it cannot contain'
+
+/** Why it is not linear; undefined: it is. */
+export function whyNotLinear(source: string): string | undefined {
+  const bounded = withoutRuns(parseRegex(source), undefined, true)
+  return bounded === undefined || mostSteps(bounded) > MOST_STEPS ? TOO_MANY : undefined
+}
+
+/**
+ * The tree without the repeats that take each character once: those at the very end, which succeed where they begin; and those
+ * that begin behind a character that they cannot contain, so that no second try starts in the middle of the same run.
+ * Undefined where there are others.
+ *
+ * @param before the characters that surely stand in front; undefined: anything may
+ */
+function withoutRuns(node: RegexNode, before: CharacterSet | undefined, isLast: boolean): RegexNode | undefined {
+  switch (node.type) {
+    case 'sequence':
+      return sequence(node.items, before, isLast)
+    case 'choice': {
+      const options = node.options.map(option => withoutRuns(option, before, isLast))
+      return options.includes(undefined) ? undefined : { type: 'choice', options: options as RegexNode[] }
+    }
+    case 'repeat':
+      return repeat(node, before, isLast)
+    case 'assertion': {
+      const body = node.body === undefined ? undefined : withoutRuns(node.body, undefined, false)
+      return node.body !== undefined && body === undefined ? undefined : { type: 'assertion', body }
+    }
+    default:
+      return node
+  }
+}
+
+function sequence(
+  items: readonly RegexNode[],
+  start: CharacterSet | undefined,
+  isLast: boolean,
+): RegexNode | undefined {
+  const kept: RegexNode[] = []
+  let before = start
+  for (const [at, item] of items.entries()) {
+    const bounded = withoutRuns(item, before, isLast && at === items.length - 1)
+    if (bounded === undefined) return undefined
+    kept.push(bounded)
+    const last = lastOf(item)
+    before = isNullable(item) ? (before === undefined ? undefined : before | last) : last
+  }
+  return { type: 'sequence', items: kept }
+}
+
+function repeat(
+  node: RegexNode & { type: 'repeat' },
+  before: CharacterSet | undefined,
+  isLast: boolean,
+): RegexNode | undefined {
+  const isRun = node.max === Infinity
+  const isApart = before !== undefined && (before & charactersOf(node.body)) === 0n
+  if (isRun && !isLast && !isApart) return undefined
+  // Rounds follow each other: what stands in front of a second one is the end of the first.
+  const inner = node.max <= 1 ? before : before === undefined ? undefined : before | lastOf(node.body)
+  const body = withoutRuns(node.body, inner, false)
+  return body === undefined ? undefined : { ...node, body, max: isRun ? node.min + 1 : node.max }
+}
+
+/** What the last character can be. */
+function lastOf(node: RegexNode): CharacterSet {
+  switch (node.type) {
+    case 'character':
+      return node.set
+    case 'sequence': {
+      let set = 0n
+      for (const item of node.items.toReversed()) {
+        set |= lastOf(item)
+        if (!isNullable(item)) return set
+      }
+      return set
+    }
+    case 'choice':
+      return node.options.reduce((set, option) => set | lastOf(option), 0n)
+    case 'repeat':
+      return lastOf(node.body)
+    case 'reference':
+      return ANY
+    default:
+      return 0n
+  }
+}

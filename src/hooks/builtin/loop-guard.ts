@@ -1,0 +1,48 @@
+import { defineHook, type Hook, PRIORITY } from '../hook.ts'
+import { block } from '../verdict.ts'
+import { canonicalJson } from './canonical-json.ts'
+import { TurnMemory } from './memory.ts'
+import { type BuiltinOptions, COUNT, checkOptions } from './options.ts'
+
+export interface LoopGuardOptions extends BuiltinOptions {
+  /** How often the same call may be made; the next one is blocked. Default 3. */
+  readonly repeats?: number | undefined
+  /** Among so many calls of a turn, the one at hand included. Default 20. */
+  readonly within?: number | undefined
+}
+
+interface Call {
+  readonly key: string
+  readonly id: string | undefined
+}
+
+/**
+ * Ends the same call (the same tool, the same arguments in whatever order) again and again, within a turn. Counted before it runs,
+ * also when it is blocked; a call about which the hooks are asked again counts once.
+ *
+ * @throws {TypeError} one line, for an option that is unknown or wrong
+ */
+export function loopGuard(options: LoopGuardOptions = {}): Hook<'block'> {
+  checkOptions('loopGuard', options, { repeats: COUNT, within: COUNT })
+  const { repeats = 3, within = 20 } = options
+  if (within <= repeats) throw new TypeError('loopGuard: within is more than repeats')
+  const turns = new TurnMemory((): Call[] => [])
+  return defineHook({
+    name: options.name ?? 'loop-guard',
+    priority: options.priority ?? PRIORITY.business,
+    onFailure: options.onFailure ?? 'pass',
+    beforeTool({ tool }, ctx) {
+      const calls = turns.of(ctx)
+      const key = `${tool.name} ${canonicalJson(tool.arguments)}`
+      const isKnown = tool.id !== undefined && calls.some(({ id }) => id === tool.id)
+      if (!isKnown) calls.push({ key, id: tool.id })
+      if (calls.length > within) calls.shift()
+      const times = calls.filter(call => call.key === key).length
+      if (times <= repeats) return undefined
+      return block(
+        `${tool.name} has been called with the same arguments ${times} times. It will not come to anything else: take another way, or say what is in the way.`,
+        { detail: `${times} times within ${calls.length} calls` },
+      )
+    },
+  })
+}

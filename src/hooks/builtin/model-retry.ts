@@ -1,0 +1,55 @@
+import { defineHook, type Hook, PRIORITY } from '../hook.ts'
+import type { AfterModel } from '../phases.ts'
+import { retry } from '../verdict.ts'
+import { AMOUNT, type BuiltinOptions, COUNT, checkOptions, MILLIS } from './options.ts'
+
+export interface ModelRetryOptions extends BuiltinOptions {
+  /** How often a request is sent again. Default 3, which is also the most that any agent makes for hooks. */
+  readonly retries?: number | undefined
+  /** Before the first one. Default 500. */
+  readonly delayMillis?: number | undefined
+  /** How many times as long each further one waits. Default 2. */
+  readonly factor?: number | undefined
+  /** Default 30 000. */
+  readonly maxDelayMillis?: number | undefined
+}
+
+const TOO_EARLY = 408
+const TOO_MANY = 429
+const FIRST_OF_SERVER = 500
+const LAST_OF_SERVER = 599
+/** What waiting changes. */
+const PASSING =
+  /overloaded|rate.?limit|too.?many.?requests|throttl|unavailable|internal.?server|server.?error|bad.?gateway|gateway.?timeout|api.?connection|connection.?error|ECONN(?:RESET|REFUSED|ABORTED)|ETIMEDOUT|ENETUNREACH|ENETDOWN|EHOSTUNREACH|EAI_AGAIN|EPIPE|UND_ERR|socket hang up|fetch failed|network.?error|timed? ?out|timeout/i
+/** What only money or another key changes, whatever its status, and what a person has stopped. */
+const LASTING = /insufficient.?quota|billing|credit.?balance|payment|authentication|permission|invalid|abort|cancel/i
+
+/**
+ * Sends a request to the model again when its answer was empty (no text, no call of a tool), when the provider was busy (429, 529,
+ * overloaded, rate limits), failed by itself (5xx) or was not to be reached. It waits longer each time.
+ *
+ * @throws {TypeError} one line, for an option that is unknown or wrong
+ */
+export function modelRetry(options: ModelRetryOptions = {}): Hook<'retry'> {
+  checkOptions('modelRetry', options, { retries: COUNT, delayMillis: MILLIS, factor: AMOUNT, maxDelayMillis: MILLIS })
+  const { retries = 3, delayMillis = 500, factor = 2, maxDelayMillis = 30_000 } = options
+  return defineHook({
+    name: options.name ?? 'model-retry',
+    priority: options.priority ?? PRIORITY.business,
+    onFailure: options.onFailure ?? 'pass',
+    decides: ['retry'],
+    afterModel(event) {
+      if (event.attempt >= retries || !isWorthAnother(event)) return undefined
+      return retry({ delayMillis: Math.min(delayMillis * factor ** event.attempt, maxDelayMillis) })
+    },
+  })
+}
+
+function isWorthAnother({ error, text, toolCalls }: AfterModel): boolean {
+  if (error === undefined) return text.trim() === '' && toolCalls.length === 0
+  const { status, type = '', message = '' } = error
+  if (LASTING.test(type)) return false
+  if (status === undefined) return PASSING.test(type) || (!LASTING.test(message) && PASSING.test(message))
+  const isBusy = status === TOO_EARLY || (status === TOO_MANY && !LASTING.test(message))
+  return isBusy || (status >= FIRST_OF_SERVER && status <= LAST_OF_SERVER)
+}

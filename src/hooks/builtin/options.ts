@@ -1,0 +1,72 @@
+/** What an option may be, and how a person is told. */
+export interface Allowed {
+  /** The end of "`option` is …". */
+  readonly means: string
+  is(value: unknown): boolean
+}
+
+/** What every ready-made hook may be told. */
+export interface BuiltinOptions {
+  /** Default: the name of the hook. Two of a kind need two names. */
+  readonly name?: string | undefined
+  /** 0 to 99: security; 100 to 199: observability; 200 to 299: business; 300 and more: cosmetic. */
+  readonly priority?: number | undefined
+  /** What it means that the hook cannot decide. */
+  readonly onFailure?: 'pass' | 'block' | undefined
+}
+
+export const COUNT: Allowed = {
+  means: 'a whole number above 0',
+  is: value => Number.isSafeInteger(value) && (value as number) > 0,
+}
+export const AMOUNT: Allowed = { means: 'a number above 0', is: value => isNumber(value) && value > 0 }
+export const MILLIS: Allowed = {
+  means: 'a number of milliseconds, 0 or more',
+  is: value => isNumber(value) && value >= 0,
+}
+export const SWITCH: Allowed = { means: 'true or false', is: value => typeof value === 'boolean' }
+export const TEXT: Allowed = { means: 'a text', is: value => typeof value === 'string' && value.trim() !== '' }
+export const FUNCTION: Allowed = { means: 'a function', is: value => typeof value === 'function' }
+export const TEXTS: Allowed = {
+  means: 'a list of texts',
+  is: value => Array.isArray(value) && value.every(each => TEXT.is(each)),
+}
+
+export function oneOf(words: readonly string[]): Allowed {
+  return { means: words.map(word => `"${word}"`).join(' or '), is: value => words.includes(value as string) }
+}
+
+export function listOf(words: readonly string[]): Allowed {
+  const means = `a list of ${words.map(word => `"${word}"`).join(', ')}`
+  return { means, is: value => Array.isArray(value) && value.every(each => words.includes(each)) }
+}
+
+const OF_ALL: { readonly [K in keyof BuiltinOptions]-?: Allowed } = {
+  name: TEXT,
+  priority: { means: 'a number', is: isNumber },
+  onFailure: oneOf(['pass', 'block']),
+}
+
+/**
+ * @param maker the function that was called
+ * @throws {TypeError} one line, where an option is unknown or wrong: that is found when the hook is made, not when it matters
+ */
+export function checkOptions(maker: string, given: object, allowed: Readonly<Record<string, Allowed>>): void {
+  checkKeys(maker, given, { ...allowed, ...OF_ALL })
+}
+
+/** The same for what stands in an option: there is no name in it. */
+export function checkKeys(where: string, given: unknown, allowed: Readonly<Record<string, Allowed>>): void {
+  if (typeof given !== 'object' || given === null || Array.isArray(given))
+    throw new TypeError(`${where}: options are an object`)
+  for (const [key, value] of Object.entries(given)) {
+    const rule = Object.hasOwn(allowed, key) ? allowed[key] : undefined
+    if (rule === undefined)
+      throw new TypeError(`${where}: there is no option "${key}"; there are ${Object.keys(allowed).join(', ')}`)
+    if (value !== undefined && !rule.is(value)) throw new TypeError(`${where}: ${key} is ${rule.means}`)
+  }
+}
+
+function isNumber(value: unknown): value is number {
+  return typeof value === 'number' && Number.isFinite(value)
+}

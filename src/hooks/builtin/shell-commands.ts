@@ -1,0 +1,240 @@
+import { type Command, forEachChild, type ParsedScript, parse, type Redirection, type SyntaxNode } from 'unbash'
+import { runsOf } from './shell-runners.ts'
+import type { ShellDoubt } from './shell-runs.ts'
+import { changesReading, evaluates, holdsCodeInSubscript, variableRuns } from './shell-variables.ts'
+import { hasWindowsSwitch, isWindowsCommand, isWindowsWord } from './shell-windows.ts'
+import { knownWord, readWord, type ShellWord, unknownWord } from './shell-words.ts'
+import { variablesOf } from './shell-wrappers.ts'
+
+/** A simple command, wherever it stands: in a list, a loop, a substitution, behind `sudo` or in `bash -c`. */
+export interface ShellCommand {
+  /** The last part of its path, without quotes; empty for redirects of a group or of no command. */
+  readonly name: string
+  /** Without quotes, the home directory as `~`; undefined where an expansion decides. */
+  readonly args: readonly (string | undefined)[]
+  /** Files only: no copies of descriptors, no here-documents. */
+  readonly redirects: readonly ShellRedirect[]
+}
+
+export interface ShellRedirect {
+  readonly operator: string
+  readonly target: string | undefined
+}
+
+export interface ShellReading {
+  readonly commands: readonly ShellCommand[]
+  /** Whether it may run more than these. */
+  readonly isUnknown: boolean
+  /** The first cause; holds nothing of the text. */
+  readonly why?: ShellDoubt
+}
+
+/** Characters. */
+const LONGEST = 65_536
+/** What is read again inside of itself, all of it together: each level of `$(…)` is parsed anew. */
+const MOST_READ = 6 * LONGEST
+const MOST_WRAPPERS = 16
+const MOST_LEVELS = 8
+
+/**
+ * The commands of a shell text, by its grammar (POSIX and bash). What runs inside of scripts, Makefiles, packages or
+ * other programs' files is not seen: a rule over the answer slows an agent down, a sandbox stops it.
+ */
+export function readCommands(text: string): ShellReading {
+  if (text.length > LONGEST) return { commands: [], isUnknown: true, why: 'it is too long' }
+  const reader = new CommandReader()
+  try {
+    reader.read(text)
+  } catch {
+    // The parser calls itself for each level: a text of thousands of prefixes exhausts the stack.
+    reader.doubt('it cannot be parsed')
+  }
+  const { commands, why } = reader
+  return why === undefined ? { commands, isUnknown: false } : { commands, isUnknown: true, why }
+}
+
+interface Open {
+  readonly node: SyntaxNode
+  /** How often the text that it stands in is text of a text: `bash -c "bash -c '…'"`. */
+  readonly level: number
+  /** The beginning of a text that goes on in an expansion: that it does not parse says nothing. */
+  readonly isCut: boolean
+}
+
+class CommandReader {
+  readonly commands: ShellCommand[] = []
+  why: ShellDoubt | undefined
+  readonly #open: Open[] = []
+  #left = MOST_READ
+
+  doubt(why: ShellDoubt | undefined): void {
+    this.why ??= why
+  }
+
+  read(text: string): void {
+    const lines = text.replaceAll('\r\n', '\n')
+    if (/[^\P{Cc}\t\n]/u.test(lines)) this.doubt('it holds a control character')
+    // A terminal takes a lone carriage return for the end of a line.
+    this.#parse(lines.replaceAll('\r', '\n'), 0, false)
+    for (let next = this.#open.pop(); next !== undefined; next = this.#open.pop()) {
+      const at = this.#open.length
+      this.#visit(next)
+      // What has just been put on the stack in the order of the text has to come off it in that order.
+      this.#open.push(...this.#open.splice(at).reverse())
+    }
+  }
+
+  #parse(text: string, level: number, isCut: boolean): void {
+    if (level > MOST_LEVELS) this.doubt('it is nested too deeply')
+    else if (this.#affords(text.length)) this.#open.push({ node: parse(text), level, isCut })
+  }
+
+  #affords(characters: number): boolean {
+    this.#left -= characters
+    if (this.#left < 0) this.doubt('it is nested too deeply')
+    return this.#left >= 0
+  }
+
+  #visit({ node, level, isCut }: Open): void {
+    if (!this.#look(node, level, isCut)) return
+    forEachChild(node, child => {
+      this.#open.push({ node: child, level, isCut })
+    })
+  }
+
+  /** Whether its parts are to be visited. */
+  #look(node: SyntaxNode, level: number, isCut: boolean): boolean {
+    switch (node.type) {
+      case 'Script':
+        if (!isCut && hasErrors(node)) this.doubt('it cannot be parsed')
+        return true
+      case 'Command':
+        this.#command(node, level)
+        return true
+      case 'Redirected':
+        this.#list({ name: '', args: [], redirects: filesOf(node.redirects) })
+        return true
+      case 'Assignment': {
+        const values = node.value.type === 'Word' ? [node.value] : node.value.elements
+        for (const value of values) this.#variable(node.name, readWord(value), level)
+        return true
+      }
+      case 'For':
+      case 'Select':
+        this.#variable(node.name.value, unknownWord(), level)
+        return true
+      case 'TestUnary':
+        if (holdsCodeInSubscript(readWord(node.operand))) this.doubt('code is made while it runs')
+        return true
+      case 'TestBinary':
+        if ([node.left, node.right].some(word => holdsCodeInSubscript(readWord(word)))) {
+          this.doubt('code is made while it runs')
+        }
+        return true
+      case 'ArithmeticWord':
+        if (holdsCodeInSubscript(knownWord(node.value))) this.doubt('code is made while it runs')
+        return true
+      case 'Word':
+        if (isWindowsWord(node.text)) this.doubt('it is a command of Windows')
+        return true
+      case 'SimpleExpansion':
+        if (node.text === '$IFS') this.doubt('code is made while it runs')
+        return true
+      case 'ParameterExpansion':
+        if (
+          node.parameter === 'IFS' ||
+          (node.operation?.type === 'Transform' && node.operation.operand.value === 'P')
+        ) {
+          this.doubt('code is made while it runs')
+        }
+        return this.#affords(node.end - node.pos)
+      case 'CommandExpansion':
+      case 'ProcessSubstitution':
+      case 'ArithmeticExpansion':
+      case 'ArithmeticCommandExpansion':
+        return this.#affords(node.end - node.pos)
+      default:
+        return true
+    }
+  }
+
+  #list(command: ShellCommand): void {
+    if (command.name !== '' || command.redirects.length > 0) this.commands.push(command)
+  }
+
+  #command(node: Command, level: number): void {
+    const redirects = filesOf(node.redirects)
+    if (node.name === undefined) this.#list({ name: '', args: [], redirects })
+    else this.#runs([readWord(node.name), ...node.args.map(readWord)], redirects, level, 0)
+  }
+
+  #runs(words: readonly ShellWord[], redirects: readonly ShellRedirect[], level: number, wrappers: number): void {
+    const inner = this.#run(words, redirects, level)
+    if (inner.length > 0 && wrappers === MOST_WRAPPERS) this.doubt('it is nested too deeply')
+    else for (const each of inner) this.#runs(each, [], level, wrappers + 1)
+  }
+
+  /** Lists a command; the commands among its own words are returned. */
+  #run(
+    words: readonly ShellWord[],
+    redirects: readonly ShellRedirect[],
+    level: number,
+  ): readonly (readonly ShellWord[])[] {
+    const [first, ...args] = words
+    if (first === undefined) return []
+    // zsh replaces `=name`, and runners replace `{}`.
+    if (first.value === undefined || /^[={]/.test(first.value)) {
+      this.doubt('the name of a command comes from an expansion')
+      this.#list({ name: '', args: [], redirects })
+      return []
+    }
+    const name = first.value.slice(first.value.lastIndexOf('/') + 1)
+    const key = name.toLowerCase()
+    this.#list({ name, args: args.map(word => word.value), redirects })
+    if (isWindowsCommand(name) || args.some(word => hasWindowsSwitch(name, word.start))) {
+      this.doubt('it is a command of Windows')
+    }
+    if (evaluates(key, args)) this.doubt('code is made while it runs')
+    if (changesReading(key, args)) this.doubt('a variable is set that changes what is run')
+    for (const variable of variablesOf(key, args)) this.#assigned(variable, level)
+    const runs = runsOf(key, args)
+    this.doubt(runs.doubt)
+    for (const code of runs.code ?? []) this.#code(code, level)
+    return runs.commands ?? []
+  }
+
+  #code(word: ShellWord, level: number): void {
+    if (word.value === undefined) this.doubt('code is made while it runs')
+    this.#parse(word.value ?? word.start, level + 1, word.value === undefined)
+  }
+
+  #assigned(word: ShellWord, level: number): void {
+    const equals = word.start.indexOf('=')
+    const start = word.start.slice(equals + 1)
+    this.#variable(word.start.slice(0, equals), word.value === undefined ? unknownWord(start) : knownWord(start), level)
+  }
+
+  #variable(name: string, value: ShellWord, level: number): void {
+    const { code, doubt } = variableRuns(name, value)
+    this.doubt(doubt)
+    if (code !== undefined && code.start !== '') this.#code(code, level)
+    else if (code !== undefined && code.value === undefined) this.doubt('code is made while it runs')
+  }
+}
+
+function hasErrors(node: SyntaxNode): boolean {
+  return ((node as ParsedScript).errors ?? []).length > 0
+}
+
+/** `2>&1` and `>&-` name no file. */
+const DESCRIPTOR = /^(?:\d+-?|-)$/
+
+function filesOf(redirects: readonly Redirection[]): ShellRedirect[] {
+  return redirects.flatMap(redirect => {
+    if (redirect.type !== 'Redirect' || redirect.target === undefined) return []
+    const { operator, target } = redirect
+    if (target.parts?.[0]?.type === 'ProcessSubstitution') return []
+    const { value } = readWord(target)
+    return operator.endsWith('&') && DESCRIPTOR.test(value ?? '') ? [] : [{ operator, target: value }]
+  })
+}

@@ -1,0 +1,89 @@
+import { readOptions } from './shell-options.ts'
+import { asText, doubtful, RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
+import type { ShellWord } from './shell-words.ts'
+
+/** The ways in which git runs what its arguments say. Files of git (hooks, aliases, attributes) are not seen. */
+
+const OPTIONS = {
+  short: 'vhpPC:c:',
+  long: 'version help paginate no-pager exec-path=? html-path man-path info-path git-dir= work-tree= namespace= bare config-env= no-replace-objects no-lazy-fetch no-optional-locks no-advice literal-pathspecs glob-pathspecs noglob-pathspecs icase-pathspecs attr-source= super-prefix= list-cmds=',
+}
+
+/** Settings that name a command, by how their keys end. */
+const NAMES_COMMAND =
+  /^alias\.|(?:command|pager|editor|program|helper|cmd|hookspath|fsmonitor|textconv|process|clean|smudge|askpass|browser|driver|external|proxy|uploadpack|receivepack|path|tool|man\.viewer)$/i
+const HARMLESS = /^(?:|cat|true|false|less|0|1)$/
+
+export function byGit(args: readonly ShellWord[]): ShellRuns {
+  const read = readOptions(args, OPTIONS)
+  const { options, operands } = read
+  if (options.has('config-env') || (options.get('exec-path') ?? []).length > 0 || (options.get('c') ?? []).some(sets)) {
+    return doubtful('a setting of git names a command')
+  }
+  const [subcommand, ...rest] = operands
+  if (subcommand === undefined) return RUNS_NOTHING
+  if (subcommand.value === undefined) return doubtful('the name of a command comes from an expansion')
+  return { doubt: unsure(read), code: codeOf(subcommand.value, rest), ...bySubcommand(subcommand.value, rest) }
+}
+
+/** Whether `key=value` may name a command. */
+function sets(word: ShellWord): boolean {
+  const equals = word.start.indexOf('=')
+  if (equals === -1) return word.value === undefined || NAMES_COMMAND.test(word.value)
+  const key = word.start.slice(0, equals)
+  return NAMES_COMMAND.test(key) && !HARMLESS.test(word.value?.slice(equals + 1) ?? 'unknown')
+}
+
+function bySubcommand(subcommand: string, args: readonly ShellWord[]): ShellRuns {
+  switch (subcommand) {
+    case 'bisect':
+      return args[0]?.value === 'run' ? { commands: [args.slice(1)] } : RUNS_NOTHING
+    case 'submodule': {
+      const at = args.findIndex(word => word.value === 'foreach')
+      const command = args.slice(at + 1).filter(word => !/^(?:--recursive|--quiet|-q)$/.test(word.start))
+      return at === -1 ? RUNS_NOTHING : { code: [asText(command)] }
+    }
+    case 'filter-branch':
+      return doubtful('a setting of git names a command')
+    case 'config':
+      return settings(args)
+    default:
+      return RUNS_NOTHING
+  }
+}
+
+const READS = /^(?:get|list|unset|--get.*|--list|-l|--unset.*|--remove-section)$/
+
+function settings(args: readonly ShellWord[]): ShellRuns {
+  if (args.some(word => READS.test(word.start))) return RUNS_NOTHING
+  const at = args.findIndex(word => word.value === undefined || NAMES_COMMAND.test(word.value))
+  const value = args[at + 1]
+  if (at === -1 || (value === undefined && args[at]?.value !== undefined)) return RUNS_NOTHING
+  return HARMLESS.test(value?.value ?? 'unknown') ? RUNS_NOTHING : doubtful('a setting of git names a command')
+}
+
+/** Options of subcommands whose value a shell reads. */
+const CODE_OPTIONS: Readonly<Record<string, RegExp>> = {
+  rebase: /^(?:-x|--exec)$/,
+  difftool: /^(?:-x|--extcmd)$/,
+  grep: /^(?:-O|--open-files-in-pager)$/,
+  fetch: /^--upload-pack$/,
+  clone: /^(?:-u|--upload-pack)$/,
+  push: /^(?:--receive-pack|--exec)$/,
+  'ls-remote': /^(?:--upload-pack|--exec)$/,
+  pull: /^--upload-pack$/,
+}
+
+function codeOf(subcommand: string, args: readonly ShellWord[]): ShellWord[] {
+  const option = Object.hasOwn(CODE_OPTIONS, subcommand) ? CODE_OPTIONS[subcommand] : undefined
+  if (option === undefined) return []
+  return args.flatMap((word, at) => {
+    const equals = word.start.indexOf('=')
+    const next = args[at + 1]
+    if (equals !== -1 && option.test(word.start.slice(0, equals))) {
+      const start = word.start.slice(equals + 1)
+      return [{ value: word.value === undefined ? undefined : start, start }]
+    }
+    return option.test(word.start) && next !== undefined ? [next] : []
+  })
+}

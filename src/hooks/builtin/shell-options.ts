@@ -1,0 +1,100 @@
+import { knownWord, type ShellWord } from './shell-words.ts'
+
+/** The options of a program as `getopt` writes them: `u:` takes a value, `l::` only one that is attached. */
+export interface OptionSpec {
+  readonly short: string
+  /** Separated by spaces; a trailing `=` for those that take a value, `=?` where it has to be attached. */
+  readonly long?: string
+}
+
+export interface ReadOptions {
+  /** The values of each, by letter or long name; none for those that take none. */
+  readonly options: ReadonlyMap<string, readonly ShellWord[]>
+  readonly operands: readonly ShellWord[]
+  /** False where an option is not known, or an expansion may be one: what follows may be its value. */
+  readonly isSure: boolean
+}
+
+interface Arity {
+  readonly name: string
+  readonly takes: 'nothing' | 'value' | 'attached'
+}
+
+/** The options in front of the first operand. */
+export function readOptions(words: readonly ShellWord[], spec: OptionSpec): ReadOptions {
+  const options = new Map<string, ShellWord[]>()
+  const note = (name: string, values: readonly ShellWord[]): void => {
+    const noted = options.get(name)
+    if (noted === undefined) options.set(name, [...values])
+    else noted.push(...values)
+  }
+  let isSure = true
+  let at = 0
+  for (; at < words.length; at++) {
+    const { value } = words[at] as ShellWord
+    if (value === undefined) isSure &&= !mayBeOption(words[at] as ShellWord)
+    if (value === '--') return { options, operands: words.slice(at + 1), isSure }
+    if (value === undefined || !value.startsWith('-') || value === '-') break
+    const read = value.startsWith('--') ? longOption(value, spec) : shortOptions(value, spec)
+    if (read === undefined) isSure = false
+    for (const [name, ...values] of read?.found ?? []) note(name, values)
+    if (read?.open === undefined) continue
+    const next = words[++at]
+    // Without quotes an expansion may be several words, or none.
+    isSure &&= next?.value !== undefined
+    if (next !== undefined) note(read.open, [next])
+  }
+  return { options, operands: words.slice(at), isSure }
+}
+
+/** Whether an expansion can make an option of a word, or several words. */
+export function mayBeOption(word: ShellWord): boolean {
+  return word.value === undefined && (word.start === '' || word.start.startsWith('-'))
+}
+
+interface Found {
+  readonly found: readonly (readonly [string, ...ShellWord[]])[]
+  /** The option whose value is the next word. */
+  readonly open?: string
+}
+
+function longOption(text: string, spec: OptionSpec): Found | undefined {
+  const equals = text.indexOf('=')
+  const name = text.slice(2, equals === -1 ? undefined : equals)
+  const arity = longArity(name, spec)
+  if (arity === undefined) return undefined
+  if (equals !== -1) {
+    return { found: [[arity.name, knownWord(text.slice(equals + 1))]] }
+  }
+  return arity.takes === 'value' ? { found: [], open: arity.name } : { found: [[arity.name]] }
+}
+
+/** A long option may be cut short as long as it is the only one that begins so. */
+function longArity(name: string, spec: OptionSpec): Arity | undefined {
+  const all = (spec.long ?? '').split(' ').filter(each => each !== '')
+  const arities = all.map((each): Arity => {
+    const [full = '', value] = each.split('=')
+    return { name: full, takes: value === undefined ? 'nothing' : value === '?' ? 'attached' : 'value' }
+  })
+  const begun = arities.filter(each => each.name.startsWith(name))
+  return arities.find(each => each.name === name) ?? (begun.length === 1 ? begun[0] : undefined)
+}
+
+function shortOptions(text: string, spec: OptionSpec): Found | undefined {
+  const found: [string, ...ShellWord[]][] = []
+  for (let at = 1; at < text.length; at++) {
+    const letter = text.charAt(at)
+    const place = letter === ':' ? -1 : spec.short.indexOf(letter)
+    if (place === -1) return undefined
+    const takes = /^:{0,2}/.exec(spec.short.slice(place + 1, place + 3))?.[0].length ?? 0
+    const value = text.slice(at + 1)
+    if (takes === 0 || (takes === 2 && value === '')) {
+      found.push([letter])
+    } else if (value !== '') {
+      return { found: [...found, [letter, knownWord(value)]] }
+    } else {
+      return { found, open: letter }
+    }
+  }
+  return { found }
+}

@@ -1,0 +1,54 @@
+import type { ShellDoubt } from './shell-runs.ts'
+import type { ShellWord } from './shell-words.ts'
+
+/** What a variable that is set in a command has to say about what is run. */
+
+/** Their values are commands. */
+const COMMANDS = new Set([
+  ...['PAGER', 'GIT_PAGER', 'MANPAGER', 'EDITOR', 'VISUAL', 'GIT_EDITOR', 'GIT_SEQUENCE_EDITOR', 'SUDO_EDITOR'],
+  ...['GIT_SSH_COMMAND', 'GIT_SSH', 'GIT_ASKPASS', 'SSH_ASKPASS', 'GIT_EXTERNAL_DIFF', 'GIT_PROXY_COMMAND', 'BROWSER'],
+  ...['PROMPT_COMMAND', 'RSYNC_RSH', 'LESSOPEN', 'LESSCLOSE', 'CVS_RSH', 'SVN_SSH', 'TAR_OPTIONS'],
+])
+/** They change how words or paths are read. */
+const CHANGES_READING = /^(?:IFS|HOME|BASH_FUNC_.*|BASH_ALIASES|GIT_CONFIG_.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|PS[0-4])$/
+/** Code for an interpreter that is started later. */
+const CODE = /^(?:PERL5OPT|RUBYOPT|NODE_OPTIONS|PYTHONWARNINGS|PYTHONBREAKPOINT|BASH_ENV|ENV)$/
+const CODE_LIKE = /-[eM]|data:|--(?:eval|import|require|loader)|[$`(]/
+
+export interface VariableRuns {
+  readonly code?: ShellWord
+  readonly doubt?: ShellDoubt
+}
+
+/** `word` is the value. Code in a quoted value runs when arithmetic meets the variable. */
+export function variableRuns(name: string, word: ShellWord): VariableRuns {
+  if (COMMANDS.has(name)) return { code: word }
+  if (CHANGES_READING.test(name)) return { doubt: 'a variable is set that changes what is run' }
+  if (CODE.test(name) && (word.value === undefined || CODE_LIKE.test(word.value))) {
+    return { doubt: 'a variable is set that changes what is run' }
+  }
+  return holdsCodeInSubscript(word) ? { doubt: 'code is made while it runs' } : {}
+}
+
+const EVALUATING = new Set([
+  ...['let', 'declare', 'typeset', 'local', 'export', 'readonly', 'unset', 'read', 'printf', 'test', '[', 'wait'],
+  ...['getopts', 'mapfile', 'readarray', 'shift', 'exit', 'return', 'break', 'continue'],
+])
+
+const SETTING = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'unset', 'local', 'declare', 'typeset'])
+
+/** Whether a builtin sets one of the variables by its name: `read IFS`. */
+export function changesReading(name: string, args: readonly ShellWord[]): boolean {
+  return SETTING.has(name) && args.some(word => CHANGES_READING.test(word.value ?? ''))
+}
+
+/** Subscripts are evaluated, also those of a quoted name: `unset 'a[$(rm x)]'`. */
+export function evaluates(name: string, args: readonly ShellWord[]): boolean {
+  if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
+  return EVALUATING.has(name) && args.some(holdsCodeInSubscript)
+}
+
+export function holdsCodeInSubscript(word: ShellWord): boolean {
+  const at = word.start.indexOf('[')
+  return at !== -1 && /\$\(|`/.test(word.start.slice(at))
+}

@@ -1,0 +1,159 @@
+import { type OptionSpec, readOptions } from './shell-options.ts'
+import { asText, doubtful, RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
+import type { ShellWord } from './shell-words.ts'
+
+/** A program whose arguments are a command that it runs. */
+interface Wrapper extends OptionSpec {
+  /** Operands in front of the command. */
+  readonly skip?: number
+  /** `NAME=value` may stand in front of the command. */
+  readonly assigns?: true
+  /** Options, by name, with which it runs nothing. */
+  readonly idle?: string
+  /** Options whose value is shell text. */
+  readonly code?: string
+  /** Options with which the command is read by a shell. */
+  readonly shell?: string
+  /** It always is. */
+  readonly isText?: true
+  /** Options that change the folder. */
+  readonly folder?: string
+  /** Without a command it starts a shell. */
+  readonly isShell?: true
+}
+
+const SUDO = 'askpass background bell close-from= chdir= preserve-env=? edit group= set-home help host= login '
+
+const WRAPPERS: Readonly<Record<string, Wrapper>> = {
+  '-': { short: '' },
+  builtin: { short: '' },
+  bunx: { short: '', long: 'bun silent verbose package=' },
+  busybox: { short: '', long: 'help list list-full install', idle: 'help list list-full install' },
+  caffeinate: { short: 'disumt:w:' },
+  chronic: { short: 'ev' },
+  chroot: { short: '', long: 'groups= userspec= skip-chdir', skip: 1, isShell: true },
+  chrt: { short: 'abdfiomrRvpT:P:D:', skip: 1, idle: 'p m' },
+  command: { short: 'pvV', idle: 'v V' },
+  doas: { short: 'Lnsu:C:a:', shell: 's', isShell: true },
+  env: {
+    short: 'i0vu:C:S:',
+    long: 'ignore-environment null unset= chdir= split-string= block-signal=? default-signal=? ignore-signal=? debug',
+    assigns: true,
+    folder: 'C chdir',
+    code: 'S split-string',
+  },
+  exec: { short: 'cla:' },
+  fakeroot: { short: 'vhul:s:i:b:', long: 'lib= faked= unknown-is-real', isShell: true },
+  flock: {
+    short: 'sxeuonw:E:Fvc:',
+    long: 'shared exclusive unlock nonblock nb no-fork timeout= wait= conflict-exit-code= close verbose command=',
+    skip: 1,
+    code: 'c command',
+  },
+  ionice: { short: 'c:n:tp:P:u:', long: 'class= classdata= pid= pgid= uid= ignore', idle: 'p P u pid pgid uid' },
+  jobs: { short: 'lnprsx' },
+  ltrace: { short: 'cfhiLrStTVo:e:s:u:p:n:a:A:D:F:l:x:', idle: 'p h V' },
+  nice: { short: 'n:0123456789', long: 'adjustment=' },
+  nocorrect: { short: '' },
+  noglob: { short: '' },
+  nohup: { short: '' },
+  npx: { short: 'yqp:c:', long: 'yes no quiet package= call= workspaces workspace= no-install', code: 'c call' },
+  pkexec: { short: '', long: 'user= disable-internal-agent keep-cwd', isShell: true },
+  repeat: { short: '', skip: 1 },
+  script: {
+    short: 'aefqc:t:T:I:O:B:E:m:o:',
+    long: 'append command= return flush force quiet timing= log-in= log-out= log-io=',
+    code: 'c command',
+    skip: 1,
+    isShell: true,
+  },
+  setarch: { short: 'BFILRSTXZ3v', skip: 1, isShell: true },
+  setsid: { short: 'cfwhV', long: 'ctty fork wait help version' },
+  stdbuf: { short: 'i:o:e:', long: 'input= output= error=' },
+  strace: {
+    short: 'cCdfFhiknqrtTvVwxyYzZo:e:s:p:u:E:a:b:I:O:S:P:',
+    idle: 'p h V',
+    long: 'trace= output= follow-forks',
+  },
+  sudo: {
+    short: 'ABbEeHiKklNnPSsVvp:u:g:C:D:R:r:t:T:U:h',
+    long: `${SUDO}remove-timestamp reset-timestamp list non-interactive preserve-groups prompt= chroot= role= stdin shell type= command-timeout= other-user= user= version validate no-update`,
+    assigns: true,
+    folder: 'D chdir R chroot',
+    idle: 'e edit K remove-timestamp l list V version v validate help',
+    shell: 's shell i login',
+  },
+  'systemd-run': {
+    short: 'dGPqrStuEp:H:M:',
+    long: 'scope user system pty pipe quiet wait collect no-block no-ask-password remain-after-exit same-dir slice-inherit shell unit= property= slice= description= uid= gid= nice= setenv= working-directory= host= machine= on-active= on-boot= on-calendar= service-type=',
+    folder: 'working-directory host machine H M d',
+    isShell: true,
+  },
+  taskset: { short: 'apc', long: 'all-tasks pid cpu-list', skip: 1, idle: 'p pid' },
+  time: { short: 'apvqhVf:o:', long: 'append portability verbose quiet help version format= output=' },
+  timeout: { short: 'fk:ps:v', long: 'foreground kill-after= preserve-status signal= verbose', skip: 1 },
+  toybox: { short: '' },
+  unbuffer: { short: 'p' },
+  unshare: {
+    short: 'muinpUTCfrchV',
+    long: 'mount=? uts=? ipc=? net=? pid=? user=? time=? cgroup=? fork map-root-user map-current-user mount-proc=? keep-caps',
+    isShell: true,
+  },
+  uvx: { short: 'qvp:', long: 'from= with= python= quiet verbose isolated offline' },
+  valgrind: { short: 'qv', long: 'tool= leak-check= error-exitcode= quiet verbose log-file= track-origins=' },
+  watch: {
+    short: 'bcCdegptwxn:q:',
+    long: 'beep color no-color differences=? errexit chgexit equexit= interval= precise no-rerun no-title no-wrap exec',
+    isText: true,
+  },
+  xargs: {
+    short: '0prtxoa:d:E:I:J:L:n:P:R:S:s:e::i::l::',
+    long: 'null arg-file= delimiter= eof=? replace=? max-lines=? max-args= interactive max-procs= max-chars= open-tty no-run-if-empty verbose exit show-limits process-slot-var=',
+  },
+  'xvfb-run': { short: 'ae:f:hln:p:s:w:', long: 'auto-servernum error-file= server-args= server-num=' },
+}
+
+const SAME_AS: Readonly<Record<string, string>> = { gtimeout: 'timeout', genv: 'env', gnice: 'nice', gxargs: 'xargs' }
+
+function wrapperOf(name: string): Wrapper | undefined {
+  const key = SAME_AS[name] ?? name
+  return Object.hasOwn(WRAPPERS, key) ? WRAPPERS[key] : undefined
+}
+
+/** What a wrapper runs; undefined where the program is none. `name` is in lower case. */
+export function wrapped(name: string, args: readonly ShellWord[]): ShellRuns | undefined {
+  const wrapper = wrapperOf(name)
+  return wrapper === undefined ? undefined : unwrapped(wrapper, args)
+}
+
+const ASSIGNMENT = /^[\w.%()]+\+?=/
+
+function unwrapped(wrapper: Wrapper, args: readonly ShellWord[]): ShellRuns {
+  const read = readOptions(args, wrapper)
+  const has = (names = ''): boolean => names.split(' ').some(each => read.options.has(each))
+  if (has(wrapper.idle)) return RUNS_NOTHING
+  const skipped = read.operands.slice(0, wrapper.skip ?? 0)
+  const isSure = read.isSure && skipped.every(word => word.value !== undefined)
+  const doubt = has(wrapper.folder) ? 'the working directory is changed by an option' : unsure({ isSure })
+  const code = (wrapper.code ?? '').split(' ').flatMap(each => read.options.get(each) ?? [])
+  const operands = read.operands.slice(skipped.length)
+  if (operands.length === 0 && code.length === 0) {
+    return wrapper.isShell || has(wrapper.shell) ? doubtful('a shell or an interpreter reads what to run') : { doubt }
+  }
+  if (wrapper === WRAPPERS['env'] && code.length > 0) return { code: [asText([...code, ...operands])], doubt }
+  if (has(wrapper.shell) || (wrapper.isText && !has('x exec'))) return { code: [...code, asText(operands)], doubt }
+  return { code, commands: [operands.slice(wrapper.assigns ? assignmentsOf(operands).length : 0)], doubt }
+}
+
+/** The `NAME=value` in front of the command that `env` or `sudo` runs. */
+export function assignmentsOf(words: readonly ShellWord[]): readonly ShellWord[] {
+  const end = words.findIndex(word => word.value !== '-' && !ASSIGNMENT.test(word.start))
+  return words.slice(0, end === -1 ? undefined : end)
+}
+
+/** The variables that a wrapper sets for what it runs. */
+export function variablesOf(name: string, args: readonly ShellWord[]): readonly ShellWord[] {
+  const wrapper = wrapperOf(name)
+  if (wrapper?.assigns !== true) return []
+  return assignmentsOf(readOptions(args, wrapper).operands)
+}

@@ -1,0 +1,99 @@
+import { type SqlToken, SqlTokens } from './sql-tokens.ts'
+
+export interface SqlStatement {
+  /** The keyword that says what it does, in capitals: `SELECT`, `DROP`; that of `WITH` is the one behind. Empty: none. */
+  readonly verb: string
+  /** It may do something else, or more: databases read it in different ways, or it runs code that is not in it. */
+  readonly isUnknown: boolean
+}
+
+const VERBS = new Set(
+  [
+    'SELECT VALUES TABLE FROM INSERT UPDATE DELETE MERGE REPLACE UPSERT TRUNCATE DROP CREATE ALTER RENAME GRANT REVOKE DENY',
+    'COMMENT SET RESET SHOW USE DESCRIBE DESC EXPLAIN ANALYZE VACUUM REINDEX CLUSTER CHECKPOINT BEGIN START COMMIT ROLLBACK',
+    'SAVEPOINT RELEASE END ABORT LOCK UNLOCK PRAGMA ATTACH DETACH COPY LOAD HANDLER OPTIMIZE REPAIR CHECK FLUSH KILL DISCARD',
+    'LISTEN NOTIFY UNLISTEN FETCH MOVE CLOSE DEALLOCATE REFRESH REASSIGN PURGE BACKUP RESTORE IMPORT EXPORT SUMMARIZE',
+  ].flatMap(line => line.split(' ')),
+)
+/** They change something, and need no semicolon in front of them everywhere: `SELECT 1 DROP TABLE x`. */
+const CHANGES = new Set(
+  'INSERT UPDATE DELETE MERGE TRUNCATE DROP CREATE ALTER GRANT REVOKE DENY EXEC EXECUTE BACKUP RESTORE KILL'.split(' '),
+)
+/** Words of these are their own: `ALTER TABLE x DROP y`, `CREATE TABLE … ON DELETE CASCADE`, `GRANT INSERT ON`. */
+const HOLDS_CHANGES = new Set(['CREATE', 'ALTER', 'GRANT', 'REVOKE', 'DENY', 'MERGE', 'COMMENT'])
+const AS_A_CLAUSE = new Set(['FOR', 'ON', 'KEY', 'AS', 'NO', 'DO', 'THEN', 'BEFORE', 'AFTER', 'OF', 'OR', '.', ','])
+const BEGINS_TRANSACTION = new Set(
+  'TRANSACTION TRAN WORK ISOLATION READ DEFERRED IMMEDIATE EXCLUSIVE CONCURRENT NOT DEFERRABLE'.split(' '),
+)
+const WHOLE = new Set(['TABLE', 'DATABASE', 'SCHEMA'])
+
+/** The statements of an SQL text, in its order, in whichever database; in time linear in its length. */
+export function statementsOf(sql: string): SqlStatement[] {
+  const statements: SqlStatement[] = []
+  let reader = new StatementReader()
+  for (const token of new SqlTokens(sql)) {
+    if (token.kind !== 'mark' || token.text !== ';') {
+      reader.take(token)
+      continue
+    }
+    for (const each of reader.statements()) statements.push(each)
+    reader = new StatementReader()
+  }
+  return [...statements, ...reader.statements()]
+}
+
+class StatementReader {
+  #verb = ''
+  #isEmpty = true
+  #isUnknown = false
+  #isWith = false
+  #depth = 0
+  /** Changes inside of a `WITH`: they run, whatever the statement is. */
+  readonly #inner: string[] = []
+  #before = ''
+
+  take(token: SqlToken): void {
+    this.#isEmpty = false
+    const text = token.kind === 'word' || token.kind === 'mark' ? token.text : ''
+    if (token.kind === 'unsure') this.#isUnknown = true
+    else if (token.kind === 'mark') this.#mark(text)
+    else if (token.kind === 'word') this.#word(text)
+    else if (this.#verb === '' && !this.#isWith) this.#isUnknown = true
+    this.#before = text
+  }
+
+  statements(): SqlStatement[] {
+    if (this.#isEmpty) return []
+    const isUnknown = this.#isUnknown || !VERBS.has(this.#verb)
+    return [...this.#inner.map(verb => ({ verb, isUnknown: false })), { verb: this.#verb, isUnknown }]
+  }
+
+  #mark(text: string): void {
+    if (text === '(') this.#depth++
+    else if (text === ')') this.#depth--
+    // Anything but a bracket in front of the first keyword is a client's own command: `.shell rm`.
+    else if (this.#verb === '' && !this.#isWith) this.#isUnknown = true
+    if (this.#before === 'TRUNCATE' && text === '(') this.#isUnknown ||= this.#verb === 'TRUNCATE'
+  }
+
+  #word(text: string): void {
+    if (this.#verb === '' && !this.#isWith && text === 'WITH') this.#isWith = true
+    else if (this.#verb !== '') this.#behind(text)
+    else if (!this.#isWith) this.#verb = text
+    else if (this.#depth === 0 && VERBS.has(text) && this.#before === ')') this.#verb = text
+    else if (this.#before === '(' && CHANGES.has(text)) this.#inner.push(text)
+  }
+
+  /** A word behind the verb. */
+  #behind(text: string): void {
+    if (this.#verb === 'BEGIN' && this.#before === 'BEGIN') this.#isUnknown ||= !BEGINS_TRANSACTION.has(text)
+    if (this.#verb === 'COPY' && text === 'PROGRAM') this.#isUnknown = true
+    if (this.#verb === 'SELECT' && text === 'INTO') this.#isUnknown = true
+    if (HOLDS_CHANGES.has(this.#verb)) {
+      this.#isUnknown ||=
+        (this.#before === 'DROP' || this.#before === 'TRUNCATE') && this.#verb !== this.#before && WHOLE.has(text)
+    } else if (CHANGES.has(text) && !AS_A_CLAUSE.has(this.#before)) {
+      this.#isUnknown = true
+    }
+  }
+}

@@ -1,0 +1,180 @@
+import { tmpdir } from 'node:os'
+import { join, relative } from 'node:path'
+import type { HooksConfig } from '../config/hooks-config.ts'
+import { HOOKS_DEFAULT } from '../config/hooks-config.ts'
+import { type Environment, homeDirectory, hooksDirectory, stateHome } from '../config/paths.ts'
+import { showName } from '../config/reading.ts'
+import { type ControlHooks, createHooks } from './create-hooks.ts'
+import { isThere, readFolder } from './folder-files.ts'
+import type { AnyHook } from './hook.ts'
+import {
+  type LoadedHook,
+  type LoadedHooks,
+  loadFolder,
+  NOTHING_LOADED,
+  nameOf,
+  type OptionsOfFiles,
+} from './load-folder.ts'
+import { projectFolderOf, readProjectFolder, TrustStore } from './trust.ts'
+import { type Block, block } from './verdict.ts'
+
+/** Where hooks are loaded from, and how. */
+export interface HookSettings {
+  /** Of the person. Undefined: none. */
+  readonly globalFolder: string | undefined
+  /** Of the project, too, where that is trusted. */
+  readonly isProjectLocal: boolean
+  /** For all hooks of a phase together. */
+  readonly timeLimitMillis: number | undefined
+  readonly options: OptionsOfFiles
+  /** A private folder: what is trusted, and what is run. Undefined: there is no home directory, and nothing is trusted. */
+  readonly place: string | undefined
+  /** Default: the one that is installed with this. */
+  readonly thread?: URL | undefined
+}
+
+/** What has come of the folders. */
+export interface ConfiguredHooks {
+  /** Undefined: there are none. */
+  readonly hooks: ControlHooks | undefined
+  /** One each for what is not loaded, and should be: what, why, and what to do. */
+  readonly lines: readonly string[]
+  /** Why a folder that is there is not loaded, where that is meant. */
+  readonly notes: readonly string[]
+  /** In the order in which they were given. */
+  readonly loaded: readonly LoadedHook[]
+  /** Nobody asks them any more: ends the threads of those that have one. */
+  close(): void
+}
+
+/** @param home empty: there is none */
+export function hookSettings(
+  { hooks = HOOKS_DEFAULT }: { readonly hooks: HooksConfig | undefined },
+  env: Environment,
+  home: string = homeDirectory(),
+): HookSettings {
+  const state = stateHome(env, home)
+  return {
+    globalFolder: hooks.enabled ? (hooks.global_dir ?? hooksDirectory(env, home)) : undefined,
+    isProjectLocal: hooks.enabled && hooks.project_local,
+    timeLimitMillis: hooks.time_limit_ms,
+    options: hooks.options,
+    place: state === undefined ? undefined : join(state, 'hooks'),
+  }
+}
+
+/**
+ * Loads the hooks of the person, then those of the project, where that was asked for and the person has trusted its folder as it
+ * is. Never throws, and never rejects.
+ *
+ * @param project the folder that the agent works in; undefined: that of nobody in particular
+ */
+export async function loadConfiguredHooks(
+  settings: HookSettings,
+  project: string | undefined,
+): Promise<ConfiguredHooks> {
+  const own = await ofPerson(settings)
+  const { notes, ...local } = await ofProject({ ...settings, options: without(settings.options, own.names) }, project)
+  const { kept, lines } = distinct([...closedFor(settings, own.loaded), ...own.loaded, ...local.loaded])
+  const { timeLimitMillis } = settings
+  return {
+    hooks:
+      kept.length === 0
+        ? undefined
+        : createHooks(
+            kept.map(({ hook }) => hook),
+            { timeLimitMillis },
+          ),
+    lines: [...own.lines, ...local.lines, ...lines, ...unusedOptions(settings, own.names)],
+    notes,
+    loaded: kept,
+    close() {
+      own.close()
+      local.close()
+    },
+  }
+}
+
+async function ofPerson({ globalFolder, options, place = temporary(), thread }: HookSettings): Promise<LoadedHooks> {
+  if (globalFolder === undefined || !isThere(globalFolder)) return NOTHING_LOADED
+  const { files, lines } = readFolder(globalFolder, { mayLink: true })
+  const loaded = await loadFolder(globalFolder, files, { options, place, thread })
+  return { ...loaded, lines: [...lines, ...loaded.lines] }
+}
+
+async function ofProject(
+  { isProjectLocal, options, place, thread }: HookSettings,
+  project: string | undefined,
+): Promise<LoadedHooks & Pick<ConfiguredHooks, 'notes'>> {
+  if (project === undefined || !isThere(projectFolderOf(project))) return { ...NOTHING_LOADED, notes: [] }
+  if (!isProjectLocal) {
+    const notes = [`${projectFolderOf(project)} is not loaded: hooks.project_local is off`]
+    return { ...NOTHING_LOADED, notes }
+  }
+  const found = readProjectFolder(project)
+  if (found === undefined) return { ...NOTHING_LOADED, notes: [] }
+  const { path, files, hash, lines } = found
+  if (lines.length > 0) return { ...NOTHING_LOADED, lines, notes: [] }
+  const trusted = place === undefined ? undefined : new TrustStore(place).hashOf(path)
+  if (place === undefined || trusted !== hash) {
+    const why = trusted === undefined ? 'nobody has trusted it' : 'it is not as it was when it was trusted'
+    const line = `hooks: ${path} is not loaded: ${why}; look at what is in it, then: hookspan hooks trust`
+    return { ...NOTHING_LOADED, lines: [line], notes: [] }
+  }
+  return { ...(await loadFolder(path, files, { options, place, thread })), notes: [] }
+}
+
+/** What the person hands to a file of their own is not for a file of the same name that came with a project. */
+function without(options: OptionsOfFiles, names: readonly string[]): OptionsOfFiles {
+  return Object.fromEntries(Object.entries(options).filter(([file]) => !names.includes(nameOf(file))))
+}
+
+/** In the place of files that the person cannot do without, and that are not loaded: hooks that let nothing happen. */
+function closedFor({ options, globalFolder }: HookSettings, loaded: readonly LoadedHook[]): LoadedHook[] {
+  if (globalFolder === undefined) return []
+  const names = new Set(loaded.map(({ file }) => nameOf(relative(globalFolder, file))))
+  const missing = Object.keys(options).filter(file => options[file]?.['required'] === true && !names.has(nameOf(file)))
+  return missing.map(file => {
+    const closed = (): Block =>
+      block('A hook that is required here could not be loaded.', {
+        detail: `hookspan hooks says why it is not: ${file}`,
+      })
+    const hook = {
+      name: `required:${nameOf(file)}`,
+      priority: 0,
+      onFailure: 'block',
+      beforeTurn: closed,
+      beforeTool: closed,
+    }
+    return { hook: hook as AnyHook, file: join(globalFolder, file), isIsolated: false }
+  })
+}
+
+/** A guard without its options may guard nothing. What is meant for a project's file can be of any project. */
+function unusedOptions({ options, isProjectLocal, globalFolder }: HookSettings, names: readonly string[]): string[] {
+  if (isProjectLocal || globalFolder === undefined) return []
+  return Object.keys(without(options, names)).map(
+    file => `hooks: there are options for ${showName(file)}, and no such file in ${globalFolder}`,
+  )
+}
+
+/** One hook has a name. The first keeps it: a project takes the place of no hook of the person. */
+function distinct(loaded: readonly LoadedHook[]): {
+  readonly kept: readonly LoadedHook[]
+  readonly lines: readonly string[]
+} {
+  const first = new Map<string, LoadedHook>()
+  const lines: string[] = []
+  for (const each of loaded) {
+    const { name } = each.hook
+    const other = first.get(name)
+    if (other === undefined) first.set(name, each)
+    else lines.push(`hooks: ${each.file}: there is a hook "${name}" in ${other.file} already; give one another name`)
+  }
+  return { kept: [...first.values()], lines }
+}
+
+/** For a process without a home directory. */
+function temporary(): string {
+  return join(tmpdir(), `hookspan-hooks-${process.geteuid?.() ?? ''}`)
+}

@@ -1,0 +1,101 @@
+import { parentPort, workerData } from 'node:worker_threads'
+import { hooksOf, whatWentWrong } from './exported-hooks.ts'
+import { frozenCopy } from './frozen-copy.ts'
+import { type AnyHook, decisionsOf, type HookContext, type HookLogger } from './hook.ts'
+import { PHASE_NAMES, type Phase } from './phases.ts'
+import type { Decision } from './verdict.ts'
+
+/** Which file this thread is for. */
+export interface ThreadFile {
+  /** A file URL. */
+  readonly url: string
+  readonly options: unknown
+}
+
+/** A hook of it, without what it does. */
+export interface DescribedHook {
+  readonly name: string
+  readonly priority: number | undefined
+  readonly decides: readonly Decision[]
+  readonly onFailure: 'pass' | 'block' | undefined
+  readonly timeLimitMillis: number | undefined
+  readonly phases: readonly Phase[]
+}
+
+export type SentContext = Pick<
+  HookContext,
+  'host' | 'sessionId' | 'turnId' | 'phase' | 'state' | 'metadata' | 'traceparent'
+>
+
+/** What this thread is told: a hook is asked, or nobody waits for its answer any more. */
+export type Asked =
+  | {
+      readonly id: number
+      readonly hook: string
+      readonly phase: Phase
+      readonly event: unknown
+      readonly context: SentContext
+    }
+  | { readonly stop: number }
+
+/** What it tells. */
+export type Told =
+  | { readonly hooks: readonly DescribedHook[]; readonly troubles: readonly string[] }
+  | { readonly problem: string }
+  | { readonly id: number; readonly answer: unknown; readonly state: Readonly<Record<string, unknown>> }
+  | { readonly id: number; readonly failure: string }
+  | { readonly id: number; readonly level: keyof HookLogger; readonly line: string }
+
+const running = new Map<number, AbortController>()
+
+function tell(told: Told): void {
+  parentPort?.postMessage(told)
+}
+
+async function open({ url, options }: ThreadFile): Promise<void> {
+  try {
+    const { hooks, troubles } = await hooksOf(await import(url), options)
+    parentPort?.on('message', (asked: Asked) => {
+      if ('stop' in asked) running.get(asked.stop)?.abort()
+      else void answer(hooks, asked)
+    })
+    tell({ hooks: hooks.map(described), troubles })
+  } catch (error) {
+    tell({ problem: whatWentWrong(error) })
+  }
+}
+
+function described(hook: AnyHook): DescribedHook {
+  return {
+    name: hook.name,
+    priority: hook.priority,
+    decides: decisionsOf(hook),
+    onFailure: hook.onFailure,
+    timeLimitMillis: hook.timeLimitMillis,
+    phases: PHASE_NAMES.filter(phase => hook[phase] !== undefined),
+  }
+}
+
+async function answer(hooks: readonly AnyHook[], asked: Exclude<Asked, { readonly stop: number }>): Promise<void> {
+  const { id, phase, context } = asked
+  const controller = new AbortController()
+  running.set(id, controller)
+  const say =
+    (level: keyof HookLogger) =>
+    (line: string): void =>
+      tell({ id, level, line: String(line) })
+  try {
+    const hook = hooks.find(({ name }) => name === asked.hook)
+    if (hook === undefined) throw new Error('its file has no hook of this name any more')
+    const logger = { info: say('info'), warn: say('warn') }
+    const ask = hook[phase] as (event: unknown, context: HookContext) => unknown
+    const said = await ask(frozenCopy(asked.event), { ...context, logger, signal: controller.signal })
+    tell({ id, answer: said, state: context.state })
+  } catch (error) {
+    tell({ id, failure: whatWentWrong(error) })
+  } finally {
+    running.delete(id)
+  }
+}
+
+await open(workerData as ThreadFile)

@@ -1,0 +1,78 @@
+import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { dirname, join } from 'node:path'
+import { fileURLToPath } from 'node:url'
+import { makePrivateDirectory, PRIVATE_FILE } from '../trace-log/private-place.ts'
+import type { FolderFile } from './folder-files.ts'
+
+/** This copy of the package; what is published is as deep as this file in `src`. */
+const PACKAGE = fileURLToPath(new URL('../../', import.meta.url))
+const PREFIX = 'run-'
+
+/** A folder whose files are run. */
+export interface RunCopy {
+  readonly path: string
+  /** What has not been loaded from it by then cannot be. */
+  remove(): void
+}
+
+/** Those of this process. */
+const copies = new Set<string>()
+
+/**
+ * Writes files that have been read into a folder that is ours alone, to be run from there: what was judged is what runs, whatever
+ * becomes of the folder that they came from. In it `hookspan/hooks` is this hookspan. It goes with the process, at the latest.
+ *
+ * @param place where copies are; made where it is not there
+ * @throws the error of the file system
+ */
+export function runCopy(files: readonly FolderFile[], place: string): RunCopy {
+  makePrivateDirectory(place)
+  sweep(place)
+  const copy = mkdtempSync(join(place, `${PREFIX}${process.pid}-`))
+  if (copies.size === 0) process.on('exit', removeCopies)
+  copies.add(copy)
+  for (const { path, bytes } of files) {
+    const full = join(copy, path)
+    mkdirSync(dirname(full), { recursive: true })
+    writeFileSync(full, bytes, { mode: PRIVATE_FILE })
+  }
+  const has = (path: string): boolean => files.some(file => file.path === path || file.path.startsWith(`${path}/`))
+  // Without it a `.js` would not be a module.
+  if (!has('package.json')) writeFileSync(join(copy, 'package.json'), '{"type":"module"}\n', { mode: PRIVATE_FILE })
+  if (!has('node_modules/hookspan')) {
+    mkdirSync(join(copy, 'node_modules'), { recursive: true })
+    symlinkSync(PACKAGE, join(copy, 'node_modules', 'hookspan'), 'junction')
+  }
+  return { path: copy, remove: () => remove(copy) }
+}
+
+function removeCopies(): void {
+  for (const copy of copies) remove(copy)
+}
+
+function remove(copy: string): void {
+  copies.delete(copy)
+  if (copies.size === 0) process.off('exit', removeCopies)
+  try {
+    rmSync(copy, { recursive: true, force: true })
+  } catch {
+    // The next process that makes one tries again.
+  }
+}
+
+/** Of processes that were killed. */
+function sweep(place: string): void {
+  for (const name of readdirSync(place)) {
+    const pid = new RegExp(`^${PREFIX}(\\d+)-`).exec(name)?.[1]
+    if (pid !== undefined && !isAlive(Number(pid))) remove(join(place, name))
+  }
+}
+
+function isAlive(pid: number): boolean {
+  try {
+    process.kill(pid, 0)
+    return true
+  } catch (error) {
+    return (error as NodeJS.ErrnoException).code !== 'ESRCH'
+  }
+}

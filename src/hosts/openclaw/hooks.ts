@@ -1,0 +1,251 @@
+/**
+ * `hookspan/hooks/openclaw`: hooks that act, in OpenClaw. Read from the documentation and the declarations of
+ * `openclaw@2026.9.6` (docs/plugins/hooks). Nothing of the host is imported.
+ */
+import { setTimeout as sleep } from 'node:timers/promises'
+import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import { plainCopy } from '../../hooks/frozen-copy.ts'
+import {
+  type Able,
+  type ControlHooks,
+  type HookIds,
+  HostHooks,
+  type HostHooksOptions,
+  type Outcome,
+  type ToolArguments,
+  type ToolCall,
+  toolCallOf,
+} from '../../hooks/index.ts'
+import { runningPlugin } from '../attach.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import { LIFELESS_MODES, mayReadConversation } from './conversation-access.ts'
+import type { OpenClawApi } from './types.ts'
+
+const HOST = 'openclaw'
+/** The host waits for 15 s, and then decides by itself. */
+const LIMIT_MILLIS = 10_000
+const RUNS_LIMIT = 1000
+const CALLS_LIMIT = 10_000
+/** What the host shows a person of a question. */
+const TITLE_LIMIT = 80
+const DESCRIPTION_LIMIT = 512
+
+/** What hooks can do in OpenClaw. */
+export const ABLE: Able = {
+  beforeTurn: ['block', 'inject'],
+  afterTurn: ['retry'],
+  beforeTool: ['block', 'rewrite', 'ask'],
+  afterTool: ['block', 'rewrite'],
+}
+
+/** @see HostHooksOptions */
+export type AttachOptions = Pick<HostHooksOptions, 'report'>
+
+/** The API of a plugin, as far as hooks that act need it. */
+export interface OpenClawControlApi extends Omit<OpenClawApi, 'on'> {
+  on(hook: string, handler: (event: unknown, context: unknown) => unknown): unknown
+}
+
+/**
+ * Attaches hooks to OpenClaw, in a plugin of your own: in its `register`.
+ *
+ * @example
+ * export default {
+ *   id: 'my-guards',
+ *   name: 'My guards',
+ *   register(api) {
+ *     attachHooks(api, createHooks([noRm]))
+ *   },
+ * }
+ */
+export function attachHooks(api: OpenClawControlApi, hooks: ControlHooks, options: AttachOptions = {}): void {
+  if (LIFELESS_MODES.has(api.registrationMode)) return
+  const { report = toStandardError } = options
+  const plugin = () => runningPlugin(HOST)
+  const host = new HostHooks({ report, host: HOST, hooks, able: ABLE, limitMillis: LIMIT_MILLIS, plugin })
+  new Handlers(host, report).listen(api)
+  for (const hook of hooks.hooks)
+    if (hook.phases.includes('afterTool'))
+      report(`hookspan: ${HOST}: of hook ${hook.name} only what it answers at once counts in afterTool`)
+}
+
+/** A run, as the hooks know it: it may be built, begun and ended several times. */
+interface Run {
+  /** What was said before it: asked once, however often the prompt is built. */
+  begun?: Outcome<'beforeTurn'> | Promise<Outcome<'beforeTurn'>>
+  revisions: number
+}
+
+interface Call {
+  readonly ids: HookIds
+  readonly tool: ToolCall
+}
+
+/** The one handler that we have for each hook of the host. None of them throws: the host would block, or go on, by itself. */
+class Handlers {
+  readonly #hooks: HostHooks
+  readonly #report: (line: string) => void
+  readonly #runs = new LimitedMap<string, Run>(RUNS_LIMIT)
+  /** By the id of the call. */
+  readonly #calls = new LimitedMap<string, Call>(CALLS_LIMIT)
+
+  constructor(hooks: HostHooks, report: (line: string) => void) {
+    this.#hooks = hooks
+    this.#report = report
+  }
+
+  listen(api: OpenClawControlApi): void {
+    const hooks = this.#hooks
+    if (hooks.handles('beforeTurn') || hooks.handles('afterTurn')) this.#listenToConversation(api)
+    if (hooks.handles('beforeTool') || hooks.handles('afterTool'))
+      api.on('before_tool_call', (event, context) => this.#beforeTool(event, context))
+    if (hooks.handles('afterTool')) api.on('tool_result_persist', (event, context) => this.#afterTool(event, context))
+    const unsubscribe = api.runtime?.events?.onAgentEvent?.(event => {
+      const phase = peek(peek(event, 'data'), 'phase')
+      if (peek(event, 'stream') === 'lifecycle' && (phase === 'end' || phase === 'error'))
+        hooks.endTurn(idsOf(event, {}))
+    })
+    if (typeof unsubscribe === 'function') api.lifecycle?.onDispose?.(() => void unsubscribe())
+  }
+
+  #listenToConversation(api: OpenClawControlApi): void {
+    const { id = '' } = api
+    if (!mayReadConversation(api, id)) {
+      const key = `plugins.entries.${id}.hooks.allowConversationAccess`
+      this.#report(`hookspan: ${HOST}: hooks are never asked in beforeTurn and afterTurn: set ${key} to true for that`)
+      return
+    }
+    if (this.#hooks.handles('beforeTurn')) {
+      api.on('before_prompt_build', (event, context) => this.#promptBuilt(event, context))
+      api.on('before_agent_run', (event, context) => this.#runBegins(event, context))
+    }
+    if (this.#hooks.handles('afterTurn'))
+      api.on('before_agent_finalize', (event, context) => this.#finalized(event, context))
+  }
+
+  async #promptBuilt(event: unknown, context: unknown): Promise<object | undefined> {
+    const { injected, decision } = await this.#begun(event, context)
+    if (decision === 'block' || injected.length === 0) return undefined
+    const said = (wanted: string): string =>
+      injected
+        .filter(({ role }) => role === wanted)
+        .map(({ text }) => text)
+        .join('\n\n')
+    const [system, user] = [said('system'), said('user')]
+    return {
+      ...(system === '' ? {} : { appendSystemContext: system }),
+      ...(user === '' ? {} : { appendContext: user }),
+    }
+  }
+
+  async #runBegins(event: unknown, context: unknown): Promise<object | undefined> {
+    const { decision, reason, detail } = await this.#begun(event, context)
+    // The message is what the person reads.
+    return decision === 'block' ? { outcome: 'block', reason: detail ?? reason, message: reason } : undefined
+  }
+
+  #begun(event: unknown, context: unknown): Outcome<'beforeTurn'> | Promise<Outcome<'beforeTurn'>> {
+    const ids = idsOf(event, context)
+    const run = this.#run(ids)
+    const prompt = textOf(peek(event, 'currentUserMessage')) ?? textOf(peek(event, 'prompt')) ?? ''
+    run.begun ??= this.#hooks.run('beforeTurn', ids, { prompt })
+    return run.begun
+  }
+
+  async #finalized(event: unknown, context: unknown): Promise<object | undefined> {
+    const ids = idsOf(event, context)
+    const run = this.#run(ids)
+    const answer = textOf(peek(event, 'lastAssistantMessage')) ?? ''
+    const outcome = await this.#hooks.run('afterTurn', ids, { answer, attempt: run.revisions })
+    if (outcome.decision !== 'retry') return undefined
+    run.revisions++
+    if (outcome.delayMillis) await sleep(Math.min(outcome.delayMillis, LIMIT_MILLIS / 2))
+    const reason = outcome.reason ?? 'Go on.'
+    const idempotencyKey = `${HOST} ${ids.turnId} ${run.revisions}`
+    return { action: 'revise', reason, retry: { instruction: reason, idempotencyKey, maxAttempts: 1 } }
+  }
+
+  async #beforeTool(event: unknown, context: unknown): Promise<object | undefined> {
+    const id = idOf(peek(event, 'toolCallId')) ?? idOf(peek(context, 'toolCallId'))
+    const ids = { ...idsOf(event, context), toolCallId: id }
+    const name = textOf(peek(event, 'toolName')) ?? ''
+    const tool = toolCallOf({ name, arguments: argumentsOf(peek(event, 'params')), id })
+    if (id !== undefined) this.#calls.set(id, { ids, tool })
+    if (!this.#hooks.handles('beforeTool')) return undefined
+    const outcome = await this.#hooks.run('beforeTool', ids, { tool }, signalOf(context))
+    const { decision, by, reason } = outcome
+    if (decision === 'block') return { block: true, blockReason: reason }
+    const params = outcome.isRewritten ? { params: plainCopy(outcome.value) } : undefined
+    if (decision !== 'ask') return params
+    const title = `${by} asks: ${name}`.slice(0, TITLE_LIMIT)
+    const description = (reason ?? '').slice(0, DESCRIPTION_LIMIT)
+    // A yes for always would be a yes to whatever the hook asks about next.
+    const allowedDecisions = ['allow-once', 'deny']
+    return { ...params, requireApproval: { title, description, severity: 'warning', allowedDecisions } }
+  }
+
+  /** The host takes what is answered at once, and nothing else. */
+  #afterTool(event: unknown, context: unknown): object | undefined {
+    const message = peek(event, 'message')
+    const id = idOf(peek(event, 'toolCallId')) ?? idOf(peek(context, 'toolCallId')) ?? ''
+    const known = this.#calls.get(id)
+    this.#calls.delete(id)
+    const name = textOf(peek(event, 'toolName')) ?? textOf(peek(context, 'toolName')) ?? ''
+    const { ids, tool } = known ?? {
+      ids: { ...idsOf(event, context), toolCallId: id },
+      tool: toolCallOf({ name, arguments: {}, id }),
+    }
+    const isError = peek(message, 'isError') === true
+    const outcome = this.#hooks.run('afterTool', ids, { tool, result: textIn(message), isError, attempt: 0 })
+    if (outcome instanceof Promise) {
+      this.#report(`hookspan: ${HOST}: a hook has not answered at once in afterTool: the result goes on as it is`)
+      return undefined
+    }
+    if (outcome.decision === 'block') return { message: withText(message, outcome.reason ?? '') }
+    if (!outcome.isRewritten) return undefined
+    const { value } = outcome
+    return { message: withText(message, typeof value === 'string' ? value : JSON.stringify(value)) }
+  }
+
+  #run({ turnId }: HookIds): Run {
+    const known = turnId === undefined ? undefined : this.#runs.get(turnId)
+    if (known !== undefined) return known
+    const run: Run = { revisions: 0 }
+    if (turnId !== undefined) this.#runs.set(turnId, run)
+    return run
+  }
+}
+
+/** The same as those of the trace. */
+function idsOf(event: unknown, context: unknown): HookIds {
+  const id = (key: string): string | undefined => idOf(peek(event, key)) ?? idOf(peek(context, key))
+  return { sessionId: id('sessionId') ?? id('sessionKey'), turnId: id('runId') }
+}
+
+function argumentsOf(params: unknown): ToolArguments {
+  return typeof params === 'object' && params !== null && !isArray(params)
+    ? (params as ToolArguments)
+    : { input: params }
+}
+
+function textIn(message: unknown): string {
+  const content = peek(message, 'content')
+  if (typeof content === 'string') return content
+  return (isArray(content) ? content : []).flatMap(part => textOf(peek(part, 'text')) ?? []).join('\n')
+}
+
+/** A result with another text: its pictures stay. */
+function withText(message: unknown, text: string): object {
+  const content = peek(message, 'content')
+  const others = (isArray(content) ? content : []).filter(part => peek(part, 'type') !== 'text')
+  return { ...(message as object), content: [{ type: 'text', text }, ...others] }
+}
+
+function signalOf(context: unknown): AbortSignal | undefined {
+  const signal = peek(context, 'abortSignal')
+  return signal instanceof AbortSignal ? signal : undefined
+}
+
+function toStandardError(line: string): void {
+  process.stderr.write(`${line}\n`)
+}

@@ -1,0 +1,71 @@
+import { join } from 'node:path'
+import { expect, test, vi } from 'vitest'
+import { hookSettings } from '../../src/hooks/configured-hooks.ts'
+import { loadHooks } from '../../src/hooks/load-hooks.ts'
+import { readProjectFolder, TrustStore } from '../../src/hooks/trust.ts'
+import { resolved } from '../config/scratch-home.ts'
+import { afterwards } from '../support/afterwards.ts'
+import { blocker, HooksScene, plain } from './hooks-scene.ts'
+
+function settings(yaml: string, env: Readonly<Record<string, string>> = {}, home = '/home/a'): object {
+  return hookSettings(resolved({ yaml }).config, env, home)
+}
+
+const USUAL = {
+  globalFolder: '/home/a/.config/hookspan/hooks',
+  isProjectLocal: false,
+  timeLimitMillis: undefined,
+  options: {},
+  place: '/home/a/.local/state/hookspan/hooks',
+}
+
+test.each<[string, object]>([
+  ['', USUAL],
+  ['hooks: /srv/hooks', { ...USUAL, globalFolder: '/srv/hooks' }],
+  ['hooks: false', { ...USUAL, globalFolder: undefined }],
+  ['hooks: {project_local: true, time_limit_ms: 5}', { ...USUAL, isProjectLocal: true, timeLimitMillis: 5 }],
+])('the settings of %j', (yaml, expected) => {
+  expect(settings(yaml)).toEqual(expected)
+})
+
+test('the usual places of the system count, and without a home directory there are none', () => {
+  expect(settings('', { XDG_CONFIG_HOME: '/c', XDG_STATE_HOME: '/s' })).toMatchObject({
+    globalFolder: '/c/hookspan/hooks',
+    place: '/s/hookspan/hooks',
+  })
+  expect(settings('', {}, '')).toMatchObject({ globalFolder: undefined, place: undefined })
+})
+
+test('a program loads what the person has configured; what it says itself wins', async () => {
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
+  scene.put(scene.projectFolder, { 'p.mjs': blocker('p') })
+  scene.put(join(scene.home, '.config', 'hookspan'), { 'config.yaml': 'hooks: {project_local: true}\n' })
+  vi.stubEnv('XDG_CONFIG_HOME', join(scene.home, '.config'))
+  vi.stubEnv('XDG_STATE_HOME', join(scene.home, '.local', 'state'))
+  afterwards(() => vi.unstubAllEnvs())
+  new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
+  const names = async (options?: Parameters<typeof loadHooks>[0]): Promise<[string[] | undefined, string[]]> => {
+    const { hooks, lines, close } = await loadHooks(options)
+    close()
+    return [hooks?.hooks.map(({ name }) => name), plain(lines, scene)]
+  }
+  expect(await names()).toEqual([['a'], []])
+  expect(await names({ project: scene.project })).toEqual([['a', 'p'], []])
+  expect(await names({ project: scene.project, hooks: false })).toEqual([undefined, []])
+  expect(await names({ hooks: 'here' })).toEqual([
+    ['a'],
+    [
+      'config: hooks: expected true, false, an absolute path or a mapping, got "here" (options in code); using what config.yaml line 1 says',
+    ],
+  ])
+})
+
+test('without a place nothing is trusted', async () => {
+  const scene = new HooksScene()
+  scene.put(scene.projectFolder, { 'p.mjs': blocker('p') })
+  new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
+  const { hooks, lines } = await scene.load({ isProjectLocal: true, place: undefined }, scene.project)
+  expect(hooks).toBeUndefined()
+  expect(lines).toHaveLength(1)
+})

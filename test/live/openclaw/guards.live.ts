@@ -1,0 +1,112 @@
+import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { pathToFileURL } from 'node:url'
+import { afterEach, expect, test, vi } from 'vitest'
+import { ABLE } from '../../../src/hosts/openclaw/hooks.ts'
+import { type ModelReply, type ModelRequest, type ModelServer, startModelServer } from '../../support/model-server.mjs'
+import { hookspanFolder, tracesOf } from '../live-host.ts'
+import { Covered, hookSpans, LINE, pairsOf, REFUSED, told } from '../sdk-guards.ts'
+import { type OpenClawHome, openClawHome, prompt } from './openclaw-host.ts'
+
+// Each process of OpenClaw takes half a minute to begin with.
+vi.setConfig({ testTimeout: 600_000 })
+
+const covered = new Covered()
+const servers: ModelServer[] = []
+const GUARDS = readFileSync(new URL('guards.mjs', import.meta.url), 'utf8')
+const FAILURES = ['throws', 'rejects', 'hangs', 'nonsense']
+
+afterEach(async () => {
+  for (const server of servers.splice(0)) await server.close()
+})
+
+async function guarded(guards: 'tools' | 'turns' | 'asks', answer: (request: ModelRequest) => ModelReply) {
+  const server = await startModelServer(answer)
+  servers.push(server)
+  const ours = (path: string): string => pathToFileURL(join(hookspanFolder(), 'dist', path)).href
+  const pluginHead = `
+    import { ask, block, createHooks, inject, retry, rewrite } from '${ours('hooks/index.js')}'
+    import { attachHooks } from '${ours('hosts/openclaw/hooks.js')}'
+    ${GUARDS}`
+  const host = await openClawHome(server, { plugin: `attachHooks(api, createHooks(GUARDS.${guards}))`, pluginHead })
+  for (const name of ['victim.txt', 'other.txt']) writeFileSync(join(host.home, 'workspace', name), 'precious')
+  return { host, server }
+}
+
+function isThere({ home }: OpenClawHome, name: string): boolean {
+  return existsSync(join(home, 'workspace', name))
+}
+
+const exec = (command: string) => ({ name: 'exec', arguments: { command } })
+
+test('a guard blocks, rewrites, injects and fails as it is set to', async () => {
+  const files = FAILURES.flatMap(way => [`${way}-pass`, `${way}-block`])
+  const commands = [
+    'rm victim.txt',
+    'echo original',
+    'echo secret',
+    'echo private',
+    ...files.map(file => `touch ${file}`),
+  ]
+  const { host, server } = await guarded('tools', ({ toolResults }) =>
+    toolResults < commands.length ? { toolCalls: commands.map(exec) } : { text: 'Done.' },
+  )
+  const { code, stderr, stdout } = await prompt(host, 'What is up?', '--local')
+  expect([code, stderr, stdout].join('\n')).toMatch(/^0\n/)
+  const { spans } = await tracesOf(host.home)
+  const results = told(server.requests, 'result')
+
+  expect(isThere(host, 'victim.txt')).toBe(true)
+  expect(results).toContain(REFUSED)
+  expect(results).not.toContain('rm is not for agents')
+  const blocked = spans
+    .filter(({ name }) => name === 'tool.exec')
+    .map(span => span.attributes['hermes.tool.blocked_by'])
+  expect(blocked).toContain('no-rm')
+  covered.has('beforeTool', 'block')
+
+  expect(isThere(host, 'rewritten.txt')).toBe(true)
+  expect(results).toContain('kept')
+  covered.has('beforeTool', 'rewrite')
+
+  for (const file of files) expect([file, isThere(host, file)]).toEqual([file, file.endsWith('-pass')])
+  for (const file of files) expect(stderr).toContain(`hook ${file} failed in beforeTool`)
+
+  expect(told(server.requests, 'user')).toContain(LINE)
+  expect(server.requests.at(-1)?.system).toContain('The injected rule.')
+  covered.has('beforeTurn', 'inject')
+
+  expect(results).toContain('The rewritten result.')
+  expect(results).toContain('Withheld by the guard.')
+  expect(results).not.toMatch(/\b(?:secret|private)\b/)
+  covered.has('afterTool', 'rewrite')
+  covered.has('afterTool', 'block')
+
+  expect(told(server.requests, 'user')).toContain('Look once more.')
+  covered.has('afterTurn', 'retry')
+  expect(new Set(hookSpans(spans))).toMatchSnapshot()
+})
+
+test('a guard of the turn blocks it, and the model is not asked', async () => {
+  const { host, server } = await guarded('turns', () => ({ text: 'Done.' }))
+  const { stdout } = await prompt(host, 'What is up?', '--local')
+  expect(server.requests).toEqual([])
+  expect(stdout).toContain(REFUSED)
+  covered.has('beforeTurn', 'block')
+})
+
+test('a guard asks, and nothing runs where nobody answers', async () => {
+  const { host, server } = await guarded('asks', ({ toolResults }) =>
+    toolResults === 0 ? { toolCalls: [exec('rm victim.txt')] } : { text: 'Done.' },
+  )
+  await prompt(host, 'What is up?', '--local')
+  const { spans } = await tracesOf(host.home)
+  expect([isThere(host, 'victim.txt'), isThere(host, 'other.txt')]).toEqual([true, true])
+  expect(told(server.requests, 'result')).toMatch(/approv/i)
+  expect(hookSpans(spans)).toContain('hook.guard before_tool ask asked')
+  covered.has('beforeTool', 'ask')
+})
+
+test('each decision in the table has been one of a guard above', () => {
+  expect(covered.pairs).toEqual(pairsOf(ABLE))
+})

@@ -1,0 +1,366 @@
+import { describe, expect, test } from 'vitest'
+import { type AnyHook, ask, block, createHooks, defineHook, inject, retry } from '../../src/hooks/index.ts'
+import type { Guarding } from '../../src/hosts/guarding.ts'
+import type { HostEvent } from '../../src/hosts/host-event.ts'
+import type { Inlet } from '../../src/hosts/inlet.ts'
+import { setReply } from '../../src/receiver/asking.ts'
+import { Deciding } from '../../src/receiver/deciding.ts'
+import type { HooksFound } from '../../src/receiver/load-hooks.ts'
+import type { Receiver } from '../../src/receiver/receiver.ts'
+import type { StartOptions } from '../../src/receiver/start.ts'
+import { until } from '../support/until.ts'
+import { type Answer, type Asked, Scene } from './scene.ts'
+
+const TOOL = {
+  session_id: 's',
+  prompt_id: 'p',
+  hook_event_name: 'PreToolUse',
+  tool_name: 'Bash',
+  tool_use_id: 't',
+  tool_input: { command: 'rm x' },
+}
+const STOP = { session_id: 's', prompt_id: 'p', hook_event_name: 'Stop', stop_hook_active: true }
+const DENIED = (reason: string): object => ({
+  hookSpecificOutput: { hookEventName: 'PreToolUse', permissionDecision: 'deny', permissionDecisionReason: reason },
+})
+const NOTHING = { status: 204, text: '' }
+
+const events: Inlet['events'] = ({ body, at }) => [
+  { event: String((body as { hook_event_name: unknown }).hook_event_name), at, data: body } as HostEvent,
+]
+
+interface Guarded extends Partial<StartOptions> {
+  readonly hooks?: readonly AnyHook[]
+  readonly found?: Partial<HooksFound>
+  readonly inlet?: Inlet
+}
+
+/** A receiver with hooks, and what of an agent comes to it. */
+class GuardedScene extends Scene {
+  async guarded({ hooks, found, inlet = { events }, ...options }: Guarded): Promise<Receiver> {
+    const whole = { hooks: hooks && createHooks(hooks), lines: [], close: () => undefined, ...found }
+    return this.start({
+      endpoints: { '/claude-code': { host: 'claude-code', inlet } },
+      loadHooks: () => Promise.resolve(whole),
+      ...options,
+    })
+  }
+
+  async asks(
+    receiver: Receiver,
+    body: unknown = TOOL,
+    failing: string | null = 'open',
+    asked: Asked = {},
+  ): Promise<Answer> {
+    const headers = failing === null ? {} : { 'x-hookspan-decide': failing }
+    return this.ask(receiver, '/claude-code', { headers, body: JSON.stringify(body), ...asked })
+  }
+}
+
+const noRm = defineHook({
+  name: 'no-rm',
+  priority: 10,
+  onFailure: 'block',
+  beforeTool: ({ tool }) => (tool.command?.startsWith('rm ') ? block('Not that.') : undefined),
+})
+
+test('what a hook decides is the answer, and told behind the event', async () => {
+  const scene = new GuardedScene()
+  const receiver = await scene.guarded({ hooks: [noRm] })
+  const { status, headers, text } = await scene.asks(receiver)
+  expect([status, headers['content-type'], JSON.parse(text)]).toEqual([200, 'application/json', DENIED('Not that.')])
+  await until(() => scene.recorder.told.length === 3)
+  expect(scene.recorder.names).toEqual(['PreToolUse', 'hookspan:pre_control_hook', 'hookspan:post_control_hook'])
+  expect(scene.recorder.told.map(({ host }) => host)).toEqual(['claude-code', 'claude-code', 'claude-code'])
+  expect(scene.recorder.told[2]?.event.data).toMatchObject({
+    session_id: 's',
+    turn_id: 'p',
+    tool_call_id: 't',
+    hook_name: 'no-rm',
+    verdict: 'block',
+    action: 'blocked',
+  })
+})
+
+test('no objection is no word', async () => {
+  const scene = new GuardedScene()
+  const receiver = await scene.guarded({ hooks: [noRm] })
+  expect(await scene.asks(receiver, { ...TOOL, tool_input: { command: 'ls' } })).toMatchObject(NOTHING)
+  expect(await scene.asks(receiver, { ...TOOL, hook_event_name: 'PostToolUse' })).toMatchObject(NOTHING)
+  expect(await scene.asks(receiver, { ...TOOL, hook_event_name: 'Notification' })).toMatchObject(NOTHING)
+})
+
+test('an event is recorded while a hook thinks, and others are answered', async () => {
+  const scene = new GuardedScene()
+  let decide: (() => void) | undefined
+  const slow = defineHook({
+    name: 'slow',
+    beforeTool: async () => {
+      await new Promise<void>(resolve => {
+        decide = resolve
+      })
+      return block('At last.')
+    },
+  })
+  const receiver = await scene.guarded({ hooks: [slow] })
+  const answer = scene.asks(receiver)
+  await until(() => scene.recorder.names.includes('PreToolUse') && decide !== undefined)
+  expect(await scene.asks(receiver, STOP)).toMatchObject(NOTHING)
+  expect(scene.recorder.names).not.toContain('hookspan:pre_control_hook')
+  decide?.()
+  await answer
+})
+
+test('what is decided is told when what was asked about is, however long that takes', async () => {
+  const scene = new GuardedScene()
+  let read: (() => void) | undefined
+  const more = (): Promise<readonly HostEvent[]> =>
+    new Promise(resolve => {
+      read = () => resolve([{ event: 'transcript:read' }])
+    })
+  const receiver = await scene.guarded({ hooks: [noRm], inlet: { events, more } })
+  const { status } = await scene.asks(receiver, { ...TOOL, agent_id: 'child' })
+  expect(status).toBe(200)
+  await until(() => read !== undefined)
+  expect(scene.recorder.names).toEqual(['PreToolUse'])
+  read?.()
+  await until(() => scene.recorder.told.length === 4)
+  expect(scene.recorder.names.slice(1)).toEqual([
+    'transcript:read',
+    'hookspan:pre_control_hook',
+    'hookspan:post_control_hook',
+  ])
+})
+
+const hanging = (onFailure: 'pass' | 'block'): AnyHook =>
+  defineHook({ name: 'hangs', onFailure, timeLimitMillis: 5, beforeTool: () => new Promise(() => undefined) })
+const throwing = (onFailure: 'pass' | 'block'): AnyHook =>
+  defineHook({
+    name: 'throws',
+    onFailure,
+    beforeTool: () => {
+      throw new Error('broken')
+    },
+  })
+
+test.each([
+  ['hangs', hanging],
+  ['throws', throwing],
+] as const)('a hook that %s: it is as the hook says', async (name, hook) => {
+  const [open, closed] = [new GuardedScene(), new GuardedScene()]
+  expect(await open.asks(await open.guarded({ hooks: [hook('pass')] }))).toMatchObject(NOTHING)
+  const { text } = await closed.asks(await closed.guarded({ hooks: [hook('block')] }))
+  expect(JSON.parse(text)).toEqual(DENIED(`The hook ${name} could not judge this, and is set to block then.`))
+  expect(open.lines.join('\n')).toContain(`hook ${name} failed in beforeTool, which counts as pass`)
+})
+
+describe('who waits for no answer', () => {
+  test('gets none, and the person one line', async () => {
+    const scene = new GuardedScene()
+    const receiver = await scene.guarded({ hooks: [noRm] })
+    for (let turn = 0; turn < 2; turn++) expect(await scene.asks(receiver, TOOL, null)).toMatchObject(NOTHING)
+    expect(scene.lines.filter(line => line.includes('--guards'))).toEqual([
+      'there are hooks that act, and claude-code does not wait for what they say: "hookspan init claude-code --guards open" has it wait',
+    ])
+    expect(scene.recorder.names).toEqual(['PreToolUse', 'PreToolUse'])
+  })
+
+  test('is not told of for a prompt, which comes a second time', async () => {
+    const scene = new GuardedScene()
+    const quiet = defineHook({ name: 'quiet', beforeTurn: () => block('No.') })
+    const receiver = await scene.guarded({ hooks: [quiet] })
+    const prompt = { ...TOOL, hook_event_name: 'UserPromptSubmit', prompt: 'Go' }
+    expect(await scene.asks(receiver, prompt, null)).toMatchObject(NOTHING)
+    expect(await scene.asks(receiver, prompt, 'whatever')).toMatchObject(NOTHING)
+    expect(scene.lines).toEqual([])
+  })
+})
+
+test.each<[string, object, Asked, number]>([
+  ['one who does not know the token', TOOL, { token: 'f'.repeat(64) }, 401],
+  ['too much', { ...TOOL, tool_input: { command: 'x'.repeat(2000) } }, {}, 413],
+  ['two at once', TOOL, { body: `${JSON.stringify(TOOL)}\n${JSON.stringify(TOOL)}\n` }, 204],
+])('%s: the hooks are not asked', async (_, body, asked, status) => {
+  const scene = new GuardedScene()
+  let times = 0
+  const counts = defineHook({
+    name: 'counts',
+    beforeTool: () => {
+      times += 1
+    },
+  })
+  const receiver = await scene.guarded({ hooks: [counts], limits: { bodyBytes: 1000 } })
+  expect((await scene.asks(receiver, body, 'open', asked)).status).toBe(status)
+  expect(times).toBe(0)
+})
+
+test.each<[string, Partial<StartOptions>]>([
+  ['nobody loads them', { loadHooks: undefined }],
+  ['there are none', { loadHooks: () => Promise.resolve(undefined) }],
+])('without hooks there is no answer, also where it is closed: %s', async (_, options) => {
+  const scene = new GuardedScene()
+  const receiver = await scene.guarded(options)
+  expect(await scene.asks(receiver, TOOL, 'closed')).toMatchObject(NOTHING)
+  expect(scene.lines).toEqual([])
+})
+
+const CLOSED = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
+
+describe('hooks of which some are not there', () => {
+  const WHY: Record<string, Partial<StartOptions>> = {
+    'one of them is broken': {
+      loadHooks: () => Promise.resolve({ hooks: createHooks([noRm]), lines: ['hooks: a.mjs'], close: () => undefined }),
+    },
+    'they cannot be loaded': { loadHooks: () => Promise.reject(new Error('hooks: a.mjs')) },
+    'they are never loaded': { loadHooks: () => new Promise(() => undefined), loadMillis: 5 },
+  }
+
+  test.each(Object.entries(WHY))('close what was to be closed: %s', async (_, options) => {
+    const scene = new GuardedScene()
+    const receiver = await scene.guarded(options)
+    const harmless = { ...TOOL, tool_input: { command: 'ls' } }
+    expect(JSON.parse((await scene.asks(receiver, harmless, 'closed')).text)).toEqual(DENIED(CLOSED))
+    expect(await scene.asks(receiver, harmless, 'open')).toMatchObject(NOTHING)
+    expect(await scene.asks(receiver, STOP, 'closed')).toMatchObject(NOTHING)
+    expect(scene.lines[0]).toMatch(/hooks: (a\.mjs|they)/)
+    expect(scene.lines[1]).toMatch(/--guards closed do nothing until then/)
+  })
+
+  test('those that are there are asked where it is open', async () => {
+    const scene = new GuardedScene()
+    const receiver = await scene.guarded({ hooks: [noRm], found: { lines: ['hooks: b.mjs is broken'] } })
+    expect(JSON.parse((await scene.asks(receiver)).text)).toEqual(DENIED('Not that.'))
+  })
+})
+
+test('hooks are let go with the receiver', async () => {
+  const scene = new GuardedScene()
+  let isClosed = false
+  const close = (): void => {
+    isClosed = true
+  }
+  const receiver = await scene.guarded({ hooks: [noRm], found: { close } })
+  await receiver.stop()
+  await until(() => isClosed)
+})
+
+test('a turn is sent on three times, though its agent says only that it was', async () => {
+  const scene = new GuardedScene()
+  const again = defineHook({ name: 'again', decides: ['retry'], afterTurn: () => retry({ feedback: 'Again.' }) })
+  const receiver = await scene.guarded({ hooks: [again] })
+  const answers: number[] = []
+  for (const stop_hook_active of [false, true, true, true, false]) {
+    answers.push((await scene.asks(receiver, { ...STOP, stop_hook_active })).status)
+  }
+  // The fifth is that of another pass of the same prompt.
+  expect(answers).toEqual([200, 200, 200, 204, 200])
+})
+
+test('state is that of a turn, and what only passed is counted when it is over', async () => {
+  const scene = new GuardedScene()
+  const seen: unknown[] = []
+  const counts = defineHook({
+    name: 'counts',
+    beforeTool: (_, { state }) => {
+      state['calls'] = Number(state['calls'] ?? 0) + 1
+      seen.push(state['calls'])
+    },
+  })
+  const receiver = await scene.guarded({ hooks: [counts] })
+  for (const body of [TOOL, TOOL, STOP, TOOL, { ...TOOL, prompt_id: 'other' }]) await scene.asks(receiver, body)
+  expect(seen).toEqual([1, 2, 1, 1])
+  await until(() => scene.recorder.told.length === 6)
+  const [counted] = scene.recorder.told.filter(({ event }) => event.event === 'hookspan:post_control_hook')
+  expect(counted?.event.data).toMatchObject({ hook_name: 'counts', verdict: 'pass', count: 2, turn_id: 'p' })
+})
+
+test('while another one takes over hooks decide all the same', async () => {
+  const scene = new GuardedScene()
+  const receiver = await scene.guarded({ hooks: [noRm] })
+  const body = JSON.stringify({ version: '2.0.0' })
+  expect((await scene.ask(receiver, '/v1/replace', { body })).status).toBe(200)
+  expect(JSON.parse((await scene.asks(receiver)).text)).toEqual(DENIED('Not that.'))
+  expect(scene.spooled).toHaveLength(1)
+  expect(scene.recorder.told).toEqual([])
+})
+
+describe('an agent whose words cannot be read', () => {
+  const broken: Guarding = {
+    able: { beforeTool: ['block', 'ask', 'inject'] },
+    question: () => {
+      throw new TypeError('unreadable')
+    },
+    reply: () => ({}),
+    closed: (_, error) => ({ exitCode: 2, error }),
+    isEndOfTurn: () => false,
+  }
+  const trace = { remark: () => undefined, traceparent: () => undefined }
+  const about = { host: 'odd', told: 'odd', lane: 'odd', body: TOOL }
+
+  test('is told what was agreed, and the person one line', async () => {
+    const lines: string[] = []
+    const say = (line: string): void => void lines.push(line)
+    const hooks = createHooks([noRm])
+    const deciding = new Deciding({ hooks, isWhole: true, trace, say, guards: { odd: broken } })
+    expect(await deciding.decide({ ...about, failing: 'open' })).toBeUndefined()
+    expect(await deciding.decide({ ...about, failing: 'closed' })).toEqual({ exitCode: 2, error: CLOSED })
+    expect(lines).toEqual(['odd: what it asks the hooks could not be read (TypeError); they were not asked'])
+  })
+
+  test('the same where it cannot be told what was decided', async () => {
+    const question: Guarding['question'] = () => ({ phase: 'beforeTurn', ids: {}, event: { prompt: 'Go' } })
+    const odd: Guarding = { ...broken, able: { beforeTurn: ['inject'] }, question, reply: broken.question as never }
+    const says = defineHook({ name: 'says', decides: ['inject'], beforeTurn: () => inject('a line') })
+    const hooks = createHooks([says])
+    const deciding = new Deciding({ hooks, isWhole: true, trace, say: () => undefined, guards: { odd } })
+    expect(await deciding.decide({ ...about, failing: 'open' })).toBeUndefined()
+    expect(await deciding.decide({ ...about, failing: 'closed' })).toEqual({ exitCode: 2, error: CLOSED })
+  })
+
+  test('an agent in which hooks cannot act is none of theirs', () => {
+    const deciding = new Deciding({ hooks: createHooks([noRm]), isWhole: true, trace, say: () => undefined })
+    expect(deciding.decide({ ...about, host: 'toString', failing: 'closed' })).toBeUndefined()
+  })
+})
+
+test('the traceparent is that of the turn, where the tool is not told yet', async () => {
+  const seen: unknown[] = []
+  const looks = defineHook({ name: 'looks', beforeTool: (_, { traceparent }) => void seen.push(traceparent) })
+  const asked: object[] = []
+  const traceparent = (_: string, ids: object): string | undefined => {
+    asked.push(ids)
+    return 'tool_call_id' in ids ? undefined : '00-1-2-01'
+  }
+  const trace = { remark: () => undefined, traceparent }
+  const deciding = new Deciding({ hooks: createHooks([looks]), isWhole: true, trace, say: () => undefined })
+  await deciding.decide({ host: 'claude-code', lane: 'l', body: TOOL, failing: 'open' })
+  expect(seen).toEqual(['00-1-2-01'])
+  expect(asked).toEqual([
+    { session_id: 's', turn_id: 'p', tool_call_id: 't' },
+    { session_id: 's', turn_id: 'p' },
+  ])
+})
+
+test('how a command ends is said in headers', () => {
+  const headers: Record<string, unknown> = {}
+  const response = { setHeader: (name: string, value: unknown) => (headers[name] = value) }
+  const text = setReply(response as never, { exitCode: 2, error: 'Ünless\nasked', body: { a: 1 } })
+  expect(text).toBe('{"a":1}')
+  expect(headers['x-hookspan-exit']).toBe(2)
+  expect(Buffer.from(String(headers['x-hookspan-error']), 'base64url').toString()).toBe('Ünless\nasked')
+  expect(setReply(response as never, undefined)).toBeUndefined()
+})
+
+test('what a host cannot do with a decision is said once, when it is first asked', async () => {
+  const scene = new GuardedScene()
+  const careful = defineHook({
+    name: 'careful',
+    decides: ['ask'],
+    beforeModel: () => undefined,
+    beforeTool: () => ask('?'),
+  })
+  const receiver = await scene.guarded({ hooks: [careful] })
+  expect(scene.lines).toEqual([])
+  for (let turn = 0; turn < 2; turn++) await scene.asks(receiver)
+  expect(scene.lines.filter(line => line.includes('is never asked in beforeModel'))).toHaveLength(1)
+})
