@@ -8,8 +8,8 @@ export type Failing = 'open' | 'closed'
 /** Of what an agent asks. */
 export interface Asked {
   readonly host: string
-  /** As it tells its events: empty where each of these names it. */
-  readonly told: string
+  /** As its events are recorded, where that is another name: empty where each of these names it. */
+  readonly told?: string
   /** Where what the hooks have decided is told: behind what they were asked about. */
   readonly lane: string
   readonly body: unknown

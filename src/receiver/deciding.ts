@@ -45,7 +45,7 @@ export class Deciding implements Decider {
     this.#options = options
   }
 
-  decide({ host, told, lane, body, failing }: Asked): Promise<Reply | undefined> | undefined {
+  decide({ host, told = host, lane, body, failing }: Asked): Promise<Reply | undefined> | undefined {
     const guarding = this.#guardingOf(host)
     if (guarding === undefined) return undefined
     if (failing === undefined) return this.#missed(host, guarding, body)

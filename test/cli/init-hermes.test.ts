@@ -262,3 +262,38 @@ describe('hookspan init hermes --webhook', () => {
     expect(stderr).toContain('--webhook is for hermes')
   })
 })
+
+describe('hookspan init hermes --guards', () => {
+  const GUARDS = '.hermes/hookspan-guards'
+
+  test('says beside the configuration what the plugin shall do where nobody answers', async () => {
+    scene.put(FILE, USED)
+    const { code, stdout } = await scene.init(['hermes', '--guards', 'closed'])
+    expect({ code, said: scene.read(GUARDS), mode: scene.mode(GUARDS) }).toEqual({
+      code: 0,
+      said: 'closed\n',
+      mode: '600',
+    })
+    expect(stdout).toContain('it runs no tool')
+    expect((await scene.init(['hermes'])).stdout).toMatch(/^Nothing to do: /)
+    expect((await scene.init(['hermes', '--guards', 'closed'])).stdout).toMatch(/^Nothing to do: /)
+    expect((await scene.init(['hermes', '--guards', 'open'])).stdout).toContain('it goes on.')
+    expect(scene.read(GUARDS)).toBe('open\n')
+    await scene.init(['hermes', '--guards', 'off'])
+    expect(scene.names()).not.toContain(GUARDS)
+    expect(isLinked()).toBe(true)
+  })
+
+  test('and takes that out again with all else', async () => {
+    scene.put(FILE, USED)
+    await scene.init(['hermes', '--guards', 'open'])
+    expect((await scene.init(['hermes', '--undo'])).stdout).toContain('byte by byte')
+    expect([scene.read(FILE), scene.names().includes(GUARDS)]).toEqual([USED, false])
+  })
+
+  test('is for the plugin: nobody waits for what a webhook is answered', async () => {
+    const { code, stderr } = await scene.init(['hermes', '--webhook', '--guards', 'open'])
+    expect(code).toBe(2)
+    expect(stderr).toContain('--guards is for the plugin')
+  })
+})

@@ -13,6 +13,8 @@ export interface Guards {
   readonly home: string
   readonly host: string
   readonly inlet: Inlet
+  /** What it sends to. Default: that of its name. */
+  readonly endpoint?: { readonly path: string; readonly host: string }
   readonly hooks: readonly AnyHook[]
   /** As `init` is told. */
   readonly guards: 'open' | 'closed'
@@ -24,7 +26,7 @@ export class GuardedReceiver {
   readonly #home: string
   readonly #receiver: Receiver
 
-  static async start({ home, host, inlet, hooks, guards }: Guards): Promise<GuardedReceiver> {
+  static async start({ home, host, inlet, endpoint, hooks, guards }: Guards): Promise<GuardedReceiver> {
     const program = join(hookspanFolder(), 'dist', 'cli', 'main.js')
     const { stdout } = await runHost(hostNode(), [program, 'init', host, '--guards', guards], { home })
     if (!stdout.includes('Done:')) throw new Error(`init ${host}: ${stdout}`)
@@ -33,7 +35,7 @@ export class GuardedReceiver {
       env: { XDG_STATE_HOME: join(home, '.local', 'state') },
       home,
       version: '999.0.0',
-      endpoints: { [`/${host}`]: { host, inlet } },
+      endpoints: { [endpoint?.path ?? `/${host}`]: { host: endpoint?.host ?? host, inlet } },
       openRecorder,
       loadHooks: () => Promise.resolve({ hooks: createHooks(hooks), lines: [], close: () => undefined }),
       say: line => lines.push(line),

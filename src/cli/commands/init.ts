@@ -119,8 +119,13 @@ function readOptions({ values, operands: [host, second] }: Given<typeof PAGE.opt
 
 const GUARDS = ['open', 'closed', 'off'] as const
 
-function guardsOf({ guards: given }: { readonly guards?: string | undefined }, host?: string): Surroundings['guards'] {
+function guardsOf(
+  { guards: given, webhook }: { readonly guards?: string | undefined; readonly webhook?: boolean | undefined },
+  host?: string,
+): Surroundings['guards'] {
   if (given === undefined) return undefined
+  if (webhook === true)
+    throw new WrongUse('--guards is for the plugin in Hermes: nobody waits for what a webhook is answered')
   const able = [...HOSTS].flatMap(([name, { setup }]) => (setup.canGuard === true ? [name] : []))
   if (host === undefined || !able.includes(host)) throw new WrongUse(`--guards is for one of ${able.join(', ')}`)
   const guards = GUARDS.find(each => each === given)

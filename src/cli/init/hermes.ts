@@ -6,6 +6,7 @@ import { lastPort } from '../../receiver/address.ts'
 import { makePlace, placeOf, readSecret, readToken } from '../../receiver/place.ts'
 import { writePrivate } from '../../trace-log/private-place.ts'
 import { backupsOf, readText } from './config-file.ts'
+import { noGuards, planGuards } from './hermes-guards.ts'
 import { packageFile } from './package-folder.ts'
 import type { Change, HostSetup, Link, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
@@ -43,6 +44,7 @@ const SIGNED = 'Hermes signs what it sends, with the secret in the file, which i
 function setup(way: Way): HostSetup {
   return {
     title: 'Hermes',
+    canGuard: way === 'plugin',
     folder: hermesHome,
     enable: surroundings => enable(way, surroundings),
     undo,
@@ -58,10 +60,19 @@ async function enable(way: Way, surroundings: Surroundings): Promise<Plan> {
   return edited(file, () => {
     const secret = secretFor(way, surroundings, randomBytes(32).toString('hex'))
     const after = enabled(text, way, surroundings, secret)
-    const links = way === 'plugin' ? [...linksTo(surroundings), ...noSecret(text, surroundings)] : noLinks(surroundings)
-    if (after === text && links.length === 0) return { kind: 'nothing', file, why: 'Hermes loads hookspan already' }
+    const home = hermesHome(surroundings)
+    const guards = planGuards(home, surroundings)
+    const links =
+      way === 'plugin'
+        ? [...linksTo(surroundings), ...noSecret(text, surroundings), ...guards.links]
+        : [...noLinks(surroundings), ...noGuards(home)]
+    if (after === text && links.length === 0 && !guards.isNew)
+      return { kind: 'nothing', file, why: 'Hermes loads hookspan already' }
     const change = { file, before, after, isUsers: true, links }
-    if (way === 'plugin') return { kind: 'change', ...change, notes: [RESTART] }
+    if (way === 'plugin') {
+      const prepared = guards.prepare && { prepare: guards.prepare }
+      return { kind: 'change', ...change, ...prepared, notes: [...guards.notes, RESTART] }
+    }
     const prepare = (): void => keepSecret(surroundings, secret)
     return { kind: 'change', ...change, isPrivate: true, prepare, notes: [NEEDED, SIGNED, RESTART] }
   })
@@ -71,7 +82,8 @@ async function undo(surroundings: Surroundings): Promise<Plan> {
   const file = configPath(surroundings)
   const before = await readText(file)
   const plan = edited(file, () => {
-    const links = [...noLinks(surroundings), ...noSecret(before ?? '', surroundings)]
+    const ours = [...noLinks(surroundings), ...noSecret(before ?? '', surroundings)]
+    const links = [...ours, ...noGuards(hermesHome(surroundings))]
     const after = before === undefined ? undefined : removed(before)
     if (after === before && links.length === 0) return { kind: 'nothing', file, why: 'Hermes does not load hookspan' }
     return { kind: 'change', file, before, after, isUsers: true, links, notes: [RESTART] }

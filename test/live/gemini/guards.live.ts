@@ -147,8 +147,14 @@ scene(
     const says = defineHook({ name: 'says', decides: ['inject'], beforeModel: () => inject('<a line>') })
     const run = await guarded({ hooks: [masks, says], answer: () => ({ text: 'Done.' }) })
     expect(run.requests).toHaveLength(1)
-    expect(run.requests[0]).toMatch(/"text":"COME".*<a line>/)
-    expect(run.tree).toMatchInlineSnapshot()
+    expect(run.requests[0]).toMatch(/COME"}.*<a line>/)
+    expect(run.tree).toMatchInlineSnapshot(`
+      "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=137, hermes.turn.exit_reason=completed]
+        llm.gemini-2.5-flash OK
+          api.gemini-2.5-flash OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.usage.reasoning.output_tokens=3]
+        hook.masks OK
+        hook.says OK"
+    `)
   },
 )
 
@@ -240,7 +246,7 @@ for (const guards of ['open', 'closed'] as const) {
       },
     })
     expect(run.has('one.txt')).toBe(guards === 'open')
-    if (guards === 'closed') expect(run.requests.at(-1)).toContain('hookspan could not ask the hooks')
+    if (guards === 'closed') expect(run.said).toContain('hookspan could not ask the hooks')
   })
 }
 

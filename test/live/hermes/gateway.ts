@@ -1,6 +1,6 @@
 import { freePorts } from '../../backends/support/free-port.ts'
 import { type HostProcess, hostCommand, startHost } from '../live-host.ts'
-import { type HermesHome, type HomeOptions, hermesHome } from './hermes-home.ts'
+import { type BareHome, type HermesHome, type HomeOptions, hermesHome } from './hermes-home.ts'
 
 const KEY = 'a-key-for-the-tests-of-no-value'
 const POLL_MILLIS = 50
@@ -24,16 +24,24 @@ export interface Prompt {
 }
 
 /** `hermes gateway run`, and what its API offers to a client. A turn takes a second there, and ten in a process of its own. */
-export class HermesGateway {
-  readonly hermes: HermesHome
+export class HermesGateway<Home extends BareHome = HermesHome> {
+  readonly hermes: Home
   readonly #process: HostProcess
   readonly #url: string
 
-  static async start(options: HomeOptions): Promise<HermesGateway> {
+  static start(options: HomeOptions): Promise<HermesGateway> {
+    return HermesGateway.startIn(hermesHome, options)
+  }
+
+  /** @param makeHome all that is in it before Hermes starts */
+  static async startIn<Home extends BareHome>(
+    makeHome: (options: HomeOptions) => Home | Promise<Home>,
+    options: HomeOptions,
+  ): Promise<HermesGateway<Home>> {
     const [port = 0] = await freePorts(1)
     const api_server = { enabled: true, extra: { host: '127.0.0.1', port, key: KEY } }
     const settings = { ...options.settings, platforms: { api_server } }
-    const hermes = hermesHome({ ...options, settings })
+    const hermes = await makeHome({ ...options, settings })
     const [program = '', ...args] = hostCommand()
     const { home, env } = hermes
     const host = startHost(program, [...args, 'gateway', 'run'], { home, env, timeoutMillis: GATEWAY_TIMEOUT_MILLIS })
@@ -42,7 +50,7 @@ export class HermesGateway {
     return gateway
   }
 
-  private constructor(hermes: HermesHome, host: HostProcess, url: string) {
+  private constructor(hermes: Home, host: HostProcess, url: string) {
     this.hermes = hermes
     this.#process = host
     this.#url = url

@@ -1,0 +1,40 @@
+import { existsSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { writePrivate } from '../../trace-log/private-place.ts'
+import { aboutGuards } from './hook-settings.ts'
+import type { Change, Link, Surroundings } from './plan.ts'
+
+/** What of a plan is about hooks that act: the plugin in Hermes reads it from a file of its own beside the configuration. */
+export interface GuardsPlan {
+  /** Something changes. */
+  readonly isNew: boolean
+  readonly prepare?: Change['prepare']
+  readonly links: readonly Link[]
+  readonly notes: readonly string[]
+}
+
+const NONE: GuardsPlan = { isNew: false, links: [], notes: [] }
+
+/** @param home that of Hermes */
+export function planGuards(home: string, { guards }: Pick<Surroundings, 'guards'>): GuardsPlan {
+  if (guards === undefined) return NONE
+  if (guards === 'off') return { ...NONE, ...gone(home) }
+  const path = fileIn(home)
+  const text = `${guards}\n`
+  if (existsSync(path) && readFileSync(path, 'utf8') === text) return NONE
+  return { ...NONE, isNew: true, prepare: () => writePrivate(path, text), notes: aboutGuards('Hermes', guards) }
+}
+
+/** Nothing waits any more. */
+export function noGuards(home: string): readonly Link[] {
+  return gone(home).links
+}
+
+function gone(home: string): Pick<GuardsPlan, 'isNew' | 'links'> {
+  const path = fileIn(home)
+  return existsSync(path) ? { isNew: true, links: [{ path, to: undefined }] } : { isNew: false, links: [] }
+}
+
+function fileIn(home: string): string {
+  return join(home, 'hookspan-guards')
+}
