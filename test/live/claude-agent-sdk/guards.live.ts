@@ -3,16 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ABLE } from '../../../src/hosts/claude-agent-sdk/hooks.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
-import {
-  attributesOf,
-  FAILURES,
-  failing,
-  GuardScenes,
-  guardModule,
-  guardTree,
-  hook,
-  NO_RM,
-} from '../guard-scenes.ts'
+import { attributesOf, FAILURES, failing, GuardScenes, guardModule, guardTree, hook, NO_RM } from '../guard-scenes.ts'
 import { hostNode, runHost, scratchHome, scratchProject } from '../live-host.ts'
 import { call } from './claude.ts'
 

@@ -4,16 +4,7 @@ import { pathToFileURL } from 'node:url'
 import { describe, expect, test } from 'vitest'
 import { ABLE } from '../../../src/hosts/opencode/hooks.ts'
 import type { ModelReply, ModelRequest, ModelToolCall } from '../../support/model-server.mjs'
-import {
-  attributesOf,
-  FAILURES,
-  failing,
-  GuardScenes,
-  guardModule,
-  guardTree,
-  hook,
-  NO_RM,
-} from '../guard-scenes.ts'
+import { attributesOf, FAILURES, failing, GuardScenes, guardModule, guardTree, hook, NO_RM } from '../guard-scenes.ts'
 import { type Ended, hookspanFolder } from '../live-host.ts'
 import { installed, modelFor, ran } from './opencode.ts'
 

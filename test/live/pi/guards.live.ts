@@ -3,16 +3,7 @@ import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { ABLE } from '../../../src/hosts/pi/hooks.ts'
 import type { ModelReply, ModelRequest, ModelServer } from '../../support/model-server.mjs'
-import {
-  attributesOf,
-  FAILURES,
-  failing,
-  GuardScenes,
-  guardModule,
-  guardTree,
-  hook,
-  NO_RM,
-} from '../guard-scenes.ts'
+import { attributesOf, FAILURES, failing, GuardScenes, guardModule, guardTree, hook, NO_RM } from '../guard-scenes.ts'
 import { type PiHome, piHome, print, RpcPi } from './pi-host.ts'
 import { bash, calls, modelThat } from './scripted-model.ts'
 
