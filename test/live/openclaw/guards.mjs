@@ -20,7 +20,7 @@ const broken = Object.entries(WAYS).flatMap(([way, fail]) =>
 )
 const guard = { name: 'guard', onFailure: 'block', priority: 10 }
 
-const GUARDS = {
+export const GUARDS = {
   tools: [
     {
       ...guard,
