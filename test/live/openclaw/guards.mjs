@@ -34,7 +34,6 @@ export const GUARDS = {
       ...guard,
       name: 'no-rm',
       beforeTool: startsWith('rm ', () => block('Refused by the guard.', { detail: 'rm is not for agents' })),
-      afterTool: startsWith('echo private', () => block('Withheld by the guard.')),
     },
     {
       ...guard,
