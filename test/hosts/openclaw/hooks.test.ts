@@ -217,7 +217,9 @@ describe('a result', () => {
   })
 
   test('is out of reach for who does not answer at once, which is said when the hooks are attached', () => {
-    const { host, lines } = scene([{ decides: ['rewrite'], afterTool: async () => rewrite('clean') }])
+    const { host, lines } = scene([
+      { decides: ['rewrite'], onFailure: 'pass', afterTool: async () => rewrite('clean') },
+    ])
     expect(lines).toEqual([
       'hookspan: openclaw: hook h0 changes results in afterTool only where they are kept, which the next turn sees, and only if it answers at once',
     ])
