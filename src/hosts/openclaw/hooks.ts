@@ -30,7 +30,10 @@ const CALLS_LIMIT = 10_000
 const TITLE_LIMIT = 80
 const DESCRIPTION_LIMIT = 512
 
-/** What hooks can do in OpenClaw. A result is changed where it is kept: the run at hand goes on with what the tool gave. */
+/**
+ * What hooks can do in OpenClaw. A result is changed where it is kept: the run at hand goes on with what the tool gave. A turn
+ * is sent on only as long as no tool in it can have changed anything.
+ */
 export const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
   afterTurn: ['retry'],

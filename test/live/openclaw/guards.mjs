@@ -42,15 +42,17 @@ export const GUARDS = {
       beforeTurn: () => inject('The injected line.'),
     },
     { ...guard, name: 'rules', decides: ['inject'], beforeTurn: () => inject('The injected rule.', 'system') },
+    ...broken,
+  ],
+  turns: [{ ...guard, beforeTurn: () => block('Refused by the guard.') }],
+  goesOn: [
     {
       ...guard,
       name: 'once-more',
       decides: ['retry'],
       afterTurn: ({ attempt }) => (attempt === 0 ? retry({ feedback: 'Look once more.' }) : undefined),
     },
-    ...broken,
   ],
-  turns: [{ ...guard, beforeTurn: () => block('Refused by the guard.') }],
   asks: [
     {
       ...guard,
