@@ -5,6 +5,19 @@
 
 export type { ConfiguredHooks } from './configured-hooks.ts'
 export { type ControlHooks, type CreateHooksOptions, createHooks, type HookInfo } from './create-hooks.ts'
+export { type Extension, type ExtensionResult, type FromExtensionOptions, fromExtension } from './from-extension.ts'
+export {
+  type AfterInvocationEvent,
+  type AfterModelCallEvent,
+  type AfterToolCallEvent,
+  type BeforeInvocationEvent,
+  type BeforeModelCallEvent,
+  type BeforeToolCallEvent,
+  type FromProviderOptions,
+  fromProvider,
+  HookPriority,
+  type HookProvider,
+} from './from-provider.ts'
 export { type AnyHook, defineHook, type Hook, type HookContext, type HookLogger, PRIORITY } from './hook.ts'
 export type { HookIds, Traced } from './hook-trace.ts'
 export { type Able, HostHooks, type HostHooksOptions } from './host-hooks.ts'
