@@ -84,6 +84,13 @@ describe('words as the program gets them', () => {
   })
 })
 
+test.each([
+  ['rm *.ts "$HOME"/*/x ~/[ab]', ['*.ts', '~/*/x', '~/*']],
+  ['rm $x/* {a,b}* "*" +(a)', []],
+])('patterns of file names, of %j', (text, globs) => {
+  expect(readCommands(text).commands[0]?.globs).toEqual(globs)
+})
+
 describe('what is data stays data', () => {
   it.each([
     ['cat <<E\nrm x\nE', 'cat'],
