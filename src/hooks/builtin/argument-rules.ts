@@ -1,7 +1,8 @@
 import type { ToolArguments, ToolCall } from '../tool-call.ts'
 import { cardNumbersIn } from './card-numbers.ts'
-import { checkChoice, checkKeys, checkList, type Finding, refused } from './finding.ts'
+import { FILLED, type Finding, refused } from './finding.ts'
 import { globMatcher } from './glob.ts'
+import { type Allowed, checkKeys, oneOf, TEXT } from './options.ts'
 import { compilePattern, type PatternConfig } from './pattern.ts'
 import { isSqlVerb, statementsOf } from './sql-statements.ts'
 
@@ -32,7 +33,7 @@ export interface PatternRule {
 
 /** @throws {TypeError} one line, where a rule is none */
 export function toolJudge(rules: ToolRules): ToolJudge {
-  checkKeys(rules, 'tools', ['block', 'ask'])
+  checkKeys('guardrails: tools', rules, { block: FILLED, ask: FILLED })
   const [block, ask] = [globsOf(rules.block, 'tools.block'), globsOf(rules.ask, 'tools.ask')]
   if (block.length + ask.length === 0) throw refused('tools has no rule: block, ask')
   return ({ name }) => {
@@ -43,7 +44,6 @@ export function toolJudge(rules: ToolRules): ToolJudge {
 }
 
 function globsOf(globs: readonly string[] | undefined, where: string): ((text: string) => boolean)[] {
-  if (globs !== undefined) checkList(globs, where)
   return (globs ?? []).map(each => {
     const glob = typeof each === 'string' ? globMatcher(each) : { ok: false as const, reason: 'it is no text' }
     if (!glob.ok) throw refused(`an entry of ${where} cannot be used: ${glob.reason}`)
@@ -51,12 +51,19 @@ function globsOf(globs: readonly string[] | undefined, where: string): ((text: s
   })
 }
 
+const ARGUMENTS: Allowed = {
+  means: "the names of tools, and of the argument of each: { query: 'sql' }",
+  is: value =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.keys(value).length > 0 &&
+    Object.values(value).every(each => TEXT.is(each)),
+}
+
 /** @throws {TypeError} one line, where a rule is none */
 export function sqlJudge(rules: SqlRules): ToolJudge {
-  checkKeys(rules, 'sql', ['tools', 'block', 'ask'])
-  if (typeof rules.tools !== 'object' || rules.tools === null || Object.keys(rules.tools).length === 0) {
-    throw refused("sql.tools says no tool: { query: 'sql' }, the name of the tool and of its argument")
-  }
+  checkKeys('guardrails: sql', rules, { tools: ARGUMENTS, block: FILLED, ask: FILLED })
+  if (rules.tools === undefined) throw refused(`sql.tools is ${ARGUMENTS.means}`)
   const [block, ask] = [verbsOf(rules.block, 'sql.block'), verbsOf(rules.ask, 'sql.ask')]
   if (block.size + ask.size === 0) throw refused('sql has no rule: block, ask')
   const tools = new Map(Object.entries(rules.tools))
@@ -79,16 +86,13 @@ function unreadable(detail: string): Finding {
 }
 
 function verbsOf(verbs: readonly string[] | undefined, where: string): ReadonlySet<string> {
-  if (verbs !== undefined) checkList(verbs, where)
   const upper = (verbs ?? []).map(verb => String(verb).toUpperCase())
   const wrong = upper.find(verb => !isSqlVerb(verb))
   if (wrong !== undefined) throw refused(`"${wrong}" in ${where} is no first word of a statement, as DROP is`)
   return new Set(upper)
 }
 
-/** @throws {TypeError} one line, where a rule is none */
 export function cardJudge(decision: 'block' | 'ask'): ToolJudge {
-  checkChoice(decision, 'cards', ['block', 'ask'])
   return ({ name, arguments: args }) =>
     judgedTexts(args, text =>
       cardNumbersIn(text).length === 0
@@ -103,12 +107,10 @@ export function cardJudge(decision: 'block' | 'ask'): ToolJudge {
 
 /** @throws {TypeError} one line, where a rule is none */
 export function patternJudge(rules: readonly PatternRule[]): ToolJudge {
-  checkList(rules, 'patterns')
   const compiled = rules.map(rule => {
-    checkKeys(rule, 'an entry of patterns', ['name', 'pattern', 'decision'])
+    checkKeys('guardrails: patterns', rule, { name: TEXT, pattern: ANY, decision: oneOf(['block', 'ask']) })
     const { name, pattern, decision = 'block' } = rule
-    if (typeof name !== 'string' || name === '') throw refused('an entry of patterns has no name')
-    checkChoice(decision, `the decision of the pattern "${name}"`, ['block', 'ask'])
+    if (name === undefined) throw refused('one of patterns has no name')
     const made = compilePattern(pattern)
     if (!made.ok) throw refused(`the pattern "${name}" cannot be used: ${made.reason}`)
     return { name, decision, matches: made.matches }
@@ -127,6 +129,8 @@ export function patternJudge(rules: readonly PatternRule[]): ToolJudge {
     )
 }
 
+/** Judged where it is compiled. */
+const ANY: Allowed = { means: 'a pattern', is: () => true }
 const MOST_VALUES = 100_000
 
 /** What is found first, in any text of the arguments, names of fields included. */

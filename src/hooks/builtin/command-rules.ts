@@ -1,5 +1,6 @@
-import { checkKeys, checkList, type Finding, refused } from './finding.ts'
+import { FILLED, type Finding, refused } from './finding.ts'
 import { globMatcher } from './glob.ts'
+import { checkKeys, TEXT, TEXTS } from './options.ts'
 import type { ShellCommand, ShellReading } from './shell-commands.ts'
 
 /**
@@ -28,11 +29,10 @@ interface Rule {
 
 /** @throws {TypeError} one line, where a rule is none */
 export function commandJudge(rules: CommandRules): CommandJudge {
-  checkKeys(rules, 'commands', ['block', 'ask', 'allow'])
+  checkKeys('guardrails: commands', rules, { block: FILLED, ask: FILLED, allow: FILLED })
   const [block, ask, allow] = [rules.block, rules.ask, rules.allow].map((patterns, at) => {
     if (patterns === undefined) return undefined
     const where = `commands.${['block', 'ask', 'allow'][at]}`
-    checkList(patterns, where)
     return patterns.map(pattern => ruleOf(pattern, where))
   })
   if (block === undefined && ask === undefined && allow === undefined)
@@ -66,9 +66,7 @@ function notAllowed({ name }: ShellCommand): Finding {
 }
 
 function ruleOf(pattern: CommandPattern, where: string): Rule {
-  if (typeof pattern !== 'string') checkKeys(pattern, `a command of ${where}`, ['name', 'args'])
-  if (typeof pattern !== 'string' && pattern.args !== undefined)
-    checkList(pattern.args, `args of a command of ${where}`)
+  if (typeof pattern !== 'string') checkKeys(`guardrails: a command of ${where}`, pattern, { name: TEXT, args: TEXTS })
   const [name, ...args] =
     typeof pattern === 'string'
       ? pattern.split(/\s+/).filter(word => word !== '')
@@ -91,9 +89,9 @@ function ruleOf(pattern: CommandPattern, where: string): Rule {
 
 type Args = readonly (string | undefined)[]
 
-function argumentOf(pattern: unknown, where: string): (args: Args) => boolean {
+function argumentOf(pattern: string, where: string): (args: Args) => boolean {
   const fits = globOf(pattern, where)
-  const letters = /^-([A-Za-z]{1,3})$/.exec(pattern as string)?.[1]
+  const letters = /^-([A-Za-z]{1,3})$/.exec(pattern)?.[1]
   return args => {
     if (args.some(arg => arg !== undefined && fits(arg))) return true
     if (letters === undefined) return false
@@ -102,8 +100,7 @@ function argumentOf(pattern: unknown, where: string): (args: Args) => boolean {
   }
 }
 
-function globOf(pattern: unknown, where: string): (text: string) => boolean {
-  if (typeof pattern !== 'string') throw refused(`a command of ${where} is neither a text nor { name, args }`)
+function globOf(pattern: string, where: string): (text: string) => boolean {
   const glob = globMatcher(pattern)
   if (!glob.ok) throw refused(`a word of ${where} cannot be used: ${glob.reason}`)
   return glob.matches

@@ -11,15 +11,13 @@ import {
   toolJudge,
 } from './argument-rules.ts'
 import { type CommandRules, commandJudge } from './command-rules.ts'
-import { checkChoice, checkKeys, type Finding, refused } from './finding.ts'
+import { FILLED, type Finding, refused } from './finding.ts'
+import { type Allowed, type BuiltinOptions, checkOptions, oneOf } from './options.ts'
 import { type PathRules, pathJudge } from './path-rules.ts'
 import { readCommands, type ShellReading } from './shell-commands.ts'
 
-export interface GuardrailsOptions {
-  /** Default `guardrails`. A second one needs another. */
-  readonly name?: string | undefined
-  /** 0 to 99. Default 0. */
-  readonly priority?: number | undefined
+/** Without more: the name `guardrails`, the priority 0 (at most 99), `onFailure: 'block'`. */
+export interface GuardrailsOptions extends BuiltinOptions {
   readonly tools?: ToolRules | undefined
   readonly paths?: PathRules | undefined
   readonly commands?: CommandRules | undefined
@@ -29,13 +27,19 @@ export interface GuardrailsOptions {
   readonly patterns?: readonly PatternRule[] | undefined
   /** What to do where it cannot be told whether a rule is broken. Default `ask`. */
   readonly onUnknown?: 'ask' | 'block' | 'pass' | undefined
-  /** What it means that the guard itself fails. Default `block`. */
-  readonly onFailure?: 'block' | 'pass' | undefined
 }
 
-const KEYS = [
-  ...['name', 'priority', 'tools', 'paths', 'commands', 'sql', 'cards', 'patterns', 'onUnknown', 'onFailure'],
-] as const
+const RULES: Allowed = { means: 'an object', is: value => typeof value === 'object' && value !== null }
+const ALLOWED: Readonly<Record<Exclude<keyof GuardrailsOptions, keyof BuiltinOptions>, Allowed>> = {
+  tools: RULES,
+  paths: RULES,
+  commands: RULES,
+  sql: RULES,
+  cards: oneOf(['block', 'ask']),
+  patterns: FILLED,
+  onUnknown: oneOf(['ask', 'block', 'pass']),
+}
+const WINDOWS_SHELL = /^(?:powershell|pwsh|cmd)$/i
 const LAST_PRIORITY = 99
 
 type Judge = (tool: ToolCall, reading: ShellReading | undefined) => Finding[]
@@ -47,10 +51,8 @@ type Judge = (tool: ToolCall, reading: ShellReading | undefined) => Finding[]
  * @throws {TypeError} one line, where a rule names nothing that there is: it would guard nothing
  */
 export function guardrails(options: GuardrailsOptions): Hook<'block' | 'ask'> {
-  checkKeys(options, 'the configuration', KEYS)
+  checkOptions('guardrails', options, ALLOWED)
   const { name = 'guardrails', priority = PRIORITY.security, onUnknown = 'ask', onFailure = 'block' } = options
-  checkChoice(onUnknown, 'onUnknown', ['ask', 'block', 'pass'])
-  checkChoice(onFailure, 'onFailure', ['block', 'pass'])
   if (!(priority >= 0 && priority <= LAST_PRIORITY)) throw refused(`priority is no number from 0 to ${LAST_PRIORITY}`)
   const judges = judgesOf(options)
   if (judges.length === 0) throw refused('there is no rule: tools, paths, commands, sql, cards, patterns')
@@ -86,7 +88,8 @@ function looksAtShell(paths: PathRules): boolean {
   return paths.for === undefined || paths.for.includes('shell')
 }
 
-function readingOf({ command }: ToolCall): ShellReading {
+function readingOf({ name, command }: ToolCall): ShellReading {
+  if (WINDOWS_SHELL.test(name)) return { commands: [], isUnknown: true, why: 'it is a command of Windows' }
   return command === undefined ? { commands: [], isUnknown: true, why: 'it cannot be parsed' } : readCommands(command)
 }
 

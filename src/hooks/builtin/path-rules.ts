@@ -3,7 +3,8 @@ import { homedir } from 'node:os'
 import { isAbsolute, normalize, resolve } from 'node:path'
 import { oneLine } from '../../content/one-line.ts'
 import type { ToolCall, ToolKind } from '../tool-call.ts'
-import { checkChoice, checkKeys, checkList, type Finding, refused } from './finding.ts'
+import { FILLED, type Finding, refused } from './finding.ts'
+import { type Allowed, checkKeys, listOf } from './options.ts'
 import { canonicalPath, isInside } from './places.ts'
 import type { ShellCommand, ShellReading } from './shell-commands.ts'
 
@@ -20,6 +21,8 @@ export interface PathRules {
   readonly cwd?: string | undefined
 }
 
+const ABSOLUTE: Allowed = { means: 'an absolute path', is: value => typeof value === 'string' && isAbsolute(value) }
+
 interface Folders {
   readonly inside: readonly string[] | undefined
   readonly outside: readonly string[]
@@ -29,12 +32,8 @@ type Place = 'fine' | 'wrong' | 'unknown'
 
 /** @throws {TypeError} one line, where a rule is none */
 export function pathJudge(rules: PathRules): (tool: ToolCall, reading: ShellReading | undefined) => Finding[] {
-  checkKeys(rules, 'paths', ['inside', 'outside', 'for', 'cwd'])
+  checkKeys('guardrails: paths', rules, { inside: FILLED, outside: FILLED, for: listOf(FOR), cwd: ABSOLUTE })
   if (rules.inside === undefined && rules.outside === undefined) throw refused('paths has no rule: inside, outside')
-  for (const key of ['inside', 'outside', 'for'] as const)
-    if (rules[key] !== undefined) checkList(rules[key], `paths.${key}`)
-  for (const kind of rules.for ?? []) checkChoice(kind, 'an entry of paths.for', FOR)
-  if (rules.cwd !== undefined && !isAbsolute(rules.cwd)) throw refused('paths.cwd is no absolute path')
   const base = rules.cwd ?? process.cwd()
   foldersOf(rules, base)
   const isJudged = judged(rules.for ?? FOR)
