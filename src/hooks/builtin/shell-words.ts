@@ -23,7 +23,7 @@ export function unknownWord(start = ''): ShellWord {
 }
 
 /** The word that both make, one behind the other. */
-export function joinedWord(one: ShellWord, other: ShellWord): ShellWord {
+function joinedWord(one: ShellWord, other: ShellWord): ShellWord {
   if (one.value === undefined) return one
   const start = one.value + other.start
   return other.value === undefined ? unknownWord(start) : knownWord(start)

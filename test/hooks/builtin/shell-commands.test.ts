@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts of a shell have them
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { readCommands, type ShellCommand } from '../../../src/hooks/builtin/shell-commands.ts'
@@ -295,7 +296,7 @@ const UNKNOWN: Readonly<Record<ShellDoubt, readonly string[]>> = {
   ],
   'it runs somewhere else': [
     ...['ssh host rm x', 'ssh host', 'docker exec c rm x', 'docker run --rm i rm x', 'docker compose exec c rm x'],
-    ...['kubectl exec p -- rm x', 'kubectl -n n exec p -- rm x', 'tmux new-session "rm x"'],
+    ...['docker $x c rm', 'kubectl exec p -- rm x', 'kubectl -n n exec p -- rm x', 'tmux new-session "rm x"'],
   ],
   'the working directory is changed by an option': ['env -C /etc rm x', 'sudo -D /etc rm x', 'sudo --chdir=/etc ls'],
   'it is a command of Windows': [
@@ -356,6 +357,8 @@ describe('everyday commands are known', () => {
     ...[
       'find . -name "*.ts" -not -path "./node_modules/*" | xargs grep -l x',
       'kubectl get pods',
+      'docker compose up -d',
+      'docker build -t "$tag" .',
       'update-grub',
       'cat "$f"',
     ],
