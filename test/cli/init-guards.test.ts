@@ -113,8 +113,8 @@ describe.each(['claude-code', 'qwen'] as const)('%s', host => {
 })
 
 test.each([
-  [['pi', '--guards', 'open'], /--guards is for one of claude-code, .*qwen/],
-  [['--guards', 'open'], /--guards is for one of claude-code, .*qwen/],
+  [['pi', '--guards', 'open'], /--guards is for one of .*claude-code, .*qwen/],
+  [['--guards', 'open'], /--guards is for one of .*claude-code, .*qwen/],
   [['qwen', '--guards', 'shut'], /--guards takes open, closed, off, got "shut"/],
 ] as const)('%j is a wrong use', async (args, message) => {
   const { code, stderr } = await scene.init([...args])
