@@ -5,11 +5,17 @@ const NO_METADATA: Readonly<Record<string, unknown>> = Object.freeze({})
 
 /** What a run of the hooks is about. */
 export interface About {
+  /** The agent. */
   readonly host: string
+  /** The agent's id of it. */
   readonly sessionId: string | undefined
+  /** The agent's id of it. */
   readonly turnId: string | undefined
+  /** The same object for all hooks of a turn. */
   readonly state: Record<string, unknown>
+  /** Takes lines for the person. */
   readonly logger: HookLogger
+  /** W3C. */
   readonly traceparent?: (() => string | undefined) | undefined
   /** Of the agent, which may stop what it does. */
   readonly signal?: AbortSignal | undefined

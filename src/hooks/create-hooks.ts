@@ -10,6 +10,7 @@ import type { Decision } from './verdict.ts'
 /** Below the 15 s after which the strictest host that waits decides by itself. */
 const TIME_LIMIT_MILLIS = 10_000
 
+/** What holds for all hooks together. */
 export interface CreateHooksOptions {
   /** For all hooks of a phase together. A host that waits for less has less. Default 10 000. */
   readonly timeLimitMillis?: number | undefined
@@ -17,10 +18,15 @@ export interface CreateHooksOptions {
 
 /** What is known of a hook before it has run. */
 export interface HookInfo {
+  /** Its name. */
   readonly name: string
+  /** Lower comes first before something happens. */
   readonly priority: number
+  /** Where it is asked. */
   readonly phases: readonly Phase[]
+  /** What it decides, beside `pass`. */
   readonly decides: readonly Decision[]
+  /** What a failure of it means. */
   readonly onFailure: 'pass' | 'block'
   /** Nobody has said what a failure of it means. */
   readonly isFailureUnsaid: boolean

@@ -4,9 +4,13 @@ import type { ToolArguments } from './tool-call.ts'
 
 /** What the hooks are asked about. Ids are the host's own, the same as in its trace. */
 export interface HookIds {
+  /** Of the session. */
   readonly sessionId?: string | undefined
+  /** Of the turn. */
   readonly turnId?: string | undefined
+  /** Of the call of a tool, in `beforeTool` and `afterTool`. */
   readonly toolCallId?: string | undefined
+  /** Of the request, in `beforeModel` and `afterModel`. */
   readonly requestId?: string | undefined
 }
 
@@ -15,7 +19,9 @@ let runs = 0
 
 /** What of a plugin is needed to trace hooks. */
 export interface Traced {
+  /** As the plugin's. */
   emitUntyped(hook: string, payload: unknown, meta?: { readonly at?: number }): unknown
+  /** As the plugin's. */
   traceparent(ids: {
     readonly session_id?: string
     readonly turn_id?: string

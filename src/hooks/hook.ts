@@ -4,8 +4,11 @@ import type { Decision } from './verdict.ts'
 /** Where hooks of a kind stand. Lower comes first before something happens, and last after it. */
 export const PRIORITY = { security: 0, observability: 100, business: 200, cosmetic: 300 } as const
 
+/** Takes lines for the person. */
 export interface HookLogger {
+  /** Something worth knowing. */
   info(line: string): void
+  /** Something that went wrong. */
   warn(line: string): void
 }
 
@@ -13,8 +16,11 @@ export interface HookLogger {
 export interface HookContext {
   /** The agent: `pi`, `claude-code`, … */
   readonly host: string
+  /** The agent's own id of the session. */
   readonly sessionId: string | undefined
+  /** The agent's own id of the turn, where it has one. */
   readonly turnId: string | undefined
+  /** Which of the six is asked. */
   readonly phase: Phase
   /** Of this turn: made with it, gone with it, the same for all hooks. */
   readonly state: Record<string, unknown>
@@ -22,16 +28,19 @@ export interface HookContext {
   readonly metadata: Readonly<Record<string, unknown>>
   /** Aborted when the hook's time is over, or the agent is stopped. */
   readonly signal: AbortSignal
+  /** Where lines for the person go. */
   readonly logger: HookLogger
   /** W3C, of the span that this is about, where the agent is traced. */
   readonly traceparent: string | undefined
 }
 
+/** What a hook gives back. */
 // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing passes
-type Answer<P extends Phase, D extends Decision> = Verdict<P, D> | undefined | void
+export type HookAnswer<P extends Phase, D extends Decision> = Verdict<P, D> | undefined | void
 
-type PhaseFunctions<D extends Decision> = {
-  readonly [P in Phase]?: (event: EventOf<P>, ctx: HookContext) => Answer<P, D> | Promise<Answer<P, D>>
+/** What a hook does in each phase. */
+export type PhaseFunctions<D extends Decision> = {
+  readonly [P in Phase]?: (event: EventOf<P>, ctx: HookContext) => HookAnswer<P, D> | Promise<HookAnswer<P, D>>
 }
 
 /** A hook. It is handed a frozen event, and returns what it decides; nothing: `pass`. */

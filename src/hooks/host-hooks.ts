@@ -20,10 +20,13 @@ export const ABLE_OF_ALL: Able = {
   afterTool: ['block', 'rewrite', 'inject', 'retry'],
 }
 
+/** Hooks, and where they are asked. */
 export interface HostHooksOptions {
   /** The agent. */
   readonly host: string
+  /** Of `createHooks`. */
   readonly hooks: ControlHooks
+  /** What can be done there. */
   readonly able: Able
   /** Shorter than what the host itself waits for, behind which it decides alone. Milliseconds. */
   readonly limitMillis?: number | undefined
@@ -47,6 +50,7 @@ interface TurnOfHooks {
 
 /** Hooks in a host: asks them, has their decisions fit what the host can do, and tells the trace. */
 export class HostHooks {
+  /** The agent. */
   readonly host: string
   readonly #hooks: ControlHooks
   readonly #able: Able

@@ -4,13 +4,23 @@
  */
 
 export type { ConfiguredHooks } from './configured-hooks.ts'
+export type { About } from './context.ts'
 export { type ControlHooks, type CreateHooksOptions, createHooks, type HookInfo } from './create-hooks.ts'
-export { type AnyHook, defineHook, type Hook, type HookContext, type HookLogger, PRIORITY } from './hook.ts'
+export {
+  type AnyHook,
+  defineHook,
+  type Hook,
+  type HookAnswer,
+  type HookContext,
+  type HookLogger,
+  type PhaseFunctions,
+  PRIORITY,
+} from './hook.ts'
 export type { HookIds, Traced } from './hook-trace.ts'
 export { type Able, HostHooks, type HostHooksOptions } from './host-hooks.ts'
 export type { LoadedHook } from './load-folder.ts'
 export { type LoadHooksOptions, loadHooks } from './load-hooks.ts'
-export type { HookRun, Injection, Outcome } from './outcome.ts'
+export type { Failure, HookRun, Injection, Outcome } from './outcome.ts'
 export type {
   AfterModel,
   AfterTool,
@@ -18,9 +28,13 @@ export type {
   BeforeModel,
   BeforeTool,
   BeforeTurn,
+  DecisionOf,
+  EventOf,
   ModelMessage,
   ModelUsage,
   Phase,
+  Phases,
+  ValueOf,
   Verdict,
 } from './phases.ts'
 export { type RunHooksOptions, runHooks } from './run-hooks.ts'
@@ -40,4 +54,5 @@ export {
   type Rewrite,
   retry,
   rewrite,
+  type Said,
 } from './verdict.ts'

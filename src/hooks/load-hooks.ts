@@ -1,6 +1,5 @@
-import { resolveConfig } from '../config/resolve.ts'
 import type { UserValue } from '../config/types.ts'
-import { type ConfiguredHooks, hookSettings, loadConfiguredHooks } from './configured-hooks.ts'
+import type { ConfiguredHooks } from './configured-hooks.ts'
 
 /** Whose hooks `loadHooks` loads. */
 export interface LoadHooksOptions {
@@ -20,6 +19,11 @@ export interface LoadHooksOptions {
  * if (hooks !== undefined) attachHooks(agent, hooks)
  */
 export async function loadHooks({ project, hooks }: LoadHooksOptions = {}): Promise<ConfiguredHooks> {
+  // Whoever makes hooks without a folder loads nothing of this.
+  const [{ resolveConfig }, { hookSettings, loadConfiguredHooks }] = await Promise.all([
+    import('../config/resolve.ts'),
+    import('./configured-hooks.ts'),
+  ])
   const { config, problems } = resolveConfig({ code: { hooks } })
   const configured = await loadConfiguredHooks(hookSettings(config, process.env), project)
   const ours = problems.filter(({ key }) => /^hooks\b/.test(key)).map(({ message }) => message)

@@ -4,6 +4,7 @@ import type { Ask, Block, Decision, Inject, Pass, Retry, Rewrite } from './verdi
 
 /** A message of a conversation, in one language. */
 export interface ModelMessage {
+  /** Who says it; `tool`: a result. */
   readonly role: 'system' | 'user' | 'assistant' | 'tool'
   /** What is text of it. */
   readonly text: string
@@ -11,11 +12,13 @@ export interface ModelMessage {
 
 /** What the person has said; nothing has been made of it. */
 export interface BeforeTurn {
+  /** What the person has written. */
   readonly prompt: string
 }
 
 /** What the agent would answer. */
 export interface AfterTurn {
+  /** The last text of the turn. */
   readonly answer: string
   /** How often this turn has been sent on by `retry`. */
   readonly attempt: number
@@ -23,15 +26,21 @@ export interface AfterTurn {
 
 /** What is about to be sent to the model. A rewrite has the same messages, with other texts. */
 export interface BeforeModel {
+  /** The model's name, where the agent tells it. */
   readonly model: string | undefined
+  /** The whole conversation, oldest first. */
   readonly messages: readonly ModelMessage[]
 }
 
 /** What the model has answered, or how the request failed. */
 export interface AfterModel {
+  /** The model's name, where the agent tells it. */
   readonly model: string | undefined
+  /** What it said; empty where it only calls tools, or failed. */
   readonly text: string
+  /** What it wants to be run. */
   readonly toolCalls: readonly ToolCall[]
+  /** How the request failed; `status` is that of HTTP. */
   readonly error?:
     | {
         readonly type?: string | undefined
@@ -49,37 +58,51 @@ export interface AfterModel {
 export interface ModelUsage {
   /** All that was read, from a cache or not. */
   readonly inputTokens?: number | undefined
+  /** All that was written, reasoning included. */
   readonly outputTokens?: number | undefined
+  /** What it cost, in US dollars. */
   readonly costUsd?: number | undefined
 }
 
+/** A tool is about to run. */
 export interface BeforeTool {
+  /** The call, with the arguments that it would run with. */
   readonly tool: ToolCall
 }
 
+/** A tool has run. */
 export interface AfterTool {
+  /** The call, with the arguments that it ran with. */
   readonly tool: ToolCall
   /** As the model is to get it. */
   readonly result: unknown
+  /** The agent takes the result for a failure. */
   readonly isError: boolean
+  /** 0: the first run of this call; 1: the first `retry`. */
   readonly attempt: number
 }
 
 /** What each phase sees, what a rewrite of it is, and what may be decided in it beside `pass`. */
 export interface Phases {
+  /** A person has said something. */
   beforeTurn: { readonly event: BeforeTurn; readonly value: string; readonly decision: 'block' | 'rewrite' | 'inject' }
+  /** The agent has its answer. */
   afterTurn: { readonly event: AfterTurn; readonly value: string; readonly decision: 'block' | 'rewrite' | 'retry' }
+  /** A request is about to be sent to the model. */
   beforeModel: {
     readonly event: BeforeModel
     readonly value: readonly ModelMessage[]
     readonly decision: 'block' | 'rewrite' | 'inject'
   }
+  /** The model has answered, or the request has failed. */
   afterModel: { readonly event: AfterModel; readonly value: string; readonly decision: 'block' | 'rewrite' | 'retry' }
+  /** A tool is about to run. */
   beforeTool: {
     readonly event: BeforeTool
     readonly value: ToolArguments
     readonly decision: 'block' | 'rewrite' | 'inject' | 'ask'
   }
+  /** A tool has run. */
   afterTool: {
     readonly event: AfterTool
     readonly value: unknown
@@ -87,9 +110,13 @@ export interface Phases {
   }
 }
 
+/** Where hooks are asked. */
 export type Phase = keyof Phases
+/** What the hooks of a phase are handed. */
 export type EventOf<P extends Phase> = Phases[P]['event']
+/** What a rewrite of a phase replaces. */
 export type ValueOf<P extends Phase> = Phases[P]['value']
+/** What may be decided in a phase, beside `pass`. */
 export type DecisionOf<P extends Phase> = Phases[P]['decision']
 
 /** What a hook may say in a phase. */

@@ -1,5 +1,6 @@
 import { elementsOf, idOf, isArray, peek, textOf } from '../contract/foreign.ts'
 
+/** What tools do. */
 export const TOOL_KINDS = ['shell', 'read', 'edit', 'write', 'search', 'fetch', 'agent', 'mcp', 'other'] as const
 
 /** What a tool does, whichever agent it belongs to. `other`: nobody could tell. */
@@ -9,6 +10,7 @@ export type ToolKind = (typeof TOOL_KINDS)[number]
 export interface ToolCall {
   /** As the agent calls it. */
   readonly name: string
+  /** What it does. */
   readonly kind: ToolKind
   /** As the model has them, or a hook before has rewritten them. */
   readonly arguments: ToolArguments
@@ -16,6 +18,7 @@ export interface ToolCall {
   readonly command: string | undefined
   /** Files and folders that the arguments name, as they name them. */
   readonly paths: readonly string[]
+  /** Where it leads, of a tool that fetches. */
   readonly url: string | undefined
   /** Folder in which the tool works, where the agent tells it. */
   readonly cwd: string | undefined
@@ -23,12 +26,18 @@ export interface ToolCall {
   readonly id: string | undefined
 }
 
+/** Arguments of a tool, by name. */
 export type ToolArguments = Readonly<Record<string, unknown>>
 
+/** A call of a tool, as the agent tells it. */
 export interface RawToolCall {
+  /** As the agent calls the tool. */
   readonly name: string
+  /** As the model has sent them, parsed. */
   readonly arguments: ToolArguments
+  /** The agent's id of this call. */
   readonly id?: string | undefined
+  /** Folder in which the agent works. */
   readonly cwd?: string | undefined
 }
 

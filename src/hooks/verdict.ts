@@ -8,17 +8,21 @@ export type Decision = 'pass' | 'block' | 'rewrite' | 'inject' | 'retry' | 'ask'
 /** How something injected is said: as a part of the system prompt, or beside what the user says. */
 export type InjectedRole = 'system' | 'user'
 
-interface Said {
+/** What every verdict may have. */
+export interface Said {
   /** Handed on to the hooks behind, as `ctx.metadata`. */
   readonly metadata?: Readonly<Record<string, unknown>> | undefined
 }
 
 /** No objection. It is never sent to a host as "allow", which would skip the question to the person. */
 export interface Pass extends Said {
+  /** Which of the six. */
   readonly decision: 'pass'
 }
 
+/** It does not happen. */
 export interface Block extends Said {
+  /** Which of the six. */
   readonly decision: 'block'
   /** For the model. */
   readonly reason: string
@@ -26,25 +30,37 @@ export interface Block extends Said {
   readonly detail?: string | undefined
 }
 
+/** It happens with another value. */
 export interface Rewrite<Value> extends Said {
+  /** Which of the six. */
   readonly decision: 'rewrite'
+  /** In the place of what the event has. */
   readonly value: Value
 }
 
+/** Something is said to the model. */
 export interface Inject extends Said {
+  /** Which of the six. */
   readonly decision: 'inject'
+  /** What is said. */
   readonly text: string
+  /** As what. */
   readonly role: InjectedRole
 }
 
+/** It is done again. */
 export interface Retry extends Said {
+  /** Which of the six. */
   readonly decision: 'retry'
   /** For the model. */
   readonly feedback?: string | undefined
+  /** How long to wait before it, in milliseconds. Default 0. */
   readonly delayMillis?: number | undefined
 }
 
+/** A person decides. */
 export interface Ask extends Said {
+  /** Which of the six. */
   readonly decision: 'ask'
   /** For the person. */
   readonly question: string
@@ -74,6 +90,7 @@ export function inject(text: string, role: InjectedRole = 'user', said: Said = {
   return Object.freeze({ ...said, decision: 'inject', text, role })
 }
 
+/** It is done again, three times at most. */
 export function retry(more: Said & { readonly feedback?: string; readonly delayMillis?: number } = {}): Retry {
   return Object.freeze({ ...more, decision: 'retry' })
 }

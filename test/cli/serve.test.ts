@@ -40,6 +40,24 @@ function send(record: object): Promise<number> {
   })
 }
 
+/** What an agent that waits is told. */
+function ask(path: string, event: object): Promise<string> {
+  const headers = {
+    'x-hookspan-token': readFileSync(file('token'), 'utf8').trim(),
+    'x-hookspan-decide': 'open',
+    'content-type': 'application/json',
+  }
+  const { socket } = address()
+  return new Promise((resolve, reject) => {
+    let text = ''
+    const asking = request({ socketPath: socket as string, method: 'POST', path, headers }, response => {
+      response.setEncoding('utf8').on('data', (piece: string) => (text += piece))
+      response.on('end', () => resolve(text))
+    })
+    asking.on('error', reject).end(JSON.stringify(event))
+  })
+}
+
 /** What it writes, once it listens. */
 async function started(child: Child): Promise<string> {
   let text = ''
@@ -175,4 +193,35 @@ describe('wrong use', () => {
     expect(await serve.run(args.split(' '), io)).toBe(2)
     expect(io.written.stderr).toMatch(message)
   })
+})
+
+test('hooks of the person decide, and what cannot be loaded of them is said', async () => {
+  const folder = join(program.home, '.config', 'hookspan', 'hooks')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  const guard = `import { block } from 'hookspan/hooks'
+    export default { name: 'no-rm', beforeTool: ({ tool }) => tool.command === 'rm x' ? block('Not here.') : undefined }\n`
+  writeFileSync(join(folder, 'no-rm.mjs'), guard, { mode: 0o600 })
+  writeFileSync(join(folder, 'broken.mjs'), "throw new Error('no luck')\n", { mode: 0o600 })
+  const child = program.spawn(['serve'])
+  let said = ''
+  child.stderr.setEncoding('utf8').on('data', (piece: string) => {
+    said += piece
+  })
+  await started(child)
+  expect(said).toContain('broken.mjs is not loaded: no luck; mend it, or take it out of the folder\n')
+  const call = { hook_event_name: 'PreToolUse', session_id: 's', tool_name: 'Bash', tool_use_id: 'c' }
+  const answer = await ask('/claude-code', { ...call, tool_input: { command: 'rm x' } })
+  expect(JSON.parse(answer)).toMatchObject({
+    hookSpecificOutput: { permissionDecision: 'deny', permissionDecisionReason: 'Not here.' },
+  })
+})
+
+test('a file of hooks that is required, and is nowhere, lets nothing happen', async () => {
+  const folder = join(program.home, '.config', 'hookspan')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  writeFileSync(join(folder, 'config.yaml'), 'hooks: {options: {no-rm: {required: true}}}\n', { mode: 0o600 })
+  await started(program.spawn(['serve']))
+  const call = { hook_event_name: 'PreToolUse', session_id: 's', tool_name: 'Bash', tool_use_id: 'c' }
+  const answer = await ask('/claude-code', { ...call, tool_input: { command: 'ls' } })
+  expect(JSON.parse(answer)).toMatchObject({ hookSpecificOutput: { permissionDecision: 'deny' } })
 })

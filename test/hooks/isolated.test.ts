@@ -1,5 +1,6 @@
 import { expect, test } from 'vitest'
-import type { ControlHooks } from '../../src/hooks/create-hooks.ts'
+import { type ControlHooks, createHooks } from '../../src/hooks/create-hooks.ts'
+import type { AnyHook } from '../../src/hooks/hook.ts'
 import type { Outcome } from '../../src/hooks/outcome.ts'
 import { toolCallOf } from '../../src/hooks/tool-call.ts'
 import { about, HooksScene, plain } from './hooks-scene.ts'
@@ -132,4 +133,28 @@ test.each([
   const { hooks, lines } = await scene.load({ options: { a: { isolate: true } } })
   expect(hooks).toBeUndefined()
   expect(plain(lines, scene)).toEqual([expect.stringMatching(line)])
+})
+
+test('a hook can tell that its time is over from an agent that is stopped', async () => {
+  const reasons: string[] = []
+  const hook: AnyHook = {
+    name: 'waiting',
+    timeLimitMillis: 1,
+    beforeTool: (_, { signal }) =>
+      new Promise(done => {
+        signal.addEventListener('abort', () => {
+          reasons.push((signal.reason as Error).name)
+          done(undefined)
+        })
+      }),
+  }
+  await ask(createHooks([hook]), 'x')
+  const controller = new AbortController()
+  const stopped = ask(createHooks([{ ...hook, timeLimitMillis: undefined }]), 'x', {
+    ...about(),
+    signal: controller.signal,
+  })
+  controller.abort()
+  await stopped
+  expect(reasons).toEqual(['TimeoutError', 'AbortError'])
 })

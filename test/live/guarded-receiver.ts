@@ -68,7 +68,7 @@ export function decided({ spans }: Traces): string[] {
     .filter(({ name }) => name.startsWith('hook.'))
     .map(({ name, parentSpanId, attributes }) => {
       const [verdict, action] = [attributes['hermes.hook.verdict'], attributes['hermes.hook.action']]
-      return `${names.get(parentSpanId ?? '')}: ${name} ${verdict}, ${action}`
+      return `${names.get(parentSpanId ?? '') ?? '?'}: ${name} ${verdict}, ${action}`
     })
     .sort()
 }

@@ -333,7 +333,7 @@ test('the traceparent is that of the turn, where the tool is not told yet', asyn
   }
   const trace = { remark: () => undefined, traceparent }
   const deciding = new Deciding({ hooks: createHooks([looks]), isWhole: true, trace, say: () => undefined })
-  await deciding.decide({ host: 'claude-code', lane: 'l', body: TOOL, failing: 'open' })
+  await deciding.decide({ host: 'claude-code', told: 'claude-code', lane: 'l', body: TOOL, failing: 'open' })
   expect(seen).toEqual(['00-1-2-01'])
   expect(asked).toEqual([
     { session_id: 's', turn_id: 'p', tool_call_id: 't' },

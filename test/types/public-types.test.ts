@@ -14,9 +14,11 @@ const ENTRIES = Object.values(exports).flatMap(entry =>
   typeof entry === 'object' && entry.types !== undefined ? [entry.types.replace('./dist/', '')] : [],
 )
 const MAIN = 'index.d.ts'
+/** Whoever has hooks imports this, too. */
+const HOOKS_ENTRY = 'hooks/index.d.ts'
 
 /** Only there to work out other types: what they come to is written where they are used. */
-const WORKED_OUT = new Set(['EVENT_FIELDS', 'KeyTable', 'UserValueOf'])
+const WORKED_OUT = new Set(['EVENT_FIELDS', 'KeyTable', 'TOOL_KINDS', 'UserValueOf'])
 
 test('there are entries', () => {
   expect(ENTRIES).toContain(MAIN)
@@ -25,7 +27,9 @@ test('there are entries', () => {
 
 describe.each(ENTRIES)('%s', entry => {
   test('every type that its functions and types speak of can be imported by name', () => {
-    const names = new Set([...dist.exported(entry).keys(), ...dist.exported(MAIN).keys()])
+    const ofHost = entry.replace(/hooks(?=\.d\.ts$)/, 'index')
+    const others = /hooks/.test(entry) ? [MAIN, HOOKS_ENTRY, ofHost] : [MAIN]
+    const names = new Set([entry, ...others].flatMap(each => [...dist.exported(each).keys()]))
     const spokenOf = [...dist.exported(entry)].flatMap(([name, place]) =>
       dist.mentions(place).map(mention => [mention, name] as const),
     )

@@ -11,7 +11,9 @@ export async function hooksOfUser(
 ): Promise<HooksFound | undefined> {
   const folder = hooks.enabled ? (hooks.global_dir ?? hooksDirectory(env, home)) : undefined
   if (folder === undefined) return undefined
-  if (!existsSync(folder)) return hooks.global_dir === undefined ? undefined : absent(folder)
+  // A file may be required that is not there.
+  const isMeant = Object.keys(hooks.options).length > 0
+  if (!existsSync(folder) && !isMeant) return hooks.global_dir === undefined ? undefined : absent(folder)
   // Where there are none, nothing of them is loaded.
   const { hookSettings, loadConfiguredHooks } = await import('../../hooks/configured-hooks.ts')
   return loadConfiguredHooks(hookSettings({ hooks }, env, home), undefined)

@@ -10,13 +10,17 @@ export interface Limits {
   readonly tokens?: number | undefined
   /** US dollars. */
   readonly cost?: number | undefined
+  /** Calls of tools, counted before they run. */
   readonly toolCalls?: number | undefined
   /** By the clock, from when the hook first sees something of it. */
   readonly minutes?: number | undefined
 }
 
+/** What may be spent. */
 export interface BudgetOptions extends BuiltinOptions {
+  /** Of each turn. */
   readonly turn?: Limits | undefined
+  /** Of each session. */
   readonly session?: Limits | undefined
   /** Milliseconds. Default: `Date.now`. */
   readonly now?: (() => number) | undefined

@@ -11,8 +11,10 @@ import { type CompiledPattern, compilePattern, type PatternConfig } from './patt
 /** What is done with what is found: masked, or all of it kept back. */
 export type FilterAction = 'redact' | 'block' | 'pass'
 
+/** Where it looks. */
 export type FilteredPhase = 'afterModel' | 'afterTool' | 'afterTurn'
 
+/** What is looked for, and what is done with it. */
 export interface ContentFilterOptions extends BuiltinOptions {
   /** Keys, tokens, passwords, by the detector that keeps them out of traces. Default `redact`. */
   readonly secrets?: FilterAction | undefined

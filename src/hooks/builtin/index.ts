@@ -6,5 +6,6 @@ export { type LoggingOptions, logging, type StructuredLoggingOptions, structured
 export { type LoopGuardOptions, loopGuard } from './loop-guard.ts'
 export { type ModelRetryOptions, modelRetry } from './model-retry.ts'
 export type { BuiltinOptions } from './options.ts'
+export type { PatternConfig } from './pattern.ts'
 export { type Judgement, type SteeringOptions, steering } from './steering.ts'
 export { type WorkflowGuardOptions, workflowGuard } from './workflow-guard.ts'

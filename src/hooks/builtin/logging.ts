@@ -3,11 +3,13 @@ import { type EventOf, PHASE_NAMES, PHASES, type Phase } from '../phases.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, SWITCH } from './options.ts'
 import { EventTeller, type Told } from './told-of-event.ts'
 
+/** What is logged. */
 export interface LoggingOptions extends BuiltinOptions {
   /** Whether texts are logged: prompts, answers, arguments, results; masked, on one line, 2000 characters of each. Default: no. */
   readonly content?: boolean | undefined
 }
 
+/** What is logged, and where to. */
 export interface StructuredLoggingOptions extends LoggingOptions {
   /** Takes a line, without a line break. Default: standard error. */
   readonly write?: ((line: string) => void) | undefined

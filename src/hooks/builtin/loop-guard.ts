@@ -4,6 +4,7 @@ import { canonicalJson } from './canonical-json.ts'
 import { TurnMemory } from './memory.ts'
 import { type BuiltinOptions, COUNT, checkOptions } from './options.ts'
 
+/** What counts as a loop. */
 export interface LoopGuardOptions extends BuiltinOptions {
   /** How often the same call may be made; the next one is blocked. Default 3. */
   readonly repeats?: number | undefined

@@ -3,6 +3,7 @@ import type { AfterModel } from '../phases.ts'
 import { retry } from '../verdict.ts'
 import { AMOUNT, type BuiltinOptions, COUNT, checkOptions, MILLIS } from './options.ts'
 
+/** How often a request is sent again, and when. */
 export interface ModelRetryOptions extends BuiltinOptions {
   /** How often a request is sent again. Default 3, which is also the most that any agent makes for hooks. */
   readonly retries?: number | undefined

@@ -14,6 +14,7 @@ export interface Judgement {
   readonly detail?: string | undefined
 }
 
+/** Who judges what. */
 export interface SteeringOptions extends BuiltinOptions {
   /**
    * Your judge: another model, a service, a rule. It sees the call as it would run.

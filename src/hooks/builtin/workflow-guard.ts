@@ -6,6 +6,7 @@ import { block } from '../verdict.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, listOf, TEXT, TEXTS } from './options.ts'
 import { canonicalPath, isInside, type PlaceOptions } from './places.ts'
 
+/** What waits for which file. */
 export interface WorkflowGuardOptions extends BuiltinOptions {
   /** The file that has to be there first. It may always be written. */
   readonly planPath: string

@@ -18,7 +18,7 @@ export interface CalledTool {
 /** What the hooks have said of a call of a tool. */
 export interface Judged {
   readonly outcome: Outcome<'beforeTool'>
-  /** What is to run, unless it is blocked. */
+  /** What is to run, or would have. */
   readonly input: unknown
 }
 
@@ -74,7 +74,8 @@ export class GuardedCall {
     const toolCallId = id ?? this.#claim(name, input)
     const tool = toolCallOf({ name, arguments: argumentsOf(input), id: toolCallId })
     const outcome = await this.hooks.run('beforeTool', this.idsOf(toolCallId), { tool }, signal)
-    const judged = { outcome, input: outcome.isRewritten ? inputOf(plainCopy(outcome.value), input) : input }
+    const isChanged = outcome.isRewritten && outcome.decision !== 'block'
+    const judged = { outcome, input: isChanged ? inputOf(plainCopy(outcome.value), input) : input }
     if (isObject(judged.input)) this.#outcomes.set(judged.input, judged)
     if (toolCallId !== undefined) this.#decided.set(toolCallId, judged)
     return judged

@@ -50,8 +50,7 @@ export function guardedTools(call: GuardedCall, options: ToolOptions): ToolOptio
 function refining(call: GuardedCall, name: string, theirs: Refine | undefined): Refine {
   return async given => {
     const input = theirs === undefined ? given : await theirs(given)
-    const { outcome, input: refined } = await call.judge({ name, input })
-    return outcome.decision === 'block' ? input : refined
+    return (await call.judge({ name, input })).input
   }
 }
 

@@ -84,10 +84,11 @@ export class GuardedTools {
     const outcome = known ?? (await this.judge(called, signal))
     if (called.id !== undefined) this.#judged.delete(called.id)
     if (outcome.decision === 'block') return refused(outcome)
-    // Nobody has been asked about a rewrite that is made here, nor about what is asked for here.
-    const isGranted = known !== undefined || (!outcome.isRewritten && isApproved(how.context, called))
+    const isGranted = known !== undefined || isApproved(how.context, called)
     if (outcome.decision === 'ask' && !isGranted)
       return `A person has to be asked first, which is not possible here: ${outcome.reason}`
+    if (known === undefined && outcome.isRewritten && isGranted)
+      return 'A hook would run something else than a person has agreed to: call it again.'
     const input = outcome.isRewritten ? JSON.stringify(outcome.value) : how.input
     return this.#watched({ ...called, args: outcome.value }, signal, () => run(input))
   }

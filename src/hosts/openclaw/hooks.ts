@@ -30,13 +30,19 @@ const CALLS_LIMIT = 10_000
 const TITLE_LIMIT = 80
 const DESCRIPTION_LIMIT = 512
 
-/** What hooks can do in OpenClaw. */
+/**
+ * What hooks can do in OpenClaw. A result is changed where it is kept: the run at hand goes on with what the tool gave. A turn
+ * is sent on only as long as no tool in it can have changed anything.
+ */
 export const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
   afterTurn: ['retry'],
   beforeTool: ['block', 'rewrite', 'ask'],
-  afterTool: ['block', 'rewrite'],
+  afterTool: ['rewrite'],
 }
+
+const RESULTS =
+  'hook {hook} changes results in afterTool only where they are kept, which the next turn sees, and only if it answers at once'
 
 /** @see HostHooksOptions */
 export type AttachOptions = Pick<HostHooksOptions, 'report'>
@@ -65,8 +71,7 @@ export function attachHooks(api: OpenClawControlApi, hooks: ControlHooks, option
   const host = new HostHooks({ report, host: HOST, hooks, able: ABLE, limitMillis: LIMIT_MILLIS, plugin })
   new Handlers(host, report).listen(api)
   for (const hook of hooks.hooks)
-    if (hook.phases.includes('afterTool'))
-      report(`hookspan: ${HOST}: of hook ${hook.name} only what it answers at once counts in afterTool`)
+    if (hook.phases.includes('afterTool')) report(`hookspan: ${HOST}: ${RESULTS.replace('{hook}', hook.name)}`)
 }
 
 /** A run, as the hooks know it: it may be built, begun and ended several times. */
@@ -201,7 +206,6 @@ class Handlers {
       this.#report(`hookspan: ${HOST}: a hook has not answered at once in afterTool: the result goes on as it is`)
       return undefined
     }
-    if (outcome.decision === 'block') return { message: withText(message, outcome.reason ?? '') }
     if (!outcome.isRewritten) return undefined
     const { value } = outcome
     return { message: withText(message, typeof value === 'string' ? value : JSON.stringify(value)) }

@@ -48,9 +48,11 @@ export const ABLE: Able = {
   afterTool: ['block', 'rewrite', 'inject'],
 }
 
+/** How long the hooks may take, and where lines for the person go. */
 export type AttachHooksOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
-type Listener = (input: unknown, output?: unknown) => Promise<void>
+/** What opencode calls. */
+export type Listener = (input: unknown, output?: unknown) => Promise<void>
 
 /** What a plugin gives opencode. */
 export type GuardedHooks = Readonly<Record<string, Listener>>

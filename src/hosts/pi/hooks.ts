@@ -53,6 +53,7 @@ export const ABLE: Able = {
   afterTurn: ['retry'],
 }
 
+/** How long the hooks may take, and where lines for the person go. */
 export type AttachHooksOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 /**

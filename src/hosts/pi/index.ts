@@ -5,7 +5,7 @@ import { createPiMachine, READINGS } from './events.ts'
 import { ToolEnvironment } from './tool-environment.ts'
 import type { PiContext, PiExtension, PiExtensionApi } from './types.ts'
 
-export type { PiContext, PiExtension, PiExtensionApi, PiModel } from './types.ts'
+export type { PiContext, PiExtension, PiExtensionApi, PiModel, PiUi } from './types.ts'
 
 /** After these Pi ends, or lets go of us. */
 const LAST_REASONS: ReadonlySet<unknown> = new Set(['quit', 'reload', undefined])

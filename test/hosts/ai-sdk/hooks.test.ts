@@ -55,6 +55,20 @@ describe.each(ways)('a tool: %s', (_, streams) => {
     expect(ran).toEqual([])
   })
 
+  test('that is blocked behind a rewrite is looked at once', async () => {
+    let looks = 0
+    const judge = () => {
+      looks++
+      return block('Not here.')
+    }
+    const { run } = scene([
+      { decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
+      { beforeTool: judge },
+    ])
+    expect((await run(streams)).results).toEqual(['denied: Not here.'])
+    expect(looks).toBe(1)
+  })
+
   test('whose arguments are rewritten is run with those', async () => {
     const { run, ran } = scene([{ decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
     expect(await run(streams)).toMatchObject({ results: ['gone'] })

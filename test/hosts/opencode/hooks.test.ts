@@ -260,7 +260,10 @@ describe('what fails', () => {
     for (const name of await opencode.names()) {
       if (name !== 'tool.execute.before') await opencode.trigger(name, broken, {})
     }
-    const unreadable = { toString: () => 7 } as unknown as string
+    const raise = (): never => {
+      throw new Error('of no concern to the model')
+    }
+    const unreadable = { toString: raise } as unknown as string
     expect(await opencode.tool({ command: 'ls' }, unreadable)).toBe(CLOSED)
     const result = { output: 'one' }
     await opencode.trigger('tool.execute.after', { tool: unreadable, args: {} }, result)

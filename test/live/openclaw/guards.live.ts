@@ -1,4 +1,4 @@
-import { existsSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { pathToFileURL } from 'node:url'
 import { afterEach, expect, test, vi } from 'vitest'
@@ -20,7 +20,7 @@ afterEach(async () => {
   for (const server of servers.splice(0)) await server.close()
 })
 
-async function guarded(guards: 'tools' | 'turns' | 'asks', answer: (request: ModelRequest) => ModelReply) {
+async function guarded(guards: 'tools' | 'turns' | 'goesOn' | 'asks', answer: (request: ModelRequest) => ModelReply) {
   const server = await startModelServer(answer)
   servers.push(server)
   const ours = (path: string): string => pathToFileURL(join(hookspanFolder(), 'dist', path)).href
@@ -37,17 +37,20 @@ function isThere({ home }: OpenClawHome, name: string): boolean {
   return existsSync(join(home, 'workspace', name))
 }
 
+/** All that the host has written down, whatever it writes. */
+function kept({ home }: OpenClawHome): string {
+  const folder = join(home, '.openclaw')
+  return readdirSync(folder, { recursive: true, withFileTypes: true })
+    .filter(entry => entry.isFile())
+    .map(entry => readFileSync(join(entry.parentPath, entry.name), 'latin1'))
+    .join('\n')
+}
+
 const exec = (command: string) => ({ name: 'exec', arguments: { command } })
 
 test('a guard blocks, rewrites, injects and fails as it is set to', async () => {
   const files = FAILURES.flatMap(way => [`${way}-pass`, `${way}-block`])
-  const commands = [
-    'rm victim.txt',
-    'echo original',
-    'echo secret',
-    'echo private',
-    ...files.map(file => `touch ${file}`),
-  ]
+  const commands = ['rm victim.txt', 'echo original', 'echo secret', ...files.map(file => `touch ${file}`)]
   const { host, server } = await guarded('tools', ({ toolResults }) =>
     toolResults < commands.length ? { toolCalls: commands.map(exec) } : { text: 'Done.' },
   )
@@ -76,15 +79,22 @@ test('a guard blocks, rewrites, injects and fails as it is set to', async () => 
   expect(server.requests.at(-1)?.system).toContain('The injected rule.')
   covered.has('beforeTurn', 'inject')
 
-  expect(results).toContain('The rewritten result.')
-  expect(results).toContain('Withheld by the guard.')
-  expect(results).not.toMatch(/\b(?:secret|private)\b/)
+  // The run goes on with what the tool gave; what is kept of it is what the hook made of it.
+  expect(results).toContain('secret')
+  expect(kept(host)).toContain('The rewritten result.')
   covered.has('afterTool', 'rewrite')
-  covered.has('afterTool', 'block')
 
-  expect(told(server.requests, 'user')).toContain('Look once more.')
-  covered.has('afterTurn', 'retry')
-  expect(new Set(hookSpans(spans))).toMatchSnapshot()
+  const failed = files.map(file => `hook.${file} before_tool failed ${file.endsWith('-block') ? 'blocked' : 'ran'}`)
+  expect([...new Set(hookSpans(spans))].toSorted()).toEqual(
+    [
+      'hook.guard after_tool rewrite rewritten',
+      'hook.guard before_tool rewrite rewritten',
+      'hook.lines before_turn inject injected',
+      'hook.no-rm before_tool block blocked',
+      'hook.rules before_turn inject injected',
+      ...failed,
+    ].toSorted(),
+  )
 })
 
 test('a guard of the turn blocks it, and the model is not asked', async () => {
@@ -93,6 +103,19 @@ test('a guard of the turn blocks it, and the model is not asked', async () => {
   expect(server.requests).toEqual([])
   expect(stdout).toContain(REFUSED)
   covered.has('beforeTurn', 'block')
+})
+
+// Behind a tool that may have changed something the host accepts no other answer.
+test('a guard of the turn sends it on', async () => {
+  const { host, server } = await guarded('goesOn', ({ prompt: asked }) => ({
+    text: asked.includes('Look once more.') ? 'Wet.' : 'Dry.',
+  }))
+  const { stdout } = await prompt(host, 'What is up?', '--local')
+  expect(told(server.requests.slice(1), 'user')).toContain('Look once more.')
+  expect(stdout).toContain('Wet.')
+  expect(server.requests).toHaveLength(2)
+  expect(hookSpans((await tracesOf(host.home)).spans)).toContain('hook.once-more after_turn retry retried')
+  covered.has('afterTurn', 'retry')
 })
 
 test('a guard asks, and nothing runs where nobody answers', async () => {

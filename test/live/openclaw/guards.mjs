@@ -20,7 +20,7 @@ const broken = Object.entries(WAYS).flatMap(([way, fail]) =>
 )
 const guard = { name: 'guard', onFailure: 'block', priority: 10 }
 
-const GUARDS = {
+export const GUARDS = {
   tools: [
     {
       ...guard,
@@ -34,7 +34,6 @@ const GUARDS = {
       ...guard,
       name: 'no-rm',
       beforeTool: startsWith('rm ', () => block('Refused by the guard.', { detail: 'rm is not for agents' })),
-      afterTool: startsWith('echo private', () => block('Withheld by the guard.')),
     },
     {
       ...guard,
@@ -43,15 +42,17 @@ const GUARDS = {
       beforeTurn: () => inject('The injected line.'),
     },
     { ...guard, name: 'rules', decides: ['inject'], beforeTurn: () => inject('The injected rule.', 'system') },
+    ...broken,
+  ],
+  turns: [{ ...guard, beforeTurn: () => block('Refused by the guard.') }],
+  goesOn: [
     {
       ...guard,
       name: 'once-more',
       decides: ['retry'],
       afterTurn: ({ attempt }) => (attempt === 0 ? retry({ feedback: 'Look once more.' }) : undefined),
     },
-    ...broken,
   ],
-  turns: [{ ...guard, beforeTurn: () => block('Refused by the guard.') }],
   asks: [
     {
       ...guard,

@@ -63,7 +63,15 @@ scenes.scene('beforeTool', 'block', 'the file is still there, and the model and 
   expect(lived.results.join()).toContain('Files are not deleted here.')
   expect(lived.ended.stdout).toContain('Done.')
   expect(await attributesOf(lived.home, 'tool.bash', 'hermes.tool.blocked_by')).toEqual(['no-rm'])
-  expect(await guardTree(lived.home)).toMatchInlineSnapshot()
+  expect(await guardTree(lived.home)).toMatchInlineSnapshot(`
+    "agent OK
+      llm.fake-1 OK
+        api.fake-1 OK
+          hook.no-rm OK [hermes.hook.phase=before_tool, hermes.hook.verdict=block, hermes.hook.action=blocked]
+          tool.bash OK [hermes.tool.outcome=blocked, hermes.tool.blocked_by=no-rm]
+        api.fake-1 OK
+      aux.title OK"
+  `)
 })
 
 scenes.scene('beforeTool', 'block', 'what a person would be asked, whom no plugin can ask', async () => {
@@ -78,7 +86,15 @@ scenes.scene('beforeTool', 'rewrite', 'the tool runs with what the hook has made
   const body = "return rewrite({ ...event.tool.arguments, command: 'echo two' })"
   const lived = await run([hook('beforeTool', 'rewrite', body)], ONE)
   expect(lived.results).toEqual(['two'])
-  expect(await guardTree(lived.home)).toMatchInlineSnapshot()
+  expect(await guardTree(lived.home)).toMatchInlineSnapshot(`
+    "agent OK
+      llm.fake-1 OK
+        api.fake-1 OK
+          hook.guard OK [hermes.hook.phase=before_tool, hermes.hook.verdict=rewrite, hermes.hook.action=rewritten]
+          tool.bash OK [hermes.tool.outcome=completed]
+        api.fake-1 OK
+      aux.title OK"
+  `)
   const input = { command: 'echo two', description: 'For a test' }
   expect(await attributesOf(lived.home, 'tool.bash', 'input.value')).toEqual([JSON.stringify(input)])
 })
@@ -87,7 +103,14 @@ describe.each(['a-guards.js', 'z-guards.js'])('loaded as %s', file => {
   scenes.scene('beforeTurn', 'rewrite', 'the model gets the other prompt', async () => {
     const lived = await run([hook('beforeTurn', 'rewrite', "return rewrite(event.prompt + ' politely')")], DONE, file)
     expect(saidBy('user', lived.requests[0])).toMatch(/Do it\S? politely/)
-    expect(await guardTree(lived.home)).toMatchInlineSnapshot()
+    // Which of both is told first is the order in which they were loaded.
+    expect((await guardTree(lived.home)).split('\n').toSorted()).toEqual([
+      '    api.fake-1 OK',
+      '  aux.title OK',
+      '  hook.guard OK [hermes.hook.phase=before_turn, hermes.hook.verdict=rewrite, hermes.hook.action=rewritten]',
+      '  llm.fake-1 OK',
+      'agent OK',
+    ])
   })
 })
 
@@ -125,7 +148,15 @@ scenes.scene('afterModel', 'rewrite', 'what is printed is the other answer', asy
 scenes.scene('afterTool', 'rewrite', 'the model gets the other result', async () => {
   const lived = await run([hook('afterTool', 'rewrite', "return rewrite(event.result.replace('one', 'two'))")], ONE)
   expect(lived.results).toEqual(['two'])
-  expect(await guardTree(lived.home)).toMatchInlineSnapshot()
+  expect(await guardTree(lived.home)).toMatchInlineSnapshot(`
+    "agent OK
+      llm.fake-1 OK
+        api.fake-1 OK
+          tool.bash OK [hermes.tool.outcome=completed]
+            hook.guard OK [hermes.hook.phase=after_tool, hermes.hook.verdict=rewrite, hermes.hook.action=rewritten]
+        api.fake-1 OK
+      aux.title OK"
+  `)
 })
 
 scenes.scene('afterTool', 'block', 'the model gets the reason in the place of the result', async () => {

@@ -125,7 +125,14 @@ scene(
     expect(run.requests[1]).not.toContain('LINE-BEFORE-THE-TOOL')
     expect(run.lines.join('\n')).toContain('hook says cannot inject in beforeTool of qwen')
     expect(run.requests[1]).toContain('LINE-BEHIND-THE-TOOL')
-    expect(decided(run.traces)).toMatchInlineSnapshot()
+    expect(decided(run.traces)).toMatchInlineSnapshot(`
+      [
+        "llm.fake-1: hook.says inject, injected",
+        "llm.fake-1: hook.says inject, injected",
+        "tool.run_shell_command: hook.says inject, injected",
+        "tool.run_shell_command: hook.says inject, none",
+      ]
+    `)
   },
 )
 
@@ -147,7 +154,7 @@ scene('a prompt is blocked: the model is not asked', ['beforeTurn block'], async
   expect(run.requests).toEqual([])
   expect(decided(run.traces)).toMatchInlineSnapshot(`
     [
-      "undefined: hook.quiet block, blocked",
+      "?: hook.quiet block, blocked",
     ]
   `)
 })

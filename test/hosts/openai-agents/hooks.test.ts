@@ -1,0 +1,325 @@
+import { describe, expect, test } from 'vitest'
+import { type AnyHook, ask, block, createHooks, inject, retry, rewrite } from '../../../src/hooks/index.ts'
+import { attachHooks } from '../../../src/hosts/openai-agents/hooks.ts'
+import { FakeAgent, type FakeReply, FakeRunner, type FakeState, fakeProvider, fakeTool, type Sent } from './fake-sdk.ts'
+
+const RM = { name: 'bash', args: { command: 'rm x' } }
+const ways = [
+  ['whole', false],
+  ['streamed', true],
+] as const
+
+interface More {
+  readonly answer?: (sent: Sent, ordinal: number) => FakeReply | Error
+  readonly needsApproval?: boolean
+  readonly execute?: (args: unknown) => unknown
+}
+
+function scene(hooks: readonly Omit<AnyHook, 'name'>[], more: More = {}) {
+  const ran: unknown[] = []
+  const lines: string[] = []
+  const first = (_: Sent, ordinal: number): FakeReply => (ordinal === 1 ? { calls: [RM] } : { text: 'All done.' })
+  const { provider, sent } = fakeProvider(more.answer ?? first)
+  const execute = (args: unknown): unknown => {
+    ran.push(args)
+    return more.execute?.(args) ?? 'gone'
+  }
+  const bash = fakeTool('bash', execute, more.needsApproval)
+  const named = hooks.map((hook, at) => ({ name: `h${at}`, onFailure: 'block', ...hook }) as AnyHook)
+  const attached = attachHooks(createHooks(named), { report: line => lines.push(line) })
+  const runner = attached.guardRunner(new FakeRunner(provider))
+  const agent = new FakeAgent('main', [bash])
+  const run = (input: string | FakeState = 'What is up?', stream = false) => runner.run(agent, input, { stream })
+  return { attached, runner, agent, bash, run, ran, sent, lines }
+}
+
+function results(sent: readonly Sent[]): unknown[] {
+  return (sent.at(-1)?.input ?? []).flatMap(item => (item['type'] === 'function_call_result' ? [item['output']] : []))
+}
+
+describe.each(ways)('a tool: %s', (_, stream) => {
+  test('that is blocked is not run, and the model hears why', async () => {
+    const { run, ran, sent } = scene([{ beforeTool: () => block('Not here.') }])
+    expect((await run(undefined, stream)).finalOutput).toBe('All done.')
+    expect([ran, results(sent)]).toEqual([[], ['Not here.']])
+  })
+
+  test('whose arguments are rewritten is run with those', async () => {
+    const { run, ran } = scene([{ decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }])
+    await run(undefined, stream)
+    expect(ran).toEqual([{ command: 'ls' }])
+  })
+
+  test('is asked about as it would run, and looked at once', async () => {
+    let looks = 0
+    const { run, ran } = scene([
+      { decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) },
+      {
+        decides: ['ask'],
+        beforeTool: () => {
+          looks++
+          return ask('May it?')
+        },
+      },
+    ])
+    const { state } = await run(undefined, stream)
+    expect(state.interruptions.map(call => call['arguments'])).toEqual(['{"command":"ls"}'])
+    expect(ran).toEqual([])
+    for (const { callId } of state.interruptions) state.approved.add(callId)
+    await run(state, stream)
+    expect([ran, looks]).toEqual([[{ command: 'ls' }], 1])
+  })
+
+  test('is known to the hooks by its id and its turn', async () => {
+    const seen: unknown[] = []
+    const look = (where: string) => (event: { tool?: { id?: string } }, ctx: { sessionId: string; turnId: string }) => {
+      seen.push([where, event.tool?.id, ctx.sessionId, ctx.turnId.replace(/\d+/, 'N')])
+    }
+    const hooks = {
+      beforeTurn: look('turn'),
+      beforeTool: look('before'),
+      afterTool: look('after'),
+      afterTurn: look('end'),
+    }
+    await scene([hooks as object]).run(undefined, stream)
+    expect(seen).toEqual([
+      ['turn', undefined, 'group-1', 'task-N'],
+      ['before', 'c1.0', 'group-1', 'task-N'],
+      ['after', 'c1.0', 'group-1', 'task-N'],
+      ['end', undefined, 'group-1', 'task-N'],
+    ])
+  })
+
+  test('whose arguments are no JSON is looked at as they are', async () => {
+    const seen: unknown[] = []
+    const answer = (_: Sent, ordinal: number): FakeReply =>
+      ordinal === 1 ? { calls: [{ name: 'bash', args: '"rm x"' }] } : { text: 'ok' }
+    const beforeTool = ({ tool }: { tool: { arguments: unknown } }) => {
+      seen.push(tool.arguments)
+    }
+    await scene([{ beforeTool } as object], { answer }).run(undefined, stream)
+    expect(seen).toEqual([{ input: 'rm x' }])
+  })
+})
+
+test('a tool that wants a person asked still has one asked, unless it is blocked', async () => {
+  const passed = scene([{ beforeTool: () => undefined }], { needsApproval: true })
+  expect((await passed.run()).state.interruptions).toHaveLength(1)
+  const blocked = scene([{ beforeTool: () => block('No.') }], { needsApproval: true })
+  expect((await blocked.run()).state.interruptions).toEqual([])
+  expect([passed.ran, blocked.ran]).toEqual([[], []])
+})
+
+describe('a call that was begun in another process', () => {
+  async function resumed(hook: object) {
+    const asking = scene([{ decides: ['ask'], beforeTool: () => ask('May it?') }])
+    const { state } = await asking.run()
+    state.approved.add('c1.0')
+    const other = scene([hook], { answer: () => ({ text: 'All done.' }) })
+    await other.run(state)
+    return other
+  }
+
+  test('runs where the person has said yes', async () => {
+    expect((await resumed({ decides: ['ask'], beforeTool: () => ask('May it?') })).ran).toEqual([{ command: 'rm x' }])
+  })
+
+  test('does not run where it would be another than the person has seen', async () => {
+    const { ran, sent } = await resumed({
+      decides: ['rewrite', 'ask'],
+      beforeTool: ({ tool }: { tool: { command: string } }) =>
+        tool.command === 'rm x' ? rewrite({ command: 'rm y' }) : undefined,
+    })
+    expect([ran, results(sent)]).toEqual([[], [expect.stringContaining('something else than a person has agreed to')]])
+  })
+
+  test('does not run where it is blocked by now', async () => {
+    const both = await resumed({ decides: ['ask', 'block'], beforeTool: () => block('No longer.') })
+    expect([both.ran, results(both.sent)]).toEqual([[], ['No longer.']])
+  })
+})
+
+test('what somebody else has made of the arguments is looked at again', async () => {
+  const guard = {
+    beforeTool: ({ tool }: { tool: { command: string } }) => (tool.command === 'ls' ? undefined : block('No.')),
+  }
+  const { attached, agent, bash, ran } = scene([guard as object])
+  await attached.guardAgent(agent).getAllTools()
+  const { needsApproval, invoke } = bash as Record<string, (...args: unknown[]) => Promise<unknown>>
+  await needsApproval?.({}, { command: 'ls' }, 'c1')
+  const details = { toolCall: { callId: 'c1' } }
+  expect([await invoke?.({}, '{"command":"rm x"}', details), ran]).toEqual(['No.', []])
+  expect([await invoke?.({}, '{"command":"ls"}', details), ran]).toEqual(['gone', [{ command: 'ls' }]])
+})
+
+describe('agents that work for another', () => {
+  test('a handoff is none of the tools, and who it goes to is looked at', async () => {
+    const { attached, bash, ran } = scene([])
+    expect(attached.guardAgent(new FakeAgent('alone'))).toBeInstanceOf(FakeAgent)
+    const seen: unknown[] = []
+    const { provider } = fakeProvider((_, ordinal): FakeReply => {
+      if (ordinal === 1) return { calls: [{ name: 'transfer_to_worker', args: {} }] }
+      return ordinal === 2 ? { calls: [RM] } : { text: 'ok' }
+    })
+    const beforeTool = ({ tool }: { tool: { name: string } }) => {
+      seen.push(tool.name)
+      return block('Not here.')
+    }
+    const guard = attachHooks(createHooks([{ name: 'h', onFailure: 'block', beforeTool } as AnyHook]))
+    const worker = new FakeAgent('worker', [bash])
+    const main = new FakeAgent('main', [], [worker])
+    worker.handoffs.push(main)
+    // The fake keeps the span of the first agent, by which it is known whose answer it is.
+    await guard.guardRunner(new FakeRunner(provider)).run(main, 'What is up?')
+    expect([seen, ran]).toEqual([['bash'], []])
+  })
+})
+
+describe('a hook that fails', () => {
+  const broken: Record<string, () => unknown> = {
+    throws: () => {
+      throw new Error('secret')
+    },
+    rejects: () => Promise.reject(new Error('secret')),
+    hangs: () => new Promise(() => undefined),
+  }
+  const cases = Object.keys(broken).flatMap(way =>
+    (['pass', 'block'] as const).map(onFailure => [way, onFailure] as const),
+  )
+
+  test.each(cases)('%s, and counts as %s', async (way, onFailure) => {
+    const { run, ran, lines, sent } = scene([{ beforeTool: broken[way], onFailure, timeLimitMillis: 1 } as object])
+    expect((await run()).finalOutput).toBe('All done.')
+    expect(ran).toHaveLength(onFailure === 'pass' ? 1 : 0)
+    expect(JSON.stringify(sent)).not.toContain('secret')
+    expect(lines).toHaveLength(1)
+  })
+
+  test.each(cases)(
+    '%s before a turn, and counts as %s: the run is never rejected by the failure itself',
+    async (way, onFailure) => {
+      const { run } = scene([
+        { beforeTurn: broken[way], afterTurn: broken[way], onFailure, timeLimitMillis: 1 } as object,
+      ])
+      const name = onFailure === 'block' ? 'InputGuardrailTripwireTriggered' : 'none'
+      const ended = await run().then(
+        () => 'none',
+        error => error.name,
+      )
+      expect(ended).toBe(name)
+    },
+  )
+})
+
+describe('a turn', () => {
+  test('that is blocked asks no model', async () => {
+    const { run, sent, agent } = scene([{ beforeTurn: () => block('Not today.') }])
+    await expect(run()).rejects.toThrow('{"hook":"h0","reason":"Not today."}')
+    expect(sent).toEqual([])
+    expect(agent.inputGuardrails).toMatchObject([{ runInParallel: false }])
+    await expect(run()).rejects.toThrow('Not today.')
+    expect(agent.inputGuardrails).toHaveLength(1)
+  })
+
+  test('whose answer is blocked ends with that', async () => {
+    const { run } = scene([{ afterTurn: ({ answer }) => (answer === 'All done.' ? block('Not so.') : undefined) }])
+    await expect(run()).rejects.toThrow('Not so.')
+  })
+})
+
+describe.each(ways)('a request: %s', (_, stream) => {
+  test('that is blocked is not made', async () => {
+    const { run, sent } = scene([{ beforeModel: () => block('Too dear.') }])
+    expect(await run(undefined, stream)).toMatchObject({
+      finalOutput: 'Too dear.',
+      deltas: stream ? ['Too dear.'] : [],
+    })
+    expect(sent).toEqual([])
+  })
+
+  test('is changed for itself alone', async () => {
+    const { run, sent } = scene([
+      {
+        decides: ['rewrite'],
+        beforeModel: ({ messages }) => rewrite(messages.map(each => ({ ...each, text: each.text.toUpperCase() }))),
+      },
+      { decides: ['inject'], beforeModel: () => inject('A line.') },
+      { decides: ['inject'], beforeModel: () => inject('A rule.', 'system') },
+    ])
+    await run(undefined, stream)
+    expect(sent.map(({ systemInstructions }) => systemInstructions)).toEqual([
+      'BE MAIN.\n\nA rule.',
+      'BE MAIN.\n\nA rule.',
+    ])
+    expect(sent[1]?.input).toMatchObject([
+      { role: 'user', content: 'WHAT IS UP?' },
+      { type: 'function_call', arguments: '{"command":"rm x"}' },
+      { type: 'function_call_result', output: 'GONE' },
+      { role: 'user', content: [{ type: 'input_text', text: 'A line.' }] },
+    ])
+  })
+
+  test('whose answer is blocked calls no tool', async () => {
+    const { run, ran } = scene([
+      { afterModel: ({ toolCalls }) => (toolCalls.length > 0 ? block('No tools.') : undefined) },
+    ])
+    expect((await run(undefined, stream)).finalOutput).toBe('No tools.')
+    expect(ran).toEqual([])
+  })
+
+  test('whose answer is rewritten has another text, and nothing of the old one is seen', async () => {
+    const { run, ran } = scene([
+      { decides: ['rewrite'], afterModel: ({ text }) => (text === '' ? undefined : rewrite('Else.')) },
+    ])
+    expect(await run(undefined, stream)).toMatchObject({ finalOutput: 'Else.', deltas: stream ? ['Else.'] : [] })
+    expect(ran).toHaveLength(1)
+  })
+
+  test('that fails is made again where a hook wants it, and fails where none does', async () => {
+    const answer = (_: Sent, ordinal: number) => (ordinal === 1 ? new TypeError('on fire') : { text: 'ok' })
+    const afterModel = ({ error }: { error?: { type?: string } }) => (error?.type === 'TypeError' ? retry() : undefined)
+    const wanted = scene([{ decides: ['retry'], afterModel } as object], { answer })
+    expect((await wanted.run(undefined, stream)).finalOutput).toBe('ok')
+    await expect(scene([{ afterModel: () => undefined }], { answer }).run(undefined, stream)).rejects.toThrow('on fire')
+  })
+
+  test('whose answer is not good enough has another, three times at most', async () => {
+    const { run, sent } = scene([{ decides: ['retry'], afterModel: () => retry({ feedback: 'Say more.' }) }], {
+      answer: () => ({ text: 'Dry.' }),
+    })
+    expect((await run(undefined, stream)).finalOutput).toBe('Dry.')
+    expect(sent).toHaveLength(4)
+    expect(sent[1]?.input.slice(1)).toMatchObject([
+      { role: 'assistant', content: [{ text: 'Dry.' }] },
+      { role: 'user', content: [{ text: 'Say more.' }] },
+    ])
+  })
+})
+
+test('an answer goes on as it comes, unless a hook looks at it', async () => {
+  expect((await scene([{ beforeTool: () => undefined }]).run(undefined, true)).deltas).toEqual(['All ', 'done.'])
+})
+
+test('a result is blocked, rewritten, or had again', async () => {
+  const blocked = scene([{ afterTool: () => block('Secret.') }])
+  await blocked.run()
+  expect(results(blocked.sent)).toEqual(['Secret.'])
+  const changed = scene([{ decides: ['rewrite'], afterTool: () => rewrite('clean') }])
+  await changed.run()
+  expect(results(changed.sent)).toEqual(['clean'])
+  const twice = scene([{ decides: ['retry'], afterTool: ({ attempt }) => (attempt === 0 ? retry() : undefined) }])
+  await twice.run()
+  expect(twice.ran).toHaveLength(2)
+})
+
+test('the state of a turn is its own', async () => {
+  const states: unknown[] = []
+  const beforeTurn = (_: unknown, { state }: { state: Record<string, unknown> }) => {
+    states.push({ ...state })
+    state['seen'] = true
+  }
+  const { run } = scene([{ beforeTurn } as object], { answer: () => ({ text: 'ok' }) })
+  await run()
+  await run()
+  expect(states).toEqual([{}, {}])
+})
