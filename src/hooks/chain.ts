@@ -4,7 +4,7 @@ import { createRedactor } from '../content/redaction.ts'
 import { type Answer, answerOf, changedFields } from './answers.ts'
 import { type About, Context } from './context.ts'
 import { frozenCopy } from './frozen-copy.ts'
-import { type AnyHook, decisionsOf, type HookContext, transforms } from './hook.ts'
+import { type AnyHook, decisionsIn, type HookContext, transforms } from './hook.ts'
 import { inTime, STOPPED, TOO_LATE } from './in-time.ts'
 import type { Failure, HookRun, Injection, Outcome } from './outcome.ts'
 import { type EventOf, PHASES, type Phase } from './phases.ts'
@@ -39,9 +39,9 @@ interface Member {
   readonly passed: HookRun
 }
 
-function memberOf(hook: AnyHook): Member {
+function memberOf(hook: AnyHook, phase: Phase): Member {
   const priority = hook.priority ?? DEFAULT_PRIORITY
-  const judges = !transforms(hook)
+  const judges = !transforms(hook, phase)
   const passed = {
     hook: hook.name,
     priority,
@@ -51,7 +51,7 @@ function memberOf(hook: AnyHook): Member {
     startAt: 0,
     durationMillis: 0,
   } as const
-  return { hook, priority, judges, decides: new Set<Decision>(['pass', ...decisionsOf(hook)]), passed }
+  return { hook, priority, judges, decides: new Set<Decision>(['pass', ...decisionsIn(hook, phase)]), passed }
 }
 
 type Asked = (event: unknown, context: HookContext) => unknown
@@ -64,7 +64,7 @@ export class Chain<P extends Phase> {
   /** @param hooks those that have this phase, in the order in which they were given */
   constructor(phase: P, hooks: readonly AnyHook[]) {
     this.phase = phase
-    const members = hooks.map(memberOf).sort((a, b) => a.priority - b.priority)
+    const members = hooks.map(hook => memberOf(hook, phase)).sort((a, b) => a.priority - b.priority)
     if (PHASES[phase].isAfter) members.reverse()
     // Judged is what comes out, not what went in.
     this.members = [...members.filter(({ judges }) => !judges), ...members.filter(({ judges }) => judges)]

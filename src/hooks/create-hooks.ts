@@ -26,6 +26,8 @@ export interface HookInfo {
   readonly phases: readonly Phase[]
   /** What it decides, beside `pass`. */
   readonly decides: readonly Decision[]
+  /** Phases in which it decides nothing of that. */
+  readonly looksIn: readonly Phase[]
   /** What a failure of it means. */
   readonly onFailure: 'pass' | 'block'
   /** Nobody has said what a failure of it means. */
@@ -162,7 +164,10 @@ function troubleOf(hook: AnyHook, names: ReadonlySet<string>): string | undefine
     return `onFailure of the hook "${hook.name}" is "pass" or "block"`
   if (hook.timeLimitMillis !== undefined && !isLimit(hook.timeLimitMillis))
     return `timeLimitMillis of the hook "${hook.name}" is a number of milliseconds above 0`
-  const { decides } = hook
+  const { decides, looksIn } = hook
+  const phases: readonly unknown[] = PHASE_NAMES
+  if (looksIn !== undefined && !(Array.isArray(looksIn) && looksIn.every(each => phases.includes(each))))
+    return `looksIn of the hook "${hook.name}" is a list of ${PHASE_NAMES.join(', ')}`
   if (decides !== undefined && !(Array.isArray(decides) && decides.every(each => DECISIONS.includes(each))))
     return `decides of the hook "${hook.name}" is a list of ${DECISIONS.join(', ')}`
   return undefined
@@ -174,6 +179,7 @@ function infoOf(hook: AnyHook): HookInfo {
     priority: hook.priority ?? DEFAULT_PRIORITY,
     phases: PHASE_NAMES.filter(phase => hook[phase] !== undefined),
     decides: decisionsOf(hook),
+    looksIn: hook.looksIn ?? [],
     onFailure: hook.onFailure ?? 'pass',
     isFailureUnsaid: hook.onFailure === undefined,
   }

@@ -54,6 +54,8 @@ export interface Hook<D extends Decision = Decision> extends PhaseFunctions<D> {
    * `block`.
    */
   readonly decides?: readonly D[] | undefined
+  /** Phases in which it only looks and decides nothing: no agent need be able to do there what it decides elsewhere. */
+  readonly looksIn?: readonly Phase[] | undefined
   /** What it means that the hook throws, takes too long or returns nonsense. Default `pass`. */
   readonly onFailure?: 'pass' | 'block' | undefined
   /** Default: what is left of the time of all hooks. */
@@ -73,11 +75,18 @@ export function defineHook<const D extends Decision = 'block'>(
 
 const ONLY_BLOCKS: readonly Decision[] = ['block']
 
+const NOTHING: readonly Decision[] = []
+
 export function decisionsOf(hook: AnyHook): readonly Decision[] {
   return hook.decides ?? ONLY_BLOCKS
 }
 
+/** What it decides in a phase. */
+export function decisionsIn(hook: AnyHook, phase: Phase): readonly Decision[] {
+  return hook.looksIn?.includes(phase) === true ? NOTHING : decisionsOf(hook)
+}
+
 /** It changes what the others judge. */
-export function transforms(hook: AnyHook): boolean {
-  return decisionsOf(hook).some(decision => decision === 'rewrite' || decision === 'inject')
+export function transforms(hook: AnyHook, phase: Phase): boolean {
+  return decisionsIn(hook, phase).some(decision => decision === 'rewrite' || decision === 'inject')
 }

@@ -243,7 +243,7 @@ export function impossible(hooks: readonly HookInfo[], host: string, able: Able)
         lines.push(`hook ${hook.name} is never asked in ${phase}: ${host} has no such place`)
     }
     for (const decision of hook.decides) {
-      const meant = reached.filter(phase => PHASES[phase].decisions.has(decision))
+      const meant = reached.filter(phase => PHASES[phase].decisions.has(decision) && !hook.looksIn.includes(phase))
       const cannot = meant.filter(phase => !canIn(able, phase, decision))
       for (const instead of new Set(cannot.map(phase => insteadOf(decision, able, phase)))) {
         const there = cannot.filter(phase => insteadOf(decision, able, phase) === instead)

@@ -6,6 +6,19 @@
 export type { ConfiguredHooks } from './configured-hooks.ts'
 export type { About } from './context.ts'
 export { type ControlHooks, type CreateHooksOptions, createHooks, type HookInfo } from './create-hooks.ts'
+export { type Extension, type ExtensionResult, type FromExtensionOptions, fromExtension } from './from-extension.ts'
+export {
+  type AfterInvocationEvent,
+  type AfterModelCallEvent,
+  type AfterToolCallEvent,
+  type BeforeInvocationEvent,
+  type BeforeModelCallEvent,
+  type BeforeToolCallEvent,
+  type FromProviderOptions,
+  fromProvider,
+  HookPriority,
+  type HookProvider,
+} from './from-provider.ts'
 export {
   type AnyHook,
   defineHook,

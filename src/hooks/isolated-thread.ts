@@ -17,6 +17,7 @@ export interface DescribedHook {
   readonly name: string
   readonly priority: number | undefined
   readonly decides: readonly Decision[]
+  readonly looksIn: readonly Phase[] | undefined
   readonly onFailure: 'pass' | 'block' | undefined
   readonly timeLimitMillis: number | undefined
   readonly phases: readonly Phase[]
@@ -70,6 +71,7 @@ function described(hook: AnyHook): DescribedHook {
     name: hook.name,
     priority: hook.priority,
     decides: decisionsOf(hook),
+    looksIn: hook.looksIn,
     onFailure: hook.onFailure,
     timeLimitMillis: hook.timeLimitMillis,
     phases: PHASE_NAMES.filter(phase => hook[phase] !== undefined),
@@ -89,7 +91,7 @@ async function answer(hooks: readonly AnyHook[], asked: Exclude<Asked, { readonl
     if (hook === undefined) throw new Error('its file has no hook of this name any more')
     const logger = { info: say('info'), warn: say('warn') }
     const ask = hook[phase] as (event: unknown, context: HookContext) => unknown
-    const said = await ask(frozenCopy(asked.event), { ...context, logger, signal: controller.signal })
+    const said = await ask.call(hook, frozenCopy(asked.event), { ...context, logger, signal: controller.signal })
     tell({ id, answer: said, state: context.state })
   } catch (error) {
     tell({ id, failure: whatWentWrong(error) })

@@ -69,7 +69,8 @@ function expectedOrder(phase: Phase, said: readonly Said[]): string[] {
   return ranked
     .sort(
       (a, b) =>
-        Number(transforms(b.hook)) - Number(transforms(a.hook)) || sign * (a.priority - b.priority || a.at - b.at),
+        Number(transforms(b.hook, phase)) - Number(transforms(a.hook, phase)) ||
+        sign * (a.priority - b.priority || a.at - b.at),
     )
     .map(({ hook }) => hook.name)
 }
@@ -259,6 +260,28 @@ test('a hook may be an object with methods, which finds itself', async () => {
   const counting = new Counting()
   await askIn('beforeTool', [counting])
   expect(counting.calls).toBe(1)
+})
+
+test('where a hook only looks it judges what came out, and decides nothing', async () => {
+  const seen: unknown[] = []
+  const hooks: AnyHook[] = [
+    {
+      name: 'looks',
+      priority: 1,
+      decides: ['rewrite'],
+      looksIn: ['beforeTurn'],
+      beforeTurn: ({ prompt }) => {
+        seen.push(prompt)
+        return rewrite('looked')
+      },
+    },
+    { name: 'rewrites', priority: 2, decides: ['rewrite'], beforeTurn: () => rewrite('rewritten') },
+  ]
+  const { outcome, lines } = await askIn('beforeTurn', hooks)
+  expect([outcome.value, seen]).toEqual(['rewritten', ['rewritten']])
+  expect(lines).toEqual([
+    'hook looks failed in beforeTurn, which counts as pass: it decided "rewrite", which its "decides" does not name',
+  ])
 })
 
 test('what hooks are told beside the event is not theirs to change', async () => {

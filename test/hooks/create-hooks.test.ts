@@ -47,6 +47,10 @@ const WRONG: Record<string, readonly [hooks: readonly unknown[], line: string, o
     [{ name: 'a', beforeTool, decides: ['deny'] }],
     'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask',
   ],
+  'a phase to look in that is none': [
+    [{ name: 'a', beforeTool, looksIn: ['after_tool'] }],
+    'looksIn of the hook "a" is a list of beforeTurn, afterTurn, beforeModel, afterModel, beforeTool, afterTool',
+  ],
   'no time for all': [
     [{ name: 'a', beforeTool }],
     'timeLimitMillis is a number of milliseconds above 0',
@@ -70,6 +74,7 @@ test('what is known of hooks before they run, by priority', () => {
       priority: 0,
       phases: ['beforeTool'],
       decides: ['block'],
+      looksIn: [],
       onFailure: 'block',
       isFailureUnsaid: false,
     },
@@ -78,10 +83,19 @@ test('what is known of hooks before they run, by priority', () => {
       priority: 200,
       phases: ['beforeTool', 'afterTool'],
       decides: ['block'],
+      looksIn: [],
       onFailure: 'pass',
       isFailureUnsaid: true,
     },
-    { name: 'pretty', priority: 300, phases: ['afterTool'], decides: [], onFailure: 'pass', isFailureUnsaid: true },
+    {
+      name: 'pretty',
+      priority: 300,
+      phases: ['afterTool'],
+      decides: [],
+      looksIn: [],
+      onFailure: 'pass',
+      isFailureUnsaid: true,
+    },
   ])
   expect([hooks.handles('beforeTool'), hooks.handles('beforeTurn')]).toEqual([true, false])
 })

@@ -330,6 +330,12 @@ const IMPOSSIBLE: readonly (readonly [hook: object, able: Able, lines: readonly 
   ],
   [phases('afterTool'), { afterTool: ['rewrite'] }, ['hook h cannot block in afterTool of codex: it goes on there']],
   [{ decides: [], ...phases('afterTool') }, { afterTool: ['rewrite'] }, []],
+  // It blocks before a tool, and only counts behind it.
+  [
+    { looksIn: ['afterTool'], ...phases('beforeTool', 'afterTool') },
+    { beforeTool: ['block'], afterTool: ['rewrite'] },
+    [],
+  ],
   [
     { priority: 10, ...phases('beforeTool') },
     { beforeTool: ['block'] },

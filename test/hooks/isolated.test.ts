@@ -60,7 +60,7 @@ test('a hook in a thread says what it would say here', async () => {
       name: 'obedient',
       priority: 200,
       phases: ['beforeTool'],
-      decides: ['block', 'rewrite'],
+      decides: ['block', 'rewrite'], looksIn: [],
       onFailure: 'block',
       isFailureUnsaid: false,
     },

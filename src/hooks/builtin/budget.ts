@@ -75,6 +75,7 @@ export function budget(options: BudgetOptions): Hook<'block'> {
     name: options.name ?? 'budget',
     priority: options.priority ?? PRIORITY.business,
     onFailure: options.onFailure ?? 'block',
+    looksIn: ['afterModel'],
     beforeTool({ tool }, ctx) {
       const calls = counted.of(ctx)
       if (tool.id !== undefined && calls.has(tool.id)) return undefined

@@ -1,11 +1,15 @@
 /** `hookspan/hooks/builtin`: hooks that are ready made. Each says what it may be told; what is unknown is refused when it is made. */
 
+export type { PatternRule, SqlRules, ToolRules } from './argument-rules.ts'
 export { type BudgetOptions, budget, type Limits } from './budget.ts'
+export type { CommandPattern, CommandRules } from './command-rules.ts'
 export { type ContentFilterOptions, contentFilter, type FilterAction, type FilteredPhase } from './content-filter.ts'
+export { type GuardrailsOptions, guardrails } from './guardrails.ts'
 export { type LoggingOptions, logging, type StructuredLoggingOptions, structuredLogging } from './logging.ts'
 export { type LoopGuardOptions, loopGuard } from './loop-guard.ts'
 export { type ModelRetryOptions, modelRetry } from './model-retry.ts'
 export type { BuiltinOptions } from './options.ts'
+export type { PathRules } from './path-rules.ts'
 export type { PatternConfig } from './pattern.ts'
 export { type Judgement, type SteeringOptions, steering } from './steering.ts'
 export { type WorkflowGuardOptions, workflowGuard } from './workflow-guard.ts'

@@ -10,15 +10,18 @@ export type CompiledPattern =
   /** Why it cannot be used: the end of a line that names it. */
   | { readonly ok: false; readonly reason: string }
 
+const NONE: CompiledPattern = { ok: false, reason: 'it is neither a text, nor { glob }, nor { regex }' }
+
 /**
  * A pattern that is matched in time linear in the text. A fixed text and a regular expression are looked for anywhere in it; a
  * glob (`*` within a segment, `**` across them, `?`) fits all of it. A regular expression that can take longer is refused.
  */
 export function compilePattern(config: PatternConfig): CompiledPattern {
   if (typeof config === 'string') return fixed(config)
+  if (typeof config !== 'object' || config === null) return NONE
   if ('glob' in config && typeof config.glob === 'string') return globMatcher(config.glob)
   if ('regex' in config && typeof config.regex === 'string') return regular(config.regex)
-  return { ok: false, reason: 'it is neither a text, nor { glob }, nor { regex }' }
+  return NONE
 }
 
 function fixed(text: string): CompiledPattern {

@@ -12,6 +12,8 @@ export interface ShellCommand {
   readonly name: string
   /** Without quotes, the home directory as `~`; undefined where an expansion decides. */
   readonly args: readonly (string | undefined)[]
+  /** Those of the undefined ones that are patterns of file names, `*` for each: what they find is not known, where is. */
+  readonly globs: readonly string[]
   /** Files only: no copies of descriptors, no here-documents. */
   readonly redirects: readonly ShellRedirect[]
 }
@@ -112,7 +114,7 @@ class CommandReader {
         this.#command(node, level)
         return true
       case 'Redirected':
-        this.#list({ name: '', args: [], redirects: filesOf(node.redirects) })
+        this.#list({ name: '', args: [], globs: [], redirects: filesOf(node.redirects) })
         return true
       case 'Assignment': {
         const values = node.value.type === 'Word' ? [node.value] : node.value.elements
@@ -164,7 +166,7 @@ class CommandReader {
 
   #command(node: Command, level: number): void {
     const redirects = filesOf(node.redirects)
-    if (node.name === undefined) this.#list({ name: '', args: [], redirects })
+    if (node.name === undefined) this.#list({ name: '', args: [], globs: [], redirects })
     else this.#runs([readWord(node.name), ...node.args.map(readWord)], redirects, level, 0)
   }
 
@@ -185,12 +187,12 @@ class CommandReader {
     // zsh replaces `=name`, and runners replace `{}`.
     if (first.value === undefined || /^[={]/.test(first.value)) {
       this.doubt('the name of a command comes from an expansion')
-      this.#list({ name: '', args: [], redirects })
+      this.#list({ name: '', args: [], globs: [], redirects })
       return []
     }
     const name = first.value.slice(first.value.lastIndexOf('/') + 1)
     const key = name.toLowerCase()
-    this.#list({ name, args: args.map(word => word.value), redirects })
+    this.#list({ name, args: args.map(word => word.value), globs: args.flatMap(word => word.glob ?? []), redirects })
     if (isWindowsCommand(name) || args.some(word => hasWindowsSwitch(name, word.start))) {
       this.doubt('it is a command of Windows')
     }

@@ -46,9 +46,9 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   bundle: withSubcommand(/^exec$/),
   pipx: withSubcommand(/^run$/),
   ssh: bySsh,
-  docker: withDoubt(/^(?:exec|run|compose|container)$/),
-  podman: withDoubt(/^(?:exec|run|compose|container)$/),
-  nerdctl: withDoubt(/^(?:exec|run|compose|container)$/),
+  docker: withDoubt(/^(?:exec|run)$/),
+  podman: withDoubt(/^(?:exec|run)$/),
+  nerdctl: withDoubt(/^(?:exec|run)$/),
   'docker-compose': withDoubt(/^(?:exec|run)$/),
   kubectl: withDoubt(/^(?:exec|run|debug)$/),
   oc: withDoubt(/^(?:exec|run|rsh|debug)$/),
@@ -93,7 +93,9 @@ function withOption(option: RegExp, doubt: NonNullable<ShellRuns['doubt']>): Run
 
 function withDoubt(subcommand: RegExp): Runner {
   return args => {
-    const isElsewhere = args.some(word => word.value === undefined || subcommand.test(word.value))
+    const first = args.find(word => !word.start.startsWith('-'))
+    const isOpen = first !== undefined && first.value === undefined
+    const isElsewhere = isOpen || args.some(word => subcommand.test(word.value ?? ''))
     return isElsewhere ? doubtful('it runs somewhere else') : RUNS_NOTHING
   }
 }

@@ -1,4 +1,4 @@
-import type { Assignment, ParameterExpansionPart, SimpleExpansionPart, Word, WordPart } from 'unbash'
+import type { Assignment, Word, WordPart } from 'unbash'
 
 /** A word of a command as the program will see it, as far as the text alone tells. */
 export interface ShellWord {
@@ -6,6 +6,8 @@ export interface ShellWord {
   readonly value: string | undefined
   /** What surely stands at its beginning. */
   readonly start: string
+  /** Where patterns of file names are all that is not known: the word, `*` for each. */
+  readonly glob?: string
 }
 
 const HOME = /^\$(?:HOME$|\{HOME\}$)/
@@ -21,7 +23,7 @@ export function unknownWord(start = ''): ShellWord {
 }
 
 /** The word that both make, one behind the other. */
-export function joinedWord(one: ShellWord, other: ShellWord): ShellWord {
+function joinedWord(one: ShellWord, other: ShellWord): ShellWord {
   if (one.value === undefined) return one
   const start = one.value + other.start
   return other.value === undefined ? unknownWord(start) : knownWord(start)
@@ -40,12 +42,19 @@ function readParts(word: Word): ShellWord {
   const [first = '', ...rest] = parts.flatMap(flat)
   const isHome = typeof first !== 'string' && HOME.test(first.text)
   let start = isHome ? '~' : ''
-  for (const piece of isHome ? rest : [first, ...rest]) {
-    if (typeof piece !== 'string') return unknownWord(start)
+  const pieces = isHome ? rest : [first, ...rest]
+  for (const piece of pieces) {
+    if (typeof piece !== 'string') return withGlob(start, pieces, isHome)
     start += piece
   }
   if (isHome) return start === '~' || start.startsWith('~/') ? knownWord(start) : unknownWord()
   return plain({ text: word.text, value: start })
+}
+
+function withGlob(start: string, pieces: readonly (string | Expansion)[], isHome: boolean): ShellWord {
+  if (pieces.some(piece => typeof piece !== 'string' && piece.type !== 'Glob')) return unknownWord(start)
+  const glob = pieces.map(piece => (typeof piece === 'string' ? piece : '*')).join('')
+  return { value: undefined, start, glob: isHome ? `~${glob}` : glob }
 }
 
 function plain(word: { readonly text: string; readonly value: string }): ShellWord {
@@ -53,10 +62,12 @@ function plain(word: { readonly text: string; readonly value: string }): ShellWo
   return isQuoted ? unknownWord(`./${word.value}`) : knownWord(word.value)
 }
 
-type Expansion = Exclude<WordPart, { type: 'Literal' | 'SingleQuoted' | 'AnsiCQuoted' }>
-type HomePart = SimpleExpansionPart | ParameterExpansionPart
+type Expansion = Exclude<
+  WordPart,
+  { type: 'Literal' | 'SingleQuoted' | 'AnsiCQuoted' | 'DoubleQuoted' | 'LocaleString' }
+>
 
-function flat(part: WordPart): (string | Expansion | HomePart)[] {
+function flat(part: WordPart): (string | Expansion)[] {
   switch (part.type) {
     case 'Literal':
     case 'SingleQuoted':

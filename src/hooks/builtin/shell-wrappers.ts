@@ -146,7 +146,7 @@ function unwrapped(wrapper: Wrapper, args: readonly ShellWord[]): ShellRuns {
 }
 
 /** The `NAME=value` in front of the command that `env` or `sudo` runs. */
-export function assignmentsOf(words: readonly ShellWord[]): readonly ShellWord[] {
+function assignmentsOf(words: readonly ShellWord[]): readonly ShellWord[] {
   const end = words.findIndex(word => word.value !== '-' && !ASSIGNMENT.test(word.start))
   return words.slice(0, end === -1 ? undefined : end)
 }

@@ -19,6 +19,8 @@ const VERBS = new Set(
 const CHANGES = new Set(
   'INSERT UPDATE DELETE MERGE TRUNCATE DROP CREATE ALTER GRANT REVOKE DENY EXEC EXECUTE BACKUP RESTORE KILL'.split(' '),
 )
+/** What they run is not in the statement, or not as one. */
+const CODE = new Set(['CALL', 'DO', 'PREPARE', 'DECLARE', 'SOURCE', 'SYSTEM', 'DELIMITER'])
 /** Words of these are their own: `ALTER TABLE x DROP y`, `CREATE TABLE … ON DELETE CASCADE`, `GRANT INSERT ON`. */
 const HOLDS_CHANGES = new Set(['CREATE', 'ALTER', 'GRANT', 'REVOKE', 'DENY', 'MERGE', 'COMMENT'])
 const AS_A_CLAUSE = new Set(['FOR', 'ON', 'KEY', 'AS', 'NO', 'DO', 'THEN', 'BEFORE', 'AFTER', 'OF', 'OR', '.', ','])
@@ -26,6 +28,11 @@ const BEGINS_TRANSACTION = new Set(
   'TRANSACTION TRAN WORK ISOLATION READ DEFERRED IMMEDIATE EXCLUSIVE CONCURRENT NOT DEFERRABLE'.split(' '),
 )
 const WHOLE = new Set(['TABLE', 'DATABASE', 'SCHEMA'])
+
+/** Whether a statement can begin with this word, in capitals. */
+export function isSqlVerb(word: string): boolean {
+  return VERBS.has(word) || CHANGES.has(word) || CODE.has(word)
+}
 
 /** The statements of an SQL text, in its order, in whichever database; in time linear in its length. */
 export function statementsOf(sql: string): SqlStatement[] {

@@ -44,7 +44,7 @@ export const ABLE: Able = {
 }
 
 /** How long the hooks may take, and where lines for the person go. */
-export type AttachHooksOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
+export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 /**
  * Options of `query()`, with hooks that are asked; beside those that are there. A query that hookspan traces says what they decided.
@@ -55,7 +55,7 @@ export type AttachHooksOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'
 export function attachHooks<Options extends object>(
   options: Options,
   hooks: ControlHooks,
-  { limitMillis = LIMIT_MILLIS, report }: AttachHooksOptions = {},
+  { limitMillis = LIMIT_MILLIS, report }: AttachOptions = {},
 ): Options {
   const plugin = () => runningPlugin(HOST)
   const asked = new HostHooks({ host: HOST, hooks, able: ABLE, limitMillis, plugin, report })

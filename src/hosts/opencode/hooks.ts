@@ -49,7 +49,7 @@ export const ABLE: Able = {
 }
 
 /** How long the hooks may take, and where lines for the person go. */
-export type AttachHooksOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
+export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 /** What opencode calls. */
 export type Listener = (input: unknown, output?: unknown) => Promise<void>
@@ -70,7 +70,7 @@ export type GuardPlugin = (input?: PluginInput) => Promise<GuardedHooks>
  * import { hooks } from '/home/me/guards/hooks.js'
  * export const Guards = attachHooks(hooks)
  */
-export function attachHooks(hooks: ControlHooks, options: AttachHooksOptions = {}): GuardPlugin {
+export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): GuardPlugin {
   let asked: HostHooks | undefined
   return input => {
     // opencode runs an instance of each plugin for each directory; what cannot be done is said once.

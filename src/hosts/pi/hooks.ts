@@ -54,7 +54,7 @@ export const ABLE: Able = {
 }
 
 /** How long the hooks may take, and where lines for the person go. */
-export type AttachHooksOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
+export type AttachOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'>
 
 /**
  * Has hooks asked in Pi, from an extension of yours; beside hookspan's own extension, whichever of both is loaded first.
@@ -65,7 +65,7 @@ export type AttachHooksOptions = Pick<HostHooksOptions, 'limitMillis' | 'report'
  * import { hooks } from '/home/me/guards/hooks.js'
  * export default pi => attachHooks(pi, hooks)
  */
-export function attachHooks(pi: PiExtensionApi, hooks: ControlHooks, options: AttachHooksOptions = {}): void {
+export function attachHooks(pi: PiExtensionApi, hooks: ControlHooks, options: AttachOptions = {}): void {
   const plugin = () => runningPlugin(HOST)
   new PiHooks(new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin })).listenTo(pi)
 }

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { type BudgetOptions, budget } from '../../../src/hooks/builtin/index.ts'
+import { createHooks } from '../../../src/hooks/create-hooks.ts'
+import { HostHooks } from '../../../src/hooks/host-hooks.ts'
 import { inWords } from '../asking.ts'
 import { Agent } from './steps.ts'
 
@@ -82,6 +84,14 @@ test('it looks only at what it counts', () => {
   expect(phases({ turn: { toolCalls: 1 } })).toEqual(['beforeTool'])
   expect(phases({ turn: { minutes: 1 } })).toEqual(['beforeTool', 'beforeModel'])
   expect(phases({ session: { cost: 1 } })).toEqual(['beforeTool', 'beforeModel', 'beforeTurn', 'afterModel'])
+})
+
+test('an agent that cannot block what the model has said is told of nothing', () => {
+  const lines: string[] = []
+  const able = { beforeTool: ['block'], beforeModel: ['block'], afterModel: ['rewrite'] } as const
+  const hooks = createHooks([budget({ turn: { tokens: 5 } })])
+  new HostHooks({ host: 'mine', hooks, able, report: line => void lines.push(line) })
+  expect(lines).toEqual([])
 })
 
 test('of many sessions the one that was silent longest is forgotten', async () => {

@@ -1,3 +1,4 @@
+// biome-ignore-all lint/suspicious/noTemplateCurlyInString: texts of a shell have them
 import fc from 'fast-check'
 import { describe, expect, it, test } from 'vitest'
 import { readCommands, type ShellCommand } from '../../../src/hooks/builtin/shell-commands.ts'
@@ -82,6 +83,13 @@ describe('words as the program gets them', () => {
   ])('%j', (text, commands) => {
     expect(shown(text)).toBe(commands)
   })
+})
+
+test.each([
+  ['rm *.ts "$HOME"/*/x ~/[ab]', ['*.ts', '~/*/x', '~/*']],
+  ['rm $x/* {a,b}* "*" +(a)', []],
+])('patterns of file names, of %j', (text, globs) => {
+  expect(readCommands(text).commands[0]?.globs).toEqual(globs)
 })
 
 describe('what is data stays data', () => {
@@ -288,7 +296,7 @@ const UNKNOWN: Readonly<Record<ShellDoubt, readonly string[]>> = {
   ],
   'it runs somewhere else': [
     ...['ssh host rm x', 'ssh host', 'docker exec c rm x', 'docker run --rm i rm x', 'docker compose exec c rm x'],
-    ...['kubectl exec p -- rm x', 'kubectl -n n exec p -- rm x', 'tmux new-session "rm x"'],
+    ...['docker $x c rm', 'kubectl exec p -- rm x', 'kubectl -n n exec p -- rm x', 'tmux new-session "rm x"'],
   ],
   'the working directory is changed by an option': ['env -C /etc rm x', 'sudo -D /etc rm x', 'sudo --chdir=/etc ls'],
   'it is a command of Windows': [
@@ -349,6 +357,8 @@ describe('everyday commands are known', () => {
     ...[
       'find . -name "*.ts" -not -path "./node_modules/*" | xargs grep -l x',
       'kubectl get pods',
+      'docker compose up -d',
+      'docker build -t "$tag" .',
       'update-grub',
       'cat "$f"',
     ],

@@ -1,4 +1,4 @@
-import { existsSync } from 'node:fs'
+import { existsSync, mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect, test } from 'vitest'
@@ -7,7 +7,18 @@ import { claudeCodeGuarding } from '../../../src/hosts/claude-code/guarding.ts'
 import { createClaudeCodeInlet } from '../../../src/hosts/claude-code/inlet.ts'
 import { type ModelReply, type ModelRequest, startModelServer } from '../../support/model-server.mjs'
 import { type Claim, claims, decided, GuardedReceiver } from '../guarded-receiver.ts'
-import { type HostProcess, hostCommand, scratchHome, scratchProject, startHost, type Traces } from '../live-host.ts'
+import {
+  type HostProcess,
+  hookspanFolder,
+  hostCommand,
+  hostNode,
+  runHost,
+  scratchHome,
+  scratchProject,
+  startHost,
+  type Traces,
+  tracesOf,
+} from '../live-host.ts'
 import { call, TYPED, talk } from './claude.ts'
 
 interface Scene {
@@ -46,19 +57,7 @@ async function guarded({
   const receiver = await GuardedReceiver.start({ home, host: 'claude-code', inlet, hooks, guards })
   const model = await startModelServer(request => answer(request, receiver))
   try {
-    const [command = '', ...first] = hostCommand()
-    const claude = startHost(command, [...first, ...args], {
-      home,
-      cwd: project,
-      env: {
-        ANTHROPIC_BASE_URL: model.url,
-        ANTHROPIC_API_KEY: 'dummy',
-        CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
-        DISABLE_AUTOUPDATER: '1',
-        // Root may not go without permissions otherwise.
-        IS_SANDBOX: '1',
-      },
-    })
+    const claude = startClaude(args, { home, cwd: project, model: model.url })
     await meanwhile?.(claude)
     const { stdout } = await claude.end()
     return {
@@ -72,6 +71,22 @@ async function guarded({
     await receiver.stop()
     await model.close()
   }
+}
+
+function startClaude(
+  args: readonly string[],
+  { home, cwd, model }: { readonly home: string; readonly cwd: string; readonly model: string },
+): HostProcess {
+  const [command = '', ...first] = hostCommand()
+  const env = {
+    ANTHROPIC_BASE_URL: model,
+    ANTHROPIC_API_KEY: 'dummy',
+    CLAUDE_CODE_DISABLE_NONESSENTIAL_TRAFFIC: '1',
+    DISABLE_AUTOUPDATER: '1',
+    // Root may not go without permissions otherwise.
+    IS_SANDBOX: '1',
+  }
+  return startHost(command, [...first, ...args], { home, cwd, env })
 }
 
 const claimed = new Set<Claim>()
@@ -296,6 +311,39 @@ scene('a child agent is guarded, too', ['beforeTool block'], async () => {
       "tool.Bash: hook.no-rm block, blocked",
     ]
   `)
+})
+
+const NO_RM = `import { block, defineHook } from 'hookspan/hooks'
+export default defineHook({
+  name: 'no-rm',
+  onFailure: 'block',
+  beforeTool: ({ tool }) => (tool.command?.startsWith('rm ') ? block('Files stay where they are.') : undefined),
+})
+`
+
+scene('a guard out of a folder, in a receiver that the agent has started', ['beforeTool block'], async () => {
+  const home = scratchHome()
+  const project = scratchProject(home, { files: { 'kept.txt': 'precious' } })
+  const folder = join(home, '.config', 'hookspan', 'hooks')
+  mkdirSync(folder, { recursive: true, mode: 0o700 })
+  writeFileSync(join(folder, 'no-rm.mjs'), NO_RM, { mode: 0o600 })
+  const hookspan = (...args: readonly string[]): ReturnType<typeof runHost> =>
+    runHost(hostNode(), [join(hookspanFolder(), 'dist', 'cli', 'main.js'), ...args], { home, cwd: project })
+  await hookspan('init', 'claude-code', '--guards', 'closed')
+  const model = await startModelServer(({ toolResults }) => {
+    const calls = ['rm kept.txt', 'touch one.txt'].map(command => call('Bash', { command }))
+    return toolResults > 0 ? { text: 'Done.' } : { toolCalls: calls.flatMap(({ toolCalls = [] }) => toolCalls) }
+  })
+  try {
+    expect((await startClaude(['-p', 'Go', ...MAY], { home, cwd: project, model: model.url }).end()).stdout).toBe(
+      'Done.\n',
+    )
+    expect([existsSync(join(project, 'kept.txt')), existsSync(join(project, 'one.txt'))]).toEqual([true, true])
+  } finally {
+    await hookspan('serve', '--stop')
+    await model.close()
+  }
+  expect(decided(await tracesOf(home))).toEqual(['tool.Bash: hook.no-rm block, blocked'])
 })
 
 test('guards: each decision that the table of Claude Code claims was seen', () => {

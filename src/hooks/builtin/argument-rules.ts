@@ -1,0 +1,154 @@
+import type { ToolArguments, ToolCall } from '../tool-call.ts'
+import { cardNumbersIn } from './card-numbers.ts'
+import { FILLED, type Finding, refused } from './finding.ts'
+import { globMatcher } from './glob.ts'
+import { type Allowed, checkKeys, oneOf, TEXT } from './options.ts'
+import { compilePattern, type PatternConfig } from './pattern.ts'
+import { isSqlVerb, statementsOf } from './sql-statements.ts'
+
+/** Rules for what is in the arguments of any tool. */
+export type ToolJudge = (tool: ToolCall) => Finding[]
+
+export interface ToolRules {
+  /** Names of tools, as the agent calls them: globs (`mcp__files__delete_*`). */
+  readonly block?: readonly string[] | undefined
+  readonly ask?: readonly string[] | undefined
+}
+
+export interface SqlRules {
+  /** The argument that holds SQL, by the tool's name: `{ mcp__db__query: 'sql' }`. */
+  readonly tools: Readonly<Record<string, string>>
+  /** `DROP`, `DELETE`, … */
+  readonly block?: readonly string[] | undefined
+  readonly ask?: readonly string[] | undefined
+}
+
+export interface PatternRule {
+  /** What is said of it; the text that it has found is not. */
+  readonly name: string
+  readonly pattern: PatternConfig
+  /** Default `block`. */
+  readonly decision?: 'block' | 'ask' | undefined
+}
+
+/** @throws {TypeError} one line, where a rule is none */
+export function toolJudge(rules: ToolRules): ToolJudge {
+  checkKeys('guardrails: tools', rules, { block: FILLED, ask: FILLED })
+  const [block, ask] = [globsOf(rules.block, 'tools.block'), globsOf(rules.ask, 'tools.ask')]
+  if (block.length + ask.length === 0) throw refused('tools has no rule: block, ask')
+  return ({ name }) => {
+    const decision = block.some(fits => fits(name)) ? 'block' : ask.some(fits => fits(name)) ? 'ask' : undefined
+    const detail = `The tool ${name} is in tools.${decision}.`
+    return decision === undefined ? [] : [{ decision, reason: `The tool ${name} is not allowed here.`, detail }]
+  }
+}
+
+function globsOf(globs: readonly string[] | undefined, where: string): ((text: string) => boolean)[] {
+  return (globs ?? []).map(each => {
+    const glob = typeof each === 'string' ? globMatcher(each) : { ok: false as const, reason: 'it is no text' }
+    if (!glob.ok) throw refused(`an entry of ${where} cannot be used: ${glob.reason}`)
+    return glob.matches
+  })
+}
+
+const ARGUMENTS: Allowed = {
+  means: "the names of tools, and of the argument of each: { query: 'sql' }",
+  is: value =>
+    typeof value === 'object' &&
+    value !== null &&
+    Object.keys(value).length > 0 &&
+    Object.values(value).every(each => TEXT.is(each)),
+}
+
+/** @throws {TypeError} one line, where a rule is none */
+export function sqlJudge(rules: SqlRules): ToolJudge {
+  checkKeys('guardrails: sql', rules, { tools: ARGUMENTS, block: FILLED, ask: FILLED })
+  if (rules.tools === undefined) throw refused(`sql.tools is ${ARGUMENTS.means}`)
+  const [block, ask] = [verbsOf(rules.block, 'sql.block'), verbsOf(rules.ask, 'sql.ask')]
+  if (block.size + ask.size === 0) throw refused('sql has no rule: block, ask')
+  const tools = new Map(Object.entries(rules.tools))
+  return tool => {
+    const key = tools.get(tool.name)
+    if (key === undefined) return []
+    const sql = tool.arguments[key]
+    if (typeof sql !== 'string') return [unreadable(`The argument ${key} of ${tool.name} is no text.`)]
+    return statementsOf(sql).flatMap(({ verb, isUnknown }) => {
+      const decision = block.has(verb) ? 'block' : ask.has(verb) ? 'ask' : undefined
+      if (decision === undefined) return isUnknown ? [unreadable('Databases may read the SQL in different ways.')] : []
+      return [{ decision, reason: `${verb} is not allowed here.`, detail: `The SQL of ${tool.name} does ${verb}.` }]
+    })
+  }
+}
+
+function unreadable(detail: string): Finding {
+  const reason = 'The SQL cannot be read for sure: write plain statements, each behind a semicolon, without comments.'
+  return { decision: 'unknown', reason, detail }
+}
+
+function verbsOf(verbs: readonly string[] | undefined, where: string): ReadonlySet<string> {
+  const upper = (verbs ?? []).map(verb => String(verb).toUpperCase())
+  const wrong = upper.find(verb => !isSqlVerb(verb))
+  if (wrong !== undefined) throw refused(`"${wrong}" in ${where} is no first word of a statement, as DROP is`)
+  return new Set(upper)
+}
+
+export function cardJudge(decision: 'block' | 'ask'): ToolJudge {
+  return ({ name, arguments: args }) =>
+    judgedTexts(args, text =>
+      cardNumbersIn(text).length === 0
+        ? undefined
+        : {
+            decision,
+            reason: 'The arguments hold the number of a payment card, which must not leave here: do without it.',
+            detail: `The arguments of ${name} hold the number of a payment card.`,
+          },
+    )
+}
+
+/** @throws {TypeError} one line, where a rule is none */
+export function patternJudge(rules: readonly PatternRule[]): ToolJudge {
+  const compiled = rules.map(rule => {
+    checkKeys('guardrails: patterns', rule, { name: TEXT, pattern: ANY, decision: oneOf(['block', 'ask']) })
+    const { name, pattern, decision = 'block' } = rule
+    if (name === undefined) throw refused('one of patterns has no name')
+    const made = compilePattern(pattern)
+    if (!made.ok) throw refused(`the pattern "${name}" cannot be used: ${made.reason}`)
+    return { name, decision, matches: made.matches }
+  })
+  return tool =>
+    compiled.flatMap(({ name, decision, matches }) =>
+      judgedTexts(tool.arguments, text =>
+        matches(text)
+          ? {
+              decision,
+              reason: `The arguments hold what the rule "${name}" does not allow.`,
+              detail: `The pattern "${name}" is in the arguments of ${tool.name}.`,
+            }
+          : undefined,
+      ),
+    )
+}
+
+/** Judged where it is compiled. */
+const ANY: Allowed = { means: 'a pattern', is: () => true }
+const MOST_VALUES = 100_000
+
+/** What is found first, in any text of the arguments, names of fields included. */
+function judgedTexts(args: ToolArguments, judge: (text: string) => Finding | undefined): Finding[] {
+  const waiting: unknown[] = [args]
+  for (let count = 0; waiting.length > 0; count++) {
+    const value = waiting.pop()
+    if (count === MOST_VALUES) {
+      const reason = 'The arguments hold more than can be looked through: split them.'
+      return [{ decision: 'unknown', reason, detail: 'The arguments hold more than can be looked through.' }]
+    }
+    const found = typeof value === 'string' || typeof value === 'number' ? judge(String(value)) : undefined
+    if (found !== undefined) return [found]
+    if (typeof value !== 'object' || value === null) continue
+    for (const [key, each] of Object.entries(value)) {
+      if (!Array.isArray(value)) waiting.push(key)
+      waiting.push(each)
+    }
+  }
+  return []
+}

@@ -1,0 +1,107 @@
+import { FILLED, type Finding, refused } from './finding.ts'
+import { globMatcher } from './glob.ts'
+import { checkKeys, TEXT, TEXTS } from './options.ts'
+import type { ShellCommand, ShellReading } from './shell-commands.ts'
+
+/**
+ * A command: its name, and words that have to be among its arguments, all of them globs. `'git push --force*'` says the same as
+ * `{ name: 'git', args: ['push', '--force*'] }`. A few letters behind a dash are options in any order: `rm -rf` is `rm -f -r`.
+ */
+export type CommandPattern = string | { readonly name: string; readonly args?: readonly string[] | undefined }
+
+export interface CommandRules {
+  /** Commands that never run. */
+  readonly block?: readonly CommandPattern[] | undefined
+  /** Commands that a person is asked about. */
+  readonly ask?: readonly CommandPattern[] | undefined
+  /** With it, no other commands run. */
+  readonly allow?: readonly CommandPattern[] | undefined
+}
+
+type Fit = 'yes' | 'no' | 'maybe'
+type CommandJudge = (reading: ShellReading) => Finding[]
+
+interface Rule {
+  /** As it is written. */
+  readonly text: string
+  readonly fits: (command: ShellCommand) => Fit
+}
+
+/** @throws {TypeError} one line, where a rule is none */
+export function commandJudge(rules: CommandRules): CommandJudge {
+  checkKeys('guardrails: commands', rules, { block: FILLED, ask: FILLED, allow: FILLED })
+  const [block, ask, allow] = [rules.block, rules.ask, rules.allow].map((patterns, at) => {
+    if (patterns === undefined) return undefined
+    const where = `commands.${['block', 'ask', 'allow'][at]}`
+    return patterns.map(pattern => ruleOf(pattern, where))
+  })
+  if (block === undefined && ask === undefined && allow === undefined)
+    throw refused('commands has no rule: block, ask, allow')
+  return ({ commands }) =>
+    commands
+      .filter(({ name }) => name !== '')
+      .flatMap(command => [
+        ...(block ?? []).flatMap(rule => found(rule, command, 'block')),
+        ...(ask ?? []).flatMap(rule => found(rule, command, 'ask')),
+        ...(allow === undefined || allow.some(rule => rule.fits(command) === 'yes') ? [] : [notAllowed(command)]),
+      ])
+}
+
+function found(rule: Rule, command: ShellCommand, decision: 'block' | 'ask'): Finding[] {
+  const fit = rule.fits(command)
+  if (fit === 'no') return []
+  if (fit === 'yes') {
+    const reason = `The command "${rule.text}" is not allowed here, in whatever way it is run.`
+    return [{ decision, reason, detail: `It runs "${rule.text}".` }]
+  }
+  const reason = `It cannot be told whether this is "${rule.text}": write its arguments out, without variables and patterns.`
+  return [{ decision: 'unknown', reason, detail: `It may run "${rule.text}": its arguments are made while it runs.` }]
+}
+
+function notAllowed({ name }: ShellCommand): Finding {
+  // What is no plain name may be anything that the agent has at hand.
+  const called = /^[\w.+-]{1,40}$/.test(name) ? `"${name}"` : 'one of them'
+  const reason = `Only some commands are allowed here, and ${called} is not among them.`
+  return { decision: 'block', reason, detail: `It runs a command that is not in commands.allow: ${called}.` }
+}
+
+function ruleOf(pattern: CommandPattern, where: string): Rule {
+  if (typeof pattern !== 'string') checkKeys(`guardrails: a command of ${where}`, pattern, { name: TEXT, args: TEXTS })
+  const [name, ...args] =
+    typeof pattern === 'string'
+      ? pattern.split(/\s+/).filter(word => word !== '')
+      : [pattern.name, ...(pattern.args ?? [])]
+  if (typeof name !== 'string' || name === '') throw refused(`a command of ${where} has no name`)
+  if (name.includes('/')) throw refused(`"${name}" in ${where} is a path: a command is known by its name alone`)
+  const isNamed = globOf(name.toLowerCase(), where)
+  const wanted = args.map(arg => argumentOf(arg, where))
+  return {
+    text: [name, ...args].join(' '),
+    fits(command) {
+      // `find -delete` removes files as `rm -r` does.
+      if (isNamed('rm') && command.name === 'find' && command.args.includes('-delete')) return 'yes'
+      if (!isNamed(command.name.toLowerCase())) return 'no'
+      if (wanted.every(isAmong => isAmong(command.args))) return 'yes'
+      return command.args.includes(undefined) ? 'maybe' : 'no'
+    },
+  }
+}
+
+type Args = readonly (string | undefined)[]
+
+function argumentOf(pattern: string, where: string): (args: Args) => boolean {
+  const fits = globOf(pattern, where)
+  const letters = /^-([A-Za-z]{1,3})$/.exec(pattern)?.[1]
+  return args => {
+    if (args.some(arg => arg !== undefined && fits(arg))) return true
+    if (letters === undefined) return false
+    const given = args.filter(arg => arg !== undefined && /^-[A-Za-z]+$/.test(arg)).join('')
+    return [...letters].every(letter => given.includes(letter))
+  }
+}
+
+function globOf(pattern: string, where: string): (text: string) => boolean {
+  const glob = globMatcher(pattern)
+  if (!glob.ok) throw refused(`a word of ${where} cannot be used: ${glob.reason}`)
+  return glob.matches
+}

@@ -1,0 +1,194 @@
+import { existsSync } from 'node:fs'
+import { homedir } from 'node:os'
+import { isAbsolute, normalize, resolve } from 'node:path'
+import { oneLine } from '../../content/one-line.ts'
+import type { ToolCall, ToolKind } from '../tool-call.ts'
+import { FILLED, type Finding, refused } from './finding.ts'
+import { type Allowed, checkKeys, listOf } from './options.ts'
+import { canonicalPath, isInside } from './places.ts'
+import type { ShellCommand, ShellReading } from './shell-commands.ts'
+
+const FOR = ['read', 'edit', 'write', 'shell'] as const
+
+export interface PathRules {
+  /** Files lie in one of these folders. */
+  readonly inside?: readonly string[] | undefined
+  /** Files lie in none of these folders, and are none of these files. */
+  readonly outside?: readonly string[] | undefined
+  /** Which tools. `read` is also to search; a tool whose kind is not known is judged with any. Default: all. */
+  readonly for?: readonly (typeof FOR)[number][] | undefined
+  /** Where relative paths begin when the agent does not say in which folder a tool works. Default: then it is not known. */
+  readonly cwd?: string | undefined
+}
+
+const ABSOLUTE: Allowed = { means: 'an absolute path', is: value => typeof value === 'string' && isAbsolute(value) }
+
+interface Folders {
+  readonly inside: readonly string[] | undefined
+  readonly outside: readonly string[]
+}
+
+type Place = 'fine' | 'wrong' | 'unknown'
+
+/** @throws {TypeError} one line, where a rule is none */
+export function pathJudge(rules: PathRules): (tool: ToolCall, reading: ShellReading | undefined) => Finding[] {
+  checkKeys('guardrails: paths', rules, { inside: FILLED, outside: FILLED, for: listOf(FOR), cwd: ABSOLUTE })
+  if (rules.inside === undefined && rules.outside === undefined) throw refused('paths has no rule: inside, outside')
+  const base = rules.cwd ?? process.cwd()
+  foldersOf(rules, base)
+  const isJudged = judged(rules.for ?? FOR)
+  return (tool, reading) => {
+    if (!isJudged(tool.kind)) return []
+    const folders = foldersOf(rules, base)
+    const cwd = [tool.cwd, rules.cwd].find(each => each !== undefined && isAbsolute(each))
+    const named = [...tool.paths, ...(/^file:/i.test(tool.url ?? '') ? [tool.url as string] : [])]
+    return [
+      ...named.flatMap(path =>
+        findingsOf(placeOf(path, [cwd], folders, tool.kind === 'search'), `the path ${oneLine(path)}`, rules),
+      ),
+      ...(reading === undefined ? [] : inShell(reading, cwd, folders, rules)),
+    ]
+  }
+}
+
+function judged(kinds: readonly ToolKind[]): (kind: ToolKind) => boolean {
+  return kind => {
+    if (kind === 'shell' || kind === 'read' || kind === 'edit' || kind === 'write') return kinds.includes(kind)
+    return kind === 'search' ? kinds.includes('read') : kinds.some(each => each !== 'shell')
+  }
+}
+
+/** Each time anew: a link on the way may have been changed. */
+function foldersOf(rules: PathRules, base: string): Folders {
+  const canonical = (folder: unknown): string => {
+    const path = typeof folder === 'string' ? canonicalPath(folder, base, { home: homedir() }) : undefined
+    if (path === undefined) throw refused(`paths has a folder that cannot be found by its text: ${String(folder)}`)
+    return path
+  }
+  return { inside: rules.inside?.map(canonical), outside: (rules.outside ?? []).map(canonical) }
+}
+
+function findingsOf(place: Place, what: string, rules: PathRules): Finding[] {
+  const where = rules.inside === undefined ? '' : ` Folders that are open: ${rules.inside.join(', ')}`
+  if (place === 'fine') return []
+  if (place === 'wrong') {
+    const reason = `A file that it names lies where nothing may be read or changed.${where}`
+    return [{ decision: 'block', reason, detail: `Not allowed by paths: ${what}.` }]
+  }
+  const reason = `It cannot be told which files it names: write plain and full paths.${where}`
+  return [{ decision: 'unknown', reason, detail: `It cannot be told which file it is: ${what}.` }]
+}
+
+/**
+ * @param cwds where it may begin, the likely one last
+ * @param reaches whether what is below a folder is meant, too
+ */
+function placeOf(path: string, cwds: readonly (string | undefined)[], folders: Folders, reaches: boolean): Place {
+  const placesFrom = (cwd: string | undefined): (string | undefined)[] =>
+    readings(path, cwd).map(each => canonicalPath(each, cwd, { home: homedir() }))
+  const last = cwds.slice(-1).flatMap(placesFrom)
+  if (last.some(each => each !== undefined && isWrong(each, folders))) return 'wrong'
+  const places = [...cwds.slice(0, -1).flatMap(placesFrom), ...last]
+  const known = places.filter(each => each !== undefined)
+  if (known.some(each => isWrong(each, folders))) return 'unknown'
+  if (known.length < places.length) return 'unknown'
+  const isAbove = folders.outside.some(folder => known.some(each => isInside(folder, each)))
+  return reaches && isAbove ? 'unknown' : 'fine'
+}
+
+/** The system follows a link before it goes up from there; many tools take `x/..` away before they ask the system. */
+function readings(path: string, cwd: string | undefined): string[] {
+  if (!path.includes('..') || /^file:/i.test(path)) return [path]
+  const isPlain = cwd !== undefined && !/^[~$]/.test(path)
+  return [path, isPlain ? resolve(cwd, path) : normalize(path)]
+}
+
+function isWrong(path: string, { inside, outside }: Folders): boolean {
+  if (outside.some(folder => isInside(path, folder))) return true
+  return inside !== undefined && !inside.some(folder => isInside(path, folder))
+}
+
+/** Their arguments are no files, or nothing of those comes out. */
+const NAMES_NO_FILES = new Set(
+  'echo printf true false : exit return kill sleep wait export local declare typeset readonly unset shift type which test ['.split(
+    ' ',
+  ),
+)
+const STREAMS = /^\/dev\/(?:null|stdin|stdout|stderr|tty|zero|u?random|fd\/\d+)$/
+const MOST_CWDS = 8
+
+function inShell(reading: ShellReading, from: string | undefined, folders: Folders, rules: PathRules): Finding[] {
+  const findings: Finding[] = []
+  let cwds: readonly (string | undefined)[] = [from]
+  for (const command of reading.commands) {
+    const called = /^[\w.+-]{1,40}$/.test(command.name) ? command.name : 'a command'
+    for (const place of placesOf(command, cwds, folders))
+      findings.push(...findingsOf(place, `an argument of ${called}`, rules))
+    cwds = behind(command, cwds)
+  }
+  return findings
+}
+
+function placesOf(command: ShellCommand, cwds: readonly (string | undefined)[], folders: Folders): Place[] {
+  const targets = command.redirects
+    .map(({ target }) => target)
+    .filter(each => each === undefined || !STREAMS.test(each))
+  const written = targets.map(each => (each === undefined ? 'unknown' : placeOf(each, cwds, folders, false)))
+  if (NAMES_NO_FILES.has(command.name)) return written
+  const named = command.args.flatMap(arg => (arg === undefined ? [] : pathsIn(arg)))
+  const hasMore = command.args.filter(arg => arg === undefined).length > command.globs.length
+  return [
+    ...written,
+    ...named.flatMap(path => (isNoFile(path, folders) ? [] : [placeOf(path, seenFrom(path, cwds), folders, true)])),
+    ...command.globs.map(glob => placeOfGlob(glob, cwds, folders)),
+    ...(hasMore ? ['unknown' as const] : []),
+  ]
+}
+
+const SCHEME = /^(?!file:)[a-z][a-z\d+.-]+:\/\//i
+const LONGEST_PATH = 4096
+
+/** What of an argument may name a file: `x`, `--file=x`, `-ox`, `if=x`, `@x`, `x:y`. */
+function pathsIn(arg: string): string[] {
+  if (arg === '' || arg.length > LONGEST_PATH || arg.includes('\n') || SCHEME.test(arg)) return []
+  // A quoted dollar is a plain character.
+  if (arg.startsWith('$')) return [`./${arg}`]
+  const attached = /^-[A-Za-z]([/~.].*)$/.exec(arg)?.[1] ?? /^[^=/]*=(.+)$/.exec(arg)?.[1] ?? /^@(.+)$/.exec(arg)?.[1]
+  const listed = /^([/~.][^:]*):/.exec(arg)?.[1]
+  const all = [arg.startsWith('-') ? undefined : arg, attached, listed]
+  return all.filter(each => each !== undefined && each !== '' && !SCHEME.test(each)) as string[]
+}
+
+/** `grep /api src`, `sed /x/d`: nothing of this machine begins so. What is closed is closed all the same. */
+function isNoFile(path: string, folders: Folders): boolean {
+  if (STREAMS.test(path)) return true
+  const top = /^\/[^/]+/.exec(path)?.[0]
+  return top !== undefined && !existsSync(top) && !folders.outside.some(folder => isInside(path, folder))
+}
+
+/** Where a pattern looks: in the folder in front of it, which may hold links, and what is closed. */
+function placeOfGlob(glob: string, cwds: readonly (string | undefined)[], folders: Folders): Place {
+  const before = glob.slice(0, glob.indexOf('*'))
+  const folder = before.slice(0, before.lastIndexOf('/') + 1)
+  const rest = glob.slice(folder.length)
+  // `.*` finds `..`, too.
+  if (/(?:^|\/)(?:\.\.(?:\/|$)|\.\*)/.test(rest)) return 'unknown'
+  return placeOf(folder === '' ? '.' : folder, seenFrom(folder, cwds), folders, true)
+}
+
+/** Most words are no files, and one without a slash is in the folder itself: where that is not known, it is not asked about. */
+function seenFrom(path: string, cwds: readonly (string | undefined)[]): readonly (string | undefined)[] {
+  return /^[~.]|\//.test(path) ? cwds : cwds.filter(cwd => cwd !== undefined)
+}
+
+/** The folders in which the next command may run: behind `cd`, which may have failed, or have been run in a subshell. */
+function behind(command: ShellCommand, cwds: readonly (string | undefined)[]): readonly (string | undefined)[] {
+  if (!/^(?:cd|pushd|popd|chdir)$/.test(command.name)) return cwds
+  const target =
+    command.args.length === 0 ? '~' : command.args.find(arg => arg === undefined || !/^-[A-Za-z]/.test(arg))
+  if (command.name === 'popd' || target === undefined || target === '-' || /^[+-]\d/.test(target))
+    return [...cwds, undefined]
+  const next = cwds.flatMap(cwd => readings(target, cwd).map(each => canonicalPath(each, cwd, { home: homedir() })))
+  const all = [...new Set([...cwds, ...next])]
+  return all.length > MOST_CWDS ? [undefined] : all
+}
