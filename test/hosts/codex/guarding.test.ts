@@ -35,7 +35,7 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ['a prompt, which cannot be rewritten', PROMPT, [rewrite('Other')], undefined],
   ['a tool, passed', TOOL, [pass()], undefined],
   ['a tool, blocked', TOOL, [block('No rm.', { detail: 'secret' })], deny('No rm.')],
-  ['a tool, blocked without a word', TOOL, [block('  ')], deny('A hook has decided so.')],
+  ['a tool, blocked without a word', TOOL, [block('  ')], deny('The hook hook-1 has blocked this.')],
   [
     'a tool, to be asked about',
     TOOL,

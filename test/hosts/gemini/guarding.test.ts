@@ -71,7 +71,12 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ],
   ['a tool, passed', TOOL, [pass()], undefined],
   ['a tool, blocked', TOOL, [block('No rm.', { detail: 'secret' })], { decision: 'deny', reason: 'No rm.' }],
-  ['a tool, blocked without a word', TOOL, [block(' ')], { decision: 'deny', reason: 'A hook has decided so.' }],
+  [
+    'a tool, blocked without a word',
+    TOOL,
+    [block(' ')],
+    { decision: 'deny', reason: 'The hook hook-1 has blocked this.' },
+  ],
   [
     'a tool, to be asked about: nobody may be there, and it would wait for ever',
     TOOL,

@@ -29,7 +29,12 @@ test.each<[string, object, readonly AnyVerdict[], object | undefined]>([
   ],
   ['a tool, passed', TOOL, [pass()], undefined],
   ['a tool, blocked', TOOL, [block('No rm.', { detail: 'secret' })], { action: 'block', message: 'No rm.' }],
-  ['a tool, blocked without a word', TOOL, [block(' ')], { action: 'block', message: 'A hook has decided so.' }],
+  [
+    'a tool, blocked without a word',
+    TOOL,
+    [block(' ')],
+    { action: 'block', message: 'The hook hook-1 has blocked this.' },
+  ],
   ['a tool, rewritten', TOOL, [rewrite({ command: 'ls' })], { action: 'modify', args: { command: 'ls' } }],
   [
     'a tool, to be asked about: the prompt of Hermes shows no more than what is said',

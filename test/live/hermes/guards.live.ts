@@ -28,7 +28,8 @@ const delegating = (which: 'transforms' | 'judges', isStrict?: boolean): Decidin
 }
 const HOOKS: readonly AnyHook[] = [
   { name: 'transforms', decides: ['rewrite', 'inject'], ...delegating('transforms') },
-  { name: 'judges', decides: ['block', 'ask'], ...delegating('judges', false) },
+  // Time is left for the one behind it, which is to block where there is none.
+  { name: 'judges', decides: ['block', 'ask'], timeLimitMillis: 300, ...delegating('judges', false) },
   { name: 'strict', decides: ['block'], onFailure: 'block', ...delegating('judges', true) },
 ]
 
@@ -166,11 +167,13 @@ for (const [how, beforeTool] of Object.entries(FAILING)) {
 test('guards: the trace says who decided what', async () => {
   await gateway.close()
   const { trees } = await receiver.traces()
-  const decided = trees.map(tree => /tool\.terminal.*\n\s*hook\.\w+|hook\.\w+/.exec(tree)?.[0].replace(/\s+/g, ' '))
-  expect(decided.slice(0, 2)).toEqual([
-    'tool.terminal OK [hermes.tool.outcome=blocked] hook.judges',
-    'tool.terminal OK [hermes.tool.outcome=completed] hook.transforms',
-  ])
+  // One that passed is there, too, where it took a while.
+  expect(trees[0]).toMatch(
+    /tool\.terminal OK \[hermes\.tool\.outcome=blocked\](?:\n +hook\.\w+ OK)*\n +hook\.judges OK/,
+  )
+  expect(trees[1]).toMatch(
+    /tool\.terminal OK \[hermes\.tool\.outcome=completed\](?:\n +hook\.\w+ OK)*\n +hook\.transforms OK/,
+  )
 })
 
 for (const guards of ['open', 'closed'] as const) {
