@@ -11,7 +11,7 @@ import {
   retry,
   rewrite,
 } from '../../../src/hooks/index.ts'
-import { ABLE, type AttachHooksOptions, attachHooks } from '../../../src/hosts/claude-agent-sdk/hooks.ts'
+import { ABLE, type AttachOptions, attachHooks } from '../../../src/hosts/claude-agent-sdk/hooks.ts'
 import { createPlugin } from '../../../src/index.ts'
 import { freshHostsEachTest } from '../fresh-hosts.ts'
 
@@ -33,7 +33,7 @@ class FakeSdk {
   readonly lines: string[] = []
   readonly options: Options
 
-  constructor(hooks: readonly AnyHook[], options: Options = {}, more: AttachHooksOptions = {}) {
+  constructor(hooks: readonly AnyHook[], options: Options = {}, more: AttachOptions = {}) {
     this.options = attachHooks(options, createHooks(hooks), { report: line => this.lines.push(line), ...more })
   }
 

@@ -12,7 +12,7 @@ import {
   retry,
   rewrite,
 } from '../../../src/hooks/index.ts'
-import { ABLE, type AttachHooksOptions, attachHooks, type PiContext, type PiUi } from '../../../src/hosts/pi/hooks.ts'
+import { ABLE, type AttachOptions, attachHooks, type PiContext, type PiUi } from '../../../src/hosts/pi/hooks.ts'
 import { createPiExtension } from '../../../src/hosts/pi/index.ts'
 import type { PiExtensionApi } from '../../../src/hosts/pi/types.ts'
 import { freshHostsEachTest } from '../fresh-hosts.ts'
@@ -33,7 +33,7 @@ class FakePi implements PiExtensionApi {
     this.handlers.set(event, [...(this.handlers.get(event) ?? []), handler])
   }
 
-  with(hooks: readonly AnyHook[], options: AttachHooksOptions = {}): this {
+  with(hooks: readonly AnyHook[], options: AttachOptions = {}): this {
     attachHooks(this, createHooks(hooks), { report: line => this.lines.push(line), ...options })
     return this
   }
