@@ -104,6 +104,8 @@ let runs = 0
 
 export class FakeRunner {
   readonly config: Plain
+  /** What was said to have gone wrong, in the SDK's own spans. */
+  readonly errors: unknown[] = []
 
   constructor(provider: object) {
     this.config = { modelProvider: provider }
@@ -111,7 +113,9 @@ export class FakeRunner {
 
   run(agent: FakeAgent, input: string | FakeState, options: Plain = {}): Promise<FakeResult> {
     const task = { spanId: `task-${++runs}`, spanData: { type: 'task' } }
-    const span = { spanId: `agent-${runs}`, spanData: { type: 'agent', name: agent.name }, previousSpan: task }
+    const setError = (error: unknown): number => this.errors.push(error)
+    const spanData = { type: 'agent', name: agent.name }
+    const span = { spanId: `agent-${runs}`, spanData, previousSpan: task, setError }
     const trace = { traceId: 'trace-1', groupId: 'group-1' }
     return storage.run({ trace, span }, () => this.#run(agent, input, options))
   }

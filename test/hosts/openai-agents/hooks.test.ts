@@ -39,9 +39,10 @@ function results(sent: readonly Sent[]): unknown[] {
 
 describe.each(ways)('a tool: %s', (_, stream) => {
   test('that is blocked is not run, and the model hears why', async () => {
-    const { run, ran, sent } = scene([{ beforeTool: () => block('Not here.') }])
+    const { run, ran, sent, runner } = scene([{ beforeTool: () => block('Not here.') }])
     expect((await run(undefined, stream)).finalOutput).toBe('All done.')
     expect([ran, results(sent)]).toEqual([[], ['Not here.']])
+    expect(runner.errors).toEqual([{ message: 'Kept from running by the hook h0' }])
   })
 
   test('whose arguments are rewritten is run with those', async () => {
