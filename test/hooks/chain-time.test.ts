@@ -191,6 +191,12 @@ test('an agent that is stopped already waits for nobody, and takes what is there
   expect(inWords(outcome)).toBe('block by b: No.')
 })
 
+test('a hook that finds the agent stopped, and says so, has not failed', async () => {
+  const hook: AnyHook = { name: 'a', onFailure: 'block', beforeTool: async (_, ctx) => ctx.signal.throwIfAborted() }
+  const { outcome, lines } = await asked([hook], { signal: AbortSignal.abort() })
+  expect([inWords(outcome), outcome.runs, lines]).toEqual([`block by a: The hook a ${COULD_NOT}`, [], []])
+})
+
 test('time that one hook was waited for is not the next one’s', async () => {
   const host = new AbortController()
   const hooks: AnyHook[] = [
