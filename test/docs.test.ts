@@ -52,7 +52,7 @@ describe('docs/spans.md', () => {
 
   test('an attribute that is always there is not said to need content', () => {
     expect(page).toMatch(/^\| `hermes\.tool\.outcome` \| string \| end \| {2}\|/m)
-    expect(page).toMatch(/^\| `hermes\.tool\.command` \| string \| start \| content \|/m)
+    expect(page).toMatch(/^\| `hermes\.tool\.command` \| string \| start, later \| content \|/m)
     expect(page).toMatch(
       /^\| `llm\.input_messages\.N\.message\.role` \| string \| start \| `content_capture: full` \|/m,
     )

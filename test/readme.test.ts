@@ -101,7 +101,12 @@ describe.each(PAGES.filter(path => !path.startsWith('observability/')))('%s', pa
     ])
     const said = inlineCode(page).flatMap(code => /^([a-z]+(?:_[a-z]+)*): \S/.exec(code)?.[1] ?? [])
     expect(said.filter(key => !keys.has(key) && !keys.has(key.replace(/_env$/, '')))).toEqual([])
-    const variables = new Set(['HOOKSPAN_CONFIG', 'HOOKSPAN_TEST_SEED', ...KEY_NAMES.map(variableOf)])
+    const variables = new Set([
+      'HOOKSPAN_CONFIG',
+      'HOOKSPAN_GUARDS',
+      'HOOKSPAN_TEST_SEED',
+      ...KEY_NAMES.map(variableOf),
+    ])
     const named = allCode(page).flatMap(code => code.match(/\bHOOKSPAN_[A-Z_]*[A-Z]\b/g) ?? [])
     expect(named.filter(name => !variables.has(name))).toEqual([])
   })

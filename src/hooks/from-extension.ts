@@ -6,6 +6,7 @@ import { type AnyVerdict, block, type Decision, inject, pass, rewrite } from './
 
 /** What an extension answers. Nothing: `pass`. */
 export interface ExtensionResult<Action extends string, Value = unknown> {
+  /** What is to be done. */
   readonly action: Action
   /** What is rewritten, what is injected, or for a block what the model is told. */
   readonly value?: Value | undefined
@@ -14,7 +15,8 @@ export interface ExtensionResult<Action extends string, Value = unknown> {
 }
 
 /** What all three are told. */
-interface Circumstances {
+export interface Circumstances {
+  /** The agent's own id of the session. */
   readonly session_id: string | undefined
   /** The agent. */
   readonly platform: string
@@ -24,13 +26,15 @@ interface Circumstances {
   readonly metadata: Readonly<Record<string, unknown>>
 }
 
-type Answer<Action extends string> =
+/** What a place gives back. */
+export type Answer<Action extends string> =
   | ExtensionResult<Action>
   | null
   | undefined
   // biome-ignore lint/suspicious/noConfusingVoidType: a function that returns nothing passes
   | void
-type Answers<Action extends string> = Answer<Action> | Promise<Answer<Action>>
+/** What a place may answer. */
+export type Answers<Action extends string> = Answer<Action> | Promise<Answer<Action>>
 
 /** An extension, by the names that a request for Hermes gave to its three places; what Python says by keyword is one object. */
 export interface Extension {
@@ -53,10 +57,13 @@ export interface Extension {
   ): Answers<'pass' | 'block' | 'rewrite'>
 }
 
+/** What the extension does not say of itself. */
 export interface FromExtensionOptions {
+  /** Of the hook. */
   readonly name: string
   /** Lower comes first. Default 200. */
   readonly priority?: number | undefined
+  /** What a failure of it means. Default `pass`. */
   readonly onFailure?: 'pass' | 'block' | undefined
   /**
    * Default: all that its functions can decide. It is then asked with those that change something; one that says `['block']` judges

@@ -10,15 +10,6 @@ import {
 } from './provider-events.ts'
 import type { AnyVerdict, Decision } from './verdict.ts'
 
-export type {
-  AfterInvocationEvent,
-  AfterModelCallEvent,
-  AfterToolCallEvent,
-  BeforeInvocationEvent,
-  BeforeModelCallEvent,
-  BeforeToolCallEvent,
-}
-
 /** The bands of priorities, by the names of Locus. */
 export const HookPriority = {
   SECURITY_MIN: 0,
@@ -37,17 +28,27 @@ export const HookPriority = {
 export interface HookProvider {
   /** Default: the name of its class. */
   readonly name?: string | undefined
+  /** As of any hook. */
   readonly priority?: number | undefined
+  /** As `beforeTurn`. */
   on_before_invocation?(event: BeforeInvocationEvent): unknown
+  /** As `afterTurn`. */
   on_after_invocation?(event: AfterInvocationEvent): unknown
+  /** As `beforeModel`. */
   on_before_model_call?(event: BeforeModelCallEvent): unknown
+  /** As `afterModel`. */
   on_after_model_call?(event: AfterModelCallEvent): unknown
+  /** As `beforeTool`. */
   on_before_tool_call?(event: BeforeToolCallEvent): unknown
+  /** As `afterTool`. */
   on_after_tool_call?(event: AfterToolCallEvent): unknown
 }
 
+/** What the provider does not say of itself. */
 export interface FromProviderOptions {
+  /** Of the hook, where the provider has none. */
   readonly name?: string | undefined
+  /** In the place of the provider's. */
   readonly priority?: number | undefined
   /** What it means that a method throws: in Locus it ends the run. Default `pass`. */
   readonly onFailure?: 'pass' | 'block' | undefined

@@ -6,14 +6,16 @@
 export type { ConfiguredHooks } from './configured-hooks.ts'
 export type { About } from './context.ts'
 export { type ControlHooks, type CreateHooksOptions, createHooks, type HookInfo } from './create-hooks.ts'
-export { type Extension, type ExtensionResult, type FromExtensionOptions, fromExtension } from './from-extension.ts'
 export {
-  type AfterInvocationEvent,
-  type AfterModelCallEvent,
-  type AfterToolCallEvent,
-  type BeforeInvocationEvent,
-  type BeforeModelCallEvent,
-  type BeforeToolCallEvent,
+  type Answer,
+  type Answers,
+  type Circumstances,
+  type Extension,
+  type ExtensionResult,
+  type FromExtensionOptions,
+  fromExtension,
+} from './from-extension.ts'
+export {
   type FromProviderOptions,
   fromProvider,
   HookPriority,
@@ -50,6 +52,14 @@ export type {
   ValueOf,
   Verdict,
 } from './phases.ts'
+export type {
+  AfterInvocationEvent,
+  AfterModelCallEvent,
+  AfterToolCallEvent,
+  BeforeInvocationEvent,
+  BeforeModelCallEvent,
+  BeforeToolCallEvent,
+} from './provider-events.ts'
 export { type RunHooksOptions, runHooks } from './run-hooks.ts'
 export { type RawToolCall, type ToolArguments, type ToolCall, type ToolKind, toolCallOf } from './tool-call.ts'
 export {

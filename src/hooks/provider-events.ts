@@ -92,6 +92,7 @@ class Repeatable extends ProviderEvent {
   }
 }
 
+/** Before a turn. */
 export class BeforeInvocationEvent extends Cancellable {
   readonly prompt: string
 
@@ -106,6 +107,7 @@ export class BeforeInvocationEvent extends Cancellable {
   }
 }
 
+/** Behind a turn. */
 export class AfterInvocationEvent extends ProviderEvent {
   /** What the agent would answer. */
   readonly result: string
@@ -121,6 +123,7 @@ export class AfterInvocationEvent extends ProviderEvent {
   }
 }
 
+/** Before a request. */
 export class BeforeModelCallEvent extends Cancellable {
   readonly model: string | undefined
   readonly #given: readonly ModelMessage[]
@@ -149,6 +152,7 @@ export class BeforeModelCallEvent extends Cancellable {
   }
 }
 
+/** Behind a request. */
 export class AfterModelCallEvent extends Repeatable {
   readonly model: string | undefined
   readonly tool_calls: readonly ToolCall[]
@@ -180,6 +184,7 @@ export class AfterModelCallEvent extends Repeatable {
   }
 }
 
+/** Before a tool. */
 export class BeforeToolCallEvent extends Cancellable {
   readonly tool_name: string
   readonly tool_call_id: string | undefined
@@ -215,6 +220,7 @@ export class BeforeToolCallEvent extends Cancellable {
   }
 }
 
+/** Behind a tool. */
 export class AfterToolCallEvent extends Repeatable {
   readonly tool_name: string
   /** The same as of the event before it: of calls that run at once, the one. */

@@ -9,23 +9,29 @@ import { isSqlVerb, statementsOf } from './sql-statements.ts'
 /** Rules for what is in the arguments of any tool. */
 export type ToolJudge = (tool: ToolCall) => Finding[]
 
+/** Tools by their names, as globs. */
 export interface ToolRules {
   /** Names of tools, as the agent calls them: globs (`mcp__files__delete_*`). */
   readonly block?: readonly string[] | undefined
+  /** A person is asked about these. */
   readonly ask?: readonly string[] | undefined
 }
 
+/** Which statements of SQL may be sent. */
 export interface SqlRules {
   /** The argument that holds SQL, by the tool's name: `{ mcp__db__query: 'sql' }`. */
   readonly tools: Readonly<Record<string, string>>
   /** `DROP`, `DELETE`, … */
   readonly block?: readonly string[] | undefined
+  /** A person is asked about these. */
   readonly ask?: readonly string[] | undefined
 }
 
+/** What may stand in no argument. */
 export interface PatternRule {
   /** What is said of it; the text that it has found is not. */
   readonly name: string
+  /** What is looked for. */
   readonly pattern: PatternConfig
   /** Default `block`. */
   readonly decision?: 'block' | 'ask' | undefined

@@ -9,6 +9,7 @@ import type { ShellCommand, ShellReading } from './shell-commands.ts'
  */
 export type CommandPattern = string | { readonly name: string; readonly args?: readonly string[] | undefined }
 
+/** Which commands of a shell may run. */
 export interface CommandRules {
   /** Commands that never run. */
   readonly block?: readonly CommandPattern[] | undefined

@@ -18,12 +18,17 @@ import { readCommands, type ShellReading } from './shell-commands.ts'
 
 /** Without more: the name `guardrails`, the priority 0 (at most 99), `onFailure: 'block'`. */
 export interface GuardrailsOptions extends BuiltinOptions {
+  /** By the tool's name. */
   readonly tools?: ToolRules | undefined
+  /** By the files that it names. */
   readonly paths?: PathRules | undefined
+  /** By the commands that a shell would run. */
   readonly commands?: CommandRules | undefined
+  /** By the statements that a database would run. */
   readonly sql?: SqlRules | undefined
   /** What to do about numbers of payment cards in the arguments of any tool. */
   readonly cards?: 'block' | 'ask' | undefined
+  /** By what stands in any argument. */
   readonly patterns?: readonly PatternRule[] | undefined
   /** What to do where it cannot be told whether a rule is broken. Default `ask`. */
   readonly onUnknown?: 'ask' | 'block' | 'pass' | undefined

@@ -10,6 +10,7 @@ import type { ShellCommand, ShellReading } from './shell-commands.ts'
 
 const FOR = ['read', 'edit', 'write', 'shell'] as const
 
+/** Where tools may work. */
 export interface PathRules {
   /** Files lie in one of these folders. */
   readonly inside?: readonly string[] | undefined
