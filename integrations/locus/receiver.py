@@ -14,7 +14,7 @@ from contextlib import suppress
 
 VERSION, HOST = "0.1.0", "locus"
 QUEUED, QUEUED_BYTES, BATCH, SPOOLED, SPOOLED_BYTES = 5_000, 2**25, 200, 10_000, 2**26
-ANSWER_SECONDS, RETRY_SECONDS, START_SECONDS = 0.5, 1, 10
+ANSWER_SECONDS, RETRY_SECONDS, START_SECONDS, ORDER_SECONDS = 0.5, 1, 10, 0.1
 STATE = os.environ.get("XDG_STATE_HOME", "").strip()
 PLACE = os.path.join(STATE if os.path.isabs(STATE) else os.path.expanduser("~/.local/state"), "hookspan", "receiver")
 SPOOL, ADDRESS = os.path.join(PLACE, "spool"), os.path.join(PLACE, "address.json")
@@ -38,9 +38,26 @@ class Sender:
 
     def take(self, hook, payload, at=None, **beside):
         """Queues a hook: a payload as JSON. `at`: when it fired, epoch milliseconds; without, it just has."""
+        self.put(*self.line(hook, payload, at, beside))
+
+    def ask(self, hook, payload, failing, seconds):
+        """Tells a hook, and returns what is said of it: parsed JSON, or None. Raises where nobody answers; told it is all the same."""
+        line = self.line(hook, payload)
+        try:
+            self.drain(ORDER_SECONDS)  # what it belongs to comes first
+            if time.monotonic() < self.retry_at:
+                raise TimeoutError("it has just not answered")
+            return self.request(line[2], seconds, {"x-hookspan-decide": failing})
+        except Exception:
+            self.put(*line)
+            raise
+
+    def line(self, hook, payload, at=None, beside=()):
         at, number = time.time() * 1000 if at is None else at, next(self.numbers)
-        record = encode({"hook": hook, "at": at, "host": HOST, "delivery_id": f"{self.id}-{number:08x}", **beside})
-        line = f'{record[:-1]},"payload":{payload}}}'.encode()
+        record = encode({"hook": hook, "at": at, "host": HOST, "delivery_id": f"{self.id}-{number:08x}", **dict(beside)})
+        return number, at, f'{record[:-1]},"payload":{payload}}}'.encode()
+
+    def put(self, number, at, line):
         with self.lock:
             if self.queue.qsize() >= QUEUED or self.bytes + len(line) > QUEUED_BYTES:
                 self.dropped += 1
@@ -78,17 +95,27 @@ class Sender:
         if time.monotonic() < self.retry_at:
             return None
         with suppress(Exception):
+            self.request(body, ANSWER_SECONDS)
+            return True
+        return False
+
+    def request(self, body, seconds, beside=()):
+        """What the receiver answers, parsed; None where it says no more than that it has it. Raises where it has not."""
+        try:
             address, token = json.loads(read(ADDRESS)), read(os.path.join(PLACE, "token"))
             headers = {"content-type": "application/x-ndjson", "x-hookspan-token": token, "x-hookspan-client": VERSION}
-            with connected(address) as connection:
+            with connected(address, seconds) as connection:
                 request = http.client.HTTPConnection("localhost")
                 request.sock = connection
-                request.request("POST", "/v1/hooks", body, headers)
-                if request.getresponse().status < 300:
-                    self.is_full = IS_FULL or address.get("content_capture") == "full"
-                    return True
-        self.retry_at = time.monotonic() + RETRY_SECONDS
-        return False
+                request.request("POST", "/v1/hooks", body, {**headers, **dict(beside)})
+                response = request.getresponse()
+                if response.status >= 300:
+                    raise OSError("refused")
+                self.is_full = IS_FULL or address.get("content_capture") == "full"
+                return json.loads(response.read() or "null") if beside else None
+        except Exception:
+            self.retry_at = time.monotonic() + RETRY_SECONDS
+            raise
 
     def spool(self, batch):
         make_places()
@@ -114,13 +141,13 @@ class Sender:
             write(os.path.join(SPOOL, "dropped"), "a", f"{dropped}\n")
 
 
-def connected(address):
+def connected(address, seconds):
     path = address.get("socket")
     if not path or not hasattr(socket, "AF_UNIX"):
-        return socket.create_connection(("127.0.0.1", address["port"]), ANSWER_SECONDS)
+        return socket.create_connection(("127.0.0.1", address["port"]), seconds)
     ours(os.lstat(path), stat.S_ISSOCK)
     connection = socket.socket(socket.AF_UNIX)
-    connection.settimeout(ANSWER_SECONDS)
+    connection.settimeout(seconds)
     connection.connect(path)
     return connection
 

@@ -103,6 +103,8 @@ class ChainRun<P extends Phase> {
   #next = 0
   /** When the hook at hand began; `performance.now()`. */
   #began: number
+  /** What `Date.now()` was at zero of that clock: one for the whole run, or what came later could seem to have come first. */
+  #epochOfZero: number | undefined
 
   constructor(chain: Chain<P>, event: EventOf<P>, about: About, limitMillis: number) {
     this.#chain = chain
@@ -226,10 +228,15 @@ class ChainRun<P extends Phase> {
 
   #ran(member: Member, verdict: HookRun['verdict'], more: Partial<HookRun> = NOTHING_SAID): void {
     const now = performance.now()
-    const durationMillis = now - this.#began
+    const began = this.#began
+    const durationMillis = now - began
     this.#began = now
-    if (verdict === 'pass' && durationMillis < LONG_MILLIS) this.#runs.push(member.passed)
-    else this.#runs.push({ ...member.passed, ...more, verdict, startAt: Date.now() - durationMillis, durationMillis })
+    if (verdict === 'pass' && durationMillis < LONG_MILLIS) {
+      this.#runs.push(member.passed)
+      return
+    }
+    this.#epochOfZero ??= Date.now() - now
+    this.#runs.push({ ...member.passed, ...more, verdict, startAt: this.#epochOfZero + began, durationMillis })
   }
 
   #outcome(): Outcome<P> {

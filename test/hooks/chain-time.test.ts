@@ -220,3 +220,15 @@ test('a run that takes no time is counted, one that takes a millisecond is told'
     ['slow', 1_800_000_000_000, 5],
   ])
 })
+
+test('what came later does not seem to have come first, though the clock of the day is coarse', async () => {
+  vi.useRealTimers()
+  vi.useFakeTimers({ toFake: ['Date'] })
+  const hooks: AnyHook[] = Array.from({ length: 50 }, (_, at) => ({
+    name: `h${at}`,
+    beforeTool: () => 'nonsense' as never,
+  }))
+  const { runs } = await createHooks(hooks).run('beforeTool', EVENTS.beforeTool, about())
+  const starts = runs.map(({ startAt }) => startAt)
+  expect(starts).toEqual(starts.toSorted((a, b) => a - b))
+})
