@@ -6,6 +6,7 @@
  *     npm run test:live -- pi --no-build        with the `dist` that is there, not with the package built and installed anew
  *     npm run test:live -- pi --unchecked       built in spite of the compiler's errors, while others are at work
  *     npm run test:live -- --install            only installs the hosts
+ *     npm run test:live -- pi --guards          the hooks that act in it, and nothing else: `guards.live.ts`; minutes for a host
  *
  * The hosts are installed once, in the versions of `live-hosts.mjs`, into `$XDG_CACHE_HOME/hookspan-live` (default
  * `~/.cache/hookspan-live`): 3 GB for all. A folder may be deleted at any time. One that
@@ -32,7 +33,7 @@ import { installPackage } from './live-package.mjs'
 import { countedAs } from './test-counts.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('..', import.meta.url))
-const OWN_OPTIONS = ['--no-build', '--unchecked', '--install']
+const OWN_OPTIONS = ['--no-build', '--unchecked', '--install', '--guards']
 
 const words = process.argv.slice(2)
 const isHost = word => Object.hasOwn(LIVE_HOSTS, word)
@@ -98,7 +99,9 @@ function passes({ host, folder, node, command }, hookspan) {
     'run',
     '--config',
     'test/live/vitest.config.ts',
-    `test/live/${host}/`,
+    ...(words.includes('--guards')
+      ? [`test/live/${host}/guards.live.ts`]
+      : [`test/live/${host}/`, '--exclude', '**/guards.live.ts']),
     ...countedAs(`live-${host}`),
     ...vitestArgs,
   ]
