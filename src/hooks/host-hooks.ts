@@ -234,7 +234,7 @@ const DO_NOTHING = {
 const ACTIONS = { pass: 'none', block: 'blocked', ask: 'asked', retry: 'retried' } as const
 
 /** What hooks would decide and a host cannot do: a line each, when they are attached and not when it matters. */
-export function impossible(hooks: readonly HookInfo[], host: string, able: Able): string[] {
+function impossible(hooks: readonly HookInfo[], host: string, able: Able): string[] {
   return hooks.flatMap(hook => {
     const lines: string[] = []
     const reached = hook.phases.filter(phase => able[phase] !== undefined)

@@ -6,7 +6,7 @@ import type { Guarding, Reply } from '../../src/hosts/guarding.ts'
 const ALL: readonly Decision[] = ['block', 'rewrite', 'inject', 'ask', 'retry']
 
 /** A hook that says the same, whatever it is asked about. */
-export function saying(name: string, verdict: AnyVerdict): AnyHook {
+function saying(name: string, verdict: AnyVerdict): AnyHook {
   const phases = PHASE_NAMES.filter(phase => PHASES[phase].decisions.has(verdict.decision))
   const answers = Object.fromEntries(phases.map(phase => [phase, () => verdict]))
   return defineHook({ name, decides: ALL, ...answers }) as AnyHook

@@ -81,7 +81,7 @@ export function injected(prompt: readonly PromptMessage[], injections: readonly 
     : [{ role: 'system', content: system.join('\n\n') }, ...said]
 }
 
-export function userMessage(text: string): PromptMessage {
+function userMessage(text: string): PromptMessage {
   return { role: 'user', content: [{ type: 'text', text }] }
 }
 

@@ -4,7 +4,7 @@ import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 
 /** It has no way to ask a person: what a hook wants asked is blocked. */
-export const ABLE: Able = {
+const ABLE: Able = {
   beforeTurn: ['block', 'inject'],
   beforeTool: ['block', 'rewrite', 'inject'],
   afterTool: ['block', 'rewrite', 'inject'],

@@ -4,7 +4,7 @@ import { argumentsOf, injectedText, reasonOf } from '../base/guard-words.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 
-export const ABLE: Able = {
+const ABLE: Able = {
   beforeTurn: ['inject'],
   beforeTool: ['block', 'rewrite', 'ask'],
   afterTool: ['block', 'rewrite'],
