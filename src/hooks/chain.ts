@@ -54,6 +54,19 @@ function memberOf(hook: AnyHook, phase: Phase): Member {
   return { hook, priority, judges, decides: new Set<Decision>(['pass', ...decisionsIn(hook, phase)]), passed }
 }
 
+const CLOCKS_APART_MILLIS = 1000
+let zero = Number.NaN
+
+/**
+ * What `Date.now()` was when `performance.now()` was 0. It counts whole milliseconds: looked at each time, what came later could seem
+ * to have come first. The machine may have slept since it was looked at.
+ */
+function epochOfZero(now: number): number {
+  const here = Date.now() - now
+  if (!(Math.abs(here - zero) < CLOCKS_APART_MILLIS)) zero = here
+  return zero
+}
+
 type Asked = (event: unknown, context: HookContext) => unknown
 
 /** The hooks of one phase, in the order in which they are asked. */
@@ -103,9 +116,6 @@ class ChainRun<P extends Phase> {
   #next = 0
   /** When the hook at hand began; `performance.now()`. */
   #began: number
-  /** What `Date.now()` was at zero of that clock: one for the whole run, or what came later could seem to have come first. */
-  #epochOfZero: number | undefined
-
   constructor(chain: Chain<P>, event: EventOf<P>, about: About, limitMillis: number) {
     this.#chain = chain
     this.#event = event
@@ -235,8 +245,8 @@ class ChainRun<P extends Phase> {
       this.#runs.push(member.passed)
       return
     }
-    this.#epochOfZero ??= Date.now() - now
-    this.#runs.push({ ...member.passed, ...more, verdict, startAt: this.#epochOfZero + began, durationMillis })
+    const startAt = epochOfZero(now) + began
+    this.#runs.push({ ...member.passed, ...more, verdict, startAt, durationMillis })
   }
 
   #outcome(): Outcome<P> {
