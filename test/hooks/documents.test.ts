@@ -7,7 +7,14 @@ import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
-import { contentFilter, modelRetry, steering, structuredLogging, workflowGuard } from '../../src/hooks/builtin/index.ts'
+import {
+  contentFilter,
+  guardrails,
+  modelRetry,
+  steering,
+  structuredLogging,
+  workflowGuard,
+} from '../../src/hooks/builtin/index.ts'
 import {
   type AfterToolCallEvent,
   type AnyHook,
@@ -404,6 +411,8 @@ describe('the page of Locus: providers with six phases', () => {
     const hooks = createHooks([
       structuredLogging({ write: line => void lines.push(line) }),
       modelRetry({ retries: 3 }),
+      // With its defaults the real one blocks `git status && ls`, and lets `rm -rf /home` run.
+      guardrails({ commands: { block: ['rm'] }, sql: { tools: { query: 'sql' }, block: ['DROP'] }, cards: 'block' }),
       contentFilter(),
       steering({
         judge: call =>
@@ -415,9 +424,20 @@ describe('the page of Locus: providers with six phases', () => {
     const call = (name: string) => agent.run('beforeTool', ids, calling(name))
     expect(inWords(await call('book_flight'))).toBe('block by steering: Search first.')
     expect(inWords(await call('search'))).toBe('pass')
+    const shell = (command: string) => agent.run('beforeTool', ids, calling('bash', { command }))
+    expect(inWords(await shell('git status && ls'))).toBe('pass')
+    expect((await shell('rm -rf /home')).by).toBe('guardrails')
+    expect((await agent.run('beforeTool', ids, calling('query', { sql: 'DROP TABLE users' }))).by).toBe('guardrails')
+    expect((await agent.run('beforeTool', ids, calling('pay', { card: '4111 1111 1111 1111' }))).by).toBe('guardrails')
     const empty = await agent.run('afterModel', ids, { ...EVENTS.afterModel, text: '' })
     expect([empty.decision, empty.delayMillis]).toEqual(['retry', 500])
-    expect(lines.map(line => JSON.parse(line).phase)).toEqual(['before_tool', 'before_tool', 'after_model'])
+    // What guardrails have blocked came no further.
+    expect(lines.map(line => JSON.parse(line).phase)).toEqual([
+      'before_tool',
+      'before_tool',
+      'before_tool',
+      'after_model',
+    ])
   })
 
   // The page has a judge that votes "rewrite", too; its code has none, and lets the call run where the judge fails.
