@@ -136,5 +136,6 @@ test('it agrees with the scripts that the agents follow', () => {
     toolCalls: Object.values(overall.toolsByOutcome).reduce((sum, calls) => sum + calls, 0),
     subagents: overall.childrenReturned,
     approvals: Object.values(overall.approvalsByChoice).reduce((sum, choices) => sum + choices, 0),
+    hookRuns: 0,
   })
 })

@@ -1,5 +1,6 @@
 /** As much of `@openai/agents` 0.20.0 as hooks are in: guardrails, models, approvals, tools, in the order of the real one. */
 import { AsyncLocalStorage } from 'node:async_hooks'
+import { afterEach, beforeEach } from 'vitest'
 
 type Plain = Record<string, unknown>
 type Call = (...args: unknown[]) => unknown
@@ -7,7 +8,17 @@ type Call = (...args: unknown[]) => unknown
 /** Where the real one keeps the trace and the span that code runs in. */
 const CONTEXT = Symbol.for('openai.agents.core.asyncLocalStorage')
 const storage = new AsyncLocalStorage<Plain>()
-;(globalThis as Record<symbol, unknown>)[CONTEXT] = storage
+const shared = globalThis as Record<symbol, unknown>
+
+/** As if the real one was loaded. */
+export function fakeContextEachTest(): void {
+  beforeEach(() => {
+    shared[CONTEXT] = storage
+  })
+  afterEach(() => {
+    delete shared[CONTEXT]
+  })
+}
 
 export interface FakeReply {
   readonly text?: string

@@ -1,13 +1,24 @@
 import { describe, expect, test } from 'vitest'
 import { type AnyHook, ask, block, createHooks, inject, retry, rewrite } from '../../../src/hooks/index.ts'
 import { attachHooks } from '../../../src/hosts/openai-agents/hooks.ts'
-import { FakeAgent, type FakeReply, FakeRunner, type FakeState, fakeProvider, fakeTool, type Sent } from './fake-sdk.ts'
+import {
+  FakeAgent,
+  type FakeReply,
+  FakeRunner,
+  type FakeState,
+  fakeContextEachTest,
+  fakeProvider,
+  fakeTool,
+  type Sent,
+} from './fake-sdk.ts'
 
 const RM = { name: 'bash', args: { command: 'rm x' } }
 const ways = [
   ['whole', false],
   ['streamed', true],
 ] as const
+
+fakeContextEachTest()
 
 interface More {
   readonly answer?: (sent: Sent, ordinal: number) => FakeReply | Error
