@@ -4,14 +4,17 @@ import { type FedRecord, recording } from '../support/feed.ts'
 
 const OPEN = { session_id: 'open', turn_id: 'open' }
 const OPEN_AT = 1_795_257_600_000
+const HOOK = { ...OPEN, tool_call_id: 'c', hook_run_id: 'h', hook_name: 'no-rm', hook_phase: 'before_tool' }
 
-/** The bundled recordings, and a turn that stays open in which a tool is started twice. */
+/** The bundled recordings, and a turn that stays open in which a tool is started twice, and a control hook fails. */
 const RECORDS: readonly FedRecord[] = [
   ...recording('hermes-turn.jsonl'),
   ...recording('demo-session.jsonl'),
   { hook: 'on_session_start', at: OPEN_AT, payload: OPEN },
   { hook: 'pre_tool_call', at: OPEN_AT + 1, payload: { ...OPEN, tool_name: 'terminal', tool_call_id: 'c' } },
   { hook: 'pre_tool_call', at: OPEN_AT + 2, payload: { ...OPEN, tool_name: 'terminal', tool_call_id: 'c' } },
+  { hook: 'pre_control_hook', at: OPEN_AT + 3, payload: HOOK },
+  { hook: 'post_control_hook', at: OPEN_AT + 8, payload: { ...HOOK, verdict: 'failed', failure: 'threw' } },
 ]
 
 export function feedAll(plugin: Plugin): void {
@@ -40,6 +43,7 @@ export const FED: Readonly<Record<string, number>> = {
   hermes_approval_count_total: payloads('post_approval_response').length,
   hermes_subagent_count_total: payloads('subagent_stop').length,
   hermes_api_error_count_total: payloads('api_request_error').length,
+  hermes_hook_runs_total: payloads('post_control_hook').length,
   hookspan_hooks_total: RECORDS.length,
   hookspan_turns_open: 1,
   hookspan_spans_open: 2,

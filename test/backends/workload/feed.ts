@@ -25,6 +25,7 @@ import type { PluginOptions, PluginStats } from '../../../src/index.ts'
 import { createPluginIn } from '../../../src/wiring/create-plugin.ts'
 import { AGENTS_SCENARIO, agentsScenario } from './dressed.ts'
 import { type FedSpan, spansOfFiles } from './fed-span.ts'
+import { GUARDED_SCENARIO, guardedScenario } from './guarded.ts'
 import { recordedScenarios } from './recorded.ts'
 import { onTimeline } from './timeline.ts'
 import { type Totals, totalsOf } from './totals.ts'
@@ -68,7 +69,9 @@ export async function workload(
 ): Promise<readonly WorkloadRecord[]> {
   const isWanted = (name: string): boolean =>
     scenarios === undefined || scenarios.some(wanted => name === wanted || name.startsWith(`${wanted}/`))
-  const recorded = await recordedScenarios(isWanted)
+  // Far apart, as what grows is only seen between two looks at it.
+  const [first = [], last = []] = isWanted(GUARDED_SCENARIO) ? [1, 2].map(ordinal => [guardedScenario(ordinal)]) : []
+  const recorded = [...first, ...(await recordedScenarios(isWanted)), ...last]
   const atOnce = isWanted(AGENTS_SCENARIO) ? [agentsScenario()] : []
   if (recorded.length + atOnce.length === 0) throw new Error(`no scenario is called ${scenarios?.join(', ')}`)
   return onTimeline(recorded, atOnce, now)
