@@ -14,6 +14,8 @@ export const SPAN_KINDS: Readonly<Record<string, string>> = {
   api: 'LLM',
   auxiliary: 'LLM',
   tool: 'TOOL',
+  // Those of the workload judge.
+  hook: 'GUARDRAIL',
 }
 
 /** `2026-11-22T07:24:35.448001+00:00`: a Date would cut the microseconds. */

@@ -68,7 +68,7 @@ describe('the whole workload, asked back', () => {
     const kinds = new Map(stored.map(({ context, span_kind }) => [context.span_id, span_kind]))
     const expected = fed.spans.map(span => [span.spanId, SPAN_KINDS[String(span.attributes['hermes.span.kind'])]])
     expect(kinds).toEqual(new Map(expected as [string, string][]))
-    expect(new Set(kinds.values())).toEqual(new Set(['AGENT', 'CHAIN', 'LLM', 'TOOL']))
+    expect(new Set(kinds.values())).toEqual(new Set(['AGENT', 'CHAIN', 'GUARDRAIL', 'LLM', 'TOOL']))
   })
 
   test('with every input that was fed, whatever the script', () => {
