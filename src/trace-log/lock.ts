@@ -7,8 +7,8 @@ const NAME = /^lock\.(\d{1,15})$/
 const FREE = 'free'
 /** Between making the file and writing into it. */
 const UNWRITTEN_MILLIS = 10_000
-/** More often than two processes can be in each other's way. */
-const MOST_ATTEMPTS = 1000
+/** Longer than one can be unwritten: by then its maker has died, and the next attempt takes it. */
+const PATIENCE_MILLIS = UNWRITTEN_MILLIS + 1000
 
 /** A directory that one process has at a time: a receiver's, or that of an index. */
 export interface Lock {
@@ -26,15 +26,22 @@ export interface Lock {
  * @throws Error in one line
  */
 export function takeLock(directory: string, now: () => number): Lock | Owner {
-  for (let attempt = 0; attempt < MOST_ATTEMPTS; attempt++) {
+  const until = performance.now() + PATIENCE_MILLIS
+  do {
     const newest = numbersIn(directory).at(-1)
     const holder = newest === undefined ? undefined : holderOf(lockFile(directory, newest), now())
-    if (holder === 'changed') continue
-    if (holder !== undefined) return holder
-    const lock = make(directory, (newest ?? 0) + 1)
-    if (lock !== undefined) return lock
-  }
+    if (holder === undefined) {
+      const lock = make(directory, (newest ?? 0) + 1)
+      if (lock !== undefined) return lock
+    } else if (holder !== 'changed') return holder
+    // Whoever is at it may have lost the processor between making its file and writing into it.
+    pause(1)
+  } while (performance.now() < until)
   throw new Error(`${directory} is busy: other processes take it all the time`)
+}
+
+function pause(millis: number): void {
+  Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis)
 }
 
 /** Who holds it. @throws Error in one line */
