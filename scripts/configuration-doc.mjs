@@ -3,6 +3,7 @@ import { BACKENDS } from '../build/backends/rows.js'
 import { BACKEND_FIELDS } from '../build/config/backend-types.js'
 import { HOOKS_FIELDS } from '../build/config/hooks-config.js'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/config/keys.js'
+import { PRICE_FIELDS } from '../build/config/prices-config.js'
 import { aboutKey, defaultOf } from './declarations.mjs'
 import { code, generatedBy, table } from './markdown.mjs'
 
@@ -169,6 +170,22 @@ hooks:
 \`isolate: true\` runs a file in a thread of its own; \`required: true\` blocks everything as long as the file is not loaded. What else is there
 the file is handed: texts, lists and mappings; a text that is a number, \`true\` or \`false\` becomes that. Of two sources the
 later one counts whole.
+
+## Prices
+
+[What requests cost](cost.md), where the agent does not say. \`true\` takes the list of known models. A mapping puts prices of your own
+before it: of \`model\` or \`provider/model\`, with \`*\` for any characters, each 0 or a mapping of these fields:
+
+${fieldTable(PRICE_FIELDS)}
+
+\`\`\`yaml
+prices:
+  ollama/*: 0
+  openai/*:
+    service_tiers: { batch: 0.5 }
+\`\`\`
+
+Of two sources the later one counts whole.
 
 ## OpenTelemetry's variables
 

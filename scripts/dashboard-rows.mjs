@@ -52,10 +52,13 @@ function tokens(m) {
     stat('Written to cache', 'short', [[m.tokensCacheWrite.inRange(), 'tokens']]),
     stat('Reasoning', 'short', [[m.tokensReasoning.inRange(), 'tokens']]),
     stat('A turn', 'short', [[perTurn, 'tokens']], 'Input and output.'),
+    stat('Cost', 'currencyUSD', [[m.cost.inRange(), 'US dollars']], 'Of the requests whose cost is known.'),
     lines('Tokens a minute', 'short', each, 'Cache is part of the input, reasoning of the output: do not add them up.'),
     bars('Input by model', 'short', perMinute(m.tokensInput, 'model', 'provider')),
     bars('Output by model', 'short', perMinute(m.tokensOutput, 'model', 'provider')),
     bars('Input by whose it is', 'short', perMinute(m.tokensInput, 'part'), 'Own requests, child agents, side calls.'),
+    bars('Cost by model, a minute', 'currencyUSD', perMinute(m.cost, 'model', 'provider')),
+    bars('Cost by agent, a minute', 'currencyUSD', perMinute(m.cost, 'agent')),
     lines(
       'Tokens of one request, p95',
       'short',

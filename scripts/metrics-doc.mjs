@@ -30,6 +30,7 @@ const LABEL_VALUES = {
   model: 'model that was asked for',
   provider: 'model provider, by its well-known name where it has one',
   part: 'whose tokens: `own`, requests of the agent’s own loop; `subagent`, all of a child agent, at any depth; `auxiliary`, side calls of the host. Each token is in one of them, as in the [totals of a turn](spans.md#totals)',
+  agent: 'name of the agent, or `unknown`',
   error_type: 'type of the error, as the host or the provider calls it',
   status_class: '`1xx` … `5xx` of HTTP; `network` when there was no answer, `other`',
   retryable: '`true`, `false`, `unknown`',

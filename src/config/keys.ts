@@ -204,6 +204,12 @@ const KEYS = {
     otel: ['OTEL_BSP_EXPORT_TIMEOUT'],
   },
 
+  prices: {
+    type: 'prices',
+    about:
+      'What requests cost, where no agent says it: `true` (a list of known models), or a mapping of models to prices',
+  },
+
   hooks: {
     type: 'hooks',
     about: 'Hooks that act, from folders: `{global_dir, project_local, time_limit_ms, options}`, a folder, or `false`',

@@ -200,7 +200,7 @@ function shown(row: KeyRow, { value, source }: Held): string {
   if (value === undefined && row.type === 'hooks') return 'the usual folder'
   if (value === undefined || empty) return 'none'
   if (typeof value !== 'object') return String(value)
-  return row.private || row.type === 'map' || row.type === 'backends' || row.type === 'hooks'
+  return row.private || row.type === 'map' || row.type === 'backends' || row.type === 'hooks' || row.type === 'prices'
     ? `what ${source.detail ?? source.from} says`
     : Object.values(value as object).join(row.type === 'prometheus' ? ':' : ', ')
 }

@@ -4,6 +4,7 @@ import { isShownField } from './backend-types.ts'
 import type { HooksConfig } from './hooks-config.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
 import { configFiles, type Environment } from './paths.ts'
+import type { PricesConfig } from './prices-config.ts'
 import { showName } from './reading.ts'
 import type { BackendConfig, ConfigSource, PrometheusAddress, Resolution } from './types.ts'
 
@@ -18,7 +19,11 @@ export interface ShownKey {
 
 const SET = '<set>'
 /** In words, where nothing is set. */
-const UNSET: { readonly [Type in KeyRow['type']]?: string } = { prometheus: 'off', hooks: 'the usual folder' }
+const UNSET: { readonly [Type in KeyRow['type']]?: string } = {
+  prometheus: 'off',
+  hooks: 'the usual folder',
+  prices: 'off',
+}
 
 /** What is in force and where it came from, in the order of the table; secrets as `<set>`. */
 export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): readonly ShownKey[] {
@@ -48,6 +53,7 @@ function showValue(key: KeyName, value: unknown): string {
   if (typeof value !== 'object' || value === null) return String(value)
   if (KEY_ROWS[key].type === 'prometheus') return showAddress(value as PrometheusAddress)
   if (KEY_ROWS[key].type === 'hooks') return showHooks(value as HooksConfig)
+  if (KEY_ROWS[key].type === 'prices') return showPrices(value as PricesConfig)
   const size = Object.keys(value).length
   if (size === 0) return 'none'
   if (KEY_ROWS[key].private) return `${SET} (${size})`
@@ -64,6 +70,10 @@ function showHooks({ enabled, options, ...rest }: HooksConfig): string {
   const files = Object.keys(options).map(file => `${showName(file)}: ${SET}`)
   const parts = Object.entries(rest).flatMap(([field, value]) => (value === undefined ? [] : [`${field}=${value}`]))
   return [...parts, ...(files.length > 0 ? [`options={${files.join(', ')}}`] : [])].join(' ')
+}
+
+function showPrices({ own }: PricesConfig): string {
+  return ['the list', ...own.map(({ model }) => showName(model))].join(', ')
 }
 
 function showPairs(map: Readonly<Record<string, string>>): string {

@@ -9,6 +9,7 @@ import type {
 } from '../backends/backend-config.ts'
 import type { HooksConfig, UserHooks } from './hooks-config.ts'
 import type { KeyName, KeyTable } from './keys.ts'
+import type { PricesConfig, UserPrices } from './prices-config.ts'
 
 export type { BackendConfig, PrometheusAddress, StringMap } from '../backends/backend-config.ts'
 export type { KeyName } from './keys.ts'
@@ -25,6 +26,7 @@ interface ValueOfType {
   backends: readonly BackendConfig[]
   prometheus: PrometheusAddress
   hooks: HooksConfig
+  prices: PricesConfig
 }
 
 type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] }
@@ -73,6 +75,7 @@ interface UserValueOfType {
   prometheus: boolean | Partial<PrometheusAddress>
   /** A text is the folder. */
   hooks: boolean | string | UserHooks
+  prices: boolean | UserPrices
 }
 
 type UserValueOf<Row> = Row extends { type: keyof UserValueOfType } ? UserValueOfType[Row['type']] : ValueOf<Row>

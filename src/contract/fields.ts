@@ -123,6 +123,7 @@ const API_END = {
   context_length: 'number',
   assistant_tool_call_count: 'number',
   cost: 'any',
+  service_tier: 'text',
 } as const
 
 const STREAM_START = { ...IDENTITY, iteration: 'number', model: 'text', provider: 'text', surface: 'text' } as const

@@ -96,6 +96,8 @@ export interface ApiEnd extends Identity {
   readonly assistant_tool_call_count?: number | undefined
   /** US dollars, as the host counts them: a number, or `{total}`. */
   readonly cost?: unknown
+  /** The tier that was billed, as the provider names it: `default`, `batch`, `priority` */
+  readonly service_tier?: string | undefined
 }
 
 /** `api_request_error` */

@@ -81,6 +81,13 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   tokensCacheRead: tokenCounter('Input tokens read from a cache'),
   tokensCacheWrite: tokenCounter('Input tokens written to a cache'),
   tokensReasoning: tokenCounter('Output tokens spent on reasoning'),
+  cost: {
+    kind: 'counter',
+    unit: '{USD}',
+    description: 'US dollars that model requests cost, as far as it is known',
+    labels: [LABEL.model, LABEL.provider, LABEL.agent],
+    recorded: 'api and auxiliary end, where the agent or `prices` says it',
+  },
   apiDuration: {
     kind: 'histogram',
     unit: 'ms',

@@ -180,7 +180,7 @@ export class SpanTracker {
   ): void {
     const { draw, guard, instruments } = this.#options
     const durationMillis = saidDuration(definition.kind, fired.payload)
-    const ended = { startAt: fired.at, start: undefined, durationMillis, ...how }
+    const ended = { startAt: fired.at, start: undefined, durationMillis, agentName: turn?.agentName, ...how }
     instruments.record(guard.call(fired.hook, definition.measure, NO_POINTS, fired, draw, ended))
     if (turn !== undefined && !turn.over) guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }
@@ -188,7 +188,7 @@ export class SpanTracker {
   /** An end that was counted when its turn was not known yet. */
   foldCounted(turn: Turn, definition: AnyDefinition, fired: AnyFired): void {
     const durationMillis = saidDuration(definition.kind, fired.payload)
-    const ended = { start: undefined, durationMillis, startSeen: false }
+    const ended = { startAt: fired.at, start: undefined, durationMillis, startSeen: false }
     this.#options.guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }
 
@@ -199,7 +199,8 @@ export class SpanTracker {
     const { startAt, start, turn } = open
     const durationMillis = this.#options.guard.call(fired.hook, durationOf, undefined, open, fired, endAt)
     const isSubagent = turn.delegation !== undefined
-    const ended = { startAt, endAt, start, durationMillis, startSeen: start !== undefined, isSubagent }
+    const { agentName } = turn
+    const ended = { startAt, endAt, start, durationMillis, startSeen: start !== undefined, isSubagent, agentName }
     if (open.span.isRecording()) this.#drawEnd(open, fired, ended, options)
     this.#options.guard.call(open.kind, endSpan, undefined, open.span, endAt, undefined)
     return ended

@@ -2,7 +2,7 @@ import { literal } from '../content/capture.ts'
 import type { IncompleteReason } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { TurnEnd } from '../spans/session.ts'
-import { addTokens, allTokens } from '../spans/turn-totals.ts'
+import { addCosts, addTokens, allTokens } from '../spans/turn-totals.ts'
 import { DelegationRegistry } from './delegation.ts'
 import type { AnyFired } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
@@ -224,5 +224,7 @@ function endOfTurn({ at }: TurnOver, payload: object): AnyFired {
 function addToParent({ delegation, totals }: Turn): void {
   let parent = delegation?.open.turn
   while (parent?.over) parent = parent.delegation?.open.turn
-  if (parent !== undefined) addTokens(parent.totals.subagentTokens, allTokens(totals))
+  if (parent === undefined) return
+  addTokens(parent.totals.subagentTokens, allTokens(totals))
+  addCosts(parent.totals.cost, totals.cost)
 }

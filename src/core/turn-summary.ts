@@ -12,6 +12,7 @@ import type {
 } from '../contract/index.ts'
 import { apiErrorType } from '../spans/api-facts.ts'
 import { ESCALATED } from '../spans/approval.ts'
+import { type Begun, requestCost } from '../spans/cost.ts'
 import { modelProvider } from '../spans/request-parameters.ts'
 import { type KeptTool, skillOfEnded } from '../spans/skill.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
@@ -42,11 +43,12 @@ function toolEnded(totals: TurnTotals, fired: Fired<ToolEnd>, start: unknown, dr
   addDistinct(totals.skills, draw.capture.id(skillOfEnded(start as KeptTool | undefined, fired.payload)?.name))
 }
 
-function apiEnded(totals: TurnTotals, fired: Fired<ApiEnd>, start: unknown, draw: Draw): void {
-  const provider = fired.payload.provider ?? (start as ApiEnd | undefined)?.provider
+function apiEnded(totals: TurnTotals, fired: Fired<ApiEnd>, ended: FoldedEnd, draw: Draw): void {
+  const provider = fired.payload.provider ?? (ended.start as ApiEnd | undefined)?.provider
   totals.modelProvider = draw.capture.id(modelProvider(provider)) ?? totals.modelProvider
   totals.responseModel = draw.capture.id(fired.payload.response_model) ?? totals.responseModel
   totals.context = contextFill(fired, draw) ?? totals.context
+  addCost(totals, fired, ended, draw)
   const usage = usageOf(fired, draw)
   if (usage === undefined) return
   totals.tokensInput += usage.promptTokens
@@ -63,7 +65,16 @@ function apiFailed(totals: TurnTotals, fired: Fired<ApiError>, draw: Draw): void
   totals.modelProvider = draw.capture.id(modelProvider(fired.payload.provider)) ?? totals.modelProvider
 }
 
-function sideCallEnded(totals: TurnTotals, fired: Fired<AuxiliaryEnd>, draw: Draw): void {
+function addCost(totals: TurnTotals, fired: Fired<ApiEnd>, ended: FoldedEnd, draw: Draw): void {
+  const cost = requestCost(fired, draw, ended as Begun)
+  if (cost !== undefined) {
+    totals.cost.dollars += cost.dollars
+    totals.cost.known += 1
+  } else if (usageOf(fired, draw) !== undefined) totals.cost.unknown += 1
+}
+
+function sideCallEnded(totals: TurnTotals, fired: Fired<AuxiliaryEnd>, ended: FoldedEnd, draw: Draw): void {
+  addCost(totals, fired, ended, draw)
   const usage = usageOf(fired, draw)
   if (usage === undefined) return
   addTokens(totals.auxiliaryTokens, { input: usage.promptTokens, output: usage.outputTokens })
@@ -124,6 +135,7 @@ function addStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, isDrawn
 }
 
 export interface FoldedEnd {
+  readonly startAt: number
   readonly start: unknown
   readonly startSeen: boolean
   readonly durationMillis: number | undefined
@@ -142,14 +154,14 @@ function addEnd(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, ended: Fo
       return
     case 'post_api_request':
       if (!ended.startSeen) totals.apiCalls += 1
-      apiEnded(totals, fired as Fired<ApiEnd>, ended.start, draw)
+      apiEnded(totals, fired as Fired<ApiEnd>, ended, draw)
       return
     case 'api_request_error':
       if (!ended.startSeen) totals.apiCalls += 1
       apiFailed(totals, fired as Fired<ApiError>, draw)
       return
     case 'post_auxiliary_call':
-      sideCallEnded(totals, fired as Fired<AuxiliaryEnd>, draw)
+      sideCallEnded(totals, fired as Fired<AuxiliaryEnd>, ended, draw)
       return
     case 'post_tool_call':
       if (!ended.startSeen) toolStarted(totals, fired as Fired<ToolStart>, draw)

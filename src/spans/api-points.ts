@@ -1,7 +1,9 @@
 import type { ApiEnd, ApiError, ApiStart } from '../contract/index.ts'
 import { LABEL, OPERATION } from '../semconv/index.ts'
 import { apiErrorType, timeToFirstChunk } from './api-facts.ts'
+import { requestCost } from './cost.ts'
 import { statusClass } from './error-facts.ts'
+import type { Usage } from './pricing.ts'
 import { modelProvider, requestModel } from './request-parameters.ts'
 import type { Draw, EndedSpan, Fired, MetricPoint } from './span-definition.ts'
 import { usageOf } from './usage.ts'
@@ -37,17 +39,27 @@ function partOf({ hook }: Fired<ApiEnd>, { isSubagent }: EndedSpan<ApiStart>): s
   return hook === 'post_auxiliary_call' ? 'auxiliary' : 'own'
 }
 
+/** What a request used, and what that cost. */
 export function tokenPoints(
   fired: Fired<ApiEnd>,
   draw: Draw,
   ended: EndedSpan<ApiStart>,
   labels: ApiLabels = labelsOf(fired.payload, draw, ended),
 ): MetricPoint[] {
+  const cost = requestCost(fired, draw, ended)
+  const points: MetricPoint[] = []
+  if (cost !== undefined) {
+    const whose = { ...labels.own, [LABEL.agent]: ended.agentName ?? UNKNOWN }
+    points.push({ instrument: 'cost', value: cost.dollars, labels: whose })
+  }
   const usage = usageOf(fired, draw)
-  if (usage === undefined) return []
-  const { genAi } = labels
-  const own = { ...labels.own, [LABEL.part]: partOf(fired, ended) }
-  const points: MetricPoint[] = [
+  if (usage !== undefined)
+    points.push(...countsOf(usage, { ...labels.own, [LABEL.part]: partOf(fired, ended) }, labels))
+  return points.filter(point => point.value > 0)
+}
+
+function countsOf(usage: Usage, own: Labels, { genAi }: ApiLabels): MetricPoint[] {
+  return [
     { instrument: 'tokensInput', value: usage.promptTokens, labels: own },
     { instrument: 'tokensOutput', value: usage.outputTokens, labels: own },
     { instrument: 'tokensCacheRead', value: usage.cacheReadTokens, labels: own },
@@ -56,7 +68,6 @@ export function tokenPoints(
     { instrument: 'genAiTokenUsage', value: usage.promptTokens, labels: { ...genAi, [LABEL.tokenType]: 'input' } },
     { instrument: 'genAiTokenUsage', value: usage.outputTokens, labels: { ...genAi, [LABEL.tokenType]: 'output' } },
   ]
-  return points.filter(point => point.value > 0)
 }
 
 export function apiPoints(fired: Fired<ApiEnd>, draw: Draw, ended: EndedSpan<ApiStart>): MetricPoint[] {

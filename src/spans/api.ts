@@ -1,12 +1,13 @@
 import { SpanKind } from '@opentelemetry/api'
 import { literal, phrase } from '../content/capture.ts'
-import { booleanOf, idOf, numberOf, peek, wholeOf } from '../contract/foreign.ts'
+import { booleanOf, idOf, peek, wholeOf } from '../contract/foreign.ts'
 import type { ApiEnd, ApiError, ApiStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { requestContent, responseContent } from './api-content.ts'
 import { apiErrorType, ownDuration, timeToFirstChunk } from './api-facts.ts'
 import { apiErrorPoints, apiPoints } from './api-points.ts'
 import { AttributeList } from './attribute-list.ts'
+import { addCost, requestCost } from './cost.ts'
 import { errorFacts } from './error-facts.ts'
 import { addRequestParameters, modelProvider, requestModel, serverAddress, toolCount } from './request-parameters.ts'
 import type { Draw, EndedSpan, Fired, SpanDefinition, SpanEnd } from './span-definition.ts'
@@ -58,12 +59,6 @@ function addUsage(attributes: AttributeList, fired: Fired<ApiEnd>, draw: Draw): 
   attributes.set(inference.tokensReasoning, usage.reasoningTokens || undefined)
 }
 
-/** US dollars. Hosts say zero of a model whose price they do not know: a zero would look like a fact. */
-function costOf(cost: unknown): number | undefined {
-  const total = numberOf(cost) ?? numberOf(peek(cost, 'total'))
-  return total !== undefined && total > 0 ? total : undefined
-}
-
 export function responseAttributes(fired: Fired<End>, draw: Draw, ended: EndedSpan<ApiStart>): AttributeList {
   const { own, genAi, inference } = draw.names
   const { payload } = fired
@@ -85,7 +80,7 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, ended: EndedSp
     .set(own.responseUpstreamProvider, id(peek(payload.response, 'upstream_provider')))
     .set(own.responseContentChars, wholeOf(payload.assistant_content_chars))
     .set(own.responseToolCalls, wholeOf(payload.assistant_tool_call_count))
-    .set(inference.costTotal, costOf(payload.cost))
+  addCost(attributes, requestCost(fired, draw, ended), draw)
   addUsage(attributes, fired, draw)
   return draw.capture.mode === 'full' ? attributes.addAll(responseContent(payload, draw)) : attributes
 }

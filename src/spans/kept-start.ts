@@ -5,7 +5,7 @@ import { type KeptTool, skillOf } from './skill.ts'
 
 type Payload = Readonly<Record<string, unknown>>
 
-const REQUEST = ['api_call_count', 'retry_count', 'provider']
+const REQUEST = ['api_call_count', 'retry_count', 'provider', 'base_url']
 
 /** What of the payload that started a span is asked for again, until the span has ended. */
 const KEPT: Readonly<Record<SpanKindName, readonly string[]>> = {

@@ -3,6 +3,7 @@ import type { Capture, SafeText } from '../content/capture.ts'
 import type { HookMeta, HookName, SpanKindName } from '../contract/index.ts'
 import type { MetricKey, Names } from '../semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
+import type { Pricing } from './pricing.ts'
 
 /** Readings of a record that several rows want; each is made once and forgotten with the record. */
 export type RecordFacts = Record<string, unknown>
@@ -44,6 +45,8 @@ export interface EndedSpan<Kept> extends OpenedSpan<Kept> {
   readonly durationMillis: number | undefined
   /** Its turn is that of a child agent. */
   readonly isSubagent: boolean
+  /** Whose turn it is; undefined where nobody knows. */
+  readonly agentName: SafeText | undefined
 }
 
 export interface MetricPoint {
@@ -64,6 +67,8 @@ export interface Draw {
   readonly projectName: SafeText | undefined
   /** Write the turn's usage on the root too. */
   readonly usageOnRoot: boolean
+  /** What a request cost; undefined where nobody asks. */
+  readonly pricing: Pricing | undefined
 }
 
 /**

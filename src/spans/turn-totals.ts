@@ -1,11 +1,20 @@
 import { type CapturedContent, joined, type SafeText } from '../content/capture.ts'
 import { AttributeList } from './attribute-list.ts'
+import { roundedDollars } from './cost.ts'
 import type { Draw } from './span-definition.ts'
 import type { ContextFill } from './usage.ts'
 
 export interface TokenSum {
   input: number
   output: number
+}
+
+export interface CostSum {
+  /** US dollars. */
+  dollars: number
+  /** Requests whose cost is in it, and those that used tokens and whose cost nobody knows. */
+  known: number
+  unknown: number
 }
 
 /** What a turn adds up to: the tracker folds records into it, the root's definition draws it. */
@@ -41,6 +50,8 @@ export interface TurnTotals {
   readonly subagentTokens: TokenSum
   /** Of the turn's side calls; apart from both. */
   readonly auxiliaryTokens: TokenSum
+  /** Of everything that was used for the turn, child agents and side calls included. */
+  readonly cost: CostSum
   approvals: number
   approvalWaitMillis: number
 }
@@ -72,6 +83,7 @@ export function emptyTotals(): TurnTotals {
     subagentsOpen: 0,
     subagentTokens: { input: 0, output: 0 },
     auxiliaryTokens: { input: 0, output: 0 },
+    cost: { dollars: 0, known: 0, unknown: 0 },
     approvals: 0,
     approvalWaitMillis: 0,
   }
@@ -88,6 +100,12 @@ export function allTokens({ tokensInput, tokensOutput, subagentTokens, auxiliary
 export function addTokens(to: TokenSum, { input, output }: TokenSum): void {
   to.input += input
   to.output += output
+}
+
+export function addCosts(to: CostSum, { dollars, known, unknown }: CostSum): void {
+  to.dollars += dollars
+  to.known += known
+  to.unknown += unknown
 }
 
 /** Joined texts are cut to this, ellipsis included. */
@@ -131,8 +149,16 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: 
   attributes.set(own.turnAllTokensInput, some(all.input))
   attributes.set(own.turnAllTokensOutput, some(all.output))
   attributes.set(own.turnAllTokensTotal, some(totalOf(all)))
+  addTurnCost(attributes, totals.cost, draw)
   attributes.set(own.turnApprovalCount, some(totals.approvals))
   attributes.set(own.turnApprovalWaitMs, some(totals.approvalWaitMillis))
+}
+
+/** A sum that is not all of it says so. Where nothing is known, that is news only to who asked for prices. */
+function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, draw: Draw): void {
+  const { own } = draw.names
+  if (known > 0) attributes.set(own.turnCostTotal, roundedDollars(dollars))
+  if (known > 0 || draw.pricing !== undefined) attributes.set(own.turnCostUnknownCount, some(unknown))
 }
 
 /** Usage on the root too, for backends that cannot sum; off by default, because others then count it twice. */

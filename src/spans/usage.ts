@@ -1,19 +1,7 @@
 import { numberOf, peek, positive } from '../contract/foreign.ts'
 import type { ApiEnd } from '../contract/index.ts'
+import type { Usage } from './pricing.ts'
 import { type Draw, type Fired, perRecord } from './span-definition.ts'
-
-/** Tokens of one model request. Cache and reasoning are subsets and are never added to a total. */
-export interface Usage {
-  /** All input, cached included. */
-  readonly promptTokens: number
-  /** All output, reasoning included. */
-  readonly outputTokens: number
-  readonly cacheReadTokens: number
-  readonly cacheWriteTokens: number
-  readonly reasoningTokens: number
-  /** Prompt + output. */
-  readonly totalTokens: number
-}
 
 /** Spellings in use; a dot descends. In each list the first that holds a number wins. */
 const SPELLINGS = {
@@ -45,6 +33,11 @@ const SPELLINGS = {
     'cacheCreationInputTokens',
     'cacheWrite',
     'input_token_details.cache_creation',
+  ],
+  cacheWriteLong: [
+    'cache_write_1h_tokens',
+    'cache_creation.ephemeral_1h_input_tokens',
+    'input_token_details.ephemeral_1h_input_tokens',
   ],
   reasoning: [
     'reasoning_tokens',
@@ -104,6 +97,7 @@ function normaliseUsage(usage: unknown): Usage | undefined {
     outputTokens: output,
     cacheReadTokens: cacheRead,
     cacheWriteTokens: cacheWrite,
+    cacheWriteLongTokens: Math.min(cacheWrite, count(usage, 'cacheWriteLong') ?? 0),
     reasoningTokens: reasoning,
     totalTokens: prompt + output,
   }

@@ -7,6 +7,7 @@ import type { Enrich } from '../core/enrichment.ts'
 import type { Report } from '../core/guard.ts'
 import type { CoreOptions } from '../core/options.ts'
 import { createPipeline, type HandedOver, loadsOf, type Pipeline } from '../pipeline/index.ts'
+import { loadPriceList } from '../prices/price-list.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Continuation } from '../trace-log/index.ts'
 import type { Outside } from './intake.ts'
@@ -47,9 +48,9 @@ export function ownTelemetry(
 }
 
 /** Loads the packages that are needed, one by one, and opens as soon as that can be done. */
-export function* pieces({ backends }: ResolvedConfig, open: () => unknown): Generator<void> {
+export function* pieces({ backends, prices }: ResolvedConfig, open: () => unknown): Generator<void> {
   const { toOpen, toSend } = loadsOf(backends.length > 0)
-  for (const run of [...toOpen, open, ...toSend]) {
+  for (const run of [...toOpen, ...(prices === undefined ? [] : [loadPriceList]), open, ...toSend]) {
     run()
     yield
   }

@@ -7,6 +7,7 @@ import { DELEGATING_TOOLS } from '../contract/index.ts'
 import type { CoreConfig } from '../core/options.ts'
 import { parseTraceparent } from '../core/traceparent.ts'
 import type { PipelineSettings } from '../pipeline/index.ts'
+import { createPricing } from '../prices/prices.ts'
 import { resolveNames } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Continuation } from '../trace-log/index.ts'
@@ -83,6 +84,7 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void, own
     agentName: id(config.agent_name),
     projectName: id(config.project_name),
     usageOnRoot: config.usage_on_root,
+    pricing: config.prices && createPricing(config.prices, warn),
   }
 }
 

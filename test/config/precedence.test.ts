@@ -21,6 +21,8 @@ function samples(key: KeyName): { text: string; value: unknown }[] {
       }))
     case 'prometheus':
       return [9001, 9002, 9003].map(port => ({ text: `127.0.0.1:${port}`, value: { host: '127.0.0.1', port } }))
+    case 'prices':
+      return ['true', 'false', 'on'].map(text => ({ text, value: text === 'false' ? undefined : { own: [] } }))
     case 'hooks':
       return ['/of/file', '/of/env', '/of/code'].map(text => ({
         text,

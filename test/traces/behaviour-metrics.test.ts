@@ -22,7 +22,7 @@ const STORY: readonly Step[] = [
   ...asked(
     100,
     {},
-    { usage: USAGE, api_duration: 0.1, response_model: 'qwen3-0711', first_chunk_at: (START_AT + 125) / 1000 },
+    { usage: USAGE, cost: 0.25, api_duration: 0.1, response_model: 'qwen3-0711', first_chunk_at: (START_AT + 125) / 1000 },
   ),
   ...used(210, { tool_name: 'skill_view', args: { name: 'deploy' } }),
   ...used(300, { tool_call_id: 'c2' }, { status: 'error', error_type: 'tool_error', duration_ms: 40 }),
@@ -63,6 +63,7 @@ const EXPECTED: { readonly [Name in keyof typeof METRIC]?: readonly string[] } =
   tokensCacheRead: ['model=qwen3 provider=openai part=own → 30'],
   tokensCacheWrite: ['model=qwen3 provider=openai part=own → 20'],
   tokensReasoning: ['model=qwen3 provider=openai part=own → 10'],
+  cost: ['model=qwen3 provider=openai agent=scout → 0.25'],
   apiDuration: ['model=qwen3 provider=openai → 100'],
   apiErrorCount: ['error_type=RateLimitError status_class=4xx retryable=true → 1'],
   retryCount: ['model=qwen3 provider=openai → 1'],

@@ -8,6 +8,7 @@ export function tokensOf(usage: unknown): Usage | undefined {
     output: peek(usage, 'output_tokens'),
     cacheRead: peek(usage, 'cache_read_input_tokens'),
     cacheWrite: peek(usage, 'cache_creation_input_tokens'),
+    cacheWriteLong: peek(peek(usage, 'cache_creation'), 'ephemeral_1h_input_tokens'),
     reasoning: peek(peek(usage, 'output_tokens_details'), 'thinking_tokens'),
   }
   return usageOf(counts, { cacheIsOutside: true })

@@ -6,6 +6,8 @@ export interface Usage {
   readonly output_tokens: number
   readonly cache_read_tokens: number
   readonly cache_write_tokens: number
+  /** The part of them that is kept for an hour, where there is any. */
+  readonly cache_write_1h_tokens?: number | undefined
   readonly reasoning_tokens: number
   readonly total_tokens: number
 }
@@ -16,6 +18,7 @@ export interface Counts {
   readonly output: unknown
   readonly cacheRead?: unknown
   readonly cacheWrite?: unknown
+  readonly cacheWriteLong?: unknown
   readonly reasoning?: unknown
 }
 
@@ -38,15 +41,25 @@ export function usageOf(counts: Counts, { cacheIsOutside, reasoningIsOutside }: 
   const reasoning = count(counts.reasoning)
   const prompt = count(counts.input) + (cacheIsOutside === true ? cacheRead + cacheWrite : 0)
   const output = count(counts.output) + (reasoningIsOutside === true ? reasoning : 0)
-  return prompt + output === 0 ? undefined : usage(prompt, output, cacheRead, cacheWrite, reasoning)
+  return prompt + output === 0
+    ? undefined
+    : usage(prompt, output, cacheRead, cacheWrite, reasoning, count(counts.cacheWriteLong))
 }
 
-function usage(prompt: number, output: number, cacheRead: number, cacheWrite: number, reasoning: number): Usage {
+function usage(
+  prompt: number,
+  output: number,
+  cacheRead: number,
+  cacheWrite: number,
+  reasoning: number,
+  cacheWriteLong = 0,
+): Usage {
   return {
     prompt_tokens: prompt,
     output_tokens: output,
     cache_read_tokens: cacheRead,
     cache_write_tokens: cacheWrite,
+    ...(cacheWriteLong > 0 && { cache_write_1h_tokens: cacheWriteLong }),
     reasoning_tokens: reasoning,
     total_tokens: prompt + output,
   }
@@ -62,6 +75,7 @@ export function combined(one: Usage, other: Usage, rule: (a: number, b: number) 
     rule(one.cache_read_tokens, other.cache_read_tokens),
     rule(one.cache_write_tokens, other.cache_write_tokens),
     rule(one.reasoning_tokens, other.reasoning_tokens),
+    rule(one.cache_write_1h_tokens ?? 0, other.cache_write_1h_tokens ?? 0),
   )
 }
 

@@ -48,6 +48,7 @@ export function answered(loop: Loop, data: unknown): void {
     response_id: id,
     finish_reason: textOf(peek(data, 'stop_reason')),
     usage: session.dialect.usageOf(peek(data, 'usage')),
+    service_tier: textOf(peek(peek(data, 'usage'), 'service_tier')),
     assistant_tool_call_count: calls.length,
     response: { message: responseMessage(content, calls) },
   }

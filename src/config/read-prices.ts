@@ -1,0 +1,69 @@
+import { warnUnknown } from './collections.ts'
+import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap } from './plain.ts'
+import { LISTED_PRICES, type OwnPrice, type OwnRates, PRICE_FIELDS, type PricesConfig } from './prices-config.ts'
+import { type Reading, refuse, report, type Site, within } from './reading.ts'
+import { readBool, readNumber } from './scalars.ts'
+
+/** `true`, `false`, or a mapping of models to prices. An entry that cannot be used is reported, and the rest counts. */
+export function readPrices(value: Plain, site: Site): Reading<PricesConfig | undefined> {
+  if (isPlainMap(value)) return { value: { own: readOwn(value, site) } }
+  const isOn = readBool(value)
+  if ('reason' in isOn) return refuse(value, 'true, false or a mapping of models to prices')
+  return { value: isOn.value ? LISTED_PRICES : undefined }
+}
+
+function readOwn(map: PlainMap, site: Site): readonly OwnPrice[] {
+  return Object.entries(map).flatMap(([model, value]) => {
+    if (isBlank(value)) return []
+    const reading = readPrice(model.trim(), value, within(site, model))
+    if ('value' in reading) return [reading.value]
+    report(within(site, model), reading.reason, 'leaving it out')
+    return []
+  })
+}
+
+function readPrice(model: string, value: Plain, site: Site): Reading<OwnPrice> {
+  if (!isPlainMap(value)) {
+    const nothing = readNumber(value, { min: 0, max: 0 })
+    if ('reason' in nothing) return refuse(value, '0 or a mapping of rates')
+    const free = { cache_read: undefined, cache_write: undefined, cache_write_1h: undefined }
+    return { value: { model, rates: { input: 0, output: 0, ...free }, service_tiers: {} } }
+  }
+  warnUnknown(value, Object.keys(PRICE_FIELDS), site)
+  const rate = (name: keyof OwnRates): number | undefined => figure(value[name], within(site, name))
+  const [input, output] = [rate('input'), rate('output')]
+  const rates = {
+    cache_read: rate('cache_read'),
+    cache_write: rate('cache_write'),
+    cache_write_1h: rate('cache_write_1h'),
+  }
+  const service_tiers = readTiers(value['service_tiers'], within(site, 'service_tiers'))
+  if (input !== undefined && output !== undefined) {
+    return { value: { model, rates: { input, output, ...rates }, service_tiers } }
+  }
+  const isPartly = [input, output, ...Object.values(rates)].some(each => each !== undefined)
+  if (isPartly) return { reason: 'a price needs both input and output' }
+  return { value: { model, rates: undefined, service_tiers } }
+}
+
+function readTiers(value: Plain, site: Site): OwnPrice['service_tiers'] {
+  const tiers = emptyMap<number>()
+  if (isBlank(value)) return tiers
+  if (!isPlainMap(value)) {
+    report(site, refuse(value, 'a mapping of tiers to numbers').reason, 'leaving it out')
+    return tiers
+  }
+  for (const [tier, factor] of Object.entries(value)) {
+    const multiplier = figure(factor, within(site, tier))
+    if (multiplier !== undefined) tiers[tier.trim().toLowerCase()] = multiplier
+  }
+  return tiers
+}
+
+function figure(value: Plain, site: Site): number | undefined {
+  if (isBlank(value)) return undefined
+  const reading = readNumber(value, { min: 0 })
+  if ('value' in reading) return reading.value
+  report(site, reading.reason, 'leaving it out')
+  return undefined
+}

@@ -1,0 +1,70 @@
+import { createRequire } from 'node:module'
+import type { ModelPrice, PriceCalculation } from '@pydantic/genai-prices'
+import { isSameModel } from './same-model.ts'
+import type { Rate, UnitPrices } from './unit-prices.ts'
+
+const load: NodeJS.Require = createRequire(import.meta.url)
+
+/** Half a megabyte, which takes some 50 ms to load: only where prices are asked for, and between two turns of the event loop. */
+export function loadPriceList(): typeof import('@pydantic/genai-prices') {
+  return load('@pydantic/genai-prices')
+}
+
+/** Which prices these are, for whoever compares figures: the package's version and the day of its release. */
+export const PRICE_LIST = 'genai-prices 0.1.8 (2026-09-23)'
+
+/** What the list calls our well-known values otherwise. The rest it knows. */
+const PROVIDERS: ReadonlyMap<string, string> = new Map([
+  ['x_ai', 'x-ai'],
+  ['azure.ai.openai', 'azure'],
+  ['azure.ai.inference', 'azure'],
+  ['gcp.gen_ai', 'google'],
+])
+
+export interface ListedPrices {
+  readonly prices: UnitPrices
+  /** The list's name of the model. */
+  readonly model: string
+}
+
+/**
+ * What the list says of a model of a provider, at a time in epoch milliseconds. Undefined where it does not know exactly this
+ * one: it goes by the beginnings of names, and a model that is tuned, or newer, costs something else.
+ */
+export function listedPrices(provider: string, model: string, at: number): ListedPrices | undefined {
+  const found = asked(PROVIDERS.get(provider) ?? provider, model, at)
+  if (found === undefined || !isSameModel(model, found.model)) return undefined
+  const prices = unitPrices(found.model_price)
+  return prices && { prices, model: found.model.id }
+}
+
+function asked(providerId: string, model: string, at: number): PriceCalculation | undefined {
+  try {
+    return loadPriceList().calcPrice({ input_tokens: 1 }, model, { providerId, timestamp: new Date(at) }) ?? undefined
+  } catch {
+    // A time that is none, or a package that cannot be loaded: no price is known then.
+    return undefined
+  }
+}
+
+/** What is billed by pictures, minutes or searches has no price for its input, and none here. */
+function unitPrices(listed: ModelPrice): UnitPrices | undefined {
+  const rate = (name: string): Rate | undefined => {
+    const price = listed[name]
+    if (price === undefined || typeof price === 'number') return price
+    return { base: price.base, steps: price.tiers.map(tier => ({ above: tier.start, rate: tier.price })) }
+  }
+  const input = rate('input_mtok')
+  if (input === undefined) return undefined
+  const requests = listed['requests_kcount']
+  return {
+    input,
+    // An embedding has none.
+    output: rate('output_mtok') ?? 0,
+    cacheRead: rate('cache_read_mtok'),
+    cacheWrite: rate('cache_write_mtok'),
+    cacheWriteLong: rate('cache_write_1h_mtok'),
+    reasoning: rate('output_reasoning_mtok'),
+    request: typeof requests === 'number' ? requests / 1000 : undefined,
+  }
+}

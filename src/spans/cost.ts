@@ -1,0 +1,69 @@
+import { literal } from '../content/capture.ts'
+import { numberOf, peek, textOf } from '../contract/foreign.ts'
+import type { ApiEnd, ApiStart } from '../contract/index.ts'
+import type { AttributeList } from './attribute-list.ts'
+import type { Cost } from './pricing.ts'
+import { modelProvider, requestModel } from './request-parameters.ts'
+import type { Draw, Fired } from './span-definition.ts'
+import { usageOf } from './usage.ts'
+
+/** US dollars. Hosts say zero of a model whose price they do not know: a zero would look like a fact. */
+function told(cost: unknown): number | undefined {
+  const total = numberOf(cost) ?? numberOf(peek(cost, 'total'))
+  return total !== undefined && total > 0 ? total : undefined
+}
+
+/** What sums of floats leave behind the last digit that means anything. */
+const SMALLEST = 1e12
+
+export function roundedDollars(dollars: number): number {
+  return Math.round(dollars * SMALLEST) / SMALLEST
+}
+
+/** What the span of a request that ends has kept of its start. */
+export interface Begun {
+  readonly startAt: number
+  readonly start: Partial<ApiStart> | undefined
+}
+
+function costOf({ payload, ...fired }: Fired<ApiEnd>, draw: Draw, { start, startAt }: Begun): Cost | undefined {
+  const ofProvider = told(peek(payload.usage, 'cost'))
+  if (ofProvider !== undefined) return { dollars: ofProvider, source: 'provider' }
+  const ofAgent = told(payload.cost)
+  if (ofAgent !== undefined) return { dollars: ofAgent, source: 'agent' }
+  if (draw.pricing === undefined) return undefined
+  const usage = usageOf({ payload, ...fired }, draw)
+  // A router is billed for the model that has answered.
+  const model = draw.capture.id(payload.response_model ?? start?.model ?? requestModel(payload))
+  if (usage === undefined || model === undefined) return undefined
+  return draw.pricing({
+    provider: draw.capture.id(modelProvider(payload.provider ?? start?.provider)),
+    model,
+    baseUrl: textOf(payload.base_url ?? start?.base_url),
+    serviceTier: textOf(payload.service_tier),
+    at: startAt,
+    usage,
+  })
+}
+
+const FACT = 'cost'
+const NONE = Symbol('none')
+
+/** What a request cost, reckoned once a record: its span, the metrics and the sums of the turn ask for it. */
+export function requestCost(fired: Fired<ApiEnd>, draw: Draw, begun: Begun): Cost | undefined {
+  const known = fired.facts[FACT] as Cost | typeof NONE | undefined
+  if (known !== undefined) return known === NONE ? undefined : known
+  const cost = costOf(fired, draw, begun)
+  fired.facts[FACT] = cost ?? NONE
+  return cost
+}
+
+export function addCost(attributes: AttributeList, cost: Cost | undefined, { names, capture }: Draw): void {
+  if (cost === undefined) return
+  const dollars = roundedDollars(cost.dollars)
+  attributes.set(names.inference.costTotal, dollars)
+  attributes.set(names.own.costTotal, dollars)
+  attributes.set(names.own.costSource, literal(cost.source))
+  attributes.set(names.own.costModel, capture.id(cost.pricedAs))
+  attributes.set(names.own.costPrices, capture.id(cost.prices))
+}
