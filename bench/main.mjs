@@ -185,6 +185,15 @@ const PARTS = {
       'nothing, ≤ 5 µs',
     )
   },
+  cost: async () => {
+    const { requestCost } = await import('./request-cost.mjs')
+    const { loadMillis, firstMicros, furtherMicros } = requestCost()
+    add(
+      "what a request cost: the first of a model, each further one; once, the list's loading",
+      `${Math.round(firstMicros)} µs, ${twoDecimals(furtherMicros)} µs; ${Math.round(loadMillis)} ms`,
+      'a request ≤ 2 µs',
+    )
+  },
   index: async () => {
     const { ENGINES, indexCost } = await import('./index-cost.mjs')
     for (const engine of ENGINES) {

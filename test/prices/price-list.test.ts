@@ -2,14 +2,14 @@
 import { readFileSync } from 'node:fs'
 import { createRequire } from 'node:module'
 import { calcPrice } from '@pydantic/genai-prices'
-import fc from 'fast-check'
 import { describe, expect, test } from 'vitest'
 import { listedPrices, PRICE_LIST } from '../../src/prices/price-list.ts'
 import { dollarsFor } from '../../src/prices/unit-prices.ts'
+import fc from '../support/fast-check.ts'
 
 const AT = Date.UTC(2026, 10, 1, 12)
 /** By our names of providers: the list's, where it has another. */
-const MODELS: readonly (readonly [string, string, string?])[] = [
+const MODELS = [
   ['anthropic', 'claude-sonnet-4-5'],
   ['anthropic', 'claude-sonnet-4-5-20250929'],
   ['anthropic', 'claude-opus-4-1-20250805'],
@@ -32,39 +32,42 @@ const MODELS: readonly (readonly [string, string, string?])[] = [
   ['groq', 'llama-3.3-70b-versatile'],
   ['openrouter', 'anthropic/claude-sonnet-4.5'],
   ['perplexity', 'sonar'],
-]
+] as const satisfies readonly (readonly string[])[]
 
 const tokens = fc.integer({ min: 0, max: 400_000 })
 
-describe.each(MODELS)('%s %s', (provider, model, listed = provider) => {
-  test('costs what the package says, whatever is used of it', () => {
-    const found = listedPrices(provider, model, AT)
-    expect(found).toBeDefined()
-    fc.assert(
-      fc.property(tokens, tokens, tokens, tokens, tokens, (fresh, read, short, long, output) => {
-        const input = fresh + read + short + long
-        const usage = {
-          promptTokens: input,
-          outputTokens: output,
-          cacheReadTokens: read,
-          cacheWriteTokens: short + long,
-          cacheWriteLongTokens: long,
-          reasoningTokens: 0,
-          totalTokens: input + output,
-        }
-        const counts = {
-          input_tokens: input,
-          output_tokens: output,
-          cache_read_tokens: read,
-          cache_write_tokens: short + long,
-          cache_write_1h_tokens: long,
-        }
-        const theirs = calcPrice(counts, model, { providerId: listed, timestamp: new Date(AT) })
-        expect(dollarsFor(usage, found!.prices)).toBeCloseTo(theirs!.total_price, 9)
-      }),
-    )
-  })
-})
+describe.each(MODELS.map(([provider, model, listed = provider]) => ({ provider, model, listed })))(
+  '$provider $model',
+  ({ provider, model, listed }) => {
+    test('costs what the package says, whatever is used of it', () => {
+      const found = listedPrices(provider, model, AT)
+      expect(found).toBeDefined()
+      fc.assert(
+        fc.property(tokens, tokens, tokens, tokens, tokens, (fresh, read, short, long, output) => {
+          const input = fresh + read + short + long
+          const usage = {
+            promptTokens: input,
+            outputTokens: output,
+            cacheReadTokens: read,
+            cacheWriteTokens: short + long,
+            cacheWriteLongTokens: long,
+            reasoningTokens: 0,
+            totalTokens: input + output,
+          }
+          const counts = {
+            input_tokens: input,
+            output_tokens: output,
+            cache_read_tokens: read,
+            cache_write_tokens: short + long,
+            cache_write_1h_tokens: long,
+          }
+          const theirs = calcPrice(counts, model, { providerId: listed, timestamp: new Date(AT) })
+          expect(dollarsFor(usage, found!.prices)).toBeCloseTo(theirs!.total_price, 9)
+        }),
+      )
+    })
+  },
+)
 
 test.each([
   ['anthropic', 'claude-sonnet-4-5-nonsense'],

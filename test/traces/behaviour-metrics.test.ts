@@ -22,7 +22,13 @@ const STORY: readonly Step[] = [
   ...asked(
     100,
     {},
-    { usage: USAGE, cost: 0.25, api_duration: 0.1, response_model: 'qwen3-0711', first_chunk_at: (START_AT + 125) / 1000 },
+    {
+      usage: USAGE,
+      cost: 0.25,
+      api_duration: 0.1,
+      response_model: 'qwen3-0711',
+      first_chunk_at: (START_AT + 125) / 1000,
+    },
   ),
   ...used(210, { tool_name: 'skill_view', args: { name: 'deploy' } }),
   ...used(300, { tool_call_id: 'c2' }, { status: 'error', error_type: 'tool_error', duration_ms: 40 }),
