@@ -1,53 +1,109 @@
 import { stat, writeFile } from 'node:fs/promises'
+import { exportAtif } from '../viewer/export-atif.ts'
+import { exportAtof } from '../viewer/export-atof.ts'
+import { exportCsv } from '../viewer/export-csv.ts'
 import { exportHtml } from '../viewer/export-html.ts'
+import { exportMessages } from '../viewer/export-messages.ts'
 import { exportOtlp } from '../viewer/export-otlp.ts'
 import { countOf, humanBytes } from '../viewer/human-figures.ts'
 import { sharedContent, sharedContentLines } from '../viewer/shared-content.ts'
-import type { TraceTree } from '../viewer/trace-forest.ts'
+import { jsonLine } from '../viewer/tree-json.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
+import type { FoundTraces } from './trace-query.ts'
 
-export interface ExportFiles {
-  /** A page for people. */
-  readonly html: string | undefined
-  /** OTLP/JSON lines for programs. */
-  readonly otlp: string | undefined
+type Pieces = Iterable<string> | AsyncIterable<string>
+
+interface FormatRow {
+  /** For the help. */
+  readonly about: string
+  /** What is written, in words. */
+  readonly as: string
+  pieces(found: FoundTraces, now: number): Pieces
+}
+
+export type Format = 'html' | 'otlp' | 'atif' | 'atof' | 'messages' | 'csv'
+
+export const FORMATS: Readonly<Record<Format, FormatRow>> = {
+  html: {
+    about: 'a page without script, for people',
+    as: 'as a page',
+    pieces: ({ trees }, now) => exportHtml(trees, now),
+  },
+  otlp: {
+    about: 'OTLP/JSON lines as they were recorded, for any OpenTelemetry program',
+    as: 'as OTLP/JSON lines',
+    pieces: ({ trees, paths }) => lines(exportOtlp(paths, new Set(trees.map(({ traceId }) => traceId)))),
+  },
+  atif: {
+    about: 'trajectories (ATIF 1.7), for evaluation: a document for each session',
+    as: 'as trajectories (ATIF)',
+    pieces: ({ trees }) => documents(exportAtif(trees)),
+  },
+  atof: {
+    about: 'events (ATOF 0.1), as NeMo Relay writes them',
+    as: 'as events (ATOF)',
+    pieces: ({ trees }) => lines(exportAtof(trees)),
+  },
+  messages: {
+    about: 'conversations as messages of OpenAI, a session a line',
+    as: 'as messages',
+    pieces: ({ trees }) => lines(exportMessages(trees)),
+  },
+  csv: {
+    about: 'a row for each span, without content',
+    as: 'as a table',
+    pieces: ({ trees }) => lines(exportCsv(trees), '\r\n'),
+  },
+}
+
+export function isFormat(text: string): text is Format {
+  return Object.hasOwn(FORMATS, text)
 }
 
 /**
- * Writes traces into files of one's own, and says what is in them: who shares one should know.
+ * Writes traces into a file of one's own, and says what is in it: who shares one should know.
  *
- * @param paths the files that the traces were read from
- * @throws when a file is there already, or cannot be written
+ * @param out undefined: the standard output, and what is in it stands on the standard error
+ * @throws when the file is there already, or cannot be written
  */
-export async function exportTraces(
-  trees: readonly TraceTree[],
-  paths: readonly string[],
-  { html, otlp }: ExportFiles,
+export async function writeExport(
+  found: FoundTraces,
+  format: Format,
+  out: string | undefined,
   io: CommandIo,
 ): Promise<void> {
-  const traces = countOf(trees.length, 'trace')
-  if (html !== undefined) {
-    const bytes = await writeNew(html, exportHtml(trees, io.now()))
-    io.stdout.write(`Wrote ${traces} as a page to ${html} (${humanBytes(bytes)})\n`)
+  const { as, pieces } = FORMATS[format]
+  if (out === undefined) {
+    sayContent(found, format, io.stderr)
+    for await (const piece of pieces(found, io.now())) io.stdout.write(piece)
+    return
   }
-  if (otlp !== undefined) {
-    const bytes = await writeNew(otlp, linesOf(trees, paths))
-    io.stdout.write(`Wrote ${traces} as OTLP/JSON lines to ${otlp} (${humanBytes(bytes)})\n`)
-    const running = trees.filter(tree => tree.isRunning).length
-    if (running > 0) io.stdout.write(`What is running in ${countOf(running, 'trace')} is not in it\n`)
-  }
-  io.stdout.write('Before you share it, this is what is in it:\n')
-  for (const line of sharedContentLines(sharedContent(trees))) io.stdout.write(`  ${line}\n`)
+  const bytes = await writeNew(out, pieces(found, io.now()))
+  io.stdout.write(`Wrote ${countOf(found.trees.length, 'trace')} ${as} to ${out} (${humanBytes(bytes)})\n`)
+  sayContent(found, format, io.stdout)
 }
 
-async function* linesOf(trees: readonly TraceTree[], paths: readonly string[]): AsyncGenerator<string, void> {
-  const traceIds = new Set(trees.map(({ traceId }) => traceId))
-  for await (const line of exportOtlp(paths, traceIds)) yield `${line}\n`
+function sayContent({ trees }: FoundTraces, format: Format, told: CommandIo['stdout']): void {
+  const running = trees.filter(tree => tree.isRunning).length
+  if (running > 0 && format === 'otlp') told.write(`What is running in ${countOf(running, 'trace')} is not in it\n`)
+  told.write('Before you share it, this is what is in it:\n')
+  for (const line of sharedContentLines(sharedContent(trees))) told.write(`  ${line}\n`)
+}
+
+async function* lines(texts: Pieces, end = '\n'): AsyncGenerator<string, void> {
+  for await (const text of texts) yield `${text}${end}`
+}
+
+/** One is a file that its readers take as it is; several stand on a line each. */
+function* documents(all: readonly object[]): Generator<string, void> {
+  const [only, second] = all
+  if (second === undefined) yield `${jsonLine(only, 2)}\n`
+  else for (const each of all) yield `${jsonLine(each)}\n`
 }
 
 /** Private, and never over a file that is there: it may be the log that the traces come from. Resolves to the bytes. */
-async function writeNew(path: string, pieces: Iterable<string> | AsyncIterable<string>): Promise<number> {
+async function writeNew(path: string, pieces: Pieces): Promise<number> {
   try {
     await writeFile(path, pieces, { flag: 'wx', mode: 0o600 })
     return (await stat(path)).size

@@ -157,7 +157,7 @@ function commandsFor(id: string, trees: readonly TraceTree[]): readonly string[]
   if (!PLAIN_ID.test(id) || id.startsWith('-')) return []
   const isTurn = trees.length === 1 && trees[0]?.traceId === id
   const which = isTurn ? id : `--session ${id}`
-  return [`hookspan tree ${which} --otlp traces.jsonl`, 'hookspan send traces.jsonl --backend NAME']
+  return [`hookspan export ${which} --format otlp --out traces.jsonl`, 'hookspan send traces.jsonl --backend NAME']
 }
 
 async function sharedHtml({ source, query, now }: Asked): Promise<Download> {

@@ -31,9 +31,9 @@ export function treeJson(tree: TraceTree): string {
   return jsonLine(trace)
 }
 
-/** On one line, and harmless to a terminal. */
-export function jsonLine(value: unknown): string {
-  return JSON.stringify(value).replace(UNSAFE, escapeUnits)
+/** On one line unless it is indented, and harmless to a terminal. */
+export function jsonLine(value: unknown, indent?: number): string {
+  return JSON.stringify(value, undefined, indent).replace(UNSAFE, escapeUnits)
 }
 
 function spanJson({ node, depth }: TreeStep): Record<string, unknown> {

@@ -310,7 +310,7 @@ describe('what is handed on', () => {
     const { lines, commands } = await data<Shared>(port, `/api/export?of=${TRACE_ID}`)
     expect(lines[0]).toMatch(/^13 spans, /)
     expect(commands).toEqual([
-      `hookspan tree ${TRACE_ID} --otlp traces.jsonl`,
+      `hookspan export ${TRACE_ID} --format otlp --out traces.jsonl`,
       'hookspan send traces.jsonl --backend NAME',
     ])
   })

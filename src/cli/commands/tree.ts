@@ -3,16 +3,14 @@ import { renderOpenTurns } from '../../viewer/open-turns-text.ts'
 import { renderDetails } from '../../viewer/trace-details.ts'
 import type { TraceFilter } from '../../viewer/trace-filter.ts'
 import type { TraceTree } from '../../viewer/trace-forest.ts'
-import { selectTraces, type TraceQuery, type TraceSelection } from '../../viewer/trace-log.ts'
+import type { TraceQuery, TraceSelection } from '../../viewer/trace-log.ts'
 import { treeJson } from '../../viewer/tree-json.ts'
 import { renderTotals, renderTree } from '../../viewer/tree-text.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
-import { type ExportFiles, exportTraces } from '../export-traces.ts'
 import { followTraces } from '../follow-traces.ts'
-import { readWatched } from '../log-reading.ts'
 import { lookOf } from '../look.ts'
 import type { Given } from '../options.ts'
-import { sinceAt } from '../since-option.ts'
+import { FILTER_OPTIONS, findTraces, readFilter, readLast } from '../trace-query.ts'
 import { nothingMatches, nothingThere, whichTrace } from '../tree-messages.ts'
 import { expectTraceFiles, findSubject, type TracesPlace } from '../tree-place.ts'
 
@@ -21,8 +19,6 @@ const DEFAULT_LAST = 5
 /** Of the traces that the beginning of an id names. */
 const MOST_NAMED = 10
 const MOST_RUNNING_LINES = 20
-/** Of a session that is handed on whole. */
-const MOST_EXPORTED = 1_000
 
 const PAGE = {
   name: 'tree',
@@ -34,16 +30,7 @@ With TRACE_ID, or as much of its beginning as tells it from others (each tree sh
 attributes, events and links of each span; very long values are cut, --json has them whole. An argument that names a file
 or directory is FILE; otherwise hexadecimal digits are TRACE_ID.`,
   options: {
-    errors: { aka: ['error', 'failed'], help: 'only traces in which something failed' },
-    since: {
-      value: 'WHEN',
-      aka: ['after', 'from'],
-      help: `only traces in which something ended since then, or that are still running: an age (90s, 30m, 2h, 7d, 1w) or a time
-        (2026-11-22, 2026-11-22T15:04), UTC unless it has a zone`,
-    },
-    model: { value: 'M', help: 'only traces that asked model M; M, T and S may be beginnings' },
-    tool: { value: 'T', help: 'only traces that used tool T' },
-    session: { value: 'S', help: 'only traces in which session S took part' },
+    ...FILTER_OPTIONS,
     last: {
       short: 'n',
       value: 'N',
@@ -57,17 +44,6 @@ or directory is FILE; otherwise hexadecimal digits are TRACE_ID.`,
         all of it has. On a terminal, what is running stands below`,
     },
     json: { help: 'one JSON object a line and trace, spans in the order of the tree' },
-    html: {
-      value: 'FILE',
-      offers: 'files',
-      help: `writes them as a page to share: one new file without script, with all that is stored of each span; says what was
-        masked or cut`,
-    },
-    otlp: {
-      value: 'FILE',
-      offers: 'files',
-      help: 'writes them as OTLP/JSON lines, for other programs; with --session all its turns',
-    },
   },
   closing: `Several conditions must all hold. Exits with 1 when FILE is no trace log, or TRACE_ID does not name one trace.`,
 } as const satisfies CommandPage
@@ -86,27 +62,10 @@ interface TreeOptions {
   /** Undefined where nobody said. */
   readonly last: number | undefined
   readonly json: boolean
-  /** They are written into files, and not drawn. */
-  readonly exports: ExportFiles | undefined
 }
 
 function readOptions(values: Given<typeof PAGE.options>['values'], now: number): TreeOptions {
-  const { session, model, tool, errors, since, last, json, html, otlp, follow } = values
-  if (last !== undefined && !/^\d{1,9}$/.test(last)) {
-    throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(last)}`)
-  }
-  const filter: TraceFilter = {
-    ...(session !== undefined && { sessionId: session }),
-    ...(model !== undefined && { model }),
-    ...(tool !== undefined && { tool }),
-    ...(errors && { hasError: true }),
-    ...(since !== undefined && { sinceAt: sinceAt(since, now) }),
-  }
-  const exports = html === undefined && otlp === undefined ? undefined : { html, otlp }
-  if (exports !== undefined && (json || follow)) {
-    throw new WrongUse(`--${html === undefined ? 'otlp' : 'html'} and --${json ? 'json' : 'follow'} do not go together`)
-  }
-  return { filter, last: last === undefined ? undefined : Number(last), json, exports }
+  return { filter: readFilter(values, now), last: readLast(values.last), json: values.json }
 }
 
 async function follow(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
@@ -116,14 +75,10 @@ async function follow(place: TracesPlace, options: TreeOptions, io: CommandIo): 
 
 async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Promise<number> {
   const query = queryOf(options)
-  const selection = await select(place, query, io)
+  const selection = await findTraces(place, query, io)
   if ('exitCode' in selection) return selection.exitCode
   const { trees, traceCount } = selection
   if (traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
-  if (options.exports !== undefined && trees.length > 0) {
-    await exportTraces(trees, selection.paths, options.exports, io)
-    return EXIT.ok
-  }
   for (const each of trees) io.stdout.write(`${draw(each, options, io)}\n`)
   if (!options.json && trees.length > 0) io.stdout.write(footer(selection, options, io))
   // A program that reads the JSON must not find a sentence in it.
@@ -137,18 +92,14 @@ async function show(place: TracesPlace, options: TreeOptions, io: CommandIo): Pr
 async function showOne(
   place: TracesPlace,
   filter: TraceFilter & { traceId: string },
-  { json, exports }: TreeOptions,
+  { json }: TreeOptions,
   io: CommandIo,
 ): Promise<number> {
-  const selection = await select(place, { ...filter, last: MOST_NAMED }, io)
+  const selection = await findTraces(place, { ...filter, last: MOST_NAMED }, io)
   if ('exitCode' in selection) return selection.exitCode
   if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   const [only] = selection.trees
   if (only === undefined || selection.matchCount > 1) throw new Error(whichTrace(place, filter, selection))
-  if (exports !== undefined) {
-    await exportTraces([only], selection.paths, exports, io)
-    return EXIT.ok
-  }
   io.stdout.write(`${draw(only, { json }, io)}\n`)
   if (json) return EXIT.ok
   const look = { ...lookOf(io), now: io.now() }
@@ -157,20 +108,8 @@ async function showOne(
   return EXIT.ok
 }
 
-/** Of a session that is handed on, all turns. */
-function queryOf({ filter, last, exports }: TreeOptions): TraceQuery {
-  const usual = exports !== undefined && filter.sessionId !== undefined ? MOST_EXPORTED : DEFAULT_LAST
-  return { ...filter, last: last ?? usual }
-}
-
-async function select(
-  place: TracesPlace,
-  query: TraceQuery,
-  io: CommandIo,
-): Promise<(TraceSelection & { readonly paths: readonly string[] }) | { readonly exitCode: number }> {
-  const paths = await place.listFiles()
-  const selection = await readWatched(paths, onRead => selectTraces(paths, query, onRead), io)
-  return 'exitCode' in selection ? selection : { ...selection, paths }
+function queryOf({ filter, last }: TreeOptions): TraceQuery {
+  return { ...filter, last: last ?? DEFAULT_LAST }
 }
 
 function draw(trace: TraceTree, { json }: Pick<TreeOptions, 'json'>, io: CommandIo): string {

@@ -1,13 +1,13 @@
-/** `tree --html` and `tree --otlp`: traces that are handed on. */
+/** `export`: traces that are handed on. */
 import { mkdir, mkdtemp, readFile, rm, stat, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
-import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
+import { exportCommand } from '../../src/cli/commands/export.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
 import { fakeIo } from './fake-io.ts'
 
-const { run } = treeCommand
+const { run } = exportCommand
 
 let home = ''
 let log = ''
@@ -36,7 +36,7 @@ function turn(index: number, session: string): SpanNote {
   }
 }
 
-async function tree(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
+async function exported(...args: readonly string[]): Promise<{ code: number; stdout: string; stderr: string }> {
   const io = fakeIo({ home, env: { COLUMNS: '80' }, now: () => TURN_AT + 60_000 })
   const code = await run([...args], io)
   return { code, ...io.written }
@@ -44,7 +44,7 @@ async function tree(...args: readonly string[]): Promise<{ code: number; stdout:
 
 test('one turn becomes a page of its own, and says what is in it', async () => {
   const path = join(home, 'turn.html')
-  const { code, stdout, stderr } = await tree('1111', '--html', path)
+  const { code, stdout, stderr } = await exported('1111', '--format', 'html', '--out', path)
   expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   expect(stdout.replace(/\([\d.]+ KB\)/, '(N KB)')).toBe(
     `Wrote 1 trace as a page to ${path} (N KB)
@@ -61,39 +61,58 @@ Before you share it, this is what is in it:
   expect((await stat(path)).mode & 0o777).toBe(0o600)
 })
 
-test('a session is all of its turns, not the last five, as a page and as lines', async () => {
-  const [html, otlp] = [join(home, 'session.html'), join(home, 'session.jsonl')]
-  const { stdout } = await tree('--session', 's1', '--html', html, '--otlp', otlp)
-  expect(stdout).toContain(`Wrote 7 traces as a page to ${html}`)
-  expect(stdout).toContain(`Wrote 7 traces as OTLP/JSON lines to ${otlp}`)
-  const lines = (await readFile(otlp, 'utf8')).trimEnd().split('\n')
+test('a session is all of its turns, in the order in which they were', async () => {
+  const out = join(home, 'session.jsonl')
+  const { stdout } = await exported('--session', 's1', '--format', 'otlp', '-o', out)
+  expect(stdout).toContain(`Wrote 7 traces as OTLP/JSON lines to ${out}`)
+  const lines = (await readFile(out, 'utf8')).trimEnd().split('\n')
   expect(lines).toEqual(Array.from({ length: 7 }, (_, index) => exportLine(turn(index, 's1'))))
 })
 
-test('what is running is on the page, and said not to be among the lines', async () => {
+test('without a file it is the standard output, and what is in it stands beside it', async () => {
+  const { code, stdout, stderr } = await exported('1111', '-F', 'csv')
+  expect(code).toBe(0)
+  expect(stdout.split('\r\n').map(line => line.split(',').slice(6, 8))).toEqual([
+    ['kind', 'name'],
+    ['session', 'agent'],
+    [],
+  ])
+  expect(stderr).toContain('1 span, 1 text of 62 characters in all')
+})
+
+test('what is running is on the page, and said not to be among the lines of OTLP', async () => {
   await writeFile(log, `${noteLine(turn(1, 's1'))}\n`)
-  const [html, otlp] = [join(home, 't.html'), join(home, 't.jsonl')]
-  const { stdout } = await tree('1111', '--html', html, '--otlp', otlp)
-  expect(await readFile(html, 'utf8')).toContain('>running<')
-  expect(stdout).toContain('What is running in 1 trace is not in it')
+  expect((await exported('1111', '-F', 'html')).stdout).toContain('>running<')
+  expect((await exported('1111', '-F', 'otlp')).stderr).toContain('What is running in 1 trace is not in it')
 })
 
 test('no file is written over', async () => {
   const before = await readFile(log, 'utf8')
-  expect(await tree('--otlp', log)).toEqual({
+  expect(await exported('-F', 'otlp', '-o', log)).toEqual({
     code: 1,
     stdout: '',
-    stderr: `hookspan tree: ${log} is there already; name another file, or remove it\n`,
+    stderr: `hookspan export: ${log} is there already; name another file, or remove it\n`,
   })
   expect(await readFile(log, 'utf8')).toBe(before)
-  expect((await tree('--html', join(home, 'no', 'x.html'))).stderr).toContain('there is no such file or directory')
+  expect((await exported('-F', 'html', '-o', join(home, 'no', 'x.html'))).stderr).toContain(
+    'there is no such file or directory',
+  )
 })
 
 test.each([
-  [['--html', 'x', '--json'], '--html and --json do not go together'],
-  [['--otlp', 'x', '--follow'], '--otlp and --follow do not go together'],
+  [[], '--format says as what: html, otlp, atif, atof, messages, csv'],
+  [['--format', 'xml'], '--format takes html, otlp, atif, atof, messages, csv; got "xml"'],
+  [['-F', 'csv', '-n', 'x'], '--last takes a whole number, got "x"'],
 ])('%j is wrong use', async (args, message) => {
-  const { code, stderr } = await tree(...args)
+  const { code, stderr } = await exported(...args)
   expect(code).toBe(2)
   expect(stderr).toContain(message)
+})
+
+test('where there is nothing, nothing is written, and a line says so', async () => {
+  const out = join(home, 'none.csv')
+  const { code, stdout, stderr } = await exported('--session', 'nobody', '-F', 'csv', '-o', out)
+  expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
+  expect(stderr).toMatch(/^hookspan export: .*nobody/)
+  await expect(stat(out)).rejects.toThrow('ENOENT')
 })

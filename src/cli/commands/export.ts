@@ -1,0 +1,63 @@
+import { type Command, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
+import { FORMATS, type Format, isFormat, writeExport } from '../export-traces.ts'
+import { FILTER_OPTIONS, findTraces, readFilter, readLast } from '../trace-query.ts'
+import { nothingMatches, nothingThere, whichTrace } from '../tree-messages.ts'
+import { expectTraceFiles, findSubject } from '../tree-place.ts'
+
+/** More in one file nobody opens. */
+const MOST = 1000
+/** Of the traces that the beginning of an id names. */
+const MOST_NAMED = 10
+
+const PAGE = {
+  name: 'export',
+  operand: { placeholder: '[FILE] [TRACE_ID]', offers: 'files' },
+  about: `Writes stored traces into one new file: those of the local trace log, or of FILE (OTLP/JSON lines, or a directory of
+*.jsonl); with TRACE_ID that one. Before anything leaves, what was masked and cut in it is said.
+
+${Object.entries(FORMATS)
+  .map(([format, { about }]) => `  ${format.padEnd(9)} ${about}`)
+  .join('\n')}
+
+How much of what was said is in it, content_capture has decided when it was recorded.`,
+  options: {
+    format: { short: 'F', value: 'FORMAT', aka: ['as', 'type'], help: `one of ${Object.keys(FORMATS).join(', ')}` },
+    out: {
+      short: 'o',
+      value: 'FILE',
+      aka: ['output', 'file'],
+      offers: 'files',
+      help: 'the file to write, which is not to be there; without it the standard output',
+    },
+    ...FILTER_OPTIONS,
+    last: { short: 'n', value: 'N', aka: ['limit', 'tail'], help: `the last N of them (default ${MOST})` },
+  },
+  closing: 'Exits with 1 when nothing was written.',
+} as const satisfies CommandPage
+
+export const exportCommand: Command = command(PAGE, async ({ values, operands }, io) => {
+  const format = formatOf(values.format)
+  const last = readLast(values.last) ?? MOST
+  const filter = readFilter(values, io.now())
+  const { place, traceId } = await findSubject(operands, io)
+  const query = traceId === undefined ? { ...filter, last } : { ...filter, traceId, last: MOST_NAMED }
+  const found = await findTraces(place, query, io)
+  if ('exitCode' in found) return found.exitCode
+  if (found.traceCount === 0) await expectTraceFiles(place, found.unreadableCount)
+  if (traceId !== undefined && found.matchCount !== 1) throw new Error(whichTrace(place, { ...filter, traceId }, found))
+  if (found.trees.length === 0) {
+    throw new Error(found.traceCount === 0 ? nothingThere(place) : nothingMatches(place, query, found))
+  }
+  await writeExport(found, format, values.out, io)
+  return EXIT.ok
+})
+
+function formatOf(text: string | undefined): Format {
+  if (text !== undefined && isFormat(text)) return text
+  const known = Object.keys(FORMATS).join(', ')
+  throw new WrongUse(
+    text === undefined
+      ? `--format says as what: ${known}`
+      : `--format takes ${known}; got ${JSON.stringify(text.slice(0, 60))}`,
+  )
+}

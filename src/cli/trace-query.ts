@@ -1,0 +1,52 @@
+import type { TraceFilter } from '../viewer/trace-filter.ts'
+import { selectTraces, type TraceQuery, type TraceSelection } from '../viewer/trace-log.ts'
+import { type CommandIo, WrongUse } from './command.ts'
+import { readWatched } from './log-reading.ts'
+import type { Given } from './options.ts'
+import { sinceAt } from './since-option.ts'
+import type { TracesPlace } from './tree-place.ts'
+
+/** Which traces: options of every command that chooses some. */
+export const FILTER_OPTIONS = {
+  errors: { aka: ['error', 'failed'], help: 'only traces in which something failed' },
+  since: {
+    value: 'WHEN',
+    aka: ['after', 'from'],
+    help: `only traces in which something ended since then, or that are still running: an age (90s, 30m, 2h, 7d, 1w) or a time
+      (2026-11-22, 2026-11-22T15:04), UTC unless it has a zone`,
+  },
+  model: { value: 'M', help: 'only traces that asked model M; M, T and S may be beginnings' },
+  tool: { value: 'T', help: 'only traces that used tool T' },
+  session: { value: 'S', help: 'only traces in which session S took part' },
+} as const
+
+export function readFilter(values: Given<typeof FILTER_OPTIONS>['values'], now: number): TraceFilter {
+  const { session, model, tool, errors, since } = values
+  return {
+    ...(session !== undefined && { sessionId: session }),
+    ...(model !== undefined && { model }),
+    ...(tool !== undefined && { tool }),
+    ...(errors && { hasError: true }),
+    ...(since !== undefined && { sinceAt: sinceAt(since, now) }),
+  }
+}
+
+/** Undefined where nobody said. */
+export function readLast(last: string | undefined): number | undefined {
+  if (last !== undefined && !/^\d{1,9}$/.test(last)) {
+    throw new WrongUse(`--last takes a whole number, got ${JSON.stringify(last)}`)
+  }
+  return last === undefined ? undefined : Number(last)
+}
+
+export type FoundTraces = TraceSelection & { readonly paths: readonly string[] }
+
+export async function findTraces(
+  place: TracesPlace,
+  query: TraceQuery,
+  io: CommandIo,
+): Promise<FoundTraces | { readonly exitCode: number }> {
+  const paths = await place.listFiles()
+  const selection = await readWatched(paths, onRead => selectTraces(paths, query, onRead), io)
+  return 'exitCode' in selection ? selection : { ...selection, paths }
+}

@@ -1,0 +1,198 @@
+import type { SpanAttributes } from './span-attributes.ts'
+import type { TraceTree } from './trace-forest.ts'
+import {
+  answerOf,
+  type Call,
+  parsed,
+  type Request,
+  systemPromptOf,
+  type Trajectory,
+  type Turn,
+  trajectoriesOf,
+} from './trajectory.ts'
+import { instant } from './tree-json.ts'
+
+/**
+ * Agent Trajectory Interchange Format, of harbor: a document for each session. 1.7 is what others read, and 1.8 takes it. What it has
+ * no place for (spans, durations, errors, attempts) stands in `extra`, and nowhere else: unknown fields are refused.
+ */
+const VERSION = 'ATIF-v1.7'
+
+interface Numbers {
+  prompt: number
+  completion: number
+  cached: number
+  dollars: number
+}
+
+type Json = Record<string, unknown>
+
+export function exportAtif(trees: readonly TraceTree[]): readonly object[] {
+  return trajectoriesOf(trees).map(each => documentOf(each))
+}
+
+function documentOf(trajectory: Trajectory, trajectoryId?: string): Json {
+  const writer = new Writer()
+  const [first] = trajectory.turns
+  const system = first === undefined ? '' : systemPromptOf(first)
+  if (system !== '') writer.add({ source: 'system', message: system })
+  for (const turn of trajectory.turns) writer.addTurn(turn)
+  const { agent, agentVersion, sessionId } = trajectory
+  const model = trajectory.turns.flatMap(({ requests }) => requests).map(({ span }) => modelOf(span))[0]
+  return compact({
+    schema_version: VERSION,
+    session_id: sessionId,
+    trajectory_id: trajectoryId,
+    agent: compact({ name: agent, version: agentVersion, model_name: model }),
+    steps: writer.steps,
+    final_metrics: writer.finalMetrics(),
+    subagent_trajectories: writer.children.length === 0 ? undefined : writer.children,
+  })
+}
+
+class Writer {
+  readonly steps: Json[] = []
+  readonly children: Json[] = []
+  readonly #sums: Numbers = { prompt: 0, completion: 0, cached: 0, dollars: 0 }
+
+  add(step: Json): Json {
+    const numbered = compact({ step_id: this.steps.length + 1, ...step })
+    this.steps.push(numbered)
+    return numbered
+  }
+
+  /** An attempt without an answer is no step: it stands with the answer that came in the end. */
+  addTurn(turn: Turn): void {
+    this.add({
+      source: 'user',
+      message: turn.input,
+      timestamp: instant(turn.span.span.startAt),
+      extra: extraOf(turn.span),
+    })
+    let failed: Json[] = []
+    const answered = turn.requests.filter(request => !request.failed)
+    for (const request of turn.requests) {
+      if (request.failed) failed.push(extraOf(request.span))
+      else {
+        const isLast = request === answered.at(-1)
+        this.#addAnswer(request, isLast ? turn.output : '', failed)
+        failed = []
+      }
+    }
+    const isUntold = answered.length === 0 && turn.output !== ''
+    if (turn.calls.length > 0 || turn.children.length > 0 || failed.length > 0 || isUntold) {
+      this.add({
+        source: 'agent',
+        message: isUntold ? turn.output : '',
+        timestamp: instant(turn.span.span.endAt),
+        observation: this.#observation(turn.calls, true, turn.children),
+        extra: failed.length === 0 ? undefined : { failed_attempts: failed },
+      })
+    }
+  }
+
+  #addAnswer(request: Request, fallback: string, failed: readonly Json[]): void {
+    const { span, calls } = request
+    const { text, reasoning } = answerOf(request)
+    const model = modelOf(span)
+    this.add({
+      source: 'agent',
+      message: text || (calls.length === 0 ? span.whole('output.value') || fallback : ''),
+      timestamp: instant(span.span.endAt),
+      model_name: model,
+      reasoning_content: reasoning || undefined,
+      tool_calls: calls.length === 0 ? undefined : calls.map(toolCall),
+      observation: this.#observation(calls, false, []),
+      metrics: this.#metrics(span),
+      extra: { ...extraOf(span), ...(failed.length > 0 && { failed_attempts: failed }) },
+    })
+  }
+
+  /** @param isAlone no request of this step asked for them: nothing can be named as the source */
+  #observation(calls: readonly Call[], isAlone: boolean, others: readonly Trajectory[]): Json | undefined {
+    const results = calls.map(call =>
+      compact({
+        source_call_id: isAlone ? undefined : call.id,
+        content: call.result || undefined,
+        subagent_trajectory_ref: this.#embed(call.children),
+        extra: extraOf(call.span, isAlone ? { function_name: call.name } : {}),
+      }),
+    )
+    const apart = this.#embed(others)
+    if (apart !== undefined) results.push({ subagent_trajectory_ref: apart })
+    return results.length === 0 ? undefined : { results }
+  }
+
+  #embed(children: readonly Trajectory[]): Json[] | undefined {
+    if (children.length === 0) return undefined
+    return children.map(child => {
+      const id = `${child.sessionId}#${this.children.length + 1}`
+      this.children.push(documentOf(child, id))
+      return { trajectory_id: id, session_id: child.sessionId }
+    })
+  }
+
+  #metrics(span: SpanAttributes): Json | undefined {
+    const prompt = span.number('gen_ai.usage.input_tokens', 'llm.token_count.prompt')
+    const completion = span.number('gen_ai.usage.output_tokens', 'llm.token_count.completion')
+    const cached = span.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
+    const dollars = span.number('llm.cost.total')
+    if ([prompt, completion, cached, dollars].every(each => each === undefined)) return undefined
+    this.#sums.prompt += prompt ?? 0
+    this.#sums.completion += completion ?? 0
+    this.#sums.cached += cached ?? 0
+    this.#sums.dollars += dollars ?? 0
+    const extra = compact({
+      cache_write_tokens: span.number('gen_ai.usage.cache_creation.input_tokens'),
+      reasoning_tokens: span.number('gen_ai.usage.reasoning.output_tokens'),
+    })
+    return compact({
+      prompt_tokens: prompt,
+      completion_tokens: completion,
+      cached_tokens: cached,
+      cost_usd: dollars,
+      extra: Object.keys(extra).length === 0 ? undefined : extra,
+    })
+  }
+
+  finalMetrics(): Json {
+    const { prompt, completion, cached, dollars } = this.#sums
+    return compact({
+      total_prompt_tokens: prompt,
+      total_completion_tokens: completion,
+      total_cached_tokens: cached,
+      total_cost_usd: dollars === 0 ? undefined : Number(dollars.toPrecision(12)),
+      total_steps: this.steps.length,
+    })
+  }
+}
+
+function toolCall(call: Call): Json {
+  const given = parsed(call.arguments)
+  const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
+  // Only an object is taken: what was cut, or is none, is told as it is.
+  const args = isObject ? given : call.arguments === '' ? {} : { _raw: call.arguments }
+  return { tool_call_id: call.id, function_name: call.name, arguments: args }
+}
+
+function modelOf(span: SpanAttributes): string | undefined {
+  return span.whole('gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name') || undefined
+}
+
+/** What an import of ours reads first: with it nothing of our own files is lost. */
+function extraOf({ span }: SpanAttributes, more: Json = {}): Json {
+  return compact({
+    ...more,
+    trace_id: span.traceId,
+    span_id: span.spanId,
+    start: instant(span.startAt),
+    end: instant(span.endAt),
+    status: span.status,
+    error_type: typeof span.attributes['error.type'] === 'string' ? span.attributes['error.type'] : undefined,
+  })
+}
+
+/** Without what is not there: `null` is another thing than nothing. */
+function compact(fields: Json): Json {
+  return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
+}

@@ -1,0 +1,114 @@
+import type { DrawnKind } from './segments.ts'
+import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import type { StoredSpan } from './stored-span.ts'
+import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
+import { parsed } from './trajectory.ts'
+import { jsonLine } from './tree-json.ts'
+
+/** What the format calls a kind; what it has no word for is `custom`, with our word beside it. */
+const CATEGORY: { readonly [Kind in DrawnKind]?: string } = {
+  session: 'agent',
+  llm: 'function',
+  api: 'llm',
+  auxiliary: 'llm',
+  tool: 'tool',
+  hook: 'guardrail',
+}
+
+/**
+ * Agent Trajectory Observability Format 0.1, of NeMo Relay: a line for each beginning and each end. It has no status: that, and the
+ * ids of the trace, stand in `metadata`. In the order of time, as its readers want it.
+ */
+export function exportAtof(trees: readonly TraceTree[]): readonly string[] {
+  const lines = trees.flatMap(tree => [...scopesOf(tree)])
+  // Of one instant what begins comes first, the outer before the inner, and of ends the inner first: as they were made.
+  return lines.sort((a, b) => a.micros - b.micros).map(({ record }) => jsonLine(record))
+}
+
+interface Line {
+  readonly micros: number
+  readonly record: object
+}
+
+function* scopesOf(tree: TraceTree): Generator<Line, void> {
+  const namespace = namespaceOfTree(tree)
+  const ends: Line[] = []
+  for (const { node, parent } of walkTree(tree)) {
+    const { span } = node
+    const attributes = new SpanAttributes(span, namespace)
+    const kind = drawnKind(attributes)
+    const [startMicros, endMicros] = extent(node)
+    const profile = profileOf(kind, attributes)
+    const common = {
+      kind: 'scope',
+      atof_version: '0.1',
+      uuid: uuidOf(span),
+      parent_uuid: parent === undefined ? null : uuidOf(parent.node.span),
+      name: span.name,
+      attributes: [],
+      category: CATEGORY[kind] ?? 'custom',
+      category_profile: profile,
+      data_schema: null,
+    }
+    const start = { scope_category: 'start', timestamp: startMicros, data: dataOf(attributes, 'input.value') }
+    const end = {
+      scope_category: 'end',
+      timestamp: endMicros,
+      data: dataOf(attributes, 'output.value'),
+      category_profile: answeredProfile(profile, kind, attributes),
+    }
+    const metadata = metadataOf(span, attributes)
+    yield { micros: startMicros, record: { ...common, ...start, metadata } }
+    const outcome = { status: span.status, error_type: span.attributes['error.type'], error: span.statusMessage }
+    if (span.running !== true)
+      ends.push({ micros: endMicros, record: { ...common, ...end, metadata: { ...metadata, ...outcome } } })
+  }
+  yield* ends.reverse()
+}
+
+/** An end is later than its start: by a microsecond, where they are one instant. */
+function extent({ span }: SpanNode): [number, number] {
+  const start = Math.round(span.startAt * 1000)
+  return [start, Math.max(start + 1, Math.round(span.endAt * 1000))]
+}
+
+function profileOf(kind: DrawnKind, attributes: SpanAttributes): object | null {
+  if (kind === 'tool') return { tool_call_id: attributes.whole('gen_ai.tool.call.id', 'tool.id') || null }
+  if (kind !== 'api' && kind !== 'auxiliary') return CATEGORY[kind] === undefined ? { subtype: kind } : null
+  return { model_name: attributes.whole('gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name') || null }
+}
+
+/** What a request used is known at its end. */
+function answeredProfile(profile: object | null, kind: DrawnKind, attributes: SpanAttributes): object | null {
+  if (kind !== 'api' && kind !== 'auxiliary') return profile
+  const usage = {
+    prompt_tokens: attributes.number('gen_ai.usage.input_tokens', 'llm.token_count.prompt'),
+    completion_tokens: attributes.number('gen_ai.usage.output_tokens', 'llm.token_count.completion'),
+    cache_read_tokens: attributes.number('gen_ai.usage.cache_read.input_tokens'),
+    cache_write_tokens: attributes.number('gen_ai.usage.cache_creation.input_tokens'),
+    cost: attributes.number('llm.cost.total'),
+  }
+  const isTold = Object.values(usage).some(count => count !== undefined)
+  return isTold ? { ...profile, annotated_response: { usage } } : profile
+}
+
+function dataOf(attributes: SpanAttributes, name: string): unknown {
+  const text = attributes.whole(name)
+  return text === '' ? null : (parsed(text) ?? text)
+}
+
+function metadataOf(span: StoredSpan, attributes: SpanAttributes): object {
+  return {
+    trace_id: span.traceId,
+    span_id: span.spanId,
+    session_id: attributes.whole('.session.id', 'gen_ai.conversation.id', 'session.id') || undefined,
+  }
+}
+
+/** Version 7, of the span's beginning and its ids: the same each time that the span is exported. */
+function uuidOf({ startAt, spanId, traceId }: StoredSpan): string {
+  const time = Math.max(0, Math.floor(startAt)).toString(16).padStart(12, '0').slice(-12)
+  const ids = `${spanId}${traceId}`.replace(/[^0-9a-f]/g, '').padEnd(18, '0')
+  const variant = (8 + (Number.parseInt(ids[3] as string, 16) & 3)).toString(16)
+  return `${time.slice(0, 8)}-${time.slice(8)}-7${ids.slice(0, 3)}-${variant}${ids.slice(4, 7)}-${ids.slice(7, 19).padEnd(12, '0')}`
+}

@@ -1,0 +1,61 @@
+import { displayText } from './display-text.ts'
+import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
+import { costOf, isRequest, tokensOf } from './span-facts.ts'
+import { type TraceTree, walkTree } from './trace-forest.ts'
+import { instant } from './tree-json.ts'
+
+const COLUMNS = [
+  ...['trace_id', 'span_id', 'parent_span_id', 'session_id', 'agent', 'depth', 'kind', 'name'],
+  ...['start', 'duration_ms', 'status', 'error_type', 'outcome', 'model', 'input_tokens', 'output_tokens'],
+  ...['cached_tokens', 'cost_usd'],
+] as const
+
+type Row = Readonly<Record<(typeof COLUMNS)[number], string | number | undefined>>
+
+/** A row for each span, without content: for a spreadsheet, or a table of a database. */
+export function* exportCsv(trees: readonly TraceTree[]): Generator<string, void> {
+  yield line(COLUMNS)
+  for (const tree of trees) {
+    for (const row of rowsOf(tree)) yield line(COLUMNS.map(column => row[column]))
+  }
+}
+
+function* rowsOf(tree: TraceTree): Generator<Row, void> {
+  const namespace = namespaceOfTree(tree)
+  for (const { node, depth } of walkTree(tree)) {
+    const { span } = node
+    const attributes = new SpanAttributes(span, namespace)
+    const kind = drawnKind(attributes)
+    const tokens = isRequest(kind) ? tokensOf(kind, attributes) : undefined
+    yield {
+      trace_id: span.traceId,
+      span_id: span.spanId,
+      parent_span_id: span.parentSpanId,
+      session_id: attributes.text('.session.id', 'gen_ai.conversation.id', 'session.id'),
+      agent: attributes.text('gen_ai.agent.name'),
+      depth,
+      kind,
+      name: displayText(span.name),
+      start: instant(span.startAt),
+      duration_ms: span.endAt - span.startAt,
+      status: span.status,
+      error_type: attributes.text('error.type'),
+      outcome: attributes.text('.turn.final_status', '.tool.outcome', '.approval.choice', '.hook.verdict'),
+      model: attributes.text('gen_ai.response.model', 'gen_ai.request.model'),
+      input_tokens: tokens?.input,
+      output_tokens: tokens?.output,
+      cached_tokens: isRequest(kind) ? attributes.number('gen_ai.usage.cache_read.input_tokens') : undefined,
+      cost_usd: isRequest(kind) ? costOf(attributes) : undefined,
+    }
+  }
+}
+
+/** RFC 4180. What a spreadsheet would take for a formula begins with an apostrophe: names come from agents. */
+function line(values: readonly (string | number | undefined)[]): string {
+  return values.map(value => (typeof value === 'string' ? quoted(value) : String(value ?? ''))).join(',')
+}
+
+function quoted(text: string): string {
+  const plain = /^[=+\-@\t\r]/.test(text) ? `'${text}` : text
+  return /[",\r\n]/.test(plain) ? `"${plain.replaceAll('"', '""')}"` : plain
+}

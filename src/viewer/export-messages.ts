@@ -1,0 +1,50 @@
+import type { TraceTree } from './trace-forest.ts'
+import { answerOf, type Request, systemPromptOf, type Trajectory, type Turn, trajectoriesOf } from './trajectory.ts'
+import { jsonLine } from './tree-json.ts'
+
+type Message = Readonly<Record<string, unknown>>
+
+/**
+ * A line for each session, as the chat completions of OpenAI take a conversation and those who fine-tune read it. It has no
+ * place for times, tokens, errors and failed attempts; a child agent is a line of its own, behind its parent.
+ */
+export function* exportMessages(trees: readonly TraceTree[]): Generator<string, void> {
+  const waiting = [...trajectoriesOf(trees)].reverse()
+  for (let each = waiting.pop(); each !== undefined; each = waiting.pop()) {
+    yield jsonLine({ messages: messagesOf(each) })
+    waiting.push(...childrenOf(each).reverse())
+  }
+}
+
+function childrenOf({ turns }: Trajectory): Trajectory[] {
+  return turns.flatMap(({ requests, calls, children }) => [
+    ...[...requests.flatMap(request => request.calls), ...calls].flatMap(call => call.children),
+    ...children,
+  ])
+}
+
+function messagesOf({ turns }: Trajectory): Message[] {
+  const system = turns[0] === undefined ? '' : systemPromptOf(turns[0])
+  return [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns.flatMap(ofTurn)]
+}
+
+/** A call stands behind the message that asks for it; one that nobody asked for has no place. */
+function ofTurn({ input, output, requests }: Turn): Message[] {
+  const answered = requests.filter(({ failed }) => !failed)
+  const answers = answered.flatMap(request => ofRequest(request, request === answered.at(-1) ? output : ''))
+  const untold = answered.length === 0 && output !== '' ? [{ role: 'assistant', content: output }] : []
+  return [{ role: 'user', content: input }, ...answers, ...untold]
+}
+
+function ofRequest(request: Request, fallback: string): Message[] {
+  const { calls, span } = request
+  const { text } = answerOf(request)
+  if (calls.length === 0) return [{ role: 'assistant', content: text || span.whole('output.value') || fallback }]
+  const tool_calls = calls.map(({ id, name, arguments: args }) => ({
+    id,
+    type: 'function',
+    function: { name, arguments: args || '{}' },
+  }))
+  const results = calls.map(({ id, result }) => ({ role: 'tool', tool_call_id: id, content: result }))
+  return [{ role: 'assistant', content: text || null, tool_calls }, ...results]
+}
