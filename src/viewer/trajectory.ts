@@ -17,7 +17,7 @@ export interface Turn {
   readonly output: string
   /** In the order of their starts, failed attempts among them. */
   readonly requests: Request[]
-  /** Tools that no request is known to have asked for, and side calls. */
+  /** Tools that no request can have asked for. */
   readonly calls: Call[]
   readonly children: Trajectory[]
 }
@@ -84,7 +84,9 @@ function within(span: SpanAttributes, kind: string, { turn, request }: Place): P
   }
   if (kind !== 'tool') return undefined
   const call = callOf(span)
-  const calls = request === undefined ? turn.calls : request.calls
+  // Where an agent does not say who asked for a tool, it stands beside the requests: then it was the last answer before it.
+  const asking = request ?? turn.requests.findLast(({ failed }) => !failed)
+  const calls = asking === undefined ? turn.calls : asking.calls
   calls.push(call)
   return { turn, request, call }
 }
