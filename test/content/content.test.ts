@@ -72,7 +72,7 @@ describe('previews of text', () => {
         expectSound(previewOf(text, cap), cap)
         expectSound(fullOf(text, cap), cap)
       }),
-      { numRuns: times(150, 1000) },
+      { numRuns: times(60, 1000) },
     )
   })
 
@@ -131,7 +131,7 @@ describe('JSON text', () => {
           if (typeof each === 'object' && each !== null) expect(content?.mimeType).toBe('application/json')
         }
       }),
-      { numRuns: times(150, 1000) },
+      { numRuns: times(60, 1000) },
     )
   })
 })

@@ -68,7 +68,7 @@ afterEach(() => void vi.useRealTimers())
 describe('prose', () => {
   test.each(CASES)(`in any field of $hook is nowhere, ${SAMPLED}`, async ({ hook, fields }) => {
     for (const span_names of ['hermes', 'semconv'] as const) {
-      for (const field of sample(fields, Math.ceil(fields.length / 60))) {
+      for (const field of sample(fields, Math.ceil(fields.length / 120))) {
         const plugin = create({ span_names, ...ASKED })
         tellInField(plugin, hook, field, SENTENCES)
         const left = await whatLeft(plugin)
@@ -94,7 +94,7 @@ describe('prose', () => {
   test(`is not in the files of the trace log and of debugging, nor in a line for the person, ${SAMPLED}`, async () => {
     const { plugin, lines, home } = scratchPlugin({ content_capture: 'off', debug: true, host: 'agent', ...ASKED })
     for (const { hook, fields } of CASES) {
-      for (const field of sample(fields, Math.ceil(fields.length / 8))) tellInField(plugin, hook, field, SENTENCES)
+      for (const field of sample(fields, Math.ceil(fields.length / 16))) tellInField(plugin, hook, field, SENTENCES)
     }
     await plugin.shutdown()
     const files = readdirSync(home, { recursive: true, withFileTypes: true }).filter(entry => entry.isFile())
@@ -133,7 +133,7 @@ describe('a word', () => {
     `comes out of those fields of $hook that docs/privacy.md names, ${SAMPLED}`,
     async ({ hook, fields }) => {
       const plugin = create({ metrics_label_limit: 0 })
-      const places = sample(fields, Math.ceil(fields.length / 60)).flatMap(field =>
+      const places = sample(fields, Math.ceil(fields.length / 120)).flatMap(field =>
         placesOf(field).map(place => [field, ...place] as const),
       )
       for (const [index, [field, , make]] of places.entries()) {

@@ -3,7 +3,7 @@ import { join } from 'node:path'
 import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test, vi } from 'vitest'
 import type { ChaosSink } from '../support/chaos-sink.mjs'
-import { SAMPLED, sample } from '../support/sample.ts'
+import { deepTest, SAMPLED, sample } from '../support/sample.ts'
 import { DAMAGES } from './damage.ts'
 import type { Host, HostEnd, HostOptions } from './host.ts'
 import { inScene, type Scene } from './scene.ts'
@@ -50,7 +50,7 @@ describe.concurrent.each(sample(FULL_DISKS, 1).map(disk => [disk.how, disk] as c
         expectOneLine(end, /^hookspan: .*(ENOSPC|EFBIG)/)
       })())
 
-    test('what can neither be delivered nor kept is counted', () =>
+    deepTest('what can neither be delivered nor kept is counted', () =>
       inScene(async scene => {
         const sink = await sinkOf(scene)
         mkdirSync(scene.stateHome)
@@ -62,12 +62,13 @@ describe.concurrent.each(sample(FULL_DISKS, 1).map(disk => [disk.how, disk] as c
         await host.idle()
         expect((await host.finish()).code).toBe(0)
         expectCounted(scene, sink, host)
-      })())
+      })(),
+    )
   },
 )
 
 describe.concurrent('a directory that cannot be written', () => {
-  test('because a part of its path is a file', () =>
+  deepTest('because a part of its path is a file', () =>
     inScene(async scene => {
       const sink = await sinkOf(scene)
       scene.stateHome = join(scene.put('file', ''), 'state')
@@ -75,7 +76,8 @@ describe.concurrent('a directory that cannot be written', () => {
       expect(end.code).toBe(0)
       expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
       expectOneLine(end, /^hookspan: .*(ENOTDIR|EEXIST)/)
-    })())
+    })(),
+  )
 
   test.for(READ_ONLY_DISKS.map(disk => [disk.how, disk] as const))(
     'because its disk is read-only (%s)',
@@ -92,7 +94,7 @@ describe.concurrent('a directory that cannot be written', () => {
 })
 
 describe.concurrent('the state directory is deleted under a running process', () => {
-  test('delivery goes on', () =>
+  deepTest('delivery goes on', () =>
     inScene(async scene => {
       const sink = await sinkOf(scene)
       const host = scene.start(MUCH)
@@ -102,7 +104,8 @@ describe.concurrent('the state directory is deleted under a running process', ()
       expect(end.code).toBe(0)
       expect(end.stderr.length).toBeLessThanOrEqual(1)
       expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
-    })())
+    })(),
+  )
 
   test('what was only there is counted as lost', () =>
     inScene(async scene => {

@@ -1,6 +1,6 @@
 import { describe, expect, test, vi } from 'vitest'
 import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
-import { SAMPLED, sample } from '../support/sample.ts'
+import { deepTest, SAMPLED, sample } from '../support/sample.ts'
 import { inScene } from './scene.ts'
 import { configure, droppedBy, OK, sinkOf, WORK, workThrough } from './work-through.ts'
 
@@ -39,7 +39,7 @@ describe.concurrent('a collector that does not take everything', () => {
       })
     })())
 
-  test('requests above its limit are split', () =>
+  deepTest('requests above its limit are split', () =>
     inScene(async scene => {
       const sink = await scene.sink({ kind: 'limit', bytes: 10_000 })
       configure(scene, sink, {}, LARGE_BATCHES)
@@ -47,7 +47,8 @@ describe.concurrent('a collector that does not take everything', () => {
       expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
       expect(sink.requests.filter(({ answer }) => answer === 413).length).toBeGreaterThan(0)
       expect(droppedBy(host)).toBe(0)
-    })())
+    })(),
+  )
 
   test('spans above its limit are lost and counted, and hold up nothing', () =>
     inScene(async scene => {

@@ -1,9 +1,13 @@
 /** `npm run test:deep` tries everything, `npm test` a sample of what is many: the same one each time. */
+import { test } from 'vitest'
 import { seeded } from './seeded.mjs'
 
 export const IS_DEEP: boolean = process.env['HOOKSPAN_TEST_DEEP'] === '1'
 
 export const SEED: number = Number(process.env['HOOKSPAN_TEST_SEED'] ?? 1)
+
+/** A test that `npm test` leaves out. */
+export const deepTest: typeof test = IS_DEEP ? test : ((() => undefined) as unknown as typeof test)
 
 /** For the name of what tries a sample: a failure then says how the same one is tried again. */
 export const SAMPLED: string = IS_DEEP ? 'all of them' : `sampled by HOOKSPAN_TEST_SEED=${SEED}`
