@@ -22,7 +22,7 @@
  * hosts, with their logs and traces, are left in the folder for temporary files.
  */
 import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync } from 'node:fs'
+import { existsSync, mkdtempSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
@@ -39,7 +39,10 @@ const words = process.argv.slice(2)
 const isHost = word => Object.hasOwn(LIVE_HOSTS, word)
 const chosen = words.filter(isHost)
 const vitestArgs = words.filter(word => !isHost(word) && !OWN_OPTIONS.includes(word))
-const hosts = chosen.length === 0 ? Object.keys(LIVE_HOSTS) : chosen
+const guards = host => `test/live/${host}/guards.live.ts`
+const isGuarded = host => existsSync(join(REPOSITORY, guards(host)))
+const all = Object.keys(LIVE_HOSTS).filter(host => !words.includes('--guards') || isGuarded(host))
+const hosts = chosen.length === 0 ? all : chosen
 const isRequired = ['1', 'true'].includes(process.env.CI)
 
 process.exitCode = await main()
@@ -99,9 +102,7 @@ function passes({ host, folder, node, command }, hookspan) {
     'run',
     '--config',
     'test/live/vitest.config.ts',
-    ...(words.includes('--guards')
-      ? [`test/live/${host}/guards.live.ts`]
-      : [`test/live/${host}/`, '--exclude', '**/guards.live.ts']),
+    ...(words.includes('--guards') ? [guards(host)] : [`test/live/${host}/`, '--exclude', '**/guards.live.ts']),
     ...countedAs(`live-${host}`),
     ...vitestArgs,
   ]

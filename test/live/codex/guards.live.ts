@@ -151,8 +151,8 @@ scene(
           hook.says OK
           api.fake-1 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.usage.reasoning.output_tokens=3]
             tool.Bash OK [hermes.tool.outcome=completed]
-              hook.elsewhere OK
               hook.says OK
+              hook.elsewhere OK
               hook.says OK
           api.fake-1 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.usage.reasoning.output_tokens=3]"
     `)
