@@ -16,6 +16,7 @@ import {
   perRecord,
   type SpanDefinition,
   type SpanError,
+  type ToldEvent,
 } from './span-definition.ts'
 
 const TARGET_KEYS = ['path', 'file_path', 'target', 'url', 'uri'] as const
@@ -108,6 +109,21 @@ function points(fired: Fired<ToolEnd>, draw: Draw, ended: EndedSpan<KeptTool>): 
   return found
 }
 
+function failure(fired: Fired<ToolEnd>, draw: Draw, { start }: EndedSpan<KeptTool>): ToldEvent | undefined {
+  const error = errorOf(fired, draw)
+  if (error === undefined) return undefined
+  const { general, own, genAi } = draw.names
+  const { payload } = fired
+  return {
+    event: 'toolFailed',
+    attributes: new AttributeList()
+      .set(genAi.toolName, toolName(payload.tool_name === undefined ? (start ?? payload) : payload, draw))
+      .set(genAi.toolCallId, draw.capture.id(payload.tool_call_id))
+      .set(general.errorType, error.type)
+      .set(own.errorMessage, error.message),
+  }
+}
+
 /** One tool call. */
 export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
   kind: 'tool',
@@ -168,6 +184,7 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
     }
   },
   measure: points,
+  tell: failure,
 }
 
 /** Tools without an id may be open several times under one key; everything else only once. */
