@@ -47,7 +47,7 @@ afterAll(async () => {
   rmSync(home, { recursive: true, force: true })
 })
 
-function valueOf(pairs: readonly Pair[] | undefined, name: string): string | undefined {
+function textOf(pairs: readonly Pair[] | undefined, name: string): string | undefined {
   return pairs?.find(({ key }) => key === name)?.value.stringValue
 }
 
@@ -83,9 +83,9 @@ test.each(['none', 'gzip'] as const)('the event of a failed turn is handed on, c
     severityText: 'ERROR',
     timeUnixNano: `${at}000000`,
   })
-  expect(valueOf(record?.attributes, 'event.name')).toBe('hermes.turn.failed')
-  expect(valueOf(record?.attributes, 'session.id')).toBe(ids.session_id)
-  expect(valueOf(resourceLogs?.resource.attributes, 'service.name')).toBe('agent')
+  expect(textOf(record?.attributes, 'event.name')).toBe('hermes.turn.failed')
+  expect(textOf(record?.attributes, 'session.id')).toBe(ids.session_id)
+  expect(textOf(resourceLogs?.resource.attributes, 'service.name')).toBe('agent')
   const root = await until(
     async () => store.requests.flatMap(({ records }) => records).find(({ name }) => name === 'agent'),
     found => (found === undefined ? { came: 0 } : undefined),
