@@ -7,7 +7,7 @@
  * expect(plugin.tree()).toBe('agent OK\n  llm.qwen3 OK')
  */
 import { resolveConfig } from './config/resolve.ts'
-import { Added } from './pipeline/index.ts'
+import { Added, type LogEvent } from './pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from './pipeline/memory.ts'
 import { readExportLine, type StoredSpan } from './viewer/stored-span.ts'
 import { buildForest } from './viewer/trace-forest.ts'
@@ -19,6 +19,7 @@ import type { Plugin, PluginOptions } from './wiring/plugin.ts'
 import { pipelineSettings } from './wiring/settings.ts'
 import { telemetryOf } from './wiring/telemetry.ts'
 
+export type { LogEvent } from './pipeline/index.ts'
 export type { MetricSample } from './pipeline/memory.ts'
 export type { Attributes, AttributeValue } from './viewer/attribute-value.ts'
 export type { StoredEvent, StoredLink, StoredSpan, StoredSpanKind, StoredSpanStatus } from './viewer/stored-span.ts'
@@ -33,6 +34,8 @@ export interface TestPlugin extends Plugin {
   tree(options?: OutlineOptions): string
   /** Every series of every instrument, as it stands now. */
   metrics(): Promise<readonly MetricSample[]>
+  /** Log events, in the order in which they were told. */
+  logs(): readonly LogEvent[]
   /** Lines that a person would have read on stderr. */
   readonly reported: readonly string[]
 }
@@ -78,6 +81,10 @@ export function createTestPlugin(
         .map(tree => outline(tree, how))
         .join('\n\n'),
     metrics: () => pipeline.samples(),
+    logs() {
+      workOff()
+      return pipeline.logEvents
+    },
     get reported() {
       workOff()
       return reported

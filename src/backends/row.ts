@@ -37,6 +37,8 @@ export interface BackendRow {
   readonly onlyProtocol?: true
   readonly traces: boolean
   readonly metrics: boolean
+  /** It can be sent log events, as OTLP/JSON; whoever wants that says so. */
+  readonly logs: boolean
   /** Of metrics; cumulative unless the backend wants something else. */
   readonly temporality?: Temporality
   readonly options: Readonly<Record<string, OptionRow>>

@@ -31,6 +31,7 @@ const OTLP = {
   protocol: 'http/protobuf',
   traces: true,
   metrics: false,
+  logs: false,
   options: {},
   headers: none,
 } as const
@@ -45,6 +46,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     ...OTLP,
     about: 'Anything that takes OTLP over HTTP, such as the OpenTelemetry Collector',
     metrics: true,
+    logs: true,
   },
   jaeger: {
     ...OTLP,
@@ -89,6 +91,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'SigNoz, self-hosted or its cloud',
     endpoint: o => (o['region'] ? `https://ingest.${o['region']}.signoz.cloud:443` : COLLECTOR),
     metrics: true,
+    logs: true,
     temporality: 'delta',
     options: {
       region: { about: 'Of the cloud: us, eu or in' },
@@ -101,6 +104,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'Uptrace, its cloud or self-hosted',
     endpoint: originOfDsn,
     metrics: true,
+    logs: true,
     temporality: 'delta',
     options: { dsn: { ...NEEDED_SECRET, about: 'DSN of the project; it also names the server' } },
     headers: o => ({ 'uptrace-dsn': o['dsn'] }),
@@ -110,6 +114,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'OpenObserve',
     endpoint: o => `http://127.0.0.1:5080/api/${encodeURIComponent(o['organization'] ?? '')}`,
     metrics: true,
+    logs: true,
     options: {
       user: { required: true, about: 'User, usually an e-mail address' },
       password: { ...NEEDED_SECRET, about: 'Password or ingestion token of the user' },
@@ -135,6 +140,7 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     ...OTLP,
     about: 'The Grafana otel-lgtm image: Grafana, Tempo, Prometheus and Loki in one container',
     metrics: true,
+    logs: true,
     traceView: `http://{hostname}:3000/explore?schemaVersion=1&panes=${GRAFANA_PANE}`,
     readBack: {
       url: 'http://{hostname}:3000/api/datasources/proxy/uid/tempo/api/traces/{trace_id}',

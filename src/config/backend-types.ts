@@ -23,14 +23,15 @@ export const BACKEND_FIELDS = {
   type: 'One of the types below; the only field that must be there',
   name: 'Names it in messages and statistics; default: the type',
   endpoint: 'http(s) URL: base, or the full URL of a signal; default: that of the type',
-  exact_endpoint: 'Use the endpoint as it is; default: `/v1/traces` or `/v1/metrics` is appended where it is missing',
+  exact_endpoint:
+    'Use the endpoint as it is; default: `/v1/traces`, `/v1/metrics` or `/v1/logs` is appended where it is missing',
   headers: 'Mapping of HTTP headers; they win over those that the type makes',
   protocol: '`http/json` or `http/protobuf`; default: what the type prefers',
   compression: '`gzip` or `none`',
   timeout_ms: 'Longest time of one request, retries included',
   traces: 'Send traces; default: where the type takes them',
   metrics: 'Send metrics; default: where the type takes them',
-  logs: 'Send logs; there are none of ours so far',
+  logs: 'Send log events: [logs.md](logs.md) has them; default: no',
   temporality: 'Of metrics: `cumulative`, `delta` or `lowmemory`; default: what the type prefers',
   certificate: 'Path of a PEM file with the certificate authorities to trust',
 } as const

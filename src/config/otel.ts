@@ -157,17 +157,25 @@ export function otelBackends(site: Site): EnvironmentBackends | undefined {
 }
 
 function otlpDrafts(env: Environment): Draft[] {
-  const [traces, metrics, logs] = SIGNALS.map(signal => otlpDraft(env, signal))
+  const [traces, metrics, told] = SIGNALS.map(signal => otlpDraft(env, signal))
+  const logs = wantsLogs(env) ? told : undefined
   const together = traces !== undefined && metrics !== undefined && sameTransport(traces, metrics)
   const drafts = [traces, together ? undefined : metrics].filter(draft => draft !== undefined)
   for (const draft of drafts) {
     draft.fields['traces'] = draft === traces
     draft.fields['metrics'] = together || draft === metrics
-    // We send no logs of our own: an address for logs alone is no reason for a backend.
     draft.fields['logs'] = logs !== undefined && sameTransport(draft, logs)
   }
   if (traces && metrics && !together) metrics.fields['name'] = 'otlp-metrics'
-  return drafts
+  if (logs === undefined || drafts.some(({ fields }) => fields['logs'])) return drafts
+  Object.assign(logs.fields, { traces: false, metrics: false, logs: true }, drafts.length > 0 && { name: 'otlp-logs' })
+  return [...drafts, logs]
+}
+
+/** The address for all signals may be that of a store which takes no logs: they are asked for by name. */
+function wantsLogs(env: Environment): boolean {
+  const isNamed = exporterNames(env, 'LOGS')?.includes('otlp') === true
+  return isNamed || variable(env, 'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT') !== undefined
 }
 
 const SUFFIXES: Readonly<Record<string, string>> = {

@@ -2,7 +2,8 @@ import { type Context, type ObservableResult, trace } from '@opentelemetry/api'
 import { idOf } from '../contract/foreign.ts'
 import type { HookMeta, HookName, HookResult } from '../contract/index.ts'
 import { isHookName } from '../contract/index.ts'
-import { LABEL } from '../semconv/index.ts'
+import { LABEL, LOG_ATTRIBUTE } from '../semconv/index.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
 import { HOOK_PLAN } from '../spans/hook-plan.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { Enrichment } from './enrichment.ts'
@@ -13,6 +14,7 @@ import { HookEvents } from './hook-events.ts'
 import { HookStarts } from './hook-starts.ts'
 import { type Incoming, idsOf, isToldApproval, plausibleAt } from './incoming.ts'
 import { Instruments } from './instruments.ts'
+import { LogEvents } from './log-events.ts'
 import type { CoreOptions } from './options.ts'
 import { SessionChanges } from './session-changes.ts'
 import { Slips } from './slips.ts'
@@ -32,12 +34,21 @@ const UNKNOWN_HOOK = 'unknown'
 /** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 
+/** What a process that was killed had left open of one trace. */
+export interface CrashedTrace {
+  readonly traceId: string
+  /** Of the outermost span that was open */
+  readonly spanId: string
+  readonly spans: number
+}
+
 /** The whole core: hook records in, spans and points out. Nothing that it is given makes it throw. */
 export class Core {
   readonly #options: CoreOptions
   readonly #guard: Guard
   readonly #slips: Slips
   readonly #instruments: Instruments
+  readonly #logEvents: LogEvents | undefined
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
   readonly #lifecycle: TurnLifecycle
@@ -66,6 +77,8 @@ export class Core {
       !options.sweepByClock,
     )
     this.#instruments = this.#createInstruments()
+    const { log, namespace } = options
+    this.#logEvents = log && new LogEvents(log, namespace, this.#isReadAgain)
     this.#tracker = this.#createTracker()
     this.#registry = new TurnRegistry(options.draw)
     this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker)
@@ -131,8 +144,12 @@ export class Core {
   }
 
   /** Spans that another process left open when it was killed, and that have been ended for it. */
-  countCrashed(spans: number): void {
-    this.#instruments.add('spansIncomplete', spans, { [LABEL.reason]: 'crashed' })
+  countCrashed(crashed: readonly CrashedTrace[]): void {
+    for (const { spans, ...outermost } of crashed) {
+      this.#instruments.add('spansIncomplete', spans, { [LABEL.reason]: 'crashed' })
+      const attributes = new AttributeList().set(LOG_ATTRIBUTE.spans, spans)
+      this.#logEvents?.tell({ event: 'crashFound', attributes }, this.#options.now(), { ...outermost, traceFlags: 1 })
+    }
   }
 
   stats(): CoreStats {
@@ -268,6 +285,12 @@ export class Core {
     const { enrich, draw, sweepByClock } = this.#options
     const guard = this.#guard
     const enrichment = enrich && new Enrichment(enrich, draw, guard, sweepByClock ? CLOCK : NO_CLOCK)
-    return new SpanTracker({ ...this.#options, instruments: this.#instruments, guard, enrichment })
+    return new SpanTracker({
+      ...this.#options,
+      instruments: this.#instruments,
+      guard,
+      enrichment,
+      logEvents: this.#logEvents,
+    })
   }
 }

@@ -6,7 +6,8 @@ import { opensTurn } from '../spans/control-hook.ts'
 import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { finalStatusOf, readSessionEnd } from '../spans/session.ts'
 import { type KeptTool, skill, skillOfEnded } from '../spans/skill.ts'
-import { isQueued, toolOutcomeOf } from '../spans/tool.ts'
+import { isQueued } from '../spans/tool.ts'
+import { toolOutcomeOf } from '../spans/tool-outcome.ts'
 import {
   attemptAttribute,
   isEndOf,

@@ -5,6 +5,7 @@ import type { Enrich } from './enrichment.ts'
 import type { FlusherOptions } from './flush.ts'
 import type { Report } from './guard.ts'
 import type { Gauge } from './instruments.ts'
+import type { TakeLog } from './log-events.ts'
 
 /** The slice of the configuration that the core sees, resolved. */
 export interface CoreConfig {
@@ -47,6 +48,8 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly catchUp?: (() => void) | undefined
   /** Asked what else is to be said of each span. */
   readonly enrich?: Enrich | undefined
+  /** Takes log events; undefined where no backend wants any. */
+  readonly log?: TakeLog | undefined
   /** What is told now has been told to another process before, which has measured it and sent it. */
   readonly isReadAgain?: (() => boolean) | undefined
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined

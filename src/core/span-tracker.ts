@@ -10,6 +10,7 @@ import type { EndFacts, Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
 import type { AnyFired } from './incoming.ts'
 import type { Instruments } from './instruments.ts'
+import type { LogEvents } from './log-events.ts'
 import { labelled, type RootLabel } from './root-span.ts'
 import { durationOf, endTime, isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
 import type { OpenSpan, Turn } from './turn.ts'
@@ -25,6 +26,7 @@ export interface TrackerOptions {
   /** Seeds the ids of the next span, for repeatable traces. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   readonly enrichment: Enrichment | undefined
+  readonly logEvents: LogEvents | undefined
 }
 
 export interface StartOptions {
@@ -202,8 +204,16 @@ export class SpanTracker {
     const { agentName } = turn
     const ended = { startAt, endAt, start, durationMillis, startSeen: start !== undefined, isSubagent, agentName }
     if (open.span.isRecording()) this.#drawEnd(open, fired, ended, options)
+    if (this.#options.logEvents !== undefined && options.status !== 'unset') this.#tell(open, fired, ended)
     this.#options.guard.call(open.kind, endSpan, undefined, open.span, endAt, undefined)
     return ended
+  }
+
+  #tell({ definition, span, turn }: OpenSpan, fired: AnyFired, ended: Drawn): void {
+    const { draw, guard, logEvents } = this.#options
+    if (definition.tell === undefined) return
+    const told = guard.call(fired.hook, definition.tell, undefined, fired, draw, ended)
+    if (told !== undefined) logEvents?.tell(told, ended.endAt, span.spanContext(), turn.identity)
   }
 
   #keep({ kind }: AnyDefinition, { hook, payload }: AnyFired): unknown {

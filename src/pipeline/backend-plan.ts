@@ -20,6 +20,7 @@ export interface BackendPlan {
   readonly urls: Readonly<Partial<Record<Signal, string>>>
   readonly traces: boolean
   readonly metrics: boolean
+  readonly logs: boolean
   readonly temporality: Temporality
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
@@ -57,8 +58,10 @@ function assemble(
   const protocol = row.onlyProtocol ? row.protocol : (settings.protocol ?? row.protocol)
   const traces = settings.traces ?? row.traces
   const metrics = settings.metrics ?? (row.metrics || options['metrics_path'] !== undefined)
+  const logs = settings.logs === true && row.logs
   const isExact = settings.exact_endpoint === true && settings.endpoint !== undefined
-  const urls = endpoint === undefined || row.transport !== 'http' ? {} : signalUrls(endpoint, isExact, traces, metrics)
+  const urls =
+    endpoint === undefined || row.transport !== 'http' ? {} : signalUrls(endpoint, isExact, { traces, metrics, logs })
   return {
     settings,
     row,
@@ -67,6 +70,7 @@ function assemble(
     urls,
     traces,
     metrics,
+    logs,
     temporality: settings.temporality ?? row.temporality ?? 'cumulative',
     headers: {
       ...mergeHeaders(row.headers(options), settings.headers),
@@ -85,16 +89,21 @@ function assemble(
   }
 }
 
-function signalUrls(endpoint: string, isExact: boolean, traces: boolean, metrics: boolean): BackendPlan['urls'] {
+function signalUrls(
+  endpoint: string,
+  isExact: boolean,
+  isSent: Readonly<Record<Signal, boolean>>,
+): BackendPlan['urls'] {
   const url = (signal: Signal): string | undefined => (isExact ? exactUrl(endpoint) : signalUrl(endpoint, signal))
-  const to = (signal: Signal): { [Key in Signal]?: string } => ({ [signal]: url(signal) })
-  return { ...(traces ? to('traces') : {}), ...(metrics ? to('metrics') : {}) }
+  const to = (signal: Signal): { [Key in Signal]?: string } => (isSent[signal] ? { [signal]: url(signal) } : {})
+  return { ...to('traces'), ...to('metrics'), ...to('logs') }
 }
 
-function warnings(settings: BackendConfig, row: BackendRow): readonly string[] {
-  if (!row.onlyProtocol || settings.protocol === undefined || settings.protocol === row.protocol) return []
+function warnings({ name, type, protocol, logs }: BackendConfig, row: BackendRow): readonly string[] {
+  const isOther = row.onlyProtocol && protocol !== undefined && protocol !== row.protocol
   return [
-    `backend ${settings.name}: ${settings.type} takes ${row.protocol} only; protocol: ${settings.protocol} is ignored`,
+    ...(isOther ? [`backend ${name}: ${type} takes ${row.protocol} only; protocol: ${protocol} is ignored`] : []),
+    ...(logs && !row.logs ? [`backend ${name}: ${type} is sent no logs; logs: true is ignored`] : []),
   ]
 }
 

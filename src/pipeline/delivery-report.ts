@@ -32,7 +32,7 @@ export class DeliveryReport {
     return this.#facts.name
   }
 
-  /** `lost`: how many spans did not arrive, where that can be said. */
+  /** `lost`: how many spans or log events did not arrive, where that can be said. */
   failed(signal: Signal, failure: DeliveryFailure, lost: number): void {
     const line = describeFailure(this.#facts, signal, failure)
     this.lastError = line
@@ -59,6 +59,7 @@ export class DeliveryReport {
     const { name, type, isKept } = this.#facts
     if (type === 'local_log') return `trace log: it is written again; ${count(lost, 'span is', 'spans are')} not in it`
     const again = `backend ${name}: ${signal} arrive again`
+    if (signal === 'logs' && lost > 0) return `${again}; ${count(lost, 'event was', 'events were')} lost`
     if (signal !== 'traces') return again
     if (lost > 0) return `${again}; ${count(lost, 'span was', 'spans were')} lost`
     return isKept ? `${again}; what was kept for it is sent now` : again

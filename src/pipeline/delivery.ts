@@ -36,7 +36,7 @@ export interface Transport {
 }
 
 export interface SpanDelivery {
-  /** Spans that did not arrive. */
+  /** Spans, or log events, that did not arrive. */
   readonly lost: number
   readonly failure?: DeliveryFailure
   readonly retryAfterMillis?: number

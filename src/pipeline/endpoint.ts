@@ -1,6 +1,6 @@
 import { parseHttpUrl } from '../backends/http-url.ts'
 
-export type Signal = 'traces' | 'metrics'
+export type Signal = 'traces' | 'metrics' | 'logs'
 
 const SIGNAL_PATH = /\/v1\/(?:traces|metrics|logs)$/
 

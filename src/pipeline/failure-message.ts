@@ -105,6 +105,8 @@ function statusSentence(
   if (status === 401 || status === 403) return `${answered}: it refuses the credentials. Set ${facts.credentials}`
   if (status === 404 || status === 405)
     return `${answered}: nothing takes OTLP ${signal} there. ${pathAdvice(facts, signal)}`
+  if (signal === 'logs' && (status === 400 || status === 415))
+    return `${answered}: it does not take logs as http/json, and there are no others. Set logs: false`
   if (status === 413)
     return `${answered}: the request is too large. Lower span_batch_max_export_batch_size or content_max_chars`
   if (status === 415)
@@ -124,7 +126,7 @@ function target(location: string | undefined): string {
 }
 
 function pathAdvice(facts: BackendFacts, signal: Signal): string {
-  const off = signal === 'metrics' ? ', or metrics: false if it takes traces and no metrics' : ''
+  const off = signal === 'traces' ? '' : `, or ${signal}: false if it takes traces and no ${signal}`
   const given = facts.isExact ? 'is used as it is and usually' : 'is a base URL or'
   return `The endpoint ${given} ends in /v1/${signal}; ${correctEndpoint(facts)}${off}`
 }
@@ -191,6 +193,7 @@ function fileSentence({ type, isKept }: BackendFacts, path: string, code: string
 
 /** What becomes of what a backend does not take. */
 function fate({ isKept }: BackendFacts, signal: Signal): string {
+  if (signal === 'logs') return 'kept in memory, up to a limit, until the process ends'
   return isKept && signal === 'traces' ? 'kept in the trace log, and sent later' : 'dropped'
 }
 

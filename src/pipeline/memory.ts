@@ -1,5 +1,6 @@
 import { Added } from './added.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
+import type { LogEvent } from './log-record.ts'
 import type { Pipeline } from './pipeline.ts'
 import { createMeterProvider, createTracerProvider } from './providers.ts'
 import { createResource } from './resource.ts'
@@ -22,6 +23,8 @@ export interface MemoryPipeline extends Pipeline {
   /** All spans that have ended, in the order of their ends, as OTLP/JSON lines. */
   lines(): readonly string[]
   samples(): Promise<readonly MetricSample[]>
+  /** All log events, in the order in which they were told. */
+  readonly logEvents: readonly LogEvent[]
 }
 
 type Value = number | { readonly sum?: number | undefined; readonly count: number }
@@ -51,10 +54,13 @@ export function createMemoryPipeline(
   const ids = settings.deterministicIds ? new DeterministicIds() : undefined
   const spanProcessors = [new sdk.SimpleSpanProcessor(exporter), ...added.spanProcessors]
   const meters = createMeterProvider(resource, [reader, ...added.metricReaders])
+  const logEvents: LogEvent[] = []
   const decode = (bytes: Uint8Array | undefined): string => new TextDecoder().decode(bytes)
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
+    log: event => void logEvents.push(event),
+    logEvents,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     flush: async () => {
       await Promise.all([added.flush(), meters.forceFlush()])

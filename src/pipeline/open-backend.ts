@@ -8,8 +8,10 @@ import type { SpanSink } from './delivery.ts'
 import { DeliveryReport } from './delivery-report.ts'
 import type { Signal } from './endpoint.ts'
 import { LineFile } from './line-file.ts'
+import type { LogFeed } from './log-feed.ts'
+import { LogQueue } from './log-queue.ts'
 import { createMetricReader, MetricOutbox } from './metrics.ts'
-import { OtlpMetricSink, OtlpSpanSink } from './otlp-exporters.ts'
+import { CONTENT_TYPES, OtlpLogSink, OtlpMetricSink, OtlpSpanSink } from './otlp-exporters.ts'
 import { OtlpSender, type OtlpTarget } from './otlp-sender.ts'
 import { OtlpTraceExporterSink } from './otlp-trace-exporter.ts'
 import type { Cursors } from './outgoing.ts'
@@ -29,6 +31,7 @@ export interface OpenBackend {
   readonly queue?: SpanQueue
   readonly reader?: MetricReader
   readonly outbox?: MetricOutbox
+  readonly logs?: LogQueue
 }
 
 export function openBackend(
@@ -36,6 +39,7 @@ export function openBackend(
   settings: PipelineSettings,
   report: Report,
   losses: LossLog | undefined,
+  feed: LogFeed,
 ): OpenBackend {
   const { name, type } = plan.settings
   // What a terminal shows is of the moment.
@@ -45,11 +49,15 @@ export function openBackend(
   const spans = plan.traces ? spanSink(plan, settings, certificate) : undefined
   const metrics = plan.metrics ? metricSink(plan, settings, certificate) : undefined
   const outbox = metrics && new MetricOutbox(metrics, plan.temporality, deliveries)
-  const tally = new SpanTally((lost, reason) => losses?.note(name, lost, reason))
+  const tally = new SpanTally((lost, reason) => {
+    losses?.note(name, lost, reason)
+    feed.lost(name, lost, reason)
+  })
   const log = isKept ? cursors(name, report, () => queue) : undefined
   const { batch } = settings
   const queue: SpanQueue | undefined =
     spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...(log ? { log } : {}) })
+  const logs = plan.logs ? logQueue(plan, settings, certificate, deliveries, feed) : undefined
   return {
     name,
     type,
@@ -58,7 +66,23 @@ export function openBackend(
     isKept: isKept && spans !== undefined,
     ...(queue ? { queue } : {}),
     ...(outbox ? { outbox, reader: createMetricReader(outbox, settings.metricsIntervalMillis) } : {}),
+    ...(logs ? { logs } : {}),
   }
+}
+
+function logQueue(
+  plan: BackendPlan,
+  settings: PipelineSettings,
+  certificate: Buffer | undefined,
+  report: DeliveryReport,
+  feed: LogFeed,
+): LogQueue | undefined {
+  const { headers, ...to } = target(plan, settings, 'logs', certificate)
+  // Whatever its spans are sent as.
+  const sender = new OtlpSender({ ...to, headers: { ...headers, 'content-type': CONTENT_TYPES['http/json'] } })
+  const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => feed.head), batch: settings.batch, report })
+  feed.add(queue)
+  return queue
 }
 
 /** What the log holds for the backend, read by its queue. */

@@ -109,6 +109,38 @@ export class OtlpMetricSink {
   }
 }
 
+/** Log events as OTLP requests, which are JSON. */
+export class OtlpLogSink {
+  readonly #transport: Transport
+  readonly #head: () => string
+
+  /** @param head what stands before the records of each request */
+  constructor(transport: Transport, head: () => string) {
+    this.#transport = transport
+    this.#head = head
+  }
+
+  /** @param records as `recordJson` writes them. Never rejects. */
+  async send(records: readonly string[], signal: AbortSignal): Promise<SpanDelivery> {
+    const payload = Buffer.from(`${this.#head()}${records.join(',')}]}]}]}`)
+    const delivery = await this.#transport.deliver([payload], signal)
+    if (!delivery.ok) {
+      const { ok: _not, ...why } = delivery
+      return { lost: records.length, ...why }
+    }
+    const rejected = readAnswer(
+      delivery,
+      answer => transformer().JsonLogsSerializer.deserializeResponse(answer).partialSuccess?.rejectedLogRecords,
+    )
+    const lost = Math.min(rejected, records.length)
+    return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
+  }
+
+  close(): Promise<void> {
+    return this.#transport.close()
+  }
+}
+
 type Payload =
   | { readonly ok: true; readonly bytes: Uint8Array }
   | { readonly ok: false; readonly failure: DeliveryFailure }

@@ -1,11 +1,14 @@
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { LossLog, type Resend, type ResendRequest, Store } from '../trace-log/index.ts'
+import { type CrashedTrace, LossLog, type Resend, type ResendRequest, Store } from '../trace-log/index.ts'
 import { Added, type HandedOver } from './added.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { DeliveryReport } from './delivery-report.ts'
 import { DeterministicIds } from './deterministic-ids.ts'
 import { FanOut } from './fan-out.ts'
+import { LogFeed } from './log-feed.ts'
+import type { LogCounts } from './log-queue.ts'
+import type { LogEvent } from './log-record.ts'
 import { OnlyNew } from './only-new.ts'
 import { type OpenBackend, openBackend } from './open-backend.ts'
 import { openPrometheus } from './prometheus.ts'
@@ -26,6 +29,8 @@ export interface BackendStats extends SpanCounts {
   readonly isKept: boolean
   /** What this process has still to deliver from the trace log. */
   readonly spoolBytes: number
+  /** Of a backend that takes logs. */
+  readonly logs?: LogCounts
   /** In words, for a person. */
   readonly lastError?: string
 }
@@ -40,6 +45,8 @@ export interface PipelineStats {
 export interface Pipeline {
   readonly tracerProvider: TracerProvider
   readonly meterProvider: MeterProvider
+  /** Takes log events for all backends that want them; undefined where none does. */
+  readonly log: ((event: LogEvent) => void) | undefined
   /** Seeds the ids of the next span that is started; undefined unless ids are deterministic. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   /**
@@ -62,9 +69,9 @@ export interface Pipeline {
   endNow(): void
   /**
    * Takes over what other processes left in the trace log: ends what was open when they were killed, and delivers what they
-   * could not. In the background, from now on. `onCrashed` is told how many spans were open.
+   * could not. In the background, from now on. `onCrashed` is told what was open.
    */
-  recover(onCrashed: (spans: number) => void): void
+  recover(onCrashed: (crashed: readonly CrashedTrace[]) => void): void
   /** As `recover`, once; resolves when each backend has got it, or does not take it for now. */
   deliverBacklog(): Promise<void>
   /** Sends what is asked for, as `Resend` says; undefined without a trace log. After `deliverBacklog`. */
@@ -85,18 +92,20 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
   const plans = planned(settings, report)
   const { localLog, continuation } = settings
   const losses = localLog && new LossLog(localLog.directory)
-  const backends = plans.map(plan => openBackend(plan, settings, report, losses))
+  const feed = new LogFeed(settings)
+  const backends = plans.map(plan => openBackend(plan, settings, report, losses, feed))
   const queues = backends.flatMap(({ queue }) => queue ?? [])
   const local = localLog && losses && openLocalLog(localLog, losses, backends, settings, report)
   const prometheus = settings.prometheus && openPrometheus(settings.prometheus, report)
   const resource = createResource(settings, Object.assign({}, ...plans.map(plan => plan.resource)) as Attributes)
+  feed.describe(resource)
   const added = new Added(handedOver, settings.flushWaitMillis, report)
   const ids = settings.deterministicIds ? new DeterministicIds() : undefined
   const own = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
   const meters = createMeterProvider(resource, [...own, ...added.metricReaders])
   const store = local?.store
   const { flushWaitMillis: waitMillis, giveUp } = settings
-  const shutdown = new Shutdown({ backends, meters, added, prometheus, waitMillis, giveUp, store })
+  const shutdown = new Shutdown({ backends, feed, meters, added, prometheus, waitMillis, giveUp, store })
   const first: SpanProcessor[] = store ? [store.log] : queues.length > 0 ? [new FanOut(queues)] : []
   const isNew = (next: SpanProcessor): SpanProcessor =>
     continuation ? new OnlyNew(next, continuation, store !== undefined) : next
@@ -105,6 +114,7 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
+    log: feed.isWanted ? event => feed.take(event) : undefined,
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     flush: () => shutdown.flush(),
     hurry: () => shutdown.hurry(),
@@ -205,8 +215,16 @@ function countsOf({ log }: Store): SpanCounts {
 
 const NO_SPANS = new SpanTally()
 
-function statsOf({ name, type, queue, report, isKept }: OpenBackend, store: Store | undefined): BackendStats {
+function statsOf({ name, type, queue, logs, report, isKept }: OpenBackend, store: Store | undefined): BackendStats {
   const counts = (queue ?? NO_SPANS).counts()
   const error = report.lastError === undefined ? {} : { lastError: report.lastError }
-  return { name, type, ...counts, isKept, spoolBytes: store?.bytesOwed(name) ?? 0, ...error }
+  return {
+    name,
+    type,
+    ...counts,
+    isKept,
+    spoolBytes: store?.bytesOwed(name) ?? 0,
+    ...(logs && { logs: logs.counts() }),
+    ...error,
+  }
 }

@@ -15,6 +15,8 @@ export interface PipelineSettings {
   /** Of this package. */
   readonly version: string
   readonly backends: readonly BackendConfig[]
+  /** Of the names of log events. */
+  readonly namespace: string
   /** Names of the attributes that mark spans of a process that was killed; empty where they are switched off. */
   readonly marks: { readonly incomplete: string; readonly finalStatus: string; readonly spanKind: string }
   /** Absent = off. */

@@ -1,6 +1,7 @@
 import type { Store } from '../trace-log/index.ts'
 import type { Added } from './added.ts'
 import { Hold, within } from './hold.ts'
+import type { LogFeed } from './log-feed.ts'
 import type { OpenBackend } from './open-backend.ts'
 import type { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
@@ -11,6 +12,7 @@ const LAST_WORDS_MILLIS = 200
 
 export interface ShutdownParts {
   readonly backends: readonly OpenBackend[]
+  readonly feed: LogFeed
   readonly meters: OwnMeterProvider
   readonly added: Added
   readonly prometheus: PrometheusEndpoint | undefined
@@ -50,7 +52,7 @@ export class Shutdown {
     await this.#parts.store?.log.forceFlush()
     const delivered = Promise.allSettled(this.#queues(queue => queue.forceFlush()))
     await this.#beforeMetrics(delivered)
-    await Promise.allSettled([delivered, this.#parts.meters.forceFlush(), added])
+    await Promise.allSettled([delivered, this.#parts.meters.forceFlush(), this.#parts.feed.flush(), added])
     hold.end()
   }
 
@@ -66,6 +68,7 @@ export class Shutdown {
       this.#isHurrying = false
       this.#queues(queue => queue.hurry())
     })
+    void this.#parts.feed.flush()
   }
 
   shutdown(): Promise<void> {
@@ -78,24 +81,26 @@ export class Shutdown {
     await this.#closeLog()
     const leavingAt = performance.now()
     const adopted = this.#parts.store?.recovered() ?? Promise.resolve()
+    void this.#parts.feed.flush()
     const left = Promise.all(this.#queues(queue => this.#leave(queue, queue.shutdown(adopted))))
     await this.#beforeMetrics(left)
     const measured = this.#parts.meters.shutdown().catch(() => undefined)
     const outboxes = this.#parts.backends.flatMap(({ outbox }) => outbox ?? [])
     const waitMillis = this.#parts.waitMillis - (performance.now() - leavingAt)
     const read = this.#parts.added.metricReaders.length > 0 ? within(waitMillis, measured) : undefined
-    await Promise.all([left, read, ...outboxes.map(outbox => this.#leave(outbox, measured, waitMillis))])
+    const logs = this.#parts.feed.close().map(({ queue, sent }) => this.#leave(queue, sent, waitMillis))
+    await Promise.all([left, read, ...outboxes.map(outbox => this.#leave(outbox, measured, waitMillis)), ...logs])
     await this.#closeStore()
     await added
     this.#parts.prometheus?.close()
   }
 
   /**
-   * The metrics say what became of the spans, so they are collected when that is known; or at half the wait, because they
-   * have to get out, too.
+   * Metrics and log events say what became of the spans, so they are collected when that is known; or at half the wait,
+   * because they have to get out, too.
    */
   async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
-    if (this.#parts.backends.some(({ outbox }) => outbox !== undefined))
+    if (this.#parts.backends.some(({ outbox, logs }) => outbox !== undefined || logs !== undefined))
       await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
   }
 

@@ -133,4 +133,20 @@ export const api: SpanDefinition<ApiStart, End> = {
   measure(fired, draw, ended) {
     return fired.hook === 'api_request_error' ? apiErrorPoints(fired, draw, ended) : apiPoints(fired, draw, ended)
   },
+  tell(fired, draw, { start }) {
+    const { hook, payload } = fired
+    if (hook !== 'api_request_error' || payload.retryable !== true) return undefined
+    const { general, own, genAi } = draw.names
+    const { id, errorText } = draw.capture
+    return {
+      event: 'requestRetried',
+      attributes: new AttributeList()
+        .set(genAi.providerName, id(modelProvider(payload.provider ?? start?.provider)))
+        .set(genAi.requestModel, id(requestModel(start ?? payload)))
+        .set(general.errorType, apiErrorType(payload, draw))
+        .set(general.httpStatusCode, wholeOf(payload.status_code))
+        .set(own.retryCount, wholeOf(payload.retry_count))
+        .set(own.errorMessage, errorText(errorFacts(payload.error).message)),
+    }
+  },
 }

@@ -94,6 +94,21 @@ export const approval: SpanDefinition<Question, Answer> = {
         .set(own.approvalDurationMs, Math.max(0, fired.at - ended.startAt)),
     }
   },
+  tell({ payload }, draw, { start }) {
+    const choice = choiceOf(payload)
+    const isOpen = choice === ESCALATED || choice === undefined || isQuestion(payload) || isQuestion(start ?? {})
+    if (isOpen || GRANTING_CHOICES.has(choice)) return undefined
+    const { own, genAi } = draw.names
+    const { id } = draw.capture
+    return {
+      event: choice === 'timeout' ? 'approvalTimedOut' : 'approvalDenied',
+      attributes: new AttributeList()
+        .set(own.approvalPatternKey, id(patternOf(payload) ?? patternOf(start ?? {})))
+        .set(own.approvalChoice, id(choice))
+        .set(own.approvalDecidedBy, id(payload.decided_by))
+        .set(genAi.toolCallId, id(payload.tool_call_id)),
+    }
+  },
   measure({ payload }, draw, ended) {
     const labels = {
       [LABEL.choice]: draw.capture.id(choiceOf(payload)) ?? NO_CHOICE,

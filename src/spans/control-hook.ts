@@ -149,4 +149,17 @@ export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptC
     }
   },
   measure: points,
+  tell({ payload }, draw, { start }) {
+    if (payload.action !== 'blocked') return undefined
+    const { own, genAi } = draw.names
+    const { id, snippet } = draw.capture
+    return {
+      event: 'hookBlocked',
+      attributes: new AttributeList()
+        .set(own.hookName, controlHookName(payload.hook_name === undefined ? (start ?? payload) : payload, draw))
+        .set(own.hookPhase, wordOf(CONTROL_PHASES, payload.hook_phase ?? start?.hook_phase, draw))
+        .set(own.hookReason, snippet(payload.reason))
+        .set(genAi.toolCallId, id(payload.tool_call_id ?? start?.tool_call_id)),
+    }
+  },
 }

@@ -154,6 +154,20 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
     if (draw.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, draw))
     return { attributes, error }
   },
+  tell({ payload }, draw) {
+    const error = errorOf(payload, draw)
+    if (error === undefined) return undefined
+    const { general, own, genAi } = draw.names
+    return {
+      event: 'turnFailed',
+      attributes: new AttributeList()
+        .set(genAi.agentName, payload.agentName)
+        .set(own.turnFinalStatus, literal(payload.finalStatus))
+        .set(own.turnDurationMs, payload.durationMillis || undefined)
+        .set(general.errorType, error.type)
+        .set(own.errorMessage, error.message),
+    }
+  },
   measure({ payload }, draw, { start, durationMillis }) {
     const labels = {
       [LABEL.kind]: payload.isBackground ? BACKGROUND : (draw.capture.id(sessionKind(start ?? {})) ?? 'session'),

@@ -1,7 +1,7 @@
 import type { SpanKind } from '@opentelemetry/api'
 import type { Capture, SafeText } from '../content/capture.ts'
 import type { HookMeta, HookName, SpanKindName } from '../contract/index.ts'
-import type { MetricKey, Names } from '../semconv/index.ts'
+import type { LogEventKey, MetricKey, Names } from '../semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 import type { Pricing } from './pricing.ts'
 
@@ -56,6 +56,13 @@ export interface MetricPoint {
   readonly labels: Readonly<Record<string, string>>
 }
 
+/** What somebody would be told of, or search for, beside the span that it is about. */
+export interface ToldEvent {
+  readonly event: LogEventKey
+  /** Beside those of the turn. */
+  readonly attributes: AttributeList
+}
+
 /** Everything that is decided once, at construction, about how spans are drawn. */
 export interface Draw {
   readonly names: Names
@@ -72,7 +79,7 @@ export interface Draw {
 }
 
 /**
- * How one kind of span comes out of hook records: eight pure members, none of which touches a span.
+ * How one kind of span comes out of hook records: nine pure members, none of which touches a span.
  * `Start` and `End` are the payloads of its hooks, `Kept` is what is kept of the former (`kept-start.ts`).
  */
 export interface SpanDefinition<Start = never, End = never, Kept = Start> {
@@ -87,6 +94,8 @@ export interface SpanDefinition<Start = never, End = never, Kept = Start> {
   start(fired: Fired<Start>, draw: Draw): AttributeList
   end(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): SpanEnd
   measure(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): readonly MetricPoint[]
+  /** Which event this end is, where logs are wanted; absent = none of its ends is. */
+  tell?(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): ToldEvent | undefined
 }
 
 /** Undefined is a reading, too: it must not be made anew each time. */

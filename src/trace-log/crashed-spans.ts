@@ -16,6 +16,14 @@ const CRASHED = 'crashed'
 
 const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
 
+/** What was open of one trace in a process that was killed. */
+export interface CrashedTrace {
+  readonly traceId: string
+  /** Of the outermost span */
+  readonly spanId: string
+  readonly spans: number
+}
+
 /** What is known of a process that has died, beside its segment. */
 export interface Death {
   /** When the process said last that it lived, epoch milliseconds. */
@@ -32,14 +40,14 @@ export interface Death {
  * Ends, in the segment itself, what was open in it when its process was killed: with its true start, and the last time that
  * the process is known to have lived.
  *
- * @returns how many spans that were; undefined when some stay open
+ * @returns what that was; undefined when some stay open
  * @throws the error of the file system
  */
-export async function endCrashedSpans(path: string, death: Death): Promise<number | undefined> {
+export async function endCrashedSpans(path: string, death: Death): Promise<readonly CrashedTrace[] | undefined> {
   const { heartbeatAt, laterPaths, isLeftToOthers, isTakenUp } = death
   const scan = await openSpansIn(path, laterPaths)
   for (const key of scan.open.keys()) if (isTakenUp(key)) scan.open.delete(key)
-  if (scan.open.size === 0) return 0
+  if (scan.open.size === 0) return []
   if (isLeftToOthers) return undefined
   const lastAt = lastKnownAt(scan.lastAt, (await stat(path)).mtimeMs, heartbeatAt)
   const spans = [...scan.open.values()].sort((a, b) => millis(b.startTime) - millis(a.startTime))
@@ -47,7 +55,17 @@ export async function endCrashedSpans(path: string, death: Death): Promise<numbe
     path,
     spans.map(span => endedSpan(span, Math.max(millis(span.startTime), lastAt), marksOf(span, scan.marks))),
   )
-  return spans.length
+  return tracesOf(spans)
+}
+
+/** @param spans the innermost first */
+function tracesOf(spans: readonly ReadableSpan[]): CrashedTrace[] {
+  const traces = new Map<string, CrashedTrace>()
+  for (const span of spans) {
+    const { traceId, spanId } = span.spanContext()
+    traces.set(traceId, { traceId, spanId, spans: (traces.get(traceId)?.spans ?? 0) + 1 })
+  }
+  return [...traces.values()]
 }
 
 /**

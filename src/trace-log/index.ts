@@ -11,8 +11,12 @@ export { type Batch, type BatchTaker, isInLog } from './batch.ts'
 export { listCheckpoints } from './checkpoint-file.ts'
 /** A process that goes on with what one before it has left open. */
 export { Continuation, endedSince } from './continuation.ts'
+/** What a process that was killed had left open. */
+export type { CrashedTrace } from './crashed-spans.ts'
 /** For a backend: reads on where it has got to. */
 export { Cursor, type ReadTrouble } from './cursor.ts'
+/** Text that is JSON, as it stands in the log. */
+export { stringJson } from './json-bytes.ts'
 /** Which process holds something, and whether it lives. */
 export { isHere, type Lock, lockHolder, takeLock } from './lock.ts'
 export { type Loss, LossLog, readLosses } from './losses.ts'
@@ -31,7 +35,7 @@ export type { Segment } from './segment.ts'
 export { fileFailure, SegmentFile } from './segment-file.ts'
 export { type BatchSettings, type LocalLogSettings, type Report, UNSERIALISABLE } from './settings.ts'
 /** The spans of one line, as JSON and as protobuf. */
-export { estimatedBytes } from './span-json.ts'
+export { attributesJson, estimatedBytes } from './span-json.ts'
 export { jsonRequest, SpanLine, sizeOf, spansOf } from './span-line.ts'
 /** The trace log of this process. */
 export { Store } from './store.ts'

@@ -9,7 +9,7 @@ import {
   readCheckpoint,
 } from './checkpoint.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
-import { endCrashedSpans } from './crashed-spans.ts'
+import { type CrashedTrace, endCrashedSpans } from './crashed-spans.ts'
 import { isAlive } from './owner.ts'
 import { isOwnFile, placesOf, tighten } from './private-place.ts'
 import type { Segment } from './segment.ts'
@@ -42,7 +42,7 @@ export interface RecoveryParts {
   /** Where this process has gone on with what those before it had left open: it has noted all of that. */
   readonly continued: Continued | undefined
   /** Spans that a process that was killed had left open. */
-  readonly onCrashed: (spans: number) => void
+  readonly onCrashed: (crashed: readonly CrashedTrace[]) => void
 }
 
 /** Takes care of what processes that have died left behind: ends what was open, and delivers what is owed. */
@@ -169,15 +169,15 @@ export class Recovery {
     try {
       const { segmentPath } = checkpoint
       const { continuedMillis } = await readHeader(segmentPath)
-      const spans = await endCrashedSpans(segmentPath, {
+      const crashed = await endCrashedSpans(segmentPath, {
         heartbeatAt,
         laterPaths: await laterSegments(segmentPath, continuedMillis > 0),
         isLeftToOthers: await this.#isLeftToOthers(segmentPath, heartbeatAt, continuedMillis),
         isTakenUp: this.#parts.continued?.isTakenUp ?? (() => false),
       })
-      if (spans === undefined) return
+      if (crashed === undefined) return
       checkpoint.close()
-      if (spans > 0) this.#parts.onCrashed(spans)
+      if (crashed.length > 0) this.#parts.onCrashed(crashed)
     } catch (error) {
       // On a full disk, say. What has ended is delivered all the same; the rest is for the next process.
       const { code } = error as NodeJS.ErrnoException

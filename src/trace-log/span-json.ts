@@ -81,6 +81,17 @@ export function requestJson(spans: readonly ReadableSpan[]): Buffer {
   return Buffer.from(scratch.written)
 }
 
+/** A list of OTLP `KeyValue`. */
+export function attributesJson(attributes: Attributes): string {
+  scratch.start()
+  scratch.ascii('[')
+  writeAttributes(scratch, attributes)
+  scratch.ascii(']')
+  const json = String(scratch.written)
+  scratch.forget()
+  return json
+}
+
 /** About how long a span's JSON is in bytes, rather more than less; text beyond ASCII can take three times as much. */
 export function estimatedBytes(span: ReadableSpan): number {
   let bytes = SPAN_BYTES + span.name.length + (span.status.message?.length ?? 0) + attributesBytes(span.attributes)

@@ -1,4 +1,5 @@
 import type { BatchTaker } from './batch.ts'
+import type { CrashedTrace } from './crashed-spans.ts'
 import type { LossLog } from './losses.ts'
 import { pruneSegments } from './prune.ts'
 import { type Adopter, Recovery } from './recovery.ts'
@@ -62,7 +63,7 @@ export class Store {
   }
 
   /** Takes over what processes that have died left, now and from time to time. Resolves when that is done for now. */
-  recover(onCrashed: (spans: number) => void): Promise<void> {
+  recover(onCrashed: (crashed: readonly CrashedTrace[]) => void): Promise<void> {
     const { settings, adopters, destinations, report } = this.#parts
     this.#recovery ??= new Recovery({
       stateDirectory: settings.directory,

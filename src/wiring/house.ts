@@ -62,7 +62,7 @@ export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, out
   const isReadAgain = continuation && (() => continuation.isReading)
   const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
   const core = coreOf({ ...drawn, ...sent, ...inPipeline(pipeline, config), ...outside })
-  if (!isReplay) pipeline?.recover(spans => core.countCrashed(spans))
+  if (!isReplay) pipeline?.recover(crashed => core.countCrashed(crashed))
   return core
 }
 
@@ -70,7 +70,7 @@ export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, out
 function inPipeline(
   pipeline: Pipeline | undefined,
   config: ResolvedConfig,
-): Pick<CoreOptions, 'hurry' | 'save' | 'holdsProcess' | 'seedIds' | 'gauges' | 'settle'> {
+): Pick<CoreOptions, 'hurry' | 'save' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle'> {
   return {
     hurry: pipeline && (() => pipeline.hurry()),
     save: pipeline && (() => pipeline.save()),
@@ -78,6 +78,7 @@ function inPipeline(
     holdsProcess: pipeline === undefined,
     seedIds: pipeline?.seedIds,
     gauges: gaugesOf(pipeline),
+    log: pipeline?.log,
     settle: pipeline && config.log_flush_ms === 0 ? () => pipeline.saveNow() : undefined,
   }
 }

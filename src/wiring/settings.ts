@@ -121,6 +121,7 @@ export function pipelineSettings(
     resourceAttributes: config.resource_attributes,
     globalTags: config.global_tags,
     version: PACKAGE_VERSION,
+    namespace: config.namespace,
     marks: { incomplete: own.spanIncomplete, finalStatus: own.turnFinalStatus, spanKind: own.spanKind },
     backends: config.backends,
     ...(directory !== undefined && {

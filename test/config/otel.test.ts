@@ -143,7 +143,7 @@ describe('backends from the environment', () => {
     const { config, sources, problems } = resolved({ env, ...(yaml === undefined ? {} : { yaml }) })
     return { list: config.backends, source: sources.get('backends'), lines: problems.map(problem => problem.message) }
   }
-  const otlp = { type: 'otlp', name: 'otlp', headers: {}, traces: true, metrics: true, logs: true, options: {} }
+  const otlp = { type: 'otlp', name: 'otlp', headers: {}, traces: true, metrics: true, logs: false, options: {} }
 
   test('an endpoint makes one backend', () => {
     expect(backends({ [URL_]: 'http://h:4318' })).toEqual({
@@ -191,10 +191,13 @@ describe('backends from the environment', () => {
     const traces = { OTEL_EXPORTER_OTLP_TRACES_ENDPOINT: 'http://t/v1/traces' }
     const metrics = { OTEL_EXPORTER_OTLP_METRICS_ENDPOINT: 'http://t/v1/metrics/' }
     const logs = { OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: 'http://l' }
-    const alone = { ...otlp, metrics: false, logs: false, endpoint: 'http://t/v1/traces' }
+    const alone = { ...otlp, metrics: false, endpoint: 'http://t/v1/traces' }
     expect(backends(traces).list).toEqual([alone])
-    expect(backends({ ...traces, ...logs }).list).toEqual([alone])
-    expect(backends(logs)).toEqual({ list: [], source: { from: 'default' }, lines: [] })
+    const only = { ...otlp, traces: false, metrics: false, logs: true, endpoint: 'http://l', exact_endpoint: true }
+    expect(backends({ ...traces, ...logs }).list).toEqual([alone, { ...only, name: 'otlp-logs' }])
+    expect(backends(logs).list).toEqual([only])
+    const same = { OTEL_EXPORTER_OTLP_LOGS_ENDPOINT: 'http://t/v1/logs' }
+    expect(backends({ ...traces, ...same }).list).toEqual([{ ...alone, logs: true }])
     expect(backends({ ...traces, ...metrics }).list).toEqual([{ ...alone, metrics: true }])
     expect(backends(metrics).list).toEqual([{ ...otlp, traces: false, logs: false, endpoint: 'http://t/v1/metrics/' }])
   })
@@ -235,13 +238,14 @@ describe('backends from the environment', () => {
     const types = (env: Variables) =>
       backends(env).list.map(({ type, traces, metrics, logs }) => [type, traces, metrics, logs])
     const endpoint = { [URL_]: 'http://h' }
-    expect(types({ ...endpoint, OTEL_TRACES_EXPORTER: 'none' })).toEqual([['otlp', false, true, true]])
-    expect(types({ ...endpoint, OTEL_METRICS_EXPORTER: 'none' })).toEqual([['otlp', true, false, true]])
+    expect(types({ ...endpoint, OTEL_TRACES_EXPORTER: 'none' })).toEqual([['otlp', false, true, false]])
+    expect(types({ ...endpoint, OTEL_METRICS_EXPORTER: 'none' })).toEqual([['otlp', true, false, false]])
     expect(types({ ...endpoint, OTEL_LOGS_EXPORTER: 'none' })).toEqual([['otlp', true, true, false]])
+    expect(types({ ...endpoint, OTEL_LOGS_EXPORTER: 'otlp' })).toEqual([['otlp', true, true, true]])
     expect(types({ ...endpoint, OTEL_TRACES_EXPORTER: 'none', OTEL_METRICS_EXPORTER: 'none' })).toEqual([])
-    expect(types({ ...endpoint, OTEL_METRICS_EXPORTER: 'prometheus' })).toEqual([['otlp', true, false, true]])
+    expect(types({ ...endpoint, OTEL_METRICS_EXPORTER: 'prometheus' })).toEqual([['otlp', true, false, false]])
     expect(types({ ...endpoint, OTEL_TRACES_EXPORTER: 'otlp, console' })).toEqual([
-      ['otlp', true, true, true],
+      ['otlp', true, true, false],
       ['console', undefined, undefined, undefined],
     ])
     expect(types({ OTEL_TRACES_EXPORTER: 'console' })).toEqual([['console', undefined, undefined, undefined]])

@@ -34,7 +34,7 @@ function tableLine(type: string, row: BackendRow): string {
   const defaults = Object.fromEntries(Object.entries(row.options).map(([key, option]) => [key, option.default]))
   const endpoint = row.endpoint(defaults)
   const protocol = row.transport === 'console' ? '–' : `${row.protocol}${row.onlyProtocol ? ' only' : ''}`
-  const signals = ['traces', ...(row.metrics ? ['metrics'] : [])].join(', ')
+  const signals = ['traces', ...(row.metrics ? ['metrics'] : []), ...(row.logs ? ['logs'] : [])].join(', ')
   const temporality = row.metrics ? ` ${row.temporality ?? 'cumulative'}` : ''
   return `| \`${type}\` | ${endpoint ? `\`${endpoint}\`` : '–'} | ${protocol} | ${signals} |${temporality} |`
 }

@@ -48,6 +48,7 @@ export function pipelineSettings(overrides: Partial<PipelineSettings> = {}): Pip
     resourceAttributes: {},
     globalTags: {},
     version: '1.2.3',
+    namespace: 'hermes',
     marks: MARKS,
     backends: [],
     attributeCountLimit: 1024,

@@ -253,8 +253,8 @@ test('a segment is not let go while the next one does not say what is open', asy
   await scene.close()
   let crashed = 0
   const next = sceneOf(new FakeServer(), { directory: left })
-  await next.store.recover(spans => {
-    crashed += spans
+  await next.store.recover(traces => {
+    for (const { spans } of traces) crashed += spans
   })
   await next.close()
   expect(crashed).toBe(12)

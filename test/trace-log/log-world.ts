@@ -130,8 +130,8 @@ export class World {
     this.#faults.onOpen = () => undefined
     for (let tries = 0; tries < 3; tries++) {
       await this.#restart()
-      await this.scene.store.recover(spans => {
-        this.crashed += spans
+      await this.scene.store.recover(crashed => {
+        for (const { spans } of crashed) this.crashed += spans
       })
       await Promise.all(this.scene.queues.map(queue => queue.drainAdopted()))
     }
@@ -207,8 +207,8 @@ export class World {
       { directory: this.#directory, batch: BATCH, maxBytes: this.#maxBytes, pauseScale: 0.000_02 },
     )
     this.endedIn.push([])
-    void scene.store.recover(spans => {
-      this.crashed += spans
+    void scene.store.recover(crashed => {
+      for (const { spans } of crashed) this.crashed += spans
     })
     return scene
   }

@@ -2,6 +2,7 @@ import { afterEach, describe, expect, test } from 'vitest'
 import { resolveConfig } from '../../src/config/resolve.ts'
 import type { BackendStats } from '../../src/pipeline/index.ts'
 import { createMemoryPipeline, type MetricSample } from '../../src/pipeline/memory.ts'
+import type { CrashedTrace } from '../../src/trace-log/index.ts'
 import { assemble } from '../../src/wiring/create-plugin.ts'
 import { createDiagnostics } from '../../src/wiring/diagnostics.ts'
 import type { Plugin } from '../../src/wiring/plugin.ts'
@@ -42,17 +43,22 @@ const JAEGER: BackendStats = {
 function pluginWith(backends: readonly BackendStats[]) {
   const { config } = resolveConfig({ env: {}, home: '/nonexistent' })
   const memory = createMemoryPipeline(pipelineSettings({ ...config, local_log: false }, {}, '/nonexistent'))
-  let onCrashed: (spans: number) => void = () => undefined
+  let onCrashed: (crashed: readonly CrashedTrace[]) => void = () => undefined
   const pipeline = {
     ...memory,
     stats: () => ({ backends, traceFiles: [] }),
-    recover: (listener: (spans: number) => void) => {
+    recover: (listener: typeof onCrashed) => {
       onCrashed = listener
     },
   }
   const surroundings = { env: {}, home: '/nonexistent', isReplay: false }
   const plugin = assemble('agent', config, telemetryOf(pipeline), surroundings, createDiagnostics(undefined))
-  return { plugin, crashed: (spans: number) => onCrashed(spans), samples: () => memory.samples() }
+  return {
+    plugin,
+    crashed: (spans: number) => onCrashed([{ traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), spans }]),
+    samples: () => memory.samples(),
+    logEvents: memory.logEvents,
+  }
 }
 
 function valuesOf(samples: readonly MetricSample[], name: string, label: string): Record<string, number> {
@@ -74,10 +80,18 @@ test('what became of the spans of a backend, and what it has still to get', asyn
   await plugin.shutdown()
 })
 
-test('spans that were open in a process that was killed are counted', async () => {
-  const { plugin, crashed, samples } = pluginWith([])
+test('spans that were open in a process that was killed are counted, and told as an event of their trace', async () => {
+  const { plugin, crashed, samples, logEvents } = pluginWith([])
   crashed(3)
   crashed(1)
+  expect(logEvents).toMatchObject(
+    [3, 1].map(spans => ({
+      name: 'hermes.crash.found',
+      severity: 'ERROR',
+      span: { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16) },
+      attributes: { 'hookspan.spans': spans },
+    })),
+  )
   expect(valuesOf(await samples(), 'hookspan.spans.incomplete', 'reason')).toEqual({ crashed: 4 })
   await plugin.shutdown()
 })

@@ -43,7 +43,7 @@ function untried({ name, type }: BackendConfig): ProbeResult {
 
 function placeOf({ row, urls, options }: BackendPlan): string | undefined {
   if (row.transport === 'file') return options['path']
-  const url = urls.traces ?? urls.metrics
+  const url = urls.traces ?? urls.metrics ?? urls.logs
   return url === undefined ? undefined : shownUrl(url)
 }
 

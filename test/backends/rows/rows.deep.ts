@@ -38,6 +38,7 @@ async function send(settings: BackendConfig): Promise<readonly string[]> {
   meter.createCounter('calls').add(2, { tool: 'search' })
   meter.createHistogram('seconds').record(1.5)
   meter.createGauge('depth').record(7)
+  pipeline.log?.({ name: 'hermes.turn.failed', severity: 'ERROR', at: Date.now(), attributes: {} })
   await pipeline.flush()
   await pipeline.shutdown()
   return lines.said
@@ -112,6 +113,15 @@ describe.each(TYPES)('%s', type => {
     ])
     expect(server.taken).toEqual([])
   })
+})
+
+test.each(TYPES)('%s is sent logs where its vendor takes them and somebody wants them', async type => {
+  const server = await startVendor(VENDORS[type])
+  const said = await send(configured(type, server, { logs: true }))
+  const isTaken = VENDORS[type].logs === true
+  expect(said).toEqual(isTaken ? [] : [`backend ${type}: ${type} is sent no logs; logs: true is ignored`])
+  expect(server.refused).toEqual([])
+  expect(server.taken.flatMap(({ events }) => events)).toEqual(isTaken ? ['hermes.turn.failed'] : [])
 })
 
 const LOCKED = TYPES.flatMap(type => {

@@ -9,11 +9,13 @@ export type Encoding = 'http/json' | 'http/protobuf'
 
 /** A request that was taken, read. */
 export interface Taken {
-  readonly signal: 'traces' | 'metrics'
+  readonly signal: 'traces' | 'metrics' | 'logs'
   readonly encoding: Encoding
   readonly compression: 'gzip' | 'none'
   readonly spans: readonly ReceivedSpan[]
   readonly metrics: readonly ReceivedMetric[]
+  /** Names of log events. */
+  readonly events: readonly string[]
 }
 
 interface Refusal {
@@ -24,6 +26,8 @@ const ENCODINGS: Readonly<Record<string, Encoding>> = {
   'application/json': 'http/json',
   'application/x-protobuf': 'http/protobuf',
 }
+
+const SIGNALS = ['traces', 'metrics', 'logs'] as const
 
 /** Takes what a vendor takes, and refuses the rest with the status that the vendor does. */
 export class VendorServer {
@@ -75,9 +79,10 @@ export class VendorServer {
   }
 
   #judge(request: IncomingMessage, sent: Buffer): Taken | Refusal {
-    const { headers, resource = {}, metrics, path, wrong, json } = this.#vendor
-    const signal = request.url === `${path}/v1/traces` ? 'traces' : 'metrics'
-    if (signal === 'metrics' && (metrics === undefined || request.url !== `${path}/v1/metrics`)) return { status: 404 }
+    const { headers, resource = {}, metrics, logs = false, path, wrong, json } = this.#vendor
+    const isTaken = { traces: true, metrics: metrics !== undefined, logs }
+    const signal = SIGNALS.find(signal => isTaken[signal] && request.url === `${path}/v1/${signal}`)
+    if (signal === undefined) return { status: 404 }
     if (request.method !== 'POST') return { status: 405 }
     const isKnown = Object.entries(headers).every(([name, value]) => request.headers[name] === value)
     if (!isKnown) return { status: wrong?.[1] ?? 400 }
@@ -97,7 +102,9 @@ function read(signal: Taken['signal'], encoding: Encoding, request: IncomingMess
     const isJson = encoding === 'http/json'
     const spans = signal === 'traces' ? spansOfRequest(body, isJson) : []
     const metrics = signal === 'metrics' ? metricsOfRequest(body, isJson) : []
-    return spans.length + metrics.length > 0 ? { signal, encoding, compression, spans, metrics } : undefined
+    const events = signal === 'logs' && isJson ? eventsOf(body) : []
+    const isAnything = spans.length + metrics.length + events.length > 0
+    return isAnything ? { signal, encoding, compression, spans, metrics, events } : undefined
   } catch {
     return undefined
   }
@@ -105,4 +112,18 @@ function read(signal: Taken['signal'], encoding: Encoding, request: IncomingMess
 
 function isOf(span: ReceivedSpan, resource: Readonly<Record<string, string>>): boolean {
   return Object.entries(resource).every(([name, value]) => span.resource[name] === value)
+}
+
+interface LogsRequest {
+  readonly resourceLogs: readonly { readonly scopeLogs: readonly { readonly logRecords: readonly LogRecord[] }[] }[]
+}
+
+interface LogRecord {
+  readonly eventName: string
+}
+
+function eventsOf(body: Buffer): string[] {
+  const { resourceLogs } = JSON.parse(String(body)) as LogsRequest
+  const scopes = resourceLogs.flatMap(({ scopeLogs }) => scopeLogs)
+  return scopes.flatMap(({ logRecords }) => logRecords.map(({ eventName }) => eventName))
 }

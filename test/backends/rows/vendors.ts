@@ -23,6 +23,8 @@ export interface Vendor {
   readonly answers: 'protobuf' | 'json'
   /** The temporality that it wants of metrics; undefined: it takes none. */
   readonly metrics: 'delta' | 'cumulative' | undefined
+  /** It takes log events as JSON, at `/v1/logs`. */
+  readonly logs?: true
   /** Resource attributes without which it does not know where the traces belong. */
   readonly resource?: Readonly<Record<string, string>>
 }
@@ -40,7 +42,7 @@ const COLLECTOR = {
 } as const
 
 export const VENDORS: Readonly<Record<Exclude<BackendType, 'file' | 'console'>, Vendor>> = {
-  otlp: { ...COLLECTOR, source: 'OpenTelemetry: OTLP Specification, OTLP/HTTP', metrics: 'cumulative' },
+  otlp: { ...COLLECTOR, source: 'OpenTelemetry: OTLP Specification, OTLP/HTTP', metrics: 'cumulative', logs: true },
   jaeger: { ...COLLECTOR, sent: 'http/json', source: 'Jaeger: APIs, OpenTelemetry Protocol', metrics: undefined },
   tempo: { ...COLLECTOR, sent: 'http/json', source: 'Grafana Tempo: Configuration, Distributor', metrics: undefined },
   phoenix: {
@@ -73,6 +75,7 @@ export const VENDORS: Readonly<Record<Exclude<BackendType, 'file' | 'console'>, 
     json: 200,
     answers: 'protobuf',
     metrics: 'delta',
+    logs: true,
   },
   uptrace: {
     source: 'Uptrace: Ingesting telemetry using OpenTelemetry; pkg/tracing/otlp_trace.go',
@@ -83,6 +86,7 @@ export const VENDORS: Readonly<Record<Exclude<BackendType, 'file' | 'console'>, 
     json: 200,
     answers: 'protobuf',
     metrics: 'delta',
+    logs: true,
   },
   openobserve: {
     source: 'OpenObserve: Distributed Tracing, HTTP; OpenTelemetry Collector (OTEL) / OTLP Ingestion',
@@ -93,6 +97,7 @@ export const VENDORS: Readonly<Record<Exclude<BackendType, 'file' | 'console'>, 
     json: 200,
     answers: 'json',
     metrics: 'cumulative',
+    logs: true,
   },
   honeycomb: {
     source: 'Honeycomb: Send Data with OpenTelemetry; Send Application Metrics; husky: otlp/common.go',
@@ -104,7 +109,7 @@ export const VENDORS: Readonly<Record<Exclude<BackendType, 'file' | 'console'>, 
     answers: 'protobuf',
     metrics: 'cumulative',
   },
-  lgtm: { ...COLLECTOR, source: 'docker-otel-lgtm: README', metrics: 'cumulative' },
+  lgtm: { ...COLLECTOR, source: 'docker-otel-lgtm: README', metrics: 'cumulative', logs: true },
   weave: {
     source: 'W&B Weave: Send OpenTelemetry Traces to Weave',
     options: { api_key: 'k', entity: 'team', project: 'agents' },

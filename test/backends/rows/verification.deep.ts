@@ -21,7 +21,7 @@ interface Servers {
 
 const { BACKEND_SERVERS, BACKEND_SUITES } = await script<Servers>('backend-servers.mjs')
 const PAGE = read('docs/backends/README.md')
-const ROW = /^\| `(\w+)` \| (traces|metrics) \| ([a-z ]+) \| (.+) \| `(.+)` \|$/gm
+const ROW = /^\| `(\w+)` \| (traces|metrics|logs) \| ([a-z ]+) \| (.+) \| `(.+)` \|$/gm
 const table: Verified[] = [...PAGE.matchAll(ROW)].map(
   ([, type = '', signal = '', how = '', against = '', place = '']) => ({
     type,
@@ -40,6 +40,7 @@ test('the table has each signal of each type', () => {
   const sent = Object.entries(BACKENDS).flatMap(([type, row]) => [
     ...(row.traces ? [`${type} traces`] : []),
     ...(row.metrics ? [`${type} metrics`] : []),
+    ...(row.logs ? [`${type} logs`] : []),
   ])
   expect([...new Set(table.map(({ type, signal }) => `${type} ${signal}`))].sort()).toEqual(sent.sort())
 })
@@ -59,6 +60,7 @@ test.each(table.filter(({ how }) => how === 'contract'))('$type, $signal: what i
   const vendor = VENDORS[row.type as keyof typeof VENDORS]
   expect(row.place).toBe('test/backends/rows')
   if (row.signal === 'metrics') expect(vendor.metrics).toBeDefined()
+  if (row.signal === 'logs') expect(vendor.logs).toBe(true)
   // The same page, by the part of its title that both have.
   const [page = ''] = row.against.split(/[:;]/)
   expect(vendor.source.toLowerCase()).toContain(page.toLowerCase())

@@ -16,10 +16,11 @@ export interface CollectorServer {
   stop(): Promise<void>
 }
 
-/** Where the collector hands traces on to. */
+/** Where the collector hands traces on to; and log events, instead of counting them. */
 export interface Sinks {
   readonly jaeger: string
   readonly phoenix: string
+  readonly logs?: string
 }
 
 interface Endpoint {
@@ -29,8 +30,13 @@ interface Endpoint {
 interface Configuration {
   extensions: { health_check: Endpoint }
   receivers: { otlp: { protocols: { grpc: Endpoint; http: Endpoint } } }
-  exporters: { 'otlp_http/jaeger': Endpoint; 'otlp_http/phoenix': Endpoint; prometheus: Endpoint }
-  service: object
+  exporters: {
+    'otlp_http/jaeger': Endpoint
+    'otlp_http/phoenix': Endpoint
+    prometheus: Endpoint
+    [name: string]: object
+  }
+  service: { pipelines: { logs: { exporters: string[] } } }
 }
 
 /** The collector with the configuration of the compose file. Only addresses are ours, and that it serves nothing of its own. */
@@ -63,7 +69,7 @@ function running(server: ServerProcess, folder: string, http: number, metrics: n
 
 type Ports = Readonly<Record<'grpc' | 'http' | 'metrics' | 'health', number>>
 
-function configurationOf({ jaeger, phoenix }: Sinks, ports: Ports): Configuration {
+function configurationOf({ jaeger, phoenix, logs }: Sinks, ports: Ports): Configuration {
   const at = (port: number): string => `127.0.0.1:${port}`
   const file = yaml<Configuration>('observability/collector.yaml')
   file.extensions.health_check.endpoint = at(ports.health)
@@ -72,6 +78,11 @@ function configurationOf({ jaeger, phoenix }: Sinks, ports: Ports): Configuratio
   file.exporters['otlp_http/jaeger'].endpoint = jaeger
   file.exporters['otlp_http/phoenix'].endpoint = phoenix
   file.exporters.prometheus.endpoint = at(ports.metrics)
+  if (logs !== undefined) {
+    file.exporters['otlp_http/logs'] = { endpoint: logs, encoding: 'json' }
+    file.service.pipelines.logs.exporters = ['otlp_http/logs']
+  }
   // Its own metrics would be served on a fixed port, which another collector may have.
-  return { ...file, service: { ...file.service, telemetry: { metrics: { level: 'none' } } } }
+  const telemetry = { metrics: { level: 'none' } }
+  return { ...file, service: { ...file.service, telemetry } as Configuration['service'] }
 }

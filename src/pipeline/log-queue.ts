@@ -1,0 +1,164 @@
+import { BackOff, judge, reasonOf } from './back-off.ts'
+import type { DeliveryFailure, SpanDelivery } from './delivery.ts'
+import type { DeliveryReport } from './delivery-report.ts'
+import type { BatchSettings } from './settings.ts'
+
+const FULL: DeliveryFailure = { kind: 'internal', reason: 'too many are waiting, and further ones are dropped' }
+const TOO_LATE: DeliveryFailure = { kind: 'internal', reason: 'the process ended before they were taken' }
+const TOO_LARGE = 413
+
+/** What has become of log events, in numbers of them. */
+export interface LogCounts {
+  readonly delivered: number
+  /** Lost: the backend refused them, the queue was full, or the process ended. */
+  readonly dropped: number
+  readonly queued: number
+}
+
+/** Where the log events of one backend go. */
+export interface LogSink {
+  /** Never rejects. */
+  send(records: readonly string[], signal: AbortSignal): Promise<SpanDelivery>
+  close(): Promise<void>
+}
+
+export interface LogQueueParts {
+  readonly sink: LogSink
+  readonly batch: BatchSettings
+  readonly report: DeliveryReport
+  readonly backOff?: BackOff
+}
+
+/**
+ * The log events of one backend on their way out: bounded, one request in flight. What the backend cannot take now waits in
+ * memory, and nowhere else: what is left when the process ends is lost, and counted.
+ */
+export class LogQueue {
+  readonly #parts: LogQueueParts
+  readonly #backOff: BackOff
+  readonly #inFlight = new AbortController()
+  /** Those in flight are the first of them. */
+  #waiting: string[] = []
+  /** Of one request. */
+  #most: number
+  #delivered = 0
+  #dropped = 0
+  #tries = 0
+  #timer: NodeJS.Timeout | undefined
+  #sending: Promise<void> | undefined
+  #sentAt = 0
+  #isClosed = false
+
+  constructor(parts: LogQueueParts) {
+    this.#parts = parts
+    this.#backOff = parts.backOff ?? new BackOff()
+    this.#most = parts.batch.maxExportBatchSize
+  }
+
+  /** @param record as `recordJson` writes it */
+  take(record: string): void {
+    const { batch } = this.#parts
+    const isFull = this.#waiting.length >= batch.maxQueueSize
+    if (this.#isClosed || isFull) this.#lose(1, this.#isClosed ? TOO_LATE : FULL)
+    else this.#waiting.push(record)
+    if (this.#waiting.length >= batch.maxExportBatchSize) void this.forceFlush()
+    else this.#arm()
+  }
+
+  /** Sends what waits; does not wait for a backend that is left alone for a while because it failed. Never rejects. */
+  forceFlush(): Promise<void> {
+    if (this.#sending) return this.#sending
+    if (this.#waiting.length === 0 || this.#backOff.isActive) return Promise.resolve()
+    clearTimeout(this.#timer)
+    this.#timer = undefined
+    this.#sending = this.#sendAll().finally(() => {
+      this.#sending = undefined
+      this.#arm()
+    })
+    return this.#sending
+  }
+
+  /** Takes nothing more, and sends what there is. */
+  async shutdown(): Promise<void> {
+    this.#isClosed = true
+    this.#backOff.tryOnceMore()
+    await this.forceFlush()
+  }
+
+  /** How long the request that is in flight has been. */
+  waitedMillis(): number {
+    return this.#sending ? performance.now() - this.#sentAt : 0
+  }
+
+  /** Nothing is sent for others. */
+  stop(): Promise<void> {
+    return Promise.resolve()
+  }
+
+  /** Gives up what is left. Resolves within moments. */
+  async abandon(): Promise<void> {
+    this.#isClosed = true
+    clearTimeout(this.#timer)
+    this.#inFlight.abort()
+    await this.#sending
+    this.#lose(this.#waiting.splice(0).length, TOO_LATE)
+    await this.#parts.sink.close()
+  }
+
+  counts(): LogCounts {
+    return { delivered: this.#delivered, dropped: this.#dropped, queued: this.#waiting.length }
+  }
+
+  #arm(): void {
+    if (this.#timer || this.#sending || this.#isClosed || this.#waiting.length === 0) return
+    const { scheduleDelayMillis } = this.#parts.batch
+    const millis = this.#backOff.isActive ? Math.ceil(this.#backOff.remainingMillis()) : scheduleDelayMillis
+    this.#timer = setTimeout(() => {
+      this.#timer = undefined
+      void this.forceFlush()
+    }, millis).unref()
+  }
+
+  async #sendAll(): Promise<void> {
+    // A request is not the hook's that has told of the event.
+    await new Promise(setImmediate)
+    while (this.#waiting.length > 0 && !this.#backOff.isActive && !this.#inFlight.signal.aborted) {
+      const records = this.#waiting.slice(0, this.#most)
+      this.#sentAt = performance.now()
+      const delivery = await this.#parts.sink.send(records, this.#inFlight.signal)
+      if (delivery.failure === undefined || delivery.failure.kind === 'rejected') this.#taken(records.length, delivery)
+      else this.#notTaken(records.length, delivery.failure, delivery.retryAfterMillis)
+    }
+  }
+
+  #taken(records: number, { lost, failure }: SpanDelivery): void {
+    this.#waiting.splice(0, records)
+    this.#delivered += records - lost
+    this.#tries = 0
+    this.#most = this.#parts.batch.maxExportBatchSize
+    this.#backOff.succeeded()
+    if (failure) this.#lose(lost, failure)
+    else this.#parts.report.delivered('logs')
+  }
+
+  #notTaken(records: number, failure: DeliveryFailure, retryAfterMillis: number | undefined): void {
+    const verdict = judge(failure, this.#tries)
+    if (verdict.kind === 'later') {
+      this.#tries++
+      this.#backOff.failed(reasonOf(verdict, failure), retryAfterMillis)
+      this.#parts.report.failed('logs', failure, 0)
+    } else if (failure.kind === 'status' && failure.status === TOO_LARGE && records > 1) {
+      this.#most = Math.ceil(records / 2)
+    } else {
+      this.#waiting.splice(0, records)
+      this.#tries = 0
+      this.#lose(records, failure)
+    }
+  }
+
+  #lose(records: number, failure: DeliveryFailure): void {
+    if (records === 0) return
+    this.#dropped += records
+    this.#parts.report.failed('logs', failure, records)
+  }
+}

@@ -1,0 +1,38 @@
+import type { Attributes } from '@opentelemetry/api'
+import { SEVERITY, type Severity } from '../semconv/index.ts'
+import { attributesJson, stringJson } from '../trace-log/index.ts'
+
+/** Something that happened, for who looks for it or is to be told of it. */
+export interface LogEvent {
+  /** Few there are: no ids in it. */
+  readonly name: string
+  readonly severity: Severity
+  /** Epoch milliseconds. */
+  readonly at: number
+  /** What it is about. */
+  readonly span?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
+  readonly attributes: Attributes
+}
+
+/** A `LogRecord` of OTLP/JSON. */
+export function recordJson({ name, severity, at, span, attributes }: LogEvent, observedAt: number): string {
+  const about =
+    span === undefined ? '' : `,"traceId":"${span.traceId}","spanId":"${span.spanId}","flags":${span.traceFlags}`
+  return (
+    `{"timeUnixNano":"${nanos(at)}","observedTimeUnixNano":"${nanos(observedAt)}"` +
+    `,"severityNumber":${SEVERITY[severity]},"severityText":"${severity}","eventName":${stringJson(name)}` +
+    `,"attributes":${attributesJson(attributes)}${about}}`
+  )
+}
+
+/** What stands before the records of a request. */
+export function requestHead(resource: Attributes, scope: string, version: string): string {
+  return (
+    `{"resourceLogs":[{"resource":{"attributes":${attributesJson(resource)}},"scopeLogs":[{"scope":` +
+    `{"name":${stringJson(scope)},"version":${stringJson(version)}},"logRecords":[`
+  )
+}
+
+function nanos(millis: number): string {
+  return String(BigInt(Math.max(0, Math.trunc(millis * 1000))) * 1000n)
+}

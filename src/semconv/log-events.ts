@@ -1,0 +1,40 @@
+/** As OpenTelemetry numbers them. */
+export const SEVERITY = { INFO: 9, WARN: 13, ERROR: 17 } as const
+
+export type Severity = keyof typeof SEVERITY
+
+interface LogEventRow {
+  readonly name: string
+  readonly severity: Severity
+}
+
+export type LogEventKey =
+  | 'turnFailed'
+  | 'toolFailed'
+  | 'requestRetried'
+  | 'approvalDenied'
+  | 'approvalTimedOut'
+  | 'hookBlocked'
+  | 'crashFound'
+  | 'spansLost'
+
+/** Names of log events, and how grave each is; `{ns}` is the configured namespace. None of them has an id in it. */
+export const LOG_EVENT: Readonly<Record<LogEventKey, LogEventRow>> = {
+  turnFailed: { name: '{ns}.turn.failed', severity: 'ERROR' },
+  toolFailed: { name: '{ns}.tool.failed', severity: 'WARN' },
+  requestRetried: { name: '{ns}.request.retried', severity: 'WARN' },
+  approvalDenied: { name: '{ns}.approval.denied', severity: 'INFO' },
+  approvalTimedOut: { name: '{ns}.approval.timed_out', severity: 'WARN' },
+  hookBlocked: { name: '{ns}.hook.blocked', severity: 'WARN' },
+  crashFound: { name: '{ns}.crash.found', severity: 'ERROR' },
+  spansLost: { name: '{ns}.spans.lost', severity: 'ERROR' },
+}
+
+/** What only events say; all else is called as on spans. */
+export const LOG_ATTRIBUTE = {
+  /** The name once more: some stores drop the field. */
+  eventName: 'event.name',
+  spans: 'hookspan.spans',
+  backend: 'hookspan.backend',
+  reason: 'hookspan.reason',
+} as const
