@@ -73,7 +73,7 @@ function showHooks({ enabled, options, ...rest }: HooksConfig): string {
 }
 
 function showPrices({ own }: PricesConfig): string {
-  return ['the list', ...own.map(({ model }) => showName(model))].join(', ')
+  return own.length === 0 ? 'the list' : `${own.length} of your own, then the list`
 }
 
 function showPairs(map: Readonly<Record<string, string>>): string {
