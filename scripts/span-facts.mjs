@@ -14,7 +14,7 @@ const RUNS = [
   ['`usage_on_root`', { usage_on_root: true }],
   ['`prices`', { prices: true }],
   ['a small `preview_max_chars`', { preview_max_chars: 8 }],
-  ['`gen_ai_next`', { conventions: ['gen_ai_next'] }],
+  ['`gen_ai_next`', { conventions: ['own', 'gen_ai_next'] }],
 ]
 
 /** A name of v1.41 that stands on further spans since is listed as one of v1.41. */
