@@ -51,6 +51,7 @@ const REQUEST = {
       messages: MESSAGES.slice(0, 2),
       tools: [{ type: 'function', function: { name: 'terminal' } }],
       seed: 7,
+      previous_response_id: 'resp_0',
     },
   },
   request_messages: MESSAGES,

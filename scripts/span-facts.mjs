@@ -1,5 +1,5 @@
 // Which attributes a span of each kind gets, when, and what has to be switched on for it: seen, not claimed.
-import { GEN_AI, GENERAL, OPENINFERENCE, OWN } from '../build/semconv/index.js'
+import { GEN_AI, GEN_AI_NEXT, GENERAL, OPENINFERENCE, OWN } from '../build/semconv/index.js'
 import { COMPLETE_RECORDS, isAgentsOwn } from './complete-records.mjs'
 import { observe, recording } from './observed-spans.mjs'
 
@@ -14,9 +14,19 @@ const RUNS = [
   ['`usage_on_root`', { usage_on_root: true }],
   ['`prices`', { prices: true }],
   ['a small `preview_max_chars`', { preview_max_chars: 8 }],
+  ['`gen_ai_next`', { conventions: ['own', 'gen_ai_next'] }],
 ]
 
-const CONVENTIONS = { own: OWN, gen_ai: GEN_AI, openinference: OPENINFERENCE, general: GENERAL }
+/** A name of v1.41 that stands on further spans since is listed as one of v1.41. */
+const LATER = Object.entries(GEN_AI_NEXT).filter(([, name]) => !Object.values(GEN_AI).includes(name))
+
+const CONVENTIONS = {
+  own: OWN,
+  gen_ai: GEN_AI,
+  gen_ai_next: Object.fromEntries(LATER),
+  openinference: OPENINFERENCE,
+  general: GENERAL,
+}
 export const CONVENTION_NAMES = Object.keys(CONVENTIONS)
 
 /** `llm.input_messages.0.message.role` → `llm.input_messages.N.message.role` */

@@ -34,9 +34,10 @@ How to read the tables:
 
 - \`hermes.\` is the \`namespace\`, a configuration key. Three sets of names are written side by side and can be switched
   off one by one (\`conventions\`): **own**, **gen_ai** (OpenTelemetry's GenAI names as backends read them today, v1.41),
-  **openinference** (Phoenix, Arize). The **general** ones are always there.
+  **openinference** (Phoenix, Arize). The **general** ones are always there. [**gen_ai_next**](gen-ai-next.md) adds what OpenTelemetry has not
+  released yet; it is off unless you name it.
 - *set* says when: at the \`start\` of the span, at its \`end\`, or \`later\`, when a record in between brings it.
-- *needs* says what must be on: \`content\` is anything but \`content_capture: off\`; a key is that key. Nothing: always.
+- *needs* says what must be on: \`content\` is anything but \`content_capture: off\`; a key is that key, \`gen_ai_next\` that set. Nothing: always.
 - An attribute is there only when the host said something. What is absent, empty or switched off is not written: there
   is no \`"None"\`, no \`"undefined"\`, no zero that means unknown.
 - *type*: numbers are integers where the host's are. Text that says it is JSON parses, also after it was cut.

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import type { IncompleteReason } from '../src/contract/vocabulary.ts'
-import { GEN_AI, GENERAL, METRIC, OPENINFERENCE, OWN } from '../src/semconv/index.ts'
+import { GEN_AI, GEN_AI_NEXT, GENERAL, METRIC, OPENINFERENCE, OWN } from '../src/semconv/index.ts'
 import { SERIES } from './observability/prometheus-names.ts'
 import { anchors, exists, inlineCode, links, PAGES, read, script } from './support/pages.ts'
 
@@ -26,7 +26,7 @@ describe('what is made from the code is current (npm run docs)', () => {
 describe('docs/spans.md', () => {
   const page = read('docs/spans.md')
 
-  test.each(Object.entries({ OWN, GEN_AI, OPENINFERENCE, GENERAL: { ...GENERAL } }))(
+  test.each(Object.entries({ OWN, GEN_AI, GEN_AI_NEXT, OPENINFERENCE, GENERAL: { ...GENERAL } }))(
     'knows every name of %s',
     (_, names) => {
       const resolved = Object.values<string>(names).map(name => name.replace('{ns}', 'hermes'))

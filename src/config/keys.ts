@@ -61,10 +61,10 @@ const KEYS = {
   },
   conventions: {
     type: 'list',
-    values: ['own', 'gen_ai', 'openinference', 'langfuse'],
+    values: ['own', 'gen_ai', 'gen_ai_next', 'openinference', 'langfuse'],
     default: ['own', 'gen_ai', 'openinference'],
     about:
-      'Sets of attribute names that are written side by side; `langfuse` is on where a backend of that type is named',
+      'Sets of attribute names that are written side by side; `langfuse` is on where a backend of that type is named, `gen_ai_next` adds what OpenTelemetry has not released yet',
   },
   span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'How spans are named' },
   root_label: {

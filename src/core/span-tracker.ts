@@ -223,7 +223,8 @@ export class SpanTracker {
   #drawStart(open: OpenSpan, fired: AnyFired, options: StartOptions): void {
     const { draw, guard } = this.#options
     const attributes = guard.call(fired.hook, open.definition.start, new AttributeList(), fired, draw, undefined)
-    const { own } = draw.names
+    const { own, genAiNext } = draw.names
+    if (open.kind === 'tool') attributes.set(genAiNext.toolAgentName, open.turn.agentName)
     attributes.set(own.spanKind, literal(open.kind))
     if (options.retroactive === 'computed') attributes.set(own.spanRetroactive, true)
     if (fired.correlation === 'inferred' || fired.correlation === 'ambiguous') {

@@ -1,5 +1,6 @@
 /** Names only, one file a convention. */
 export * from './gen-ai.ts'
+export * from './gen-ai-next.ts'
 export * from './general.ts'
 export * from './langfuse.ts'
 export * from './log-events.ts'

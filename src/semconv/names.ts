@@ -1,16 +1,18 @@
 import { GEN_AI, type GenAiNames } from './gen-ai.ts'
+import { GEN_AI_NEXT, type GenAiNextNames } from './gen-ai-next.ts'
 import { GENERAL, type GeneralNames } from './general.ts'
 import { LANGFUSE, type LangfuseNames } from './langfuse.ts'
 import { OPENINFERENCE, type OpenInferenceNames } from './openinference.ts'
 import { OWN, type OwnNames } from './own.ts'
 
-export type Convention = 'own' | 'gen_ai' | 'openinference' | 'langfuse'
+export type Convention = 'own' | 'gen_ai' | 'gen_ai_next' | 'openinference' | 'langfuse'
 
 /** All attribute names, resolved once for a namespace and a choice of conventions. */
 export interface Names {
   readonly general: GeneralNames
   readonly own: OwnNames
   readonly genAi: GenAiNames
+  readonly genAiNext: GenAiNextNames
   readonly inference: OpenInferenceNames
   readonly langfuse: LangfuseNames
   /** Whether a name is one that we write, or might: nobody else's value may stand under it. */
@@ -49,6 +51,7 @@ export function resolveNames(namespace: string, conventions: readonly Convention
     general: GENERAL,
     own: mapValues(OWN, has('own') ? name => resolveNamespace(name, namespace) : discard),
     genAi: has('gen_ai') ? GEN_AI : mapValues(GEN_AI, discard),
+    genAiNext: has('gen_ai_next') ? GEN_AI_NEXT : mapValues(GEN_AI_NEXT, discard),
     inference: has('openinference') ? OPENINFERENCE : mapValues(OPENINFERENCE, discard),
     langfuse: has('langfuse') ? LANGFUSE : mapValues(LANGFUSE, discard),
     isOurs: ownership(namespace),

@@ -31,6 +31,16 @@ function stopSequences(value: unknown, draw: Draw): readonly SafeText[] | undefi
   return stops.length === 0 ? undefined : stops
 }
 
+/** Where the protocols of OpenAI (Responses) and Anthropic have it. */
+function effortIn(body: unknown): unknown {
+  return peek(peek(body, 'reasoning'), 'effort') ?? peek(peek(body, 'output_config'), 'effort')
+}
+
+/** What a request goes on from, so that its messages are not all that the model reads. */
+function previousResponse(body: unknown): unknown {
+  return peek(body, 'previous_response_id') ?? peek(body, 'previous_interaction_id')
+}
+
 function readParameters(payload: ApiStart, body: unknown, draw: Draw) {
   const given = (key: keyof ApiStart & string): unknown =>
     payload[key] ?? (body === undefined ? undefined : peek(body, key))
@@ -48,14 +58,15 @@ function readParameters(payload: ApiStart, body: unknown, draw: Draw) {
     n: choices === 1 ? undefined : choices,
     stream: booleanOf(given('stream')),
     seed: wholeOf(given('seed')),
-    reasoning_effort: draw.capture.id(given('reasoning_effort')),
+    reasoning_effort: draw.capture.id(given('reasoning_effort') ?? effortIn(body)),
   }
 }
 
 /** `gen_ai.request.*` and, as JSON of the same, `llm.invocation_parameters`. */
 export function addRequestParameters(attributes: AttributeList, { payload }: Fired<ApiStart>, draw: Draw): void {
-  const parameters = readParameters(payload, requestBody(payload), draw)
-  const { own, genAi, inference } = draw.names
+  const body = requestBody(payload)
+  const parameters = readParameters(payload, body, draw)
+  const { own, genAi, genAiNext, inference } = draw.names
   attributes.set(genAi.requestMaxTokens, parameters.max_tokens)
   attributes.set(genAi.requestTemperature, parameters.temperature)
   attributes.set(genAi.requestTopP, parameters.top_p)
@@ -67,6 +78,8 @@ export function addRequestParameters(attributes: AttributeList, { payload }: Fir
   attributes.set(genAi.requestStream, parameters.stream)
   attributes.set(genAi.requestSeed, parameters.seed)
   attributes.set(own.requestReasoningEffort, parameters.reasoning_effort)
+  attributes.set(genAiNext.requestReasoningLevel, parameters.reasoning_effort)
+  attributes.set(genAiNext.requestPreviousResponseId, draw.capture.id(previousResponse(body)))
   const json = safeJson(parameters)
   if (json !== NO_PARAMETERS) attributes.set(inference.invocationParameters, json)
 }

@@ -13,7 +13,7 @@ const CONTENT = new Set(['request_messages', 'messages', 'system_prompt'])
 /** Of these, what is written otherwise are their plain fields. */
 const EXCHANGES = new Set(['request', 'response'])
 /** Objects in an exchange that are read in every mode. */
-const READ_INSIDE = new Set(['stop', 'stop_sequences'])
+const READ_INSIDE = new Set(['stop', 'stop_sequences', 'reasoning', 'output_config'])
 const MOST_TOOLS = 10_000
 
 const NO_FIELDS = Object.freeze({})

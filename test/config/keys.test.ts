@@ -109,7 +109,7 @@ test('the types say what the rows say', () => {
   expectTypeOf<ResolvedConfig['tool_input_preview_max_chars']>().toEqualTypeOf<number>()
   expectTypeOf<ResolvedConfig['content_capture']>().toEqualTypeOf<'off' | 'preview' | 'full'>()
   expectTypeOf<ResolvedConfig['conventions']>().toEqualTypeOf<
-    readonly ('own' | 'gen_ai' | 'openinference' | 'langfuse')[]
+    readonly ('own' | 'gen_ai' | 'gen_ai_next' | 'openinference' | 'langfuse')[]
   >()
   expectTypeOf<ResolvedConfig['backends']>().toEqualTypeOf<readonly BackendConfig[]>()
   expectTypeOf<ResolvedConfig['prometheus']>().toEqualTypeOf<

@@ -1,5 +1,6 @@
 import { METRIC, OWN } from '../../src/semconv/index.ts'
 import { EXCEPTIONS } from './exceptions.ts'
+import { GEN_AI_NEXT_ATTRIBUTES } from './gen-ai-next-table.ts'
 import { type AttributeRow, GEN_AI_ATTRIBUTES } from './gen-ai-table.ts'
 import { GENERAL_ATTRIBUTES, OPENINFERENCE_ATTRIBUTES, ownRow } from './other-tables.ts'
 import { OPENINFERENCE_NAMES, OTEL_ATTRIBUTES, OTEL_METRICS } from './registries.ts'
@@ -16,8 +17,11 @@ const OWN_METRICS: ReadonlySet<string> = new Set(Object.values(METRIC).map(name 
 /** A name that may be written, with its type; or why it may not. */
 export type Known = { readonly row: AttributeRow; readonly exception?: string } | { readonly problem: string }
 
-export function attributeNamed(name: string): Known {
+/** @param isNext by the names since v1.41, where they have it */
+export function attributeNamed(name: string, isNext = false): Known {
   const key = flattened(name)
+  const next = isNext && key.startsWith(GEN_AI) ? GEN_AI_NEXT_ATTRIBUTES[key.slice(GEN_AI.length)] : undefined
+  if (next !== undefined) return { row: next }
   const registered = OTEL_ATTRIBUTES.get(key)
   if (registered !== undefined && registered.deprecated === undefined) return typed(otelRow(key))
   if (registered !== undefined && EXCEPTIONS[key] === undefined) {

@@ -1,7 +1,8 @@
 import { INSTRUMENTS } from '../../src/core/instrument-table.ts'
 import { METRIC, type MetricKey } from '../../src/semconv/index.ts'
-import { KIND_EXCEPTIONS } from './exceptions.ts'
-import { GEN_AI_METRICS, GEN_AI_OPERATIONS, LATER_METRICS } from './gen-ai-table.ts'
+import { KIND_EXCEPTIONS, NEXT_EXCEPTIONS } from './exceptions.ts'
+import { GEN_AI_NEXT_ATTRIBUTES, GEN_AI_NEXT_SPANS } from './gen-ai-next-table.ts'
+import { GEN_AI_ATTRIBUTES, GEN_AI_METRICS, GEN_AI_OPERATIONS, LATER_METRICS } from './gen-ai-table.ts'
 import { attributeNamed, metricNameProblem, NAMESPACE } from './lint-names.ts'
 import { valueProblem } from './lint-value.ts'
 import type { OtlpAttribute, OtlpMetric, OtlpPoint, OtlpSpan, Telemetry } from './telemetry.ts'
@@ -21,8 +22,14 @@ const ROWS = new Map(
 /** Holds telemetry against the conventions, and keeps each different problem once. */
 export class Lint {
   readonly #problems = new Set<string>()
+  readonly #isNext: boolean
   /** Exceptions that something was written by. */
   readonly exceptions: Set<string> = new Set()
+
+  /** @param isNext hold it against the names since v1.41 */
+  constructor(isNext = false) {
+    this.#isNext = isNext
+  }
 
   get problems(): string[] {
     return [...this.#problems]
@@ -43,6 +50,7 @@ export class Lint {
     }
     for (const link of links) this.#attributes('link', link.attributes ?? [])
     this.#operation(span, names)
+    if (this.#isNext) this.#moved(span)
     this.#status(span)
   }
 
@@ -79,10 +87,10 @@ export class Lint {
 
   #attributes(where: string, attributes: readonly OtlpAttribute[]): void {
     for (const { key, value } of attributes) {
-      const known = attributeNamed(key)
+      const known = attributeNamed(key, this.#isNext)
       if ('problem' in known) this.#check(`${where}: ${key}`, known.problem)
       else {
-        this.#check(`${where}: ${key}`, valueProblem(known.row, value))
+        this.#unlessExcepted(key, `${where}: ${key}`, valueProblem(known.row, value))
         if (known.exception !== undefined) this.exceptions.add(known.exception)
       }
     }
@@ -114,12 +122,33 @@ export class Lint {
     this.#check(`span ${operation}`, name === expected ? undefined : `is called "${name}", not "${expected}"`)
   }
 
+  /** What a span of an operation may have since, and may no more. */
+  #moved({ attributes }: OtlpSpan): void {
+    const said = attributes.find(({ key }) => key === 'gen_ai.operation.name')?.value['stringValue']
+    const row = GEN_AI_NEXT_SPANS[String(said)]
+    for (const { key } of attributes) {
+      const name = key.replace(/^gen_ai\./, '')
+      if (name === key) continue
+      const isNew = GEN_AI_NEXT_ATTRIBUTES[name] !== undefined && GEN_AI_ATTRIBUTES[name] === undefined
+      const isStray = isNew && !row?.gained.includes(name)
+      this.#check(`span ${said}`, isStray ? `has ${key}, which is not its own` : undefined)
+      const isLost = row?.lost.includes(name)
+      this.#unlessExcepted(`${said} ${key}`, `span ${said}`, isLost ? `has ${key} no more` : undefined)
+    }
+  }
+
   #status({ attributes, status }: OtlpSpan): void {
     const kind = attributes.find(({ key }) => key === 'hermes.span.kind')?.value['stringValue']
     const hasType = attributes.some(({ key }) => key === 'error.type')
     const isError = status?.code === ERROR
     this.#check(`span ${kind}`, isError && !hasType ? 'has the status ERROR and no error.type' : undefined)
     this.#check(`span ${kind}`, hasType && !isError ? 'has an error.type and not the status ERROR' : undefined)
+  }
+
+  #unlessExcepted(name: string, what: string, problem: string | undefined): void {
+    const isExcepted = this.#isNext && problem !== undefined && NEXT_EXCEPTIONS[name] !== undefined
+    if (isExcepted) this.exceptions.add(name)
+    else this.#check(what, problem)
   }
 
   #check(what: string, problem: string | undefined): void {
