@@ -119,6 +119,6 @@ function attributesOf(id: string | number, tool: string | undefined, session: st
 /** A tool that fails is an answer like others, which says so; what is refused before is an error of the protocol. */
 function failureIn(answer: unknown): Attributes | undefined {
   const code = idOf(peek(peek(answer, 'error'), 'code'))
-  if (code !== undefined) return { [GENERAL.errorType]: code, [MCP.responseStatusCode]: code }
+  if (code !== undefined) return { [GENERAL.errorType]: code }
   return peek(peek(answer, 'result'), 'isError') === true ? { [GENERAL.errorType]: TOOL_ERROR } : undefined
 }

@@ -36,7 +36,6 @@ export const GENERAL_ATTRIBUTES: Readonly<Record<string, AttributeRow>> = {
     'zos',
   ),
   'process.pid': int,
-  'rpc.response.status_code': text,
   'process.runtime.name': text,
   'process.runtime.version': text,
   'server.address': text,

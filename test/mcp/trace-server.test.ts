@@ -150,7 +150,7 @@ describe('a call', () => {
       () => {
         throw new Error('secret')
       },
-      { 'error.type': '-32602', 'rpc.response.status_code': '-32602' },
+      { 'error.type': '-32602' },
     ],
   ])('%s has an error, and none of its words', async (_, handler, failure) => {
     const { telemetry, call } = await serving(handler)
