@@ -4,7 +4,7 @@ import type { Command, CommandRow } from './command.ts'
 const SUMMARIES = {
   demo: 'see traces without an agent, a server or an account',
   init: 'make an agent load hookspan, or stop it from doing so',
-  run: 'run any program inside a span, which it finds in its environment',
+  run: 'run any program inside a span of its own',
   hook: 'hand one hook of an agent to the receiver',
   serve: 'take what the hooks of agents tell, for all agents at once',
   replay: 'turn files of hook records into traces',
