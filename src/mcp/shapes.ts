@@ -9,6 +9,7 @@ export interface McpTransport {
 
 /** An `McpServer`, or the `Server` that stands below it. */
 export interface McpServer {
+  /** As of the SDK. */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   connect(transport: any): Promise<void>
 }
