@@ -85,6 +85,23 @@ export const BACKEND_SERVERS = {
       '@opentelemetry/sdk-node': '0.301.0',
     },
   },
+  // Programs with both lines of the official SDK of MCP, which are traced themselves. The version is that of the older line.
+  'mcp-sdk': {
+    version: '1.32.2',
+    installer: 'otel-programs',
+    packages: {
+      '@modelcontextprotocol/client': '2.4.0',
+      '@modelcontextprotocol/node': '2.1.2',
+      '@modelcontextprotocol/sdk': '1.32.2',
+      '@modelcontextprotocol/server': '2.4.0',
+      '@opentelemetry/api': '1.9.1',
+      '@opentelemetry/context-async-hooks': '2.12.0',
+      '@opentelemetry/exporter-trace-otlp-http': '0.223.0',
+      '@opentelemetry/resources': '2.12.0',
+      '@opentelemetry/sdk-trace-base': '2.12.0',
+      zod: '4.6.7',
+    },
+  },
 }
 
 /** Which servers the files of `test/backends/<suite>/` need. */
@@ -98,6 +115,7 @@ export const BACKEND_SUITES = {
   rows: ['otlp-proto'],
   harbor: ['harbor'],
   coexistence: ['otel-2', 'otel-3'],
+  mcp: ['mcp-sdk', 'jaeger'],
   view: ['chromium'],
   readme: ['jaeger', 'phoenix', 'chromium'],
 }

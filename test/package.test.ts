@@ -125,6 +125,7 @@ describe('installed in a project', () => {
   const ENTRIES: Readonly<Record<string, readonly string[]>> = {
     hookspan: ['HOOKS', 'HOOK_NAMES', 'createPlugin', 'isHookName', 'register'],
     'hookspan/testing': ['createTestPlugin'],
+    'hookspan/mcp': ['carryContext', 'traceMcpServer'],
     'hookspan/pi': ['createPiExtension', 'default'],
     'hookspan/openclaw': ['default'],
     'hookspan/opencode': ['HookspanPlugin'],

@@ -4,6 +4,7 @@ import type { Command, CommandRow } from './command.ts'
 const SUMMARIES = {
   demo: 'see traces without an agent, a server or an account',
   init: 'make an agent load hookspan, or stop it from doing so',
+  run: 'run any program inside a span of its own',
   hook: 'hand one hook of an agent to the receiver',
   serve: 'take what the hooks of agents tell, for all agents at once',
   replay: 'turn files of hook records into traces',
@@ -24,6 +25,7 @@ type Name = keyof typeof SUMMARIES
 const LOADERS: Readonly<Record<Name, () => Promise<Command>>> = {
   demo: async () => (await import('./commands/demo.ts')).demo,
   init: async () => (await import('./commands/init.ts')).init,
+  run: async () => (await import('./commands/run.ts')).run,
   hook: async () => (await import('./commands/hook.ts')).hook,
   serve: async () => (await import('./commands/serve.ts')).serve,
   replay: async () => (await import('./commands/replay.ts')).replay,

@@ -1,7 +1,7 @@
 /** What the tables in `src` and the documentation name, whether it was ever written or not. */
 import { describe, expect, test } from 'vitest'
 import { INSTRUMENTS } from '../../src/core/instrument-table.ts'
-import { GENERAL, LABEL, METRIC, type MetricKey, OPENINFERENCE, OWN } from '../../src/semconv/index.ts'
+import { GENERAL, LABEL, MCP, METRIC, type MetricKey, OPENINFERENCE, OWN } from '../../src/semconv/index.ts'
 import { MESSAGE } from '../../src/semconv/openinference.ts'
 import { read } from '../support/pages.ts'
 import { GEN_AI_METRICS, LATER_METRICS } from './gen-ai-table.ts'
@@ -26,7 +26,13 @@ const LISTS: readonly string[] = [OPENINFERENCE.inputMessages, OPENINFERENCE.out
 describe('attributes', () => {
   test('of the tables are known', () => {
     const own = Object.values(OWN).map(name => name.replace('{ns}', NAMESPACE))
-    const all = [...own, ...Object.values(GENERAL), ...Object.values(OPENINFERENCE), ...Object.values(MESSAGE)]
+    const all = [
+      ...own,
+      ...Object.values(GENERAL),
+      ...Object.values(OPENINFERENCE),
+      ...Object.values(MESSAGE),
+      ...Object.values(MCP),
+    ]
     expect(problemsOf(all.filter(name => !LISTS.includes(name)))).toEqual([])
     expect(LISTS.filter(name => !OPENINFERENCE_NAMES.has(name))).toEqual([])
   })

@@ -19,6 +19,9 @@ export const GENERAL_ATTRIBUTES: Readonly<Record<string, AttributeRow>> = {
   },
   'host.name': text,
   'http.response.status_code': int,
+  'jsonrpc.request.id': text,
+  'mcp.method.name': text,
+  'mcp.session.id': text,
   'os.type': oneOf(
     'aix',
     'darwin',

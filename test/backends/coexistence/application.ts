@@ -7,7 +7,7 @@ import { join } from 'node:path'
 import type { PluginOptions } from '../../../src/index.ts'
 import { OtlpSink } from '../../support/otlp-sink.ts'
 import { type ReceivedSpan, spansOfRequest } from '../../support/otlp-spans.mjs'
-import type { ApplicationFolder } from './application-folder.ts'
+import type { ApplicationFolder } from '../support/application-folder.ts'
 
 /** Far above what a run takes: it tells one that hangs from one that is slow. */
 const HANG_MILLIS = 90_000

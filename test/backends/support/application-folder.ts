@@ -3,31 +3,30 @@ import { cpSync, mkdtempSync, readdirSync, rmSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { delimiter, dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { installedPath } from '../support/installed.ts'
+import { installedPath } from './installed.ts'
 
 const REPOSITORY = fileURLToPath(new URL('../../..', import.meta.url))
-const PROGRAMS = fileURLToPath(new URL('programs', import.meta.url))
 const NPM_MILLIS = 170_000
 
-/** The lines of OpenTelemetry that an application may have. */
-export const LINES = ['otel-2', 'otel-3'] as const
-export type Line = (typeof LINES)[number]
-
-/** An application as its developer has it: with packages of OpenTelemetry, and hookspan as npm installs it beside them. */
+/** An application as its developer has it: with its packages, and hookspan as npm installs it beside them. */
 export interface ApplicationFolder {
   readonly path: string
   readonly node: string
   remove(): void
 }
 
-export function installApplication(line: Line): ApplicationFolder {
-  const scratch = mkdtempSync(join(tmpdir(), `hookspan-${line}-`))
+/**
+ * @param packages the row of `backend-servers.mjs` that has its packages
+ * @param programs a folder, what is in it comes beside them
+ */
+export function installApplication(packages: string, programs: URL): ApplicationFolder {
+  const scratch = mkdtempSync(join(tmpdir(), `hookspan-${packages}-`))
   const remove = (): void => rmSync(scratch, { recursive: true, force: true })
   try {
     const path = join(scratch, 'application')
-    cpSync(installedPath(line, 'application'), path, { recursive: true, verbatimSymlinks: true })
-    cpSync(PROGRAMS, path, { recursive: true })
-    const node = installedPath(line, 'node')
+    cpSync(installedPath(packages, 'application'), path, { recursive: true, verbatimSymlinks: true })
+    cpSync(fileURLToPath(programs), path, { recursive: true })
+    const node = installedPath(packages, 'node')
     npm(['pack', '--ignore-scripts', '--pack-destination', scratch], REPOSITORY, process.execPath)
     const archive = readdirSync(scratch).find(name => name.endsWith('.tgz')) ?? ''
     npm(

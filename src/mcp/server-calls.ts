@@ -1,0 +1,124 @@
+import {
+  type Attributes,
+  type Context,
+  type Span,
+  SpanKind,
+  SpanStatusCode,
+  type Tracer,
+  trace,
+} from '@opentelemetry/api'
+import { createRedactor } from '../content/redaction.ts'
+import { elementsOf, idOf, isArray, peek } from '../contract/foreign.ts'
+import { GEN_AI, GENERAL, MCP, OPERATION } from '../semconv/index.ts'
+import { callerOf } from './caller.ts'
+
+const METHOD = 'tools/call'
+const CANCELLED = 'notifications/cancelled'
+/** As the protocol wants tools to be called. A name is whatever a client sends. */
+const TOOL_NAME = /^[\w./-]{1,128}$/
+const TOOL_ERROR = 'tool_error'
+const CLOSED = 'connection_closed'
+/** Calls that a connection may have open at once; the oldest are ended for more. */
+const OPEN_LIMIT = 1000
+
+const redact = createRedactor({ enabled: true, patterns: [] })
+
+/** The open calls of one connection of a server. Nothing of it throws. */
+export class ServerCalls {
+  readonly #open = new Map<unknown, Span>()
+  readonly #tracer: () => Tracer
+  readonly #sessionId: () => string | undefined
+
+  constructor(tracer: () => Tracer, sessionId: () => string | undefined) {
+    this.#tracer = tracer
+    this.#sessionId = sessionId
+  }
+
+  /** A message has come. @returns the context in which it is to be answered, where it is a call */
+  began(message: unknown, extra: unknown): Context | undefined {
+    try {
+      const method = peek(message, 'method')
+      if (method === CANCELLED) this.#end(peek(peek(message, 'params'), 'requestId'))
+      const id = peek(message, 'id')
+      return method === METHOD && isId(id) ? this.#begin(id, message, extra) : undefined
+    } catch {
+      return undefined
+    }
+  }
+
+  /** A message goes out: the answer to a call, or something else. */
+  answered(message: unknown): void {
+    try {
+      const all = isArray(message) ? elementsOf(message, OPEN_LIMIT) : [message]
+      for (const each of all) if (peek(each, 'method') === undefined) this.#end(peek(each, 'id'), failureIn(each))
+    } catch {
+      // The answer is sent all the same.
+    }
+  }
+
+  /** Nobody will be answered any more. */
+  endAll(): void {
+    for (const id of [...this.#open.keys()]) this.#tryEnd(id, { [GENERAL.errorType]: CLOSED })
+  }
+
+  #begin(id: string | number, message: unknown, extra: unknown): Context {
+    // An id that is used again: its first answer was never sent.
+    this.#end(id, { [GENERAL.errorType]: CLOSED })
+    const [oldest] = this.#open.keys()
+    if (this.#open.size >= OPEN_LIMIT) this.#end(oldest)
+    const tool = toolName(peek(peek(message, 'params'), 'name'))
+    const caller = callerOf(message, extra)
+    const span = this.#tracer().startSpan(
+      tool === undefined ? METHOD : `${METHOD} ${tool}`,
+      {
+        kind: SpanKind.SERVER,
+        attributes: attributesOf(id, tool, this.#sessionId()),
+        links: caller.linked ? [{ context: caller.linked }] : [],
+      },
+      caller.context,
+    )
+    this.#open.set(id, span)
+    return trace.setSpan(caller.context, span)
+  }
+
+  #tryEnd(id: unknown, failure?: Attributes): void {
+    try {
+      this.#end(id, failure)
+    } catch {
+      // A processor that throws is not the server's trouble.
+    }
+  }
+
+  #end(id: unknown, failure?: Attributes): void {
+    const span = this.#open.get(id)
+    if (span === undefined) return
+    this.#open.delete(id)
+    if (failure !== undefined) span.setAttributes(failure).setStatus({ code: SpanStatusCode.ERROR })
+    span.end()
+  }
+}
+
+function isId(id: unknown): id is string | number {
+  return typeof id === 'string' || typeof id === 'number'
+}
+
+function toolName(name: unknown): string | undefined {
+  return typeof name === 'string' && TOOL_NAME.test(name) && redact(name) === name ? name : undefined
+}
+
+function attributesOf(id: string | number, tool: string | undefined, session: string | undefined): Attributes {
+  return {
+    [MCP.methodName]: METHOD,
+    [GEN_AI.operationName]: OPERATION.executeTool,
+    ...(tool === undefined ? {} : { [GEN_AI.toolName]: tool }),
+    [MCP.requestId]: idOf(id) ?? '',
+    ...(session === undefined ? {} : { [MCP.sessionId]: session }),
+  }
+}
+
+/** A tool that fails is an answer like others, which says so; what is refused before is an error of the protocol. */
+function failureIn(answer: unknown): Attributes | undefined {
+  const code = idOf(peek(peek(answer, 'error'), 'code'))
+  if (code !== undefined) return { [GENERAL.errorType]: code }
+  return peek(peek(answer, 'result'), 'isError') === true ? { [GENERAL.errorType]: TOOL_ERROR } : undefined
+}

@@ -1,0 +1,6 @@
+/** Names of the MCP conventions, with what they take from those of JSON-RPC. Status Development. */
+export const MCP = {
+  methodName: 'mcp.method.name',
+  sessionId: 'mcp.session.id',
+  requestId: 'jsonrpc.request.id',
+} as const
