@@ -25,9 +25,12 @@ export const BACKEND_SERVERS = {
   'prometheus-page': { version: '3.15.0', moduleVersion: 'v0.315.0', pnpmVersion: '10.34.9' },
   collector: {
     version: '0.161.0',
-    // What observability/collector.yaml uses, by the names that are used there.
+    // What the two configurations in observability/ use, by the names that are used there.
     components: {
-      extensions: { health_check: 'contrib/extension/healthcheckextension' },
+      extensions: {
+        health_check: 'contrib/extension/healthcheckextension',
+        file_storage: 'contrib/extension/storage/filestorage',
+      },
       receivers: { otlp: 'core/receiver/otlpreceiver' },
       processors: {
         memory_limiter: 'core/processor/memorylimiterprocessor',

@@ -198,7 +198,7 @@ They win over the file, and \`HOOKSPAN_<KEY>\` wins over them.
 ${otelTable()}
 
 Where no \`backends\` are configured at all, \`OTEL_EXPORTER_OTLP_ENDPOINT\` (or that of a signal) makes one backend \`otlp\`, with its
-headers, timeout, compression, protocol and certificate. To the general address \`/v1/traces\`, \`/v1/metrics\` or \`/v1/logs\` is
+headers, timeout, compression, protocol, certificate, client certificate and its key. To the general address \`/v1/traces\`, \`/v1/metrics\` or \`/v1/logs\` is
 appended where it is missing; that of a signal is used as it is. Where those of metrics differ from those of traces, there is a second
 one, \`otlp-metrics\`. Logs are sent only where \`OTEL_LOGS_EXPORTER=otlp\` or \`OTEL_EXPORTER_OTLP_LOGS_ENDPOINT\` asks for them, by
 \`otlp-logs\` where they travel differently. \`OTEL_TRACES_EXPORTER=console\` adds a backend \`console\`; \`none\` switches a signal off. An empty list,

@@ -10,7 +10,7 @@ const CONFIGURATION = fileURLToPath(new URL('../../observability/collector.yaml'
 const FETCH_MILLIS = 15 * 60_000
 
 /**
- * The OpenTelemetry Collector with the components that `observability/collector.yaml` names and no others: the whole
+ * The OpenTelemetry Collector with the components that the configurations in `observability/` name and no others: the whole
  * contrib distribution takes an hour to build. Its own builder writes the program's source.
  */
 export async function install({ folder, version, row, log }) {

@@ -56,6 +56,10 @@ export interface BackendConfig {
   readonly temporality?: Temporality
   /** Path of a PEM file with the certificate authorities to trust. */
   readonly certificate?: string
+  /** Path of a PEM file with the certificate that is shown to the server. */
+  readonly client_certificate?: string
+  /** Path of a PEM file with its key. */
+  readonly client_key?: string
   /** The type's own fields: `base_url`, `api_key`, `dataset`, …, with every `<x>_env` already read into `<x>`. */
   readonly options: StringMap
 }

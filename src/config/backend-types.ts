@@ -34,4 +34,6 @@ export const BACKEND_FIELDS = {
   logs: 'Send log events: [logs.md](logs.md) has them; default: no',
   temporality: 'Of metrics: `cumulative`, `delta` or `lowmemory`; default: what the type prefers',
   certificate: 'Path of a PEM file with the certificate authorities to trust',
+  client_certificate: 'Path of a PEM file with the certificate to show to the server (mTLS), and those in between',
+  client_key: 'Path of a PEM file with its key, without a passphrase',
 } as const

@@ -210,6 +210,8 @@ const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
   logs: readBool,
   temporality: value => readWord(value, ['cumulative', 'delta', 'lowmemory']),
   certificate: readPath,
+  client_certificate: readPath,
+  client_key: readPath,
 }
 
 /** The fields that have a default by type: one that cannot be used is reported and left to it. */

@@ -184,6 +184,8 @@ const SUFFIXES: Readonly<Record<string, string>> = {
   compression: 'COMPRESSION',
   timeout_ms: 'TIMEOUT',
   certificate: 'CERTIFICATE',
+  client_certificate: 'CLIENT_CERTIFICATE',
+  client_key: 'CLIENT_KEY',
 }
 
 function otlpDraft(env: Environment, signal: SignalName): Draft | undefined {

@@ -65,6 +65,8 @@ export interface UserBackend {
   readonly logs?: boolean | undefined
   readonly temporality?: Temporality | undefined
   readonly certificate?: string | undefined
+  readonly client_certificate?: string | undefined
+  readonly client_key?: string | undefined
   /** The type's own fields, and `<x>_env` of each field */
   readonly [option: string]: unknown
 }

@@ -146,8 +146,9 @@ const NETWORK: Readonly<Record<string, (facts: BackendFacts, url: string, fate: 
   ENOTFOUND: (facts, url) => `the host of ${url} is not known. ${capital(correctEndpoint(facts))}`,
   EAI_AGAIN: (_facts, url) => `the host of ${url} could not be looked up. Check the network and the name server`,
   ECONNRESET: (_facts, url) =>
-    `${url} closed the connection without an answer. Check that it is an OTLP/HTTP endpoint and that it is well`,
-  EPROTO: (_facts, url) => `${url} does not speak TLS. Set endpoint to the http:// URL`,
+    `${url} closed the connection without an answer. Check that it is an OTLP/HTTP endpoint and that it is well${url.startsWith('https:') ? ', and client_certificate if it asks for one' : ''}`,
+  EPROTO: (_facts, url) =>
+    `${url} does not speak TLS. Set endpoint to the http:// URL, or client_certificate if it asks for one`,
   ETIMEDOUT: (_facts, url) => `no connection to ${url}. Check the address, the network and the firewall`,
 }
 
@@ -164,6 +165,9 @@ function networkSentence(facts: BackendFacts, signal: Signal, url: string, code:
   // The parser of node:http: what answered is not HTTP/1.1.
   if (code.startsWith('HPE_'))
     return `${url} answers, but not in HTTP (${code}): 4317 is the port of OTLP/gRPC, 4318 the one of OTLP/HTTP`
+  // TLS names what the other side says so, in words that may have CERT in them.
+  if (code.includes('_ALERT_'))
+    return `${url} ended the TLS handshake (${code}): it wants a certificate that it knows. Set client_certificate and client_key, or correct them`
   if (/CERT|SIGNATURE|ISSUER|TLS|SSL/.test(code))
     return `the certificate of ${url} is not trusted (${code}). Correct it, or set certificate to the file of its authority`
   return `${url} cannot be reached (${code}); ${correctEndpoint(facts)}`

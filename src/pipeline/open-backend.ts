@@ -1,4 +1,3 @@
-import { readFileSync } from 'node:fs'
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
 import { Cursor, type LossLog, type ReadTrouble } from '../trace-log/index.ts'
@@ -18,6 +17,7 @@ import type { Cursors } from './outgoing.ts'
 import type { PipelineSettings, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
+import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
 /** One place that telemetry goes to: a backend, or the local trace log. */
 export interface OpenBackend {
@@ -45,9 +45,9 @@ export function openBackend(
   // What a terminal shows is of the moment.
   const isKept = settings.localLog !== undefined && plan.row.transport !== 'console'
   const deliveries = new DeliveryReport({ ...plan.facts, isKept }, report)
-  const certificate = readCertificate(plan, report)
-  const spans = plan.traces ? spanSink(plan, settings, certificate) : undefined
-  const metrics = plan.metrics ? metricSink(plan, settings, certificate) : undefined
+  const files = readTlsFiles(plan.settings, line => report.error(line))
+  const spans = plan.traces ? spanSink(plan, settings, files) : undefined
+  const metrics = plan.metrics ? metricSink(plan, settings, files) : undefined
   const outbox = metrics && new MetricOutbox(metrics, plan.temporality, deliveries)
   const tally = new SpanTally((lost, reason) => {
     losses?.note(name, lost, reason)
@@ -101,29 +101,25 @@ function cursors(name: string, report: Report, queue: () => SpanQueue | undefine
   return { own: new Cursor(name, trouble), adopted: new Cursor(name, trouble) }
 }
 
-function spanSink(plan: BackendPlan, settings: PipelineSettings, certificate: Buffer | undefined): SpanSink {
+function spanSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles): SpanSink {
   switch (plan.row.transport) {
     case 'file':
       return new OtlpSpanSink('http/json', new LineFile(plan.options['path'] ?? ''))
     case 'console':
       return new ConsoleSpanSink(terminal(plan))
     case 'http':
-      return otlpSpanSink(plan.protocol, target(plan, settings, 'traces', certificate), settings.localLog !== undefined)
+      return otlpSpanSink(plan.protocol, target(plan, settings, 'traces', files), settings.localLog !== undefined)
   }
 }
 
-function metricSink(
-  plan: BackendPlan,
-  settings: PipelineSettings,
-  certificate: Buffer | undefined,
-): OtlpMetricSink | undefined {
+function metricSink(plan: BackendPlan, settings: PipelineSettings, files: TlsFiles): OtlpMetricSink | undefined {
   switch (plan.row.transport) {
     case 'file':
       return fileMetricSink(plan.options['metrics_path'])
     case 'console':
       return undefined
     case 'http':
-      return new OtlpMetricSink(plan.protocol, new OtlpSender(target(plan, settings, 'metrics', certificate)))
+      return new OtlpMetricSink(plan.protocol, new OtlpSender(target(plan, settings, 'metrics', files)))
   }
 }
 
@@ -138,12 +134,7 @@ function otlpSpanSink(protocol: OtlpProtocol, target: OtlpTarget, hasLog: boolea
     : new OtlpSpanSink(protocol, new OtlpSender(target))
 }
 
-function target(
-  plan: BackendPlan,
-  settings: PipelineSettings,
-  signal: Signal,
-  certificate: Buffer | undefined,
-): OtlpTarget {
+function target(plan: BackendPlan, settings: PipelineSettings, signal: Signal, files: TlsFiles): OtlpTarget {
   const { compression, timeout_ms } = plan.settings
   const { exportTimeoutMillis } = settings.batch
   return {
@@ -151,25 +142,11 @@ function target(
     headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers },
     gzip: compression === 'gzip',
     timeoutMillis: Math.min(timeout_ms ?? exportTimeoutMillis, exportTimeoutMillis),
-    certificate,
+    tls: files,
   }
 }
 
 function terminal(plan: BackendPlan): (text: string) => void {
   const stream = plan.options['stream'] === 'stderr' ? process.stderr : process.stdout
   return text => stream.write(text)
-}
-
-function readCertificate(plan: BackendPlan, report: Report): Buffer | undefined {
-  const path = plan.settings.certificate
-  if (path === undefined) return undefined
-  try {
-    return readFileSync(path)
-  } catch (error) {
-    const { code } = error as NodeJS.ErrnoException
-    report.error(
-      `backend ${plan.settings.name}: certificate ${path} cannot be read (${code}); it is left out. Correct certificate`,
-    )
-    return undefined
-  }
 }

@@ -148,14 +148,14 @@ type AgentClass = new (options: AgentOptions) => Agent & Dispatcher
 
 export function createAgent(
   url: string,
-  certificate: Buffer | undefined,
+  files: Pick<AgentOptions, 'ca' | 'cert' | 'key'>,
   watch: RequestWatch = () => undefined,
 ): Agent {
   const { Agent: Base } = url.startsWith('https:') ? https() : http()
   return new (watching(Base as unknown as AgentClass, watch))({
     keepAlive: true,
     maxSockets: MAX_SOCKETS,
-    ...(certificate ? { ca: certificate } : {}),
+    ...files,
   })
 }
 

@@ -4,6 +4,7 @@ import { promisify } from 'node:util'
 import type { Delivery, Transport } from './delivery.ts'
 import { createAgent, postOnce } from './otlp-request.ts'
 import { untraced, zlib } from './sdk.ts'
+import type { TlsFiles } from './tls-files.ts'
 
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
@@ -20,7 +21,7 @@ export interface OtlpTarget {
   readonly gzip: boolean
   /** One payload with its retries. */
   readonly timeoutMillis: number
-  readonly certificate: Buffer | undefined
+  readonly tls: TlsFiles
 }
 
 /**
@@ -53,7 +54,7 @@ export class OtlpSender implements Transport {
     const { url, timeoutMillis: allowedMillis } = this.#target
     const length = payload.reduce((sum, { byteLength }) => sum + byteLength, 0)
     const headers = { ...this.#target.headers, 'content-length': length }
-    this.#agent ??= createAgent(url, this.#target.certificate)
+    this.#agent ??= createAgent(url, this.#target.tls)
     const agent = this.#agent
     return untraced(() => postOnce({ url, headers, agent, payload, timeoutMillis, allowedMillis, signal }))
   }

@@ -26,7 +26,7 @@ export class OtlpTraceExporterSink implements SpanSink {
 
   constructor(target: OtlpTarget) {
     this.#target = target
-    this.#agent = createAgent(target.url, target.certificate, request => this.#watch(request))
+    this.#agent = createAgent(target.url, target.tls, request => this.#watch(request))
     this.#exporter = createExporter(target, this.#agent)
   }
 

@@ -41,6 +41,10 @@ export function prometheusExporter(): typeof import('@opentelemetry/exporter-pro
   return load('@opentelemetry/exporter-prometheus')
 }
 
+export function tls(): typeof import('node:tls') {
+  return load('node:tls')
+}
+
 export function http(): typeof import('node:http') {
   return load('node:http')
 }

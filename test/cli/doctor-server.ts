@@ -1,5 +1,7 @@
-import { createServer, type IncomingMessage, type Server, type ServerResponse } from 'node:http'
+import { createServer, type IncomingMessage, type RequestListener, type Server, type ServerResponse } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import { protobufRecords } from '../support/otlp-protobuf.ts'
 
 /** How a server of traces behaves; changed at any time. */
@@ -45,10 +47,16 @@ export class TraceServer {
   readonly spanNames: string[] = []
   readonly metricNames: string[] = []
   readonly #servers: Server[] = []
+  readonly #tls: TlsOptions | undefined
+
+  /** With `tls` it speaks nothing else. */
+  private constructor(tls: TlsOptions | undefined) {
+    this.#tls = tls
+  }
 
   /** `ports`: of one address; 0 is any. */
-  static async start(address = '127.0.0.1', ports: readonly number[] = [0]): Promise<TraceServer> {
-    const server = new TraceServer()
+  static async start(address = '127.0.0.1', ports: readonly number[] = [0], tls?: TlsOptions): Promise<TraceServer> {
+    const server = new TraceServer(tls)
     for (const port of ports) await server.#listen(address, port)
     return server
   }
@@ -56,7 +64,7 @@ export class TraceServer {
   /** Of the first port, without a slash at its end. */
   get url(): string {
     const { address, port } = this.#servers[0]!.address() as AddressInfo
-    return `http://${address}:${port}`
+    return `${this.#tls ? 'https' : 'http'}://${address}:${port}`
   }
 
   async stop(): Promise<void> {
@@ -65,7 +73,8 @@ export class TraceServer {
   }
 
   async #listen(address: string, port: number): Promise<void> {
-    const server = createServer((request, response) => void this.#answer(request, response))
+    const answer: RequestListener = (request, response) => void this.#answer(request, response)
+    const server = this.#tls ? createTlsServer(this.#tls, answer) : createServer(answer)
     this.#servers.push(server)
     await new Promise<void>((resolve, reject) => server.once('error', reject).listen(port, address, resolve))
   }

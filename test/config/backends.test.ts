@@ -50,6 +50,8 @@ test('every field of a backend, from a file', () => {
     logs: true
     temporality: delta
     certificate: ~/ca.pem
+    client_certificate: ~/client.pem
+    client_key: ~/client.key
   - type: file
     path: ~/spans.jsonl`
   const resolution = resolved({ yaml, env: { TOKEN: 'abc' } })
@@ -69,6 +71,8 @@ test('every field of a backend, from a file', () => {
       logs: true,
       temporality: 'delta',
       certificate: `${home}/ca.pem`,
+      client_certificate: `${home}/client.pem`,
+      client_key: `${home}/client.key`,
       options: {},
     },
     { type: 'file', name: 'file', headers: {}, options: { path: expect.stringMatching(/^\/.+\/spans\.jsonl$/) } },

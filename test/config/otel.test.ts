@@ -168,6 +168,8 @@ describe('backends from the environment', () => {
       OTEL_EXPORTER_OTLP_COMPRESSION: 'gzip',
       OTEL_EXPORTER_OTLP_PROTOCOL: 'http/json',
       OTEL_EXPORTER_OTLP_CERTIFICATE: '/ca.pem',
+      OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: '/client.pem',
+      OTEL_EXPORTER_OTLP_CLIENT_KEY: '/client.key',
       OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE: 'DELTA',
     })
     expect(list).toEqual([
@@ -179,11 +181,27 @@ describe('backends from the environment', () => {
         compression: 'gzip',
         protocol: 'http/json',
         certificate: '/ca.pem',
+        client_certificate: '/client.pem',
+        client_key: '/client.key',
         temporality: 'delta',
       },
     ])
     expect(lines).toEqual([
       'config: backends[0].headers: entry 3 is not name=value, percent-encoded (OTEL_EXPORTER_OTLP_HEADERS); leaving it out',
+    ])
+  })
+
+  test('a signal with a client certificate of its own is a backend of its own', () => {
+    const list = backends({
+      OTEL_EXPORTER_OTLP_ENDPOINT: 'https://h',
+      OTEL_EXPORTER_OTLP_CLIENT_CERTIFICATE: '/client.pem',
+      OTEL_EXPORTER_OTLP_CLIENT_KEY: '/client.key',
+      OTEL_EXPORTER_OTLP_METRICS_CLIENT_CERTIFICATE: '/metrics.pem',
+      OTEL_EXPORTER_OTLP_METRICS_CLIENT_KEY: '/metrics.key',
+    }).list
+    expect(list.map(one => [one.name, one.client_certificate, one.client_key])).toEqual([
+      ['otlp', '/client.pem', '/client.key'],
+      ['otlp-metrics', '/metrics.pem', '/metrics.key'],
     ])
   })
 

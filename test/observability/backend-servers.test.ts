@@ -27,13 +27,17 @@ test('the module of Prometheus is numbered as its version', () => {
   expect(moduleVersion).toBe(`v0.${major * 100 + minor}.${patch}`)
 })
 
-test('the collector is built with what its configuration names, and with nothing else', () => {
-  const configuration = yaml<Readonly<Record<string, object>>>('observability/collector.yaml')
+test('the collector is built with what its configurations name, and with nothing else', () => {
+  const configurations = ['collector', 'collector-gateway'].map(name =>
+    yaml<Readonly<Record<string, object>>>(`observability/${name}.yaml`),
+  )
   const { components } = BACKEND_SERVERS.collector
-  expect(Object.keys(components)).toEqual(Object.keys(configuration).filter(section => section !== 'service'))
+  const sections = configurations.flatMap(configuration => Object.keys(configuration))
+  expect(new Set(Object.keys(components))).toEqual(new Set(sections.filter(section => section !== 'service')))
   for (const [section, parts] of Object.entries(components)) {
     // `otlp_http/jaeger`: the type and a name.
-    const types = Object.keys(configuration[section] ?? {}).map(id => id.split('/')[0] ?? '')
+    const ids = configurations.flatMap(configuration => Object.keys(configuration[section] ?? {}))
+    const types = ids.map(id => id.split('/')[0] ?? '')
     expect(Object.keys(parts)).toEqual([...new Set(types)])
   }
 })

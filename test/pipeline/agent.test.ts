@@ -6,9 +6,9 @@ import { createAgent } from '../../src/pipeline/otlp-request.ts'
 import { backend, Lines, openPipeline, recordSpans, scratchDirectory, startSink } from './pipeline-fixture.ts'
 
 test('connections are kept, and an own certificate authority is trusted', () => {
-  expect(createAgent('http://host.test/v1/traces', undefined)).toBeInstanceOf(HttpAgent)
+  expect(createAgent('http://host.test/v1/traces', {})).toBeInstanceOf(HttpAgent)
   const authority = Buffer.from('PEM')
-  const agent = createAgent('https://host.test/v1/traces', authority) as HttpsAgent
+  const agent = createAgent('https://host.test/v1/traces', { ca: authority }) as HttpsAgent
   expect(agent).toBeInstanceOf(HttpsAgent)
   expect(agent.options).toMatchObject({ keepAlive: true, ca: authority })
 })

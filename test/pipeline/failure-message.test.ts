@@ -23,6 +23,11 @@ test.each([
     'is not trusted (DEPTH_ZERO_SELF_SIGNED_CERT). Correct it, or set certificate',
   ],
   [network('UNABLE_TO_VERIFY_LEAF_SIGNATURE'), 'is not trusted'],
+  [
+    network('ERR_SSL_TLSV13_ALERT_CERTIFICATE_REQUIRED'),
+    'it wants a certificate that it knows. Set client_certificate',
+  ],
+  [network('EPROTO'), 'does not speak TLS. Set endpoint to the http:// URL, or client_certificate if it asks for one'],
   [network('EWEIRD'), 'cannot be reached (EWEIRD)'],
   [{ kind: 'status', status: 418 }, 'answered 418, which is not a success'],
   [{ kind: 'file', code: 'ENOSPC', path: '/a/b' }, 'cannot write /a/b: the disk is full (ENOSPC)'],

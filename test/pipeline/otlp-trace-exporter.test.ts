@@ -20,7 +20,7 @@ afterEach(async () => {
 })
 
 function open(target: Partial<OtlpTarget>): OtlpTraceExporterSink {
-  const usual = { url: '', headers: {}, gzip: false, timeoutMillis: 5000, certificate: undefined }
+  const usual = { url: '', headers: {}, gzip: false, timeoutMillis: 5000, tls: {} }
   const sink = new OtlpTraceExporterSink({ ...usual, ...target })
   opened.push(sink)
   return sink

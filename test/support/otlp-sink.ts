@@ -5,7 +5,9 @@ import {
   type Server,
   type ServerResponse,
 } from 'node:http'
+import { createServer as createTlsServer } from 'node:https'
 import type { AddressInfo, Socket } from 'node:net'
+import type { TlsOptions } from 'node:tls'
 import { gunzipSync } from 'node:zlib'
 import { protobufRecords } from './otlp-protobuf.ts'
 
@@ -58,8 +60,9 @@ export class OtlpSink {
     this.behaviour = behaviour
   }
 
-  static async start(behaviour: SinkBehaviour = { kind: 'ok' }): Promise<OtlpSink> {
-    const server = createServer()
+  /** With `tls` it speaks nothing else. */
+  static async start(behaviour: SinkBehaviour = { kind: 'ok' }, tls?: TlsOptions): Promise<OtlpSink> {
+    const server = tls ? createTlsServer(tls) : createServer()
     const sink = new OtlpSink(server, behaviour)
     server.on('connection', socket => {
       sink.#sockets.add(socket)
@@ -72,7 +75,8 @@ export class OtlpSink {
 
   /** Without a slash at its end. */
   get url(): string {
-    return `http://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
+    const scheme = 'setSecureContext' in this.#server ? 'https' : 'http'
+    return `${scheme}://127.0.0.1:${(this.#server.address() as AddressInfo).port}`
   }
 
   /** Names of the spans that came, in order. */

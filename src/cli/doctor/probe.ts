@@ -1,10 +1,10 @@
-import { readFile } from 'node:fs/promises'
 import { hostname } from 'node:os'
 import type { BackendConfig } from '../../backends/backend-config.ts'
 import { shownUrl } from '../../backends/http-url.ts'
 import { traceLinks } from '../../pipeline/backend-links.ts'
 import { type BackendPlan, planBackend } from '../../pipeline/backend-plan.ts'
 import { createPipeline, type Pipeline, type PipelineSettings } from '../../pipeline/index.ts'
+import { readTlsFiles } from '../../pipeline/tls-files.ts'
 import { OPENINFERENCE } from '../../semconv/index.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from '../../wiring/package-facts.ts'
 import { type ProbeOptions, type ProbeResult, probeProblem } from './probe-result.ts'
@@ -164,13 +164,9 @@ async function askFor(
   if (plan.row.transport === 'file' && path !== undefined) return asked(await readBackFile(path, traceId), path)
   const request = traceLinks(plan.settings, traceId, projectName).readBack
   if (request === undefined) return undefined
-  const certificate = await readCertificate(plan.settings.certificate)
-  return asked(await readBack({ request, traceId, certificate }, waitMillis), new URL(request.url).origin)
-}
-
-/** That it cannot be read, the pipeline has said. */
-async function readCertificate(path: string | undefined): Promise<Buffer | undefined> {
-  return path === undefined ? undefined : readFile(path).catch(() => undefined)
+  // What cannot be used, the pipeline has said.
+  const tls = readTlsFiles(plan.settings, () => undefined)
+  return asked(await readBack({ request, traceId, tls }, waitMillis), new URL(request.url).origin)
 }
 
 /** Of the one backend that the pipeline has. */

@@ -5,6 +5,7 @@ import { setTimeout as pause } from 'node:timers/promises'
 import type { ReadBackRequest } from '../../pipeline/backend-links.ts'
 import { createAgent } from '../../pipeline/otlp-request.ts'
 import { untraced } from '../../pipeline/sdk.ts'
+import type { TlsFiles } from '../../pipeline/tls-files.ts'
 
 const POLL_MILLIS = 250
 /** The trace has one span; what is longer than this is something else. */
@@ -23,12 +24,12 @@ export type ReadBackOutcome =
 export interface ReadBackTarget {
   readonly request: ReadBackRequest
   readonly traceId: string
-  readonly certificate: Buffer | undefined
+  readonly tls: TlsFiles
 }
 
 /** Asks until the server shows the trace, until it is no use, or until the time is over. Never rejects. */
 export async function readBack(target: ReadBackTarget, waitMillis: number): Promise<ReadBackOutcome> {
-  const agent = createAgent(target.request.url, target.certificate)
+  const agent = createAgent(target.request.url, target.tls)
   const deadlineAt = performance.now() + waitMillis
   try {
     for (;;) {

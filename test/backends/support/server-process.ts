@@ -28,6 +28,8 @@ export interface ServerProcess {
   readonly pid: number
   /** Asks it to end, makes it when it does not, and waits for its end. */
   stop(): Promise<void>
+  /** As `kill -9` does; resolves when it is gone. */
+  kill(): Promise<void>
 }
 
 const running = new Set<ChildProcess>()
@@ -103,6 +105,12 @@ class Server implements ServerProcess {
     const timer = setTimeout(() => this.#child.kill('SIGKILL'), this.#graceMillis)
     await this.#exited
     clearTimeout(timer)
+  }
+
+  async kill(): Promise<void> {
+    if (this.#isOver) return
+    this.#child.kill('SIGKILL')
+    await this.#exited
   }
 
   #over(resolve: () => void): void {
