@@ -57,7 +57,7 @@ export function openBackend(
   const { batch } = settings
   const queue: SpanQueue | undefined =
     spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...(log ? { log } : {}) })
-  const logs = plan.logs ? logQueue(plan, settings, certificate, deliveries, feed) : undefined
+  const logs = plan.logs ? logQueue(plan, settings, files, deliveries, feed) : undefined
   return {
     name,
     type,
@@ -73,11 +73,11 @@ export function openBackend(
 function logQueue(
   plan: BackendPlan,
   settings: PipelineSettings,
-  certificate: Buffer | undefined,
+  files: TlsFiles,
   report: DeliveryReport,
   feed: LogFeed,
 ): LogQueue | undefined {
-  const { headers, ...to } = target(plan, settings, 'logs', certificate)
+  const { headers, ...to } = target(plan, settings, 'logs', files)
   // Whatever its spans are sent as.
   const sender = new OtlpSender({ ...to, headers: { ...headers, 'content-type': CONTENT_TYPES['http/json'] } })
   const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => feed.head), batch: settings.batch, report })
