@@ -64,7 +64,7 @@ const KEYS = {
     values: ['own', 'gen_ai', 'gen_ai_next', 'openinference', 'langfuse'],
     default: ['own', 'gen_ai', 'openinference'],
     about:
-      'Sets of attribute names that are written side by side; `langfuse` is on where a backend of that type is named, `gen_ai_next` adds what OpenTelemetry has not released yet',
+      'Sets of names, side by side; a backend `langfuse` adds its own, `gen_ai_next` what OpenTelemetry has not released',
   },
   span_names: { type: 'enum', values: ['hermes', 'semconv'], default: 'hermes', about: 'How spans are named' },
   root_label: {

@@ -155,7 +155,7 @@ test('an element that cannot be used is left out, alone', () => {
   expect(resolution.config.redact_patterns).toEqual(['a', 'b'])
   expect(messages(resolution)).toEqual([
     'config: resource_attributes.b: expected text, got a list (config.yaml line 4); leaving it out',
-    'config: conventions[1]: expected own, gen_ai, openinference or langfuse, got "gen_aii" (config.yaml line 1); leaving it out',
+    'config: conventions[1]: expected own, gen_ai, gen_ai_next, openinference or langfuse, got "gen_aii" (config.yaml line 1); leaving it out',
     'config: redact_patterns[1]: expected text, got a number (options in code); leaving it out',
   ])
 })
