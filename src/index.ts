@@ -29,7 +29,7 @@ export type {
 export { HOOK_NAMES, HOOKS, isHookName } from './contract/index.ts'
 export type * from './contract/payloads.ts'
 export type * from './contract/request-payloads.ts'
-export type { BackendStats, MetricReader, SpanCounts, SpanProcessor } from './pipeline/index.ts'
+export type { BackendStats, LogCounts, MetricReader, SpanCounts, SpanProcessor } from './pipeline/index.ts'
 export { createPlugin } from './wiring/create-plugin.ts'
 export type { Logger } from './wiring/diagnostics.ts'
 export type { Redact } from './wiring/own-redact.ts'

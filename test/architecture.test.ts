@@ -65,7 +65,7 @@ const MAY_CATCH = new Set([
   'core/guard.ts',
   'content/bounded-json.ts',
   'contract/foreign.ts',
-  'spans/tool.ts',
+  'spans/tool-outcome.ts',
   'content/redact-patterns.ts',
 ])
 const HOT_ROOMS = new Set(['contract', 'semconv', 'content', 'spans', 'core'])

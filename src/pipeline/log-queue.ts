@@ -9,9 +9,11 @@ const TOO_LARGE = 413
 
 /** What has become of log events, in numbers of them. */
 export interface LogCounts {
+  /** Arrived */
   readonly delivered: number
   /** Lost: the backend refused them, the queue was full, or the process ended. */
   readonly dropped: number
+  /** Waiting in memory, or in flight */
   readonly queued: number
 }
 

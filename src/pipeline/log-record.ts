@@ -1,16 +1,18 @@
 import type { Attributes } from '@opentelemetry/api'
-import { SEVERITY, type Severity } from '../semconv/index.ts'
+import { SEVERITY } from '../semconv/index.ts'
 import { attributesJson, stringJson } from '../trace-log/index.ts'
 
 /** Something that happened, for who looks for it or is to be told of it. */
 export interface LogEvent {
   /** Few there are: no ids in it. */
   readonly name: string
-  readonly severity: Severity
+  /** `ERROR`: something went wrong; `WARN`: it may matter; `INFO`: somebody decided */
+  readonly severity: 'INFO' | 'WARN' | 'ERROR'
   /** Epoch milliseconds. */
   readonly at: number
   /** What it is about. */
   readonly span?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
+  /** Masked and cut, as on spans */
   readonly attributes: Attributes
 }
 
