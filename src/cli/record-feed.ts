@@ -1,9 +1,9 @@
 import { stat } from 'node:fs/promises'
-import { addAbortSignal } from 'node:stream'
+import { addAbortSignal, type Readable } from 'node:stream'
 import { countOf, humanCount } from '../viewer/human-figures.ts'
 import type { CommandIo } from './command.ts'
 import { whyNot } from './file-trouble.ts'
-import { openInput, type RecordEntry, RecordReader } from './hook-records.ts'
+import { openInput, type RecordEntry } from './hook-records.ts'
 import type { Progress } from './progress.ts'
 import type { ReadRecord } from './raw-events.ts'
 import type { Replayer } from './replayer.ts'
@@ -11,32 +11,45 @@ import type { Replayer } from './replayer.ts'
 /** So many malformed lines of a file are told one by one: of a wrong file all are. */
 const MOST_REPORTED = 20
 
+/** What makes records of a file, and says of which lines it could make none. */
+export interface EntryReader {
+  /** `onTaken` is told how many bytes more have been read. */
+  read(input: Readable, onTaken: (bytes: number) => void): AsyncGenerator<RecordEntry, void>
+}
+
 /** Feeds files of hook records to a replayer, and says what of them it could not use. */
 export class RecordFeed {
   readonly #replayer: Replayer
   readonly #progress: Progress
   readonly #stop: AbortSignal
   readonly #io: CommandIo
+  readonly #command: string
   #bytes = 0
   #records = 0
 
   /** @param stop aborted when no more is to be fed */
-  constructor(replayer: Replayer, progress: Progress, stop: AbortSignal, io: CommandIo) {
+  constructor(
+    replayer: Replayer,
+    progress: Progress,
+    stop: AbortSignal,
+    { command, io }: { readonly command: string; readonly io: CommandIo },
+  ) {
     this.#replayer = replayer
     this.#progress = progress
     this.#stop = stop
     this.#io = io
+    this.#command = command
   }
 
   /**
    * Resolves to false when a line was malformed or the file could not be read; the rest is replayed all the same. Of a file that
    * is stopped, what stands behind is not looked at.
    */
-  async feedFile(file: string, host: string | undefined): Promise<boolean> {
+  async feedFile(file: string, reader: EntryReader): Promise<boolean> {
     const name = file === '-' ? 'standard input' : file
     let malformed = 0
     try {
-      for await (const entry of this.#entries(file, host)) {
+      for await (const entry of this.#entries(file, reader)) {
         if (this.#stop.aborted) break
         if ('record' in entry) await this.#feed(entry.record, file === '-' ? this.#io.now() : undefined)
         else if (++malformed <= MOST_REPORTED)
@@ -52,10 +65,10 @@ export class RecordFeed {
     return malformed === 0
   }
 
-  #entries(file: string, host: string | undefined): AsyncGenerator<RecordEntry, void> {
+  #entries(file: string, reader: EntryReader): AsyncGenerator<RecordEntry, void> {
     // It may be waiting for more when it is to stop.
     const input = addAbortSignal(this.#stop, openInput(file, this.#io.stdin))
-    return new RecordReader(host).read(input, bytes => {
+    return reader.read(input, bytes => {
       this.#bytes += bytes
     })
   }
@@ -71,7 +84,7 @@ export class RecordFeed {
 
   #say(line: string): void {
     this.#progress.end()
-    this.#io.stderr.write(`hookspan replay: ${line}\n`)
+    this.#io.stderr.write(`hookspan ${this.#command}: ${line}\n`)
   }
 }
 

@@ -44,7 +44,7 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
       atof_version: '0.1',
       uuid: uuidOf(span),
       parent_uuid: parent === undefined ? null : uuidOf(parent.node.span),
-      name: span.name,
+      name: kind === 'tool' ? attributes.whole('gen_ai.tool.name', 'tool.name') || span.name : span.name,
       attributes: [],
       category: CATEGORY[kind] ?? 'custom',
       category_profile: profile,
@@ -57,9 +57,14 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
       data: dataOf(attributes, 'output.value'),
       category_profile: answeredProfile(profile, kind, attributes),
     }
-    const metadata = metadataOf(span, attributes)
+    const metadata = metadataOf(span, kind, attributes)
     yield { micros: startMicros, record: { ...common, ...start, metadata } }
-    const outcome = { status: span.status, error_type: span.attributes['error.type'], error: span.statusMessage }
+    const outcome = {
+      status: span.status,
+      error_type: span.attributes['error.type'],
+      error: span.statusMessage,
+      ...outcomeOf(attributes),
+    }
     if (span.running !== true)
       ends.push({ micros: endMicros, record: { ...common, ...end, metadata: { ...metadata, ...outcome } } })
   }
@@ -75,7 +80,7 @@ function extent({ span }: SpanNode): [number, number] {
 function profileOf(kind: DrawnKind, attributes: SpanAttributes): object | null {
   if (kind === 'tool') return { tool_call_id: attributes.whole('gen_ai.tool.call.id', 'tool.id') || null }
   if (kind !== 'api' && kind !== 'auxiliary') return CATEGORY[kind] === undefined ? { subtype: kind } : null
-  return { model_name: attributes.whole('gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name') || null }
+  return { model_name: attributes.whole('gen_ai.request.model', 'llm.model_name', 'gen_ai.response.model') || null }
 }
 
 /** What a request used is known at its end. */
@@ -86,10 +91,13 @@ function answeredProfile(profile: object | null, kind: DrawnKind, attributes: Sp
     completion_tokens: attributes.number('gen_ai.usage.output_tokens', 'llm.token_count.completion'),
     cache_read_tokens: attributes.number('gen_ai.usage.cache_read.input_tokens'),
     cache_write_tokens: attributes.number('gen_ai.usage.cache_creation.input_tokens'),
+    reasoning_tokens: attributes.number('gen_ai.usage.reasoning.output_tokens'),
     cost: attributes.number('llm.cost.total'),
   }
-  const isTold = Object.values(usage).some(count => count !== undefined)
-  return isTold ? { ...profile, annotated_response: { usage } } : profile
+  const isUsed = Object.values(usage).some(count => count !== undefined)
+  const model = attributes.whole('gen_ai.response.model') || undefined
+  if (!isUsed && model === undefined) return profile
+  return { ...profile, annotated_response: { model, usage: isUsed ? usage : undefined } }
 }
 
 function dataOf(attributes: SpanAttributes, name: string): unknown {
@@ -97,8 +105,16 @@ function dataOf(attributes: SpanAttributes, name: string): unknown {
   return text === '' ? null : (parsed(text) ?? text)
 }
 
-function metadataOf(span: StoredSpan, attributes: SpanAttributes): object {
+/** In our own words: an import of ours reads it, and others may. */
+function outcomeOf(attributes: SpanAttributes): object {
+  const outcome = attributes.whole('.turn.final_status', '.tool.outcome', '.approval.choice', '.hook.verdict')
+  return { outcome: outcome || undefined }
+}
+
+function metadataOf(span: StoredSpan, kind: DrawnKind, attributes: SpanAttributes): object {
   return {
+    kind,
+    agent_name: attributes.whole('gen_ai.agent.name') || undefined,
     trace_id: span.traceId,
     span_id: span.spanId,
     session_id: attributes.whole('.session.id', 'gen_ai.conversation.id', 'session.id') || undefined,

@@ -2,21 +2,15 @@ import { statSync } from 'node:fs'
 import { writeFile } from 'node:fs/promises'
 import { resolveConfig } from '../../config/resolve.ts'
 import type { UserBackend } from '../../config/types.ts'
-import type { PluginOptions } from '../../wiring/plugin.ts'
 import { BACKEND_OPTION, checkBackends } from '../backend-option.ts'
 import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
-import { Interruption, interruptedAt, STOPPING } from '../interruption.ts'
+import { RecordReader } from '../hook-records.ts'
 import type { Given } from '../options.ts'
-import { Progress } from '../progress.ts'
+import { type Playing, play, playAndDraw } from '../play-files.ts'
 import { hostsWithAdapter } from '../raw-events.ts'
-import { bytesOf, RecordFeed } from '../record-feed.ts'
-import { reportDelivery, showRun, summaryOf, whatIsIn, whereTheyAre } from '../replay-report.ts'
-import { Replayer, type ReplayResult } from '../replayer.ts'
-import { openTracePlace } from '../trace-place.ts'
-
-/** So many traces are drawn at the end. */
-const DRAWN_TRACES = 20
+import { reportDelivery, summaryOf, whatIsIn } from '../replay-report.ts'
+import type { ReplayResult } from '../replayer.ts'
 
 const PAGE = {
   name: 'replay',
@@ -49,7 +43,10 @@ skipped.`,
 /** Exit code: 1 when a line was malformed, a file unreadable, or something was dropped. */
 export const replay: Command = command(PAGE, async (given, io) => {
   const job = readJob(given)
-  return job.out === undefined ? replayAndDraw(job, io) : replayInto(job.out, job, io)
+  if (job.out !== undefined) return replayInto(job.out, job, io)
+  const played = await playAndDraw(playingOf(job), { host: job.host, backend: job.backend }, io)
+  if (played.exitCode !== undefined) return played.exitCode
+  return played.isGood && !isTooLax(played.result, job) ? EXIT.ok : EXIT.failed
 })
 
 /** What was given, with the factor of `speed` as a number; of `files`, `-` is standard input. */
@@ -118,7 +115,7 @@ async function replayInto(out: string, job: Job, io: CommandIo): Promise<number>
   const code = { host: job.host, local_log: false, backends: [file] }
   const { config } = resolveConfig({ env: io.env, home: io.home })
   const { span_batch_max_export_batch_size: batchSpans } = config
-  const played = await play(code, { batchSpans, env: io.env }, job, io)
+  const played = await play(code, { batchSpans, env: io.env }, playingOf(job), io)
   const { result } = played
   const isDelivered = reportDelivery(
     result,
@@ -131,55 +128,8 @@ async function replayInto(out: string, job: Job, io: CommandIo): Promise<number>
   return played.exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
 }
 
-async function replayAndDraw(job: Job, io: CommandIo): Promise<number> {
-  const code = { host: job.host, ...(job.backend.length === 0 ? {} : { backends: job.backend }) }
-  const { config } = resolveConfig({ code, env: io.env, home: io.home })
-  const place = await openTracePlace(config, io)
-  try {
-    const plugin = { ...code, local_log: true }
-    const { span_batch_max_export_batch_size: batchSpans } = config
-    const played = await play(plugin, { batchSpans, env: place.env }, job, io)
-    const { result, exitCode } = played
-    const isDelivered = await showRun(result, { config, place, last: exitCode === undefined ? DRAWN_TRACES : 0 }, io)
-    io.stderr.write(`${played.begins}${summaryOf(result)}; ${whereTheyAre(result, place)}\n`)
-    const isKept = place.whyNotKept === undefined || !config.local_log
-    const isGood = played.isClean && isDelivered && isKept && !isTooLax(result, job)
-    return exitCode ?? (isGood ? EXIT.ok : EXIT.failed)
-  } finally {
-    await place.close()
-  }
-}
-
-interface Played {
-  readonly result: ReplayResult
-  /** No line was malformed, and no file unreadable. */
-  readonly isClean: boolean
-  /** Of an interruption. */
-  readonly exitCode: number | undefined
-  /** What its summary begins with. */
-  readonly begins: string
-}
-
-async function play(
-  plugin: PluginOptions,
-  { batchSpans, env }: { readonly batchSpans: number; readonly env: CommandIo['env'] },
-  { files, host, speed }: Job,
-  io: CommandIo,
-): Promise<Played> {
-  const progress = new Progress(io, await bytesOf(files))
-  const interruption = new Interruption(io, () => progress.say(STOPPING))
-  const replayer = new Replayer(
-    { plugin, batchSpans, speed, interruption },
-    { env, home: io.home, stderr: progress.stderr },
-  )
-  const feed = new RecordFeed(replayer, progress, interruption.stop, io)
-  let isClean = true
-  for (const file of files) isClean = (await feed.feedFile(file, host)) && isClean
-  const begins = interruptedAt(interruption, progress)
-  if (begins === '') progress.say('delivering …')
-  const result = await replayer.finish()
-  progress.end()
-  return { result, isClean, exitCode: interruption.exitCode, begins: begins || interruptedAt(interruption) }
+function playingOf({ files, speed, host }: Job): Playing {
+  return { command: 'replay', files, speed, reader: () => new RecordReader(host) }
 }
 
 /** Something in the records was not read, and the person wants to know. */
