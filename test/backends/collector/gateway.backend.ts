@@ -103,6 +103,7 @@ describe('client certificates', () => {
 test('killed between its answer and its export, and started again: nothing is lost', async () => {
   store.behaviour = { kind: 'status', status: 503 }
   const spans = await feed()
+  await store.until(() => sent().length >= spans.length)
   await gateway.kill()
   store.behaviour = { kind: 'ok' }
   const first = store.requests.length
