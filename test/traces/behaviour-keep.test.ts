@@ -109,5 +109,5 @@ test('nothing but the root changes by it, and every turn is counted', async () =
   const names = (spans: readonly { readonly name: string; readonly attributes: object }[]) =>
     spans.map(({ name, attributes }) => [name, Object.entries(attributes).filter(([, value]) => value !== undefined)])
   expect(names(bare)).toEqual(names(off.spans()))
-  expect(await seriesText(on, 'hermes.session.count')).toEqual(await seriesText(off, 'hermes.session.count'))
+  expect(await seriesText(on, 'hermes.sessions')).toEqual(await seriesText(off, 'hermes.sessions'))
 })
