@@ -48,6 +48,8 @@ export const BACKEND_SERVERS = {
   mlflow: { version: '3.17.2' },
   // OTLP's definitions for Python, as OpenTelemetry publishes them.
   'otlp-proto': { version: '1.45.2' },
+  // Its models of trajectories alone; pinned in backend-install/harbor-requirements.txt.
+  harbor: { version: '0.25.0' },
   chromium: { version: 'system' },
   // Applications that have an OpenTelemetry of their own, of its two lines. The version is that of their SDK.
   'otel-2': {
@@ -94,6 +96,7 @@ export const BACKEND_SUITES = {
   collector: ['collector', 'prometheus', 'jaeger'],
   mlflow: ['mlflow'],
   rows: ['otlp-proto'],
+  harbor: ['harbor'],
   coexistence: ['otel-2', 'otel-3'],
   view: ['chromium'],
   readme: ['jaeger', 'phoenix', 'chromium'],

@@ -73,7 +73,10 @@ const RESPONSE = {
   assistant_content_chars: 13,
   assistant_tool_call_count: 1,
   cost: { total: 0.0183 },
+  service_tier: 'default',
 }
+
+const LISTED = { api_request_id: 'aux-2', model: 'gpt-4o-2024-08-06', provider: 'openai' }
 
 /** An attribute that the agent named itself. */
 export const isAgentsOwn = name => name.startsWith('team.')
@@ -321,6 +324,9 @@ const STEPS = [
       error_type: 'OverloadedError',
     },
   ],
+  // A model of the list of prices, by the name of one version, whose cost nobody says.
+  [9410, 'pre_auxiliary_call', { ...SIDE, ...LISTED, aux_task: 'summary' }],
+  [9440, 'post_auxiliary_call', { ...SIDE, ...LISTED, aux_task: 'summary', usage: USAGE }],
   [9500, 'transform_llm_output', { ...TURN, response_text: 'Done, more or less.' }],
   [
     9600,

@@ -12,6 +12,7 @@ const RUNS = [
   ['`capture_conversation_history`', { capture_conversation_history: true }],
   ['`project_name`', { project_name: 'my-agents' }],
   ['`usage_on_root`', { usage_on_root: true }],
+  ['`prices`', { prices: true }],
   ['a small `preview_max_chars`', { preview_max_chars: 8 }],
 ]
 

@@ -46,9 +46,10 @@ beforeAll(async () => {
     mkdirSync(dirname(join(root, path)), { recursive: true })
     cpSync(join(REPOSITORY, path), join(root, path))
   }
-  mkdirSync(join(root, 'node_modules', '@opentelemetry'), { recursive: true })
   for (const name of Object.keys(packageJson.dependencies)) {
-    symlinkSync(join(REPOSITORY, 'node_modules', name), join(root, 'node_modules', name))
+    const link = join(root, 'node_modules', name)
+    mkdirSync(dirname(link), { recursive: true })
+    symlinkSync(join(REPOSITORY, 'node_modules', name), link)
   }
   mkdirSync(project)
   writeFileSync(join(project, 'package.json'), '{"name":"project","version":"1.0.0","private":true,"type":"module"}')

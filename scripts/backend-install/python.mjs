@@ -11,10 +11,11 @@ const LEAST_PYTHON = [3, 11]
  *
  * @param requirements URL of the file
  * @param pin the line in it that says what the environment is for
+ * @param pipOptions more of them
  * @returns the folder of its programs, and its Python
  * @throws when the file does not have the pin, for then a table says another version; when there is no such Python
  */
-export async function virtualEnvironment({ folder, requirements, pin }) {
+export async function virtualEnvironment({ folder, requirements, pin, pipOptions = [] }) {
   const path = fileURLToPath(requirements)
   if (!readFileSync(path, 'utf8').split('\n').includes(pin)) throw new Error(`${basename(path)} should say ${pin}`)
   await checkPython()
@@ -24,7 +25,7 @@ export async function virtualEnvironment({ folder, requirements, pin }) {
   const python = join(programs, 'python')
   // Nothing is resolved, nothing is built, and nothing is compiled that is never loaded.
   const options = ['--no-deps', '--only-binary', ':all:', '--no-compile', '--disable-pip-version-check', '--quiet']
-  await run(python, ['-m', 'pip', 'install', ...options, '--requirement', path])
+  await run(python, ['-m', 'pip', 'install', ...options, ...pipOptions, '--requirement', path])
   return { programs, python }
 }
 

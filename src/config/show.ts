@@ -76,7 +76,7 @@ function showHooks({ enabled, options, ...rest }: HooksConfig): string {
 }
 
 function showPrices({ own }: PricesConfig): string {
-  return ['the list', ...own.map(({ model }) => showName(model))].join(', ')
+  return own.length === 0 ? 'the list' : `${own.length} of your own, then the list`
 }
 
 function showKeep(config: KeepConfig): string {

@@ -83,7 +83,7 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
   tokensReasoning: tokenCounter('Output tokens spent on reasoning'),
   cost: {
     kind: 'counter',
-    unit: '{USD}',
+    unit: '{dollar}',
     description: 'US dollars that model requests cost, as far as it is known',
     labels: [LABEL.model, LABEL.provider, LABEL.agent],
     recorded: 'api and auxiliary end, where the agent or `prices` says it',

@@ -50,7 +50,8 @@ export function ownTelemetry(
 /** Loads the packages that are needed, one by one, and opens as soon as that can be done. */
 export function* pieces({ backends, prices }: ResolvedConfig, open: () => unknown): Generator<void> {
   const { toOpen, toSend } = loadsOf(backends.length > 0)
-  for (const run of [...toOpen, ...(prices === undefined ? [] : [loadPriceList]), open, ...toSend]) {
+  const toPrice = prices === undefined ? [] : [loadPriceList]
+  for (const run of [...toOpen, open, ...toPrice, ...toSend]) {
     run()
     yield
   }

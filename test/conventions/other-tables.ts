@@ -94,7 +94,7 @@ const OF_THE_REFERENCE: Readonly<Record<string, AttributeRow>> = {
 }
 
 const IS = /\.(retroactive|truncated|synthesized|is_subagent|completed|interrupted|failed|granted|timed_out|retryable)$/
-const FRACTION = /_(ms|ratio)$|\.confidence$/
+const FRACTION = /_(ms|ratio)$|\.confidence$|\.cost\.total$/
 const NUMBER =
   /count$|\.tokens\.|_tokens(\.(input|output|total))?$|\.number$|_chars$|\.attempt$|\.tool_calls$|\.max_retries$|\.priority$/
 

@@ -62,6 +62,19 @@ function whole({ input, output, total }: Tokens): object {
   return { input, output, total }
 }
 
+test('a request costs what Phoenix comes to, too, wherever the list has its price', () => {
+  const theirs = new Map(requests.map(({ spanId, costSummary }) => [spanId, costSummary?.total.cost]))
+  const priced = fed.spans.filter(({ attributes }) => attributes['hermes.cost.source'] === 'list')
+  const models = new Set(priced.map(({ attributes }) => attributes['llm.model_name']))
+  expect([...models].sort()).toEqual(expect.arrayContaining(['claude-sonnet-4-5', 'gemini-2.5-flash', 'gpt-4o']))
+  for (const { spanId, attributes } of priced) {
+    expect(attributes['llm.cost.total'], String(attributes['llm.model_name'])).toBeCloseTo(
+      theirs.get(spanId) ?? -1,
+      DIGITS,
+    )
+  }
+})
+
 describe('tokens, counted from the hook records alone', () => {
   test('of the project', () => {
     const { tokenCountPrompt: prompt, tokenCountCompletion: completion, tokenCountTotal: total } = project

@@ -103,6 +103,14 @@ export const SCENES: readonly Scene[] = [
       ),
   },
   {
+    host: 'spender',
+    alerts: ['HookspanSpend'],
+    go: (plugin, round) =>
+      turn(plugin, `${round}`, ids =>
+        request(plugin, ids, `${round}`, { prompt_tokens: 9, output_tokens: 3, cost: 5 }),
+      ),
+  },
+  {
     host: 'failing-tool',
     alerts: ['HookspanToolErrors'],
     go: (plugin, round) => turn(plugin, `${round}`, ids => tools(plugin, ids, round)),

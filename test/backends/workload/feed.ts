@@ -14,7 +14,7 @@
  * - `totals`: what it comes to, counted from the hook records alone by rules written anew (`totals.ts`). It shares no code
  *   with the plugin, so a sum that is wrong in both would have to be thought wrong twice.
  *
- * What the two do not say: costs, because no span carries one (a server that shows some has its own prices, see
+ * What the two do not say: costs, which spans carry by `prices` (a server that shows some has its own, see
  * `totals.byModel`); and that a turn which stays open, because its host fell silent, is ended by `shutdown` at the latest:
  * while the plugin is left open, `hermes.sessions` is `totals.overall.turns - stats.turnsOpen`.
  *
@@ -62,6 +62,9 @@ const PATIENCE_MILLIS = 60_000
 /** More than the workload has spans: nothing may be dropped for being fed faster than it happened. */
 const QUEUE_SPANS = 50_000
 
+/** Of the model that no list knows. */
+const PRICES = { 'custom/*': { input: 0.1, output: 0.2 } } as const
+
 /** The records of the workload, the newest of them some minutes before `now`. */
 export async function workload(
   scenarios?: readonly string[],
@@ -87,6 +90,7 @@ export async function feedWorkload(options: FeedOptions): Promise<Fed | OpenFed>
     force_flush_on_session_end: false,
     force_flush_wait_ms: PATIENCE_MILLIS,
     span_batch_max_queue_size: QUEUE_SPANS,
+    prices: PRICES,
     ...options.config,
     local_log: true,
   }
