@@ -1,3 +1,4 @@
+import { readFileSync } from 'node:fs'
 import { expect, test } from 'vitest'
 import { KEEP_DEFAULT } from '../../src/config/keep-config.ts'
 import { showConfig } from '../../src/config/show.ts'
@@ -52,4 +53,12 @@ test.each([
   const resolution = resolved({ yaml: `keep: ${text}` })
   expect(messages(resolution)).toEqual([expect.stringContaining(`config: ${line}`)])
   expect(resolution.config.keep).toEqual(KEEP_DEFAULT)
+})
+
+test('what the page shows is a configuration without a fault', () => {
+  const page = readFileSync(new URL('../../docs/sampling.md', import.meta.url), 'utf8')
+  const yaml = /^```yaml\n(keep:[\s\S]*?)^```/m.exec(page)?.[1] ?? ''
+  const resolution = resolved({ yaml })
+  expect(messages(resolution)).toEqual([])
+  expect(resolution.config.keep).toMatchObject({ denied: true, cost_over: 0.5, tools: ['terminal'], rate: 0.05 })
 })
