@@ -2,6 +2,7 @@
 import { BACKENDS } from '../build/backends/rows.js'
 import { BACKEND_FIELDS } from '../build/config/backend-types.js'
 import { HOOKS_FIELDS } from '../build/config/hooks-config.js'
+import { KEEP_FIELDS } from '../build/config/keep-config.js'
 import { KEY_NAMES, KEY_ROWS, variableOf } from '../build/config/keys.js'
 import { PRICE_FIELDS } from '../build/config/prices-config.js'
 import { aboutKey, defaultOf } from './declarations.mjs'
@@ -190,6 +191,21 @@ prices:
 \`\`\`
 
 Of two sources the later one counts whole.
+
+## Turns worth keeping
+
+[Which turns are worth keeping](sampling.md), said on their roots for whoever keeps traces behind hookspan. A mapping of these fields:
+
+${fieldTable(KEEP_FIELDS)}
+
+\`\`\`yaml
+keep:
+  denied: true
+  slower_than_ms: 60000
+  cost_over: 0.5
+  tools: [terminal]
+  rate: 0.05
+\`\`\`
 
 ## OpenTelemetry's variables
 

@@ -13,6 +13,7 @@ const RUNS = [
   ['`project_name`', { project_name: 'my-agents' }],
   ['`usage_on_root`', { usage_on_root: true }],
   ['`prices`', { prices: true }],
+  ['`keep`', { keep: true }],
   ['a small `preview_max_chars`', { preview_max_chars: 8 }],
   ['`gen_ai_next`', { conventions: ['own', 'gen_ai_next'] }],
 ]

@@ -7,6 +7,7 @@ import { BACKENDS } from '../src/backends/rows.ts'
 import { COMMANDS } from '../src/cli/commands.ts'
 import { BACKEND_FIELDS } from '../src/config/backend-types.ts'
 import { HOOKS_FIELDS } from '../src/config/hooks-config.ts'
+import { KEEP_FIELDS } from '../src/config/keep-config.ts'
 import { KEY_NAMES, variableOf } from '../src/config/keys.ts'
 import { messages, resolved } from './config/scratch-home.ts'
 import { SERIES } from './observability/prometheus-names.ts'
@@ -100,6 +101,7 @@ describe.each(PAGES.filter(path => !path.startsWith('observability/')))('%s', pa
       ...Object.keys(BACKEND_FIELDS),
       ...Object.values(BACKENDS).flatMap(row => Object.keys(row.options)),
       ...Object.keys(HOOKS_FIELDS),
+      ...Object.keys(KEEP_FIELDS),
       ...['isolate', 'required'],
     ])
     const said = inlineCode(page).flatMap(code => /^([a-z]+(?:_[a-z]+)*): \S/.exec(code)?.[1] ?? [])

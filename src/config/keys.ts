@@ -210,6 +210,12 @@ const KEYS = {
       'What requests cost, where no agent says it: `true` (a list of known models), or a mapping of models to prices',
   },
 
+  keep: {
+    type: 'keep',
+    about:
+      'Which turns are worth keeping, said on their roots: `true` (those in which something failed), or a mapping of rules',
+  },
+
   hooks: {
     type: 'hooks',
     about: 'Hooks that act, from folders: `{global_dir, project_local, time_limit_ms, options}`, a folder, or `false`',

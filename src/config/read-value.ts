@@ -3,6 +3,7 @@ import { readList, readMap, readPrometheus } from './collections.ts'
 import type { KeyRow } from './keys.ts'
 import { isBlank, type Plain } from './plain.ts'
 import { readHooks } from './read-hooks.ts'
+import { readKeep } from './read-keep.ts'
 import { readPrices } from './read-prices.ts'
 import type { Reading, Site } from './reading.ts'
 import { readBool, readInteger, readMillis, readNumber, readText, readWord } from './scalars.ts'
@@ -21,6 +22,7 @@ const READERS: { readonly [Type in KeyRow['type']]: (value: Plain, row: KeyRow, 
   prometheus: (value, _, site) => readPrometheus(value, site),
   hooks: (value, _, site) => readHooks(value, site),
   prices: (value, _, site) => readPrices(value, site),
+  keep: (value, _, site) => readKeep(value, site),
 }
 
 /** Reads a key's value as its row says. Undefined: nothing is set there (absent, null, blank text). */

@@ -194,13 +194,16 @@ function frozen(value: unknown): unknown {
   return typeof value === 'object' ? Object.freeze(value) : value
 }
 
+/** Types of values that are too long to be shown in a line about something else. */
+const MANIFOLD: ReadonlySet<string> = new Set(['map', 'backends', 'hooks', 'prices', 'keep'])
+
 /** What is used instead of a value, as far as it may be shown. */
 function shown(row: KeyRow, { value, source }: Held): string {
   const empty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
   if (value === undefined && row.type === 'hooks') return 'the usual folder'
   if (value === undefined || empty) return 'none'
   if (typeof value !== 'object') return String(value)
-  return row.private || row.type === 'map' || row.type === 'backends' || row.type === 'hooks' || row.type === 'prices'
+  return row.private || MANIFOLD.has(row.type)
     ? `what ${source.detail ?? source.from} says`
     : Object.values(value as object).join(row.type === 'prometheus' ? ':' : ', ')
 }

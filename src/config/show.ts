@@ -2,6 +2,7 @@ import { isAbsolute } from 'node:path'
 import { shownUrl } from '../backends/http-url.ts'
 import { isShownField } from './backend-types.ts'
 import type { HooksConfig } from './hooks-config.ts'
+import type { KeepConfig } from './keep-config.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
 import { configFiles, type Environment } from './paths.ts'
 import type { PricesConfig } from './prices-config.ts'
@@ -23,6 +24,7 @@ const UNSET: { readonly [Type in KeyRow['type']]?: string } = {
   prometheus: 'off',
   hooks: 'the usual folder',
   prices: 'off',
+  keep: 'off',
 }
 
 /** What is in force and where it came from, in the order of the table; secrets as `<set>`. */
@@ -54,6 +56,7 @@ function showValue(key: KeyName, value: unknown): string {
   if (KEY_ROWS[key].type === 'prometheus') return showAddress(value as PrometheusAddress)
   if (KEY_ROWS[key].type === 'hooks') return showHooks(value as HooksConfig)
   if (KEY_ROWS[key].type === 'prices') return showPrices(value as PricesConfig)
+  if (KEY_ROWS[key].type === 'keep') return showKeep(value as KeepConfig)
   const size = Object.keys(value).length
   if (size === 0) return 'none'
   if (KEY_ROWS[key].private) return `${SET} (${size})`
@@ -74,6 +77,13 @@ function showHooks({ enabled, options, ...rest }: HooksConfig): string {
 
 function showPrices({ own }: PricesConfig): string {
   return own.length === 0 ? 'the list' : `${own.length} of your own, then the list`
+}
+
+function showKeep(config: KeepConfig): string {
+  const inForce = Object.entries(config).filter(
+    ([, value]) => value !== undefined && value !== false && String(value) !== '',
+  )
+  return inForce.map(([field, value]) => `${field}=${String(value)}`).join(' ') || 'nothing'
 }
 
 function showPairs(map: Readonly<Record<string, string>>): string {

@@ -8,6 +8,7 @@ import type {
   Temporality,
 } from '../backends/backend-config.ts'
 import type { HooksConfig, UserHooks } from './hooks-config.ts'
+import type { KeepConfig, UserKeep } from './keep-config.ts'
 import type { KeyName, KeyTable } from './keys.ts'
 import type { PricesConfig, UserPrices } from './prices-config.ts'
 
@@ -27,6 +28,7 @@ interface ValueOfType {
   prometheus: PrometheusAddress
   hooks: HooksConfig
   prices: PricesConfig
+  keep: KeepConfig
 }
 
 type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] }
@@ -78,6 +80,7 @@ interface UserValueOfType {
   /** A text is the folder. */
   hooks: boolean | string | UserHooks
   prices: boolean | UserPrices
+  keep: boolean | UserKeep
 }
 
 type UserValueOf<Row> = Row extends { type: keyof UserValueOfType } ? UserValueOfType[Row['type']] : ValueOf<Row>

@@ -257,6 +257,7 @@ export class SpanTracker {
     }
     if (options.status === 'unset') return
     if (error !== undefined) {
+      open.turn.totals.signs.errors += 1
       const message = error.message === undefined ? {} : { message: error.message }
       open.span.setStatus({ code: SpanStatusCode.ERROR, ...message })
     } else if (statusOk) open.span.setStatus({ code: SpanStatusCode.OK })

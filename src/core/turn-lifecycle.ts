@@ -2,6 +2,7 @@ import { literal } from '../content/capture.ts'
 import type { IncompleteReason } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { TurnEnd } from '../spans/session.ts'
+import { addSigns } from '../spans/turn-signs.ts'
 import { addCosts, addTokens, allTokens } from '../spans/turn-totals.ts'
 import { DelegationRegistry } from './delegation.ts'
 import type { AnyFired } from './incoming.ts'
@@ -120,6 +121,7 @@ export class TurnLifecycle {
     const closedAt = over.at + (told.finalStatus === 'timed_out' ? this.#options.rootSpanTtlMillis : 0)
     turn.over = true
     this.#finished += 1
+    if (over.finalStatus === 'timed_out') turn.totals.signs.errors += 1
     this.#endDescendants(turn, over)
     if (turn.root !== undefined) this.#endRoot(turn, turn.root, over)
     this.#close(turn, over, closedAt)
@@ -194,6 +196,7 @@ export class TurnLifecycle {
       durationMillis: Math.max(0, over.at - root.startAt),
       agentName: turn.agentName,
       isBackground: turn.isBackground,
+      traceId: turn.delegation === undefined ? root.span.spanContext().traceId : undefined,
     }
     if (!turn.session.started) turn.tell(new AttributeList().set(this.#options.draw.names.own.sessionSynthesized, true))
     this.#tracker.end(root, endOfTurn(over, payload), { incomplete: over.root, status: over.rootStatus })
@@ -227,4 +230,5 @@ function addToParent({ delegation, totals }: Turn): void {
   if (parent === undefined) return
   addTokens(parent.totals.subagentTokens, allTokens(totals))
   addCosts(parent.totals.cost, totals.cost)
+  addSigns(parent.totals.signs, totals.signs)
 }

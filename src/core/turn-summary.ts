@@ -11,13 +11,14 @@ import type {
   TurnStart,
 } from '../contract/index.ts'
 import { apiErrorType } from '../spans/api-facts.ts'
-import { ESCALATED } from '../spans/approval.ts'
+import { ESCALATED, isDenied } from '../spans/approval.ts'
 import { type Begun, requestCost } from '../spans/cost.ts'
 import { modelProvider } from '../spans/request-parameters.ts'
 import { type KeptTool, skillOfEnded } from '../spans/skill.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
 import { toolCommand, toolName, toolTarget } from '../spans/tool.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
+import { addWait } from '../spans/turn-signs.ts'
 import { addTokens, type TurnTotals } from '../spans/turn-totals.ts'
 import { contextFill, usageOf } from '../spans/usage.ts'
 import type { Turn } from './turn.ts'
@@ -31,7 +32,9 @@ function addDistinct(list: SafeText[], value: SafeText | undefined): void {
 
 function toolStarted(totals: TurnTotals, fired: Fired<ToolStart>, draw: Draw): void {
   totals.toolCalls += 1
-  addDistinct(totals.tools, toolName(fired.payload, draw))
+  const name = toolName(fired.payload, draw)
+  addDistinct(totals.tools, name)
+  if (draw.keep?.tools.has(name.toLowerCase())) totals.signs.tool = true
   addDistinct(totals.targets, toolTarget(fired, draw))
   addDistinct(totals.commands, toolCommand(fired, draw))
 }
@@ -40,6 +43,7 @@ function toolEnded(totals: TurnTotals, fired: Fired<ToolEnd>, start: unknown, dr
   const { outcome } = toolOutcomeOf(fired, draw)
   addDistinct(totals.outcomes, draw.capture.id(outcome))
   if (outcome === 'error') totals.toolErrors += 1
+  if (outcome === 'blocked') totals.signs.denied += 1
   if (outcome !== 'completed') return
   addDistinct(totals.skills, draw.capture.id(skillOfEnded(start as KeptTool | undefined, fired.payload)?.name))
 }
@@ -135,6 +139,22 @@ function addStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, isDrawn
   }
 }
 
+function approvalEnded(
+  totals: TurnTotals,
+  { payload, at }: Fired<ApprovalResponse>,
+  ended: FoldedEnd,
+  draw: Draw,
+): void {
+  if (isDenied(payload, ended.start)) totals.signs.denied += 1
+  if (payload.choice === ESCALATED) {
+    totals.approvals -= 1
+    return
+  }
+  const millis = ended.durationMillis ?? 0
+  totals.approvalWaitMillis += millis
+  if (draw.keep !== undefined) addWait(totals.signs, at - millis, at)
+}
+
 export interface FoldedEnd {
   readonly startAt: number
   readonly start: unknown
@@ -171,7 +191,6 @@ function addEnd(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, ended: Fo
     case 'post_approval_response':
     case 'on_human_input_resolved':
       // What a guardian passes on is one question, and it is the person who is waited for.
-      if ((fired.payload as ApprovalResponse).choice === ESCALATED) totals.approvals -= 1
-      else totals.approvalWaitMillis += ended.durationMillis ?? 0
+      approvalEnded(totals, fired as Fired<ApprovalResponse>, ended, draw)
   }
 }

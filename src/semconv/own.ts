@@ -134,6 +134,7 @@ export const OWN = {
   turnApprovalWaitMs: '{ns}.turn.approval_wait_ms',
   turnDurationMs: '{ns}.turn.duration_ms',
   turnFinalStatus: '{ns}.turn.final_status',
+  samplingReason: '{ns}.sampling.reason',
 
   skillAction: '{ns}.skill.action',
   skillProvenance: '{ns}.skill.provenance',

@@ -42,6 +42,13 @@ function isQuestion(payload: Question): boolean {
   return kind !== undefined && kind !== APPROVAL
 }
 
+/** A person, or who decides in a person's place, was asked whether something may be done, and it may not. */
+export function isDenied(payload: Answer, start: unknown): boolean {
+  const choice = choiceOf(payload)
+  const isOpen = choice === ESCALATED || isQuestion(payload) || isQuestion((start ?? {}) as Question)
+  return !isOpen && !GRANTING_CHOICES.has(choice ?? '')
+}
+
 /** Whether a request asks a person what a guardian was asked before, under the same key. */
 export function isEscalation(
   { kind, start }: { readonly kind: string; readonly start: unknown },

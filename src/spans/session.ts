@@ -4,6 +4,7 @@ import { booleanOf, numberOf, peek, textOf, wholeOf } from '../contract/foreign.
 import type { FinalStatus, IterationStart, SessionEnd, SessionStart, TurnEvent } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
+import { keepReason } from './keep.ts'
 import { oneMessage } from './messages.ts'
 import type { Draw, Fired, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
@@ -15,6 +16,8 @@ export interface TurnEnd extends SessionEnd {
   readonly durationMillis: number
   readonly agentName: SafeText | undefined
   readonly isBackground: boolean
+  /** Of an outermost turn; undefined for one of a child agent. */
+  readonly traceId: string | undefined
 }
 
 const CRON = 'cron'
@@ -40,6 +43,17 @@ function sessionKind(payload: SessionStart): string {
     isGiven(payload.job_id) ||
     isGiven(payload.cron_job_id)
   return cron ? CRON : 'session'
+}
+
+/** Why the trace is worth keeping: a matter of the outermost turn, which knows what its children came to. */
+function keptFor(
+  { traceId, totals, durationMillis }: TurnEnd,
+  error: SpanError | undefined,
+  draw: Draw,
+): SafeText | undefined {
+  if (draw.keep === undefined || traceId === undefined) return undefined
+  const reason = keepReason(draw.keep, { traceId, totals, durationMillis, hasFailed: error !== undefined })
+  return reason && literal(reason)
 }
 
 /** What the event says of an iteration that begins. */
@@ -151,6 +165,7 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       .set(own.turnDurationMs, payload.durationMillis || undefined)
       .set(own.turnFinalStatus, literal(payload.finalStatus))
     addSummary(attributes, totals, draw)
+    attributes.set(own.samplingReason, keptFor(payload, error, draw))
     if (draw.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, draw))
     return { attributes, error }
   },

@@ -3,6 +3,7 @@ import type { Capture, SafeText } from '../content/capture.ts'
 import type { HookMeta, HookName, SpanKindName } from '../contract/index.ts'
 import type { LogEventKey, MetricKey, Names } from '../semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
+import type { KeepRules } from './keep-rules.ts'
 import type { Pricing } from './pricing.ts'
 
 /** Readings of a record that several rows want; each is made once and forgotten with the record. */
@@ -76,6 +77,8 @@ export interface Draw {
   readonly usageOnRoot: boolean
   /** What a request cost; undefined where nobody asks. */
   readonly pricing: Pricing | undefined
+  /** Which turns are worth keeping; undefined where nobody asks. */
+  readonly keep: KeepRules | undefined
 }
 
 /**

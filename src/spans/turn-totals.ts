@@ -2,6 +2,7 @@ import { type CapturedContent, joined, type SafeText } from '../content/capture.
 import { AttributeList } from './attribute-list.ts'
 import { roundedDollars } from './cost.ts'
 import type { Draw } from './span-definition.ts'
+import { noSigns, type TurnSigns } from './turn-signs.ts'
 import type { ContextFill } from './usage.ts'
 
 export interface TokenSum {
@@ -54,6 +55,7 @@ export interface TurnTotals {
   readonly cost: CostSum
   approvals: number
   approvalWaitMillis: number
+  readonly signs: TurnSigns
 }
 
 export function emptyTotals(): TurnTotals {
@@ -86,6 +88,7 @@ export function emptyTotals(): TurnTotals {
     cost: { dollars: 0, known: 0, unknown: 0 },
     approvals: 0,
     approvalWaitMillis: 0,
+    signs: noSigns(),
   }
 }
 

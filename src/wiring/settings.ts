@@ -1,3 +1,4 @@
+import type { KeepConfig } from '../config/keep-config.ts'
 import { type Environment, stateHome } from '../config/paths.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import { type CaptureSettings, createCapture } from '../content/capture-policy.ts'
@@ -9,6 +10,8 @@ import { parseTraceparent } from '../core/traceparent.ts'
 import type { PipelineSettings } from '../pipeline/index.ts'
 import { createPricing } from '../prices/prices.ts'
 import { resolveNames } from '../semconv/index.ts'
+import { thresholdOf } from '../spans/keep.ts'
+import type { KeepRules } from '../spans/keep-rules.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Continuation } from '../trace-log/index.ts'
 import { guardedRedact, type Redact } from './own-redact.ts'
@@ -85,6 +88,20 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void, own
     projectName: id(config.project_name),
     usageOnRoot: config.usage_on_root,
     pricing: config.prices && createPricing(config.prices, warn),
+    keep: config.keep && keepRules(config.keep),
+  }
+}
+
+function keepRules({ rate, tools, ...rules }: KeepConfig): KeepRules {
+  return {
+    errors: rules.errors,
+    denied: rules.denied,
+    slowerThanMillis: rules.slower_than_ms,
+    waitsCount: rules.waits_count,
+    costOver: rules.cost_over,
+    tokensOver: rules.tokens_over,
+    tools: new Set(tools.map(name => name.toLowerCase())),
+    threshold: rate === undefined ? undefined : thresholdOf(rate),
   }
 }
 

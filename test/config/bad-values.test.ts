@@ -62,6 +62,12 @@ function wrongValues(key: KeyName): Wrong[] {
         wrong('environment', 'here/hooks', 'true, false, an absolute path or a mapping', '"here/hooks"'),
         wrong('code', 5, 'true, false, an absolute path or a mapping', '5'),
       ]
+    case 'keep':
+      return [
+        wrong('file', '[a]', 'true, false or a mapping of rules', 'a list'),
+        wrong('environment', 'failures', 'true, false or a mapping of rules', '"failures"'),
+        wrong('code', 5, 'true, false or a mapping of rules', '5'),
+      ]
     case 'prices':
       return [
         wrong('file', '[a]', 'true, false or a mapping of models to prices', 'a list'),

@@ -1,4 +1,5 @@
 import { describe, expect, test } from 'vitest'
+import { KEEP_DEFAULT } from '../../src/config/keep-config.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName, variableOf } from '../../src/config/keys.ts'
 import type { UserConfig } from '../../src/config/user-config.ts'
 import { messages, resolved } from './scratch-home.ts'
@@ -23,6 +24,8 @@ function samples(key: KeyName): { text: string; value: unknown }[] {
       return [9001, 9002, 9003].map(port => ({ text: `127.0.0.1:${port}`, value: { host: '127.0.0.1', port } }))
     case 'prices':
       return ['true', 'false', 'on'].map(text => ({ text, value: text === 'false' ? undefined : { own: [] } }))
+    case 'keep':
+      return ['true', 'false', 'on'].map(text => ({ text, value: text === 'false' ? undefined : KEEP_DEFAULT }))
     case 'hooks':
       return ['/of/file', '/of/env', '/of/code'].map(text => ({
         text,

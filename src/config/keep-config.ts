@@ -1,0 +1,37 @@
+/** Which turns are worth keeping, as it is configured. */
+export interface KeepConfig {
+  readonly errors: boolean
+  readonly denied: boolean
+  readonly slower_than_ms: number | undefined
+  readonly waits_count: boolean
+  readonly cost_over: number | undefined
+  readonly tokens_over: number | undefined
+  readonly tools: readonly string[]
+  readonly rate: number | undefined
+}
+
+/** As people write it. */
+export type UserKeep = { readonly [Field in keyof KeepConfig]?: KeepConfig[Field] | undefined }
+
+/** The fields of `keep`. `docs/configuration.md` is generated from this. */
+export const KEEP_FIELDS: Readonly<Record<keyof KeepConfig, string>> = {
+  errors: 'Something in it failed, a child agent included; default: `true`',
+  denied: 'An approval was not granted, or a tool was stopped; default: `false`',
+  slower_than_ms: 'It took longer',
+  waits_count: 'Whether waiting for a person counts as slow; default: `false`',
+  cost_over: 'It cost more, in US dollars, as far as that is known',
+  tokens_over: 'It used more tokens, input and output together',
+  tools: 'One of these tools was called, in whichever case it is written',
+  rate: 'Of the rest this share, from 0 to 1, by the trace id alone: whoever has the same rate chooses the same traces',
+}
+
+export const KEEP_DEFAULT: KeepConfig = Object.freeze({
+  errors: true,
+  denied: false,
+  slower_than_ms: undefined,
+  waits_count: false,
+  cost_over: undefined,
+  tokens_over: undefined,
+  tools: Object.freeze([]),
+  rate: undefined,
+})

@@ -1,0 +1,55 @@
+import type { KeepRules } from './keep-rules.ts'
+import type { Waited } from './turn-signs.ts'
+import { allTokens, type TurnTotals } from './turn-totals.ts'
+
+export type KeepReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool' | 'rate'
+
+/** What a turn came to, child agents included. */
+export interface JudgedTurn {
+  readonly traceId: string
+  readonly hasFailed: boolean
+  readonly totals: TurnTotals
+  readonly durationMillis: number
+}
+
+const RANDOM_HEX_DIGITS = 14
+const RANDOM_VALUES = 2 ** (4 * RANDOM_HEX_DIGITS)
+
+/** The first rule that says so; undefined when none does. */
+export function keepReason(rules: KeepRules, turn: JudgedTurn): KeepReason | undefined {
+  const { traceId, hasFailed, totals, durationMillis } = turn
+  const { signs, cost } = totals
+  if (rules.errors && (hasFailed || signs.errors > 0)) return 'error'
+  if (rules.denied && signs.denied > 0) return 'denied'
+  const waitedMillis = rules.waitsCount ? 0 : lengthOf(signs.waited)
+  if (isOver(durationMillis - waitedMillis, rules.slowerThanMillis)) return 'slow'
+  if (isOver(cost.dollars, rules.costOver)) return 'cost'
+  const tokens = allTokens(totals)
+  if (isOver(tokens.input + tokens.output, rules.tokensOver)) return 'tokens'
+  if (signs.tool) return 'tool'
+  return rules.threshold !== undefined && isInShare(traceId, rules.threshold) ? 'rate' : undefined
+}
+
+/**
+ * Of a share from 0 to 1: what the random part of a trace id must reach, as OpenTelemetry's consistent probability
+ * sampling has it, in 14 hexadecimal digits. Undefined for a share of nothing.
+ */
+export function thresholdOf(rate: number): string | undefined {
+  // Not of `1 - rate`: near one, the numbers there are too far apart.
+  const chosen = BigInt(Math.round(rate * RANDOM_VALUES))
+  if (chosen === 0n) return undefined
+  return (BigInt(RANDOM_VALUES) - chosen).toString(16).padStart(RANDOM_HEX_DIGITS, '0')
+}
+
+/** By the last 56 bits of the trace id and nothing else, so that all who have one rate choose the same traces. */
+function isInShare(traceId: string, threshold: string): boolean {
+  return traceId.slice(-RANDOM_HEX_DIGITS) >= threshold
+}
+
+function isOver(value: number, limit: number | undefined): boolean {
+  return limit !== undefined && value > limit
+}
+
+function lengthOf(waited: readonly Waited[]): number {
+  return waited.reduce((sum, [from, to]) => sum + to - from, 0)
+}

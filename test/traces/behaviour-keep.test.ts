@@ -1,0 +1,113 @@
+/** Why a turn is worth keeping: on the root of its trace, and nowhere else. */
+import { expect, test } from 'vitest'
+import { type Step, told } from '../support/feed.ts'
+import { answered, asked, began, childTurn, delegated, seriesText, TURN, used } from './scenes.ts'
+
+const REASON = 'hermes.sampling.reason'
+
+function plugin(steps: readonly Step[], keep: object | boolean) {
+  return told(steps, { keep } as object)
+}
+
+/** Of each span that says it: whether it is the trace's root, and what it says. */
+function reasons(steps: readonly Step[], keep: object | boolean): readonly string[] {
+  return plugin(steps, keep)
+    .spans()
+    .filter(span => span.attributes[REASON] !== undefined)
+    .map(({ parentSpanId, attributes }) => `${parentSpanId === undefined ? 'root' : 'below'}: ${attributes[REASON]}`)
+}
+
+function turn(...middle: readonly Step[]): Step[] {
+  return [...began(), ...middle, ...answered(20_000)]
+}
+
+const approval = (from: number, to: number, choice: string, key = 'p'): Step[] => [
+  [from, 'pre_approval_request', { ...TURN, pattern_key: key }],
+  [to, 'post_approval_response', { ...TURN, pattern_key: key, choice }],
+]
+
+const FAILED_CALL = used(30, {}, { status: 'error', error_type: 'x' })
+const RETRIED: Step[] = [
+  [30, 'pre_api_request', { ...TURN, api_request_id: 'r1', model: 'm' }],
+  [40, 'api_request_error', { ...TURN, api_request_id: 'r1', model: 'm', retryable: true, error: { type: 'rate' } }],
+  ...asked(60),
+]
+const CHILD_FAILS: Step[] = [
+  delegated(30),
+  [40, 'on_session_start', { session_id: 'C', model: 'small' }],
+  [45, 'pre_llm_call', { session_id: 'C', turn_id: 'ct1' }],
+  [50, 'on_session_end', { session_id: 'C', turn_id: 'ct1', failed: true }],
+  [60, 'subagent_stop', { child_session_id: 'C', child_status: 'completed' }],
+]
+const CHILD_WAITS: Step[] = [
+  delegated(30),
+  [40, 'on_session_start', { session_id: 'C', model: 'small' }],
+  [45, 'pre_llm_call', { session_id: 'C', turn_id: 'ct1' }],
+  [50, 'pre_approval_request', { session_id: 'C', turn_id: 'ct1', pattern_key: 'p' }],
+  [19_950, 'post_approval_response', { session_id: 'C', turn_id: 'ct1', pattern_key: 'p', choice: 'deny' }],
+  [19_960, 'on_session_end', { session_id: 'C', turn_id: 'ct1', completed: true }],
+  [19_970, 'subagent_stop', { child_session_id: 'C', child_status: 'completed' }],
+]
+const CHILD_USES: Step[] = [
+  delegated(30),
+  ...childTurn(40, 'C', 'ct1', { prompt_tokens: 90, completion_tokens: 10 }),
+  [200, 'subagent_stop', { child_session_id: 'C', child_status: 'completed' }],
+]
+
+test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
+  ['nothing is asked for', turn(...FAILED_CALL), false, []],
+  ['a turn in which all went well', turn(...asked(30), ...used(140)), true, []],
+  ['a turn that failed', [...began(), ...answered(900, { completed: false, failed: true })], true, ['root: error']],
+  ['a turn that is cut off by its person', [...began(), ...answered(900, { interrupted: true })], true, []],
+  ['a tool that failed', turn(...FAILED_CALL), true, ['root: error']],
+  ['a request that was tried again', turn(...RETRIED), true, ['root: error']],
+  ['a child agent that failed', turn(...CHILD_FAILS), true, ['root: error']],
+  ['errors are no reason', turn(...FAILED_CALL), { errors: false }, []],
+  ['an approval that is denied', turn(...approval(30, 90, 'deny')), { denied: true }, ['root: denied']],
+  ['one that nobody answers', turn(...approval(30, 90, 'timeout')), { denied: true }, ['root: denied']],
+  ['one that is granted', turn(...approval(30, 90, 'once')), { denied: true }, []],
+  ['denials are no reason', turn(...approval(30, 90, 'deny')), true, []],
+  ['what a guardian passes on', turn(...approval(30, 90, 'escalated')), { denied: true }, []],
+  ['a tool that is stopped', turn(...used(30, {}, { status: 'blocked' })), { denied: true }, ['root: denied']],
+  ['a denial of a child', turn(...CHILD_WAITS), { denied: true }, ['root: denied']],
+  ['a turn that takes long', turn(), { slower_than_ms: 19_000 }, ['root: slow']],
+  ['a turn that a person holds up', turn(...approval(30, 19_000, 'once')), { slower_than_ms: 5000 }, []],
+  ['a child that a person holds up', turn(...CHILD_WAITS), { slower_than_ms: 5000 }, []],
+  [
+    'two questions at once are one wait',
+    turn(...approval(30, 9000, 'once'), ...approval(40, 9100, 'once', 'q')),
+    { slower_than_ms: 5000 },
+    ['root: slow'],
+  ],
+  [
+    'a person may count as slow',
+    turn(...approval(30, 19_000, 'once')),
+    { slower_than_ms: 5000, waits_count: true },
+    ['root: slow'],
+  ],
+  ['what a child uses', turn(...CHILD_USES), { tokens_over: 99 }, ['root: tokens']],
+  ['and no more than that', turn(...CHILD_USES), { tokens_over: 100 }, []],
+  ['a cost that is told', turn(...asked(30, {}, { cost: 0.25 })), { cost_over: 0.2 }, ['root: cost']],
+  ['a tool that is asked for', turn(...used(30, { tool_name: 'Terminal' })), { tools: ['TERMINAL'] }, ['root: tool']],
+  ['another tool', turn(...used(30)), { tools: ['term'] }, []],
+  ['all of the rest', turn(), { rate: 1 }, ['root: rate']],
+  ['none of the rest', turn(), { rate: 0 }, []],
+])('%s', (_, steps, keep, expected) => {
+  expect(reasons(steps, keep)).toEqual(expected)
+})
+
+test('a turn that falls silent is one to keep', () => {
+  const silent = plugin([...began(), [30 * 60_000 * 10, 'on_session_start', { session_id: 'other' }]], true)
+  const root = silent.spans().find(span => span.attributes['hermes.turn.final_status'] === 'timed_out')
+  expect(root?.attributes[REASON]).toBe('error')
+})
+
+test('nothing but the root changes by it, and every turn is counted', async () => {
+  const steps = turn(...asked(30), ...FAILED_CALL, ...approval(200, 400, 'deny'), ...CHILD_USES)
+  const [off, on] = [plugin(steps, false), plugin(steps, { denied: true, tools: ['terminal'], rate: 0.5 })]
+  const bare = on.spans().map(span => ({ ...span, attributes: { ...span.attributes, [REASON]: undefined } }))
+  const names = (spans: readonly { readonly name: string; readonly attributes: object }[]) =>
+    spans.map(({ name, attributes }) => [name, Object.entries(attributes).filter(([, value]) => value !== undefined)])
+  expect(names(bare)).toEqual(names(off.spans()))
+  expect(await seriesText(on, 'hermes.sessions')).toEqual(await seriesText(off, 'hermes.sessions'))
+})
