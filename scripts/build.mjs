@@ -14,6 +14,8 @@ const { exports, bin } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'
 /** A user imports these. */
 const ENTRIES = new Set(Object.values(exports).flatMap(({ default: entry }) => (entry ? [moduleOf(entry)] : [])))
 const PROGRAM = moduleOf(bin.hookspan)
+/** One file, for programs that have nothing else of ours: what it shares would be a chunk more for every other entry. */
+const ALONE = 'mcp/index'
 /** What runs in a thread of its own has a file of its own: `trace-index/trace-index.ts` and `hooks/isolated.ts` name them. */
 const THREADS = ['trace-index/index-thread', 'hooks/isolated-thread']
 
@@ -79,7 +81,7 @@ const LATE_HOUSE = {
 async function bundleInto(published) {
   await bundle({
     ...COMMON,
-    entryPoints: [...ENTRIES, PROGRAM, ...THREADS].map(entry => `src/${entry}.ts`),
+    entryPoints: [...ENTRIES, PROGRAM, ...THREADS].filter(entry => entry !== ALONE).map(entry => `src/${entry}.ts`),
     outbase: 'src',
     outdir: published,
     splitting: true,
@@ -87,6 +89,12 @@ async function bundleInto(published) {
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
     plugins: [LATE_HOUSE],
+  })
+  await bundle({
+    ...COMMON,
+    entryPoints: [`src/${ALONE}.ts`],
+    outfile: join(published, `${ALONE}.js`),
+    format: 'esm',
   })
   // What agents start for each hook is one file, and no ES module: to load either would be most of what it costs.
   await bundle({

@@ -1,4 +1,3 @@
-import { parseTraceparent } from '../../core/traceparent.ts'
 import type { CommandIo } from '../command.ts'
 
 /**
@@ -9,6 +8,11 @@ import type { CommandIo } from '../command.ts'
 export function environmentBelow(traceparent: string | undefined, env: CommandIo['env']): CommandIo['env'] {
   if (traceparent === undefined) return env
   const { TRACESTATE, ...rest } = env
-  const isSameTrace = parseTraceparent(traceparent)?.traceId === parseTraceparent(env['TRACEPARENT'])?.traceId
+  const isSameTrace = traceIdIn(traceparent) === traceIdIn(env['TRACEPARENT'])
   return { ...rest, TRACEPARENT: traceparent, ...(isSameTrace && TRACESTATE !== undefined && { TRACESTATE }) }
+}
+
+/** Ours is valid, and no other one could say the same by chance. */
+function traceIdIn(traceparent: string | undefined): string | undefined {
+  return traceparent?.trim().split('-')[1]
 }
