@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { createTraceState, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test, vi } from 'vitest'
+import type { CrashedTrace } from '../../src/trace-log/index.ts'
 import { readLosses } from '../../src/trace-log/losses.ts'
 import { ownerToken } from '../../src/trace-log/owner.ts'
 import { pruneSegments } from '../../src/trace-log/prune.ts'
@@ -251,13 +252,13 @@ test('a segment is not let go while the next one does not say what is open', asy
   const left = copyOfState(scene.directory)
   for (const span of open) span.end()
   await scene.close()
-  let crashed = 0
+  const crashed: CrashedTrace[] = []
   const next = sceneOf(new FakeServer(), { directory: left })
-  await next.store.recover(traces => {
-    for (const { spans } of traces) crashed += spans
-  })
+  await next.store.recover(traces => void crashed.push(...traces))
   await next.close()
-  expect(crashed).toBe(12)
+  const roots = open.map(span => span.spanContext()).map(({ traceId, spanId }) => ({ traceId, spanId, spans: 1 }))
+  expect(crashed).toHaveLength(12)
+  expect(crashed).toEqual(expect.arrayContaining(roots))
 })
 
 /** As the next process finds it when this one is killed now. */

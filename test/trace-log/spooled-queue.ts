@@ -60,7 +60,7 @@ export interface Scene {
   readonly queues: readonly SpanQueue[]
   readonly lines: Lines
   record(...names: string[]): void
-  start(name: string): { end(): void }
+  start(name: string): { end(): void; spanContext(): { readonly traceId: string; readonly spanId: string } }
   flush(): Promise<void>
   close(): Promise<void>
   /** Checkpoints that are left. */
