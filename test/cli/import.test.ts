@@ -9,7 +9,7 @@ import fc from '../support/fast-check.ts'
 import { fakeIo } from './fake-io.ts'
 import { imported } from './imported.ts'
 
-const RELAY = new URL('../fixtures/atof/hermes-relay.jsonl', import.meta.url)
+const RELAY = new URL('./hermes-relay.atof.jsonl', import.meta.url)
 
 let home = ''
 beforeEach(async () => {

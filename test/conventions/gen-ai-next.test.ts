@@ -242,7 +242,7 @@ describe('docs/gen-ai-next.md', () => {
   test('has a row for what a span has more, and what it has less', () => {
     const moves = (which: 'gained' | 'lost'): string[] =>
       Object.entries(GEN_AI_NEXT_SPANS).flatMap(([operation, row]) =>
-        row[which].filter(name => GEN_AI_ATTRIBUTES[name] !== undefined).map(name => `${operation}: gen_ai.${name}`),
+        row[which].filter(name => GEN_AI_ATTRIBUTES[name] !== undefined).map(name => `${operation} gen_ai.${name}`),
       )
     expect(namesUnder('on more spans')).toEqual(moves('gained').sort())
     expect(namesUnder('on fewer spans')).toEqual(moves('lost').sort())
@@ -252,7 +252,7 @@ describe('docs/gen-ai-next.md', () => {
     const written = cells.filter(([, , , what]) => what?.startsWith('**with the set**')).map(([name = '']) => name)
     const expected = [GEN_AI_NEXT.requestReasoningLevel, GEN_AI_NEXT.requestPreviousResponseId]
     expect(written.sort()).toEqual(
-      [...expected.map(name => `\`${name}\``), `\`execute_tool: ${GEN_AI_NEXT.toolAgentName}\``].sort(),
+      [...expected.map(name => `\`${name}\``), `\`execute_tool ${GEN_AI_NEXT.toolAgentName}\``].sort(),
     )
     expect(written).toHaveLength(Object.keys(GEN_AI_NEXT).length)
   })
