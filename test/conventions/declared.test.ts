@@ -1,7 +1,16 @@
 /** What the tables in `src` and the documentation name, whether it was ever written or not. */
 import { describe, expect, test } from 'vitest'
 import { INSTRUMENTS } from '../../src/core/instrument-table.ts'
-import { GEN_AI_NEXT, GENERAL, LABEL, MCP, METRIC, type MetricKey, OPENINFERENCE, OWN } from '../../src/semconv/index.ts'
+import {
+  GEN_AI_NEXT,
+  GENERAL,
+  LABEL,
+  MCP,
+  METRIC,
+  type MetricKey,
+  OPENINFERENCE,
+  OWN,
+} from '../../src/semconv/index.ts'
 import { MESSAGE } from '../../src/semconv/openinference.ts'
 import { read } from '../support/pages.ts'
 import { GEN_AI_METRICS, LATER_METRICS } from './gen-ai-table.ts'
