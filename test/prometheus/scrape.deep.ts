@@ -12,7 +12,7 @@ import { createTestPlugin } from '../../src/testing.ts'
 import { createPluginIn } from '../../src/wiring/create-plugin.ts'
 import { text, yaml } from '../observability/stack-files.ts'
 import { findProgram, freePort, majorVersion, PrometheusServer, promtool, type Sample } from './tools.ts'
-import { type ExpectedSeries, FED, feedAll, seriesOf } from './workload.ts'
+import { type ExpectedSeries, FED, feedAll, PRICES, seriesOf } from './workload.ts'
 
 const PROMTOOL = findProgram('promtool')
 const PROMETHEUS = findProgram('prometheus')
@@ -35,7 +35,7 @@ function keyOf(name: string): MetricKey | undefined {
 
 /** What the same records come to in memory. */
 async function expectedSeries(): Promise<ExpectedSeries[]> {
-  const plugin = createTestPlugin({ host: 'demo' })
+  const plugin = createTestPlugin({ host: 'demo', prices: PRICES })
   feedAll(plugin)
   const exported = { name: 'hookspan.export.spans', labels: { backend: 'file' } }
   const samples = [
@@ -76,7 +76,8 @@ describe.skipIf(isMissing && !isRequired)('a real Prometheus', () => {
     directory = mkdtempSync(join(tmpdir(), 'hookspan-prometheus-'))
     port = await freePort()
     const file = { type: 'file', path: join(directory, 'spans.jsonl') } as const
-    const options = { host: 'demo', local_log: false, backends: [file], prometheus: { host: '127.0.0.1', port } }
+    const prometheus = { host: '127.0.0.1', port }
+    const options = { host: 'demo', local_log: false, backends: [file], prices: PRICES, prometheus }
     // The records' own time counts, as in the expected values; nothing of this machine is configured.
     plugin = createPluginIn(options, { env: {}, home: directory, isReplay: true })
     feedAll(plugin)

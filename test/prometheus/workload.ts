@@ -17,6 +17,9 @@ const RECORDS: readonly FedRecord[] = [
   { hook: 'post_control_hook', at: OPEN_AT + 8, payload: { ...HOOK, verdict: 'failed', failure: 'threw' } },
 ]
 
+/** Of every token a millionth of a dollar. */
+export const PRICES = { '*': { input: 1, output: 1 } } as const
+
 export function feedAll(plugin: Plugin): void {
   for (const { hook, payload, ...meta } of RECORDS) plugin.emitUntyped(hook, payload, meta)
 }
@@ -38,6 +41,7 @@ export const FED: Readonly<Record<string, number>> = {
   hermes_tokens_cache_read_total: tokens('cache_read_tokens'),
   hermes_tokens_cache_write_total: tokens('cache_write_tokens'),
   hermes_tokens_reasoning_total: tokens('reasoning_tokens'),
+  hermes_cost_total: (tokens('prompt_tokens') + tokens('output_tokens')) / 1e6,
   hermes_tool_calls_total: payloads('post_tool_call').length,
   hermes_sessions_total: payloads('on_session_end').length,
   hermes_approval_count_total: payloads('post_approval_response').length,
