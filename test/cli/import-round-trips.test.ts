@@ -63,7 +63,7 @@ function documentsOf(plugin: TestPlugin): unknown {
 }
 
 test(`events: the same tree, ${SAMPLED}`, async () => {
-  for (const run of sample(REAL, 40)) {
+  for (const run of sample(REAL, 12)) {
     const before = recorded(run)
     const again = createTestPlugin({ host: run.host, content_capture: 'full' })
     const { problems } = await imported(exportAtof(buildForest(before.spans())).join('\n'), again)
@@ -75,7 +75,7 @@ test(`events: the same tree, ${SAMPLED}`, async () => {
 })
 
 test(`trajectories: the same steps, tokens, cost and calls, ${SAMPLED}`, async () => {
-  for (const run of sample(REAL, 40)) {
+  for (const run of sample(REAL, 12)) {
     const before = recorded(run)
     const again = createTestPlugin({ host: run.host, content_capture: 'full' })
     const lines = exportAtif(buildForest(before.spans())).map(each => JSON.stringify(each))
