@@ -26,13 +26,14 @@ export interface Begun {
   readonly start: Partial<ApiStart> | undefined
 }
 
-function costOf({ payload, ...fired }: Fired<ApiEnd>, draw: Draw, { start, startAt }: Begun): Cost | undefined {
+function costOf(fired: Fired<ApiEnd>, draw: Draw, { start, startAt }: Begun): Cost | undefined {
+  const { payload } = fired
   const ofProvider = told(peek(payload.usage, 'cost'))
   if (ofProvider !== undefined) return { dollars: ofProvider, source: 'provider' }
   const ofAgent = told(payload.cost)
   if (ofAgent !== undefined) return { dollars: ofAgent, source: 'agent' }
   if (draw.pricing === undefined) return undefined
-  const usage = usageOf({ payload, ...fired }, draw)
+  const usage = usageOf(fired, draw)
   // A router is billed for the model that has answered.
   const model = draw.capture.id(payload.response_model ?? start?.model ?? requestModel(payload))
   if (usage === undefined || model === undefined) return undefined
