@@ -1,4 +1,4 @@
-import { stat, writeFile } from 'node:fs/promises'
+import { rm, stat, writeFile } from 'node:fs/promises'
 import { exportAtif } from '../viewer/export-atif.ts'
 import { exportAtof } from '../viewer/export-atof.ts'
 import { exportCsv } from '../viewer/export-csv.ts'
@@ -108,7 +108,11 @@ async function writeNew(path: string, pieces: Pieces): Promise<number> {
     await writeFile(path, pieces, { flag: 'wx', mode: 0o600 })
     return (await stat(path)).size
   } catch (error) {
-    if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new Error(`cannot write ${path}: ${whyNot(error)}`)
-    throw new Error(`${path} is there already; name another file, or remove it`)
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') {
+      throw new Error(`${path} is there already; name another file, or remove it`)
+    }
+    // A half of it would be taken for all, and be in the way of the next attempt.
+    await rm(path, { force: true }).catch(() => undefined)
+    throw new Error(`cannot write ${path}: ${whyNot(error)}`)
   }
 }

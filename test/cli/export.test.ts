@@ -4,6 +4,8 @@ import { tmpdir } from 'node:os'
 import { dirname, join } from 'node:path'
 import { afterEach, beforeEach, expect, test } from 'vitest'
 import { exportCommand } from '../../src/cli/commands/export.ts'
+import { writeExport } from '../../src/cli/export-traces.ts'
+import type { FoundTraces } from '../../src/cli/trace-query.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
 import { fakeIo } from './fake-io.ts'
 
@@ -97,6 +99,19 @@ test('no file is written over', async () => {
   expect((await exported('-F', 'html', '-o', join(home, 'no', 'x.html'))).stderr).toContain(
     'there is no such file or directory',
   )
+})
+
+test('a file that cannot be written whole is not left behind', async () => {
+  const out = join(home, 'half.csv')
+  const trees = {
+    [Symbol.iterator]: () => {
+      throw Object.assign(new Error('no space left on device'), { code: 'ENOSPC' })
+    },
+  }
+  const found = { trees, paths: [] } as unknown as FoundTraces
+  const io = fakeIo({ home, env: {}, now: () => TURN_AT })
+  await expect(writeExport(found, 'csv', out, io)).rejects.toThrow(`cannot write ${out}: the disk is full`)
+  await expect(stat(out)).rejects.toThrow('ENOENT')
 })
 
 test.each([
