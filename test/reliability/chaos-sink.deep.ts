@@ -3,7 +3,7 @@ import { SpanStatusCode } from '@opentelemetry/api'
 import { JsonTraceSerializer, ProtobufTraceSerializer } from '@opentelemetry/otlp-transformer'
 import { resourceFromAttributes } from '@opentelemetry/resources'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { afterEach, expect, test } from 'vitest'
+import { afterEach, expect, test, vi } from 'vitest'
 import { type ChaosBehaviour, ChaosSink, chaosSchedule } from '../support/chaos-sink.mjs'
 import { ChaosSinkProcess } from '../support/chaos-sink-process.mjs'
 
@@ -103,6 +103,16 @@ test.each(REFUSALS)('%s: nothing is accepted until it is well again', async (_wh
   expect(sink.url).toBe(url)
   expect(await post(url, body)).toBe(200)
   expect([...sink.deliveries.values()]).toEqual([1, 1])
+})
+
+test('nobody else is given the port of one that is down', async () => {
+  const sameEachTime = vi.spyOn(Math, 'random').mockReturnValueOnce(0.5).mockReturnValueOnce(0.5)
+  const [one, other] = [await sinkThat({ kind: 'down' }), await sinkThat()]
+  sameEachTime.mockRestore()
+  expect(other.url).not.toBe(one.url)
+  await one.comeBack()
+  expect(await post(one.url, requestOf(['one']))).toBe(200)
+  expect(other.accepted).toEqual([])
 })
 
 test.each(CONTENT_TYPES)('a partial success in %s', async contentType => {

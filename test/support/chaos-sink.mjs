@@ -1,5 +1,6 @@
 import { once } from 'node:events'
 import { createServer } from 'node:http'
+import { createServer as createPlainServer } from 'node:net'
 import { setTimeout as pause } from 'node:timers/promises'
 import { gunzipSync } from 'node:zlib'
 import { judge, player } from './chaos-behaviour.mjs'
@@ -11,10 +12,22 @@ const TRACES = '/v1/traces'
 const WAIT_MILLIS = 45_000
 const LISTEN_TRIES = 200
 /** Below those that the system gives to connections: while a sink is down nobody else must be given its port. */
-const [FIRST_PORT, PORTS] = [15_000, 15_000]
+const [FIRST_PORT, PAIRS] = [15_000, 7_500]
 
-function somePort() {
-  return FIRST_PORT + Math.floor(Math.random() * PORTS)
+/**
+ * A port, and what holds it as long as the sink lives, also while it is down: the port behind it. Without that another sink
+ * takes it meanwhile, in this process or in another one, and is sent what is not for it.
+ */
+async function claimPort(tries = LISTEN_TRIES) {
+  const port = FIRST_PORT + 2 * Math.floor(Math.random() * PAIRS)
+  const claim = createPlainServer().unref()
+  try {
+    await once(claim.listen(port + 1, '127.0.0.1'), 'listening')
+    return { port, claim }
+  } catch (error) {
+    if (error.code !== 'EADDRINUSE' || tries === 0) throw error
+    return claimPort(tries - 1)
+  }
 }
 
 export class ChaosSink {
@@ -27,10 +40,13 @@ export class ChaosSink {
   #next = player(this.#behaviour)
   #watchers = new Set()
   #keepsSpans
-  #port = 0
+  #port
+  #claim
   #timer
 
-  constructor(keeps) {
+  constructor(keeps, { port, claim }) {
+    this.#port = port
+    this.#claim = claim
     this.#keepsSpans = keeps === 'spans'
     this.#server.on('connection', socket => {
       this.#sockets.add(socket)
@@ -39,11 +55,9 @@ export class ChaosSink {
     this.#server.on('request', (request, response) => void this.#take(request, response))
   }
 
-  static async start(behaviour = { kind: 'ok' }, { port = 0, keeps = 'spans' } = {}) {
-    const sink = new ChaosSink(keeps)
-    sink.#port = port
-    // Also one that begins by being down has a port of its own that nobody else is given.
-    await sink.comeBack()
+  static async start(behaviour = { kind: 'ok' }, { keeps = 'spans' } = {}) {
+    const sink = new ChaosSink(keeps, await claimPort())
+    if (behaviour.kind !== 'down') await sink.comeBack()
     sink.behaviour = behaviour
     return sink
   }
@@ -83,11 +97,8 @@ export class ChaosSink {
 
   async #listen(tries) {
     if (this.#server.listening) return
-    const port = this.#port || somePort()
     try {
-      this.#server.listen(port, '127.0.0.1')
-      await once(this.#server, 'listening')
-      this.#port = port
+      await once(this.#server.listen(this.#port, '127.0.0.1'), 'listening')
     } catch (error) {
       if (error.code !== 'EADDRINUSE' || tries === 0) throw error
       await pause(20)
@@ -128,6 +139,7 @@ export class ChaosSink {
 
   async stop() {
     clearTimeout(this.#timer)
+    this.#claim.close()
     if (!this.#server.listening) return
     const closed = new Promise(resolve => this.#server.close(resolve))
     for (const socket of this.#sockets) socket.destroy()
