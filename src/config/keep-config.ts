@@ -8,6 +8,8 @@ export interface KeepConfig {
   readonly tokens_over: number | undefined
   readonly tools: readonly string[]
   readonly rate: number | undefined
+  readonly hold: boolean
+  readonly max_bytes: number
 }
 
 /** As people write it. */
@@ -23,6 +25,9 @@ export const KEEP_FIELDS: Readonly<Record<keyof KeepConfig, string>> = {
   tokens_over: 'It used more tokens, input and output together',
   tools: 'One of these tools was called, in whichever case it is written',
   rate: 'Of the rest this share, from 0 to 1, by the trace id alone: whoever has the same rate chooses the same traces',
+  hold: 'Whether the rest is kept from the backends; `false` sends everything and says on each root what it is. Default: `true`',
+  max_bytes:
+    'Of the spans of turns that go on, in memory; beyond it the largest turn is judged by what is known of it. Default: `67108864`',
 }
 
 export const KEEP_DEFAULT: KeepConfig = Object.freeze({
@@ -34,4 +39,6 @@ export const KEEP_DEFAULT: KeepConfig = Object.freeze({
   tokens_over: undefined,
   tools: Object.freeze([]),
   rate: undefined,
+  hold: true,
+  max_bytes: 67_108_864,
 })

@@ -35,5 +35,7 @@ function readFields(map: PlainMap, site: Site): KeepConfig {
     tokens_over: field('tokens_over', readLimit),
     tools: field('tools', (value, place) => readList(value, {}, place)),
     rate: field('rate', value => readNumber(value, { min: 0, max: 1 })),
+    hold: field('hold', readBool),
+    max_bytes: field('max_bytes', value => readNumber(value, { min: 0 })),
   }
 }

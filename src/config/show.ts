@@ -2,7 +2,7 @@ import { isAbsolute } from 'node:path'
 import { shownUrl } from '../backends/http-url.ts'
 import { isShownField } from './backend-types.ts'
 import type { HooksConfig } from './hooks-config.ts'
-import type { KeepConfig } from './keep-config.ts'
+import { KEEP_DEFAULT, type KeepConfig } from './keep-config.ts'
 import { KEY_NAMES, KEY_ROWS, type KeyName, type KeyRow } from './keys.ts'
 import { configFiles, type Environment } from './paths.ts'
 import type { PricesConfig } from './prices-config.ts'
@@ -80,9 +80,11 @@ function showPrices({ own }: PricesConfig): string {
 }
 
 function showKeep(config: KeepConfig): string {
-  const inForce = Object.entries(config).filter(
-    ([, value]) => value !== undefined && value !== false && String(value) !== '',
-  )
+  const { hold, max_bytes, ...rules } = config
+  const isInForce = ([, value]: [string, unknown]): boolean =>
+    value !== undefined && value !== false && String(value) !== ''
+  const how = Object.entries({ hold, max_bytes }).filter(([field, value]) => value !== KEEP_DEFAULT[field as 'hold'])
+  const inForce = [...Object.entries(rules).filter(isInForce), ...how]
   return inForce.map(([field, value]) => `${field}=${String(value)}`).join(' ') || 'nothing'
 }
 

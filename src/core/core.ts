@@ -5,6 +5,7 @@ import { isHookName } from '../contract/index.ts'
 import { LABEL, LOG_ATTRIBUTE } from '../semconv/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { HOOK_PLAN } from '../spans/hook-plan.ts'
+import type { SamplingReason } from '../spans/keep.ts'
 import { BoundedMap } from './bounded-map.ts'
 import { Enrichment } from './enrichment.ts'
 import { Flusher } from './flush.ts'
@@ -141,6 +142,11 @@ export class Core {
   leaveOpen(): void {
     this.#over = true
     clearInterval(this.#timer)
+  }
+
+  /** Why the trace of turns that go on is kept, by what is known of them now, or that it is not; undefined = there is no such turn. */
+  judgeEarly(traceId: string): SamplingReason | undefined {
+    return this.#guard.run('keep', () => this.#lifecycle.judgeEarly(traceId), undefined)
   }
 
   /** Spans that another process left open when it was killed, and that have been ended for it. */

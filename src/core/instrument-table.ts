@@ -61,6 +61,13 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
     buckets: TURN_SECONDS,
     recorded: 'root end',
   },
+  samplingTurns: {
+    kind: 'counter',
+    unit: '{turn}',
+    description: 'Turns that were judged, by why their traces are kept; `none` where they are not',
+    labels: [LABEL.reason, LABEL.early],
+    recorded: 'root end, with `keep`; `early` where there was no room to hold more of the trace',
+  },
   toolCalls: {
     kind: 'counter',
     unit: '{call}',

@@ -1,6 +1,7 @@
 import { literal } from '../content/capture.ts'
 import type { IncompleteReason } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
+import { type SamplingReason, samplingReason } from '../spans/keep.ts'
 import type { TurnEnd } from '../spans/session.ts'
 import { addSigns } from '../spans/turn-signs.ts'
 import { addCosts, addTokens, allTokens } from '../spans/turn-totals.ts'
@@ -60,6 +61,21 @@ export class TurnLifecycle {
     for (const turn of this.#registry.openTurns()) look(turn)
     for (const { turn } of this.#spans.items()) look(turn)
     return Number.isFinite(since) ? since : undefined
+  }
+
+  /** As `Core.judgeEarly`. */
+  judgeEarly(traceId: string): SamplingReason | undefined {
+    const { draw, now } = this.#options
+    const { keep } = draw
+    if (keep === undefined) return undefined
+    const reasons: SamplingReason[] = []
+    for (const turn of this.#registry.openTurns()) {
+      if (turn.root === undefined || traceOf(turn) !== traceId) continue
+      const durationMillis = now() - turn.root.startAt
+      turn.judgedEarly = samplingReason(keep, { traceId, totals: turn.totals, durationMillis, hasFailed: false })
+      reasons.push(turn.judgedEarly)
+    }
+    return reasons.find(reason => reason !== 'none') ?? reasons[0]
   }
 
   add(turn: Turn, at: number): void {
@@ -196,7 +212,8 @@ export class TurnLifecycle {
       durationMillis: Math.max(0, over.at - root.startAt),
       agentName: turn.agentName,
       isBackground: turn.isBackground,
-      traceId: turn.delegation === undefined ? root.span.spanContext().traceId : undefined,
+      traceId: traceOf(turn),
+      judgedEarly: turn.judgedEarly,
     }
     if (!turn.session.started) turn.tell(new AttributeList().set(this.#options.draw.names.own.sessionSynthesized, true))
     this.#tracker.end(root, endOfTurn(over, payload), { incomplete: over.root, status: over.rootStatus })
@@ -217,6 +234,11 @@ export class TurnLifecycle {
     addToParent(turn)
     this.delegations.childEnded(turn.delegation, turn)
   }
+}
+
+/** Of an outermost turn: a child's is its parent's business. */
+function traceOf({ delegation, root }: Turn): string | undefined {
+  return delegation === undefined ? root?.span.spanContext().traceId : undefined
 }
 
 function endOfTurn({ at }: TurnOver, payload: object): AnyFired {

@@ -4,6 +4,7 @@ import type { SpanKindName } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { Belonging } from '../spans/belongings.ts'
 import type { AnyDefinition } from '../spans/hook-plan.ts'
+import type { SamplingReason } from '../spans/keep.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import { emptyTotals, type TurnTotals } from '../spans/turn-totals.ts'
 import { ParentStack } from './parent-stack.ts'
@@ -184,6 +185,8 @@ export class Turn {
   readonly delegation: Delegation | undefined
   /** A span of somebody else's that has asked for it. */
   caller: SpanContext | undefined
+  /** As in `TurnEnd`. */
+  judgedEarly: SamplingReason | undefined
   activityAt: number
   seenAt: number
   /** The error of the last attempt, when no retry of it can follow and nothing has. */

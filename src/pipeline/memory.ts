@@ -70,6 +70,7 @@ export function createMemoryPipeline(
     save: () => undefined,
     saveNow: () => undefined,
     endNow: () => undefined,
+    judgeEarlyBy: () => undefined,
     recover: () => undefined,
     deliverBacklog: () => Promise.resolve(),
     resend: () => undefined,

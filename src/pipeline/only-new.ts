@@ -5,26 +5,25 @@ import type { Continuation } from '../trace-log/index.ts'
 /** Stands before where spans go, and keeps from it those that a process before this one has written. */
 export class OnlyNew implements SpanProcessor {
   readonly #next: SpanProcessor
-  readonly #continuation: Continuation
-  readonly #isLogged: boolean
+  readonly #isWritten: Continuation['isWritten']
+  readonly #wasSent: () => boolean
   readonly #written = new WeakSet<ReadableSpan>()
 
-  /** @param isLogged whether there is a log that knows which spans were written; else what ended there was sent */
-  constructor(next: SpanProcessor, continuation: Continuation, isLogged: boolean) {
+  /** @param wasSent where no log knows which spans were written: whether what ends now was sent when it ended before */
+  constructor(next: SpanProcessor, isWritten: Continuation['isWritten'], wasSent: () => boolean = () => false) {
     this.#next = next
-    this.#continuation = continuation
-    this.#isLogged = isLogged
+    this.#isWritten = isWritten
+    this.#wasSent = wasSent
   }
 
   onStart(span: Span, context: Context): void {
     const { traceId, spanId } = span.spanContext()
-    if (this.#continuation.isWritten(traceId, spanId)) this.#written.add(span)
+    if (this.#isWritten(traceId, spanId)) this.#written.add(span)
     else this.#next.onStart(span, context)
   }
 
   onEnd(span: ReadableSpan): void {
-    const wasSent = !this.#isLogged && this.#continuation.isReading
-    if (!wasSent && !this.#written.has(span)) this.#next.onEnd(span)
+    if (!this.#wasSent() && !this.#written.has(span)) this.#next.onEnd(span)
   }
 
   forceFlush(): Promise<void> {

@@ -1,6 +1,15 @@
+import { existsSync } from 'node:fs'
 import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
-import { type CrashedTrace, LossLog, type Resend, type ResendRequest, Store } from '../trace-log/index.ts'
+import {
+  type Continuation,
+  type CrashedTrace,
+  keptDirectory,
+  LossLog,
+  type Resend,
+  type ResendRequest,
+  Store,
+} from '../trace-log/index.ts'
 import { Added, type HandedOver } from './added.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { DeliveryReport } from './delivery-report.ts'
@@ -15,9 +24,10 @@ import { openPrometheus } from './prometheus.ts'
 import { createMeterProvider, createTracerProvider } from './providers.ts'
 import { createResource } from './resource.ts'
 import { http, https, metricsSdk, resources, traceSdk, transformer } from './sdk.ts'
-import type { LocalLogSettings, PipelineSettings, Report } from './settings.ts'
+import type { HoldingSettings, LocalLogSettings, PipelineSettings, Report } from './settings.ts'
 import { Shutdown } from './shutdown.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
+import { type JudgeEarly, TraceHolder } from './trace-holder.ts'
 
 /** What has become of the spans for one backend. */
 export interface BackendStats extends SpanCounts {
@@ -72,6 +82,8 @@ export interface Pipeline {
    * could not. In the background, from now on. `onCrashed` is told what was open.
    */
   recover(onCrashed: (crashed: readonly CrashedTrace[]) => void): void
+  /** Where traces are held until they are judged: who judges one that takes too much room before its turn is over. */
+  judgeEarlyBy(judge: JudgeEarly): void
   /** As `recover`, once; resolves when each backend has got it, or does not take it for now. */
   deliverBacklog(): Promise<void>
   /** Sends what is asked for, as `Resend` says; undefined without a trace log. After `deliverBacklog`. */
@@ -103,14 +115,22 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
   const ids = settings.deterministicIds ? new DeterministicIds() : undefined
   const own = [...backends.flatMap(backend => backend.reader ?? []), ...(prometheus ? [prometheus.reader] : [])]
   const meters = createMeterProvider(resource, [...own, ...added.metricReaders])
-  const store = local?.store
+  const { store, kept } = local ?? {}
+  const stores = local ? [local.store, ...(local.kept ? [local.kept] : [])] : []
   const { flushWaitMillis: waitMillis, giveUp } = settings
-  const shutdown = new Shutdown({ backends, feed, meters, added, prometheus, waitMillis, giveUp, store })
-  const first: SpanProcessor[] = store ? [store.log] : queues.length > 0 ? [new FanOut(queues)] : []
-  const isNew = (next: SpanProcessor): SpanProcessor =>
-    continuation ? new OnlyNew(next, continuation, store !== undefined) : next
-  const spanProcessors = [...first.map(isNew), ...added.spanProcessors]
-  if (store) continuation?.join(() => store.log.forceFlush())
+  const shutdown = new Shutdown({ backends, feed, meters, added, prometheus, waitMillis, giveUp, stores })
+  const fanOut = store === undefined && queues.length > 0 ? [new FanOut(queues)] : []
+  const [toSend] = isHolding(settings) && kept !== undefined ? [kept.log] : fanOut
+  const holder = isHolding(settings) && toSend ? new TraceHolder(toSend, settings.holding) : undefined
+  const sender = holder ?? fanOut[0]
+  const spanProcessors = [
+    ...(store ? [onlyNew(store.log, continuation)] : []),
+    ...(sender ? [store ? onlyUnsent(sender, continuation) : onlyNew(sender, continuation, true)] : []),
+    ...added.spanProcessors,
+  ]
+  for (const { log } of stores) continuation?.join(() => log.forceFlush())
+  // Where there is a log, the next process finds there what nobody has judged.
+  const release = (): void => (store ? undefined : holder?.release())
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
@@ -118,29 +138,62 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
     seedIds: ids && ((traceIdentity, spanIdentity) => ids.seed(traceIdentity, spanIdentity)),
     flush: () => shutdown.flush(),
     hurry: () => shutdown.hurry(),
-    shutdown: () => shutdown.shutdown(),
-    save: () => void store?.log.forceFlush(),
-    saveNow: () => store?.log.saveNow(),
+    shutdown() {
+      release()
+      return shutdown.shutdown()
+    },
+    save: () => stores.forEach(({ log }) => void log.forceFlush()),
+    saveNow: () => stores.forEach(({ log }) => log.saveNow()),
     endNow() {
-      store?.log.endNow()
+      release()
+      for (const { log } of stores) log.endNow()
       for (const queue of queues) queue.endNow()
-      store?.release()
+      for (const each of stores) each.release()
+    },
+    judgeEarlyBy(judge) {
+      if (holder) holder.judgeEarly = judge
     },
     recover(onCrashed) {
-      const run = (): void => void store?.recover(onCrashed)
+      const run = (): void => void recoverAll(stores, onCrashed)
       if (continuation) continuation.whenRead(run)
       else run()
     },
     async deliverBacklog() {
-      await store?.recover(() => undefined)
+      await recoverAll(stores, () => undefined)
       await Promise.all(queues.map(queue => queue.drainAdopted()))
     },
     resend: request => store?.resend(request),
     stats: () => ({
-      backends: [...(local ? [local.stats()] : []), ...backends.map(backend => statsOf(backend, store))],
+      backends: [...(local ? [local.stats()] : []), ...backends.map(backend => statsOf(backend, stores))],
       traceFiles: store?.paths ?? [],
     }),
   }
+}
+
+/** @param isUnlogged no log says what was written, so what ended before was sent */
+function onlyNew(next: SpanProcessor, continuation: Continuation | undefined, isUnlogged = false): SpanProcessor {
+  if (continuation === undefined) return next
+  const wasSent = (): boolean => isUnlogged && continuation.isReading
+  return new OnlyNew(next, (traceId, spanId) => continuation.isWritten(traceId, spanId), wasSent)
+}
+
+function onlyUnsent(next: SpanProcessor, continuation: Continuation | undefined): SpanProcessor {
+  return continuation ? new OnlyNew(next, (traceId, spanId) => continuation.isKept(traceId, spanId)) : next
+}
+
+async function recoverAll(
+  stores: readonly Store[],
+  onCrashed: (crashed: readonly CrashedTrace[]) => void,
+): Promise<void> {
+  // The first one writes to the second one what processes that were killed had held back.
+  for (const store of stores) await store.recover(onCrashed)
+}
+
+/** Without a backend nothing is held back from anybody. */
+function isHolding(
+  settings: PipelineSettings,
+): settings is PipelineSettings & { readonly holding: HoldingSettings } {
+  return settings.holding !== undefined && settings.backends.length > 0
 }
 
 /** Loads a package, or what there is of it. */
@@ -175,6 +228,7 @@ const LOCAL_LOG = {
 
 interface LocalLog {
   readonly store: Store
+  readonly kept: Store | undefined
   stats(): BackendStats
 }
 
@@ -182,29 +236,30 @@ function openLocalLog(
   localLog: LocalLogSettings,
   losses: LossLog,
   backends: readonly OpenBackend[],
-  { batch, marks }: PipelineSettings,
+  settings: PipelineSettings,
   report: Report,
 ): LocalLog {
+  const { batch, marks, isPartial } = settings
   const deliveries = new DeliveryReport(LOCAL_LOG, report)
   const takers = backends.flatMap(({ queue }) => queue ?? [])
   const adopters = new Map(backends.flatMap(({ name, queue, isKept }) => (queue && isKept ? [[name, queue]] : [])))
   const destinations = new Map(
     backends.flatMap(({ name, destination }) => (adopters.has(name) ? [[name, destination]] : [])),
   )
-  const store = new Store({
-    settings: localLog,
-    batch,
-    marks,
-    takers,
-    adopters,
-    destinations,
-    deliveries,
-    report,
-    losses,
-  })
+  const parts = { batch, marks, takers, adopters, destinations, deliveries, report, losses }
+  const directory = keptDirectory(localLog.directory)
+  const maxBytes = localLog.maxBytes / 2
+  const heldBy = isHolding(settings) ? settings.holding.reasonName : undefined
+  // What was kept when traces were held is delivered also when they are not any more.
+  const kept =
+    heldBy !== undefined || existsSync(directory)
+      ? new Store({ ...parts, settings: { ...localLog, directory, maxBytes } })
+      : undefined
+  const shared = kept === undefined ? localLog : { ...localLog, maxBytes, heldBy }
+  const store = new Store({ ...parts, settings: shared, kept: isPartial ? undefined : kept })
   const { name, type } = LOCAL_LOG
   const error = (): object => (deliveries.lastError === undefined ? {} : { lastError: deliveries.lastError })
-  return { store, stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }) }
+  return { store, kept, stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }) }
 }
 
 /** What is in the file has arrived. */
@@ -215,7 +270,7 @@ function countsOf({ log }: Store): SpanCounts {
 
 const NO_SPANS = new SpanTally()
 
-function statsOf({ name, type, queue, logs, report, isKept }: OpenBackend, store: Store | undefined): BackendStats {
+function statsOf({ name, type, queue, logs, report, isKept }: OpenBackend, stores: readonly Store[]): BackendStats {
   const counts = (queue ?? NO_SPANS).counts()
   const error = report.lastError === undefined ? {} : { lastError: report.lastError }
   return {
@@ -223,7 +278,7 @@ function statsOf({ name, type, queue, logs, report, isKept }: OpenBackend, store
     type,
     ...counts,
     isKept,
-    spoolBytes: store?.bytesOwed(name) ?? 0,
+    spoolBytes: stores.reduce((bytes, store) => bytes + store.bytesOwed(name), 0),
     ...(logs && { logs: logs.counts() }),
     ...error,
   }

@@ -19,7 +19,8 @@ export interface ShutdownParts {
   readonly waitMillis: number
   /** As in the settings. */
   readonly giveUp: AbortSignal | undefined
-  readonly store: Store | undefined
+  /** The trace log, and that of what is kept, where traces are held until they are judged. */
+  readonly stores: readonly Store[]
 }
 
 interface Leaving {
@@ -49,7 +50,7 @@ export class Shutdown {
     const hold = new Hold(this.#parts.waitMillis)
     const added = this.#parts.added.flush()
     // First: it hands over to the backends what it has written.
-    await this.#parts.store?.log.forceFlush()
+    await this.#written()
     const delivered = Promise.allSettled(this.#queues(queue => queue.forceFlush()))
     await this.#beforeMetrics(delivered)
     await Promise.allSettled([delivered, this.#parts.meters.forceFlush(), this.#parts.feed.flush(), added])
@@ -63,8 +64,7 @@ export class Shutdown {
   hurry(): void {
     if (this.#closed || this.#isHurrying) return
     this.#isHurrying = true
-    const written = this.#parts.store?.log.forceFlush() ?? Promise.resolve()
-    void written.finally(() => {
+    void this.#written().finally(() => {
       this.#isHurrying = false
       this.#queues(queue => queue.hurry())
     })
@@ -80,7 +80,7 @@ export class Shutdown {
     const added = this.#parts.added.shutdown()
     await this.#closeLog()
     const leavingAt = performance.now()
-    const adopted = this.#parts.store?.recovered() ?? Promise.resolve()
+    const adopted = Promise.all(this.#parts.stores.map(store => store.recovered()))
     void this.#parts.feed.flush()
     const left = Promise.all(this.#queues(queue => this.#leave(queue, queue.shutdown(adopted))))
     await this.#beforeMetrics(left)
@@ -104,18 +104,21 @@ export class Shutdown {
       await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
   }
 
+  /** Resolves when all that is recorded is in the log. */
+  async #written(): Promise<void> {
+    await Promise.all(this.#parts.stores.map(({ log }) => log.forceFlush()))
+  }
+
   /** A disk may hang as a backend may. */
   async #closeLog(): Promise<void> {
-    const { store, waitMillis } = this.#parts
-    if (store === undefined) return
-    await within(waitMillis, store.log.shutdown())
+    const { stores, waitMillis } = this.#parts
+    await within(waitMillis, Promise.all(stores.map(({ log }) => log.shutdown())))
   }
 
   async #closeStore(): Promise<void> {
-    const { store } = this.#parts
-    if (store === undefined) return
-    await within(LAST_WORDS_MILLIS, store.stop())
-    store.release()
+    const { stores } = this.#parts
+    await within(LAST_WORDS_MILLIS, Promise.all(stores.map(store => store.stop())))
+    for (const store of stores) store.release()
   }
 
   /** What a flush has waited for in vain already is not waited for again. */

@@ -5,7 +5,7 @@ import type { Report } from '../core/guard.ts'
 import { hookRecordMachine } from '../hosts/hook-records.ts'
 import { MACHINES } from '../hosts/machines.ts'
 import { Telling } from '../hosts/telling.ts'
-import { Continuation, endedSince } from '../trace-log/index.ts'
+import { Continuation, endedSince, keptDirectory } from '../trace-log/index.ts'
 import { createPluginIn, type Surroundings } from '../wiring/create-plugin.ts'
 import type { Plugin, PluginStats, SpanIds } from '../wiring/plugin.ts'
 import type { ReadEntry } from './journal.ts'
@@ -139,7 +139,9 @@ export class AgentPlugins {
   async #know(since: number | undefined): Promise<void> {
     const { env, home } = this.#surroundings
     const directory = stateHome(env, home)
-    if (since !== undefined && directory !== undefined) this.#continuation.knows(await endedSince(directory, since))
+    if (since === undefined || directory === undefined) return
+    const kept = await endedSince(keptDirectory(directory), since)
+    this.#continuation.knows(await endedSince(directory, since), kept)
   }
 
   async #read(telling: 'past' | 'again', entries: readonly ReadEntry[]): Promise<void> {

@@ -2,6 +2,7 @@
 export const METRIC = {
   sessions: '{ns}.sessions',
   turnDuration: '{ns}.turn.duration',
+  samplingTurns: '{ns}.sampling.turns',
   toolCalls: '{ns}.tool.calls',
   toolDuration: '{ns}.tool.duration',
   tokensInput: '{ns}.tokens.input',
@@ -61,6 +62,7 @@ export const LABEL = {
   failure: 'failure',
   result: 'result',
   reason: 'reason',
+  early: 'early',
   backend: 'backend',
   tokenType: 'gen_ai.token.type',
 } as const
@@ -78,6 +80,7 @@ export const CLOSED_LABELS: ReadonlySet<string> = new Set([
   LABEL.failure,
   LABEL.result,
   LABEL.reason,
+  LABEL.early,
   LABEL.backend,
   LABEL.tokenType,
   LABEL.part,

@@ -4,6 +4,9 @@ import { allTokens, type TurnTotals } from './turn-totals.ts'
 
 export type KeepReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool' | 'rate'
 
+/** What the root of a turn says of its trace. `none`: it is not kept. */
+export type SamplingReason = KeepReason | 'none'
+
 /** What a turn came to, child agents included. */
 export interface JudgedTurn {
   readonly traceId: string
@@ -15,8 +18,8 @@ export interface JudgedTurn {
 const RANDOM_HEX_DIGITS = 14
 const RANDOM_VALUES = 2 ** (4 * RANDOM_HEX_DIGITS)
 
-/** The first rule that says so; undefined when none does. */
-export function keepReason(rules: KeepRules, turn: JudgedTurn): KeepReason | undefined {
+/** The first rule that says so. */
+export function samplingReason(rules: KeepRules, turn: JudgedTurn): SamplingReason {
   const { traceId, hasFailed, totals, durationMillis } = turn
   const { signs, cost } = totals
   if (rules.errors && (hasFailed || signs.errors > 0)) return 'error'
@@ -27,7 +30,7 @@ export function keepReason(rules: KeepRules, turn: JudgedTurn): KeepReason | und
   const tokens = allTokens(totals)
   if (isOver(tokens.input + tokens.output, rules.tokensOver)) return 'tokens'
   if (signs.tool) return 'tool'
-  return rules.threshold !== undefined && isInShare(traceId, rules.threshold) ? 'rate' : undefined
+  return rules.threshold !== undefined && isInShare(traceId, rules.threshold) ? 'rate' : 'none'
 }
 
 /**

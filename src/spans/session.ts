@@ -4,9 +4,9 @@ import { booleanOf, numberOf, peek, textOf, wholeOf } from '../contract/foreign.
 import type { FinalStatus, IterationStart, SessionEnd, SessionStart, TurnEvent } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
-import { keepReason } from './keep.ts'
+import { type SamplingReason, samplingReason } from './keep.ts'
 import { oneMessage } from './messages.ts'
-import type { Draw, Fired, SpanDefinition, SpanError } from './span-definition.ts'
+import type { Draw, Fired, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
 
 /** What the tracker knows of a turn that is over, beside the host's own words. */
@@ -18,6 +18,8 @@ export interface TurnEnd extends SessionEnd {
   readonly isBackground: boolean
   /** Of an outermost turn; undefined for one of a child agent. */
   readonly traceId: string | undefined
+  /** What was said of its trace when there was no room to wait for its end. */
+  readonly judgedEarly: SamplingReason | undefined
 }
 
 const CRON = 'cron'
@@ -45,15 +47,21 @@ function sessionKind(payload: SessionStart): string {
   return cron ? CRON : 'session'
 }
 
-/** Why the trace is worth keeping: a matter of the outermost turn, which knows what its children came to. */
-function keptFor(
-  { traceId, totals, durationMillis }: TurnEnd,
+/** Whether the trace is worth keeping, and why: a matter of the outermost turn, which knows what its children came to. */
+function judged(
+  { traceId, totals, durationMillis, judgedEarly }: TurnEnd,
   error: SpanError | undefined,
-  draw: Draw,
+  { keep }: Draw,
 ): SafeText | undefined {
-  if (draw.keep === undefined || traceId === undefined) return undefined
-  const reason = keepReason(draw.keep, { traceId, totals, durationMillis, hasFailed: error !== undefined })
-  return reason && literal(reason)
+  if (keep === undefined || traceId === undefined) return undefined
+  const turn = { traceId, totals, durationMillis, hasFailed: error !== undefined }
+  return literal(judgedEarly ?? samplingReason(keep, turn))
+}
+
+function samplingPoints({ judgedEarly }: TurnEnd, reason: SafeText | undefined): readonly MetricPoint[] {
+  if (reason === undefined) return []
+  const early = String(judgedEarly !== undefined)
+  return [{ instrument: 'samplingTurns', value: 1, labels: { [LABEL.reason]: reason, [LABEL.early]: early } }]
 }
 
 /** What the event says of an iteration that begins. */
@@ -165,7 +173,7 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       .set(own.turnDurationMs, payload.durationMillis || undefined)
       .set(own.turnFinalStatus, literal(payload.finalStatus))
     addSummary(attributes, totals, draw)
-    attributes.set(own.samplingReason, keptFor(payload, error, draw))
+    attributes.set(own.samplingReason, judged(payload, error, draw))
     if (draw.usageOnRoot) attributes.addAll(rootUsageAttributes(totals, draw))
     return { attributes, error }
   },
@@ -196,6 +204,7 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
     }
     return [
       { instrument: 'sessions', value: 1, labels },
+      ...samplingPoints(payload, judged(payload, error, draw)),
       { instrument: 'turnDuration', value: seconds, labels },
       { instrument: 'genAiInvokeAgentDuration', value: seconds, labels: agent },
     ]

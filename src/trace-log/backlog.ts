@@ -1,6 +1,7 @@
 import { stat } from 'node:fs/promises'
 import {
   type CheckpointEntry,
+  keptDirectory,
   listCheckpoints,
   readCheckpoint,
   segmentPath,
@@ -27,8 +28,8 @@ export interface BacklogEntry {
 export async function readBacklog(stateDirectory: string): Promise<readonly BacklogEntry[]> {
   const rows = new Map<string, BacklogEntry>()
   // One after the other: a long outage leaves more files than a process may have open.
-  for (const entry of await listCheckpoints(stateDirectory)) {
-    for (const part of await owedOf(stateDirectory, entry)) {
+  for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
+    for (const part of await owedOf(directory, entry)) {
       const key = JSON.stringify([part.backend, part.isLive])
       rows.set(key, sum(rows.get(key), part))
     }
@@ -39,13 +40,24 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
 /** Where what is kept for a backend of this name is to go: `destinationOf` of each, empty where it is not known. Never rejects. */
 export async function destinationsOwed(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
   const destinations = new Set<string>()
-  for (const entry of await listCheckpoints(stateDirectory)) {
-    for (const row of await owedOf(stateDirectory, entry)) {
+  for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
+    for (const row of await owedOf(directory, entry)) {
       if (row.backend !== backend) continue
-      destinations.add((await readHeader(segmentPath(stateDirectory, entry.segment))).backends.get(backend) ?? '')
+      destinations.add((await readHeader(segmentPath(directory, entry.segment))).backends.get(backend) ?? '')
     }
   }
   return destinations
+}
+
+/** What is held until it is judged has a log of its own when it is kept. */
+async function checkpointsOf(
+  stateDirectory: string,
+): Promise<readonly { readonly directory: string; readonly entry: CheckpointEntry }[]> {
+  const directories = [stateDirectory, keptDirectory(stateDirectory)]
+  const found = directories.map(async directory =>
+    (await listCheckpoints(directory)).map(entry => ({ directory, entry })),
+  )
+  return (await Promise.all(found)).flat()
 }
 
 async function owedOf(stateDirectory: string, entry: CheckpointEntry): Promise<BacklogEntry[]> {

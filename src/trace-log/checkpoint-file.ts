@@ -30,6 +30,11 @@ export interface CheckpointContent {
   readonly isDamaged: boolean
 }
 
+/** The log of what is kept and to be sent, where traces are held until they are judged: as the state directory is laid out. */
+export function keptDirectory(stateDirectory: string): string {
+  return join(stateDirectory, 'kept')
+}
+
 export function segmentPath(stateDirectory: string, segment: string): string {
   return join(stateDirectory, 'traces', `${segment}.jsonl`)
 }

@@ -26,6 +26,8 @@ export class Continuation {
   #at = 0
   #isSafe = true
   #written: ReadonlySet<string> = new Set()
+  /** Of what is held until it is judged: what the process before this one has given to the backends. */
+  #kept: ReadonlySet<string> = new Set()
   /** Traces of what was read again, and the spans in them that this process has gone on with. */
   readonly #met = new Set<string>()
   readonly #takenUp = new Set<string>()
@@ -47,9 +49,13 @@ export class Continuation {
     this.#isSafe = false
   }
 
-  /** @param written spans of which the log has the end: trace id and span id */
-  knows(written: ReadonlySet<string>): void {
+  /**
+   * @param written spans of which the log has the end: trace id and span id
+   * @param kept those of the log of what is kept
+   */
+  knows(written: ReadonlySet<string>, kept: ReadonlySet<string>): void {
     this.#written = written
+    this.#kept = kept
   }
 
   /** Whether a span that begins now is written already, or was over when the process before this one was told other things. */
@@ -61,6 +67,11 @@ export class Continuation {
     const isWritten = this.#written.has(key)
     if (this.#telling === 'again' && !isWritten) this.#takenUp.add(key)
     return isWritten
+  }
+
+  /** As `isWritten`, for what is held until it is judged: nobody has what the one before had not judged. */
+  isKept(traceId: string, spanId: string): boolean {
+    return this.#telling === 'past' || this.#kept.has(`${traceId}${spanId}`)
   }
 
   /** Whether this process has gone on with a span, by trace id and span id: it has not crashed, whatever the log says. */
@@ -80,6 +91,7 @@ export class Continuation {
   async end(): Promise<void> {
     this.#telling = 'new'
     this.#written = new Set([...this.#written].filter(key => this.#met.has(key.slice(0, TRACE_ID_CHARS))))
+    this.#kept = new Set([...this.#kept].filter(key => this.#met.has(key.slice(0, TRACE_ID_CHARS))))
     this.#met.clear()
     await this.saved()
     this.#isSafe = true

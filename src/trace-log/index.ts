@@ -8,7 +8,7 @@ export { type BacklogEntry, destinationsOwed, readBacklog } from './backlog.ts'
 /** Spans on their way, and where in the log they end. */
 export { type Batch, type BatchTaker, isInLog } from './batch.ts'
 /** Who holds which segment. */
-export { listCheckpoints } from './checkpoint-file.ts'
+export { keptDirectory, listCheckpoints } from './checkpoint-file.ts'
 /** A process that goes on with what one before it has left open. */
 export { Continuation, endedSince } from './continuation.ts'
 /** What a process that was killed had left open. */
@@ -33,7 +33,7 @@ export type { Resend, ResendOutcome, ResendRequest } from './resend.ts'
 export type { Segment } from './segment.ts'
 /** A private file of whole lines. */
 export { fileFailure, SegmentFile } from './segment-file.ts'
-export { type BatchSettings, type LocalLogSettings, type Report, UNSERIALISABLE } from './settings.ts'
+export { type BatchSettings, type LocalLogSettings, NOT_KEPT, type Report, UNSERIALISABLE } from './settings.ts'
 /** The spans of one line, as JSON and as protobuf. */
 export { attributesJson, estimatedBytes } from './span-json.ts'
 export { jsonRequest, SpanLine, sizeOf, spansOf } from './span-line.ts'

@@ -41,6 +41,8 @@ export interface RecoveryParts {
   readonly report: Report
   /** Where this process has gone on with what those before it had left open: it has noted all of that. */
   readonly continued: Continued | undefined
+  /** Sends what a process that was killed had held back, of a segment that is held by this attribute; absent where nobody can. */
+  readonly sendHeld?: ((path: string, heldBy: string) => Promise<void>) | undefined
   /** Spans that a process that was killed had left open. */
   readonly onCrashed: (crashed: readonly CrashedTrace[]) => void
 }
@@ -165,10 +167,19 @@ export class Recovery {
     return Date.now() < Math.max(heartbeatAt, (await stat(path)).mtimeMs) + continuedMillis
   }
 
+  /** False where that is left to a process that sends to the same backends. */
+  async #sendHeld(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
+    const { sendHeld, destinations } = this.#parts
+    if (backends.size === 0) return true
+    if (sendHeld === undefined || !isSame(backends, destinations)) return false
+    await sendHeld(path, heldBy)
+    return true
+  }
+
   async #endCrashed(checkpoint: Checkpoint, heartbeatAt: number): Promise<void> {
     try {
       const { segmentPath } = checkpoint
-      const { continuedMillis } = await readHeader(segmentPath)
+      const { continuedMillis, heldBy, backends } = await readHeader(segmentPath)
       const crashed = await endCrashedSpans(segmentPath, {
         heartbeatAt,
         laterPaths: await laterSegments(segmentPath, continuedMillis > 0),
@@ -176,14 +187,19 @@ export class Recovery {
         isTakenUp: this.#parts.continued?.isTakenUp ?? (() => false),
       })
       if (crashed === undefined) return
-      checkpoint.close()
       if (crashed.length > 0) this.#parts.onCrashed(crashed)
+      if (heldBy === '' || (await this.#sendHeld(segmentPath, heldBy, backends))) checkpoint.close()
     } catch (error) {
       // On a full disk, say. What has ended is delivered all the same; the rest is for the next process.
       const { code } = error as NodeJS.ErrnoException
       this.#parts.report.debug(`trace log: what was open in ${checkpoint.segment} cannot be ended now (${code})`)
     }
   }
+}
+
+/** The same backends, at the same addresses. */
+function isSame(one: Destinations, other: Destinations): boolean {
+  return one.size === other.size && [...one].every(([backend, destination]) => other.get(backend) === destination)
 }
 
 /** Not that of a process that had taken it over, and died itself. */

@@ -148,6 +148,7 @@ const NO_HEADER: SegmentHeader = {
   marks: { incomplete: '', finalStatus: '', spanKind: '' },
   backends: new Map(),
   continuedMillis: 0,
+  heldBy: '',
 }
 
 /** What a segment says of itself: to whom it is owed, and so on. Nothing, where it does not say so. Never rejects. */

@@ -8,7 +8,15 @@ export interface LocalLogSettings {
   readonly flushMillis: number
   /** Absent: no process goes on with what this one leaves open. */
   readonly continued?: Continued | undefined
+  /**
+   * The attribute by which roots say why their trace is kept, where traces are held until they are judged: then what is written
+   * here is owed to nobody, and what is kept is written to a log of its own.
+   */
+  readonly heldBy?: string | undefined
 }
+
+/** What such an attribute says of a trace that is not kept. */
+export const NOT_KEPT = 'none'
 
 export interface Continued {
   /** For so long after the end of this process another one may go on with what it has left open. */

@@ -140,7 +140,8 @@ export class Spool {
     for (let tries = 1; ; tries++) {
       let checkpoint: Checkpoint | undefined
       try {
-        checkpoint = Checkpoint.create(settings.directory, newSegmentName(), backends)
+        const owed = settings.heldBy === undefined ? backends : []
+        checkpoint = Checkpoint.create(settings.directory, newSegmentName(), owed)
         const file = SegmentFile.create(checkpoint.segmentPath)
         const segment = this.#hold(checkpoint, 0, false)
         this.#paths.push(segment.path)

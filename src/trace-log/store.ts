@@ -1,8 +1,10 @@
+import { join } from 'node:path'
 import type { BatchTaker } from './batch.ts'
 import type { CrashedTrace } from './crashed-spans.ts'
+import { spansHeldBack } from './held-back.ts'
 import type { LossLog } from './losses.ts'
 import { pruneSegments } from './prune.ts'
-import { type Adopter, Recovery } from './recovery.ts'
+import { type Adopter, Recovery, type RecoveryParts } from './recovery.ts'
 import { Resend, type ResendRequest, type ResendTaker } from './resend.ts'
 import type { Segment } from './segment.ts'
 import type { BatchSettings, LocalLogSettings, LogReport, Report } from './settings.ts'
@@ -28,6 +30,8 @@ export interface StoreParts {
   readonly deliveries: LogReport
   readonly report: Report
   readonly losses: LossLog
+  /** The log of what is kept, where this one has, or had, traces that are held until they are judged. */
+  readonly kept?: Store | undefined
 }
 
 /** The trace log of this process: what it writes, what it has still to deliver, and what others have left to it. */
@@ -50,7 +54,16 @@ export class Store {
       onGone: segment => this.#gone(segment),
       say: line => parts.report.warn(line),
     })
-    this.log = new TraceLog({ settings, batch, marks, destinations, takers, spool: this.#spool, report: deliveries })
+    const toTake = settings.heldBy === undefined ? takers : []
+    this.log = new TraceLog({
+      settings,
+      batch,
+      marks,
+      destinations,
+      takers: toTake,
+      spool: this.#spool,
+      report: deliveries,
+    })
   }
 
   /** The segments that this process has written and that are still there, oldest first. */
@@ -72,6 +85,7 @@ export class Store {
       destinations,
       report,
       continued: settings.continued,
+      sendHeld: this.#sendHeld,
       onCrashed,
     })
     const recovery = this.#recovery
@@ -101,6 +115,19 @@ export class Store {
     clearInterval(this.#lookAgain)
     this.#spool.release()
     this.#parts.losses.save()
+  }
+
+  get #sendHeld(): RecoveryParts['sendHeld'] {
+    const { kept, settings } = this.#parts
+    if (kept === undefined) return undefined
+    const keptTraces = join(kept.#parts.settings.directory, 'traces')
+    const isTakenUp = settings.continued?.isTakenUp ?? (() => false)
+    return async (path, heldBy) => {
+      for await (const spans of spansHeldBack({ path, heldBy, keptTraces, isTakenUp })) {
+        for (const span of spans) kept.log.onEnd(span)
+        await kept.log.forceFlush()
+      }
+    }
   }
 
   #prune(): void {
@@ -133,6 +160,7 @@ export class Store {
 
   /** Somebody has removed a segment of ours. */
   #gone(segment: Segment): void {
+    if (this.#parts.settings.heldBy !== undefined && !segment.isAdopted) return
     for (const [backend, adopter] of this.#parts.adopters) {
       adopter.gone(segment, REMOVED)(segment.spansOwedTo(backend))
     }

@@ -25,6 +25,8 @@ export interface SegmentHeader {
   readonly backends: Destinations
   /** For so long after the end of its process another one may go on with what is open in it, milliseconds; 0: nobody does. */
   readonly continuedMillis: number
+  /** As in `LocalLogSettings`; empty = what is in it is owed to the backends. */
+  readonly heldBy: string
 }
 
 export type StoredLine =
@@ -36,17 +38,19 @@ export type StoredLine =
   /** `problem` never quotes the line. */
   | { readonly kind: 'damaged'; readonly problem: string }
 
-/** The first line of a segment, without a line end. @param continuedMillis as in `SegmentHeader` */
+/** The first line of a segment, without a line end. @param continuedMillis and `heldBy`: as in `SegmentHeader` */
 export function headerJson(
   { incomplete, finalStatus, spanKind }: SegmentMarks,
   destinations: Destinations,
   continuedMillis = 0,
+  heldBy = '',
 ): string {
   // `fromEntries` defines what an assignment would not: a backend may be called `__proto__`.
   const backends = Object.fromEntries(destinations)
   const continued = continuedMillis === 0 ? {} : { continuedMillis }
+  const held = heldBy === '' ? {} : { heldBy }
   const marks = { incomplete, finalStatus, spanKind }
-  return JSON.stringify({ [HEADER]: { version: VERSION, marks, backends, ...continued } })
+  return JSON.stringify({ [HEADER]: { version: VERSION, marks, backends, ...continued, ...held } })
 }
 
 /**
@@ -148,7 +152,8 @@ function readHeader(value: unknown): StoredLine {
   const header = readFields(value, 'the header')
   readCount(header['version'], 'the version', VERSION)
   const continuedMillis = readCount(header['continuedMillis'], 'a time', 0, Number.MAX_SAFE_INTEGER)
-  return { kind: 'header', marks: readMarks(header), backends: readDestinations(header), continuedMillis }
+  const heldBy = readOptionalText(header['heldBy'], 'who judges') ?? ''
+  return { kind: 'header', marks: readMarks(header), backends: readDestinations(header), continuedMillis, heldBy }
 }
 
 function readDestinations(header: Fields): Destinations {

@@ -220,7 +220,7 @@ export class TraceLog implements SpanProcessor {
 
   #header(): string {
     const { marks, destinations, settings } = this.#parts
-    return headerJson(marks, destinations, settings.continued?.withinMillis)
+    return headerJson(marks, destinations, settings.continued?.withinMillis, settings.heldBy)
   }
 
   #writeNotes(notes: readonly ReadableSpan[]): void {

@@ -62,6 +62,7 @@ export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, out
   const isReadAgain = continuation && (() => continuation.isReading)
   const drawn = { ...coreConfigOf(config, env), ...given, nearestName, sweepByClock: !isReplay, isReadAgain }
   const core = coreOf({ ...drawn, ...sent, ...inPipeline(pipeline, config), ...outside })
+  pipeline?.judgeEarlyBy(traceId => core.judgeEarly(traceId))
   if (!isReplay) pipeline?.recover(crashed => core.countCrashed(crashed))
   return core
 }

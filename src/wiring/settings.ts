@@ -7,7 +7,7 @@ import { createRedactor } from '../content/redaction.ts'
 import { DELEGATING_TOOLS } from '../contract/index.ts'
 import type { CoreConfig } from '../core/options.ts'
 import { parseTraceparent } from '../core/traceparent.ts'
-import type { PipelineSettings } from '../pipeline/index.ts'
+import type { HoldingSettings, PipelineSettings } from '../pipeline/index.ts'
 import { createPricing } from '../prices/prices.ts'
 import { resolveNames } from '../semconv/index.ts'
 import { thresholdOf } from '../spans/keep.ts'
@@ -92,6 +92,10 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void, own
   }
 }
 
+function holdingOf({ rate, max_bytes: maxBytes }: KeepConfig, reasonName: string): HoldingSettings {
+  return { reasonName, threshold: rate === undefined ? undefined : thresholdOf(rate), maxBytes }
+}
+
 function keepRules({ rate, tools, ...rules }: KeepConfig): KeepRules {
   return {
     errors: rules.errors,
@@ -151,6 +155,7 @@ export function pipelineSettings(
       },
     }),
     sampleRate: config.sample_rate,
+    holding: config.keep?.hold ? holdingOf(config.keep, own.samplingReason) : undefined,
     attributeCountLimit: ATTRIBUTE_COUNT_LIMIT,
     batch: {
       maxQueueSize: config.span_batch_max_queue_size,

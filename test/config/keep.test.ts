@@ -5,7 +5,7 @@ import { showConfig } from '../../src/config/show.ts'
 import { messages, resolved } from './scratch-home.ts'
 
 const ALL =
-  '{errors: false, denied: true, slower_than_ms: 500, waits_count: true, cost_over: 0.5, tokens_over: 9, tools: [Bash, edit], rate: 0.1}'
+  '{errors: false, denied: true, slower_than_ms: 500, waits_count: true, cost_over: 0.5, tokens_over: 9, tools: [Bash, edit], rate: 0.1, hold: false, max_bytes: 5}'
 
 function shown(resolution: ReturnType<typeof resolved>): string | undefined {
   return showConfig(resolution).find(({ key }) => key === 'keep')?.value
@@ -28,8 +28,10 @@ test.each([
       tokens_over: 9,
       tools: ['Bash', 'edit'],
       rate: 0.1,
+      hold: false,
+      max_bytes: 5,
     },
-    'denied=true slower_than_ms=500 waits_count=true cost_over=0.5 tokens_over=9 tools=Bash,edit rate=0.1',
+    'denied=true slower_than_ms=500 waits_count=true cost_over=0.5 tokens_over=9 tools=Bash,edit rate=0.1 hold=false max_bytes=5',
   ],
 ])('%s', (yaml, keep, text) => {
   const resolution = resolved({ yaml: `keep: ${yaml}` })

@@ -132,7 +132,7 @@ export class Scene {
   }
 
   /** Files of a folder of the state directory, in order of their names. */
-  files(folder: 'traces' | 'spool'): string[] {
+  files(folder: 'traces' | 'spool' | 'kept/spool'): string[] {
     const directory = join(this.stateDirectory, folder)
     if (!existsSync(directory)) return []
     return readdirSync(directory)

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { type JudgedTurn, keepReason, thresholdOf } from '../../src/spans/keep.ts'
+import { type JudgedTurn, samplingReason, thresholdOf } from '../../src/spans/keep.ts'
 import type { KeepRules } from '../../src/spans/keep-rules.ts'
 import { addSigns, addWait, noSigns, type TurnSigns } from '../../src/spans/turn-signs.ts'
 import { emptyTotals } from '../../src/spans/turn-totals.ts'
@@ -60,15 +60,15 @@ function turn({
 }
 
 describe('the first rule that says so is the reason', () => {
-  test.each<[string, Came, string | undefined]>([
-    ['nothing happened', {}, undefined],
+  test.each<[string, Came, string]>([
+    ['nothing happened', {}, 'none'],
     ['it failed', { hasFailed: true }, 'error'],
     ['something in it failed', { signs: { errors: 1 } }, 'error'],
     ['something was denied', { signs: { denied: 1 } }, 'denied'],
     ['it failed, and something was denied', { signs: { denied: 1 }, hasFailed: true }, 'error'],
-    ['as long as it may be', { millis: 1000 }, undefined],
+    ['as long as it may be', { millis: 1000 }, 'none'],
     ['longer', { millis: 1001 }, 'slow'],
-    ['longer, but a person was waited for', { millis: 5000, signs: { waited: [[0, 4000]] } }, undefined],
+    ['longer, but a person was waited for', { millis: 5000, signs: { waited: [[0, 4000]] } }, 'none'],
     [
       'longer beside that',
       {
@@ -82,22 +82,22 @@ describe('the first rule that says so is the reason', () => {
       },
       'slow',
     ],
-    ['as dear as it may be', { dollars: 0.5 }, undefined],
+    ['as dear as it may be', { dollars: 0.5 }, 'none'],
     ['dearer', { dollars: 0.51 }, 'cost'],
-    ['as many tokens as there may be', { tokens: [50, 30, 20] }, undefined],
+    ['as many tokens as there may be', { tokens: [50, 30, 20] }, 'none'],
     ['more tokens, all taken together', { tokens: [50, 30, 21] }, 'tokens'],
     ['a tool that is asked for', { signs: { tool: true } }, 'tool'],
     ['chosen by its id', { traceId: HIGH }, 'rate'],
     ['chosen by its id, and a tool', { traceId: HIGH, signs: { tool: true } }, 'tool'],
   ])('%s', (_, came, reason) => {
-    expect(keepReason(ALL, turn(came))).toBe(reason)
-    expect(keepReason(NONE, turn(came))).toBe(came.signs?.tool === true ? 'tool' : undefined)
+    expect(samplingReason(ALL, turn(came))).toBe(reason)
+    expect(samplingReason(NONE, turn(came))).toBe(came.signs?.tool === true ? 'tool' : 'none')
   })
 
   test('whether waiting for a person counts as slow is a rule of its own', () => {
     const waiting = turn({ millis: 5000, signs: { waited: [[0, 5000]] } })
-    expect(keepReason({ ...NONE, slowerThanMillis: 0, waitsCount: true }, waiting)).toBe('slow')
-    expect(keepReason({ ...NONE, slowerThanMillis: 0 }, waiting)).toBeUndefined()
+    expect(samplingReason({ ...NONE, slowerThanMillis: 0, waitsCount: true }, waiting)).toBe('slow')
+    expect(samplingReason({ ...NONE, slowerThanMillis: 0 }, waiting)).toBe('none')
   })
 })
 
@@ -115,7 +115,7 @@ describe('a share, by the trace id alone', () => {
   })
 
   const chosen = (rate: number, traceId: string): boolean =>
-    keepReason({ ...NONE, threshold: thresholdOf(rate) }, turn({ traceId })) === 'rate'
+    samplingReason({ ...NONE, threshold: thresholdOf(rate) }, turn({ traceId })) === 'rate'
 
   test.each([
     ['ffffffffffffffffff7fffffffffffff', false],

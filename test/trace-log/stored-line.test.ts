@@ -140,10 +140,11 @@ describe('the header', () => {
         fc.record({ incomplete: anyText, finalStatus: anyText, spanKind: anyText }),
         fc.array(fc.tuple(anyText, anyText)).map(pairs => new Map(pairs)),
         fc.maxSafeNat(),
-        (marks, backends, continuedMillis) => {
-          const line = headerJson(marks, backends, continuedMillis)
+        anyText,
+        (marks, backends, continuedMillis, heldBy) => {
+          const line = headerJson(marks, backends, continuedMillis, heldBy)
           expect(line).not.toContain('\n')
-          expect(new LineParser().read(line)).toEqual({ kind: 'header', marks, backends, continuedMillis })
+          expect(new LineParser().read(line)).toEqual({ kind: 'header', marks, backends, continuedMillis, heldBy })
         },
       ),
     )
@@ -162,6 +163,7 @@ describe('the header', () => {
       marks: { incomplete: '', finalStatus: '', spanKind: 'x.kind' },
       backends: new Map(),
       continuedMillis: 0,
+      heldBy: '',
     })
   })
 })

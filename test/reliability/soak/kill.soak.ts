@@ -38,10 +38,12 @@ async function liveAndDie(scene: Scene, random: Random, seed: number): Promise<v
 async function playOut(scene: Scene, seed: number, tally: Tally): Promise<void> {
   const random = seeded(seed)
   const [one, other] = [await scene.sink(), await scene.sink(ILLS[seed % ILLS.length])]
-  scene.configure([
+  const backends = [
     { name: 'one', endpoint: one.url, protocol: 'http/json' },
     { name: 'other', endpoint: other.url, protocol: 'http/protobuf', compression: 'gzip' },
-  ])
+  ] as const
+  // A third of them held until they are judged, and all kept: then the same must arrive.
+  scene.configure(backends, seed % 3 === 0 ? { keep: { rate: 1 } } : {})
   await liveAndDie(scene, random, seed)
   if (seed % DOUBLE_EVERY === 0) await liveAndDie(scene, random, seed + RUNS)
   other.behaviour = { kind: 'ok' }
@@ -50,7 +52,7 @@ async function playOut(scene: Scene, seed: number, tally: Tally): Promise<void> 
   if (code !== 0) tally.problems.push(`the next process ended with ${code}: ${stderr.join(' / ')}`)
   for (const sink of [one, other]) tally.add(scene, sink)
   tally.problems.push(...checkSameSpans(one, other))
-  tally.problems.push(...scene.files('spool').map(path => `still owed: ${path}`))
+  tally.problems.push(...[...scene.files('spool'), ...scene.files('kept/spool')].map(path => `still owed: ${path}`))
 }
 
 test('killed at any moment', async () => {

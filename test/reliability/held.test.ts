@@ -1,0 +1,63 @@
+/** Killed while traces are held: what was kept, and what nobody had judged, arrives; what was let go does not. */
+import { readFileSync } from 'node:fs'
+import { setTimeout as pause } from 'node:timers/promises'
+import { expect, test } from 'vitest'
+import type { ChaosSink } from '../support/chaos-sink.mjs'
+import { spansOfRequest } from '../support/otlp-spans.mjs'
+import { times } from '../support/sample.ts'
+import { seeded } from '../support/seeded.mjs'
+import { inScene, type Scene } from './scene.ts'
+
+const KILLS = times(1, 12)
+const REASON = 'hermes.sampling.reason'
+
+/** By trace: ids of its spans in the local log, and what its roots say. */
+function stored(scene: Scene): Map<string, { readonly spanIds: Set<string>; readonly reasons: Set<string> }> {
+  const traces = new Map<string, { readonly spanIds: Set<string>; readonly reasons: Set<string> }>()
+  for (const path of scene.files('traces')) {
+    for (const line of readFileSync(path, 'utf8').split('\n')) {
+      if (!line.startsWith('{"resourceSpans"')) continue
+      for (const { traceId, spanId, attributes } of spansOfRequest(Buffer.from(line), true)) {
+        const trace = traces.get(traceId) ?? { spanIds: new Set(), reasons: new Set() }
+        trace.spanIds.add(spanId)
+        const reason = attributes[REASON]
+        if (reason !== undefined) trace.reasons.add(String(reason))
+        traces.set(traceId, trace)
+      }
+    }
+  }
+  return traces
+}
+
+function problems(scene: Scene, sink: ChaosSink): string[] {
+  const found: string[] = []
+  for (const [traceId, { spanIds, reasons }] of stored(scene)) {
+    const isKept = [...reasons].some(reason => reason !== 'none') || reasons.size === 0
+    const arrived = [...spanIds].filter(id => sink.deliveries.has(id)).length
+    if (arrived !== (isKept ? spanIds.size : 0)) {
+      found.push(`${traceId} (${[...reasons].join() || 'not judged'}): ${arrived} of ${spanIds.size} spans`)
+    }
+  }
+  return found
+}
+
+test.each(Array.from({ length: KILLS }, (_, index) => index + 1))('seed %i', async seed => {
+  await inScene(async scene => {
+    const random = seeded(seed)
+    const sink = await scene.sink()
+    scene.configure([{ name: 'one', endpoint: sink.url }], { keep: { rate: 0.3 }, local_log_max_bytes: 2_000_000 })
+    const host = scene.start({ seed, hooksPerSecond: 1200, sessions: 6, contentChars: 500 })
+    await host.ready()
+    await pause(500 + 1000 * random())
+    await host.kill()
+    const next = scene.start({ turns: 1, sessions: 1, hooksPerSecond: 2000, end: 'stdin' })
+    await next.ready()
+    const deadlineAt = performance.now() + 30_000
+    while (problems(scene, sink).length > 0 && performance.now() < deadlineAt) await pause(100)
+    expect(await next.finish()).toMatchObject({ code: 0 })
+    expect(problems(scene, sink)).toEqual([])
+    const reasons = [...stored(scene).values()].flatMap(trace => [...trace.reasons])
+    expect(reasons, 'some are let go').toContain('none')
+    expect([...scene.files('spool'), ...scene.files('kept/spool')], 'nothing is owed to anybody').toEqual([])
+  })()
+})

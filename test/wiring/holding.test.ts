@@ -1,0 +1,219 @@
+/** `keep`: what backends get, what the local log has, and what becomes of it when things go wrong. */
+import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
+import { expect, test } from 'vitest'
+import type { Plugin, PluginOptions } from '../../src/wiring/plugin.ts'
+import { afterwards } from '../support/afterwards.ts'
+import { OtlpSink } from '../support/otlp-sink.ts'
+import { type ScratchPlugin, scratchHome, scratchPlugin } from './scratch-plugin.ts'
+
+interface Pair {
+  readonly key: string
+  readonly value: { readonly stringValue?: string }
+}
+
+interface WireSpan {
+  readonly traceId: string
+  readonly spanId: string
+  readonly parentSpanId?: string
+  readonly name: string
+  readonly traceState?: string
+  readonly attributes: readonly Pair[]
+}
+
+interface TraceRequest {
+  readonly resourceSpans: readonly { readonly scopeSpans: readonly { readonly spans: readonly WireSpan[] }[] }[]
+}
+
+const spansIn = (requests: readonly unknown[]): WireSpan[] =>
+  requests.flatMap(request =>
+    (request as TraceRequest).resourceSpans.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
+  )
+
+function sentTo(sink: OtlpSink): WireSpan[] {
+  return spansIn(sink.requests.filter(({ path }) => path === '/v1/traces').map(({ json }) => json))
+}
+
+const stateOf = (home: string, ...below: string[]): string => join(home, '.local', 'state', 'hookspan', ...below)
+
+function filesIn(directory: string): string[] {
+  return existsSync(directory) ? readdirSync(directory).map(name => join(directory, name)) : []
+}
+
+/** In the local log, which has everything. */
+function stored(home: string): WireSpan[] {
+  const lines = filesIn(stateOf(home, 'traces')).flatMap(path => readFileSync(path, 'utf8').split('\n'))
+  return spansIn(lines.filter(line => line.startsWith('{"resourceSpans"')).map(line => JSON.parse(line)))
+}
+
+async function sinkFor(): Promise<OtlpSink> {
+  const sink = await OtlpSink.start()
+  afterwards(() => sink.stop())
+  return sink
+}
+
+function pluginFor(sink: OtlpSink, keep: object | boolean, more: object = {}, home?: string): ScratchPlugin {
+  const backends = [{ type: 'otlp', endpoint: sink.url, metrics: false, protocol: 'http/json' }]
+  return scratchPlugin({ host: 'agent', backends, keep, ...more } as PluginOptions, home)
+}
+
+/** One turn with a tool, whose name is that of its session, so that spans tell where they belong. */
+function tell(plugin: Plugin, session_id: string, status: 'ok' | 'error' = 'ok'): void {
+  const ids = { session_id, turn_id: `${session_id}.t1` }
+  begin(plugin, session_id)
+  plugin.on('post_tool_call', { ...ids, tool_name: session_id, tool_call_id: 'c1', status })
+  plugin.on('post_llm_call', ids)
+  void plugin.on('on_session_end', { ...ids, completed: true })
+}
+
+function begin(plugin: Plugin, session_id: string): void {
+  const ids = { session_id, turn_id: `${session_id}.t1` }
+  plugin.on('pre_llm_call', { ...ids, model: 'qwen3', user_message: 'hello' })
+  plugin.on('pre_tool_call', { ...ids, tool_name: session_id, tool_call_id: 'c1' })
+}
+
+const toolNames = (spans: readonly WireSpan[]): string[] =>
+  spans.flatMap(({ name }) => (name.startsWith('tool.') ? [name.slice('tool.'.length)] : [])).sort()
+
+const reasonsIn = (spans: readonly WireSpan[]): (string | undefined)[] =>
+  spans
+    .filter(({ parentSpanId }) => parentSpanId === undefined || parentSpanId === '')
+    .map(({ attributes }) => attributes.find(({ key }) => key === 'hermes.sampling.reason')?.value.stringValue)
+    .sort()
+
+const LOGGED = [true, false]
+
+test.each(LOGGED)('a backend gets the traces that are kept and no other, whole (local log: %s)', async local_log => {
+  const sink = await sinkFor()
+  const { plugin, lines } = pluginFor(sink, true, { local_log })
+  for (const name of ['one', 'two', 'three']) tell(plugin, name, name === 'two' ? 'error' : 'ok')
+  await plugin.shutdown()
+  expect(toolNames(sentTo(sink))).toEqual(['two'])
+  expect(sentTo(sink)).toHaveLength(3)
+  expect(reasonsIn(sentTo(sink))).toEqual(['error'])
+  expect(lines).toEqual([])
+})
+
+test('the local log has all of them, and what was kept is owed to nobody any more', async () => {
+  const sink = await sinkFor()
+  const { plugin, home } = pluginFor(sink, true)
+  tell(plugin, 'one')
+  tell(plugin, 'two', 'error')
+  await plugin.shutdown()
+  expect(toolNames(stored(home))).toEqual(['one', 'two'])
+  expect(reasonsIn(stored(home))).toEqual(['error', 'none'])
+  expect([...filesIn(stateOf(home, 'spool')), ...filesIn(stateOf(home, 'kept', 'spool'))]).toEqual([])
+})
+
+test('what is kept waits for a backend that is down, and the next process delivers it', async () => {
+  const sink = await sinkFor()
+  sink.behaviour = { kind: 'status', status: 503 }
+  const { plugin, home } = pluginFor(sink, true, { force_flush_wait_ms: 10 })
+  tell(plugin, 'one')
+  tell(plugin, 'two', 'error')
+  await plugin.shutdown()
+  sink.requests.splice(0)
+  sink.behaviour = { kind: 'ok' }
+  const next = pluginFor(sink, true, {}, home)
+  tell(next.plugin, 'three')
+  await sink.until(() => toolNames(sentTo(sink)).length > 0)
+  await next.plugin.shutdown()
+  expect(toolNames(sentTo(sink))).toEqual(['two'])
+})
+
+test('it does so too where nothing is held any more', async () => {
+  const sink = await sinkFor()
+  sink.behaviour = { kind: 'status', status: 503 }
+  const { plugin, home } = pluginFor(sink, true, { force_flush_wait_ms: 10 })
+  tell(plugin, 'two', 'error')
+  await plugin.shutdown()
+  sink.requests.splice(0)
+  sink.behaviour = { kind: 'ok' }
+  const next = pluginFor(sink, false, {}, home)
+  tell(next.plugin, 'three')
+  await sink.until(() => toolNames(sentTo(sink)).length === 2)
+  await next.plugin.shutdown()
+  expect(toolNames(sentTo(sink))).toEqual(['three', 'two'])
+})
+
+test('with `hold: false` everything is sent, and the roots say what it is', async () => {
+  const sink = await sinkFor()
+  const { plugin, home } = pluginFor(sink, { hold: false })
+  tell(plugin, 'one')
+  tell(plugin, 'two', 'error')
+  await plugin.shutdown()
+  expect(toolNames(sentTo(sink))).toEqual(['one', 'two'])
+  expect(reasonsIn(sentTo(sink))).toEqual(['error', 'none'])
+  expect(existsSync(stateOf(home, 'kept'))).toBe(false)
+})
+
+test('nothing goes before the turn is over; then all of it does, in one request', async () => {
+  const sink = await sinkFor()
+  const { plugin } = pluginFor(sink, { rate: 1 }, { span_batch_schedule_delay_ms: 1 })
+  begin(plugin, 'one')
+  plugin.on('post_tool_call', { session_id: 'one', turn_id: 'one.t1', tool_name: 'one', tool_call_id: 'c1' })
+  await plugin.flush()
+  expect(sentTo(sink)).toEqual([])
+  void plugin.on('on_session_end', { session_id: 'one', turn_id: 'one.t1', completed: true })
+  await plugin.flush()
+  expect(sink.requests.map(({ records }) => records.length)).toEqual([3])
+})
+
+test('a backend that extrapolates reads for how many traces one stands', async () => {
+  const sink = await sinkFor()
+  const { plugin } = pluginFor(sink, { rate: 0.9999999, errors: true })
+  tell(plugin, 'one')
+  tell(plugin, 'two', 'error')
+  await plugin.shutdown()
+  const stateOfTool = (tool: string): string | undefined =>
+    sentTo(sink).find(({ name }) => name === `tool.${tool}`)?.traceState
+  expect([stateOfTool('one'), stateOfTool('two')]).toEqual(['ot=th:000001ad7f29a8', 'ot=th:0'])
+})
+
+test('what comes late goes the way of its trace', async () => {
+  const sink = await sinkFor()
+  const { plugin, home } = pluginFor(sink, true)
+  const late = (session_id: string): void =>
+    void plugin.on('post_tool_call', {
+      ...{ session_id, turn_id: `${session_id}.t1`, tool_name: `late-${session_id}`, tool_call_id: 'c9' },
+      status: 'ok',
+      duration_ms: 5,
+    })
+  tell(plugin, 'one')
+  tell(plugin, 'two', 'error')
+  late('one')
+  late('two')
+  await plugin.shutdown()
+  expect(toolNames(sentTo(sink))).toEqual(['late-two', 'two'])
+  expect(toolNames(stored(home))).toEqual(['late-one', 'late-two', 'one', 'two'])
+})
+
+test('a turn that fills too much room is judged by what is known of it, and its root says so', async () => {
+  const sink = await sinkFor()
+  const { plugin, home } = pluginFor(sink, { errors: true, max_bytes: 4000 })
+  for (const [session_id, status] of [
+    ['good', 'ok'],
+    ['bad', 'error'],
+  ] as const) {
+    const ids = { session_id, turn_id: 't' }
+    plugin.on('pre_llm_call', { ...ids, model: 'm', user_message: 'hello' })
+    for (let call = 0; call < 12; call++) {
+      const tool = { ...ids, tool_name: session_id, tool_call_id: `c${call}` }
+      plugin.on('pre_tool_call', tool)
+      plugin.on('post_tool_call', { ...tool, status: call === 2 ? status : 'ok' })
+    }
+    void plugin.on('on_session_end', { ...ids, completed: true })
+  }
+  await plugin.shutdown()
+  expect(toolNames(sentTo(sink))).toEqual(Array.from({ length: 12 }, () => 'bad'))
+  expect(reasonsIn(stored(home))).toEqual(['error', 'none'])
+})
+
+test('what no turn is judged for is sent', async () => {
+  const sink = await sinkFor()
+  const { plugin } = pluginFor(sink, { errors: true })
+  plugin.on('post_approval_response', { session_id: 'alone', pattern_key: 'p', choice: 'once', duration_ms: 5 })
+  await plugin.shutdown()
+  expect(sentTo(sink)).toHaveLength(1)
+})
+
