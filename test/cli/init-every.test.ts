@@ -1,13 +1,17 @@
 import { chmodSync, mkdirSync, rmSync } from 'node:fs'
+import { Server } from 'node:net'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { afterEach, beforeEach, describe, expect, test, vi } from 'vitest'
 import { InitScene } from './init-scene.ts'
 
 let scene: InitScene
 beforeEach(() => {
   scene = new InitScene()
 })
-afterEach(() => scene.remove())
+afterEach(() => {
+  vi.restoreAllMocks()
+  scene.remove()
+})
 
 const CLAUDE = '{\n  "model": "opus"\n}\n'
 const COMMENTED = '{\n  // mine\n  "plugins": {}\n}\n'
@@ -109,6 +113,17 @@ describe('hookspan init without a host', () => {
     const done = await scene.init(['-y'], start)
     expect(done).toMatchObject({ code: 0, stderr: '' })
     expect(done.stdout.startsWith(dry.stdout)).toBe(true)
+  })
+
+  test('agrees with all of them on one port, though what was free is busy in the next moment', async () => {
+    const listen = vi.spyOn(Server.prototype, 'listen')
+    listen.mockImplementation(function (this: Server, ...of) {
+      if (listen.mock.calls.length > 1) setImmediate(() => this.emit('error', new Error('busy')))
+      else setImmediate(() => (of.at(-1) as () => void)())
+      return this
+    })
+    const { code, stderr } = await scene.init(['--yes'], several())
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
   })
 
   test('a second time says in a line of each that it is set up, and asks nothing', async () => {

@@ -4,6 +4,7 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse
 import { makeChange } from '../init/config-file.ts'
 import { initEvery } from '../init/every-host.ts'
 import { hermesWebhook } from '../init/hermes.ts'
+import { freePort } from '../init/hook-agent.ts'
 import { HOSTS } from '../init/hosts.ts'
 import { isTemporary, packageFolder, whyNotLasting } from '../init/package-folder.ts'
 import type { ByHand, HostSetup, Nothing, Plan, Surroundings } from '../init/plan.ts'
@@ -78,7 +79,12 @@ export function initOf(where: () => Installed): Command {
     const sdk = SDK_CODE.get(host ?? '')
     if (refusal !== undefined && !undo && (sdk === undefined || sdk.install !== undefined)) throw new Error(refusal)
     const freshToken = randomBytes(32).toString('hex')
-    const surroundings = { env: io.env, home: io.home, folder, freshToken, guards: options.guards }
+    let port: Promise<number> | undefined
+    const freshPort = (): Promise<number> => {
+      port ??= freePort()
+      return port
+    }
+    const surroundings = { env: io.env, home: io.home, folder, freshToken, freshPort, guards: options.guards }
     if (sdk !== undefined) return showCode(sdk, folder, options, io)
     const setup = options.webhook ? hermesWebhook : HOSTS.get(host ?? '')?.setup
     const code = await (setup === undefined

@@ -147,8 +147,11 @@ function receiverOf(surroundings: Surroundings, port: number, guards: Guards): R
 
 /** That of the receiver, which keeps it; for one that has never run, a free one. */
 async function portFor(surroundings: Surroundings, named: number | undefined): Promise<number> {
-  const known = lastPort(placeFor(surroundings)) ?? named
-  if (known !== undefined) return known
+  return lastPort(placeFor(surroundings)) ?? named ?? surroundings.freshPort()
+}
+
+/** @throws Error in one line when there is none */
+export async function freePort(): Promise<number> {
   for (let port = FIRST_PORT; port < FIRST_PORT + PORTS; port++) if (await isFree(port)) return port
   throw new Error(
     `no port from ${FIRST_PORT} to ${FIRST_PORT + PORTS - 1} is free; npx hookspan serve --detach --port N`,

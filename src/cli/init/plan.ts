@@ -55,6 +55,8 @@ export interface Surroundings {
   readonly folder: string
   /** The receiver's, where it has none yet: one for all agents that are set up at once. */
   readonly freshToken: string
+  /** Likewise its port: what is free now need not be so for the next agent. @throws Error in one line */
+  readonly freshPort: () => Promise<number>
   /** Whether the agent is to wait for what hooks decide. Undefined: as it is set up already. */
   readonly guards?: 'open' | 'closed' | 'off' | undefined
 }
