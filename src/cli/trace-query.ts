@@ -1,10 +1,12 @@
 import type { TraceFilter } from '../viewer/trace-filter.ts'
+import type { TraceTree } from '../viewer/trace-forest.ts'
 import { selectTraces, type TraceQuery, type TraceSelection } from '../viewer/trace-log.ts'
 import { type CommandIo, WrongUse } from './command.ts'
 import { readWatched } from './log-reading.ts'
 import type { Given } from './options.ts'
 import { sinceAt } from './since-option.ts'
-import type { TracesPlace } from './tree-place.ts'
+import { whichTrace } from './tree-messages.ts'
+import { expectTraceFiles, type TracesPlace } from './tree-place.ts'
 
 /** Which traces: options of every command that chooses some. */
 export const FILTER_OPTIONS = {
@@ -49,4 +51,21 @@ export async function findTraces(
   const paths = await place.listFiles()
   const selection = await readWatched(paths, onRead => selectTraces(paths, query, onRead), io)
   return 'exitCode' in selection ? selection : { ...selection, paths }
+}
+
+/** Of the traces that the beginning of an id names. */
+const MOST_NAMED = 10
+
+/** @throws an error that says which there are, where the beginning of the id does not name one */
+export async function findTrace(
+  place: TracesPlace,
+  filter: TraceFilter & { readonly traceId: string },
+  io: CommandIo,
+): Promise<(FoundTraces & { readonly tree: TraceTree }) | { readonly exitCode: number }> {
+  const found = await findTraces(place, { ...filter, last: MOST_NAMED }, io)
+  if ('exitCode' in found) return found
+  if (found.traceCount === 0) await expectTraceFiles(place, found.unreadableCount)
+  const [tree] = found.trees
+  if (tree === undefined || found.matchCount > 1) throw new Error(whichTrace(place, filter, found))
+  return { ...found, tree }
 }

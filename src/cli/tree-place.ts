@@ -43,11 +43,20 @@ export function localLog(io: CommandIo): TracesPlace {
   return { path, kind: 'local log', listFiles: () => listSegments(path) }
 }
 
+function canBeTraceId(name: string): boolean {
+  return /^[0-9a-f]{1,32}$/i.test(name)
+}
+
+/** Whether it is the beginning of a trace's id, and no file. */
+export async function namesTrace(name: string): Promise<boolean> {
+  return canBeTraceId(name) && (await placeAt(name)) === undefined
+}
+
 /** Undefined for what is no file and can be the beginning of an id. */
 async function findPlace(name: string): Promise<TracesPlace | undefined> {
   const place = await placeAt(name)
   if (place === undefined) {
-    if (/^[0-9a-f]{1,32}$/i.test(name)) return undefined
+    if (canBeTraceId(name)) return undefined
     const hint = /^[\w-]+$/.test(name) ? ', and a trace id has only the digits 0 to 9 and a to f' : ''
     throw new Error(`there is no file ${name}${hint}`)
   }

@@ -20,7 +20,7 @@ import type { CoreOptions } from './options.ts'
 import { SessionChanges } from './session-changes.ts'
 import { Slips } from './slips.ts'
 import { SpanTracker } from './span-tracker.ts'
-import type { CoreStats } from './stats.ts'
+import type { CoreStats, CrashedTrace } from './stats.ts'
 import { formatTraceparent, namedSpan } from './traceparent.ts'
 import { TurnFacts } from './turn-facts.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
@@ -34,14 +34,6 @@ const NO_CLOCK = (): number => 0
 const UNKNOWN_HOOK = 'unknown'
 /** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
-
-/** What a process that was killed had left open of one trace. */
-export interface CrashedTrace {
-  readonly traceId: string
-  /** Of the outermost span that was open */
-  readonly spanId: string
-  readonly spans: number
-}
 
 /** The whole core: hook records in, spans and points out. Nothing that it is given makes it throw. */
 export class Core {

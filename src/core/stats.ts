@@ -26,3 +26,11 @@ export interface UnreadStats {
   /** Values of a type that nothing can be read out of; each counts as missing. */
   readonly types: number
 }
+
+/** What a process that was killed had left open of one trace. */
+export interface CrashedTrace {
+  readonly traceId: string
+  /** Of the outermost span that was open */
+  readonly spanId: string
+  readonly spans: number
+}

@@ -14,6 +14,8 @@ import type { Destinations } from './stored-line.ts'
 export interface ResendRequest {
   /** Absent = the trace log: what each backend has not got, once. Files are sent as often as it is asked. */
   readonly files?: readonly string[]
+  /** Only this one. */
+  readonly traceId?: string | undefined
   /** Only traces that began then or later, epoch milliseconds; 0 for all. */
   readonly since: number
   /** No further file is begun after it. */
@@ -180,7 +182,12 @@ export class Resend {
       tasks.push({
         backend,
         segment,
-        sending: new Sending({ pass, begunAt: await this.#begunFor(pass), onSent: note }),
+        sending: new Sending({
+          pass,
+          traceId: this.#request.traceId,
+          begunAt: await this.#begunFor(pass),
+          onSent: note,
+        }),
       })
     }
     return tasks

@@ -17,6 +17,8 @@ export interface SentTally {
 
 export interface SendingParts {
   readonly pass: SentState
+  /** Absent = whatever the rest says. */
+  readonly traceId: string | undefined
   /** When a trace began, epoch milliseconds. Absent = every trace is wanted. */
   readonly begunAt: ((traceId: string) => number) | undefined
   /** Called after each acknowledgement. */
@@ -64,9 +66,11 @@ export class Sending {
   }
 
   #isWanted(span: ReadableSpan): boolean {
-    const { pass, begunAt } = this.#parts
+    const { pass, traceId: wanted, begunAt } = this.#parts
+    const { traceId } = span.spanContext()
+    if (wanted !== undefined && traceId !== wanted) return false
     if (begunAt === undefined) return true
-    const at = begunAt(span.spanContext().traceId)
+    const at = begunAt(traceId)
     return at >= pass.since && (pass.before === null || at < pass.before)
   }
 

@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { send as sendCommand } from '../../src/cli/commands/send.ts'
 import { createPluginIn } from '../../src/wiring/create-plugin.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
+import { spansOfJson } from '../support/otlp-spans.mjs'
 import { fakeIo } from './fake-io.ts'
 
 const { run } = sendCommand
@@ -35,8 +36,9 @@ interface Turn {
 const state = (): string => join(home, '.local', 'state', 'hookspan')
 const listed = (name: string): string[] => readdirSync(join(state(), name))
 
-function openAgent(backends?: string) {
-  const env = { HOOKSPAN_FORCE_FLUSH_WAIT_MS: '1000', ...(backends && { HOOKSPAN_BACKENDS: backends }) }
+function openAgent(set: string | Record<string, string> = {}) {
+  const more = typeof set === 'string' ? { HOOKSPAN_BACKENDS: set } : set
+  const env = { HOOKSPAN_FORCE_FLUSH_WAIT_MS: '1000', ...more }
   return createPluginIn({ host: 'agent' }, { env, home, isReplay: true, diagnostics: quiet })
 }
 
@@ -47,8 +49,8 @@ function tell(plugin: ReturnType<typeof openAgent>, { session, at = NOW - 3 * HO
 }
 
 /** Turns of two spans each, in one file of the log. */
-async function record(turns: readonly (string | Turn)[], backends?: string): Promise<void> {
-  const plugin = openAgent(backends)
+async function record(turns: readonly (string | Turn)[], set?: string | Record<string, string>): Promise<void> {
+  const plugin = openAgent(set)
   for (const turn of turns) tell(plugin, typeof turn === 'string' ? { session: turn } : turn)
   await plugin.shutdown()
 }
@@ -277,6 +279,48 @@ describe('send FILE', () => {
     const { code, stdout } = await send(join(state(), 'traces'), ...toSink())
     expect(code).toBe(1)
     expect(stdout).toContain('not all of 1 file was sent; run this again: it sends all of them anew')
+  })
+})
+
+describe('send TRACE_ID', () => {
+  /** What a backend has got of the turns that it was not to get. */
+  const held = (): Record<string, string> => ({
+    HOOKSPAN_BACKENDS: `jaeger=${sink.url}`,
+    HOOKSPAN_KEEP: 'true',
+  })
+  const traceIdOf = (session: string): string => {
+    const text = listed('traces').reduce((all, name) => all + readFileSync(join(state(), 'traces', name), 'utf8'), '')
+    const line = text.split('\n').find(line => line.startsWith('{"resourceSpans"') && line.includes(`llm.${session}`))
+    const span = spansOfJson(JSON.parse(line ?? '{}')).find(({ name }) => name === `llm.${session}`)
+    return span?.traceId ?? ''
+  }
+
+  test('sends a trace that was held back, and nothing else, as often as it is asked', async () => {
+    await record(['a', 'b'], held())
+    expect(arrived()).toEqual([])
+    expect((await send('--all', ...toSink())).stdout).toBe('jaeger has all of it already; nothing was sent\n')
+    const { code, stdout, stderr } = await send(traceIdOf('b').slice(0, 12), ...toSink())
+    expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
+    expect(stdout).toMatch(/^jaeger got 1 trace, 2 spans, from 2026-11-22 14:00:00 UTC .*\n/)
+    expect(arrived()).toEqual(['b'])
+    await send(traceIdOf('b'), ...toSink())
+    expect(arrived()).toEqual(['b', 'b'])
+    expect(listed('spool')).toEqual([])
+  })
+
+  test('says what there is where it names none', async () => {
+    await record(['a'], held())
+    const { code, stderr } = await send('0000', ...toSink())
+    expect({ code, stderr }).toEqual({
+      code: 1,
+      stderr: `hookspan send: there is no trace whose id begins with 0000 among the 1 in ${join(state(), 'traces')}, and no file of that name\n`,
+    })
+  })
+
+  test('also a whole log of them goes to a backend that was never named', async () => {
+    await record(['a', 'b'], held())
+    await send('--all', '--backend', `otlp=${sink.url}`)
+    expect(arrived()).toEqual(['a', 'b'])
   })
 })
 

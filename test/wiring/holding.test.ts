@@ -208,12 +208,3 @@ test('a turn that fills too much room is judged by what is known of it, and its 
   expect(toolNames(sentTo(sink))).toEqual(Array.from({ length: 12 }, () => 'bad'))
   expect(reasonsIn(stored(home))).toEqual(['error', 'none'])
 })
-
-test('what no turn is judged for is sent', async () => {
-  const sink = await sinkFor()
-  const { plugin } = pluginFor(sink, { errors: true })
-  plugin.on('post_approval_response', { session_id: 'alone', pattern_key: 'p', choice: 'once', duration_ms: 5 })
-  await plugin.shutdown()
-  expect(sentTo(sink)).toHaveLength(1)
-})
-

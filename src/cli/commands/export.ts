@@ -1,13 +1,11 @@
 import { type Command, type CommandPage, command, EXIT, WrongUse } from '../command.ts'
 import { FORMATS, type Format, isFormat, writeExport } from '../export-traces.ts'
-import { FILTER_OPTIONS, findTraces, readFilter, readLast } from '../trace-query.ts'
-import { nothingMatches, nothingThere, whichTrace } from '../tree-messages.ts'
+import { FILTER_OPTIONS, findTrace, findTraces, readFilter, readLast } from '../trace-query.ts'
+import { nothingMatches, nothingThere } from '../tree-messages.ts'
 import { expectTraceFiles, findSubject } from '../tree-place.ts'
 
 /** More in one file nobody opens. */
 const MOST = 1000
-/** Of the traces that the beginning of an id names. */
-const MOST_NAMED = 10
 
 const PAGE = {
   name: 'export',
@@ -40,11 +38,12 @@ export const exportCommand: Command = command(PAGE, async ({ values, operands },
   const last = readLast(values.last) ?? MOST
   const filter = readFilter(values, io.now())
   const { place, traceId } = await findSubject(operands, io)
-  const query = traceId === undefined ? { ...filter, last } : { ...filter, traceId, last: MOST_NAMED }
-  const found = await findTraces(place, query, io)
+  const query = { ...filter, last }
+  const found = await (traceId === undefined
+    ? findTraces(place, query, io)
+    : findTrace(place, { ...filter, traceId }, io))
   if ('exitCode' in found) return found.exitCode
   if (found.traceCount === 0) await expectTraceFiles(place, found.unreadableCount)
-  if (traceId !== undefined && found.matchCount !== 1) throw new Error(whichTrace(place, { ...filter, traceId }, found))
   if (found.trees.length === 0) {
     throw new Error(found.traceCount === 0 ? nothingThere(place) : nothingMatches(place, query, found))
   }

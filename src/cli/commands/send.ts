@@ -11,21 +11,23 @@ import { Progress } from '../progress.ts'
 import { chosenBackends } from '../send/chosen-backends.ts'
 import { Delivery, type Job } from '../send/delivery.ts'
 import { sinceAt } from '../since-option.ts'
-import { traceFiles } from '../tree-place.ts'
+import { findTrace } from '../trace-query.ts'
+import { localLog, namesTrace, traceFiles } from '../tree-place.ts'
 
 /** So often the line that says how far it is is drawn anew. */
 const SHOW_MILLIS = 200
 
 const PAGE = {
   name: 'send',
-  operand: { placeholder: '[FILE…]', offers: 'files' },
+  operand: { placeholder: '[FILE… | TRACE_ID]', offers: 'files' },
   about: `Delivers now what the local trace log still holds for a backend: traces that it did not take when they were
 recorded. The next agent that runs with hookspan does the same by itself. Traces of agents that are running are
 left to them.
 
 With --all, a backend also gets the traces that were recorded before it was named, each once: what it has got is
 remembered beside the log, by its name and address. With FILE (OTLP/JSON lines, or a directory of *.jsonl) it gets what
-is in there, as often as it is asked; the ids are those of the file.`,
+is in there, as often as it is asked; the ids are those of the file. With TRACE_ID, or as much of its beginning as
+tells it from others, it gets that trace of the local trace log: one that "keep" held back, say.`,
   options: {
     backend: {
       ...BACKEND_OPTION,
@@ -50,9 +52,25 @@ export const send: Command = command(PAGE, async ({ values, operands }, io) => {
   if (isAsked && backends.length === 0) {
     throw new WrongUse('no backend is configured; name one, for example --backend jaeger=http://127.0.0.1:4318')
   }
-  const files = operands.length === 0 ? undefined : await traceFiles(operands)
-  return deliver({ directory, config, backends, files, since: isAsked ? (since ?? 0) : undefined }, io)
+  const isOfAll = values.backend.length === 0
+  const job = { directory, config, backends, isOfAll, since: isAsked ? (since ?? 0) : undefined }
+  const [only] = operands
+  if (only === undefined) return deliver(job, io)
+  if (operands.length > 1 || !(await namesTrace(only))) {
+    return deliver({ ...job, files: await traceFiles(operands) }, io)
+  }
+  const found = await namedTrace(only, io)
+  return 'exitCode' in found ? found.exitCode : deliver({ ...job, ...found }, io)
 })
+
+/** The trace, and the files of the log that may have a part of it. */
+async function namedTrace(
+  beginning: string,
+  io: CommandIo,
+): Promise<Pick<Job, 'files' | 'traceId'> | { readonly exitCode: number }> {
+  const found = await findTrace(localLog(io), { traceId: beginning }, io)
+  return 'exitCode' in found ? found : { files: found.paths, traceId: found.tree.traceId }
+}
 
 async function deliver(job: Job, io: CommandIo): Promise<number> {
   const interruption = new Interruption(io)
@@ -86,7 +104,7 @@ function stopped({ stop }: Interruption): Promise<void> {
 }
 
 function openPipeline(
-  { config, backends, since }: Job,
+  { config, backends, isOfAll, since }: Job,
   giveUp: AbortSignal,
   io: Pick<CommandIo, 'env' | 'home' | 'stderr'>,
 ): Pipeline {
@@ -96,5 +114,5 @@ function openPipeline(
   // What nobody is owed is not sent later by itself.
   const say = (line: string): void =>
     io.stderr.write(`hookspan: ${since === undefined ? line : withoutMeanwhile(line)}\n`)
-  return createPipeline({ ...rest, backends: takers, giveUp }, { warn: say, error: say, debug: () => undefined })
+  return createPipeline({ ...rest, backends: takers, isPartial: !isOfAll, giveUp }, { warn: say, error: say, debug: () => undefined })
 }

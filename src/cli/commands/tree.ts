@@ -10,14 +10,12 @@ import { type Command, type CommandIo, type CommandPage, command, EXIT, WrongUse
 import { followTraces } from '../follow-traces.ts'
 import { lookOf } from '../look.ts'
 import type { Given } from '../options.ts'
-import { FILTER_OPTIONS, findTraces, readFilter, readLast } from '../trace-query.ts'
-import { nothingMatches, nothingThere, whichTrace } from '../tree-messages.ts'
+import { FILTER_OPTIONS, findTrace, findTraces, readFilter, readLast } from '../trace-query.ts'
+import { nothingMatches, nothingThere } from '../tree-messages.ts'
 import { expectTraceFiles, findSubject, type TracesPlace } from '../tree-place.ts'
 
 /** So many are drawn when nobody says how many. */
 const DEFAULT_LAST = 5
-/** Of the traces that the beginning of an id names. */
-const MOST_NAMED = 10
 const MOST_RUNNING_LINES = 20
 
 const PAGE = {
@@ -95,16 +93,13 @@ async function showOne(
   { json }: TreeOptions,
   io: CommandIo,
 ): Promise<number> {
-  const selection = await findTraces(place, { ...filter, last: MOST_NAMED }, io)
-  if ('exitCode' in selection) return selection.exitCode
-  if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
-  const [only] = selection.trees
-  if (only === undefined || selection.matchCount > 1) throw new Error(whichTrace(place, filter, selection))
-  io.stdout.write(`${draw(only, { json }, io)}\n`)
+  const found = await findTrace(place, filter, io)
+  if ('exitCode' in found) return found.exitCode
+  io.stdout.write(`${draw(found.tree, { json }, io)}\n`)
   if (json) return EXIT.ok
   const look = { ...lookOf(io), now: io.now() }
-  for (const details of renderDetails(only, look)) io.stdout.write(`${details}\n\n`)
-  tellUnreadable(selection, io)
+  for (const details of renderDetails(found.tree, look)) io.stdout.write(`${details}\n\n`)
+  tellUnreadable(found, io)
   return EXIT.ok
 }
 

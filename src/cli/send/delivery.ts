@@ -10,8 +10,12 @@ export interface Job {
   readonly directory: string
   readonly config: ResolvedConfig
   readonly backends: readonly BackendConfig[]
+  /** These are all that are configured. */
+  readonly isOfAll: boolean
   /** Absent = the trace log. */
-  readonly files: readonly string[] | undefined
+  readonly files?: readonly string[] | undefined
+  /** Of these files only this trace. */
+  readonly traceId?: string | undefined
   /** Epoch milliseconds, 0 for all traces; undefined when only what is kept for the backends is to be delivered. */
   readonly since: number | undefined
 }
@@ -34,11 +38,11 @@ export class Delivery {
 
   /** @throws the error of the file system when a file cannot be read */
   async run(signal: AbortSignal): Promise<void> {
-    const { files, since } = this.#job
+    const { files, traceId, since } = this.#job
     if (files === undefined) await this.#pipeline.deliverBacklog()
     this.#kept = this.#recovered()
     if (since === undefined || signal.aborted) return
-    this.#resend = this.#pipeline.resend({ ...(files && { files }), since, signal })
+    this.#resend = this.#pipeline.resend({ ...(files && { files }), traceId, since, signal })
     await this.#resend?.run()
   }
 
@@ -64,10 +68,10 @@ export class Delivery {
 
   /** In lines for a person, once the pipeline is shut down. `after`: what is kept for backends now. */
   outcome(after: readonly BacklogEntry[]): string[] {
-    const { files, since, directory } = this.#job
+    const { files, traceId, since, directory } = this.#job
     if (since === undefined) return backlogLines(this.#recovered(), this.#before, after)
     const isLog = files === undefined
-    const place = isLog ? join(directory, 'traces') : files.join(', ')
+    const place = traceId !== undefined ? `trace ${traceId}` : isLog ? join(directory, 'traces') : files.join(', ')
     const outcomes = this.#resend?.outcomes() ?? []
     return this.#names().flatMap(name => {
       const dropped = this.#pipeline.stats().backends.find(backend => backend.name === name)?.dropped ?? 0
