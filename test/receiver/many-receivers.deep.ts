@@ -93,8 +93,8 @@ class Home {
 /** What happens before the event of that number. */
 type Plan = Readonly<Record<number, (home: Home) => Promise<void>>>
 
-async function told(plan: Plan): Promise<World> {
-  const world = await World.create()
+async function told(plan: Plan, settings: object): Promise<World> {
+  const world = await World.create({ ...settings })
   const home = new Home(world)
   await home.start()
   for (const [index, event] of EVENTS.entries()) {
@@ -105,16 +105,19 @@ async function told(plan: Plan): Promise<World> {
   return world
 }
 
-test('newer receivers, killed ones, ended ones and none at all: the traces are those of one that is left alone', async () => {
-  const alone = await told({})
-  const troubled = await told({
+const TITLE = 'newer receivers, killed ones, ended ones and none at all: the traces are those of one that is left alone'
+
+test.each([{}, { keep: { rate: 1 } }])(`${TITLE} (%j)`, async settings => {
+  const alone = await told({}, settings)
+  const plan: Plan = {
     3: home => home.start(),
     6: home => home.end('SIGKILL'),
     8: home => home.start(),
     12: home => home.end('SIGTERM'),
     15: home => home.start(),
     20: home => home.start(),
-  })
+  }
+  const troubled = await told(plan, settings)
   expect(treesOf(troubled.logged)).toBe(treesOf(alone.logged))
   expect(treesOf(once(troubled.collected))).toBe(treesOf(alone.logged))
   expect(treesOf(alone.logged)).toContain('hermes.turn.final_status=completed')

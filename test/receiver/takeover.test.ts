@@ -26,8 +26,11 @@ async function goesOn(world: World): Promise<void> {
   await receiver.close('end')
 }
 
-async function untroubled(): Promise<ReturnType<typeof inOrder>> {
-  const world = await World.create()
+/** Traces that are held until they are judged, and all of them kept. */
+const HELD = { keep: { rate: 1 } }
+
+async function untroubled(settings: object = {}): Promise<ReturnType<typeof inOrder>> {
+  const world = await World.create({ ...settings })
   const receiver = await world.open()
   for (const told of EVENTS) receiver.take(told)
   await receiver.close('end')
@@ -52,30 +55,35 @@ const notOfAnother = ({ attributes }: { readonly attributes: object }): boolean 
   (attributes as Record<string, unknown>)['hermes.host'] !== 'another' &&
   (attributes as Record<string, unknown>)['hermes.session.id'] !== 'x'
 
-test.each(sample(['read', 'noted', 'adopting'], 1))(
-  `a receiver that is killed while it takes over (%s) is taken over, ${SAMPLED}`,
-  async step => {
-    const world = await World.create()
+const STEPS = ['read', 'noted', 'adopting'].flatMap(step => [{}, HELD].map(settings => [step, settings] as const))
+
+test.each(sample(STEPS, 2))(
+  `a receiver that is killed while it takes over (%s, %j) is taken over, ${SAMPLED}`,
+  async (step, settings) => {
+    const world = await World.create(settings)
     await killedAfter(world, step === 'noted' ? 'worked' : 'flush')
     await (await world.start(step)).ended()
     await (await world.start(step)).ended()
     await goesOn(world)
-    expect(inOrder(world.logged)).toEqual(await untroubled())
-    expect(inOrder(once(world.collected))).toEqual(await untroubled())
+    expect(inOrder(world.logged)).toEqual(await untroubled(settings))
+    expect(inOrder(once(world.collected))).toEqual(await untroubled(settings))
     expect(world.spool).toEqual([])
   },
 )
 
-test('another agent takes nothing of a receiver for crashed, while none is there and when it is over', async () => {
-  const world = await World.create()
-  await killedAfter(world)
-  await anotherAgent(world)
-  await goesOn(world)
-  await anotherAgent(world)
-  expect(inOrder(world.logged.filter(notOfAnother))).toEqual(await untroubled())
-  expect(inOrder(world.collected.filter(notOfAnother))).toEqual(await untroubled())
-  expect(world.spool).toEqual([])
-})
+test.each([{}, HELD])(
+  'another agent takes nothing of a receiver for crashed, while none is there and when it is over (%j)',
+  async settings => {
+    const world = await World.create(settings)
+    await killedAfter(world)
+    await anotherAgent(world)
+    await goesOn(world)
+    await anotherAgent(world)
+    expect(inOrder(world.logged.filter(notOfAnother))).toEqual(await untroubled(settings))
+    expect(inOrder(world.collected.filter(notOfAnother))).toEqual(await untroubled(settings))
+    expect(world.spool).toEqual([])
+  },
+)
 
 if (IS_DEEP) {
   test('what another agent holds, because it could not send it, is gone on with all the same, and has not crashed', async () => {

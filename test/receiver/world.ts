@@ -1,5 +1,5 @@
 import { type ChildProcess, spawn } from 'node:child_process'
-import { mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdtempSync, readdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { createInterface } from 'node:readline'
@@ -91,7 +91,9 @@ export class World {
 
   /** Checkpoints: empty when nobody is owed anything, and nothing is open that nobody has ended. */
   get spool(): string[] {
-    return readdirSync(join(this.home, 'state', 'hookspan', 'spool'))
+    const state = join(this.home, 'state', 'hookspan')
+    const kept = join(state, 'kept', 'spool')
+    return [...readdirSync(join(state, 'spool')), ...(existsSync(kept) ? readdirSync(kept) : [])]
   }
 
   get #configPath(): string {
