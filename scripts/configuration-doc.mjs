@@ -194,7 +194,7 @@ Of two sources the later one counts whole.
 
 ## Turns worth keeping
 
-[Which turns are worth keeping](sampling.md), said on their roots for whoever keeps traces behind hookspan. A mapping of these fields:
+[Which turns are sent to the backends](sampling.md), once they are over; the local log has them all. A mapping of these fields:
 
 ${fieldTable(KEEP_FIELDS)}
 

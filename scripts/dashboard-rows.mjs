@@ -20,7 +20,7 @@ const share = (some, all) => `(${some} or vector(0)) / ${all}`
 
 const FAILED_TURN = 'final_status=~"failed|crashed|incomplete"'
 
-function turns({ sessions, turnsOpen, turnDuration, genAiInvokeAgentDuration, approvalDuration }) {
+function turns({ sessions, samplingTurns, turnsOpen, turnDuration, genAiInvokeAgentDuration, approvalDuration }) {
   return [
     stat('Turns', 'short', [[sessions.inRange(), 'turns']]),
     stat('Failed', 'percentunit', [[share(sessions.inRange(FAILED_TURN), sessions.inRange()), 'failed']]),
@@ -32,6 +32,12 @@ function turns({ sessions, turnsOpen, turnDuration, genAiInvokeAgentDuration, ap
     bars('Turns by kind', 'short', perMinute(sessions, 'kind')),
     lines('Duration of a turn', 's', percentiles(turnDuration, 'final_status'), 'Waiting for people included.'),
     lines('Duration of a turn by agent, p95', 's', p95(genAiInvokeAgentDuration, 'gen_ai.agent.name', 'error.type')),
+    bars(
+      'Turns by why they are kept',
+      'short',
+      perMinute(samplingTurns, 'reason'),
+      'With `keep`. `none`: they are not.',
+    ),
   ]
 }
 

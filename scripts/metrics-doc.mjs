@@ -48,7 +48,9 @@ const LABEL_VALUES = {
   hook: 'name of the hook, or `unknown`',
   result:
     'of `hookspan.hooks`: `ok`, `ignored` (unknown, or nothing to end), `duplicate`, `error`; of `hookspan.export.spans`: `delivered`, `dropped`',
-  reason: '`turn_ended`, `orphaned`, `superseded`, `shutdown`, `crashed`',
+  reason:
+    'of spans: `turn_ended`, `orphaned`, `superseded`, `shutdown`, `crashed`; of turns: `error`, `denied`, `slow`, `cost`, `tokens`, `tool`, `rate`, `none`',
+  early: '`true` where there was no room to wait for the end of the turn, else `false`',
   backend: 'name of the backend; `local_log` is the trace log',
   'gen_ai.operation.name': '`chat`',
   'gen_ai.provider.name': 'as `provider`',

@@ -212,8 +212,7 @@ const KEYS = {
 
   keep: {
     type: 'keep',
-    about:
-      'Which turns are worth keeping, said on their roots: `true` (those in which something failed), or a mapping of rules',
+    about: 'Which turns are sent, once they are over: `true` (those in which something failed), or a mapping of rules',
   },
 
   hooks: {

@@ -142,8 +142,12 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
       release()
       return shutdown.shutdown()
     },
-    save: () => stores.forEach(({ log }) => void log.forceFlush()),
-    saveNow: () => stores.forEach(({ log }) => log.saveNow()),
+    save() {
+      for (const { log } of stores) void log.forceFlush()
+    },
+    saveNow() {
+      for (const { log } of stores) log.saveNow()
+    },
     endNow() {
       release()
       for (const { log } of stores) log.endNow()
@@ -190,9 +194,7 @@ async function recoverAll(
 }
 
 /** Without a backend nothing is held back from anybody. */
-function isHolding(
-  settings: PipelineSettings,
-): settings is PipelineSettings & { readonly holding: HoldingSettings } {
+function isHolding(settings: PipelineSettings): settings is PipelineSettings & { readonly holding: HoldingSettings } {
   return settings.holding !== undefined && settings.backends.length > 0
 }
 

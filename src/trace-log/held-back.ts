@@ -38,7 +38,12 @@ export interface HeldBack {
  *
  * @throws the error of the file system
  */
-export async function* spansHeldBack({ path, heldBy, keptTraces, isTakenUp }: HeldBack): AsyncGenerator<ReadableSpan[]> {
+export async function* spansHeldBack({
+  path,
+  heldBy,
+  keptTraces,
+  isTakenUp,
+}: HeldBack): AsyncGenerator<ReadableSpan[]> {
   const { traces, since } = await tracesIn(path, isTakenUp)
   const paths = await segmentsOf(path, since)
   for (const each of paths) await judge(each, heldBy, traces)

@@ -9,6 +9,7 @@ import { RUNS } from './runs.ts'
 import { record } from './telemetry.ts'
 
 const EVERYTHING: PluginOptions = {
+  keep: { hold: false },
   capture_sender_id: true,
   capture_conversation_history: true,
   usage_on_root: true,

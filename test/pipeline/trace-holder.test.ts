@@ -45,8 +45,12 @@ function watched(maxBytes: number = PLENTY, threshold?: string): Watched {
     holder,
     sent,
     states,
-    begin: (...of) => of.forEach(told => holder.onStart(spanOf(told))),
-    end: (...of) => of.forEach(told => holder.onEnd(spanOf(told))),
+    begin(...of) {
+      for (const told of of) holder.onStart(spanOf(told))
+    },
+    end(...of) {
+      for (const told of of) holder.onEnd(spanOf(told))
+    },
   }
 }
 

@@ -35,7 +35,7 @@ function keyOf(name: string): MetricKey | undefined {
 
 /** What the same records come to in memory. */
 async function expectedSeries(): Promise<ExpectedSeries[]> {
-  const plugin = createTestPlugin({ host: 'demo', prices: PRICES })
+  const plugin = createTestPlugin({ host: 'demo', prices: PRICES, keep: true })
   feedAll(plugin)
   const exported = { name: 'hookspan.export.spans', labels: { backend: 'file' } }
   const samples = [
@@ -77,7 +77,7 @@ describe.skipIf(isMissing && !isRequired)('a real Prometheus', () => {
     port = await freePort()
     const file = { type: 'file', path: join(directory, 'spans.jsonl') } as const
     const prometheus = { host: '127.0.0.1', port }
-    const options = { host: 'demo', local_log: false, backends: [file], prices: PRICES, prometheus }
+    const options = { host: 'demo', local_log: false, backends: [file], prices: PRICES, keep: { hold: false }, prometheus }
     // The records' own time counts, as in the expected values; nothing of this machine is configured.
     plugin = createPluginIn(options, { env: {}, home: directory, isReplay: true })
     feedAll(plugin)

@@ -34,6 +34,9 @@ function tokens(field: string): number {
     .reduce((sum, value) => sum + value, 0)
 }
 
+/** Their turns are judged with those that they are part of. */
+const CHILDREN = new Set(payloads('subagent_start').map(({ child_session_id: id }) => id))
+
 /** Sums that can be read off the records, by the names that Prometheus stores. */
 export const FED: Readonly<Record<string, number>> = {
   hermes_tokens_input_total: tokens('prompt_tokens'),
@@ -44,6 +47,7 @@ export const FED: Readonly<Record<string, number>> = {
   hermes_cost_total: (tokens('prompt_tokens') + tokens('output_tokens')) / 1e6,
   hermes_tool_calls_total: payloads('post_tool_call').length,
   hermes_sessions_total: payloads('on_session_end').length,
+  hermes_sampling_turns_total: payloads('on_session_end').filter(({ session_id: id }) => !CHILDREN.has(id)).length,
   hermes_approval_count_total: payloads('post_approval_response').length,
   hermes_subagent_count_total: payloads('subagent_stop').length,
   hermes_api_error_count_total: payloads('api_request_error').length,

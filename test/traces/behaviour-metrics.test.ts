@@ -62,6 +62,7 @@ const AI = 'gen_ai.operation.name=chat gen_ai.provider.name=openai gen_ai.reques
 const EXPECTED: { readonly [Name in keyof typeof METRIC]?: readonly string[] } = {
   sessions: ['kind=cron final_status=failed → 1', 'kind=session final_status=completed → 1'],
   turnDuration: ['kind=cron final_status=failed → 0.1', 'kind=session final_status=completed → 0.5'],
+  samplingTurns: ['reason=error early=false → 2'],
   toolCalls: ['tool_name=skill_view outcome=completed → 1', 'tool_name=terminal outcome=error → 1'],
   toolDuration: ['tool_name=skill_view outcome=completed → 50', 'tool_name=terminal outcome=error → 40'],
   tokensInput: ['model=qwen3 provider=openai part=own → 100'],
@@ -107,14 +108,14 @@ function nameOf(key: keyof typeof METRIC): string {
 }
 
 test.each(Object.entries(EXPECTED))('%s', async (key, expected) => {
-  expect(await seriesText(told(STORY), nameOf(key as keyof typeof METRIC))).toEqual(expected)
+  expect(await seriesText(told(STORY, { keep: true } as object), nameOf(key as keyof typeof METRIC))).toEqual(expected)
 })
 
 test('hooks: every record by what became of it', async () => {
-  const told_ = await seriesText(told(STORY), 'hookspan.hooks')
+  const told_ = await seriesText(told(STORY, { keep: true } as object), 'hookspan.hooks')
   expect(told_).toContain('hook=pre_tool_call result=ok → 2')
   expect(told_).toContain('hook=unknown result=ignored → 1')
-  const sum = (await series(told(STORY), 'hookspan.hooks')).reduce((total, { value }) => total + value, 0)
+  const sum = (await series(told(STORY, { keep: true } as object), 'hookspan.hooks')).reduce((total, { value }) => total + value, 0)
   expect(sum).toBe(STORY.length)
 })
 
@@ -125,7 +126,7 @@ test('every instrument of the table is told here, but for those of the delivery'
 
 test('the labels of every series are those of its row', async () => {
   const rows = new Map(Object.entries(INSTRUMENTS).map(([key, row]) => [nameOf(key as keyof typeof METRIC), row]))
-  for (const { name, labels } of await told(STORY).metrics()) {
+  for (const { name, labels } of await told(STORY, { keep: true } as object).metrics()) {
     for (const label of Object.keys(labels)) expect(rows.get(name)?.labels).toContain(label)
   }
 })

@@ -5,7 +5,7 @@ import { expect, test } from 'vitest'
 import type { Plugin, PluginOptions } from '../../src/wiring/plugin.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
-import { type ScratchPlugin, scratchHome, scratchPlugin } from './scratch-plugin.ts'
+import { type ScratchPlugin, scratchPlugin } from './scratch-plugin.ts'
 
 interface Pair {
   readonly key: string

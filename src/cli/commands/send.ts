@@ -114,5 +114,8 @@ function openPipeline(
   // What nobody is owed is not sent later by itself.
   const say = (line: string): void =>
     io.stderr.write(`hookspan: ${since === undefined ? line : withoutMeanwhile(line)}\n`)
-  return createPipeline({ ...rest, backends: takers, isPartial: !isOfAll, giveUp }, { warn: say, error: say, debug: () => undefined })
+  return createPipeline(
+    { ...rest, backends: takers, isPartial: !isOfAll, giveUp },
+    { warn: say, error: say, debug: () => undefined },
+  )
 }

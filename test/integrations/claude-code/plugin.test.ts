@@ -25,7 +25,13 @@ function ways(hooks: Readonly<Record<string, readonly { readonly hooks: readonly
 test('the plugin has the hooks that init writes for a receiver that has never run', () => {
   const scene = new InitScene()
   afterwards(() => scene.remove())
-  const { content } = claudeCode.print({ env: {}, home: scene.home, folder: scene.folder, freshToken: '', freshPort: async () => 0 })
+  const { content } = claudeCode.print({
+    env: {},
+    home: scene.home,
+    folder: scene.folder,
+    freshToken: '',
+    freshPort: async () => 0,
+  })
   expect(ways(read('integrations/claude-code/hooks/hooks.json').hooks)).toEqual(ways(JSON.parse(content).hooks))
 })
 
