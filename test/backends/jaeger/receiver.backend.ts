@@ -1,7 +1,9 @@
 import { readFileSync } from 'node:fs'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { send } from '../../../src/cli/commands/send.ts'
 import type { PluginOptions } from '../../../src/index.ts'
 import { createPluginIn } from '../../../src/wiring/create-plugin.ts'
+import { fakeIo } from '../../cli/fake-io.ts'
 import { eventually } from '../support/eventually.ts'
 import { Scene } from './scene.ts'
 
@@ -97,4 +99,36 @@ describe('what Jaeger does not take', () => {
     expect(warnings[0]).toContain('404')
     expect(linesWithSpans(log).length).toBeGreaterThan(0)
   })
+})
+
+test('of two turns it has the one that is kept; the other one once it is sent by hand', async () => {
+  const backends = [{ type: 'jaeger', endpoint: scene.jaeger.otlpUrl }] as const
+  const config: PluginOptions = { host: 'agent', backends, keep: { tools: ['deploy'] } }
+  const plugin = createPluginIn(config, { env: {}, home: scene.home, isReplay: true })
+  for (const tool_name of ['deploy', 'look']) {
+    const call = { session_id: tool_name, turn_id: 't', tool_name, tool_call_id: 'c' }
+    plugin.on('on_session_start', { ...call, model: 'm' }, { at: Date.now() - 60_000 })
+    plugin.on('pre_tool_call', call, { at: Date.now() - 50_000 })
+    plugin.on('post_tool_call', { ...call, status: 'ok' }, { at: Date.now() - 40_000 })
+    plugin.on('on_session_end', { ...call, completed: true }, { at: Date.now() - 30_000 })
+  }
+  await plugin.shutdown()
+  const log = plugin.stats().traceFiles.map(readLog).join('')
+  const [kept = '', other = ''] = ['deploy', 'look'].map(tool => {
+    const line = linesWithSpans(log).find(line => line.includes(`tool.${tool}`)) ?? ''
+    return new RegExp(`(?<="traceId":")[0-9a-f]{32}(?="[^}]*"name":"tool.${tool}")`).exec(line)?.[0]
+  })
+  const spansOf = (traceId: string) => scene.query.trace(traceId, { raw: true })
+  const found = await eventually(
+    () => spansOf(kept),
+    spans => spans.length >= 2,
+  )
+  expect(found.map(({ name }) => name).sort()).toEqual(['agent', 'tool.deploy'])
+  expect(await spansOf(other)).toEqual([])
+  const io = fakeIo({ home: scene.home, now: Date.now, env: {} })
+  expect(await send.run([other, '--backend', `jaeger=${scene.jaeger.otlpUrl}`], io)).toBe(0)
+  await eventually(
+    () => spansOf(other),
+    spans => spans.length >= 2,
+  )
 })

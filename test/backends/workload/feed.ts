@@ -91,6 +91,8 @@ export async function feedWorkload(options: FeedOptions): Promise<Fed | OpenFed>
     force_flush_wait_ms: PATIENCE_MILLIS,
     span_batch_max_queue_size: QUEUE_SPANS,
     prices: PRICES,
+    // Everything is compared, so everything is sent.
+    keep: { hold: false },
     ...options.config,
     local_log: true,
   }
