@@ -77,7 +77,14 @@ describe.skipIf(isMissing && !isRequired)('a real Prometheus', () => {
     port = await freePort()
     const file = { type: 'file', path: join(directory, 'spans.jsonl') } as const
     const prometheus = { host: '127.0.0.1', port }
-    const options = { host: 'demo', local_log: false, backends: [file], prices: PRICES, keep: { hold: false }, prometheus }
+    const options = {
+      host: 'demo',
+      local_log: false,
+      backends: [file],
+      prices: PRICES,
+      keep: { hold: false },
+      prometheus,
+    }
     // The records' own time counts, as in the expected values; nothing of this machine is configured.
     plugin = createPluginIn(options, { env: {}, home: directory, isReplay: true })
     feedAll(plugin)

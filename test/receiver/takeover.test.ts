@@ -57,7 +57,7 @@ const notOfAnother = ({ attributes }: { readonly attributes: object }): boolean 
 
 const STEPS = ['read', 'noted', 'adopting'].flatMap(step => [{}, HELD].map(settings => [step, settings] as const))
 
-test.each(sample(STEPS, 2))(
+test.each(sample(STEPS, 1))(
   `a receiver that is killed while it takes over (%s, %j) is taken over, ${SAMPLED}`,
   async (step, settings) => {
     const world = await World.create(settings)
@@ -84,6 +84,28 @@ test.each([{}, HELD])(
     expect(world.spool).toEqual([])
   },
 )
+
+test('what was held, judged and sent while something else was open is not sent again by the next one', async () => {
+  const [before, after] = [twoTurns('s2').slice(0, 6), twoTurns('s2').slice(6)]
+  const later = (steps: typeof before, millis: number): typeof before =>
+    steps.map(([at, ...told]) => [at + millis, ...told])
+  const events = toldOf([...before, ...later(twoTurns('s1'), 1000), ...later(after, 9000)])
+  const untilOver = before.length + twoTurns('s1').length
+  const [calm, world] = [await World.create(HELD), await World.create(HELD)]
+  const alone = await calm.open()
+  for (const told of events) alone.take(told)
+  await alone.close('end')
+  const first = await world.start()
+  await first.take(events.slice(0, untilOver))
+  await first.ask('flush')
+  expect(world.collected.length).toBeGreaterThan(5)
+  await first.die()
+  const next = await world.open()
+  for (const told of events.slice(untilOver)) next.take(told)
+  await next.close('end')
+  expect(inOrder(world.collected)).toEqual(inOrder(calm.collected))
+  expect(world.spool).toEqual([])
+})
 
 if (IS_DEEP) {
   test('what another agent holds, because it could not send it, is gone on with all the same, and has not crashed', async () => {

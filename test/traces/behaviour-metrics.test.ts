@@ -115,7 +115,10 @@ test('hooks: every record by what became of it', async () => {
   const told_ = await seriesText(told(STORY, { keep: true } as object), 'hookspan.hooks')
   expect(told_).toContain('hook=pre_tool_call result=ok → 2')
   expect(told_).toContain('hook=unknown result=ignored → 1')
-  const sum = (await series(told(STORY, { keep: true } as object), 'hookspan.hooks')).reduce((total, { value }) => total + value, 0)
+  const sum = (await series(told(STORY, { keep: true } as object), 'hookspan.hooks')).reduce(
+    (total, { value }) => total + value,
+    0,
+  )
   expect(sum).toBe(STORY.length)
 })
 

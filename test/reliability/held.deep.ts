@@ -4,11 +4,10 @@ import { setTimeout as pause } from 'node:timers/promises'
 import { expect, test } from 'vitest'
 import type { ChaosSink } from '../support/chaos-sink.mjs'
 import { spansOfRequest } from '../support/otlp-spans.mjs'
-import { times } from '../support/sample.ts'
 import { seeded } from '../support/seeded.mjs'
 import { inScene, type Scene } from './scene.ts'
 
-const KILLS = times(1, 12)
+const KILLS = 12
 const REASON = 'hermes.sampling.reason'
 
 /** By trace: ids of its spans in the local log, and what its roots say. */
@@ -41,16 +40,45 @@ function problems(scene: Scene, sink: ChaosSink): string[] {
   return found
 }
 
+const SUCCESSOR = { turns: 1, sessions: 1, hooksPerSecond: 2000, end: 'stdin' } as const
+
+async function liveAndDie(scene: Scene, seed: number, millis: number): Promise<void> {
+  const host = scene.start({ seed, hooksPerSecond: 1200, sessions: 6, contentChars: 500 })
+  await host.ready()
+  await pause(millis)
+  await host.kill()
+}
+
+test('what a process had held is given to nobody but its own backends', async () => {
+  await inScene(async scene => {
+    const [own, strange] = [await scene.sink(), await scene.sink()]
+    scene.configure([{ name: 'one', endpoint: own.url }], { keep: { errors: false } })
+    await liveAndDie(scene, 1, 700)
+    expect(own.deliveries.size).toBe(0)
+    scene.configure([{ name: 'one', endpoint: strange.url }], { keep: { rate: 1 } })
+    const stranger = scene.start(SUCCESSOR)
+    await stranger.ready()
+    while (!scene.files('traces').some(path => readFileSync(path, 'utf8').includes('"crashed"'))) await pause(20)
+    const { code } = await stranger.finish()
+    expect(strange.deliveries.size).toBeGreaterThan(0)
+    const ofStranger = strange.accepted.every(({ resource }) => resource['process.pid'] === stranger.pid)
+    expect([code, ofStranger, own.deliveries.size]).toEqual([0, true, 0])
+    scene.configure([{ name: 'one', endpoint: own.url }], { keep: { rate: 1 } })
+    const next = scene.start(SUCCESSOR)
+    await next.ready()
+    await own.until(() => own.accepted.some(({ attributes }) => attributes['hermes.span.incomplete'] === 'crashed'))
+    expect(await next.finish()).toMatchObject({ code: 0 })
+    expect(scene.files('spool'), 'all that was left is taken care of').toEqual([])
+  })()
+})
+
 test.each(Array.from({ length: KILLS }, (_, index) => index + 1))('seed %i', async seed => {
   await inScene(async scene => {
     const random = seeded(seed)
     const sink = await scene.sink()
     scene.configure([{ name: 'one', endpoint: sink.url }], { keep: { rate: 0.3 }, local_log_max_bytes: 2_000_000 })
-    const host = scene.start({ seed, hooksPerSecond: 1200, sessions: 6, contentChars: 500 })
-    await host.ready()
-    await pause(500 + 1000 * random())
-    await host.kill()
-    const next = scene.start({ turns: 1, sessions: 1, hooksPerSecond: 2000, end: 'stdin' })
+    await liveAndDie(scene, seed, 500 + 1000 * random())
+    const next = scene.start(SUCCESSOR)
     await next.ready()
     const deadlineAt = performance.now() + 30_000
     while (problems(scene, sink).length > 0 && performance.now() < deadlineAt) await pause(100)
