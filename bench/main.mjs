@@ -194,6 +194,24 @@ const PARTS = {
       'a request ≤ 2 µs',
     )
   },
+  keep: async () => {
+    const { keepCost } = await import('./keep-cost.mjs')
+    const { spanBytes, freeMicros, heldMicros } = keepCost()
+    add(
+      'traces that are held until they are judged: heap for each span that is held; a turn, against one that nobody holds',
+      `${oneDecimal(spanBytes / 1024)} KiB; ${twoDecimals(heldMicros / freeMicros)} × (${oneDecimal(heldMicros)} µs against ${oneDecimal(freeMicros)} µs)`,
+      '–',
+    )
+  },
+  logs: async () => {
+    const { eventCost } = await import('./event-cost.mjs')
+    const { cpuMicros, takeMicros } = await eventCost()
+    add(
+      'log events: what the host waits for each, and CPU until it is delivered',
+      `${twoDecimals(takeMicros)} µs, ${oneDecimal(cpuMicros)} µs`,
+      '–',
+    )
+  },
   index: async () => {
     const { ENGINES, indexCost } = await import('./index-cost.mjs')
     for (const engine of ENGINES) {

@@ -9,9 +9,9 @@ class ManualReader extends MetricReader {
   async onShutdown() {}
 }
 
-/** The SDK with nothing behind it, so that only recording is measured. `onEnd` sees the spans. */
-export function sdk(onEnd = () => {}) {
-  const processor = { onStart() {}, onEnd, async forceFlush() {}, async shutdown() {} }
+/** The SDK with nothing behind it, so that only recording is measured. `onEnd` and `onStart` see the spans. */
+export function sdk(onEnd = () => {}, onStart = () => {}) {
+  const processor = { onStart, onEnd, async forceFlush() {}, async shutdown() {} }
   const reader = new ManualReader()
   return {
     reader,
