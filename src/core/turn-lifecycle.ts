@@ -1,3 +1,4 @@
+import { TraceFlags } from '@opentelemetry/api'
 import { literal } from '../content/capture.ts'
 import type { IncompleteReason } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
@@ -236,9 +237,10 @@ export class TurnLifecycle {
   }
 }
 
-/** Of an outermost turn: a child's is its parent's business. */
+/** Of an outermost turn that is recorded: a child's is its parent's business. */
 function traceOf({ delegation, root }: Turn): string | undefined {
-  return delegation === undefined ? root?.span.spanContext().traceId : undefined
+  const context = delegation === undefined ? root?.span.spanContext() : undefined
+  return context && (context.traceFlags & TraceFlags.SAMPLED) !== 0 ? context.traceId : undefined
 }
 
 function endOfTurn({ at }: TurnOver, payload: object): AnyFired {

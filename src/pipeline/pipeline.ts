@@ -24,10 +24,12 @@ import { openPrometheus } from './prometheus.ts'
 import { createMeterProvider, createTracerProvider } from './providers.ts'
 import { createResource } from './resource.ts'
 import { http, https, metricsSdk, resources, traceSdk, transformer } from './sdk.ts'
-import type { HoldingSettings, LocalLogSettings, PipelineSettings, Report } from './settings.ts'
+import type { BatchSettings, HoldingSettings, LocalLogSettings, PipelineSettings, Report } from './settings.ts'
 import { Shutdown } from './shutdown.ts'
 import { type SpanCounts, SpanTally } from './span-tally.ts'
 import { type JudgeEarly, TraceHolder } from './trace-holder.ts'
+
+const BURST_SPANS = 65_536
 
 /** What has become of the spans for one backend. */
 export interface BackendStats extends SpanCounts {
@@ -185,6 +187,11 @@ function onlyUnsent(next: SpanProcessor, continuation: Continuation | undefined)
   return continuation ? new OnlyNew(next, (traceId, spanId) => continuation.isKept(traceId, spanId)) : next
 }
 
+/** Traces come whole: a long one is not to be written before the hook returns that ends it. */
+function inBursts(batch: BatchSettings): BatchSettings {
+  return { ...batch, maxQueueSize: Math.max(batch.maxQueueSize, BURST_SPANS) }
+}
+
 async function recoverAll(
   stores: readonly Store[],
   onCrashed: (crashed: readonly CrashedTrace[]) => void,
@@ -255,7 +262,7 @@ function openLocalLog(
   // What was kept when traces were held is delivered also when they are not any more.
   const kept =
     heldBy !== undefined || existsSync(directory)
-      ? new Store({ ...parts, settings: { ...localLog, directory, maxBytes } })
+      ? new Store({ ...parts, batch: inBursts(batch), settings: { ...localLog, directory, maxBytes } })
       : undefined
   const shared = kept === undefined ? localLog : { ...localLog, maxBytes, heldBy }
   const store = new Store({ ...parts, settings: shared, kept: isPartial ? undefined : kept })

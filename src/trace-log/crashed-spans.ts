@@ -12,7 +12,7 @@ const NANO_DIGITS = 9
 const LIVE_WITHIN_MILLIS = 60_000
 /** What the segments of a turn's root say its kind is. */
 const ROOT_KIND = 'session'
-const CRASHED = 'crashed'
+export const CRASHED = 'crashed'
 
 const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
 

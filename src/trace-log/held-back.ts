@@ -1,8 +1,9 @@
 import { readdir, stat } from 'node:fs/promises'
 import { basename, dirname, join } from 'node:path'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
+import { CRASHED } from './crashed-spans.ts'
 import { type SegmentIdentity, segmentIdentity } from './segment-file.ts'
-import { SegmentReader } from './segment-reader.ts'
+import { readHeader, SegmentReader } from './segment-reader.ts'
 import { NOT_KEPT } from './settings.ts'
 import { SpanLine } from './span-line.ts'
 import type { StoredLine } from './stored-line.ts'
@@ -46,7 +47,8 @@ export async function* spansHeldBack({
 }: HeldBack): AsyncGenerator<ReadableSpan[]> {
   const { traces, since } = await tracesIn(path, isTakenUp)
   const paths = await segmentsOf(path, since)
-  for (const each of paths) await judge(each, heldBy, traces)
+  const { incomplete } = (await readHeader(path)).marks
+  for (const each of paths) await judge(each, { heldBy, incomplete }, traces)
   const wanted = new Set([...traces].filter(([, trace]) => isOwed(trace)).map(([traceId]) => traceId))
   if (wanted.size === 0) return
   const written = await writtenSince(keptTraces, since)
@@ -92,15 +94,20 @@ async function tracesIn(
   return { traces, since: since - CLOCK_MILLIS }
 }
 
-async function judge(path: string, heldBy: string, traces: ReadonlyMap<string, HeldTrace>): Promise<void> {
+/** What was still open when the process was killed had not been judged, whatever a root had said before. */
+async function judge(
+  path: string,
+  { heldBy, incomplete }: { readonly heldBy: string; readonly incomplete: string },
+  traces: ReadonlyMap<string, HeldTrace>,
+): Promise<void> {
   for await (const line of linesOf(path)) {
-    if (!(line instanceof SpanLine) || !line.json.includes(heldBy)) continue
+    if (!(line instanceof SpanLine) || !(line.json.includes(heldBy) || line.json.includes(CRASHED))) continue
     for (const span of line.spans) {
+      const trace = traces.get(span.spanContext().traceId)
       const reason = span.attributes[heldBy]
-      const trace = typeof reason === 'string' ? traces.get(span.spanContext().traceId) : undefined
       if (trace === undefined) continue
       if (reason === NOT_KEPT) trace.isNotKept = true
-      else trace.isKept = true
+      else if (typeof reason === 'string' || span.attributes[incomplete] === CRASHED) trace.isKept = true
     }
   }
 }

@@ -44,7 +44,13 @@ export function ownTelemetry(
   report: Report,
   handed: HandedOver,
 ): Telemetry {
-  return opened(createPipeline({ ...pipelineSettings(config, env, home, continuation), giveUp }, report, handed))
+  const settings = pipelineSettings(config, env, home, continuation)
+  if (config.keep?.hold && settings.holding === undefined) {
+    report.warn(
+      'keep: everything is sent, because turns cannot say what they are worth without `own` among the conventions',
+    )
+  }
+  return opened(createPipeline({ ...settings, giveUp }, report, handed))
 }
 
 /** Loads the packages that are needed, one by one, and opens as soon as that can be done. */

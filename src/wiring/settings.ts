@@ -92,8 +92,11 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void, own
   }
 }
 
-function holdingOf({ rate, max_bytes: maxBytes }: KeepConfig, reasonName: string): HoldingSettings {
-  return { reasonName, threshold: rate === undefined ? undefined : thresholdOf(rate), maxBytes }
+/** Undefined where the roots of turns have no words of ours to say what becomes of them. */
+function holdingOf({ rate, max_bytes: maxBytes }: KeepConfig, reasonName: string): HoldingSettings | undefined {
+  return reasonName === ''
+    ? undefined
+    : { reasonName, threshold: rate === undefined ? undefined : thresholdOf(rate), maxBytes }
 }
 
 function keepRules({ rate, tools, ...rules }: KeepConfig): KeepRules {

@@ -2,6 +2,7 @@
 import { existsSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
+import { createTestPlugin } from '../../src/testing.ts'
 import type { Plugin, PluginOptions } from '../../src/wiring/plugin.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
@@ -207,4 +208,21 @@ test('a turn that fills too much room is judged by what is known of it, and its 
   await plugin.shutdown()
   expect(toolNames(sentTo(sink))).toEqual(Array.from({ length: 12 }, () => 'bad'))
   expect(reasonsIn(stored(home))).toEqual(['error', 'none'])
+})
+
+test('where roots have no words of ours to say it, everything is sent, and a line says so', async () => {
+  const sink = await sinkFor()
+  const { plugin, lines } = pluginFor(sink, true, { conventions: ['gen_ai'] })
+  tell(plugin, 'one')
+  await plugin.shutdown()
+  expect(sentTo(sink)).toHaveLength(3)
+  expect(lines).toEqual([
+    'keep: everything is sent, because turns cannot say what they are worth without `own` among the conventions',
+  ])
+})
+
+test('turns that nobody samples are not judged', async () => {
+  const plugin = createTestPlugin({ sample_rate: 0, keep: true })
+  tell(plugin, 'one')
+  expect((await plugin.metrics()).filter(({ name }) => name === 'hermes.sampling.turns')).toEqual([])
 })

@@ -1,0 +1,97 @@
+/** What is to be sent of a process that was killed while it held traces: its log against that of what is kept. */
+import { mkdirSync, mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { afterEach, beforeEach, expect, test } from 'vitest'
+import { spansHeldBack } from '../../src/trace-log/held-back.ts'
+import { headerJson } from '../../src/trace-log/stored-line.ts'
+
+const REASON = 'x.sampling.reason'
+const MARKS = { incomplete: 'x.incomplete', finalStatus: '', spanKind: '' }
+const NOW = Date.now()
+const [PID, OTHER_PID] = [4711, 4712]
+
+let directory: string
+beforeEach(() => {
+  directory = mkdtempSync(join(tmpdir(), 'hookspan-held-'))
+  for (const name of ['traces', 'kept']) mkdirSync(join(directory, name))
+})
+afterEach(() => rmSync(directory, { recursive: true, force: true }))
+
+/** `1.2` is span 2 of trace 1; what follows is what it says. */
+function line(...spans: readonly (readonly [name: string, said?: Readonly<Record<string, string>>])[]): string {
+  const stored = spans.map(([name, said = {}]) => ({
+    ...ids(name),
+    name,
+    kind: 1,
+    startTimeUnixNano: `${NOW}000000`,
+    endTimeUnixNano: `${NOW + 1}000000`,
+    attributes: Object.entries(said).map(([key, value]) => ({ key, value: { stringValue: value } })),
+    status: {},
+  }))
+  const scopeSpans = [{ scope: { name: 'x' }, spans: stored }]
+  return JSON.stringify({ resourceSpans: [{ resource: { attributes: [] }, scopeSpans }] })
+}
+
+function ids(name: string): { readonly traceId: string; readonly spanId: string } {
+  const [trace = '', span = ''] = name.split('.')
+  return { traceId: trace.padStart(32, '0'), spanId: span.padStart(16, '0') }
+}
+
+/** @param age which segment of its process it is: 2 was begun after 1 */
+function segment(age: number, pid: number, ...lines: readonly string[]): string {
+  const path = join(directory, 'traces', `${NOW + age}-${pid}.jsonl`)
+  writeFileSync(path, [headerJson(MARKS, new Map(), 0, REASON), ...lines, ''].join('\n'))
+  return path
+}
+
+function kept(...lines: readonly string[]): void {
+  writeFileSync(join(directory, 'kept', `${NOW}-${PID}.jsonl`), [headerJson(MARKS, new Map()), ...lines, ''].join('\n'))
+}
+
+async function heldBack(path: string, isTakenUp: (key: string) => boolean = () => false): Promise<string[]> {
+  const names: string[] = []
+  const given = { path, heldBy: REASON, keptTraces: join(directory, 'kept'), isTakenUp }
+  for await (const spans of spansHeldBack(given)) names.push(...spans.map(({ name }) => name))
+  return names
+}
+
+const ROOT = (reason: string): Readonly<Record<string, string>> => ({ [REASON]: reason })
+const CRASHED = { [MARKS.incomplete]: 'crashed' }
+
+test('what is kept, and what nobody has judged; not what was let go', async () => {
+  const path = segment(1, PID, line(['1.1'], ['1.2', ROOT('error')]), line(['2.1'], ['2.2', ROOT('none')], ['3.1']))
+  expect(await heldBack(path)).toEqual(['1.1', '1.2', '3.1'])
+})
+
+test('a trace whose turn is not worth it, in which something was still open, had not been judged', async () => {
+  const path = segment(1, PID, line(['1.1', ROOT('none')], ['1.2', CRASHED]), line(['2.1', ROOT('none')]))
+  expect(await heldBack(path)).toEqual(['1.1', '1.2'])
+})
+
+test('of a trace that was being sent, what is missing', async () => {
+  const path = segment(1, PID, line(['1.1'], ['1.2']), line(['1.3', ROOT('cost')]))
+  kept(line(['1.1'], ['9.9']))
+  expect(await heldBack(path)).toEqual(['1.2', '1.3'])
+  kept(line(['1.1'], ['1.2']), line(['1.3', ROOT('cost')]))
+  expect(await heldBack(path)).toEqual([])
+})
+
+test('from earlier segments of the same process, too, and judged by later ones; of other processes nothing', async () => {
+  segment(1, PID, line(['1.1'], ['2.1'], ['8.1']))
+  segment(1, OTHER_PID, line(['1.8']))
+  const path = segment(2, PID, line(['1.2'], ['2.2']))
+  segment(3, PID, line(['1.3', ROOT('slow')], ['2.3', ROOT('none')]))
+  expect(await heldBack(path)).toEqual(['1.1', '1.2'])
+})
+
+test('not what another process has gone on with', async () => {
+  const path = segment(1, PID, line(['1.1'], ['1.2']), line(['2.1']))
+  const { traceId, spanId } = ids('1.2')
+  expect(await heldBack(path, key => key === `${traceId}${spanId}`)).toEqual(['2.1'])
+})
+
+test('a log of what is kept that is not there holds nothing', async () => {
+  rmSync(join(directory, 'kept'), { recursive: true })
+  expect(await heldBack(segment(1, PID, line(['1.1'])))).toEqual(['1.1'])
+})
