@@ -48,6 +48,7 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
     packages: ['node:async_hooks', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises'],
   },
   mcp: { rooms: ['contract', 'semconv', 'content', 'core'], packages: ['@opentelemetry/api'] },
+  pino: { rooms: ['surface'], packages: ['node:stream'] },
   forwarder: { rooms: ['config', 'trace-log'], packages: ['node'] },
   loopback: { rooms: ['trace-log'], packages: ['node'] },
   receiver: {
@@ -189,7 +190,7 @@ function reachedFrom(path: string): Set<string> {
 
 test('what is published needs every file: what scripts and tests alone use lies with them', () => {
   const published = files.filter(path =>
-    /^(?:index|testing|mcp\/index|hooks\/(?:(?:builtin\/)?index|isolated-thread)|cli\/main|forwarder\/main|trace-index\/index-thread|hosts\/[^/]+\/(?:index|hooks)|page\/main)\.tsx?$/.test(
+    /^(?:index|testing|mcp\/index|pino\/index|hooks\/(?:(?:builtin\/)?index|isolated-thread)|cli\/main|forwarder\/main|trace-index\/index-thread|hosts\/[^/]+\/(?:index|hooks)|page\/main)\.tsx?$/.test(
       path,
     ),
   )

@@ -15,20 +15,19 @@ import { HookEvents } from './hook-events.ts'
 import { HookStarts } from './hook-starts.ts'
 import { type Incoming, idsOf, isToldApproval, plausibleAt } from './incoming.ts'
 import { Instruments } from './instruments.ts'
-import { LogEvents } from './log-events.ts'
+import { type HostLine, LogEvents } from './log-events.ts'
 import type { CoreOptions } from './options.ts'
 import { SessionChanges } from './session-changes.ts'
 import { Slips } from './slips.ts'
 import { SpanTracker } from './span-tracker.ts'
 import type { CoreStats, CrashedTrace } from './stats.ts'
-import { formatTraceparent, namedSpan } from './traceparent.ts'
+import { formatTraceparent, namedSpan, spanBeside } from './traceparent.ts'
 import { TurnFacts } from './turn-facts.ts'
 import { TurnLifecycle } from './turn-lifecycle.ts'
 import { TurnOpening } from './turn-opening.ts'
 import { TurnRegistry } from './turn-registry.ts'
 
 const DELIVERIES_LIMIT = 10_000
-const CLOCK = (): number => performance.now()
 /** Of a replay: nobody waits for it. */
 const NO_CLOCK = (): number => 0
 const UNKNOWN_HOOK = 'unknown'
@@ -70,8 +69,7 @@ export class Core {
       !options.sweepByClock,
     )
     this.#instruments = this.#createInstruments()
-    const { log, namespace } = options
-    this.#logEvents = log && new LogEvents(log, namespace, this.#isReadAgain)
+    this.#logEvents = options.log && new LogEvents(options, this.#isReadAgain, line => this.#guard.tell(line))
     this.#tracker = this.#createTracker()
     this.#registry = new TurnRegistry(options.draw)
     this.#lifecycle = new TurnLifecycle(options, this.#registry, this.#tracker)
@@ -165,15 +163,23 @@ export class Core {
     return this.#guard.call('context', this.#contextOf, base, ids, host, base)
   }
 
+  /** Takes a line of the host's own log. */
+  log(line: HostLine): void {
+    const { host, now, draw } = this.#options
+    this.drawRest()
+    const write = (): void => this.#logEvents?.line(line, spanBeside(this.#registry, line.about, host), now(), draw)
+    this.#guard.run('log', write, undefined)
+  }
+
   readonly #traceparentOf = (ids: unknown, host: string): string | undefined => {
     const named = namedSpan(this.#registry, ids, host)
-    return named && formatTraceparent(named)
+    return named && formatTraceparent(named.context)
   }
 
   /** It holds the ids alone: through the span itself anybody could write to it what has not been masked, or end it. */
   readonly #contextOf = (ids: unknown, host: string, base: Context): Context => {
     const named = namedSpan(this.#registry, ids, host)
-    return named === undefined ? base : trace.setSpanContext(base, named)
+    return named === undefined ? base : trace.setSpanContext(base, named.context)
   }
 
   readonly #isReadAgain = (): boolean => this.#options.isReadAgain?.() === true
@@ -282,7 +288,7 @@ export class Core {
   #createTracker(): SpanTracker {
     const { enrich, draw, sweepByClock } = this.#options
     const guard = this.#guard
-    const enrichment = enrich && new Enrichment(enrich, draw, guard, sweepByClock ? CLOCK : NO_CLOCK)
+    const enrichment = enrich && new Enrichment(enrich, draw, guard, sweepByClock ? () => performance.now() : NO_CLOCK)
     return new SpanTracker({
       ...this.#options,
       instruments: this.#instruments,

@@ -57,7 +57,15 @@ export interface EndFacts {
 const SLOW_MILLIS = 1
 const SLOW_IN_ALL_MILLIS = 50
 /** What we add to the record that ends a turn. */
-const INTERNAL = new Set(['finalStatus', 'totals', 'durationMillis', 'agentName', 'isBackground', 'traceId', 'judgedEarly'])
+const INTERNAL = new Set([
+  'finalStatus',
+  'totals',
+  'durationMillis',
+  'agentName',
+  'isBackground',
+  'traceId',
+  'judgedEarly',
+])
 
 /** Asks somebody else's callback what else is to be said of a span. The agent waits for it. */
 export class Enrichment {

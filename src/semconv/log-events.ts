@@ -1,5 +1,5 @@
 /** As OpenTelemetry numbers them. */
-export const SEVERITY = { INFO: 9, WARN: 13, ERROR: 17 } as const
+export const SEVERITY = { TRACE: 1, DEBUG: 5, INFO: 9, WARN: 13, ERROR: 17, FATAL: 21 } as const
 
 export type Severity = keyof typeof SEVERITY
 

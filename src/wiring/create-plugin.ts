@@ -183,8 +183,13 @@ export function assemble(
   const traceparent: Plugin['traceparent'] = ids =>
     config.propagate_context ? intake.traceparent(ids, host) : undefined
   const context: Plugin['context'] = (ids, base) => intake.context(ids, host, contextOf(base))
+  // Of a pipeline that is there already nobody knows it beforehand.
+  const takesLogs = isOurs && (telemetry.pieces === undefined || config.backends.some(({ logs }) => logs))
+  const log: Plugin['log'] = (message, about) => {
+    if (takesLogs) intake.log({ message, about })
+  }
   const sent = (): PipelineStats => pipeline?.stats() ?? NOTHING_SENT
-  return withLife(facade({ intake, sent, traceparent, context, shutdown }), life)
+  return withLife(facade({ intake, sent, log, traceparent, context, shutdown }), life)
 }
 
 /** Undefined when it fails, and a line says why. */
@@ -224,12 +229,12 @@ function contextOf(base: Context | undefined): Context {
   return askLate(house => house.baseContext(base), base as Context)
 }
 
-interface FacadeParts extends Pick<Plugin, 'traceparent' | 'context' | 'shutdown'> {
+interface FacadeParts extends Pick<Plugin, 'log' | 'traceparent' | 'context' | 'shutdown'> {
   readonly intake: Intake
   readonly sent: () => PipelineStats
 }
 
-function facade({ intake, sent, traceparent, context, shutdown }: FacadeParts): Plugin {
+function facade({ intake, sent, log, traceparent, context, shutdown }: FacadeParts): Plugin {
   const emit = (hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined =>
     intake.on(hook, payload, meta)
   return {
@@ -238,6 +243,7 @@ function facade({ intake, sent, traceparent, context, shutdown }: FacadeParts): 
     on: emit,
     turn: turnsOf(emit),
     handlers: handlersOf(emit),
+    log,
     flush: () => intake.flush(),
     shutdown,
     [Symbol.asyncDispose]: shutdown,
@@ -266,6 +272,7 @@ function switchedOff(report: Report): Plugin {
     on: nothing,
     turn: turnsOf(nothing),
     handlers: handlersOf(nothing),
+    log: nothing,
     flush: () => Promise.resolve(),
     shutdown,
     [Symbol.asyncDispose]: shutdown,

@@ -1,6 +1,7 @@
 import type { Context, SpanContext } from '@opentelemetry/api'
 import type { HookMeta } from '../contract/index.ts'
 import type { Core } from '../core/core.ts'
+import type { HostLine } from '../core/log-events.ts'
 import type { CoreStats } from '../core/stats.ts'
 import type { RecordCopier, RecordCopy } from './record-copy.ts'
 
@@ -15,7 +16,8 @@ const MOST_RECORDS = 128
 const MOST_CHARS = 4 * 1024 * 1024
 
 interface Waiting {
-  readonly hook: string
+  /** Undefined for a line of the host's log. */
+  readonly hook: string | undefined
   readonly copy: RecordCopy
   /** When it was told, epoch milliseconds. */
   readonly at: number
@@ -95,6 +97,14 @@ export class Intake {
     return undefined
   }
 
+  /** A line of the host's log: in order with its hooks, because they say beside which span it stands. */
+  log(line: HostLine): void {
+    const { copier, isDirect } = this.#options
+    const copy = isDirect || this.#isOver ? undefined : copier.copyOf(line, undefined)
+    if (copy === undefined) this.#caughtUp()?.log(line)
+    else this.#keep(undefined, copy)
+  }
+
   flush(): Promise<void> {
     return this.#caughtUp()?.flush() ?? Promise.resolve()
   }
@@ -144,7 +154,7 @@ export class Intake {
     return this.#open()
   }
 
-  #keep(hook: string, copy: RecordCopy): void {
+  #keep(hook: string | undefined, copy: RecordCopy): void {
     const { now, activeSpan } = this.#options
     this.#waiting.push({ hook, copy, at: now(), caller: activeSpan() })
     this.#chars += copy.chars
@@ -212,7 +222,9 @@ export class Intake {
     this.#chars -= copy.chars
     this.#current = record
     // An end that waits is none that is flushed: nothing comes back that somebody waits for.
-    void this.#open()?.on(hook, copy.payload, copy.meta, isAskedFor)
+    const core = this.#open()
+    if (hook === undefined) core?.log(copy.payload as HostLine)
+    else void core?.on(hook, copy.payload, copy.meta, isAskedFor)
     this.#current = undefined
     return true
   }

@@ -2,6 +2,7 @@ import type { Context as ApiContext, MeterProvider, TracerProvider } from '@open
 import type { UserConfig } from '../config/user-config.ts'
 import type { HookMeta, HookName, HookPayloads } from '../contract/index.ts'
 import type { Enrich } from '../core/enrichment.ts'
+import type { LogAbout } from '../core/log-events.ts'
 import type { CoreStats } from '../core/stats.ts'
 import type { BackendStats, MetricReader, SpanProcessor } from '../pipeline/index.ts'
 import type { RunTurn } from '../wrappers/handles.ts'
@@ -20,6 +21,7 @@ declare global {
   }
 }
 
+export type { LogAbout } from '../core/log-events.ts'
 export type { CoreStats, UnreadStats } from '../core/stats.ts'
 
 /** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
@@ -108,6 +110,14 @@ export interface Plugin {
   readonly handlers: {
     readonly [Name in keyof HookPayloads]: (payload?: HookPayloads[Name]) => Promise<void> | undefined
   }
+  /**
+   * A line of your own, for backends with `logs: true`, beside the span of the turn or tool that is named: by its ids, or by
+   * `traceparent`; without either beside the turn that is open, if there is but one. The message is content: masked, cut, and
+   * left out with `content_capture: off`.
+   *
+   * @example plugin.log('the cache is cold', { severity: 'WARN', session_id: 's1', attributes: { shard: 3 } })
+   */
+  log(message: string, about?: LogAbout & SpanIds): void
   /** Resolves when what was recorded until now is sent, or after `force_flush_wait_ms`. */
   flush(): Promise<void>
   /** Ends what is open (marked `shutdown`), flushes, closes; within `force_flush_wait_ms`. Idempotent. */

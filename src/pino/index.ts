@@ -1,0 +1,100 @@
+/** `hookspan/pino`: the lines of a pino logger as OTLP logs, beside the spans of the turn that they were written in. */
+import { Writable } from 'node:stream'
+import { createPlugin, type LogAbout, type Plugin, type PluginOptions, type SpanIds } from '../index.ts'
+
+/** From which level on. */
+const SEVERITIES = [
+  [60, 'FATAL'],
+  [50, 'ERROR'],
+  [40, 'WARN'],
+  [30, 'INFO'],
+  [20, 'DEBUG'],
+  [Number.NEGATIVE_INFINITY, 'TRACE'],
+] as const
+/** Options that pino adds to those of a transport. */
+const OF_PINO = new Set(['$context', 'pinoWillSendConfig'])
+/** Which spans a line may name, as the hooks do. */
+const IDS = ['host', 'session_id', 'turn_id', 'tool_call_id', 'traceparent'] as const
+/** What pino says of the machine, and what is said elsewhere. A stack has paths in it. */
+const LEFT_OUT = new Set<string>(['level', 'time', 'msg', 'pid', 'hostname', 'v', 'err', 'error', ...IDS])
+
+type Line = Readonly<Record<string, unknown>>
+
+/**
+ * A stream for pino to write to, in the thread of the agent. A line names its turn or tool by `session_id`, `turn_id` and
+ * `tool_call_id`; one that names none stands beside the only open turn. Process id, host name and stacks are left out.
+ *
+ * @example pino(pino.multistream([process.stdout, logStream(plugin)])).info({ session_id: 's1' }, 'the cache is cold')
+ */
+export function logStream(plugin: Pick<Plugin, 'log'>): Writable {
+  let rest = ''
+  return new Writable({
+    decodeStrings: false,
+    write(chunk: string | Uint8Array, _encoding, done) {
+      const lines = (rest + String(typeof chunk === 'string' ? chunk : Buffer.from(chunk))).split('\n')
+      rest = lines.pop() ?? ''
+      for (const line of lines) tell(plugin, line)
+      done()
+    },
+    final(done) {
+      tell(plugin, rest)
+      done()
+    },
+  })
+}
+
+/**
+ * The same in a thread of pino's own, where no turn is open: a line stands beside the span of its `traceparent`. The options are
+ * those of `createPlugin`.
+ *
+ * @example pino({ transport: { target: 'hookspan/pino', options: { host: 'my-agent' } } })
+ */
+function transport(options: PluginOptions = {}): Writable {
+  // Pino adds some of its own.
+  const own = Object.fromEntries(Object.entries(options).filter(([name]) => !OF_PINO.has(name)))
+  const plugin = createPlugin({ ...own, local_log: false })
+  const stream = logStream(plugin)
+  return new Writable({
+    decodeStrings: false,
+    write: (chunk, encoding, done) => void stream.write(chunk, encoding, () => done()),
+    final: done => void stream.end(() => void plugin.shutdown().then(() => done())),
+  })
+}
+
+function tell(plugin: Pick<Plugin, 'log'>, text: string): void {
+  const line = parsed(text)
+  if (line === undefined) return
+  const { level, time, msg } = line
+  plugin.log(typeof msg === 'string' ? msg : '', {
+    ...idsOf(line),
+    severity: SEVERITIES.find(([from]) => typeof level !== 'number' || level >= from)?.[1] ?? 'INFO',
+    at: typeof time === 'number' ? time : undefined,
+    attributes: attributesOf(line),
+    error: line['err'] ?? line['error'],
+  })
+}
+
+/** Undefined for what is no line of pino's. */
+function parsed(text: string): Line | undefined {
+  try {
+    const line: unknown = JSON.parse(text)
+    return typeof line === 'object' && line !== null && !Array.isArray(line) ? (line as Line) : undefined
+  } catch {
+    return undefined
+  }
+}
+
+function idsOf(line: Line): SpanIds & Pick<LogAbout, 'traceparent'> {
+  return Object.fromEntries(IDS.flatMap(name => (typeof line[name] === 'string' ? [[name, line[name]]] : [])))
+}
+
+function attributesOf(line: Line): NonNullable<LogAbout['attributes']> {
+  const fields = Object.entries(line).filter(([name]) => !LEFT_OUT.has(name))
+  return Object.fromEntries(fields.map(([name, value]) => [name, plain(value)]))
+}
+
+function plain(value: unknown): string | number | boolean | null {
+  return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as string)
+}
+
+export { transport as default }
