@@ -49,7 +49,8 @@ export function logStream(plugin: Pick<Plugin, 'log'>): Writable {
  *
  * @example pino({ transport: { target: 'hookspan/pino', options: { host: 'my-agent' } } })
  */
-function transport(options: PluginOptions = {}): Writable {
+// biome-ignore lint/style/noDefaultExport: pino loads the default export of a transport.
+export default function transport(options: PluginOptions = {}): Writable {
   // Pino adds some of its own.
   const own = Object.fromEntries(Object.entries(options).filter(([name]) => !OF_PINO.has(name)))
   const plugin = createPlugin({ ...own, local_log: false })
@@ -96,5 +97,3 @@ function attributesOf(line: Line): NonNullable<LogAbout['attributes']> {
 function plain(value: unknown): string | number | boolean | null {
   return typeof value === 'object' && value !== null ? JSON.stringify(value) : (value as string)
 }
-
-export { transport as default }
