@@ -124,6 +124,8 @@ export class Store {
     const isTakenUp = settings.continued?.isTakenUp ?? (() => false)
     return async (path, heldBy) => {
       for await (const spans of spansHeldBack({ path, heldBy, keptTraces, isTakenUp })) {
+        // It is left to the next process, which finds what is missing.
+        if (kept.log.isClosed) throw new Error('this process ends')
         for (const span of spans) kept.log.onEnd(span)
         await kept.log.forceFlush()
       }

@@ -110,6 +110,11 @@ export class TraceLog implements SpanProcessor {
     this.#parts.spool.end(this.#journal.isEmpty)
   }
 
+  /** It takes nothing more. */
+  get isClosed(): boolean {
+    return this.#isClosed
+  }
+
   counts(): LogCounts {
     const inFlight = this.#slice?.line.size ?? 0
     return { stored: this.#stored, dropped: this.#dropped, waiting: this.#pending.length + inFlight }
