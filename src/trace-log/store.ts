@@ -50,7 +50,7 @@ export class Store {
     this.#spool = new Spool({
       settings,
       backends: [...parts.adopters.keys()],
-      onBegun: () => this.#prune(),
+      onBegun: () => this.prune(),
       onGone: segment => this.#gone(segment),
       say: line => parts.report.warn(line),
     })
@@ -132,7 +132,8 @@ export class Store {
     }
   }
 
-  #prune(): void {
+  /** Removes what is too old or too much, in the background. */
+  prune(): void {
     const { settings, adopters, losses } = this.#parts
     const listener = {
       goes: (segment: Segment) => {
@@ -150,6 +151,8 @@ export class Store {
       },
     }
     this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#spool, listener)).catch(() => undefined)
+    // Nothing may be kept for a long time, and what was is removed all the same.
+    this.#parts.kept?.prune()
   }
 
   /** Once: a long outage prunes the log again and again, and how much was lost is counted. */

@@ -1,12 +1,12 @@
 /** `keep`: what backends get, what the local log has, and what becomes of it when things go wrong. */
-import { existsSync, readdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { createTestPlugin } from '../../src/testing.ts'
 import type { Plugin, PluginOptions } from '../../src/wiring/plugin.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
-import { type ScratchPlugin, scratchPlugin } from './scratch-plugin.ts'
+import { type ScratchPlugin, scratchHome, scratchPlugin } from './scratch-plugin.ts'
 
 interface Pair {
   readonly key: string
@@ -135,6 +135,19 @@ test('it does so too where nothing is held any more', async () => {
   await sink.until(() => toolNames(sentTo(sink)).length === 2)
   await next.plugin.shutdown()
   expect(toolNames(sentTo(sink))).toEqual(['three', 'two'])
+})
+
+test('what was kept is removed when it is too old, also where nothing is held any more', async () => {
+  const sink = await sinkFor()
+  const home = scratchHome()
+  const old = stateOf(home, 'kept', 'traces', '1000-1.jsonl')
+  mkdirSync(stateOf(home, 'kept', 'traces'), { recursive: true, mode: 0o700 })
+  writeFileSync(old, '', { mode: 0o600 })
+  utimesSync(old, 1, 1)
+  const { plugin } = pluginFor(sink, false, {}, home)
+  tell(plugin, 'one')
+  await plugin.shutdown()
+  expect(existsSync(old)).toBe(false)
 })
 
 test('with `hold: false` everything is sent, and the roots say what it is', async () => {
