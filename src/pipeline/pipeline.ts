@@ -192,12 +192,12 @@ function inBursts(batch: BatchSettings): BatchSettings {
   return { ...batch, maxQueueSize: Math.max(batch.maxQueueSize, BURST_SPANS) }
 }
 
+/** At once: who shuts down waits for what has begun. */
 async function recoverAll(
   stores: readonly Store[],
   onCrashed: (crashed: readonly CrashedTrace[]) => void,
 ): Promise<void> {
-  // The first one writes to the second one what processes that were killed had held back.
-  for (const store of stores) await store.recover(onCrashed)
+  await Promise.all(stores.map(store => store.recover(onCrashed)))
 }
 
 /** Without a backend nothing is held back from anybody. */
