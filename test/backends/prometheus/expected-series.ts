@@ -23,7 +23,7 @@ export async function expectedSeries(
   path: Path,
   host: string,
 ): Promise<ExpectedSeries[]> {
-  const plugin = createTestPlugin({ host, force_flush_on_session_end: false })
+  const plugin = createTestPlugin({ host, force_flush_on_session_end: false, keep: true })
   for (const { hook, payload, meta } of records) void plugin.emitUntyped(hook, payload, meta)
   return (await plugin.metrics()).flatMap(sample => seriesOf(sample, path))
 }

@@ -41,7 +41,8 @@ export async function feedInSlices(
   { home, slices, pauseMillis = 0 }: Feeding,
 ): Promise<Sliced> {
   const records = await workload()
-  const options = { host: HOST, force_flush_on_session_end: false, span_batch_max_queue_size: 50_000, ...config }
+  const keep = { hold: false }
+  const options = { host: HOST, force_flush_on_session_end: false, span_batch_max_queue_size: 50_000, keep, ...config }
   const plugin = createPluginIn(options, { env: {}, home, isReplay: true })
   const size = Math.ceil(records.length / slices)
   for (let from = 0; from < records.length; from += size) {
