@@ -38,7 +38,7 @@ async function drawTraces(files: readonly string[], last: number, io: CommandIo)
 
 /** What else is to be said of a delivery. */
 export interface DeliveryContext {
-  readonly config: Pick<ResolvedConfig, 'backends' | 'project_name'>
+  readonly config: Pick<ResolvedConfig, 'backends' | 'project_name' | 'keep'>
   /** The trace that a person is sent to look at. */
   readonly traceId: string | undefined
   /** What a backend has not got is in the local trace log, and that stays. */
@@ -56,7 +56,7 @@ export function reportDelivery(result: ReplayResult, context: DeliveryContext, i
   for (const backend of stats.backends) {
     const isOurs = !context.config.backends.some(({ name }) => name === backend.name)
     if (result.spans === 0 || (isOurs && missingIn(backend) === 0)) continue
-    const got = whatItGot(backend, context.isKept)
+    const got = whatItGot(backend, context)
     if (got !== undefined) io.stderr.write(`${backend.name} got ${got}${linkOf(backend, context)}\n`)
   }
   return !hasErrors && stats.backends.every(each => missingIn(each) === 0 && each.lastError === undefined)
@@ -77,13 +77,15 @@ function missingIn({ dropped, spooled }: BackendStats): number {
 }
 
 /** Undefined where there is nothing to say but the error. */
-function whatItGot(backend: BackendStats, isKept: boolean): string | undefined {
-  const { delivered, spooled, lastError } = backend
+function whatItGot(backend: BackendStats, { config, isKept }: DeliveryContext): string | undefined {
+  const { name, delivered, spooled, lastError } = backend
   const missing = missingIn(backend)
   const kept = spooled > 0 && isKept ? `; ${humanCount(spooled)} are kept for it` : ''
   if (missing > 0) return `${humanCount(delivered)} of ${countOf(delivered + missing, 'span')}${kept}`
   if (delivered > 0) return countOf(delivered, 'span')
-  return lastError === undefined ? 'the metrics' : undefined
+  if (lastError !== undefined) return undefined
+  const takesSpans = config.backends.some(each => each.name === name && each.traces !== false)
+  return config.keep?.hold && takesSpans ? 'no spans: `keep` lets all of these turns go' : 'the metrics'
 }
 
 function linkOf({ name, delivered }: BackendStats, { config, traceId }: DeliveryContext): string {

@@ -1,3 +1,5 @@
+import { writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { OtlpSink, type SinkBehaviour } from '../support/otlp-sink.ts'
 import { fixture } from './program.ts'
@@ -40,6 +42,15 @@ test('a backend that is well gets all spans, and the last trace can be opened', 
     `jaeger got 13 spans; the last trace: http://127.0.0.1:16686/trace/${traceId}`,
     '28 records → 13 spans; stored in …',
   ])
+})
+
+test('one that gets none of them, because none is kept, is said to', async () => {
+  const path = join(scratch.home, 'config.json')
+  const backends = [{ type: 'otlp', endpoint: sink.url, metrics: false }]
+  writeFileSync(path, JSON.stringify({ backends, keep: { errors: false } }))
+  const { code, stderr } = await scratch.replay([TURN], { env: { HOOKSPAN_CONFIG: path } })
+  expect([code, sink.spanNames]).toEqual([0, []])
+  expect(told(stderr)[0]).toBe('otlp got no spans: `keep` lets all of these turns go')
 })
 
 test('several get them, and the configured ones do not', async () => {
