@@ -4,10 +4,11 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { serve } from '../../src/cli/commands/serve.ts'
+import { startDetached } from '../../src/cli/serve/background.ts'
 import type { Address } from '../../src/receiver/address.ts'
 import { until } from '../support/until.ts'
 import { fakeIo } from './fake-io.ts'
-import { type Child, Program } from './program.ts'
+import { type Child, Program, REPOSITORY } from './program.ts'
 
 let program: Program
 beforeEach(() => {
@@ -118,6 +119,14 @@ test('many at once: one of them', async () => {
   expect(ended.map(({ code, stderr }) => [code, stderr])).toEqual(ended.map(() => [0, '']))
   const pids = ended.map(({ stdout }) => SERVE_LINE.exec(stdout)?.[1])
   expect(new Set(pids)).toEqual(new Set([String(address().pid)]))
+})
+
+test('one that finds another one running is no failure, though that does not answer us yet', async () => {
+  const receiver = JSON.stringify(join(REPOSITORY, 'dist', 'cli', 'main.js'))
+  const another = `spawn(process.execPath, [${receiver}, 'serve'], { detached: true, stdio: 'ignore' }).unref()`
+  const io = fakeIo({ home: program.home, env: { PATH: process.env['PATH'] ?? '', HOME: program.home } })
+  expect(await startDetached(['-e', `const { spawn } = require('node:child_process'); ${another}`], io)).toBe(0)
+  expect(io.written.stdout).toMatch(SERVE_LINE)
 })
 
 test('one that was killed holds up nobody, and what came meanwhile is taken', async () => {

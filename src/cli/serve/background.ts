@@ -28,8 +28,10 @@ export async function startDetached(program: readonly string[], io: CommandIo): 
   const error = errorOf(child)
   let running: Running | undefined
   const isOver = async (): Promise<boolean> => {
+    // Where it ends well another one runs, which may be slow to answer us.
+    const isLost = (child.exitCode ?? 0) !== 0 || child.signalCode !== null || error.failed !== undefined
     running = await findRunning(place)
-    return (running !== undefined && !isOlder(running)) || child.exitCode !== null || error.failed !== undefined
+    return isLost || (running !== undefined && !isOlder(running))
   }
   await comesTrue(isOver, START_MILLIS)
   child.stderr?.destroy()
