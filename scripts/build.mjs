@@ -46,7 +46,7 @@ export async function build(compiled, published, isChecked = true) {
 }
 
 /** What is loaded late, by a `require`, because no host can be made wait for an `import`: its file in `chunks`. */
-const HOUSE = 'house.cjs'
+const LATE_FILE = 'core-and-pipeline.cjs'
 
 const COMMON = {
   absWorkingDir: REPOSITORY,
@@ -60,16 +60,16 @@ const COMMON = {
   logLevel: 'warning',
 }
 
-/** Whoever imports `wiring/late.ts` does not import the house with it. */
-const LATE_HOUSE = {
-  name: 'late house',
+/** Whoever imports `wiring/late.ts` does not import core and pipeline with it. */
+const LOADED_LATE = {
+  name: 'loaded late',
   setup({ onLoad }) {
     onLoad({ filter: /\/src\/wiring\/late\.ts$/ }, ({ path }) => {
       const [before, between, after, ...more] = readFileSync(path, 'utf8').split(
-        /import \* as house from '\.\/house\.ts'|return house$/m,
+        /import \* as coreAndPipeline from '\.\/core-and-pipeline\.ts'|return coreAndPipeline$/m,
       )
       if (after === undefined || more.length > 0) throw new Error(`${path} is not what the build expects`)
-      return { contents: `${before}${between}return load('./${HOUSE}')${after}`, loader: 'ts' }
+      return { contents: `${before}${between}return load('./${LATE_FILE}')${after}`, loader: 'ts' }
     })
   },
 }
@@ -88,7 +88,7 @@ async function bundleInto(published) {
     // As deep as a room of `src`, because `wiring/package-facts.ts` looks for the package from where it is.
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
-    plugins: [LATE_HOUSE],
+    plugins: [LOADED_LATE],
   })
   await bundle({
     ...COMMON,
@@ -106,8 +106,8 @@ async function bundleInto(published) {
   })
   await bundle({
     ...COMMON,
-    entryPoints: ['src/wiring/house.ts'],
-    outfile: join(published, 'chunks', HOUSE),
+    entryPoints: ['src/wiring/core-and-pipeline.ts'],
+    outfile: join(published, 'chunks', LATE_FILE),
     format: 'cjs',
     banner: { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href" },
     define: { 'import.meta.url': 'importMetaUrl' },

@@ -1,14 +1,18 @@
+import { readdirSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import type { IncompleteReason } from '../src/contract/vocabulary.ts'
 import { GEN_AI, GEN_AI_NEXT, GENERAL, METRIC, OPENINFERENCE, OWN } from '../src/semconv/index.ts'
 import { SERIES } from './observability/prometheus-names.ts'
-import { anchors, exists, inlineCode, links, PAGES, read, script } from './support/pages.ts'
+import { anchors, exists, inlineCode, links, PAGES, ROOT, read, script } from './support/pages.ts'
 
 interface Interfaces {
   readonly fields: readonly { readonly name: string }[]
 }
 
 const { GENERATED } = await script<{ GENERATED: ReadonlyMap<string, () => string> }>('write-docs.mjs')
+
+const SOURCES: readonly string[] = readdirSync(join(ROOT, 'src'), { recursive: true, encoding: 'utf8' })
 
 /** What is made by replaying a few hundred times takes seconds. */
 const SLOW = 120_000
@@ -21,6 +25,15 @@ describe('what is made from the code is current (npm run docs)', () => {
     },
     SLOW,
   )
+})
+
+test.each(PAGES.filter(page => page.startsWith('docs/design')))('files that %s names are there', page => {
+  const named = inlineCode(read(page)).filter(text => /^[\w/-]+\.ts$/.test(text))
+  const paths = ['', 'src/', 'test/'].flatMap(folder => named.filter(path => exists(folder + path)))
+  const isThere = (path: string): boolean =>
+    paths.includes(path) || SOURCES.some(source => `/${source}`.endsWith(`/${path}`))
+  expect(named.length).toBeGreaterThan(0)
+  expect(named.filter(path => !isThere(path))).toEqual([])
 })
 
 describe('docs/spans.md', () => {

@@ -8,7 +8,7 @@ import type { Draw, ToldEvent } from '../spans/span-definition.ts'
 import { plausibleAt } from './incoming.ts'
 import type { NamedSpan } from './traceparent.ts'
 
-/** One log event, or a line of the host's own, as it is sent. */
+/** One log event, or a line of the host's own, as it is sent: what `pipeline/log-record.ts` takes, which core does not know. */
 export interface LogEvent {
   /** Absent = a line. */
   readonly name?: string

@@ -287,5 +287,8 @@ export class SpanTracker {
   }
 }
 
-/** Behind it are processors that may be anybody's; one that throws must not keep the rest of a turn open. */
+/**
+ * Heard by the processors that `pipeline/pipeline.ts` gives the provider: the trace log, or what sends. They may be anybody's;
+ * one that throws must not keep the rest of a turn open.
+ */
 const endSpan = (span: Span, at: number): void => span.end(at)

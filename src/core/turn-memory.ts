@@ -36,6 +36,9 @@ const BLOCKS_LIMIT = 1000
 /** Tool calls that do not run with the arguments that they were made with, and have not been told yet. */
 const ARGUMENTS_LIMIT = 100
 
+/** Spans that are counted for their ids; the oldest beyond this, should one of its key come again, gets its id again. */
+const SEEDS_LIMIT = 100_000
+
 /** The name of a span among the open and the ended ones of its turn. */
 export function slot(kind: SpanKindName, key: string): string {
   return `${kind} ${key}`
@@ -50,7 +53,7 @@ export class TurnMemory {
   /** Made for the first one: few turns have any. */
   #blockers: BoundedMap<string, SafeText> | undefined
   readonly #arguments = new BoundedMap<string, AttributeList>(ARGUMENTS_LIMIT)
-  readonly #seeded = new Map<string, number>()
+  readonly #seeded = new BoundedMap<string, number>(SEEDS_LIMIT)
 
   constructor(seed: string) {
     this.seed = seed

@@ -4,7 +4,7 @@ import type { BackendRow, Options } from '../backends/row.ts'
 import { BACKENDS, backendRow } from '../backends/rows.ts'
 import { exactUrl, type Signal, signalUrl } from './endpoint.ts'
 import type { BackendFacts } from './failure-message.ts'
-import { CONTENT_TYPES } from './otlp-exporters.ts'
+import { CONTENT_TYPES } from './otlp-sinks.ts'
 
 const DESTINATION_CHARS = 16
 /** The names that this machine has for itself. */

@@ -10,7 +10,7 @@ import type {
 } from '@opentelemetry/sdk-metrics'
 import type { Temporality } from '../backends/backend-config.ts'
 import type { DeliveryReport } from './delivery-report.ts'
-import type { OtlpMetricSink } from './otlp-exporters.ts'
+import type { OtlpMetricSink } from './otlp-sinks.ts'
 import { metricsSdk } from './sdk.ts'
 
 /** Collections that may wait for a slow backend. With delta temporality each holds points that no other one repeats. */

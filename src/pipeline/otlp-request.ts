@@ -94,7 +94,7 @@ function readAnswer(response: IncomingMessage, settle: (delivery: Delivery) => v
   // Read at once: whoever else looks at the response may be shown something else.
   const { statusCode: status = 0, headers } = response
   // The status decides, also when the connection breaks in the middle of the body.
-  const done = (): void => settle(judge(status, headers, Buffer.concat(chunks)))
+  const done = (): void => settle(deliveryOf(status, headers, Buffer.concat(chunks)))
   response.on('data', (chunk: Buffer) => {
     size += chunk.length
     if (size <= MAX_ANSWER_BYTES) {
@@ -109,7 +109,7 @@ function readAnswer(response: IncomingMessage, settle: (delivery: Delivery) => v
   response.on('close', done)
 }
 
-function judge(status: number, headers: IncomingMessage['headers'], answer: Buffer): Delivery {
+function deliveryOf(status: number, headers: IncomingMessage['headers'], answer: Buffer): Delivery {
   if (status >= 200 && status < 300) {
     const isPage = headers['content-type']?.startsWith('text/html') === true
     return isPage ? failed({ kind: 'page', status }) : { ok: true, answer }

@@ -6,6 +6,7 @@ import { createAgent, postOnce } from './otlp-request.ts'
 import { untraced, zlib } from './sdk.ts'
 import type { TlsFiles } from './tls-files.ts'
 
+/** At once, within one delivery, as the OTLP specification has it. What else passes (408) waits in the queue: `back-off.ts`. */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 const FIRST_PAUSE_MILLIS = 500

@@ -3,9 +3,9 @@ import type { OTLPTraceExporter } from '@opentelemetry/exporter-trace-otlp-http'
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { type SpanLine, spansOf, UNSERIALISABLE } from '../trace-log/index.ts'
 import type { Delivery, SpanDelivery, SpanSink } from './delivery.ts'
-import { spanDelivery } from './otlp-exporters.ts'
 import { codeOf, createAgent, type Exchange, exchange, failed } from './otlp-request.ts'
 import { deliverBy, type OtlpTarget } from './otlp-sender.ts'
+import { spanDelivery } from './otlp-sinks.ts'
 import { exporterBase, traceExporter, transformer, untraced } from './sdk.ts'
 
 /** Not one that any client tries again. */

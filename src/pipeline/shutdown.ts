@@ -32,7 +32,7 @@ interface Leaving {
   abandon(): Promise<void>
 }
 
-/** Gets everything out of the house, now or for good. */
+/** Gets out everything that waits, now or for good. */
 export class Shutdown {
   readonly #parts: ShutdownParts
   #closed: Promise<void> | undefined

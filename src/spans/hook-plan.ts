@@ -21,7 +21,10 @@ export interface HookPlan {
   readonly phase: Phase
 }
 
-/** The whole plugin on one screen: which hook draws which span, and which end of it. */
+/**
+ * The whole plugin on one screen: which hook draws which span, and which end of it. What is of neither (`event`, `identity`) is
+ * worked off by `core/hook-events.ts` and `core/session-changes.ts`.
+ */
 export const HOOK_PLAN: { readonly [Name in HookName]: HookPlan } = {
   on_session_start: { definition: session, phase: 'start' },
   pre_llm_call: { definition: llm, phase: 'start' },

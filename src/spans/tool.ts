@@ -124,7 +124,7 @@ function failure(fired: Fired<ToolEnd>, draw: Draw, { start }: EndedSpan<KeptToo
   }
 }
 
-/** One tool call. */
+/** One tool call. What every span has is added by `core/span-tracker.ts`, who blocked one by `core/tool-decisions.ts`. */
 export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
   kind: 'tool',
   spanKind: SpanKind.INTERNAL,

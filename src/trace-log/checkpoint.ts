@@ -17,7 +17,7 @@ import {
 } from './checkpoint-file.ts'
 import { isAlive, ownerToken, thisOwner } from './owner.ts'
 import { readOwnFile } from './private-place.ts'
-import type { Sending } from './sending.ts'
+import type { ResendProgress } from './resend-progress.ts'
 
 export { type CheckpointEntry, listCheckpoints, readCheckpoint } from './checkpoint-file.ts'
 
@@ -40,7 +40,7 @@ export class Checkpoint {
   readonly #path: string
   readonly #delivered: Map<string, number>
   /** What somebody asks to be sent to backends that are owed nothing of it: not kept in this file. */
-  readonly #sendings = new Map<string, Sending>()
+  readonly #resends = new Map<string, ResendProgress>()
   #open: boolean
   #custody: Custody = 'ours'
   #isSaved = true
@@ -94,22 +94,22 @@ export class Checkpoint {
 
   /** Bytes that the backend has acknowledged; undefined when it is owed nothing, and is to be sent nothing. */
   offsetOf(backend: string): number | undefined {
-    return this.sendingTo(backend)?.offset ?? this.#delivered.get(backend)
+    return this.resendTo(backend)?.offset ?? this.#delivered.get(backend)
   }
 
-  sendingTo(backend: string): Sending | undefined {
-    return this.#sendings.get(backend)
+  resendTo(backend: string): ResendProgress | undefined {
+    return this.#resends.get(backend)
   }
 
   /** For a backend that is owed nothing of it; undefined ends it. */
-  send(backend: string, sending: Sending | undefined): void {
-    if (sending === undefined) this.#sendings.delete(backend)
-    else this.#sendings.set(backend, sending)
+  send(backend: string, progress: ResendProgress | undefined): void {
+    if (progress === undefined) this.#resends.delete(backend)
+    else this.#resends.set(backend, progress)
   }
 
   /** Never moves back. Returns whether everything is saved. */
   advance(backend: string, offset: number): boolean {
-    this.sendingTo(backend)?.advance(offset)
+    this.resendTo(backend)?.advance(offset)
     const before = this.#delivered.get(backend)
     if (before === undefined || !isOffset(offset) || offset <= before) return this.#saved()
     this.#delivered.set(backend, offset)
@@ -132,13 +132,13 @@ export class Checkpoint {
 
   /** The backend is owed nothing more of this segment: it gave up, or the segment was pruned. */
   forgive(backend: string): void {
-    this.#sendings.delete(backend)
+    this.#resends.delete(backend)
     if (this.#delivered.delete(backend)) this.#save()
   }
 
   /** Removes the file if the checkpoint is closed and every backend has `bytes`. Returns whether it is gone. */
   settle(bytes: number): boolean {
-    const offsets = [...this.#delivered.values(), ...[...this.#sendings.values()].map(({ offset }) => offset)]
+    const offsets = [...this.#delivered.values(), ...[...this.#resends.values()].map(({ offset }) => offset)]
     const isOwed = this.#open || offsets.some(offset => offset < bytes)
     if (this.#custody === 'ours' && !isOwed) this.remove()
     return this.#custody === 'removed'

@@ -71,8 +71,8 @@ export class Cursor {
       if (damaged > 0) this.sayDamaged(segment)
       // In the meantime it was pruned, and counted as lost; or given back, because it cannot be read for another backend.
       if (!segment.isReadableFor(this.#backend)) return undefined
-      const sending = segment.checkpoint.sendingTo(this.#backend)
-      const wanted = sending ? [SpanLine.of(sending.wanted(spansOf(lines)))] : lines
+      const progress = segment.checkpoint.resendTo(this.#backend)
+      const wanted = progress ? [SpanLine.of(progress.wanted(spansOf(lines)))] : lines
       if (lines.some(({ isDamaged }) => isDamaged)) this.sayDamaged(segment)
       if (sizeOf(wanted) > 0) {
         segment.lend(this.#backend)

@@ -1,13 +1,13 @@
 import { readdir, rm, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { adoptCheckpoint, type Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
+import type { SegmentCustody } from './custody.ts'
 import { isAlive } from './owner.ts'
+import { removeSentRecord } from './resend-progress.ts'
 import type { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-file.ts'
 import { SegmentReader } from './segment-reader.ts'
-import { removeSentRecord } from './sending.ts'
 import type { LocalLogSettings } from './settings.ts'
-import type { Spool } from './spool.ts'
 
 const HOUR_MILLIS = 3_600_000
 
@@ -31,17 +31,21 @@ export interface PruneListener {
  * Removes what is too old, then the oldest of what is too much. Never what is being written, nor what another process that
  * lives still has to deliver. Never rejects.
  */
-export async function pruneSegments(settings: LocalLogSettings, spool: Spool, listener: PruneListener): Promise<void> {
+export async function pruneSegments(
+  settings: LocalLogSettings,
+  custody: SegmentCustody,
+  listener: PruneListener,
+): Promise<void> {
   const tooOldAt = Date.now() - settings.maxAgeHours * HOUR_MILLIS
   const files = await traceFiles(join(settings.directory, 'traces'))
   // Read after the files: a segment has its checkpoint before it is there itself.
   const checkpoints = new Map((await listCheckpoints(settings.directory)).map(entry => [entry.segment, entry]))
-  const held = new Map([...spool.held].map(segment => [segment.checkpoint.segment, segment]))
+  const held = new Map([...custody.held].map(segment => [segment.checkpoint.segment, segment]))
   let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
   for (const file of files) {
     if (file.changedAt >= tooOldAt && bytes <= settings.maxBytes) continue
     const owner = { segment: held.get(file.name), entry: checkpoints.get(file.name) }
-    if (await removeSegment(settings.directory, file, owner, spool, listener)) bytes -= file.bytes
+    if (await removeSegment(settings.directory, file, owner, custody, listener)) bytes -= file.bytes
   }
 }
 
@@ -49,7 +53,7 @@ async function removeSegment(
   directory: string,
   file: TraceFile,
   { segment, entry }: { readonly segment: Segment | undefined; readonly entry: CheckpointEntry | undefined },
-  spool: Spool,
+  custody: SegmentCustody,
   listener: PruneListener,
 ): Promise<boolean> {
   if (segment?.isWritten) return false
@@ -57,7 +61,7 @@ async function removeSegment(
     segment.isGone = true
     const tell = listener.goes(segment)
     for (const [backend, owed] of await owedOf(segment, file)) tell(backend, owed)
-    spool.forget(segment)
+    custody.forget(segment)
   } else if (entry) {
     if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
     const checkpoint = adoptCheckpoint(directory, entry)

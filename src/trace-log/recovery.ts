@@ -10,14 +10,14 @@ import {
 } from './checkpoint.ts'
 import { isContinued as isContinuedSegment } from './continuation.ts'
 import { type CrashedTrace, endCrashedSpans } from './crashed-spans.ts'
+import type { SegmentCustody } from './custody.ts'
 import { isAlive } from './owner.ts'
 import { isOwnFile, placesOf, tighten } from './private-place.ts'
+import { SentRecord } from './resend-progress.ts'
 import type { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-file.ts'
 import { readHeader } from './segment-reader.ts'
-import { SentRecord } from './sending.ts'
 import type { Continued, Report } from './settings.ts'
-import type { Spool } from './spool.ts'
 import type { Destinations } from './stored-line.ts'
 
 /** Who delivers what was left behind to one backend. */
@@ -34,7 +34,7 @@ export interface Adopter {
 
 export interface RecoveryParts {
   readonly stateDirectory: string
-  readonly spool: Spool
+  readonly custody: SegmentCustody
   readonly adopters: ReadonlyMap<string, Adopter>
   /** Of the adopters. */
   readonly destinations: Destinations
@@ -123,7 +123,7 @@ export class Recovery {
   }
 
   async #takeOver(checkpoint: Checkpoint, entry: CheckpointEntry): Promise<void> {
-    const { spool, adopters } = this.#parts
+    const { custody, adopters } = this.#parts
     const stats = await statOf(checkpoint.segmentPath)
     if (stats === undefined) {
       checkpoint.remove()
@@ -141,7 +141,7 @@ export class Recovery {
     }
     checkpoint.cutTo(stats.size)
     if (checkpoint.open) await this.#endCrashed(checkpoint, writersHeartbeat(entry))
-    const segment = spool.adopt(checkpoint, (await stat(checkpoint.segmentPath)).size)
+    const segment = custody.adopt(checkpoint, (await stat(checkpoint.segmentPath)).size)
     await this.#noteMoved(segment)
     for (const backend of checkpoint.backends) adopters.get(backend)?.adopt(segment)
     segment.settle()

@@ -2,12 +2,12 @@ import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
 import { adoptCheckpoint, Checkpoint, type CheckpointEntry, listCheckpoints } from './checkpoint.ts'
 import { segmentPath } from './checkpoint-file.ts'
+import type { SegmentCustody } from './custody.ts'
 import { isAlive } from './owner.ts'
+import { millisOf, nextPass, ResendProgress, SentRecord, type SentState, type SentTally } from './resend-progress.ts'
 import { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-file.ts'
 import { readHeader, SegmentReader } from './segment-reader.ts'
-import { millisOf, nextPass, Sending, SentRecord, type SentState, type SentTally } from './sending.ts'
-import type { Spool } from './spool.ts'
 import type { Destinations } from './stored-line.ts'
 
 /** What somebody asks to be sent. */
@@ -43,7 +43,7 @@ export interface ResendTaker {
 
 export interface ResendParts {
   readonly stateDirectory: string
-  readonly spool: Spool
+  readonly custody: SegmentCustody
   readonly takers: ReadonlyMap<string, ResendTaker>
   readonly destinations: Destinations
 }
@@ -61,7 +61,7 @@ type BegunAt = (traceId: string) => number
 interface Task {
   readonly backend: string
   readonly segment: Segment
-  readonly sending: Sending
+  readonly progress: ResendProgress
 }
 
 const NOTHING: SentTally = { traceIds: new Set(), spans: 0, from: Infinity, to: -Infinity }
@@ -91,9 +91,11 @@ export class Resend {
 
   /** What has become of each file for each backend. Whole when the pipeline is shut down: until then more may arrive. */
   outcomes(): readonly ResendOutcome[] {
-    const sent = this.#tasks.map(({ backend, segment: { path, bytes }, sending: { offset, tally } }): ResendOutcome => {
-      return { path, backend, state: offset >= bytes ? 'sent' : 'left', tally }
-    })
+    const sent = this.#tasks.map(
+      ({ backend, segment: { path, bytes }, progress: { offset, tally } }): ResendOutcome => {
+        return { path, backend, state: offset >= bytes ? 'sent' : 'left', tally }
+      },
+    )
     return [...this.#outcomes, ...sent]
   }
 
@@ -134,7 +136,7 @@ export class Resend {
 
   /** Undefined when another process has it. */
   async #hold({ path, segment: name, bytes }: TraceFile): Promise<Segment | undefined> {
-    const { stateDirectory, spool } = this.#parts
+    const { stateDirectory, custody } = this.#parts
     if (name === undefined) {
       return new Segment(
         Checkpoint.ofFile(path),
@@ -142,14 +144,14 @@ export class Resend {
         () => undefined,
       )
     }
-    const held = [...spool.held].find(({ checkpoint }) => checkpoint.segment === name)
+    const held = [...custody.held].find(({ checkpoint }) => checkpoint.segment === name)
     if (held !== undefined) return held.isWritten ? undefined : held
     const entry = this.#checkpoints.get(name)
     if (entry?.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
     const checkpoint =
       entry === undefined ? Checkpoint.hold(stateDirectory, name) : adoptCheckpoint(stateDirectory, entry)
     // It may have grown by what was open when its process died.
-    return checkpoint && spool.adopt(checkpoint, (await stat(path)).size)
+    return checkpoint && custody.adopt(checkpoint, (await stat(path)).size)
   }
 
   /** The backends that are not known to have it all. */
@@ -182,7 +184,7 @@ export class Resend {
       tasks.push({
         backend,
         segment,
-        sending: new Sending({
+        progress: new ResendProgress({
           pass,
           traceId: this.#request.traceId,
           begunAt: await this.#begunFor(pass),
@@ -194,14 +196,14 @@ export class Resend {
   }
 
   async #deliver(task: Task): Promise<void> {
-    const { backend, segment, sending } = task
+    const { backend, segment, progress } = task
     this.#tasks.push(task)
     if (this.#stuck.has(backend)) return
     const taker = this.#parts.takers.get(backend)
-    segment.checkpoint.send(backend, sending)
+    segment.checkpoint.send(backend, progress)
     taker?.adopt(segment)
     await taker?.drainAdopted()
-    if (sending.offset < segment.bytes) this.#stuck.add(backend)
+    if (progress.offset < segment.bytes) this.#stuck.add(backend)
   }
 
   #begunFor({ since, before }: SentState): Promise<BegunAt> | undefined {

@@ -66,7 +66,7 @@ export function writeRequest(
   return become
 }
 
-/** The journal's note of spans that are open. To whoever reads OTLP it is a line without spans. */
+/** The note of spans that are open (`open-spans.ts`). To whoever reads OTLP it is a line without spans. */
 export function writeNote(out: JsonBytes, spans: readonly ReadableSpan[]): SpansOfLine {
   out.ascii('{"hookspan.open":')
   const become = writeRequest(out, spans)

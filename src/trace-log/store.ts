@@ -1,6 +1,7 @@
 import { join } from 'node:path'
 import type { BatchTaker } from './batch.ts'
 import type { CrashedTrace } from './crashed-spans.ts'
+import { SegmentCustody } from './custody.ts'
 import { spansHeldBack } from './held-back.ts'
 import type { LossLog } from './losses.ts'
 import { pruneSegments } from './prune.ts'
@@ -8,7 +9,6 @@ import { type Adopter, Recovery, type RecoveryParts } from './recovery.ts'
 import { Resend, type ResendRequest, type ResendTaker } from './resend.ts'
 import type { Segment } from './segment.ts'
 import type { BatchSettings, LocalLogSettings, LogReport, Report } from './settings.ts'
-import { Spool } from './spool.ts'
 import type { Destinations, SegmentMarks } from './stored-line.ts'
 import { TraceLog } from './trace-log.ts'
 
@@ -38,7 +38,7 @@ export interface StoreParts {
 export class Store {
   readonly log: TraceLog
   readonly #parts: StoreParts
-  readonly #spool: Spool
+  readonly #custody: SegmentCustody
   #recovery: Recovery | undefined
   #lookAgain: NodeJS.Timeout | undefined
   #pruning: Promise<void> = Promise.resolve()
@@ -47,7 +47,7 @@ export class Store {
   constructor(parts: StoreParts) {
     this.#parts = parts
     const { settings, batch, marks, destinations, takers, deliveries } = parts
-    this.#spool = new Spool({
+    this.#custody = new SegmentCustody({
       settings,
       backends: [...parts.adopters.keys()],
       onBegun: () => this.prune(),
@@ -61,18 +61,18 @@ export class Store {
       marks,
       destinations,
       takers: toTake,
-      spool: this.#spool,
+      custody: this.#custody,
       report: deliveries,
     })
   }
 
   /** The segments that this process has written and that are still there, oldest first. */
   get paths(): readonly string[] {
-    return this.#spool.paths
+    return this.#custody.paths
   }
 
   bytesOwed(backend: string): number {
-    return this.#spool.bytesOwed(backend)
+    return this.#custody.bytesOwed(backend)
   }
 
   /** Takes over what processes that have died left, now and from time to time. Resolves when that is done for now. */
@@ -80,7 +80,7 @@ export class Store {
     const { settings, adopters, destinations, report } = this.#parts
     this.#recovery ??= new Recovery({
       stateDirectory: settings.directory,
-      spool: this.#spool,
+      custody: this.#custody,
       adopters,
       destinations,
       report,
@@ -96,7 +96,7 @@ export class Store {
   /** For who asks for it: see `Resend`. */
   resend(request: ResendRequest): Resend {
     const { settings, adopters: takers, destinations } = this.#parts
-    return new Resend({ stateDirectory: settings.directory, spool: this.#spool, takers, destinations }, request)
+    return new Resend({ stateDirectory: settings.directory, custody: this.#custody, takers, destinations }, request)
   }
 
   /** Resolves when what other processes have left is taken over, if that was begun. */
@@ -113,7 +113,7 @@ export class Store {
   /** Nothing is delivered any more: what is owed is left for who comes next. */
   release(): void {
     clearInterval(this.#lookAgain)
-    this.#spool.release()
+    this.#custody.release()
     this.#parts.losses.save()
   }
 
@@ -150,7 +150,7 @@ export class Store {
         else losses.note(backend, owed, PRUNED)
       },
     }
-    this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#spool, listener)).catch(() => undefined)
+    this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#custody, listener)).catch(() => undefined)
     // Nothing may be kept for a long time, and what was is removed all the same.
     this.#parts.kept?.prune()
   }

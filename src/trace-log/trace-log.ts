@@ -1,14 +1,14 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { BatchTaker } from './batch.ts'
-import { Journal } from './journal.ts'
+import type { SegmentCustody } from './custody.ts'
 import { JsonBytes } from './json-bytes.ts'
+import { OpenSpans } from './open-spans.ts'
 import type { Segment } from './segment.ts'
 import { fileFailure, type SegmentFile } from './segment-file.ts'
 import type { BatchSettings, LocalLogSettings, LogFailure, LogReport } from './settings.ts'
 import { UNSERIALISABLE } from './settings.ts'
 import { writeNote, writeRequest } from './span-json.ts'
 import { SpanLine, sizeOf } from './span-line.ts'
-import type { Spool } from './spool.ts'
 import { type Destinations, headerJson, type SegmentMarks } from './stored-line.ts'
 
 const SAMPLED = 1
@@ -22,7 +22,7 @@ export interface TraceLogParts {
   readonly batch: BatchSettings
   readonly marks: SegmentMarks
   readonly destinations: Destinations
-  readonly spool: Spool
+  readonly custody: SegmentCustody
   readonly takers: readonly BatchTaker[]
   readonly report: LogReport
 }
@@ -49,7 +49,7 @@ export interface LogCounts {
  */
 export class TraceLog implements SpanProcessor {
   readonly #parts: TraceLogParts
-  readonly #journal = new Journal()
+  readonly #open = new OpenSpans()
   readonly #out = new JsonBytes()
   readonly #pending: ReadableSpan[] = []
   #slice: Slice | undefined
@@ -66,13 +66,13 @@ export class TraceLog implements SpanProcessor {
 
   onStart(span: unknown): void {
     if (this.#isClosed || !isSampled(span as ReadableSpan)) return
-    this.#journal.started(span as ReadableSpan)
+    this.#open.started(span as ReadableSpan)
     this.#arm()
   }
 
   onEnd(span: ReadableSpan): void {
     if (!isSampled(span)) return
-    this.#journal.ended(span)
+    this.#open.ended(span)
     if (this.#isClosed) {
       this.#dropped++
       this.#hand({ lines: [SpanLine.of([span])] })
@@ -99,7 +99,7 @@ export class TraceLog implements SpanProcessor {
     this.#isClosed = true
     clearTimeout(this.#timer)
     await this.forceFlush()
-    this.#parts.spool.end(this.#journal.isEmpty)
+    this.#parts.custody.end(this.#open.isEmpty)
   }
 
   /** As `shutdown`, before it returns. */
@@ -107,7 +107,7 @@ export class TraceLog implements SpanProcessor {
     this.#isClosed = true
     clearTimeout(this.#timer)
     this.saveNow()
-    this.#parts.spool.end(this.#journal.isEmpty)
+    this.#parts.custody.end(this.#open.isEmpty)
   }
 
   /** It takes nothing more. */
@@ -121,7 +121,7 @@ export class TraceLog implements SpanProcessor {
   }
 
   #hasWork(): boolean {
-    return this.#pending.length > 0 || this.#journal.hasNotes
+    return this.#pending.length > 0 || this.#open.hasNotes
   }
 
   #arm(): void {
@@ -140,7 +140,7 @@ export class TraceLog implements SpanProcessor {
     clearTimeout(this.#timer)
     this.#timer = undefined
     this.#hasWritten = true
-    this.#journal.repeatMissing()
+    this.#open.repeatMissing()
     // Making lines of spans takes milliseconds, which are not the hook's that ended the last one.
     await new Promise(setImmediate)
     while (this.#hasWork()) await this.#writeSlice().catch(() => this.#broke())
@@ -175,7 +175,7 @@ export class TraceLog implements SpanProcessor {
   /** Nothing is known to get here. What waits is given up, because the next try would end in the same way. */
   #broke(): void {
     this.#slice = undefined
-    this.#journal.takeNotes(Number.POSITIVE_INFINITY)
+    this.#open.takeNotes(Number.POSITIVE_INFINITY)
     this.#failed(this.#pending.splice(0), UNSERIALISABLE)
   }
 
@@ -203,10 +203,10 @@ export class TraceLog implements SpanProcessor {
 
   /** Undefined when there is no segment to write to: then what should have been written is dealt with. */
   #takeSlice(): Slice | undefined {
-    const opened = this.#parts.spool.current(() => this.#journal.repeatAll())
+    const opened = this.#parts.custody.current(() => this.#open.repeatAll())
     if (!opened.ok) {
-      this.#journal.takeNotes(Number.POSITIVE_INFINITY)
-      this.#journal.missedSome()
+      this.#open.takeNotes(Number.POSITIVE_INFINITY)
+      this.#open.missedSome()
       this.#failed(this.#takeEnded(), opened.failure)
       return undefined
     }
@@ -214,7 +214,7 @@ export class TraceLog implements SpanProcessor {
     const out = this.#out
     out.start()
     if (file.bytes === 0) out.json(`${this.#header()}\n`)
-    this.#writeNotes(this.#journal.takeNotes(this.#parts.batch.maxExportBatchSize))
+    this.#writeNotes(this.#open.takeNotes(this.#parts.batch.maxExportBatchSize))
     const from = out.length
     const spans = this.#writeEnded()
     const bytes = out.written
@@ -255,7 +255,7 @@ export class TraceLog implements SpanProcessor {
     if (this.#slice === slice) this.#slice = undefined
     const { line, segment, file } = slice
     if (failure !== undefined) {
-      this.#journal.missedSome()
+      this.#open.missedSome()
       this.#failed(line.spans, failure)
       return
     }
@@ -264,7 +264,7 @@ export class TraceLog implements SpanProcessor {
     segment.spans += line.size
     this.#stored += line.size
     this.#parts.report.delivered('traces')
-    if (this.#journal.isComplete) this.#parts.spool.noted()
+    if (this.#open.isComplete) this.#parts.custody.noted()
     this.#hand({ lines: [line], position: { segment, end: file.bytes } })
   }
 

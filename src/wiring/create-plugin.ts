@@ -157,7 +157,8 @@ export function assemble(
     pieces: isDirect || isReplay ? undefined : telemetry.pieces,
     isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
-    activeSpan: () => (config.parent === 'active' ? askLate(house => house.activeSpan(isOurs), undefined) : undefined),
+    activeSpan: () =>
+      config.parent === 'active' ? askLate(loaded => loaded.activeSpan(isOurs), undefined) : undefined,
     now: continuation?.now ?? Date.now,
   })
   const life: Life = { report, isOver: false }
@@ -226,7 +227,7 @@ async function endAll(leave: () => void, { intake, pipelineOf, forgetExit, forge
 }
 
 function contextOf(base: Context | undefined): Context {
-  return askLate(house => house.baseContext(base), base as Context)
+  return askLate(loaded => loaded.baseContext(base), base as Context)
 }
 
 interface FacadeParts extends Pick<Plugin, 'log' | 'traceparent' | 'context' | 'shutdown'> {

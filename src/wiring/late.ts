@@ -1,5 +1,5 @@
 import { createRequire } from 'node:module'
-import * as house from './house.ts'
+import * as coreAndPipeline from './core-and-pipeline.ts'
 
 const load = createRequire(import.meta.url)
 
@@ -7,12 +7,12 @@ const load = createRequire(import.meta.url)
  * What takes records is small, and what works them off is not: it is loaded when it is needed, or between two turns of the event
  * loop. In what is published; `scripts/build.mjs` makes it a file of its own there.
  */
-export function late(): typeof house {
-  return house
+export function late(): typeof coreAndPipeline {
+  return coreAndPipeline
 }
 
 /** For who may not throw: what `ask` gives; `otherwise` where it cannot be loaded, because the host has too many files open. */
-export function askLate<Answer>(ask: (loaded: typeof house) => Answer, otherwise: Answer): Answer {
+export function askLate<Answer>(ask: (loaded: typeof coreAndPipeline) => Answer, otherwise: Answer): Answer {
   try {
     return ask(late())
   } catch {

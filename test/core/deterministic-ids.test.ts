@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { TurnMemory } from '../../src/core/turn-memory.ts'
 import { createTestPlugin } from '../../src/testing.ts'
 import { type Step, told } from '../support/feed.ts'
 import { answered, asked, began, TURN, used } from '../traces/scenes.ts'
@@ -51,4 +52,15 @@ test('ids differ between turns that neither a time nor an id tells apart, and co
   expect(new Set(ids).size).toBe(9)
   expect(new Set(ids.map(id => id.split(' ')[0])).size).toBe(3)
   expect(replay()).toEqual(ids)
+})
+
+test('what ids are counted by does not grow with a turn: the oldest goes, and what goes on is kept', () => {
+  const memory = new TurnMemory('turn')
+  const [oldest] = [memory.nextSeed('tool oldest'), memory.nextSeed('tool again')]
+  for (let call = 1; call < 100_000; call++) {
+    memory.nextSeed(`tool ${call}`)
+    if (call === 50_000) memory.nextSeed('tool again')
+  }
+  expect(memory.nextSeed('tool oldest')).toBe(oldest)
+  expect(memory.nextSeed('tool again').endsWith('\u00002')).toBe(true)
 })

@@ -1,6 +1,6 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { expect, test } from 'vitest'
-import { ConsoleSpanSink } from '../../src/pipeline/console-exporter.ts'
+import { ConsoleSpanSink } from '../../src/pipeline/console-sink.ts'
 import { SpanLine } from '../../src/trace-log/span-line.ts'
 
 const ids: Record<string, number> = { root: 1, api: 2, tool: 3 }

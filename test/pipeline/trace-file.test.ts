@@ -2,8 +2,8 @@ import { chmod, mkdir, readdir, readFile, rm, stat, utimes, writeFile } from 'no
 import { basename, join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { Checkpoint } from '../../src/trace-log/checkpoint.ts'
+import { SegmentCustody } from '../../src/trace-log/custody.ts'
 import { pruneSegments } from '../../src/trace-log/prune.ts'
-import { Spool } from '../../src/trace-log/spool.ts'
 import {
   backend,
   countPoint,
@@ -151,8 +151,8 @@ describe('pruning', () => {
     const settings = { directory, ...FOREVER, ...limits }
     const pruned: [string, number][] = []
     const nothing = (): void => undefined
-    const spool = new Spool({ settings, backends: [], onBegun: nothing, onGone: nothing })
-    await pruneSegments(settings, spool, {
+    const custody = new SegmentCustody({ settings, backends: [], onBegun: nothing, onGone: nothing })
+    await pruneSegments(settings, custody, {
       goes: () => () => undefined,
       gone: (backend, spans) => pruned.push([backend, spans]),
     })

@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { ConsoleSpanSink } from '../../src/pipeline/console-exporter.ts'
+import { ConsoleSpanSink } from '../../src/pipeline/console-sink.ts'
 import { SpanLine } from '../../src/trace-log/span-line.ts'
 import { headerJson, LineParser } from '../../src/trace-log/stored-line.ts'
 import fc from '../support/fast-check.ts'

@@ -3,11 +3,11 @@ import { join } from 'node:path'
 import { createTraceState, ROOT_CONTEXT, trace } from '@opentelemetry/api'
 import { BasicTracerProvider } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test, vi } from 'vitest'
+import { SegmentCustody } from '../../src/trace-log/custody.ts'
 import type { CrashedTrace } from '../../src/trace-log/index.ts'
 import { readLosses } from '../../src/trace-log/losses.ts'
 import { ownerToken } from '../../src/trace-log/owner.ts'
 import { pruneSegments } from '../../src/trace-log/prune.ts'
-import { Spool } from '../../src/trace-log/spool.ts'
 import { LineParser } from '../../src/trace-log/stored-line.ts'
 import { backend, DEAD_URL, openPipeline, recordSpans } from '../pipeline/pipeline-fixture.ts'
 import { until } from '../support/until.ts'
@@ -289,8 +289,13 @@ test('a checkpoint that changes hands while the log is pruned keeps its segment'
     renameSync(free, taken)
   }
   const settings = { directory: state, maxBytes: 1 << 28, maxAgeHours: 1, flushMillis: 5 }
-  const spool = new Spool({ settings, backends: ['jaeger'], onBegun: () => undefined, onGone: () => undefined })
-  await pruneSegments(settings, spool, { goes: () => () => undefined, gone: () => undefined })
+  const custody = new SegmentCustody({
+    settings,
+    backends: ['jaeger'],
+    onBegun: () => undefined,
+    onGone: () => undefined,
+  })
+  await pruneSegments(settings, custody, { goes: () => () => undefined, gone: () => undefined })
   expect(readdirSync(join(state, 'traces'))).toEqual([`${segment}.jsonl`])
 })
 

@@ -1,6 +1,6 @@
 import { expect, test, vi } from 'vitest'
 import { Checkpoint } from '../../src/trace-log/checkpoint.ts'
-import { Spool } from '../../src/trace-log/spool.ts'
+import { SegmentCustody } from '../../src/trace-log/custody.ts'
 import { scratch } from './spooled-queue.ts'
 
 test('a checkpoint of the same name, of another thread of this process, is gone out of the way of', () => {
@@ -9,9 +9,9 @@ test('a checkpoint of the same name, of another thread of this process, is gone 
   try {
     Checkpoint.create(state, `${Date.now()}-${process.pid}`, [])
     const settings = { directory: state, maxBytes: 1 << 28, maxAgeHours: 1, flushMillis: 5 }
-    const spool = new Spool({ settings, backends: [], onBegun: () => undefined, onGone: () => undefined })
-    expect(spool.current(() => undefined)).toMatchObject({ ok: true })
-    spool.end(true)
+    const custody = new SegmentCustody({ settings, backends: [], onBegun: () => undefined, onGone: () => undefined })
+    expect(custody.current(() => undefined)).toMatchObject({ ok: true })
+    custody.end(true)
   } finally {
     vi.useRealTimers()
   }

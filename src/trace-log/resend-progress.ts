@@ -15,7 +15,7 @@ export interface SentTally {
   readonly to: number
 }
 
-export interface SendingParts {
+export interface ResendProgressParts {
   readonly pass: SentState
   /** Absent = whatever the rest says. */
   readonly traceId: string | undefined
@@ -26,8 +26,8 @@ export interface SendingParts {
 }
 
 /** How far the sending of one file to one backend, for which somebody asks, has got. */
-export class Sending {
-  readonly #parts: SendingParts
+export class ResendProgress {
+  readonly #parts: ResendProgressParts
   readonly #traceIds = new Set<string>()
   #offset: number
   #spans = 0
@@ -36,7 +36,7 @@ export class Sending {
   /** On their way. */
   #reading: readonly ReadableSpan[] = []
 
-  constructor(parts: SendingParts) {
+  constructor(parts: ResendProgressParts) {
     this.#parts = parts
     this.#offset = parts.pass.offset
   }

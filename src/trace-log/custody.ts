@@ -30,7 +30,7 @@ interface Current {
   fullAt: number
 }
 
-export interface SpoolOptions {
+export interface CustodyOptions {
   readonly settings: LocalLogSettings
   /** Backends that what is written from now on is owed to. */
   readonly backends: readonly string[]
@@ -43,8 +43,8 @@ export interface SpoolOptions {
 }
 
 /** The segments in this process' custody. */
-export class Spool {
-  readonly #options: SpoolOptions
+export class SegmentCustody {
+  readonly #options: CustodyOptions
   readonly #held = new Set<Segment>()
   /** Written to no more, but not closed: what is open in them is not noted in the current one yet. */
   #retiring: { readonly segment: Segment; readonly file: SegmentFile }[] = []
@@ -53,7 +53,7 @@ export class Spool {
   #isReleased = false
   #heartbeat: NodeJS.Timeout | undefined
 
-  constructor(options: SpoolOptions) {
+  constructor(options: CustodyOptions) {
     this.#options = options
   }
 

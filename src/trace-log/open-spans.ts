@@ -4,7 +4,7 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
  * Which spans are open, and which of them the segment does not say so of yet. A span that ends before its start was written
  * down is never noted.
  */
-export class Journal {
+export class OpenSpans {
   readonly #fresh = new Set<ReadableSpan>()
   readonly #noted = new Set<ReadableSpan>()
   #hasMissed = false
