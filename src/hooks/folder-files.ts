@@ -44,7 +44,7 @@ export function isThere(path: string): boolean {
 export function readFolder(folder: string, rules: FolderRules): FolderFiles {
   const reader = new FolderReader(folder, rules)
   reader.read()
-  return { files: reader.files.sort(byPath), lines: reader.lines }
+  return { files: reader.isFull ? [] : reader.files.sort(byPath), lines: reader.lines }
 }
 
 /** Of the names and contents of all files, as hex. What a file says and what it is called cannot be exchanged. */
@@ -67,7 +67,8 @@ class FolderReader {
   readonly #folder: string
   readonly #rules: FolderRules
   #bytes = 0
-  #isFull = false
+  /** Which part of it was read is chance: none of it counts. */
+  isFull = false
 
   constructor(folder: string, rules: FolderRules) {
     this.#folder = folder
@@ -94,7 +95,7 @@ class FolderReader {
         return
       }
       for (const entry of readdirSync(full, { withFileTypes: true })) {
-        if (this.#isFull) return
+        if (this.isFull) return
         const inside = path === '' ? entry.name : `${path}/${entry.name}`
         if (entry.isDirectory()) this.#directory(inside, depth + 1)
         else if (entry.isSymbolicLink()) this.#link(inside, depth)
@@ -122,7 +123,7 @@ class FolderReader {
       withOwnFile(this.#rules.mayLink ? realpathSync(full) : full, OPEN.read, (descriptor, stats) => {
         if (!this.#isPrivate(full, stats)) return
         if (this.files.length >= FILES_LIMIT || this.#bytes + stats.size > BYTES_LIMIT) {
-          this.#isFull = true
+          this.isFull = true
           this.#leaveOut(
             this.#folder,
             `it holds more than ${FILES_LIMIT} files or ${BYTES_LIMIT >> 20} MiB; put what the hooks need into few files`,

@@ -1,5 +1,5 @@
 import { elementsOf, idOf, isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
-import type { ModelMessage, Phase, Phases } from '../../hooks/phases.ts'
+import type { ModelMessage, ModelUsage, Phase, Phases } from '../../hooks/phases.ts'
 import { type ToolArguments, type ToolCall, toolCallOf } from '../../hooks/tool-call.ts'
 import type { ReadRecord } from '../raw-events.ts'
 
@@ -114,9 +114,19 @@ function afterModel(payload: unknown): RecordedEvent | Missing {
     text: textIn(peek(message, 'content')) ?? '',
     toolCalls: elementsOf(peek(message, 'tool_calls'), MOST_ELEMENTS).flatMap(each => modelCallOf(each) ?? []),
     attempt: numberOf(peek(payload, 'retry_count')) ?? 0,
+    usage: usageOf(payload),
     ...(message === undefined ? { error: errorOf(failure, status) } : {}),
   }
   return { phase: 'afterModel', event, what: model ?? '' }
+}
+
+function usageOf(payload: unknown): ModelUsage {
+  const [usage, cost] = [peek(payload, 'usage'), peek(payload, 'cost')]
+  return {
+    inputTokens: numberOf(peek(usage, 'prompt_tokens')),
+    outputTokens: numberOf(peek(usage, 'output_tokens')),
+    costUsd: numberOf(cost) ?? numberOf(peek(cost, 'total')),
+  }
 }
 
 function errorOf(failure: unknown, status: number | undefined): NonNullable<Phases['afterModel']['event']['error']> {

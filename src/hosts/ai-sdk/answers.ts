@@ -1,4 +1,7 @@
 import { peek, textOf } from '../../contract/foreign.ts'
+import type { ModelUsage } from '../../hooks/index.ts'
+import { modelUsage } from '../base/model-usage.ts'
+import { usageOf } from '../base/usage.ts'
 import { isText } from './prompt-texts.ts'
 
 /** A part of an answer, or a chunk of one that is streamed. */
@@ -17,6 +20,7 @@ export interface Said {
   readonly calls: readonly WantedCall[]
   /** That of a stream comes in it. */
   readonly error?: unknown
+  readonly usage?: ModelUsage | undefined
 }
 
 /** What a model's answers are like: whole ones, and those that are streamed. */
@@ -32,6 +36,7 @@ export interface AnswerForm<Result> {
 export interface WholeAnswer {
   readonly content: readonly Part[]
   readonly finishReason: unknown
+  readonly usage?: unknown
 }
 
 /** A streamed answer, all of which is there. */
@@ -56,6 +61,12 @@ function endOf(version: unknown): { readonly finishReason: unknown; readonly usa
 }
 
 const STOPPED = Object.freeze({ unified: 'stop', raw: undefined })
+
+/** What a model says: numbers up to version 2, and since then what they are made of. */
+function usageSeen(usage: unknown): ModelUsage | undefined {
+  const [input, output] = [peek(usage, 'inputTokens'), peek(usage, 'outputTokens')]
+  return modelUsage(usageOf({ input: peek(input, 'total') ?? input, output: peek(output, 'total') ?? output }))
+}
 
 /** The calls are gone: it has not ended because of them. */
 function stopped(finishReason: unknown): unknown {
@@ -83,9 +94,9 @@ function plainInput(input: unknown): unknown {
 
 export function wholeForm(version: unknown): AnswerForm<WholeAnswer> {
   return {
-    said({ content }) {
+    said({ content, usage }) {
       const text = content.flatMap(part => (isText(part) ? String(part['text']) : [])).join('')
-      return { text, calls: content.flatMap(part => callOf(part) ?? []) }
+      return { text, calls: content.flatMap(part => callOf(part) ?? []), usage: usageSeen(usage) }
     },
     withText(result, text, alone) {
       const said = { type: 'text', text }
@@ -109,7 +120,8 @@ export function streamForm(version: unknown): AnswerForm<HeldAnswer> {
     said({ chunks }) {
       const text = chunks.flatMap(chunk => (chunk['type'] === 'text-delta' ? String(chunk['delta']) : [])).join('')
       const error = chunks.find(({ type }) => type === 'error')?.['error']
-      return { text, calls: chunks.flatMap(chunk => callOf(chunk) ?? []), error }
+      const usage = usageSeen(chunks.find(({ type }) => type === 'finish')?.['usage'])
+      return { text, calls: chunks.flatMap(chunk => callOf(chunk) ?? []), error, usage }
     },
     withText(held, text, alone) {
       const { chunks } = held

@@ -131,9 +131,10 @@ class Requests {
     return { text: outcome.value, alone: false }
   }
 
-  #event({ text, calls, error }: Said, attempt: number) {
+  #event({ text, calls, error, usage }: Said, attempt: number) {
     const toolCalls = calls.map(({ id, name, input }) => toolCallOf({ id, name, arguments: argumentsOf(input) }))
-    return { model: this.#model, text, toolCalls, attempt, error: error === undefined ? undefined : errorOf(error) }
+    const failure = error === undefined ? undefined : errorOf(error)
+    return { model: this.#model, text, toolCalls, attempt, usage, error: failure }
   }
 }
 

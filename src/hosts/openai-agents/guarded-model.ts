@@ -1,6 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type HostHooks, toolCallOf } from '../../hooks/index.ts'
+import { modelUsage } from '../base/model-usage.ts'
 import { currentRun } from './current-run.ts'
 import { argumentsOf, type GuardedTools } from './guarded-tools.ts'
 import {
@@ -13,6 +14,7 @@ import {
   textOfOutput,
   withFeedback,
 } from './response-texts.ts'
+import { tokensOf } from './usage.ts'
 
 /** A request of the SDK, as far as we look. */
 interface Request extends Asked {
@@ -98,7 +100,9 @@ async function answered(
       toolCallOf({ id: textOf(callId), name: String(name), arguments: argumentsOf(args) }),
     )
     const text = textOfOutput(output)
-    const event = { model, text, toolCalls: calls, attempt, error: response === undefined ? errorOf(error) : undefined }
+    const usage = modelUsage(tokensOf(peek(response, 'usage')))
+    const failure = response === undefined ? errorOf(error) : undefined
+    const event = { model, text, toolCalls: calls, attempt, usage, error: failure }
     const outcome = await hooks.run('afterModel', ids, event, signal)
     if (outcome.decision === 'retry') {
       asked = withFeedback(asked, text, outcome.reason)

@@ -1,4 +1,4 @@
-import { isArray, peek, textOf } from '../../contract/foreign.ts'
+import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../hooks/frozen-copy.ts'
 import {
   type AfterModel,
@@ -10,7 +10,8 @@ import {
   toolCallOf,
 } from '../../hooks/index.ts'
 import { isAllText, wholeText, withText } from '../base/content-text.ts'
-import { failureOf } from './messages.ts'
+import { modelUsage } from '../base/model-usage.ts'
+import { failureOf, piUsage } from './messages.ts'
 import type { PiContext } from './types.ts'
 
 /** All others are said by the user as far as a model can see. */
@@ -63,11 +64,13 @@ export function answerSeen(message: unknown, model: string | undefined): AfterMo
   const content = peek(message, 'content')
   const failure = peek(message, 'errorMessage')
   const error = { status: failureOf(failure).statusCode, message: textOf(failure) }
+  const usage = peek(message, 'usage')
   return {
     model: textOf(peek(message, 'model')) ?? model,
     text: wholeText(content),
     toolCalls: (isArray(content) ? content : []).filter(isToolCall).map(callSeen),
     ...(reason === 'error' ? { error } : {}),
+    usage: modelUsage(piUsage(usage), numberOf(peek(peek(usage, 'cost'), 'total'))),
     attempt: 0,
   }
 }

@@ -32,7 +32,10 @@ export function fakeModel(answer: (sent: Sent, ordinal: number) => FakeReply | E
     }))
     return [...text, ...calls]
   }
-  const end = { finishReason: { unified: 'stop', raw: 'stop' }, usage: {} }
+  const end = {
+    finishReason: { unified: 'stop', raw: 'stop' },
+    usage: { inputTokens: { total: 100 }, outputTokens: { total: 10 } },
+  }
   const model = {
     specificationVersion: 'v4',
     provider: 'fake',

@@ -319,6 +319,15 @@ describe.each(ways)('a request: %s', (_, streams) => {
     expect(ran).toHaveLength(1)
   })
 
+  test('says what it took', async () => {
+    const took: unknown[] = []
+    await scene([{ afterModel: ({ usage }) => void took.push(usage) }]).run(streams)
+    expect(took).toEqual([
+      { inputTokens: 100, outputTokens: 10 },
+      { inputTokens: 100, outputTokens: 10 },
+    ])
+  })
+
   test('that fails is made again where a hook wants it, and fails where none does', async () => {
     const fails = () => fakeModel((_, ordinal) => (ordinal === 1 ? new TypeError('on fire') : { text: 'ok' }))
     const [wanted, left] = [fails(), fails()]

@@ -54,7 +54,7 @@ export function fakeProvider(answer: (sent: Sent, ordinal: number) => FakeReply 
   class Model {
     readonly #name = 'fake-1'
     async getResponse(request: Sent): Promise<Plain> {
-      return { usage: {}, output: output(request), responseId: this.#name }
+      return { usage: { inputTokens: 100, outputTokens: 10 }, output: output(request), responseId: this.#name }
     }
     async *getStreamedResponse(request: Sent): AsyncGenerator<Plain> {
       const items = output(request)
@@ -62,7 +62,10 @@ export function fakeProvider(answer: (sent: Sent, ordinal: number) => FakeReply 
       for (const { content } of items)
         for (const { text } of (content ?? []) as { text: string }[])
           for (const delta of text.split(/(?<= )/)) yield { type: 'output_text_delta', delta }
-      yield { type: 'response_done', response: { id: this.#name, usage: {}, output: items } }
+      yield {
+        type: 'response_done',
+        response: { id: this.#name, usage: { inputTokens: 100, outputTokens: 10 }, output: items },
+      }
     }
   }
   const model = new Model()

@@ -287,6 +287,15 @@ describe.each(ways)('a request: %s', (_, stream) => {
     expect(ran).toHaveLength(1)
   })
 
+  test('says what it took', async () => {
+    const took: unknown[] = []
+    await scene([{ afterModel: ({ usage }) => void took.push(usage) }]).run(undefined, stream)
+    expect(took).toMatchObject([
+      { inputTokens: 100, outputTokens: 10 },
+      { inputTokens: 100, outputTokens: 10 },
+    ])
+  })
+
   test('that fails is made again where a hook wants it, and fails where none does', async () => {
     const answer = (_: Sent, ordinal: number) => (ordinal === 1 ? new TypeError('on fire') : { text: 'ok' })
     const afterModel = ({ error }: { error?: { type?: string } }) => (error?.type === 'TypeError' ? retry() : undefined)

@@ -284,9 +284,10 @@ describe('a request', () => {
 
 describe('an answer', () => {
   const CALL = { type: 'toolCall', id: 'c1', name: 'bash', arguments: { command: 'rm x' } }
-  const message = { role: 'assistant', content: [TEXT('Well.'), CALL], stopReason: 'toolUse', model: 'm' }
+  const usage = { input: 100, cacheRead: 20, output: 7, cost: { total: 0.25 } }
+  const message = { role: 'assistant', content: [TEXT('Well.'), CALL], stopReason: 'toolUse', model: 'm', usage }
 
-  test('is seen with its calls, and with its error', async () => {
+  test('is seen with its calls, what it took, and its error', async () => {
     const seen = vi.fn()
     const pi = new FakePi().with([{ name: 'guard', afterModel: event => void seen(event) }])
     await pi.emit('message_end', { message })
@@ -296,7 +297,13 @@ describe('an answer', () => {
     await pi.emit('message_end', { message: { role: 'assistant', content: [], stopReason: 'aborted' } })
     await pi.emit('message_end', { message: { role: 'user', content: 'Hi' } })
     expect(seen.mock.calls.map(([event]) => event)).toMatchObject([
-      { model: 'm', text: 'Well.', toolCalls: [{ kind: 'shell', command: 'rm x' }], attempt: 0 },
+      {
+        model: 'm',
+        text: 'Well.',
+        toolCalls: [{ kind: 'shell', command: 'rm x' }],
+        usage: { inputTokens: 120, outputTokens: 7, costUsd: 0.25 },
+        attempt: 0,
+      },
       { text: '', error: { status: 429, message: '429: slow down' } },
     ])
   })
