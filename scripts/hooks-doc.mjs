@@ -27,8 +27,9 @@ the host calls, \`plugin.handlers.pre_tool_call(payload)\`. In a file, or throug
   \`hookspan replay --strict\` exits with 1 when there is one. Of a running agent the first hundred records of each hook are
   looked at, and from then on each sixteenth.
 - A value of a wrong type is treated as if it were missing. Nothing that comes in makes hookspan throw.
-- A callback returns nothing. Only the end of a turn gives a promise, of the flush, for hosts that want to wait. hookspan
-  cannot block a tool, add context or replace a result.
+- A callback returns nothing. Only the end of a turn gives a promise, of the flush, for hosts that want to wait. What is
+  told by these hooks changes nothing in the agent: to block a tool, add context or replace a result is for
+  [hooks that act](control-hooks.md).
 `
 
 const FIRST_LINE = `The first line of a file may describe it: \`{"fixture": {"host": "my-agent"}}\`. Its host is then the host of all

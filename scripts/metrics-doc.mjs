@@ -47,7 +47,7 @@ const LABEL_VALUES = {
   failure: '`threw`, `timed_out`, `nonsense`; absent where it did not fail',
   hook: 'name of the hook, or `unknown`',
   result:
-    'of `hookspan.hooks`: `ok`, `ignored` (unknown, or nothing to end), `duplicate`, `error`; of `hookspan.export.spans`: `delivered`, `dropped`',
+    'of `hookspan.hooks`: `ok`, `ignored` (unknown, or nothing to end), `duplicate`, `error`; of `hookspan.export.spans`: `delivered`, `dropped`, `spooled` (kept for later, ever), `retried` (each time): not to be added up',
   reason:
     'of spans: `turn_ended`, `orphaned`, `superseded`, `shutdown`, `crashed`; of turns: `error`, `denied`, `slow`, `cost`, `tokens`, `tool`, `rate`, `none`',
   early: '`true` where there was no room to wait for the end of the turn, else `false`',

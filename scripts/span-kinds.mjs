@@ -9,7 +9,8 @@ export const SPAN_KINDS = [
       'Opened by `on_session_start`, or by the first record of a turn that starts something. Its name is `cron` where that is its kind. The turns of one session are traces of their own, each linked to the one before.',
     key: 'the turn; a turn has one',
     parent: 'none; of a child agent the `subagent` span that delegated to it',
-    status: 'ERROR when the turn failed, or neither completed nor was interrupted; its description is the exit reason',
+    status:
+      'ERROR when the turn failed, or its host ended it and said neither that it completed nor that it was interrupted; its description is the exit reason. OK when it fell silent or its session was torn down',
   },
   {
     kind: 'llm',
@@ -51,7 +52,7 @@ export const SPAN_KINDS = [
     kind: 'approval',
     title: 'A person, or a guardian model, is asked: the span is the waiting.',
     about: 'An answer without a question counts in the metrics and draws nothing.',
-    key: '`tool_call_id`, else `pattern_key`',
+    key: '`request_id`, else `tool_call_id`, else `pattern_key`',
     parent: 'the tool that waits, by `tool_call_id`; else the open `api`, `llm`, the root',
     status: 'OK: a denial is a decision',
   },
@@ -80,7 +81,7 @@ export const SPAN_KINDS = [
     about:
       'A model request that is not part of the loop. One that names no turn, between turns, is a trace of its own.',
     key: 'as `api`',
-    parent: 'the root',
+    parent: 'the root; of a guardian the open `approval`',
     status: 'ERROR when `error` or `error_type` says so, with an event `exception`',
   },
 ]
