@@ -58,6 +58,7 @@ export class DeliveryReport {
   #over(signal: Signal, lost: number): string {
     const { name, type, isKept } = this.#facts
     if (type === 'local_log') return `trace log: it is written again; ${count(lost, 'span is', 'spans are')} not in it`
+    if (type === 'kept_log') return keptAgain(lost)
     const again = `backend ${name}: ${signal} arrive again`
     if (signal === 'logs' && lost > 0) return `${again}; ${count(lost, 'event was', 'events were')} lost`
     if (signal !== 'traces') return again
@@ -98,6 +99,12 @@ export class DeliveryReport {
     this.#report.warn(line)
     return true
   }
+}
+
+/** The log of what is kept. The trace log has all of it. */
+function keptAgain(lost: number): string {
+  const again = 'trace log: what is kept is written again'
+  return lost === 0 ? again : `${again}; ${count(lost, 'span of it was', 'spans of it were')} only sent from memory`
 }
 
 function count(number: number, one: string, many: string): string {

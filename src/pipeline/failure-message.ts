@@ -66,7 +66,8 @@ export function lossReason(failure: DeliveryFailure): string {
 
 /** One line: what went wrong, where, and what to do about it. */
 export function describeFailure(facts: BackendFacts, signal: Signal, failure: DeliveryFailure): string {
-  const who = facts.type === 'local_log' ? 'trace log' : `backend ${facts.name}`
+  const isLog = facts.type === 'local_log' || facts.type === 'kept_log'
+  const who = isLog ? 'trace log' : `backend ${facts.name}`
   return `${who}: ${sentence(facts, signal, failure)}`
 }
 
@@ -191,6 +192,8 @@ function fileSentence({ type, isKept }: BackendFacts, path: string, code: string
   const problem = `cannot write ${path}: ${FILE[code] ?? 'writing failed'} (${code}). ${code === 'ENOTPRIVATE' ? 'Make it yours alone (chmod 700)' : 'Make it writable'}`
   if (type === 'local_log')
     return `${problem}; until then traces are delivered from memory, and not stored on this machine`
+  if (type === 'kept_log')
+    return `${problem}; until then turns that are kept are sent from memory, and a backend that is down does not get them later`
   const fate = isKept ? 'kept in the trace log' : 'dropped'
   return `${problem} or choose another path; until then its spans are ${fate}, other backends go on`
 }

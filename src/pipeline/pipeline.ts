@@ -234,6 +234,7 @@ const LOCAL_LOG = {
   credentials: '',
   defaultEndpoint: undefined,
 } as const
+const KEPT_LOG = { ...LOCAL_LOG, type: 'kept_log' } as const
 
 interface LocalLog {
   readonly store: Store
@@ -250,6 +251,8 @@ function openLocalLog(
 ): LocalLog {
   const { batch, marks, isPartial } = settings
   const deliveries = new DeliveryReport(LOCAL_LOG, report)
+  // One of the two may be written while the other is not.
+  const ofKept = new DeliveryReport(KEPT_LOG, report)
   const takers = backends.flatMap(({ queue }) => queue ?? [])
   const adopters = new Map(backends.flatMap(({ name, queue, isKept }) => (queue && isKept ? [[name, queue]] : [])))
   const destinations = new Map(
@@ -260,14 +263,16 @@ function openLocalLog(
   const maxBytes = localLog.maxBytes / 2
   const heldBy = isHolding(settings) ? settings.holding.reasonName : undefined
   // What was kept when traces were held is delivered also when they are not any more.
+  const ofHolder = { ...parts, batch: inBursts(batch), deliveries: ofKept }
   const kept =
     heldBy !== undefined || existsSync(directory)
-      ? new Store({ ...parts, batch: inBursts(batch), settings: { ...localLog, directory, maxBytes } })
+      ? new Store({ ...ofHolder, settings: { ...localLog, directory, maxBytes } })
       : undefined
   const shared = kept === undefined ? localLog : { ...localLog, maxBytes, heldBy }
   const store = new Store({ ...parts, settings: shared, kept: isPartial ? undefined : kept })
   const { name, type } = LOCAL_LOG
-  const error = (): object => (deliveries.lastError === undefined ? {} : { lastError: deliveries.lastError })
+  const lastError = (): string | undefined => deliveries.lastError ?? ofKept.lastError
+  const error = (): object => (lastError() === undefined ? {} : { lastError: lastError() })
   return { store, kept, stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }) }
 }
 

@@ -35,7 +35,8 @@ export interface HeldBack {
 /**
  * The spans that a process which was killed had held back, or had just decided to send: of the traces in one of its segments,
  * those that nobody has judged, and those that are kept, as far as they do not stand in the log of what is kept. So nothing
- * is given twice, however often it is asked. Begun in earlier segments of the process, a trace is given from there on.
+ * is given twice, however often it is asked. Begun in earlier segments of the process, or of one that it has gone on with, a
+ * trace is given from there on.
  *
  * @throws the error of the file system
  */
@@ -46,8 +47,9 @@ export async function* spansHeldBack({
   isTakenUp,
 }: HeldBack): AsyncGenerator<ReadableSpan[]> {
   const { traces, since } = await tracesIn(path, isTakenUp)
-  const paths = await segmentsOf(path, since)
-  const { incomplete } = (await readHeader(path)).marks
+  const { marks, continuedMillis } = await readHeader(path)
+  const { incomplete } = marks
+  const paths = await segmentsOf(path, since, continuedMillis > 0 ? heldBy : undefined)
   for (const each of paths) await judge(each, { heldBy, incomplete }, traces)
   const wanted = new Set([...traces].filter(([, trace]) => isOwed(trace)).map(([traceId]) => traceId))
   if (wanted.size === 0) return
@@ -117,11 +119,24 @@ function names(line: SpanLine, wanted: ReadonlySet<string>): boolean {
   return false
 }
 
-/** Those of the process that wrote a segment that were written to since then, oldest first. */
-async function segmentsOf(path: string, since: number): Promise<string[]> {
+/**
+ * Those of the process that wrote a segment that were written to since then, oldest first; and, where what it held may have gone
+ * from one process to the next (`heldBy`), those of the processes that may have had it before or after.
+ */
+async function segmentsOf(path: string, since: number, heldBy: string | undefined): Promise<string[]> {
   const own = identityOf(path)
-  const known = await segmentsIn(dirname(path), since)
-  return known.filter(each => each === path || (own !== undefined && identityOf(each)?.pid === own.pid))
+  const found: string[] = []
+  for (const each of await segmentsIn(dirname(path), since)) {
+    const isOwn = each === path || (own !== undefined && identityOf(each)?.pid === own.pid)
+    if (isOwn || (heldBy !== undefined && (await isHandedOn(each, heldBy)))) found.push(each)
+  }
+  return found
+}
+
+/** Of a process that did not hold anything, the backends have, or are owed, what it has written. */
+async function isHandedOn(path: string, heldBy: string): Promise<boolean> {
+  const header = await readHeader(path)
+  return header.continuedMillis > 0 && header.heldBy === heldBy
 }
 
 /** Spans, by trace id and span id. */

@@ -191,7 +191,7 @@ export class Recovery {
       if (heldBy === '' || (await this.#sendHeld(segmentPath, heldBy, backends))) checkpoint.close()
     } catch (error) {
       // On a full disk, say. What has ended is delivered all the same; the rest is for the next process.
-      const { code } = error as NodeJS.ErrnoException
+      const { code = String(error) } = error as NodeJS.ErrnoException
       this.#parts.report.debug(`trace log: what was open in ${checkpoint.segment} cannot be ended now (${code})`)
     }
   }

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import type { BatchTaker } from './batch.ts'
 import type { CrashedTrace } from './crashed-spans.ts'
 import { SegmentCustody } from './custody.ts'
@@ -123,13 +124,28 @@ export class Store {
     const keptTraces = join(kept.#parts.settings.directory, 'traces')
     const isTakenUp = settings.continued?.isTakenUp ?? (() => false)
     return async (path, heldBy) => {
-      for await (const spans of spansHeldBack({ path, heldBy, keptTraces, isTakenUp })) {
-        // It is left to the next process, which finds what is missing.
-        if (kept.log.isClosed) throw new Error('this process ends')
-        for (const span of spans) kept.log.onEnd(span)
-        await kept.log.forceFlush()
-      }
+      for await (const spans of spansHeldBack({ path, heldBy, keptTraces, isTakenUp })) await kept.#write(spans)
     }
+  }
+
+  /**
+   * In memory alone they would be gone with this process, and nobody would look for them again.
+   *
+   * @throws when they cannot be written: they are left to a later look, or to the next process, which finds what is missing
+   */
+  async #write(spans: readonly ReadableSpan[]): Promise<void> {
+    const { log } = this
+    if (log.isClosed) throw new Error('this process ends')
+    // Asked first: what goes from memory now would go again then. Nothing that is open is noted in the log of what is kept.
+    const opened = this.#custody.current(() => undefined)
+    if (!opened.ok) {
+      this.#parts.deliveries.failed('traces', opened.failure, 0)
+      throw new Error('what is kept cannot be written')
+    }
+    const { dropped } = log.counts()
+    for (const span of spans) log.onEnd(span)
+    await log.forceFlush()
+    if (log.counts().dropped > dropped) throw new Error('not all of it was written')
   }
 
   /** Removes what is too old or too much, in the background. */

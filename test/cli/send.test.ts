@@ -5,6 +5,7 @@ import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { send as sendCommand } from '../../src/cli/commands/send.ts'
 import { createPluginIn } from '../../src/wiring/create-plugin.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
+import { leaveHeld } from '../trace-log/held-segment.ts'
 import { fakeIo } from './fake-io.ts'
 
 const { run } = sendCommand
@@ -27,9 +28,9 @@ afterEach(async () => {
 })
 
 /** A turn of two spans that these backends are owed. */
-async function recordTurn(backends: string): Promise<void> {
+async function recordTurn(backends: string, more: Readonly<Record<string, string>> = {}): Promise<void> {
   const diagnostics = { warn: () => undefined, error: () => undefined, debug: () => undefined }
-  const env = { HOOKSPAN_BACKENDS: backends, HOOKSPAN_FORCE_FLUSH_WAIT_MS: '100' }
+  const env = { HOOKSPAN_BACKENDS: backends, HOOKSPAN_FORCE_FLUSH_WAIT_MS: '100', ...more }
   const plugin = createPluginIn({ host: 'agent' }, { env, home, isReplay: true, diagnostics })
   const ids = { session_id: 's', turn_id: 't' }
   plugin.on('pre_llm_call', { ...ids, model: 'm' })
@@ -37,13 +38,17 @@ async function recordTurn(backends: string): Promise<void> {
   await plugin.shutdown()
 }
 
-async function send(args: string[], backends?: string) {
-  const io = fakeIo({ home, env: backends === undefined ? {} : { HOOKSPAN_BACKENDS: backends } })
+async function send(args: string[], backends?: string, more: Readonly<Record<string, string>> = {}) {
+  const io = fakeIo({ home, env: { ...(backends !== undefined && { HOOKSPAN_BACKENDS: backends }), ...more } })
   const code = await run(args, io)
   return { code, ...io.written }
 }
 
-const spool = (): string[] => readdirSync(join(home, '.local', 'state', 'hookspan', 'spool'))
+const state = (): string => join(home, '.local', 'state', 'hookspan')
+const spool = (): string[] => readdirSync(join(state(), 'spool'))
+
+/** Turns are held until it is known whether they are kept. */
+const KEEP = { HOOKSPAN_KEEP: 'true' }
 
 describe('hookspan send', () => {
   test('delivers what is kept, and nothing is left', async () => {
@@ -55,6 +60,19 @@ describe('hookspan send', () => {
     expect(spool()).toEqual([])
     expect((await send([], `jaeger=${sink.url}`)).stdout).toBe('jaeger got 0 spans; nothing is left for it\n')
     expect(sink.spanNames).toHaveLength(2)
+  })
+
+  test('delivers what an agent that was killed had held, and counts it', async () => {
+    const backends = `jaeger=${sink.url}`
+    await recordTurn(backends, KEEP)
+    leaveHeld(state(), 'held', 'held, too')
+    const sent = await send([], backends, KEEP)
+    expect(sent).toEqual({ code: 0, stdout: 'jaeger got 2 spans; nothing is left for it\n', stderr: '' })
+    expect(sink.spanNames).toEqual(['held', 'held, too'])
+    expect((await send([], backends, KEEP)).stdout).toBe('jaeger got 0 spans; nothing is left for it\n')
+    leaveHeld(state(), 'another', 'another, too')
+    const { stdout } = await send(['--all'], backends, KEEP)
+    expect(stdout).toMatch(/^jaeger got 2 spans that were kept for it\n/)
   })
 
   test('fails when a backend still does not take it, and says why', async () => {

@@ -11,6 +11,7 @@ import { inOrder, once, treesOf, World } from './world.ts'
 const EVENTS = toldOf(twoTurns())
 /** Tools and an approval are open. */
 const OPEN = EVENTS.slice(0, 8)
+const HOUR_MILLIS = 3_600_000
 
 async function killedAfter(world: World, order = 'flush'): Promise<void> {
   const receiver = await world.start()
@@ -36,6 +37,9 @@ async function untroubled(settings: object = {}): Promise<ReturnType<typeof inOr
   await receiver.close('end')
   return inOrder(world.collected)
 }
+
+/** Which segment a checkpoint is about, whoever has it. */
+const segmentOf = (checkpoint: string): string | undefined => checkpoint.split('.')[0]
 
 /** Another agent with a plugin of its own, which looks after what dead processes have left. */
 async function anotherAgent(world: World, meanwhile: () => Promise<unknown> = () => Promise.resolve()): Promise<void> {
@@ -105,6 +109,26 @@ test('what was held, judged and sent while something else was open is not sent a
   await next.close('end')
   expect(inOrder(world.collected)).toEqual(inOrder(calm.collected))
   expect(world.spool).toEqual([])
+})
+
+test('what was held of a turn that outlives two receivers, and crashed then, is sent whole', async () => {
+  const world = await World.create({ ...HELD, root_span_ttl_ms: HOUR_MILLIS })
+  await killedAfter(world)
+  const second = await world.start()
+  await second.take(EVENTS.slice(OPEN.length, OPEN.length + 2))
+  await second.ask('flush')
+  // What the first one has left is taken over, and nobody will look there again.
+  await until(() => world.spool.length === 1)
+  await second.die()
+  const left = world.spool.map(segmentOf)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + 2 * HOUR_MILLIS })
+  afterwards(() => vi.useRealTimers())
+  const third = await world.open()
+  await until(() => !world.spool.some(name => left.includes(segmentOf(name))))
+  await third.close('end')
+  expect(world.spool).toEqual([])
+  expect(world.logged.some(({ attributes }) => attributes['hermes.span.incomplete'] === 'crashed')).toBe(true)
+  expect(inOrder(world.collected)).toEqual(inOrder(world.logged))
 })
 
 if (IS_DEEP) {

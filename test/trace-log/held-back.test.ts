@@ -40,8 +40,17 @@ function ids(name: string): { readonly traceId: string; readonly spanId: string 
 
 /** @param age which segment of its process it is: 2 was begun after 1 */
 function segment(age: number, pid: number, ...lines: readonly string[]): string {
+  return begunWith(headerJson(MARKS, new Map(), 0, REASON), age, pid, lines)
+}
+
+/** Of a process that leaves what is open to the next one, which goes on with it. */
+function continued(age: number, pid: number, ...lines: readonly string[]): string {
+  return begunWith(headerJson(MARKS, new Map(), 1000, REASON), age, pid, lines)
+}
+
+function begunWith(header: string, age: number, pid: number, lines: readonly string[]): string {
   const path = join(directory, 'traces', `${NOW + age}-${pid}.jsonl`)
-  writeFileSync(path, [headerJson(MARKS, new Map(), 0, REASON), ...lines, ''].join('\n'))
+  writeFileSync(path, [header, ...lines, ''].join('\n'))
   return path
 }
 
@@ -83,6 +92,25 @@ test('from earlier segments of the same process, too, and judged by later ones; 
   const path = segment(2, PID, line(['1.2'], ['2.2']))
   segment(3, PID, line(['1.3', ROOT('slow')], ['2.3', ROOT('none')]))
   expect(await heldBack(path)).toEqual(['1.1', '1.2'])
+})
+
+test('of a turn that went on in another process, what ended in the one before, which may have judged it, too', async () => {
+  continued(1, PID, line(['1.1'], ['2.1', ROOT('none')], ['3.1', ROOT('error')], ['8.1']))
+  const path = continued(2, OTHER_PID, line(['1.2', CRASHED], ['2.2'], ['3.2']))
+  kept(line(['3.1']))
+  expect(await heldBack(path)).toEqual(['1.1', '1.2', '3.2'])
+})
+
+test('what the next process has judged is not given for the one before', async () => {
+  const path = continued(1, PID, line(['1.1'], ['2.1'], ['3.1']))
+  continued(2, OTHER_PID, line(['1.2', ROOT('none')], ['2.2', ROOT('error')], ['3.2']))
+  expect(await heldBack(path)).toEqual(['2.1', '3.1'])
+})
+
+test('nothing of a process before that sent all of it, or whose turns nobody goes on with', async () => {
+  begunWith(headerJson(MARKS, new Map(), 1000), 1, PID, [line(['1.1'])])
+  segment(1, PID + 2, line(['1.3']))
+  expect(await heldBack(continued(2, OTHER_PID, line(['1.2'])))).toEqual(['1.2'])
 })
 
 test('not what another process has gone on with', async () => {

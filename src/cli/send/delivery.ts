@@ -39,8 +39,12 @@ export class Delivery {
   /** @throws the error of the file system when a file cannot be read */
   async run(signal: AbortSignal): Promise<void> {
     const { files, traceId, since } = this.#job
-    if (files === undefined) await this.#pipeline.deliverBacklog()
-    this.#kept = this.#recovered()
+    if (files === undefined) {
+      await this.#pipeline.deliverBacklog()
+      // What a process that was killed had held is written to this process's own log of what is kept, and waits there.
+      await this.#pipeline.flush()
+    }
+    this.#kept = this.#arrived()
     if (since === undefined || signal.aborted) return
     this.#resend = this.#pipeline.resend({ ...(files && { files }), traceId, since, signal })
     await this.#resend?.run()
@@ -49,7 +53,7 @@ export class Delivery {
   /** On the line of a terminal. */
   show(progress: Progress): void {
     const spans = countOf(
-      [...this.#recovered().values()].reduce((all, one) => all + one, 0),
+      [...this.#arrived().values()].reduce((all, one) => all + one, 0),
       'span',
     )
     const { done, total } = this.#resend?.progress ?? this.#backlog()
@@ -69,7 +73,7 @@ export class Delivery {
   /** In lines for a person, once the pipeline is shut down. `after`: what is kept for backends now. */
   outcome(after: readonly BacklogEntry[]): string[] {
     const { files, traceId, since, directory } = this.#job
-    if (since === undefined) return backlogLines(this.#recovered(), this.#before, after)
+    if (since === undefined) return backlogLines(this.#arrived(), this.#before, after)
     const isLog = files === undefined
     const place = traceId !== undefined ? `trace ${traceId}` : isLog ? join(directory, 'traces') : files.join(', ')
     const outcomes = this.#resend?.outcomes() ?? []
@@ -93,9 +97,13 @@ export class Delivery {
     return this.#job.backends.map(({ name }) => name)
   }
 
-  #recovered(): ReadonlyMap<string, number> {
+  /** By backend. This process records nothing: what counts as its own was held by one that was killed. */
+  #arrived(): ReadonlyMap<string, number> {
     const { backends } = this.#pipeline.stats()
-    const spansOf = (name: string): number => backends.find(backend => backend.name === name)?.recovered ?? 0
+    const spansOf = (name: string): number => {
+      const { recovered = 0, delivered = 0 } = backends.find(backend => backend.name === name) ?? {}
+      return recovered + delivered
+    }
     return new Map(this.#names().map(name => [name, spansOf(name)]))
   }
 }
