@@ -257,6 +257,30 @@ test('it is shown whole, too', async () => {
   expect(plugin.stats().backends).toMatchObject([{ name: 'local_log' }, { dropped: 0, delivered: MANY + 2 }])
 })
 
+test('what is known of it is also what a child agent has met that is at work', async () => {
+  const sink = await sinkFor()
+  const { plugin, home } = pluginFor(sink, { errors: true, max_bytes: 4000 })
+  const [parent, child] = [
+    { session_id: 'parent', turn_id: 'p1' },
+    { session_id: 'child', turn_id: 'c1' },
+  ]
+  plugin.on('pre_llm_call', { ...parent, model: 'm', user_message: 'hello' })
+  plugin.on('subagent_start', { parent_session_id: 'parent', child_session_id: 'child' })
+  plugin.on('pre_llm_call', { ...child, model: 'm', user_message: 'look' })
+  for (let call = 0; call < 13; call++) {
+    const tool = { ...child, tool_name: 'child', tool_call_id: `c${call}` }
+    plugin.on('pre_tool_call', tool)
+    plugin.on('post_tool_call', { ...tool, status: call === 0 ? 'error' : 'ok' })
+  }
+  void plugin.on('on_session_end', { ...child, completed: true })
+  plugin.on('subagent_stop', { child_session_id: 'child', child_status: 'completed' })
+  void plugin.on('on_session_end', { ...parent, completed: true })
+  await plugin.shutdown()
+  expect(toolNames(sentTo(sink))).toHaveLength(13)
+  expect(sentTo(sink)).toHaveLength(stored(home).length)
+  expect(reasonsIn(sentTo(sink))).toEqual(['error'])
+})
+
 test('where roots have no words of ours to say it, everything is sent, and a line says so', async () => {
   const sink = await sinkFor()
   const { plugin, lines } = pluginFor(sink, true, { conventions: ['gen_ai'] })
