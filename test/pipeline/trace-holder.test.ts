@@ -121,6 +121,23 @@ describe('a trace', () => {
     holder.release()
     expect(sent).toEqual(['1.1'])
   })
+
+  test('does not go at that end when its only turn was not worth it, though a child agent was at work', () => {
+    const { holder, begin, end, sent } = watched()
+    begin(ROOT, CHILD)
+    end({ ...ROOT, reason: 'none' })
+    holder.release()
+    expect(sent).toEqual([])
+  })
+
+  test('goes at that end when another turn in it is open, which nobody has judged', () => {
+    const { holder, begin, end, sent } = watched()
+    holder.judgeEarly = () => 'none'
+    begin(ROOT, CHILD)
+    end({ ...ROOT, reason: 'none' })
+    holder.release()
+    expect(sent).toEqual(['1.0'])
+  })
 })
 
 describe('tracestate', () => {
@@ -173,6 +190,34 @@ describe('when there is no room', () => {
     begin(...fill(1, 4))
     end(...fill(1, 3))
     expect(sent).toEqual(['1.0', '1.1', '1.2'])
+  })
+
+  test('one whose turn is over and not worth it is let go, though a child agent is at work', () => {
+    const { begin, end, sent } = watched(3 * ONE)
+    begin(...fill(1, 6))
+    end({ trace: 1, span: 0, reason: 'none' }, ...fill(1, 5).slice(1))
+    expect(sent).toEqual([])
+    end({ trace: 1, span: 5 })
+    expect(sent).toEqual([])
+  })
+
+  test('so is what comes late to one that was let go', () => {
+    const { begin, end, sent } = watched(2 * ONE)
+    begin(ROOT)
+    end({ ...ROOT, reason: 'none' })
+    begin(...fill(1, 5).slice(1))
+    end(...fill(1, 5).slice(1))
+    expect(sent).toEqual([])
+  })
+
+  test('a turn that is worth it takes back that its trace is not: what comes from then on goes', () => {
+    const { holder, begin, end, sent } = watched(2 * ONE)
+    holder.judgeEarly = () => 'none'
+    begin(...fill(1, 6))
+    end(...fill(1, 3))
+    expect(sent).toEqual([])
+    end({ trace: 1, span: 3, reason: 'error' }, { trace: 1, span: 4, reason: 'none' }, { trace: 1, span: 5 })
+    expect(sent).toEqual(['1.3', '1.4', '1.5'])
   })
 })
 
