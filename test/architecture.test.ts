@@ -48,7 +48,7 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
     packages: ['node:async_hooks', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises'],
   },
   mcp: { rooms: ['contract', 'semconv', 'content', 'core'], packages: ['@opentelemetry/api'] },
-  pino: { rooms: ['surface'], packages: ['node:stream'] },
+  pino: { rooms: ['surface', 'wiring'], packages: ['node:stream'] },
   forwarder: { rooms: ['config', 'trace-log'], packages: ['node'] },
   loopback: { rooms: ['trace-log'], packages: ['node'] },
   receiver: {

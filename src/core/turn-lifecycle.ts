@@ -4,8 +4,7 @@ import type { IncompleteReason } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { type SamplingReason, samplingReason } from '../spans/keep.ts'
 import type { TurnEnd } from '../spans/session.ts'
-import { addSigns } from '../spans/turn-signs.ts'
-import { addCosts, addTokens, allTokens } from '../spans/turn-totals.ts'
+import { addChild, withChildren } from '../spans/turn-totals.ts'
 import { DelegationRegistry } from './delegation.ts'
 import type { AnyFired } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
@@ -70,10 +69,16 @@ export class TurnLifecycle {
     const { keep } = draw
     if (keep === undefined) return undefined
     const reasons: SamplingReason[] = []
+    const children = [...this.#registry.openTurns()].filter(({ delegation }) => delegation !== undefined)
     for (const turn of this.#registry.openTurns()) {
       if (turn.root === undefined || traceOf(turn) !== traceId) continue
       const durationMillis = now() - turn.root.startAt
-      turn.judgedEarly = samplingReason(keep, { traceId, totals: turn.totals, durationMillis, hasFailed: false })
+      const atWork = children.filter(child => outermostOf(child) === turn)
+      const totals = withChildren(
+        turn.totals,
+        atWork.map(child => child.totals),
+      )
+      turn.judgedEarly = samplingReason(keep, { traceId, totals, durationMillis, hasFailed: false })
       reasons.push(turn.judgedEarly)
     }
     return reasons.find(reason => reason !== 'none') ?? reasons[0]
@@ -251,8 +256,12 @@ function endOfTurn({ at }: TurnOver, payload: object): AnyFired {
 function addToParent({ delegation, totals }: Turn): void {
   let parent = delegation?.open.turn
   while (parent?.over) parent = parent.delegation?.open.turn
-  if (parent === undefined) return
-  addTokens(parent.totals.subagentTokens, allTokens(totals))
-  addCosts(parent.totals.cost, totals.cost)
-  addSigns(parent.totals.signs, totals.signs)
+  if (parent !== undefined) addChild(parent.totals, totals)
+}
+
+/** The turn that somebody asked for, over or not, of which this one is a part or which it is. */
+function outermostOf(turn: Turn): Turn {
+  let outermost = turn
+  while (outermost.delegation !== undefined) outermost = outermost.delegation.open.turn
+  return outermost
 }

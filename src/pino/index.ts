@@ -1,6 +1,7 @@
 /** `hookspan/pino`: the lines of a pino logger as OTLP logs, beside the spans of the turn that they were written in. */
 import { Writable } from 'node:stream'
-import { createPlugin, type LogAbout, type Plugin, type PluginOptions, type SpanIds } from '../index.ts'
+import type { LogAbout, Plugin, PluginOptions, SpanIds } from '../index.ts'
+import { createLogPlugin } from '../wiring/create-plugin.ts'
 
 /** From which level on. */
 const SEVERITIES = [
@@ -45,7 +46,7 @@ export function logStream(plugin: Pick<Plugin, 'log'>): Writable {
 
 /**
  * The same in a thread of pino's own, where no turn is open: a line stands beside the span of its `traceparent`. The options are
- * those of `createPlugin`.
+ * those of `createPlugin`; nothing but lines is sent from there, and no metrics are served.
  *
  * @example pino({ transport: { target: 'hookspan/pino', options: { host: 'my-agent' } } })
  */
@@ -53,7 +54,7 @@ export function logStream(plugin: Pick<Plugin, 'log'>): Writable {
 export default function transport(options: PluginOptions = {}): Writable {
   // Pino adds some of its own.
   const own = Object.fromEntries(Object.entries(options).filter(([name]) => !OF_PINO.has(name)))
-  const plugin = createPlugin({ ...own, local_log: false })
+  const plugin = createLogPlugin(own)
   const stream = logStream(plugin)
   return new Writable({
     decodeStrings: false,

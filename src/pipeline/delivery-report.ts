@@ -66,12 +66,12 @@ export class DeliveryReport {
     return isKept ? `${again}; what was kept for it is sent now` : again
   }
 
-  overflowed(maxQueueSize: number): void {
+  overflowed(waiting: number): void {
     this.#overflowed++
     if (this.#overflowed > 1) return
     this.#sayOnce(
       'overflow',
-      `backend ${this.#facts.name}: ${maxQueueSize} spans are waiting for it, and further ones are dropped until it has caught up; raise span_batch_max_queue_size if that happens often`,
+      `backend ${this.#facts.name}: ${waiting} spans are waiting for it, and further ones are dropped until it has caught up; raise span_batch_max_queue_size if that happens often`,
     )
   }
 

@@ -7,8 +7,12 @@ const SAMPLED = 1
 export class FanOut implements SpanProcessor {
   readonly #takers: readonly BatchTaker[]
 
-  constructor(takers: readonly BatchTaker[]) {
+  readonly #wasSent: () => boolean
+
+  /** @param wasSent whether what comes now came before, to a process that this one goes on with, and was sent by that */
+  constructor(takers: readonly BatchTaker[], wasSent: () => boolean = () => false) {
     this.#takers = takers
+    this.#wasSent = wasSent
   }
 
   onStart(): void {
@@ -16,7 +20,7 @@ export class FanOut implements SpanProcessor {
   }
 
   onEnd(span: ReadableSpan): void {
-    if ((span.spanContext().traceFlags & SAMPLED) === 0) return
+    if ((span.spanContext().traceFlags & SAMPLED) === 0 || this.#wasSent()) return
     const lines = [SpanLine.of([span])]
     for (const taker of this.#takers) taker.take({ lines })
   }

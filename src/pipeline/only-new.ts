@@ -6,14 +6,11 @@ import type { Continuation } from '../trace-log/index.ts'
 export class OnlyNew implements SpanProcessor {
   readonly #next: SpanProcessor
   readonly #isWritten: Continuation['isWritten']
-  readonly #wasSent: () => boolean
   readonly #written = new WeakSet<ReadableSpan>()
 
-  /** @param wasSent where no log knows which spans were written: whether what ends now was sent when it ended before */
-  constructor(next: SpanProcessor, isWritten: Continuation['isWritten'], wasSent: () => boolean = () => false) {
+  constructor(next: SpanProcessor, isWritten: Continuation['isWritten']) {
     this.#next = next
     this.#isWritten = isWritten
-    this.#wasSent = wasSent
   }
 
   onStart(span: Span, context: Context): void {
@@ -23,7 +20,7 @@ export class OnlyNew implements SpanProcessor {
   }
 
   onEnd(span: ReadableSpan): void {
-    if (!this.#wasSent() && !this.#written.has(span)) this.#next.onEnd(span)
+    if (!this.#written.has(span)) this.#next.onEnd(span)
   }
 
   forceFlush(): Promise<void> {

@@ -54,9 +54,11 @@ export function openBackend(
     feed.lost(name, lost, reason)
   })
   const log = isKept ? cursors(name, report, () => queue) : undefined
-  const { batch } = settings
+  const { batch, holding } = settings
+  // What was held comes at once, and what does not fit into memory has no log to be read from.
+  const burst = log ? { log } : { burstBytes: holding?.maxBytes }
   const queue: SpanQueue | undefined =
-    spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...(log ? { log } : {}) })
+    spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...burst })
   const logs = plan.logs ? logQueue(plan, settings, files, deliveries, feed) : undefined
   return {
     name,

@@ -18,6 +18,8 @@ export interface OutgoingParts {
   /** Absent = what does not fit into memory is dropped. */
   readonly log: Cursors | undefined
   readonly tally: SpanTally
+  /** As in `SpanQueueParts`. */
+  readonly burstBytes: number | undefined
 }
 
 /**
@@ -47,14 +49,14 @@ export class Outgoing {
     const { log, batch: limits } = this.#parts
     const size = sizeOf(batch.lines)
     const position = log && batch.position
-    const isFull = this.#live.size + size > limits.maxQueueSize
+    const isFull = this.#live.size + size > limits.maxQueueSize && !this.#isBurst
     if (position === undefined) {
-      if (!isFull) this.#live.push({ lines: batch.lines })
+      if (!isFull) this.#push({ lines: batch.lines })
       return !isFull
     }
     log?.own.add(position.segment)
     if (position.segment.isStuck(this.#parts.backend)) this.#parts.tally.spooled(size)
-    else if (!isFull && !this.#isBehind) this.#live.push(batch)
+    else if (!isFull && !this.#isBehind) this.#push(batch)
     else this.fallBehind(size)
     return true
   }
@@ -130,6 +132,16 @@ export class Outgoing {
     await Promise.all([log?.own.close(), log?.adopted.close()])
   }
 
+  /** Whether what waits is no more than may come at once. */
+  get #isBurst(): boolean {
+    const { burstBytes } = this.#parts
+    return burstBytes !== undefined && this.#live.bytes <= burstBytes
+  }
+
+  #push(batch: Batch): void {
+    this.#live.push(batch, this.#parts.burstBytes === undefined ? 0 : bytesOf(batch))
+  }
+
   #attemptOf(origin: Attempt['origin'], batches: readonly Batch[]): Attempt {
     const { batch, backend } = this.#parts
     const most = { spans: batch.maxExportBatchSize, bytes: REQUEST_BYTES }
@@ -156,53 +168,77 @@ function sizeIn(batches: readonly Batch[], segment: Segment): number {
   return batches.reduce((sum, { lines, position }) => sum + (position?.segment === segment ? sizeOf(lines) : 0), 0)
 }
 
+function bytesOf({ lines }: Batch): number {
+  return lines.reduce((sum, { bytes }) => sum + bytes, 0)
+}
+
+interface Waiting {
+  readonly batch: Batch
+  readonly spans: number
+  readonly bytes: number
+}
+
 /** Spans in memory that wait for one backend, in order. */
 class LiveQueue {
-  #batches: Batch[] = []
+  #waiting: Waiting[] = []
   #size = 0
+  #bytes = 0
 
   /** Spans. */
   get size(): number {
     return this.#size
   }
 
-  get batches(): readonly Batch[] {
-    return this.#batches
+  /** Of those that were weighed. */
+  get bytes(): number {
+    return this.#bytes
   }
 
-  push(batch: Batch): void {
-    this.#batches.push(batch)
-    this.#size += sizeOf(batch.lines)
+  get batches(): readonly Batch[] {
+    return this.#waiting.map(({ batch }) => batch)
+  }
+
+  /** @param bytes 0 where nobody asks for them: to weigh takes time */
+  push(batch: Batch, bytes: number): void {
+    const spans = sizeOf(batch.lines)
+    this.#waiting.push({ batch, spans, bytes })
+    this.#size += spans
+    this.#bytes += bytes
   }
 
   /** The first ones: at most so many spans, or one batch; all of them in the log, or none of them. */
   take(most: number): Batch[] {
-    const [first] = this.#batches
+    const [first] = this.#waiting
     let [count, size] = [0, 0]
-    for (const batch of this.#batches) {
-      if (first && isInLog(batch) !== isInLog(first)) break
-      const spans = sizeOf(batch.lines)
+    for (const { batch, spans } of this.#waiting) {
+      if (first && isInLog(batch) !== isInLog(first.batch)) break
       if (count > 0 && size + spans > most) break
       count++
       size += spans
     }
+    const taken = this.#waiting.splice(0, count)
     this.#size -= size
-    return this.#batches.splice(0, count)
+    for (const { bytes } of taken) this.#bytes -= bytes
+    return taken.map(({ batch }) => batch)
   }
 
   /** Lets go of those that are in the log. Returns how many spans that were. */
   dropKept(): number {
     const before = this.#size
-    this.#batches = this.#batches.filter(batch => !isInLog(batch))
-    this.#size = this.#batches.reduce((sum, { lines }) => sum + sizeOf(lines), 0)
+    this.#keep(this.#waiting.filter(({ batch }) => !isInLog(batch)))
     return before - this.#size
   }
 
   /** Lets go of everything. Returns how many spans that were. */
   clear(): number {
     const size = this.#size
-    this.#batches = []
-    this.#size = 0
+    this.#keep([])
     return size
+  }
+
+  #keep(waiting: Waiting[]): void {
+    this.#waiting = waiting
+    this.#size = waiting.reduce((sum, { spans }) => sum + spans, 0)
+    this.#bytes = waiting.reduce((sum, { bytes }) => sum + bytes, 0)
   }
 }

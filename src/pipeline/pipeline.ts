@@ -121,18 +121,19 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
   const stores = local ? [local.store, ...(local.kept ? [local.kept] : [])] : []
   const { flushWaitMillis: waitMillis, giveUp } = settings
   const shutdown = new Shutdown({ backends, feed, meters, added, prometheus, waitMillis, giveUp, stores })
-  const fanOut = store === undefined && queues.length > 0 ? [new FanOut(queues)] : []
+  const fanOut =
+    store === undefined && queues.length > 0 ? [new FanOut(queues, () => continuation?.isReading === true)] : []
   const [toSend] = isHolding(settings) && kept !== undefined ? [kept.log] : fanOut
   const holder = isHolding(settings) && toSend ? new TraceHolder(toSend, settings.holding) : undefined
   const sender = holder ?? fanOut[0]
   const spanProcessors = [
     ...(store ? [onlyNew(store.log, continuation)] : []),
-    ...(sender ? [store ? onlyUnsent(sender, continuation) : onlyNew(sender, continuation, true)] : []),
+    ...(sender ? [store ? onlyUnsent(sender, continuation) : onlyNew(sender, continuation)] : []),
     ...added.spanProcessors,
   ]
   for (const { log } of stores) continuation?.join(() => log.forceFlush())
-  // Where there is a log, the next process finds there what nobody has judged.
-  const release = (): void => (store ? undefined : holder?.release())
+  // What nobody has judged the next process finds in the log, or makes again of what it reads.
+  const release = (): void => (store || continuation?.leavesOpen ? undefined : holder?.release())
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
     meterProvider: meters.meterProvider,
@@ -176,11 +177,8 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
   }
 }
 
-/** @param isUnlogged no log says what was written, so what ended before was sent */
-function onlyNew(next: SpanProcessor, continuation: Continuation | undefined, isUnlogged = false): SpanProcessor {
-  if (continuation === undefined) return next
-  const wasSent = (): boolean => isUnlogged && continuation.isReading
-  return new OnlyNew(next, (traceId, spanId) => continuation.isWritten(traceId, spanId), wasSent)
+function onlyNew(next: SpanProcessor, continuation: Continuation | undefined): SpanProcessor {
+  return continuation ? new OnlyNew(next, (traceId, spanId) => continuation.isWritten(traceId, spanId)) : next
 }
 
 function onlyUnsent(next: SpanProcessor, continuation: Continuation | undefined): SpanProcessor {

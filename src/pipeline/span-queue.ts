@@ -23,6 +23,8 @@ export interface SpanQueueParts {
   readonly log?: Cursors
   readonly tally?: SpanTally
   readonly backOff?: BackOff
+  /** Of what comes at once and has no log: so much waits, about as long as its JSON, however many spans that are. */
+  readonly burstBytes?: number | undefined
 }
 
 /**
@@ -50,8 +52,8 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#sink = new BoundedSink(parts.sink, parts.batch.exportTimeoutMillis)
     this.#backOff = parts.backOff ?? new BackOff()
     this.#tally = parts.tally ?? new SpanTally()
-    const { batch, log, report } = parts
-    this.#outgoing = new Outgoing({ backend: report.name, batch, log, tally: this.#tally })
+    const { batch, log, report, burstBytes } = parts
+    this.#outgoing = new Outgoing({ backend: report.name, batch, log, tally: this.#tally, burstBytes })
   }
 
   take(batch: Batch): void {
@@ -63,7 +65,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     else if (this.#isClosed && !isKept) this.#tally.dropped(size, TOO_LATE)
     else if (!this.#outgoing.take(batch)) {
       this.#tally.dropped(size, 'the queue was full')
-      report.overflowed(limits.maxQueueSize)
+      report.overflowed(Math.max(limits.maxQueueSize, this.#outgoing.waiting))
     }
     if (this.#outgoing.waiting >= limits.maxExportBatchSize) void this.#pump()
     else this.#arm()

@@ -54,15 +54,22 @@ export class TraceHolder implements SpanProcessor {
     trace.open = Math.max(0, trace.open - 1)
     const reason = span.attributes[this.#settings.reasonName]
     if (reason === NOT_KEPT) trace.isPassedOver = true
-    else if (typeof reason === 'string') trace.verdict ??= reason
+    // A trace that was let go for want of room may get another turn, which is worth it.
+    else if (typeof reason === 'string' && (trace.verdict ?? NOT_KEPT) === NOT_KEPT) trace.verdict = reason
     this.#hold(trace, span)
     if (trace.open === 0) this.#close(span.spanContext().traceId, trace)
     if (this.#bytes > this.#settings.maxBytes) this.#makeRoom()
   }
 
-  /** Sends what is held, judged or not: for a process that ends and has no log where it could be found. */
+  /**
+   * Sends what is held and not judged, for a process that ends and has no log where it could be found. A trace whose turns are
+   * over and not worth it is judged, whatever else is open in it.
+   */
   release(): void {
-    for (const trace of this.#traces.values()) this.#judge(trace, trace.verdict ?? UNJUDGED)
+    for (const [traceId, trace] of this.#traces) {
+      const hasOpenTurn = this.judgeEarly(traceId) !== undefined
+      this.#judge(trace, trace.verdict ?? (hasOpenTurn ? UNJUDGED : this.#saidOf(traceId, trace)))
+    }
     this.#traces.clear()
   }
 
@@ -93,13 +100,17 @@ export class TraceHolder implements SpanProcessor {
   }
 
   #close(traceId: string, trace: HeldTrace): void {
-    const before = this.#verdicts.get(traceId) ?? UNJUDGED
-    this.#judge(trace, trace.verdict ?? (trace.isPassedOver ? NOT_KEPT : before))
+    this.#judge(trace, trace.verdict ?? this.#saidOf(traceId, trace))
     this.#traces.delete(traceId)
     this.#verdicts.delete(traceId)
     this.#verdicts.set(traceId, trace.verdict ?? UNJUDGED)
     const [oldest] = this.#verdicts.size > VERDICTS_LIMIT ? this.#verdicts.keys() : []
     if (oldest !== undefined) this.#verdicts.delete(oldest)
+  }
+
+  /** What follows from its roots that have ended, where none is worth it. */
+  #saidOf(traceId: string, { isPassedOver }: HeldTrace): string {
+    return isPassedOver ? NOT_KEPT : (this.#verdicts.get(traceId) ?? UNJUDGED)
   }
 
   #judge(trace: HeldTrace, verdict: string): void {
@@ -109,11 +120,11 @@ export class TraceHolder implements SpanProcessor {
     for (const span of trace.spans.splice(0)) if (verdict !== NOT_KEPT) this.#next.onEnd(this.#stating(span, verdict))
   }
 
-  /** What fills the most room is judged by what is known of it. */
+  /** What fills the most room is judged by what is known of it: by the turns that are open, else by those that are over. */
   #makeRoom(): void {
     while (this.#bytes > this.#settings.maxBytes) {
       const [traceId, largest] = [...this.#traces].reduce((one, other) => (other[1].bytes > one[1].bytes ? other : one))
-      this.#judge(largest, this.judgeEarly(traceId) ?? UNJUDGED)
+      this.#judge(largest, this.judgeEarly(traceId) ?? this.#saidOf(traceId, largest))
     }
   }
 

@@ -2,7 +2,7 @@ import { type CapturedContent, joined, type SafeText } from '../content/capture.
 import { AttributeList } from './attribute-list.ts'
 import { roundedDollars } from './cost.ts'
 import type { Draw } from './span-definition.ts'
-import { noSigns, type TurnSigns } from './turn-signs.ts'
+import { addSigns, noSigns, type TurnSigns } from './turn-signs.ts'
 import type { ContextFill } from './usage.ts'
 
 export interface TokenSum {
@@ -105,10 +105,25 @@ export function addTokens(to: TokenSum, { input, output }: TokenSum): void {
   to.output += output
 }
 
-export function addCosts(to: CostSum, { dollars, known, unknown }: CostSum): void {
+function addCosts(to: CostSum, { dollars, known, unknown }: CostSum): void {
   to.dollars += dollars
   to.known += known
   to.unknown += unknown
+}
+
+/** What a child agent came to counts for the turn that it works for. */
+export function addChild(to: TurnTotals, child: TurnTotals): void {
+  addTokens(to.subagentTokens, allTokens(child))
+  addCosts(to.cost, child.cost)
+  addSigns(to.signs, child.signs)
+}
+
+/** What a turn would come to if its child agents were over now. It is a copy: they are counted when they are. */
+export function withChildren(totals: TurnTotals, children: readonly TurnTotals[]): TurnTotals {
+  const { subagentTokens, cost, signs } = totals
+  const sums = { ...totals, subagentTokens: { ...subagentTokens }, cost: { ...cost }, signs: { ...signs } }
+  for (const child of children) addChild(sums, child)
+  return sums
 }
 
 /** Joined texts are cut to this, ellipsis included. */

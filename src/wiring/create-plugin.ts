@@ -15,6 +15,7 @@ import { apart, type Extensions, type ParsedOptions, usableEnrich } from './exte
 import { Intake, NOTHING_TAKEN, type Outside } from './intake.ts'
 import { askLate, late, loadApi } from './late.ts'
 import { type Life, withLife } from './life.ts'
+import { logsAlone } from './logs-alone.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
 import type { LateTelemetry, Telemetry } from './telemetry.ts'
@@ -33,6 +34,8 @@ export interface Surroundings {
   readonly continuation?: Continuation
   /** As in the settings of the pipeline. */
   readonly giveUp?: AbortSignal
+  /** Only log events are told, and an agent with the same configuration runs beside it. */
+  readonly tellsLogsAlone?: boolean
 }
 
 /**
@@ -48,6 +51,16 @@ export function createPlugin(options: PluginOptions = {}): Plugin {
     env: process.env,
     home: homeDirectory(),
     isReplay: false,
+  })
+}
+
+/** As `createPlugin`, for log events beside an agent's own plugin: nothing else is sent, served or stored. */
+export function createLogPlugin(options: PluginOptions): Plugin {
+  return createPluginIn(options, {
+    env: process.env,
+    home: homeDirectory(),
+    isReplay: false,
+    tellsLogsAlone: true,
   })
 }
 
@@ -80,7 +93,7 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
   const { host, logger: given, extensions } = parsed
   const { env, home } = surroundings
   const resolution = resolveConfig({ code: parsed.config, env, home, hostName: host })
-  const { config } = resolution
+  const config = surroundings.tellsLogsAlone ? logsAlone(resolution.config) : resolution.config
   const logger = loggerOf(given)
   const report = surroundings.diagnostics ?? createDiagnostics(config.debug ? stateHome(env, home) : undefined, logger)
   if (given !== undefined && logger === undefined) {

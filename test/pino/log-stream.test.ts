@@ -1,14 +1,15 @@
 /** The real pino, writing to us: in the agent's thread, and in a thread of pino's own. */
-import { execFile } from 'node:child_process'
-import { tmpdir } from 'node:os'
+import { spawn } from 'node:child_process'
+import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
 import pino from 'pino'
-import { expect, test } from 'vitest'
-import { logStream } from '../../src/pino/index.ts'
+import { expect, test, vi } from 'vitest'
+import transport, { logStream } from '../../src/pino/index.ts'
 import { createTestPlugin } from '../../src/testing.ts'
+import { freePort } from '../pipeline/pipeline-fixture.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
+import { scratchHome } from '../wiring/scratch-plugin.ts'
 
 const TURN = { session_id: 's1', turn_id: 't1' }
 
@@ -56,14 +57,48 @@ test('what is no line of pino is passed over, and lines may come in pieces', () 
   expect(plugin.logs().map(({ body }) => body)).toEqual(['whole', 'last'])
 })
 
-test('in a thread of pino’s own it is sent before that ends', async () => {
+function linesIn(sink: OtlpSink): string {
+  return JSON.stringify(sink.requests.filter(({ path }) => path === '/v1/logs').map(({ json }) => json))
+}
+
+const pathsIn = (sink: OtlpSink): string[] => [...new Set(sink.requests.map(({ path }) => path))]
+
+async function startSink(): Promise<OtlpSink> {
   const sink = await OtlpSink.start()
   afterwards(() => sink.stop())
-  const env = { PATH: process.env['PATH'], HOME: tmpdir() }
-  await promisify(execFile)(process.execPath, [fileURLToPath(new URL('program.mjs', import.meta.url)), sink.url], {
-    env,
+  return sink
+}
+
+test('what a thread of pino’s own is given is sent before its stream is closed, and no metrics', async () => {
+  const sink = await startSink()
+  const home = scratchHome()
+  afterwards(() => vi.unstubAllEnvs())
+  for (const name of ['HOME', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME']) vi.stubEnv(name, home)
+  const backends = [{ type: 'otlp', endpoint: sink.url, logs: true } as const]
+  // However busy this machine is.
+  const stream = transport({ host: 'agent', backends, force_flush_wait_ms: 60_000 })
+  stream.end('{"level":30,"msg":"from here"}\n')
+  await once(stream, 'close')
+  expect(linesIn(sink)).toContain('"body":{"stringValue":"from here"}')
+  expect(pathsIn(sink)).toEqual(['/v1/logs'])
+})
+
+test('in a thread of pino’s own it is sent, and that thread serves and sends nothing else', async () => {
+  const sink = await startSink()
+  const prometheus = { OTEL_METRICS_EXPORTER: 'prometheus', OTEL_EXPORTER_PROMETHEUS_PORT: String(await freePort()) }
+  const env = { PATH: process.env['PATH'], HOME: scratchHome(), ...prometheus }
+  const program = spawn(process.execPath, [fileURLToPath(new URL('program.mjs', import.meta.url)), sink.url], { env })
+  afterwards(() => program.kill('SIGKILL'))
+  let said = ''
+  program.stderr.on('data', chunk => {
+    said += chunk
   })
-  const [request] = sink.requests.filter(({ path }) => path === '/v1/logs')
-  expect(JSON.stringify(request?.json)).toContain('"body":{"stringValue":"from afar"}')
-  expect(JSON.stringify(request?.json)).toContain(`"traceId":"${'a'.repeat(32)}","spanId":"${'b'.repeat(16)}"`)
+  const ended = once(program, 'close')
+  // Pino waits only so long for its thread when the process ends: until then it is to be there, however long it loads.
+  await Promise.race([ended, sink.until(() => sink.requests.length > 0)])
+  program.stdin.end()
+  expect([await ended, said]).toEqual([[0, null], ''])
+  expect(linesIn(sink)).toContain('"body":{"stringValue":"from afar"}')
+  expect(linesIn(sink)).toContain(`"traceId":"${'a'.repeat(32)}","spanId":"${'b'.repeat(16)}"`)
+  expect(pathsIn(sink)).toEqual(['/v1/logs'])
 })

@@ -17,10 +17,10 @@ const facts = {
   defaultEndpoint: undefined,
 } as const
 
-function queueOf(sink: Partial<SpanSink>, lines: Lines, exportTimeoutMillis = 60_000): SpanQueue {
+function queueOf(sink: Partial<SpanSink>, lines: Lines, exportTimeoutMillis = 60_000, burstBytes?: number): SpanQueue {
   const whole = { export: async () => ({ lost: 0 }), close: async () => undefined, ...sink }
   const batch = { maxQueueSize: 100, scheduleDelayMillis: 1000, maxExportBatchSize: 10, exportTimeoutMillis }
-  return new SpanQueue({ sink: whole, batch, report: new DeliveryReport(facts, lines) })
+  return new SpanQueue({ sink: whole, batch, report: new DeliveryReport(facts, lines), burstBytes })
 }
 
 function span(traceFlags = 1): ReadableSpan {
@@ -109,6 +109,20 @@ test('ending a span never runs the exporter in the same breath', () => {
   for (let ended = 0; ended < 50; ended++) queue.take(batch())
   void queue.forceFlush()
   expect(exports).toBe(0)
+})
+
+test('what comes at once may be more spans than else wait, up to so many bytes', async () => {
+  const lines = new Lines()
+  const { bytes } = SpanLine.of([span()])
+  const queue = queueOf({}, lines, undefined, 150 * bytes)
+  // The last one may be larger than what is left, as where they were held.
+  for (let ended = 0; ended < 160; ended++) queue.take(batch())
+  expect(queue.counts()).toMatchObject({ dropped: 9, queued: 151 })
+  expect(lines.said).toEqual([expect.stringContaining('151 spans are waiting')])
+  await queue.forceFlush()
+  queue.take(batch())
+  await queue.forceFlush()
+  expect(queue.counts()).toMatchObject({ dropped: 9, delivered: 152 })
 })
 
 test('spans without the sampled flag are not handed over', () => {

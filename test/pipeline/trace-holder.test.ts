@@ -1,8 +1,11 @@
 /** Which spans go on, and when, whatever the order in which spans of many traces begin and end. */
+import { ROOT_CONTEXT } from '@opentelemetry/api'
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import { describe, expect, test } from 'vitest'
+import { FanOut } from '../../src/pipeline/fan-out.ts'
+import { OnlyNew } from '../../src/pipeline/only-new.ts'
 import { TraceHolder } from '../../src/pipeline/trace-holder.ts'
-import { estimatedBytes } from '../../src/trace-log/index.ts'
+import { type Batch, estimatedBytes, spansOf } from '../../src/trace-log/index.ts'
 import fc from '../support/fast-check.ts'
 
 const REASON = 'x.sampling.reason'
@@ -54,9 +57,10 @@ function watched(maxBytes: number = PLENTY, threshold?: string): Watched {
   }
 }
 
-const [ROOT, CHILD] = [
+const [ROOT, CHILD, LATER] = [
   { trace: 1, span: 0 },
   { trace: 1, span: 1 },
+  { trace: 1, span: 2 },
 ]
 
 describe('a trace', () => {
@@ -121,6 +125,68 @@ describe('a trace', () => {
     holder.release()
     expect(sent).toEqual(['1.1'])
   })
+
+  test('does not go at that end when its only turn was not worth it, though a child agent was at work', () => {
+    const { holder, begin, end, sent } = watched()
+    begin(ROOT, CHILD)
+    end({ ...ROOT, reason: 'none' })
+    holder.release()
+    expect(sent).toEqual([])
+  })
+
+  test('goes at that end when another turn in it is open, which nobody has judged', () => {
+    const { holder, begin, end, sent } = watched()
+    holder.judgeEarly = () => 'none'
+    begin(ROOT, CHILD)
+    end({ ...ROOT, reason: 'none' })
+    holder.release()
+    expect(sent).toEqual(['1.0'])
+  })
+})
+
+describe('what a process reads again of one before it that had no log', () => {
+  /** As the holder is where it does: `isReading` until all has been read. */
+  function readingAgain() {
+    const reading = { isReading: true }
+    const sent: string[] = []
+    const take = ({ lines }: Batch): void => void sent.push(...spansOf(lines).map(({ name }) => name))
+    const fanOut = new FanOut([{ take }], () => reading.isReading)
+    const holder = new TraceHolder(fanOut, { reasonName: REASON, threshold: undefined, maxBytes: PLENTY })
+    const first = new OnlyNew(holder, () => false)
+    for (const told of [ROOT, CHILD, LATER]) first.onStart(spanOf(told), ROOT_CONTEXT)
+    return { sent, holder, reading, end: (told: Told): void => first.onEnd(spanOf(told)) }
+  }
+
+  test.each([
+    ['none', []],
+    ['error', ['1.1', '1.2', '1.0']],
+  ])('is judged with what comes after it: %s', (reason, expected) => {
+    const { sent, holder, reading, end } = readingAgain()
+    end(CHILD)
+    reading.isReading = false
+    end(LATER)
+    end({ ...ROOT, reason })
+    holder.release()
+    expect(sent).toEqual(expected)
+  })
+
+  test('was sent when it was judged, and what goes on in it is sent', () => {
+    const { sent, reading, end } = readingAgain()
+    end(CHILD)
+    end({ ...ROOT, reason: 'error' })
+    reading.isReading = false
+    end(LATER)
+    expect(sent).toEqual(['1.2'])
+  })
+
+  test('was let go when it was judged, and with it what goes on', () => {
+    const { sent, reading, end } = readingAgain()
+    end({ ...ROOT, reason: 'none' })
+    end(CHILD)
+    reading.isReading = false
+    end(LATER)
+    expect(sent).toEqual([])
+  })
 })
 
 describe('tracestate', () => {
@@ -173,6 +239,34 @@ describe('when there is no room', () => {
     begin(...fill(1, 4))
     end(...fill(1, 3))
     expect(sent).toEqual(['1.0', '1.1', '1.2'])
+  })
+
+  test('one whose turn is over and not worth it is let go, though a child agent is at work', () => {
+    const { begin, end, sent } = watched(3 * ONE)
+    begin(...fill(1, 6))
+    end({ trace: 1, span: 0, reason: 'none' }, ...fill(1, 5).slice(1))
+    expect(sent).toEqual([])
+    end({ trace: 1, span: 5 })
+    expect(sent).toEqual([])
+  })
+
+  test('so is what comes late to one that was let go', () => {
+    const { begin, end, sent } = watched(2 * ONE)
+    begin(ROOT)
+    end({ ...ROOT, reason: 'none' })
+    begin(...fill(1, 5).slice(1))
+    end(...fill(1, 5).slice(1))
+    expect(sent).toEqual([])
+  })
+
+  test('a turn that is worth it takes back that its trace is not: what comes from then on goes', () => {
+    const { holder, begin, end, sent } = watched(2 * ONE)
+    holder.judgeEarly = () => 'none'
+    begin(...fill(1, 6))
+    end(...fill(1, 3))
+    expect(sent).toEqual([])
+    end({ trace: 1, span: 3, reason: 'error' }, { trace: 1, span: 4, reason: 'none' }, { trace: 1, span: 5 })
+    expect(sent).toEqual(['1.3', '1.4', '1.5'])
   })
 })
 

@@ -208,3 +208,27 @@ test('without a trace log what has ended was sent, and what is open goes on', as
   expect(existsSync(`${world.home}/state/hookspan/traces`)).toBe(false)
   expect(inOrder(world.collected)).toEqual(await untroubled())
 })
+
+/** One way of judging that keeps all, and one that keeps none of them. */
+const ALL_OR_NONE = [[HELD, true] as const, [{ keep: true }, false] as const]
+
+test.each(ALL_OR_NONE)(
+  'without a trace log what is held is sent whole or not at all (%j)',
+  async (settings, isSent) => {
+    const world = await World.create({ local_log: false, ...settings })
+    const one = await world.open()
+    for (const told of OPEN) one.take(told)
+    await one.flush()
+    await one.close('handover')
+    expect(world.collected).toEqual([])
+    await goesOn(world)
+    expect(inOrder(world.collected)).toEqual(isSent ? await untroubled(settings) : [])
+  },
+)
+
+test('without a trace log a receiver that is killed has lost nothing of what it held', async () => {
+  const world = await World.create({ local_log: false, ...HELD })
+  await killedAfter(world)
+  await goesOn(world)
+  expect(inOrder(world.collected)).toEqual(await untroubled(HELD))
+})

@@ -1,7 +1,7 @@
 /** `keep`: what backends get, what the local log has, and what becomes of it when things go wrong. */
 import { existsSync, mkdirSync, readdirSync, readFileSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { createTestPlugin } from '../../src/testing.ts'
 import type { Plugin, PluginOptions } from '../../src/wiring/plugin.ts'
 import { afterwards } from '../support/afterwards.ts'
@@ -221,6 +221,64 @@ test('a turn that fills too much room is judged by what is known of it, and its 
   await plugin.shutdown()
   expect(toolNames(sentTo(sink))).toEqual(Array.from({ length: 12 }, () => 'bad'))
   expect(reasonsIn(stored(home))).toEqual(['error', 'none'])
+})
+
+/** More than a queue has room for. */
+const MANY = 3000
+
+function tellLong(plugin: Plugin): void {
+  const ids = { session_id: 'long', turn_id: 'long.t1' }
+  plugin.on('pre_llm_call', { ...ids, model: 'm', user_message: 'hello' })
+  for (let call = 0; call < MANY; call++) {
+    const tool = { ...ids, tool_name: 'long', tool_call_id: `c${call}` }
+    plugin.on('pre_tool_call', tool)
+    plugin.on('post_tool_call', { ...tool, status: call === 0 ? 'error' : 'ok' })
+  }
+  void plugin.on('on_session_end', { ...ids, completed: true })
+}
+
+test('a trace of more spans than a queue takes is sent whole without a local log', async () => {
+  const sink = await sinkFor()
+  const { plugin, lines } = pluginFor(sink, true, { local_log: false })
+  tellLong(plugin)
+  await plugin.shutdown()
+  expect(plugin.stats().backends).toMatchObject([{ dropped: 0 }])
+  expect(toolNames(sentTo(sink))).toHaveLength(MANY)
+  expect(lines).toEqual([])
+})
+
+test('it is shown whole, too', async () => {
+  const shown = vi.spyOn(process.stderr, 'write').mockReturnValue(true)
+  afterwards(() => shown.mockRestore())
+  const backends = [{ type: 'console', stream: 'stderr' }]
+  const { plugin } = scratchPlugin({ host: 'agent', backends, keep: true } as PluginOptions)
+  tellLong(plugin)
+  await plugin.shutdown()
+  expect(plugin.stats().backends).toMatchObject([{ name: 'local_log' }, { dropped: 0, delivered: MANY + 2 }])
+})
+
+test('what is known of it is also what a child agent has met that is at work', async () => {
+  const sink = await sinkFor()
+  const { plugin, home } = pluginFor(sink, { errors: true, max_bytes: 4000 })
+  const [parent, child] = [
+    { session_id: 'parent', turn_id: 'p1' },
+    { session_id: 'child', turn_id: 'c1' },
+  ]
+  plugin.on('pre_llm_call', { ...parent, model: 'm', user_message: 'hello' })
+  plugin.on('subagent_start', { parent_session_id: 'parent', child_session_id: 'child' })
+  plugin.on('pre_llm_call', { ...child, model: 'm', user_message: 'look' })
+  for (let call = 0; call < 13; call++) {
+    const tool = { ...child, tool_name: 'child', tool_call_id: `c${call}` }
+    plugin.on('pre_tool_call', tool)
+    plugin.on('post_tool_call', { ...tool, status: call === 0 ? 'error' : 'ok' })
+  }
+  void plugin.on('on_session_end', { ...child, completed: true })
+  plugin.on('subagent_stop', { child_session_id: 'child', child_status: 'completed' })
+  void plugin.on('on_session_end', { ...parent, completed: true })
+  await plugin.shutdown()
+  expect(toolNames(sentTo(sink))).toHaveLength(13)
+  expect(sentTo(sink)).toHaveLength(stored(home).length)
+  expect(reasonsIn(sentTo(sink))).toEqual(['error'])
 })
 
 test('where roots have no words of ours to say it, everything is sent, and a line says so', async () => {
