@@ -358,8 +358,11 @@ describe('send TRACE_ID', () => {
     expect({ code, stdout }).toEqual({
       code: 1,
       stdout:
-        'jaeger got nothing\n  1 file of killed processes nobody has judged: hookspan send does it where all backends are as they were; hookspan send TRACE_ID sends one\n',
+        'jaeger got nothing\n  nobody has judged 1 file of agents that have ended: hookspan send does it where all backends are as they were; hookspan send TRACE_ID sends one\n',
     })
+    const io = fakeIo({ home, now: () => NOW, env: held() })
+    expect(await run([], io)).toBe(0)
+    expect({ arrived: arrived(), spool: listed('spool') }).toEqual({ arrived: [], spool: [] })
   })
 
   test('also a whole log of them goes to a backend that was never named', async () => {

@@ -185,7 +185,7 @@ function heldLines(of: (state: ResendOutcome['state']) => number, { waiting }: A
     ...(unjudged === 0
       ? []
       : [
-          `  ${countOf(unjudged, 'file')} of killed processes nobody has judged: hookspan send does it where all backends are as they were; hookspan send TRACE_ID sends one`,
+          `  nobody has judged ${countOf(unjudged, 'file')} of agents that have ended: hookspan send does it where all backends are as they were; hookspan send TRACE_ID sends one`,
         ]),
   ]
 }
