@@ -39,3 +39,5 @@ export { attributesJson, estimatedBytes } from './span-json.ts'
 export { jsonRequest, SpanLine, sizeOf, spansOf } from './span-line.ts'
 /** The trace log of this process. */
 export { Store } from './store.ts'
+/** What killed processes had held, and nobody has judged since. */
+export { hasKeptLog, readUnjudged, type UnjudgedEntry } from './unjudged.ts'

@@ -8,8 +8,10 @@ import type { Segment } from './segment.ts'
 import { segmentIdentity } from './segment-file.ts'
 import { SegmentReader } from './segment-reader.ts'
 import type { LocalLogSettings } from './settings.ts'
+import { unjudgedSpans } from './unjudged.ts'
 
 const HOUR_MILLIS = 3_600_000
+const NONE: ReadonlyMap<string, number> = new Map()
 
 interface TraceFile {
   readonly name: string
@@ -45,28 +47,29 @@ export async function pruneSegments(
   for (const file of files) {
     if (file.changedAt >= tooOldAt && bytes <= settings.maxBytes) continue
     const owner = { segment: held.get(file.name), entry: checkpoints.get(file.name) }
-    if (await removeSegment(settings.directory, file, owner, custody, listener)) bytes -= file.bytes
+    if (await removeSegment(settings, file, owner, custody, listener)) bytes -= file.bytes
   }
 }
 
 async function removeSegment(
-  directory: string,
+  settings: LocalLogSettings,
   file: TraceFile,
   { segment, entry }: { readonly segment: Segment | undefined; readonly entry: CheckpointEntry | undefined },
   custody: SegmentCustody,
   listener: PruneListener,
 ): Promise<boolean> {
+  const { directory } = settings
   if (segment?.isWritten) return false
   if (segment) {
     segment.isGone = true
     const tell = listener.goes(segment)
-    for (const [backend, owed] of await owedOf(segment, file)) tell(backend, owed)
+    for (const [backend, owed] of await owedOf(segment, file, settings)) tell(backend, owed)
     custody.forget(segment)
   } else if (entry) {
     if (entry.owner && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return false
     const checkpoint = adoptCheckpoint(directory, entry)
     if (checkpoint === undefined) return false
-    for (const [backend, owed] of await owedSpans(checkpoint, file)) listener.gone(backend, owed)
+    for (const [backend, owed] of await owedSpans(checkpoint, file, settings)) listener.gone(backend, owed)
     checkpoint.remove()
   } else if (await hasCheckpoint(directory, file.name)) return false
   await rm(file.path, { force: true }).catch(() => undefined)
@@ -80,20 +83,30 @@ async function hasCheckpoint(directory: string, segment: string): Promise<boolea
   return names.some(name => name.startsWith(`${segment}.`))
 }
 
-async function owedOf(segment: Segment, file: TraceFile): Promise<Map<string, number>> {
-  if (segment.isAdopted) return owedSpans(segment.checkpoint, file)
+async function owedOf(
+  segment: Segment,
+  file: TraceFile,
+  settings: LocalLogSettings,
+): Promise<ReadonlyMap<string, number>> {
+  if (segment.isAdopted) return owedSpans(segment.checkpoint, file, settings)
   return new Map(segment.checkpoint.backends.map(backend => [backend, segment.spansOwedTo(backend)]))
 }
 
 /** Spans that each backend has not got of a segment. */
-async function owedSpans(checkpoint: Checkpoint, { path, bytes }: TraceFile): Promise<Map<string, number>> {
+async function owedSpans(
+  checkpoint: Checkpoint,
+  { path, bytes }: TraceFile,
+  settings: LocalLogSettings,
+): Promise<ReadonlyMap<string, number>> {
+  const unjudged = checkpoint.open ? await unjudgedSpans(path, settings).catch(() => NONE) : NONE
   const owed = new Map<string, number>()
   const offsets = checkpoint.backends.map(backend => [backend, checkpoint.offsetOf(backend) ?? bytes] as const)
   for (const [backend, offset] of offsets) {
     const spans = await countSpans(path, offset, bytes).catch(() => 0)
     if (spans > 0) owed.set(backend, spans)
   }
-  return owed
+  // What is held until it is judged is owed to nobody, and what is owed is not held.
+  return owed.size > 0 ? owed : unjudged
 }
 
 async function countSpans(path: string, from: number, until: number): Promise<number> {

@@ -24,9 +24,11 @@ export interface ResendRequest {
 
 /**
  * `sent`: all that was wanted has arrived. `had`: nothing was left to send. `left`: some has not arrived. `owed`: it is kept
- * for the backend already, which does not take it. `running`: it belongs to an agent that is running.
+ * for the backend already, which does not take it. `running`: it belongs to an agent that is running. `judged`: its traces were
+ * held until they were judged, and what is kept of them is delivered from a log of its own; what was let go is not sent unless
+ * it is named. `unjudged`: as `judged`, but its process was killed before, and nobody has done it since.
  */
-export type ResendState = 'sent' | 'had' | 'left' | 'owed' | 'running'
+export type ResendState = 'sent' | 'had' | 'left' | 'owed' | 'running' | 'judged' | 'unjudged'
 
 export interface ResendOutcome {
   readonly path: string
@@ -157,12 +159,12 @@ export class Resend {
   /** The backends that are not known to have it all. */
   async #candidates(file: TraceFile, { checkpoint, path, bytes }: Segment): Promise<readonly string[]> {
     if (file.segment === undefined) return this.#backends()
-    const { backends: meant } = await readHeader(path)
+    const { backends: meant, heldBy } = await readHeader(path)
     const isOwed = (backend: string): boolean => (checkpoint.offsetOf(backend) ?? bytes) < bytes
     const owed = this.#backends().filter(isOwed)
     const had = without(this.#backends(), owed).filter(backend => meant.get(backend) === this.#destination(backend))
     this.#say(file, owed, 'owed')
-    this.#say(file, had, 'had')
+    this.#say(file, had, heldBy === '' ? 'had' : checkpoint.open ? 'unjudged' : 'judged')
     return without(this.#backends(), [...owed, ...had])
   }
 

@@ -1,6 +1,6 @@
 import { describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
-import { checkBacklog, checkLosses } from '../../src/cli/doctor/check-delivery.ts'
+import { checkBacklog, checkLosses, type Judging } from '../../src/cli/doctor/check-delivery.ts'
 import { checkProxies, type ProxiedBackend } from '../../src/cli/doctor/check-proxies.ts'
 import { checkNode } from '../../src/cli/doctor/examination.ts'
 import type { Finding } from '../../src/cli/doctor/finding.ts'
@@ -101,7 +101,8 @@ describe('proxies', () => {
 
 describe('backlog', () => {
   const now = 1_795_256_100_000
-  const context = { configured: new Set(['jaeger']), failing: new Set<string>(), maxAgeHours: 168, now }
+  const judging = { destinations: new Map([['jaeger', 'there']]), isOn: true }
+  const context = { configured: new Set(['jaeger']), failing: new Set<string>(), maxAgeHours: 168, judging, now }
   const entry = { segments: 2, bytes: 1_300_000, oldestAt: now - 7_800_000 }
 
   test.each([
@@ -133,6 +134,34 @@ describe('backlog', () => {
     const failing = new Set(['jaeger'])
     const [line] = levelAndText(checkBacklog([{ ...entry, backend: 'jaeger', isLive: false }], { ...context, failing }))
     expect(line).toMatch(/ → see that jaeger answers, above; then hookspan send --backend jaeger, or start an agent$/)
+  })
+})
+
+describe('what killed processes held', () => {
+  const now = 1_795_256_100_000
+  const jaeger = new Map([['jaeger', 'there']])
+  const what =
+    '1.2 MB held for jaeger in 2 files, the oldest begun 2 h 10 m ago; its agent ended before all of it was judged'
+  const rest = 'hookspan send TRACE_ID sends one trace, and the rest goes when it is 168 h old'
+
+  test.each<[string, Judging, string]>([
+    ['is judged by the next agent', { destinations: jaeger, isOn: true }, ' → hookspan send, or start an agent'],
+    [
+      'waits where keep is off',
+      { destinations: jaeger, isOn: false },
+      `, and keep is off → switch keep on, and run hookspan send; otherwise ${rest}`,
+    ],
+    ...[new Map([['jaeger', 'elsewhere']]), new Map([...jaeger, ['phoenix', 'there']]), new Map<string, string>()].map(
+      (destinations): [string, Judging, string] => [
+        `is left alone by one that sends to ${[...destinations].join(' and ') || 'nobody'}`,
+        { destinations, isOn: true },
+        `, and other backends are configured now → configure jaeger, with the addresses of then and nothing else, and run hookspan send; otherwise ${rest}`,
+      ],
+    ),
+  ])('%s', (_what, judging, more) => {
+    const context = { configured: new Set<string>(), failing: new Set<string>(), maxAgeHours: 168, judging, now }
+    const entry = { destinations: jaeger, segments: 2, bytes: 1_300_000, oldestAt: now - 7_800_000 }
+    expect(levelAndText(checkBacklog([], context, [entry]))).toEqual([`warn: ${what}${more}`])
   })
 })
 

@@ -1,9 +1,10 @@
-import { chmodSync, mkdirSync, utimesSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readdirSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { stripVTControlCharacters } from 'node:util'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import packageJson from '../../package.json' with { type: 'json' }
 import { LossLog } from '../../src/trace-log/losses.ts'
+import { createPluginIn } from '../../src/wiring/create-plugin.ts'
 import { DoctorScene, linesOf, section } from './doctor-scene.ts'
 import type { TraceServer } from './doctor-server.ts'
 import { fakeIo } from './fake-io.ts'
@@ -70,6 +71,32 @@ describe('what waits and what is lost', () => {
     expect(section(diagnosis, 'Waiting for delivery')).toEqual([
       '  warn  10 B for gone in 1 file, the oldest begun 1 m 00 s ago; no backend has that name any more → configure gone again, or let it go when it is 168 h old',
       '  warn  2.0 KB for jaeger in 1 file, the oldest begun 2 h 10 m ago; no agent that is running delivers it → hookspan send --backend jaeger, or start an agent',
+    ])
+  })
+
+  test('what a killed process held, for whom, and who could still judge it', async () => {
+    const backends = (url: string): string => `backends: [{ type: otlp, name: jaeger, endpoint: "${url}" }]\n`
+    scene.configure(`keep: true\n${backends(server.url)}`)
+    const quiet = { warn: () => undefined, error: () => undefined, debug: () => undefined }
+    const plugin = createPluginIn({ host: 'agent' }, { env: {}, home: scene.home, isReplay: true, diagnostics: quiet })
+    plugin.emit('pre_llm_call', { session_id: 's1', turn_id: 't1' })
+    plugin.emit('on_session_end', { session_id: 's1', turn_id: 't1', completed: true })
+    await plugin.shutdown()
+    const [name = ''] = readdirSync(join(scene.state, 'traces'))
+    const spool = `.local/state/hookspan/spool/${name.replace('.jsonl', '.free.json')}`
+    scene.put(spool, '{"open":true,"delivered":{}}', 0o600)
+    const waiting = async (): Promise<string[]> =>
+      section(await scene.doctor(['--offline'], { now: Date.now }), 'Waiting for delivery')
+    const what = /^ {2}warn {2}[\d.]+ KB held for jaeger in 1 file, .*; its agent ended before all of it was judged/
+      .source
+    expect(await waiting()).toEqual([expect.stringMatching(`${what} → hookspan send, or start an agent$`)])
+    scene.configure(backends(server.url))
+    expect(await waiting()).toEqual([expect.stringMatching(`${what}, and keep is off → `)])
+    scene.configure(`keep: true\n${backends('http://127.0.0.1:1')}`)
+    expect(await waiting()).toEqual([expect.stringMatching(`${what}, and other backends are configured now → `)])
+    const { unjudged } = JSON.parse((await scene.doctor(['--offline', '--json'])).stdout)
+    expect(unjudged).toEqual([
+      { backends: ['jaeger'], segments: 1, bytes: expect.any(Number), oldestAt: expect.any(Number) },
     ])
   })
 
@@ -146,6 +173,7 @@ describe('--json', () => {
         },
       ],
       backlog: [{ backend: 'otlp', segments: 1, bytes: 10, oldestAt: NOW - 1000, isLive: false }],
+      unjudged: [],
       losses: [{ at: NOW - 1000, backend: 'jaeger', spans: 3, reason: 'the trace log was full' }],
       findings: expect.any(Array),
     })

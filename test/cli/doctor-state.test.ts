@@ -50,6 +50,14 @@ describe('a trace log that can be written', () => {
     expect(allNames()).toEqual(before)
   })
 
+  test('with that of what is kept, which is a log of its own', async () => {
+    scene.put('.local/state/hookspan/traces/1-2.jsonl', 'x'.repeat(2048))
+    scene.put('.local/state/hookspan/kept/traces/1-2.jsonl', 'x'.repeat(1024))
+    scene.put('.local/state/hookspan/kept/spool/1-2.free.json', 'x'.repeat(1024))
+    chmodSync(scene.state, 0o700)
+    expect((await traceLog())[0]).toMatch(/ can be written; 4\.0 KB in it, /)
+  })
+
   test('is really written to', async () => {
     const config = { local_log: true, local_log_max_bytes: 1 }
     const seen: string[] = []
@@ -157,6 +165,15 @@ describe('who may read it', () => {
     expect(diagnosis.code).toBe(0)
     expect(linesOf(diagnosis, 'warn')).toEqual([
       `1 file in ${scene.state} may be read by others once they get there; the first is ${scene.state}/traces/1-2.jsonl (mode 0640) → chmod -R go= ${scene.state}`,
+    ])
+  })
+
+  test('whoever gets there, also to what is kept', async () => {
+    made(0o700, 0o600)
+    const path = scene.put('.local/state/hookspan/kept/traces/1-2.jsonl', '', 0o640)
+    for (const place of ['kept', 'kept/traces']) chmodSync(join(scene.state, place), 0o700)
+    expect(linesOf(await scene.doctor(['--offline']), 'warn')).toEqual([
+      `1 file in ${scene.state} may be read by others once they get there; the first is ${path} (mode 0640) → chmod -R go= ${scene.state}`,
     ])
   })
 

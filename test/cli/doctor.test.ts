@@ -183,6 +183,29 @@ describe('the probe', () => {
   })
 })
 
+describe('a backend for log events alone', () => {
+  test('is sent no probe, which is no warning', async () => {
+    const sink = await scene.otlpSink()
+    scene.configure(
+      `backends: [{ type: otlp, name: loki, endpoint: "${sink.url}", logs: true, traces: false, metrics: false }]\n`,
+    )
+    const diagnosis = await scene.doctor()
+    expect(diagnosis.code).toBe(0)
+    expect(section(diagnosis, 'Backends')).toEqual([
+      `  note  loki ${sink.url}/v1/logs: it is sent log events alone; those are not probed`,
+    ])
+    expect(sink.requests).toEqual([])
+  })
+
+  test('is told from one that is sent nothing', async () => {
+    const sink = await scene.otlpSink()
+    scene.configure(`backends: [{ type: otlp, endpoint: "${sink.url}", traces: false, metrics: false }]\n`)
+    expect(section(await scene.doctor(), 'Backends')).toEqual([
+      expect.stringMatching(/^ {2}note {2}otlp.*: it is sent neither traces nor metrics$/),
+    ])
+  })
+})
+
 describe('a backend without an API', () => {
   test('takes the span, and a metric', async () => {
     const sink = await scene.otlpSink()

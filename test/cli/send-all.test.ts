@@ -4,6 +4,7 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { send as sendCommand } from '../../src/cli/commands/send.ts'
 import { createPluginIn } from '../../src/wiring/create-plugin.ts'
+import { put } from '../config/scratch-home.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
 import { spansOfJson } from '../support/otlp-spans.mjs'
 import { fakeIo } from './fake-io.ts'
@@ -282,6 +283,9 @@ describe('send FILE', () => {
   })
 })
 
+const LET_GO = (files: number): string =>
+  `of ${files === 1 ? '1 file' : `${files} files`} it gets what is kept; what "keep" lets go stays here: hookspan send TRACE_ID sends one`
+
 describe('send TRACE_ID', () => {
   /** What a backend has got of the turns that it was not to get. */
   const held = (): Record<string, string> => ({
@@ -298,7 +302,12 @@ describe('send TRACE_ID', () => {
   test('sends a trace that was held back, and nothing else, as often as it is asked', async () => {
     await record(['a', 'b'], held())
     expect(arrived()).toEqual([])
-    expect((await send('--all', ...toSink())).stdout).toBe('jaeger has all of it already; nothing was sent\n')
+    const all = await send('--all', ...toSink())
+    expect({ code: all.code, stdout: all.stdout }).toEqual({
+      code: 0,
+      stdout: `jaeger has what was kept; nothing was sent\n  ${LET_GO(1)}\n`,
+    })
+    expect(arrived()).toEqual([])
     const { code, stdout, stderr } = await send(traceIdOf('b').slice(0, 12), ...toSink())
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
     expect(stdout).toMatch(/^jaeger got 1 trace, 2 spans, from 2026-11-22 14:00:00 UTC .*\n/)
@@ -315,6 +324,45 @@ describe('send TRACE_ID', () => {
       code: 1,
       stderr: `hookspan send: there is no trace whose id begins with 0000 among the 1 in ${join(state(), 'traces')}, and no file of that name\n`,
     })
+  })
+
+  test('what was recorded without "keep" is told from what was let go', async () => {
+    await record(['a'])
+    await record(['b'], `jaeger=${sink.url}`)
+    await record(['c'], held())
+    const { stdout } = await send('--all', ...toSink())
+    expect(arrived()).toEqual(['a', 'b'])
+    expect(stdout).toMatch(/^jaeger got 1 trace, 2 spans, .*\n {2}1 further file it has already\n/)
+    expect(stdout).toContain(`  ${LET_GO(1)}\n`)
+    expect((await send('--all', ...toSink())).stdout).toBe(
+      `jaeger has all of it but what was let go; nothing was sent\n  ${LET_GO(1)}\n`,
+    )
+  })
+
+  test('what is kept and does not arrive is not said to be there', async () => {
+    sink.behaviour = { kind: 'status', status: 404 }
+    put(home, '.config/hookspan/config.yaml', 'keep: { rate: 1 }\n')
+    await record(['a'], `jaeger=${sink.url}`)
+    const { code, stdout } = await send('--all', ...toSink())
+    expect(code).toBe(1)
+    expect(stdout).toMatch(
+      /^jaeger got nothing\n {2}[\d.]+ KB of what was kept are left for it: hookspan send delivers it\n/,
+    )
+  })
+
+  test('what a killed process held, and nobody has judged, is not said to be there', async () => {
+    await record(['a'], held())
+    const [name = ''] = listed('traces')
+    put(state(), `spool/${name.replace('.jsonl', '.free.json')}`, '{"open":true,"delivered":{}}')
+    const { code, stdout } = await send('--all', ...toSink())
+    expect({ code, stdout }).toEqual({
+      code: 1,
+      stdout:
+        'jaeger got nothing\n  nobody has judged 1 file of agents that have ended: hookspan send does it where all backends are as they were; hookspan send TRACE_ID sends one\n',
+    })
+    const io = fakeIo({ home, now: () => NOW, env: held() })
+    expect(await run([], io)).toBe(0)
+    expect({ arrived: arrived(), spool: listed('spool') }).toEqual({ arrived: [], spool: [] })
   })
 
   test('also a whole log of them goes to a backend that was never named', async () => {

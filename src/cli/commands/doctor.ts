@@ -21,7 +21,7 @@ backlog and losses, clocks, proxy variables and Node.`,
     wait: { value: 'MS', default: '5000', help: 'how long a backend may take to show the span' },
     backend: { ...BACKEND_OPTION, help: 'probe this backend instead of the configured ones' },
     json: {
-      help: 'one JSON object: {"ok", "version", "node", "config", "backends", "backlog", "losses", "findings"}',
+      help: 'one JSON object: {"ok", "version", "node", "config", "backends", "backlog", "unjudged", "losses", "findings"}',
     },
   },
   closing: 'Exits with 1 when something is wrong; warnings alone are no reason to.',

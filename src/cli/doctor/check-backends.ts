@@ -20,7 +20,7 @@ export function checkBackends(results: readonly ProbeResult[], options: ProbeOpt
 
 /** Nothing where a problem says it all. */
 function outcomeFindings(result: ProbeResult, { isOffline, waitMillis }: ProbeOptions): Finding[] {
-  const { name, type, url, delivered, metrics, problems } = result
+  const { name, type, url, isSentLogs, delivered, metrics, problems } = result
   const say = (level: Level, what: string, remedy?: string): Finding[] => [
     finding(level, 'Backends', `${name}${url === undefined ? '' : ` ${url}`}: ${what}`, remedy),
   ]
@@ -28,7 +28,11 @@ function outcomeFindings(result: ProbeResult, { isOffline, waitMillis }: ProbeOp
   if (delivered === true) return say(...deliveredWords(result, waitMillis))
   if (problems.length > 0) return []
   if (metrics === true) return say('ok', 'a metric was delivered; it is sent no traces')
-  return say('note', isOffline ? 'not tried' : 'it is sent neither traces nor metrics')
+  if (isOffline) return say('note', 'not tried')
+  return say(
+    'note',
+    isSentLogs ? 'it is sent log events alone; those are not probed' : 'it is sent neither traces nor metrics',
+  )
 }
 
 type Words = readonly [level: Level, what: string, remedy?: string]

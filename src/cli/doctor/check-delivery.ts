@@ -1,6 +1,13 @@
-import type { BacklogEntry, Loss } from '../../trace-log/index.ts'
+import type { BacklogEntry, Loss, UnjudgedEntry } from '../../trace-log/index.ts'
 import { countOf, humanBytes, humanDuration } from '../../viewer/human-figures.ts'
 import { type Finding, finding } from './finding.ts'
+
+/** What an agent with this configuration does about what others had held until they would judge it. */
+export interface Judging {
+  /** Where its backends send to, by name. */
+  readonly destinations: ReadonlyMap<string, string>
+  readonly isOn: boolean
+}
 
 export interface BacklogContext {
   /** Names of the backends that are configured. */
@@ -9,14 +16,22 @@ export interface BacklogContext {
   readonly failing: ReadonlySet<string>
   /** `local_log_max_age_hours` */
   readonly maxAgeHours: number
+  readonly judging: Judging
   /** Epoch milliseconds. */
   readonly now: number
 }
 
-/** What the trace log still holds for backends. */
-export function checkBacklog(entries: readonly BacklogEntry[], context: BacklogContext): readonly Finding[] {
-  if (entries.length === 0) return [finding('ok', 'Waiting for delivery', 'nothing')]
-  return entries.map(entry => entryFinding(entry, context))
+/** What the trace log still holds for backends, and what killed processes had held back from them. */
+export function checkBacklog(
+  entries: readonly BacklogEntry[],
+  context: BacklogContext,
+  unjudged: readonly UnjudgedEntry[] = [],
+): readonly Finding[] {
+  if (entries.length + unjudged.length === 0) return [finding('ok', 'Waiting for delivery', 'nothing')]
+  return [
+    ...entries.map(entry => entryFinding(entry, context)),
+    ...unjudged.map(entry => unjudgedFinding(entry, context)),
+  ]
 }
 
 function entryFinding(entry: BacklogEntry, { configured, failing, maxAgeHours, now }: BacklogContext): Finding {
@@ -34,6 +49,27 @@ function entryFinding(entry: BacklogEntry, { configured, failing, maxAgeHours, n
   const first = failing.has(backend) ? `see that ${backend} answers, above; then ` : ''
   const remedy = `${first}hookspan send --backend ${backend}, or start an agent`
   return say('warn', 'no agent that is running delivers it', remedy)
+}
+
+/** It goes to exactly the backends that it was held for: a process with others leaves it alone, and would for ever. */
+function unjudgedFinding(entry: UnjudgedEntry, { judging, maxAgeHours, now }: BacklogContext): Finding {
+  const { destinations, segments, bytes, oldestAt } = entry
+  const age = humanDuration(Math.max(0, now - oldestAt))
+  const names = [...destinations.keys()].sort().join(', ')
+  const what = `${humanBytes(bytes)} held for ${names} in ${countOf(segments, 'file')}, the oldest begun ${age} ago; its agent ended before all of it was judged`
+  const say = (more: string, remedy: string): Finding =>
+    finding('warn', 'Waiting for delivery', `${what}${more}`, remedy)
+  const otherwise = `hookspan send TRACE_ID sends one trace, and the rest goes when it is ${maxAgeHours} h old`
+  if (!isSame(destinations, judging.destinations)) {
+    const remedy = `configure ${names}, with the addresses of then and nothing else, and run hookspan send; otherwise ${otherwise}`
+    return say(', and other backends are configured now', remedy)
+  }
+  if (!judging.isOn) return say(', and keep is off', `switch keep on, and run hookspan send; otherwise ${otherwise}`)
+  return say('', 'hookspan send, or start an agent')
+}
+
+function isSame(one: ReadonlyMap<string, string>, other: ReadonlyMap<string, string>): boolean {
+  return one.size === other.size && [...one].every(([name, destination]) => other.get(name) === destination)
 }
 
 const DAYS = 7

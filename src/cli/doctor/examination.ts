@@ -1,13 +1,22 @@
 import { stateHome } from '../../config/paths.ts'
 import { resolveConfig } from '../../config/resolve.ts'
-import type { Resolution } from '../../config/types.ts'
-import { type BacklogEntry, type Loss, readBacklog, readLosses } from '../../trace-log/index.ts'
+import type { Resolution, ResolvedConfig } from '../../config/types.ts'
+import { destinationOf, planBackend } from '../../pipeline/backend-plan.ts'
+import {
+  type BacklogEntry,
+  hasKeptLog,
+  type Loss,
+  readBacklog,
+  readLosses,
+  readUnjudged,
+  type UnjudgedEntry,
+} from '../../trace-log/index.ts'
 import { NODE_RANGE, PACKAGE_VERSION } from '../../wiring/package-facts.ts'
 import { pipelineSettings } from '../../wiring/settings.ts'
 import type { CommandIo } from '../command.ts'
 import { checkBackends } from './check-backends.ts'
 import { type ConfigFacts, checkConfig, readConfigFacts } from './check-config.ts'
-import { checkBacklog, checkLosses, LOSSES_SHOWN_MILLIS } from './check-delivery.ts'
+import { checkBacklog, checkLosses, type Judging, LOSSES_SHOWN_MILLIS } from './check-delivery.ts'
 import { checkProxies } from './check-proxies.ts'
 import { checkState } from './check-state.ts'
 import { AnswerDates, type ClockSkew, checkClocks } from './clocks.ts'
@@ -28,6 +37,7 @@ export interface Examination {
   readonly config: ConfigFacts
   readonly backends: readonly ProbeResult[]
   readonly backlog: readonly BacklogEntry[]
+  readonly unjudged: readonly UnjudgedEntry[]
   readonly losses: readonly Loss[]
   readonly findings: readonly Finding[]
 }
@@ -46,16 +56,18 @@ export async function examine(
   const facts = readConfigFacts(resolution)
   const stateFindings = await checkState(config, io, write)
   const { results, skews } = await probeAll(resolution, options, io)
-  const { backlog, losses } = await readState(io)
+  const { backlog, unjudged, losses } = await readState(io)
   const names = new Set(configured.config.backends.map(({ name }) => name))
   const failing = new Set(results.filter(({ delivered }) => delivered === false).map(({ name }) => name))
-  const context = { configured: names, failing, maxAgeHours: config.local_log_max_age_hours, now: io.now() }
+  const judging = judgingOf(configured.config, io)
+  const context = { configured: names, failing, maxAgeHours: config.local_log_max_age_hours, judging, now: io.now() }
   return {
     version: PACKAGE_VERSION,
     node: process.versions.node,
     config: facts,
     backends: results,
     backlog,
+    unjudged,
     losses,
     findings: [
       checkNode(),
@@ -64,7 +76,7 @@ export async function examine(
       ...checkBackends(results, options),
       ...checkClocks(skews),
       ...checkProxies(io.env, results),
-      ...checkBacklog(backlog, context),
+      ...checkBacklog(backlog, context, unjudged),
       ...checkLosses(losses, io.now()),
     ],
   }
@@ -87,14 +99,30 @@ async function probeAll({ config }: Resolution, options: ProbeOptions, { env, ho
   }
 }
 
-async function readState({ env, home, now }: CommandIo): Promise<Pick<Examination, 'backlog' | 'losses'>> {
+type StateFacts = Pick<Examination, 'backlog' | 'unjudged' | 'losses'>
+
+async function readState({ env, home, now }: CommandIo): Promise<StateFacts> {
   const directory = stateHome(env, home)
-  if (directory === undefined) return { backlog: [], losses: [] }
-  const [backlog, losses] = await Promise.all([
+  if (directory === undefined) return { backlog: [], unjudged: [], losses: [] }
+  const [backlog, unjudged, losses] = await Promise.all([
     readBacklog(directory),
+    readUnjudged(directory),
     readLosses(directory, now() - LOSSES_SHOWN_MILLIS),
   ])
-  return { backlog, losses }
+  return { backlog, unjudged, losses }
+}
+
+/** As the pipeline of an agent decides it: a terminal keeps nothing, and without a log of what is kept nothing is judged. */
+function judgingOf(config: ResolvedConfig, { env, home }: CommandIo): Judging {
+  const directory = stateHome(env, home)
+  const { backends, holding } = pipelineSettings(config, env, home)
+  const destinations = backends.flatMap(backend => {
+    const planned = planBackend(backend)
+    const isKept = planned.ok && planned.plan.traces && planned.plan.row.transport !== 'console'
+    return isKept ? [[backend.name, destinationOf(planned.plan)] as const] : []
+  })
+  const isOn = holding !== undefined || (directory !== undefined && hasKeptLog(directory))
+  return { destinations: new Map(destinations), isOn }
 }
 
 /** The first version that will do, as `package.json` has it. */

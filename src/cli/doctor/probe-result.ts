@@ -6,6 +6,8 @@ export interface ProbeResult {
   readonly type: string
   /** Where it was sent, or the path of a file; absent for the terminal, and where it cannot be told. */
   readonly url?: string
+  /** It is sent log events, of which there is no probe. */
+  readonly isSentLogs?: boolean
   readonly delivered: boolean | null
   readonly metrics: boolean | null
   readonly readBack: ReadBackOutcome | null

@@ -23,7 +23,7 @@ export async function probe(
   if (!planned.ok) return { ...untried(backend), problems: [probeProblem(planned.problem)] }
   const { plan } = planned
   const place = placeOf(plan)
-  const named = { ...untried(backend), ...(place === undefined ? {} : { url: place }) }
+  const named = { ...untried(backend), isSentLogs: plan.logs, ...(place === undefined ? {} : { url: place }) }
   const warnings = planned.warnings.map(probeProblem)
   if (options.isOffline || plan.row.transport === 'console') return { ...named, warnings }
   const lines: string[] = []

@@ -53,7 +53,7 @@ function summary(findings: readonly Finding[]): Segment {
 
 /** One line for programs; docs/doctor.md has its fields. */
 export function reportJson(examination: Examination): string {
-  const { version, node, config, backends, backlog, losses, findings } = examination
+  const { version, node, config, backends, backlog, unjudged, losses, findings } = examination
   return JSON.stringify({
     ok: !findings.some(isWrong),
     version,
@@ -61,6 +61,7 @@ export function reportJson(examination: Examination): string {
     config: { file: config.file ?? null, values: config.values, problems: config.problems },
     backends: backends.map(backendJson),
     backlog,
+    unjudged: unjudged.map(({ destinations, ...rest }) => ({ backends: [...destinations.keys()], ...rest })),
     losses,
     findings,
   })

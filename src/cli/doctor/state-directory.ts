@@ -71,7 +71,9 @@ export interface StateEntry {
   readonly bytes: number
 }
 
-const DIRECTORIES = ['traces', 'spool', 'sent']
+const LOG = ['traces', 'spool', 'sent']
+/** What is kept where traces are held until they are judged is a log of its own: as `keptDirectory` has it. */
+const DIRECTORIES = [...LOG, 'kept', ...LOG.map(name => join('kept', name))]
 
 /** The state directory first, then what it holds. Empty where there is none. */
 export async function listState(stateDirectory: string): Promise<readonly StateEntry[]> {
@@ -79,7 +81,7 @@ export async function listState(stateDirectory: string): Promise<readonly StateE
   const top = await stat(stateDirectory).catch(() => undefined)
   if (!top?.isDirectory()) return []
   const names = await namesIn(stateDirectory)
-  const inner = names.filter(name => DIRECTORIES.includes(name)).map(name => join(stateDirectory, name))
+  const inner = DIRECTORIES.map(name => join(stateDirectory, name))
   const held = await Promise.all(inner.map(async path => (await namesIn(path)).map(name => join(path, name))))
   const paths = [...names.map(name => join(stateDirectory, name)), ...held.flat()]
   const entries: StateEntry[] = [{ path: stateDirectory, mode: top.mode & 0o777, owner: top.uid, bytes: 0 }]

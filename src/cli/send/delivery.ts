@@ -80,7 +80,8 @@ export class Delivery {
     return this.#names().flatMap(name => {
       const dropped = this.#pipeline.stats().backends.find(backend => backend.name === name)?.dropped ?? 0
       const ofIt = outcomes.filter(({ backend }) => backend === name)
-      return resendLines(name, ofIt, { place, isLog, kept: this.#kept.get(name) ?? 0, dropped })
+      const waiting = after.find(({ backend }) => backend === name)?.bytes ?? 0
+      return resendLines(name, ofIt, { place, isLog, kept: this.#kept.get(name) ?? 0, waiting, dropped })
     })
   }
 
@@ -89,7 +90,7 @@ export class Delivery {
     const { files, since } = this.#job
     const isOpen = this.#names().every(name => this.#pipeline.stats().backends.some(each => each.name === name))
     const isKept = files === undefined && after.some(({ backend }) => this.#names().includes(backend))
-    const isSent = this.#resend?.outcomes().every(({ state }) => state !== 'left' && state !== 'owed')
+    const isSent = this.#resend?.outcomes().every(({ state }) => !UNSENT.includes(state))
     return isOpen && !isKept && (since === undefined || isSent === true)
   }
 
@@ -107,6 +108,9 @@ export class Delivery {
     return new Map(this.#names().map(name => [name, spansOf(name)]))
   }
 }
+
+/** Of a file of which a backend was to get something, and has not. */
+const UNSENT: readonly ResendOutcome['state'][] = ['left', 'owed', 'unjudged']
 
 /** Of one backend, more than that would be a list nobody reads. */
 const SHOWN_FILES = 20
@@ -139,18 +143,20 @@ interface Asked {
   readonly isLog: boolean
   /** Spans that were kept for the backend, and that it got first. */
   readonly kept: number
+  /** Bytes that are kept for it now. */
+  readonly waiting: number
   /** Spans that it has refused, or that could not be delivered to it for good. */
   readonly dropped: number
 }
 
 /** What one backend got of what was asked for, and what it did not. */
 function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked: Asked): string[] {
-  const { place, isLog, kept, dropped } = asked
+  const { isLog, kept, dropped } = asked
   const got = outcomes.filter(({ tally }) => tally.spans > 0)
   const of = (state: ResendOutcome['state']): number => outcomes.filter(outcome => outcome.state === state).length
   return [
     ...(kept === 0 ? [] : [`${backend} got ${countOf(kept, 'span')} that were kept for it`]),
-    got.length === 0 ? nothingSent(backend, outcomes, place) : `${backend} got ${sum(got)}`,
+    got.length === 0 ? nothingSent(backend, outcomes, asked) : `${backend} got ${sum(got)}`,
     ...(got.length > 1 || (got.length === 1 && !isLog) ? fileLines(got) : []),
     ...(dropped === 0 ? [] : [`  ${countOf(dropped, 'span')} of them did not arrive, and will not`]),
     ...(got.length > 0 && of('had') > 0 ? [`  ${countOf(of('had'), 'further file')} it has already`] : []),
@@ -158,15 +164,38 @@ function resendLines(backend: string, outcomes: readonly ResendOutcome[], asked:
     ...(of('owed') === 0
       ? []
       : [`  ${countOf(of('owed'), 'file')} kept for it: hookspan send delivers what it has not got`]),
+    ...heldLines(of, asked),
     ...(of('left') === 0 ? [] : [`  ${left(outcomes, isLog)}`]),
   ]
 }
 
-function nothingSent(backend: string, outcomes: readonly ResendOutcome[], place: string): string {
+function nothingSent(backend: string, outcomes: readonly ResendOutcome[], { place, waiting }: Asked): string {
+  const is = (wanted: ResendOutcome['state']): boolean => outcomes.some(({ state }) => state === wanted)
   if (outcomes.length === 0) return `there are no traces in ${place}`
-  if (outcomes.some(({ state }) => state === 'left' || state === 'owed')) return `${backend} got nothing`
-  if (outcomes.some(({ state }) => state === 'had')) return `${backend} has all of it already; nothing was sent`
+  if (UNSENT.some(is) || (is('judged') && waiting > 0)) return `${backend} got nothing`
+  if (is('judged'))
+    return `${backend} has ${is('had') ? 'all of it but what was let go' : 'what was kept'}; nothing was sent`
+  if (is('had')) return `${backend} has all of it already; nothing was sent`
   return `nothing in ${place} is to be sent to ${backend}`
+}
+
+/** What becomes of files whose traces were held until they were judged. */
+function heldLines(of: (state: ResendOutcome['state']) => number, { waiting }: Asked): string[] {
+  const [judged, unjudged] = [of('judged'), of('unjudged')]
+  const isWaiting = judged > 0 && of('owed') === 0 && waiting > 0
+  return [
+    ...(isWaiting ? [`  ${humanBytes(waiting)} of what was kept are left for it: hookspan send delivers it`] : []),
+    ...(judged === 0
+      ? []
+      : [
+          `  of ${countOf(judged, 'file')} it gets what is kept; what "keep" lets go stays here: hookspan send TRACE_ID sends one`,
+        ]),
+    ...(unjudged === 0
+      ? []
+      : [
+          `  nobody has judged ${countOf(unjudged, 'file')} of agents that have ended: hookspan send does it where all backends are as they were; hookspan send TRACE_ID sends one`,
+        ]),
+  ]
 }
 
 function sum(outcomes: readonly ResendOutcome[]): string {

@@ -1,7 +1,6 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import type { ModelUsage } from '../../hooks/index.ts'
-import { modelUsage } from '../base/model-usage.ts'
-import { usageOf } from '../base/usage.ts'
+import { modelUsage, usageOf } from '../base/usage.ts'
 import { isText } from './prompt-texts.ts'
 
 /** A part of an answer, or a chunk of one that is streamed. */

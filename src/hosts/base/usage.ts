@@ -85,3 +85,11 @@ export const minus = (a: number, b: number): number => a - b
 export function sum(one: Usage | undefined, other: Usage | undefined): Usage | undefined {
   return one === undefined || other === undefined ? (one ?? other) : combined(one, other, plus)
 }
+
+/** The same as hooks that act are told it: their `ModelUsage`, which machines know nothing of. */
+export function modelUsage(
+  usage: Usage | undefined,
+  costUsd?: number,
+): { readonly inputTokens: number; readonly outputTokens: number; readonly costUsd: number | undefined } | undefined {
+  return usage && { inputTokens: usage.prompt_tokens, outputTokens: usage.output_tokens, costUsd }
+}

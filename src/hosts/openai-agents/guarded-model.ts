@@ -1,7 +1,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type HostHooks, toolCallOf } from '../../hooks/index.ts'
-import { modelUsage } from '../base/model-usage.ts'
+import { modelUsage } from '../base/usage.ts'
 import { currentRun } from './current-run.ts'
 import { argumentsOf, type GuardedTools } from './guarded-tools.ts'
 import {

@@ -10,7 +10,7 @@ import {
   toolCallOf,
 } from '../../hooks/index.ts'
 import { isAllText, wholeText, withText } from '../base/content-text.ts'
-import { modelUsage } from '../base/model-usage.ts'
+import { modelUsage } from '../base/usage.ts'
 import { failureOf, piUsage } from './messages.ts'
 import type { PiContext } from './types.ts'
 

@@ -1,0 +1,86 @@
+import { existsSync } from 'node:fs'
+import { stat } from 'node:fs/promises'
+import { join } from 'node:path'
+import {
+  type CheckpointEntry,
+  keptDirectory,
+  listCheckpoints,
+  readCheckpoint,
+  segmentPath,
+  segmentStartAt,
+} from './checkpoint-file.ts'
+import { spansHeldBack } from './held-back.ts'
+import { isAlive } from './owner.ts'
+import { readHeader } from './segment-reader.ts'
+import type { LocalLogSettings } from './settings.ts'
+import type { Destinations } from './stored-line.ts'
+
+/** Segments of killed processes that nobody has judged, of those that are held for the same backends. */
+export interface UnjudgedEntry {
+  /** Those that a process must have, at these addresses, to judge them. */
+  readonly destinations: Destinations
+  readonly segments: number
+  readonly bytes: number
+  /** Start of the oldest one, epoch milliseconds. */
+  readonly oldestAt: number
+}
+
+/**
+ * What killed processes had held until it would be judged, and what nobody has judged since: its checkpoint owes it to nobody,
+ * so it is in no backlog. Never rejects; nothing where there is no directory.
+ */
+export async function readUnjudged(stateDirectory: string): Promise<readonly UnjudgedEntry[]> {
+  const rows = new Map<string, UnjudgedEntry>()
+  // One after the other, as in `readBacklog`.
+  for (const entry of await listCheckpoints(stateDirectory)) {
+    const found = await unjudgedIn(stateDirectory, entry)
+    if (found === undefined) continue
+    const key = JSON.stringify([...found.destinations].sort())
+    rows.set(key, sum(rows.get(key), found))
+  }
+  return [...rows.values()].sort((one, other) => one.oldestAt - other.oldestAt)
+}
+
+async function unjudgedIn(stateDirectory: string, entry: CheckpointEntry): Promise<UnjudgedEntry | undefined> {
+  if (entry.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
+  if ((await readCheckpoint(entry))?.open !== true) return undefined
+  const path = segmentPath(stateDirectory, entry.segment)
+  const { heldBy, backends: destinations } = await readHeader(path)
+  if (heldBy === '' || destinations.size === 0) return undefined
+  const bytes = (await stat(path).catch(() => undefined))?.size ?? 0
+  return { destinations, segments: 1, bytes, oldestAt: segmentStartAt(entry) }
+}
+
+function sum(before: UnjudgedEntry | undefined, part: UnjudgedEntry): UnjudgedEntry {
+  if (before === undefined) return part
+  return {
+    ...part,
+    segments: before.segments + part.segments,
+    bytes: before.bytes + part.bytes,
+    oldestAt: Math.min(before.oldestAt, part.oldestAt),
+  }
+}
+
+/** Whether there is a log of what is kept: then a process judges what others had held even where it holds nothing itself. */
+export function hasKeptLog(stateDirectory: string): boolean {
+  return existsSync(keptDirectory(stateDirectory))
+}
+
+/**
+ * How many spans each backend would have got of a segment that is open and in nobody's custody, had somebody judged it. What was
+ * let go, and what is in the log of what is kept, is not among them.
+ *
+ * @throws the error of the file system
+ */
+export async function unjudgedSpans(
+  path: string,
+  { directory, continued }: Pick<LocalLogSettings, 'directory' | 'continued'>,
+): Promise<ReadonlyMap<string, number>> {
+  const { heldBy, backends } = await readHeader(path)
+  if (heldBy === '' || backends.size === 0) return new Map()
+  const keptTraces = join(keptDirectory(directory), 'traces')
+  const isTakenUp = continued?.isTakenUp ?? (() => false)
+  let count = 0
+  for await (const spans of spansHeldBack({ path, heldBy, keptTraces, isTakenUp })) count += spans.length
+  return new Map(count === 0 ? [] : [...backends.keys()].map(backend => [backend, count]))
+}
