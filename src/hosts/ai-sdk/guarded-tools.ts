@@ -34,7 +34,7 @@ export function guardedTools(call: GuardedCall, options: ToolOptions): ToolOptio
   if (tools === undefined) return options
   const asksBefore = call.hooks.handles('beforeTool')
   const asksAfter = call.hooks.handles('afterTool')
-  const own = Object.entries(tools).filter(([, tool]) => peek(tool, 'type') !== 'provider')
+  const own = Object.entries(tools).filter(([, tool]) => !isRunElsewhere(tool))
   const executed = own.map(([name, tool]) => [name, asksBefore || asksAfter ? withExecute(call, name, tool) : tool])
   const guarded = { ...options, tools: { ...tools, ...Object.fromEntries(executed) } }
   if (!asksBefore) return guarded
@@ -44,6 +44,13 @@ export function guardedTools(call: GuardedCall, options: ToolOptions): ToolOptio
     experimental_refineToolInput: { ...options.experimental_refineToolInput, ...Object.fromEntries(refine) },
     toolApproval: (question: ApprovalQuestion) => approval(call, options.toolApproval, question),
   }
+}
+
+/** Who has defined a tool does not say who runs it: the shell that a provider has defined is run by a function in this process. */
+function isRunElsewhere(tool: unknown): boolean {
+  const isProviders = peek(tool, 'isProviderExecuted')
+  if (typeof isProviders === 'boolean') return isProviders
+  return String(peek(tool, 'type')).startsWith('provider') && typeof peek(tool, 'execute') !== 'function'
 }
 
 /** Everything behind this sees what it gives: the question to a person, the tool, the trace. */

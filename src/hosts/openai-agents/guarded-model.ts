@@ -2,8 +2,10 @@ import { setTimeout as sleep } from 'node:timers/promises'
 import { isArray, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { type HostHooks, toolCallOf } from '../../hooks/index.ts'
 import { modelUsage } from '../base/usage.ts'
+import { type CalledTool, calledIn, isShellElsewhere, itemWith } from './called-tool.ts'
 import { currentRun } from './current-run.ts'
-import { argumentsOf, type GuardedTools } from './guarded-tools.ts'
+import type { GuardedTools } from './guarded-tools.ts'
+import { replacing } from './replacing.ts'
 import {
   type Asked,
   changed,
@@ -18,6 +20,7 @@ import { tokensOf } from './usage.ts'
 
 /** A request of the SDK, as far as we look. */
 interface Request extends Asked {
+  readonly tools?: unknown
   readonly handoffs?: unknown
   readonly signal?: AbortSignal | undefined
 }
@@ -66,17 +69,6 @@ export function guardedProvider(guard: Guard, provider: object): object {
   return replacing(provider, { getModel })
 }
 
-/** What is not replaced is called on the object itself: it may have what no other object can reach. */
-function replacing(object: object, methods: Readonly<Record<string, unknown>>): object {
-  return new Proxy(object, {
-    get: (target, key) => {
-      if (typeof key === 'string' && Object.hasOwn(methods, key)) return methods[key]
-      const value: unknown = Reflect.get(target, key, target)
-      return typeof value === 'function' ? value.bind(target) : value
-    },
-  })
-}
-
 async function answered(
   guard: Guard,
   request: Request,
@@ -96,9 +88,10 @@ async function answered(
       if (response === undefined) throw error
       return { ...response, output: await withCalls(guard, request, output) }
     }
-    const calls = callsOf(output).map(({ callId, name, arguments: args }) =>
-      toolCallOf({ id: textOf(callId), name: String(name), arguments: argumentsOf(args) }),
-    )
+    const calls = output.flatMap(item => {
+      const called = callIn(item, request)
+      return called === undefined ? [] : [toolCallOf({ ...called, arguments: called.args })]
+    })
     const text = textOfOutput(output)
     const usage = modelUsage(tokensOf(peek(response, 'usage')))
     const failure = response === undefined ? errorOf(error) : undefined
@@ -134,15 +127,14 @@ async function withCalls({ hooks, tools }: Guard, request: Request, output: read
   const handoffs = new Set(listOf(request.handoffs).map(each => peek(each, 'toolName')))
   const made: Item[] = []
   for (const item of output) {
-    const name = textOf(item['name'])
-    if (item['type'] !== 'function_call' || name === undefined || handoffs.has(name)) {
+    const called = callIn(item, request)
+    if (called === undefined || (called.form === undefined && handoffs.has(called.name))) {
       made.push(item)
       continue
     }
-    const args = argumentsOf(item['arguments'])
-    const outcome = await tools.judge({ id: textOf(item['callId']), name, args }, request.signal)
+    const outcome = await tools.judge(called, request.signal)
     const isChanged = outcome.isRewritten && outcome.decision !== 'block'
-    made.push(isChanged ? { ...item, arguments: JSON.stringify(outcome.value) } : item)
+    made.push(isChanged ? itemWith(item, called.form, outcome.value) : item)
   }
   return made
 }
@@ -214,8 +206,10 @@ async function settled(asking: Promise<Response>): Promise<{ response?: Response
   }
 }
 
-function callsOf(output: readonly Item[]): readonly Item[] {
-  return output.filter(({ type }) => type === 'function_call')
+/** The call in an item, of a tool that runs here. */
+function callIn(item: Item, { tools }: Request): CalledTool | undefined {
+  const called = calledIn(item)
+  return called?.form?.tool === 'shell' && isShellElsewhere(listOf(tools)) ? undefined : called
 }
 
 function listOf(value: unknown): readonly Item[] {

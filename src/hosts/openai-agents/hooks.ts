@@ -5,6 +5,7 @@
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { type Able, type ControlHooks, type HookIds, HostHooks, type HostHooksOptions } from '../../hooks/index.ts'
+import { quietly } from '../../hooks/quietly.ts'
 import { runningPlugin } from '../attach.ts'
 import { currentRun } from './current-run.ts'
 import { guardedModel, guardedProvider } from './guarded-model.ts'
@@ -57,6 +58,7 @@ interface RunScope {
 export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): OpenAiAgentsHooks {
   const guard = new Guard(
     new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin: () => runningPlugin(HOST) }),
+    options.report ?? toStandardError,
   )
   return {
     guardRunner: runner => {
@@ -79,9 +81,9 @@ class Guard {
   readonly #names = new Set<string>()
   readonly #scope = new AsyncLocalStorage<RunScope>()
 
-  constructor(hooks: HostHooks) {
+  constructor(hooks: HostHooks, report: (line: string) => void) {
     this.hooks = hooks
-    this.tools = new GuardedTools(hooks)
+    this.tools = new GuardedTools(hooks, line => void quietly(() => report(`hookspan: ${HOST}: ${line}`)))
   }
 
   /** An agent whose tools are not looked at is none of the hooks' business: what they said of a call would not be done. */
@@ -198,4 +200,8 @@ function listOf(value: unknown): readonly Plain[] {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
+}
+
+function toStandardError(line: string): void {
+  process.stderr.write(`${line}\n`)
 }

@@ -431,3 +431,30 @@ test('a tool of the provider is left as it is, and so is all else where no hook 
   expect(guarded.tools.bash).toBe(options.tools.bash)
   expect(Object.keys(guarded)).not.toContain('toolApproval')
 })
+
+describe.each(ways)('a tool that the provider defines, and that runs here: %s', (_, streams) => {
+  test('is run with what the hooks have made of it, and its result is looked at', async () => {
+    const results: unknown[] = []
+    const tool = { type: 'provider', id: 'anthropic.bash', isProviderExecuted: false }
+    const { run, ran } = scene(
+      [
+        { decides: ['rewrite'], beforeTool: () => rewrite({ command: 'trash x' }) },
+        { beforeTool: ({ tool }) => (tool.command?.startsWith('rm') ? block('Not here.') : undefined) },
+        { afterTool: ({ result }) => void results.push(result) },
+      ],
+      { tool },
+    )
+    await run(streams)
+    expect([ran, results]).toEqual([[{ command: 'trash x' }], ['gone']])
+  })
+})
+
+test.each([
+  ['runs it', { type: 'provider', id: 'anthropic.code_execution', isProviderExecuted: true, execute: () => 'none' }],
+  ['does not say who runs it', { type: 'provider', id: 'fake.search' }],
+])('a tool of a provider that %s is left as it is, where hooks look at tools', (_, theirs) => {
+  const { attached, options } = scene([{ beforeTool: () => undefined, afterTool: () => undefined }])
+  const guarded = attached.guard({ ...options, tools: { ...options.tools, theirs } })
+  expect(guarded.tools.theirs).toBe(theirs)
+  expect(guarded).toHaveProperty('experimental_refineToolInput', { bash: expect.any(Function) })
+})

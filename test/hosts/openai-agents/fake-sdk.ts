@@ -23,6 +23,8 @@ export function fakeContextEachTest(): void {
 export interface FakeReply {
   readonly text?: string
   readonly calls?: readonly { readonly name: string; readonly args: Plain | string }[]
+  /** Calls of tools that are no functions: `shell_call` and the like. */
+  readonly items?: readonly Plain[]
 }
 
 export interface Sent extends Plain {
@@ -49,7 +51,8 @@ export function fakeProvider(answer: (sent: Sent, ordinal: number) => FakeReply 
       name,
       arguments: typeof args === 'string' ? args : JSON.stringify(args),
     }))
-    return [...message, ...calls]
+    const items = (reply.items ?? []).map((item, at) => ({ callId: `i${sent.length}.${at}`, ...item }))
+    return [...message, ...calls, ...structuredClone(items)]
   }
   class Model {
     readonly #name = 'fake-1'
@@ -105,6 +108,12 @@ export class FakeAgent {
   }
 }
 
+/** A tool of the SDK that is no function, as its factories make them. */
+export function fakeItemTool(type: string, holder: Plain, needsApproval = false): Plain {
+  const tool = { type, name: type, needsApproval: async () => needsApproval, onApproval: undefined }
+  return type === 'shell' ? { ...tool, environment: { type: 'local' }, ...holder } : { ...tool, ...holder }
+}
+
 export function fakeTool(name: string, execute: (args: unknown) => unknown, needsApproval = false): Plain {
   return {
     type: 'function',
@@ -151,13 +160,14 @@ export class FakeRunner {
         const request = {
           systemInstructions: `Be ${agent.name}.`,
           input: structuredClone(history),
+          tools: tools.map(({ type, name, environment }) => ({ type, name, environment })),
           handoffs: agent.handoffs.map(({ name }) => ({ toolName: `transfer_to_${name}` })),
         }
         items = options['stream'] === true ? await streamed(model, request, deltas) : await whole(model, request)
         history.push(...items)
       }
       waiting = []
-      const calls = items.filter(({ type }) => type === 'function_call')
+      const calls = items.filter(({ type }) => String(type).endsWith('_call'))
       if (calls.length === 0) {
         const text = textOf(items)
         await guard(agent.outputGuardrails, { agent, agentOutput: text }, 'OutputGuardrailTripwireTriggered')
@@ -166,8 +176,12 @@ export class FakeRunner {
       const asked: Plain[] = []
       for (const call of calls) {
         const target = agent.handoffs.find(({ name }) => call['name'] === `transfer_to_${name}`)
-        const output = target === undefined ? await this.#call(tools, call, approved) : 'handed over'
+        const isFunction = call['type'] === 'function_call'
+        const make = (): Promise<unknown> =>
+          isFunction ? this.#call(tools, call, approved) : this.#callItem(tools, call, approved)
+        const output = target === undefined ? await make() : 'handed over'
         if (output === WAITS) asked.push(call)
+        else if (!isFunction) history.push({ type: `${call['type']}_output`, callId: call['callId'], output })
         else history.push({ type: 'function_call_result', callId: call['callId'], output })
         if (target !== undefined) agent = target
       }
@@ -184,9 +198,30 @@ export class FakeRunner {
       return WAITS
     return tool.invoke(context, call['arguments'], { toolCall: call })
   }
+
+  /** Who has been granted a call is not asked of the tool again, and what a tool throws is its result. */
+  async #callItem(tools: readonly Plain[], call: Plain, approved: Set<unknown>): Promise<unknown> {
+    const type = String(call['type']).replace(/_call$/, '')
+    const tool = tools.find(each => each['type'] === type) as Plain & { needsApproval: Call }
+    if (type === 'shell' && tool['shell'] === undefined) return 'run elsewhere'
+    const asked = (call['action'] ?? call['operation']) as Plain
+    if (!approved.has(call['callId']) && (await tool.needsApproval({}, asked, call['callId'])) === true) return WAITS
+    const holder = (tool['shell'] ?? tool['editor'] ?? tool['computer']) as Record<string, Call>
+    const method = EDITS[String(asked['type'])] ?? 'run'
+    try {
+      return await holder[method]?.(asked, { runContext: {} })
+    } catch (error) {
+      return `error: ${(error as Error).message}`
+    }
+  }
 }
 
 const WAITS = Symbol('waits')
+const EDITS: Readonly<Record<string, string>> = {
+  create_file: 'createFile',
+  update_file: 'updateFile',
+  delete_file: 'deleteFile',
+}
 
 function stateOf(asked: readonly Plain[], history: Plain[], approved: Set<unknown>, agent: FakeAgent): FakeState {
   return { interruptions: asked, history, approved, _currentAgent: agent, getInterruptions: () => asked }

@@ -7,6 +7,7 @@ import {
   FakeRunner,
   type FakeState,
   fakeContextEachTest,
+  fakeItemTool,
   fakeProvider,
   fakeTool,
   type Sent,
@@ -343,4 +344,222 @@ test('the state of a turn is its own', async () => {
   await run()
   await run()
   expect(states).toEqual([{}, {}])
+})
+
+describe.each(ways)('a tool that is no function: %s', (_, stream) => {
+  interface Spoken {
+    /** Undefined: the model calls nothing. */
+    readonly item?: object
+    readonly needsApproval?: boolean
+    readonly result?: unknown
+    readonly environment?: object
+  }
+
+  function spoken(hooks: readonly Omit<AnyHook, 'name'>[], { item, needsApproval, result, environment }: Spoken) {
+    const seen: unknown[] = []
+    const done = (asked: unknown): unknown => {
+      seen.push(asked)
+      return result ?? { output: [{ stdout: 'gone', stderr: '', outcome: { type: 'exit', exitCode: 0 } }] }
+    }
+    class Shell {
+      readonly #own = done
+      async run(asked: unknown): Promise<unknown> {
+        return this.#own(asked)
+      }
+    }
+    const editor = { createFile: done, updateFile: done, deleteFile: done }
+    const shell = environment === undefined ? { shell: new Shell() } : { environment }
+    const answer = (_: Sent, ordinal: number): FakeReply =>
+      ordinal === 1 && item !== undefined ? { items: [{ ...item }] } : { text: 'ok' }
+    const made = scene(hooks, { answer })
+    const wants = needsApproval === true
+    made.agent.tools = [fakeItemTool('shell', shell, wants), fakeItemTool('apply_patch', { editor }, wants)]
+    const outputs = () =>
+      (made.sent.at(-1)?.input ?? []).flatMap(each =>
+        String(each['type']).endsWith('_call_output') ? [each['output']] : [],
+      )
+    return { ...made, seen, outputs }
+  }
+
+  const shellCall = (...commands: string[]) => ({ type: 'shell_call', action: { commands, timeoutMs: 10 } })
+  const RM_CALL = shellCall('ls', 'rm -rf x')
+  const operation = { type: 'update_file', path: 'a.ts', diff: '@@\n-a\n+b' }
+  const PATCH = { type: 'apply_patch_call', operation }
+  const failed = (stderr: string) => ({ output: [{ stdout: '', stderr, outcome: { type: 'exit', exitCode: 1 } }] })
+
+  test('is told to hooks by what it would do, once', async () => {
+    const tools: unknown[] = []
+    const asked: unknown[] = []
+    const look = {
+      afterModel: ({ toolCalls }: { toolCalls: unknown }) => void asked.push(toolCalls),
+      beforeTool: ({ tool }: { tool: unknown }) => void tools.push(tool),
+    }
+    const shell = spoken([look as object], { item: RM_CALL })
+    await shell.run(undefined, stream)
+    const patch = spoken([look as object], { item: PATCH })
+    await patch.run(undefined, stream)
+    expect(tools).toMatchObject([
+      { kind: 'shell', name: 'shell', id: 'i1.0', command: 'ls\nrm -rf x' },
+      { kind: 'edit', name: 'apply_patch', id: 'i1.0', paths: ['a.ts'], arguments: { diff: operation.diff } },
+    ])
+    expect([asked[0], asked[2]]).toEqual([[tools[0]], [tools[1]]])
+    expect([shell.seen, patch.seen]).toEqual([[RM_CALL.action], [operation]])
+  })
+
+  test('that is blocked is not run, and the model hears why', async () => {
+    const guard = { beforeTool: () => block('Not here.') }
+    const shell = spoken([guard], { item: RM_CALL, needsApproval: true })
+    expect((await shell.run(undefined, stream)).finalOutput).toBe('ok')
+    expect([shell.seen, shell.outputs()]).toEqual([[], [failed('Not here.')]])
+    expect(shell.runner.errors).toEqual([{ message: 'Kept from running by the hook h0' }])
+    const patch = spoken([guard], { item: PATCH })
+    await patch.run(undefined, stream)
+    expect([patch.seen, patch.outputs()]).toEqual([[], [{ status: 'failed', output: 'Not here.' }]])
+  })
+
+  test('whose call is rewritten is run with that', async () => {
+    const shell = spoken([{ decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls', timeoutMs: 5 }) }], {
+      item: RM_CALL,
+    })
+    await shell.run(undefined, stream)
+    expect(shell.seen).toEqual([{ commands: ['ls'], timeoutMs: 5 }])
+    const to = { type: 'create_file', path: 'b.ts', diff: '+b' }
+    const patch = spoken([{ decides: ['rewrite'], beforeTool: () => rewrite(to) }], { item: PATCH })
+    await patch.run(undefined, stream)
+    expect(patch.seen).toEqual([to])
+  })
+
+  test('is not run where what hooks have made of it cannot be', async () => {
+    const shell = spoken([{ decides: ['rewrite'], beforeTool: () => rewrite({ commands: ['ls'] }) }], { item: RM_CALL })
+    await shell.run(undefined, stream)
+    expect([shell.seen, JSON.stringify(shell.outputs())]).toEqual([[], expect.stringContaining('The hook h0 ')])
+    const moved = { ...PATCH, operation: { ...operation, moveTo: 'b.ts' } }
+    const paths: unknown[] = []
+    const patch = spoken(
+      [
+        { beforeTool: ({ tool }) => void paths.push(tool.paths) },
+        { decides: ['rewrite'], beforeTool: ({ tool }) => rewrite({ ...tool.arguments, path: 'c.ts' }) },
+      ],
+      { item: moved },
+    )
+    await patch.run(undefined, stream)
+    expect(patch.seen).toEqual([])
+    const plain = spoken([{ beforeTool: ({ tool }) => void paths.push(tool.paths) }], { item: moved })
+    await plain.run(undefined, stream)
+    expect([plain.seen, paths.at(-1)]).toEqual([[moved.operation], ['a.ts', 'b.ts']])
+  })
+
+  test('waits for a person where a hook or the program wants that', async () => {
+    let looks = 0
+    const asking = {
+      decides: ['ask'] as const,
+      beforeTool: () => {
+        looks++
+        return ask('May it?')
+      },
+    }
+    for (const [hook, needsApproval] of [
+      [asking, false],
+      [{ beforeTool: () => void looks++ }, true],
+    ] as const) {
+      looks = 0
+      const shell = spoken([hook as object], { item: RM_CALL, needsApproval })
+      const { state } = await shell.run(undefined, stream)
+      expect([state.interruptions.length, shell.seen]).toEqual([1, []])
+      for (const { callId } of state.interruptions) state.approved.add(callId)
+      await shell.run(state, stream)
+      expect([shell.seen, looks]).toEqual([[RM_CALL.action], 1])
+    }
+  })
+
+  test('that was granted in another process is looked at again', async () => {
+    const asking = spoken([{ decides: ['ask'], beforeTool: () => ask('May it?') }], { item: RM_CALL })
+    const { state } = await asking.run(undefined, stream)
+    for (const [hook, ran] of [
+      [{ decides: ['ask'], beforeTool: () => ask('May it?') }, [RM_CALL.action]],
+      [{ beforeTool: () => block('No longer.') }, []],
+      [{ decides: ['rewrite'], beforeTool: () => rewrite({ command: 'ls' }) }, []],
+    ] as const) {
+      const kept = structuredClone(state.interruptions)
+      const other = spoken([hook as object], {})
+      await other.run({ ...state, interruptions: kept, approved: new Set(kept.map(({ callId }) => callId)) }, stream)
+      expect(other.seen).toEqual(ran)
+    }
+  })
+
+  test('has its result looked at', async () => {
+    const results: unknown[] = []
+    const shell = spoken(
+      [
+        {
+          decides: ['rewrite'],
+          afterTool: ({ result }) => {
+            results.push(result)
+            return rewrite('clean')
+          },
+        },
+      ],
+      {
+        item: RM_CALL,
+      },
+    )
+    await shell.run(undefined, stream)
+    expect(shell.outputs()).toEqual([
+      { output: [{ stdout: 'clean', stderr: '', outcome: { type: 'exit', exitCode: 0 } }] },
+    ])
+    const patch = spoken(
+      [
+        {
+          afterTool: ({ result, isError }) => {
+            results.push([result, isError])
+            return block('Secret.')
+          },
+        },
+      ],
+      {
+        item: PATCH,
+        result: { status: 'failed', output: 'no such line' },
+      },
+    )
+    await patch.run(undefined, stream)
+    expect(patch.outputs()).toEqual([{ status: 'failed', output: 'Secret.' }])
+    expect(results).toMatchObject([[{ stdout: 'gone' }], ['no such line', true]])
+  })
+
+  test('is looked at command by command where one could hide the next', async () => {
+    const seen: unknown[] = []
+    const { run } = spoken([{ beforeTool: ({ tool }) => void seen.push(tool.command) }], {
+      item: shellCall('echo "', 'rm x', 'echo "'),
+    })
+    await run(undefined, stream)
+    expect(seen).toEqual([`sh -c 'echo "'\nrm x\nsh -c 'echo "'`])
+  })
+
+  test('is none of the hooks where the provider runs it', async () => {
+    const tools: unknown[] = []
+    const look = { beforeTool: ({ tool }: { tool: unknown }) => void tools.push(tool) }
+    const { run, lines } = spoken([look as object], { item: RM_CALL, environment: { type: 'container_auto' } })
+    await run(undefined, stream)
+    expect([tools, lines]).toEqual([[], []])
+  })
+})
+
+test('a tool that runs here and that hooks cannot be asked about is named, once', async () => {
+  const tools = [
+    fakeItemTool('computer', { computer: {} }),
+    fakeItemTool('telepathy', {}),
+    fakeItemTool('hosted_tool', {}),
+  ]
+  const { run, agent, lines } = scene([{ beforeTool: () => undefined }])
+  agent.tools.push(...tools)
+  await run()
+  await run()
+  expect(lines).toEqual([
+    'hookspan: openai-agents: no hook is asked about the tool computer, which runs here',
+    'hookspan: openai-agents: no hook is asked about the tool telepathy, which runs here',
+  ])
+  const unasked = scene([{ beforeModel: () => undefined }])
+  unasked.agent.tools.push(...tools)
+  await unasked.run()
+  expect(unasked.lines).toEqual([])
 })
