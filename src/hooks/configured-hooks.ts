@@ -8,6 +8,7 @@ import { type ControlHooks, createHooks } from './create-hooks.ts'
 import { isThere, readFolder } from './folder-files.ts'
 import type { AnyHook } from './hook.ts'
 import {
+  hookNameOf,
   type LoadedHook,
   type LoadedHooks,
   loadFolder,
@@ -97,9 +98,11 @@ export async function loadConfiguredHooks(
 
 async function ofPerson({ globalFolder, options, place = temporary(), thread }: HookSettings): Promise<LoadedHooks> {
   if (globalFolder === undefined || !isThere(globalFolder)) return NOTHING_LOADED
-  const { files, lines } = readFolder(globalFolder, { mayLink: true })
+  const { files, lines, leftOut } = readFolder(globalFolder, { mayLink: true })
   const loaded = await loadFolder(globalFolder, files, { options, place, thread })
-  return { ...loaded, lines: [...lines, ...loaded.lines] }
+  // What could not be read is theirs all the same.
+  const names = [...loaded.names, ...leftOut.map(hookNameOf)]
+  return { ...loaded, lines: [...lines, ...loaded.lines], names }
 }
 
 async function ofProject(
@@ -126,6 +129,8 @@ async function ofProject(
 
 /** What the person hands to a file of their own is not for a file of the same name that came with a project. */
 function without(options: OptionsOfFiles, names: readonly string[]): OptionsOfFiles {
+  // Any of them may be meant for a file of theirs that could not be read.
+  if (names.includes('')) return {}
   return Object.fromEntries(Object.entries(options).filter(([file]) => !names.includes(nameOf(file))))
 }
 

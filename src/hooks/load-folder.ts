@@ -26,7 +26,7 @@ export interface LoadedHooks {
   readonly loaded: readonly LoadedHook[]
   /** One each for what could not be loaded: the file, what, and what to do. */
   readonly lines: readonly string[]
-  /** What the files are called, without their endings, whatever has come of them. */
+  /** What the files are called, without their endings, whatever has come of them. An empty one: nobody knows which there are. */
   readonly names: readonly string[]
   /** Ends the threads, and removes what was run. */
   close(): void
@@ -144,6 +144,12 @@ function hookFiles(files: readonly FolderFile[]): readonly HookFile[] {
 /** What the name of a file is without its ending. */
 export function nameOf(file: string): string {
   return file.replace(/(?:\/index)?\.m?js$/, '')
+}
+
+/** What the hook's file is called to which a path in the folder belongs. */
+export function hookNameOf(path: string): string {
+  const [top = ''] = path.split('/')
+  return nameOf(top)
 }
 
 function optionsOf(path: string, name: string, options: OptionsOfFiles): Readonly<Record<string, unknown>> {

@@ -3,6 +3,7 @@ import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { readFolder } from '../../src/hooks/folder-files.ts'
 import { toolCallOf } from '../../src/hooks/tool-call.ts'
+import { readProjectFolder, TrustStore } from '../../src/hooks/trust.ts'
 import { about, blocker, HooksScene, plain } from './hooks-scene.ts'
 
 const CALL = { tool: toolCallOf({ name: 'bash', arguments: { command: 'rm x' } }) }
@@ -113,6 +114,39 @@ test('what others could have written is not loaded', async () => {
   chmodSync(scene.globalFolder, 0o770)
   expect(plain((await scene.load()).lines, scene)).toEqual([
     'hooks: ~/.config/hookspan/hooks is not loaded: others may write to it: chmod go-w ~/.config/hookspan/hooks',
+  ])
+})
+
+const JUDGE = 'export default options => ({ name: JSON.stringify(options), beforeTool() {} })\n'
+const FULL = 33 * 1024 * 1024
+
+test.each<[string, string, (folder: string) => void]>([
+  ['a file that others may write to', 'judge.mjs', folder => chmodSync(join(folder, 'judge.mjs'), 0o664)],
+  ['a folder that others may write to', 'judge/index.mjs', folder => chmodSync(join(folder, 'judge'), 0o777)],
+  ['a file in such a folder', 'judge/index.mjs', folder => chmodSync(join(folder, 'judge/index.mjs'), 0o664)],
+  ['a link that leads nowhere', 'other.mjs', folder => symlinkSync('/nowhere', join(folder, 'judge.mjs'))],
+  ['a folder of hooks that others may write to', 'judge.mjs', folder => chmodSync(folder, 0o777)],
+  ['a folder of hooks that is full', 'judge.mjs', folder => truncateSync(join(folder, 'judge.mjs'), FULL)],
+])('the options of %s go to no file of a project', async (_, path, spoil) => {
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, { [path]: blocker('own') })
+  scene.put(scene.projectFolder, { 'judge.mjs': JUDGE })
+  new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
+  spoil(scene.globalFolder)
+  const options = { judge: { api_key: 'k' } }
+  const { loaded, lines } = await scene.load({ isProjectLocal: true, options }, scene.project)
+  expect(loaded.map(({ hook }) => hook.name).filter(name => name !== 'own')).toEqual(['{}'])
+  expect(lines).toHaveLength(1)
+})
+
+test('a link that leads nowhere costs no other file', async () => {
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, { 'a.mjs': blocker('a'), 'z.mjs': blocker('z') })
+  symlinkSync('/nowhere', join(scene.globalFolder, 'b.mjs'))
+  const { loaded, lines } = await scene.load()
+  expect(loaded.map(({ hook }) => hook.name)).toEqual(['a', 'z'])
+  expect(plain(lines, scene)).toEqual([
+    expect.stringMatching(/^hooks: ~\/\.config\/hookspan\/hooks\/b\.mjs is not loaded: /),
   ])
 })
 
