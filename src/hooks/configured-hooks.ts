@@ -76,7 +76,10 @@ export async function loadConfiguredHooks(
 ): Promise<ConfiguredHooks> {
   const own = await ofPerson(settings)
   const { notes, ...local } = await ofProject({ ...settings, options: without(settings.options, own.names) }, project)
-  const { kept, lines } = distinct([...closedFor(settings, own.loaded), ...own.loaded, ...local.loaded])
+  const each = distinct([...own.loaded, ...local.loaded])
+  // A file that is required may have lost a hook there.
+  const closed = closedFor(settings, ofWholeFiles(own, each.kept))
+  const { kept, lines } = distinct([...closed, ...each.kept])
   const { timeLimitMillis } = settings
   return {
     hooks:
@@ -86,7 +89,7 @@ export async function loadConfiguredHooks(
             kept.map(({ hook }) => hook),
             { timeLimitMillis },
           ),
-    lines: [...own.lines, ...local.lines, ...lines, ...unusedOptions(settings, own.names)],
+    lines: [...own.lines, ...local.lines, ...each.lines, ...lines, ...unusedOptions(settings, own.names)],
     notes,
     loaded: kept,
     close() {
@@ -132,6 +135,13 @@ function without(options: OptionsOfFiles, names: readonly string[]): OptionsOfFi
   // Any of them may be meant for a file of theirs that could not be read.
   if (names.includes('')) return {}
   return Object.fromEntries(Object.entries(options).filter(([file]) => !names.includes(nameOf(file))))
+}
+
+/** Those of files that lack none of what they export: the one that is not there may be the guard. */
+function ofWholeFiles({ loaded, incomplete }: LoadedHooks, kept: readonly LoadedHook[]): LoadedHook[] {
+  const dropped = loaded.filter(each => !kept.includes(each)).map(({ file }) => file)
+  const lacking = new Set([...incomplete, ...dropped].map(nameOf))
+  return loaded.filter(({ file }) => !lacking.has(nameOf(file)))
 }
 
 /** In the place of files that the person cannot do without, and that are not loaded: hooks that let nothing happen. */

@@ -1,4 +1,4 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { readFolder } from '../../src/hooks/folder-files.ts'
@@ -202,10 +202,16 @@ test('a folder that cannot be copied is a line', async () => {
   ])
 })
 
+const HARMLESS = "export default { name: 'x', beforeTurn() {} }\n"
+
 test.each<[string, Readonly<Record<string, string>>]>([
   ['throws', { 'a.mjs': "throw new Error('no luck')\n" }],
   ['exports what is no hook', { 'a.mjs': 'export default [{}]\n' }],
   ['is not there', { 'b.mjs': blocker('b') }],
+  ['exports a hook, and what is none', { 'a.mjs': "export default [{ name: 'x', beforeTurn() {} }, {}]\n" }],
+  ['exports one name twice', { 'a.mjs': "export default [1, 2].map(() => ({ name: 'x', beforeTurn() {} }))\n" }],
+  ['has the name of a hook in another one', { '_.mjs': HARMLESS, 'a.mjs': HARMLESS }],
+  ['is broken beside another of its name', { 'a.js': HARMLESS, 'a.mjs': 'export default 5\n' }],
 ])('a required file that %s: nothing happens until it is loaded', async (_, files) => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, files)
@@ -214,6 +220,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   const closed = { decision: 'block', by: 'required:a', reason: 'A hook that is required here could not be loaded.' }
   expect(await hooks?.run('beforeTool', CALL, about())).toMatchObject(closed)
   expect(await hooks?.run('beforeTurn', { prompt: 'x' }, about())).toMatchObject(closed)
+  for (const path of Object.keys(files)) rmSync(join(scene.globalFolder, path))
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
   const now = await scene.load({ options: { a: { required: true } } })
   expect(now.loaded.map(({ hook }) => hook.name)).not.toContain('required:a')
