@@ -44,7 +44,7 @@ export function resolveConfig(input?: ConfigInput): Resolution {
   const broken = found && 'fault' in found ? found : undefined
   const file = broken ? undefined : (found as ConfigFile | undefined)
   const resolver = new Resolver(given, collectSources(given, file, problems), problems, broken)
-  return { ...resolver.resolve(), file: file?.path, problems: problems.found }
+  return { ...resolver.resolve(), file: file?.path, broken: broken?.key, problems: problems.found }
 }
 
 function collectSources(given: GivenInput, file: ConfigFile | undefined, problems: Problems): readonly Source[] {

@@ -107,6 +107,8 @@ export interface ConfigSource {
 export interface Resolution {
   /** The file that is in force; undefined where there is none, or none that can be used. */
   readonly file: string | undefined
+  /** The key of the problem that says why there is none that can be used. */
+  readonly broken: ConfigProblem['key'] | undefined
   readonly config: ResolvedConfig
   readonly sources: ReadonlyMap<KeyName, ConfigSource>
   readonly problems: readonly ConfigProblem[]

@@ -8,6 +8,7 @@ import { type ControlHooks, createHooks } from './create-hooks.ts'
 import { isThere, readFolder } from './folder-files.ts'
 import type { AnyHook } from './hook.ts'
 import {
+  hookNameOf,
   type LoadedHook,
   type LoadedHooks,
   loadFolder,
@@ -75,7 +76,10 @@ export async function loadConfiguredHooks(
 ): Promise<ConfiguredHooks> {
   const own = await ofPerson(settings)
   const { notes, ...local } = await ofProject({ ...settings, options: without(settings.options, own.names) }, project)
-  const { kept, lines } = distinct([...closedFor(settings, own.loaded), ...own.loaded, ...local.loaded])
+  const each = distinct([...own.loaded, ...local.loaded])
+  // A file that is required may have lost a hook there.
+  const closed = closedFor(settings, ofWholeFiles(own, each.kept))
+  const { kept, lines } = distinct([...closed, ...each.kept])
   const { timeLimitMillis } = settings
   return {
     hooks:
@@ -85,7 +89,7 @@ export async function loadConfiguredHooks(
             kept.map(({ hook }) => hook),
             { timeLimitMillis },
           ),
-    lines: [...own.lines, ...local.lines, ...lines, ...unusedOptions(settings, own.names)],
+    lines: [...own.lines, ...local.lines, ...each.lines, ...lines, ...unusedOptions(settings, own.names)],
     notes,
     loaded: kept,
     close() {
@@ -97,9 +101,11 @@ export async function loadConfiguredHooks(
 
 async function ofPerson({ globalFolder, options, place = temporary(), thread }: HookSettings): Promise<LoadedHooks> {
   if (globalFolder === undefined || !isThere(globalFolder)) return NOTHING_LOADED
-  const { files, lines } = readFolder(globalFolder, { mayLink: true })
+  const { files, lines, leftOut } = readFolder(globalFolder, { mayLink: true })
   const loaded = await loadFolder(globalFolder, files, { options, place, thread })
-  return { ...loaded, lines: [...lines, ...loaded.lines] }
+  // What could not be read is theirs all the same.
+  const names = [...loaded.names, ...leftOut.map(hookNameOf)]
+  return { ...loaded, lines: [...lines, ...loaded.lines], names }
 }
 
 async function ofProject(
@@ -126,7 +132,16 @@ async function ofProject(
 
 /** What the person hands to a file of their own is not for a file of the same name that came with a project. */
 function without(options: OptionsOfFiles, names: readonly string[]): OptionsOfFiles {
+  // Any of them may be meant for a file of theirs that could not be read.
+  if (names.includes('')) return {}
   return Object.fromEntries(Object.entries(options).filter(([file]) => !names.includes(nameOf(file))))
+}
+
+/** Those of files that lack none of what they export: the one that is not there may be the guard. */
+function ofWholeFiles({ loaded, incomplete }: LoadedHooks, kept: readonly LoadedHook[]): LoadedHook[] {
+  const dropped = loaded.filter(each => !kept.includes(each)).map(({ file }) => file)
+  const lacking = new Set([...incomplete, ...dropped].map(nameOf))
+  return loaded.filter(({ file }) => !lacking.has(nameOf(file)))
 }
 
 /** In the place of files that the person cannot do without, and that are not loaded: hooks that let nothing happen. */

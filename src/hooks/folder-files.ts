@@ -15,6 +15,8 @@ export interface FolderFiles {
   readonly files: readonly FolderFile[]
   /** One each for what is left out: what, why, and what to do. */
   readonly lines: readonly string[]
+  /** What that is, from the folder on, with `/`; the folder itself: an empty text. */
+  readonly leftOut: readonly string[]
 }
 
 export interface FolderRules {
@@ -44,7 +46,8 @@ export function isThere(path: string): boolean {
 export function readFolder(folder: string, rules: FolderRules): FolderFiles {
   const reader = new FolderReader(folder, rules)
   reader.read()
-  return { files: reader.isFull ? [] : reader.files.sort(byPath), lines: reader.lines }
+  const { files, lines, leftOut, isFull } = reader
+  return { files: isFull ? [] : files.sort(byPath), lines, leftOut }
 }
 
 /** Of the names and contents of all files, as hex. What a file says and what it is called cannot be exchanged. */
@@ -64,6 +67,7 @@ function byPath(a: FolderFile, b: FolderFile): number {
 class FolderReader {
   readonly files: FolderFile[] = []
   readonly lines: string[] = []
+  readonly leftOut: string[] = []
   readonly #folder: string
   readonly #rules: FolderRules
   #bytes = 0
@@ -82,16 +86,16 @@ class FolderReader {
   #directory(path: string, depth: number): void {
     const full = join(this.#folder, path)
     try {
-      const stats = this.#statsOf(full)
+      const stats = this.#statsOf(path)
       if (stats === undefined) return
       if (!stats.isDirectory()) {
-        this.#leaveOut(full, 'it is no folder')
+        this.#leaveOut(path, 'it is no folder')
         return
       }
-      if (!this.#isPrivate(full, stats)) return
+      if (!this.#isPrivate(path, stats)) return
       // A link may lead back to what holds it.
       if (depth > DEPTH_LIMIT) {
-        this.#leaveOut(full, 'it is nested too deeply')
+        this.#leaveOut(path, 'it is nested too deeply')
         return
       }
       for (const entry of readdirSync(full, { withFileTypes: true })) {
@@ -102,18 +106,19 @@ class FolderReader {
         else this.#file(inside)
       }
     } catch (error) {
-      this.#leaveOut(full, reason(error))
+      this.#leaveOut(path, reason(error))
     }
   }
 
   #link(path: string, depth: number): void {
-    const full = join(this.#folder, path)
-    if (!this.#rules.mayLink) {
-      this.#leaveOut(full, 'it is a symbolic link, behind which anything may change')
-      return
+    try {
+      const stats = this.#statsOf(path)
+      if (stats?.isDirectory()) this.#directory(path, depth + 1)
+      else if (stats !== undefined) this.#file(path)
+    } catch (error) {
+      // It leads nowhere.
+      this.#leaveOut(path, reason(error))
     }
-    if (statSync(full).isDirectory()) this.#directory(path, depth + 1)
-    else this.#file(path)
   }
 
   #file(path: string): void {
@@ -121,11 +126,11 @@ class FolderReader {
     try {
       // Opened once: what is looked at is what is read.
       withOwnFile(this.#rules.mayLink ? realpathSync(full) : full, OPEN.read, (descriptor, stats) => {
-        if (!this.#isPrivate(full, stats)) return
+        if (!this.#isPrivate(path, stats)) return
         if (this.files.length >= FILES_LIMIT || this.#bytes + stats.size > BYTES_LIMIT) {
           this.isFull = true
           this.#leaveOut(
-            this.#folder,
+            '',
             `it holds more than ${FILES_LIMIT} files or ${BYTES_LIMIT >> 20} MiB; put what the hooks need into few files`,
           )
           return
@@ -135,26 +140,28 @@ class FolderReader {
         this.files.push({ path, bytes })
       })
     } catch (error) {
-      this.#leaveOut(full, reason(error))
+      this.#leaveOut(path, reason(error))
     }
   }
 
-  #statsOf(full: string): Stats | undefined {
+  #statsOf(path: string): Stats | undefined {
+    const full = join(this.#folder, path)
     const stats = lstatSync(full)
     if (!stats.isSymbolicLink()) return stats
     if (this.#rules.mayLink) return statSync(full)
-    this.#leaveOut(full, 'it is a symbolic link, behind which anything may change')
+    this.#leaveOut(path, 'it is a symbolic link, behind which anything may change')
     return undefined
   }
 
-  #isPrivate(full: string, stats: Stats): boolean {
-    if (!isOurs(stats)) this.#leaveOut(full, 'it belongs to another user')
-    else if (isOpen(stats)) this.#leaveOut(full, `others may write to it: chmod go-w ${full}`)
+  #isPrivate(path: string, stats: Stats): boolean {
+    if (!isOurs(stats)) this.#leaveOut(path, 'it belongs to another user')
+    else if (isOpen(stats)) this.#leaveOut(path, `others may write to it: chmod go-w ${join(this.#folder, path)}`)
     else return true
     return false
   }
 
-  #leaveOut(full: string, why: string): void {
-    this.lines.push(`hooks: ${full} is not loaded: ${why}`)
+  #leaveOut(path: string, why: string): void {
+    this.leftOut.push(path)
+    this.lines.push(`hooks: ${join(this.#folder, path)} is not loaded: ${why}`)
   }
 }

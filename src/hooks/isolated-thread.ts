@@ -1,8 +1,10 @@
+import { isDeepStrictEqual } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
 import { hooksOf, whatWentWrong } from './exported-hooks.ts'
 import { frozenCopy } from './frozen-copy.ts'
 import { type AnyHook, decisionsOf, type HookContext, type HookLogger } from './hook.ts'
 import { PHASE_NAMES, type Phase } from './phases.ts'
+import { TurnIdentities } from './turn-identity.ts'
 import type { Decision } from './verdict.ts'
 
 /** Which file this thread is for. */
@@ -36,18 +38,23 @@ export type Asked =
       readonly phase: Phase
       readonly event: unknown
       readonly context: SentContext
+      /** The same number in all calls of a turn. */
+      readonly turn: number
     }
   | { readonly stop: number }
 
-/** What it tells. */
+type State = Readonly<Record<string, unknown>>
+
+/** What it tells; `changed` is what the hook has put into the state. */
 export type Told =
   | { readonly hooks: readonly DescribedHook[]; readonly troubles: readonly string[] }
   | { readonly problem: string }
-  | { readonly id: number; readonly answer: unknown; readonly state: Readonly<Record<string, unknown>> }
+  | { readonly id: number; readonly answer: unknown; readonly changed: State }
   | { readonly id: number; readonly failure: string }
   | { readonly id: number; readonly level: keyof HookLogger; readonly line: string }
 
 const running = new Map<number, AbortController>()
+const turns = new TurnIdentities()
 
 function tell(told: Told): void {
   parentPort?.postMessage(told)
@@ -80,6 +87,7 @@ function described(hook: AnyHook): DescribedHook {
 
 async function answer(hooks: readonly AnyHook[], asked: Exclude<Asked, { readonly stop: number }>): Promise<void> {
   const { id, phase, context } = asked
+  const before = structuredClone(context.state)
   const controller = new AbortController()
   running.set(id, controller)
   const say =
@@ -91,13 +99,23 @@ async function answer(hooks: readonly AnyHook[], asked: Exclude<Asked, { readonl
     if (hook === undefined) throw new Error('its file has no hook of this name any more')
     const logger = { info: say('info'), warn: say('warn') }
     const ask = hook[phase] as (event: unknown, context: HookContext) => unknown
-    const said = await ask.call(hook, frozenCopy(asked.event), { ...context, logger, signal: controller.signal })
-    tell({ id, answer: said, state: context.state })
+    const said = await ask.call(hook, frozenCopy(asked.event), {
+      ...context,
+      ...turns.of(asked.turn),
+      logger,
+      signal: controller.signal,
+    })
+    tell({ id, answer: said, changed: changedIn(context.state, before) })
   } catch (error) {
     tell({ id, failure: whatWentWrong(error) })
   } finally {
     running.delete(id)
   }
+}
+
+/** Not all of it: what others have put there since it was copied would be set back. */
+function changedIn(state: State, before: State): State {
+  return Object.fromEntries(Object.entries(state).filter(([key, value]) => !isDeepStrictEqual(value, before[key])))
 }
 
 await open(workerData as ThreadFile)

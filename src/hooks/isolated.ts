@@ -3,6 +3,7 @@ import { whatWentWrong } from './exported-hooks.ts'
 import type { AnyHook, HookContext } from './hook.ts'
 import type { Asked, DescribedHook, ThreadFile, Told } from './isolated-thread.ts'
 import type { Phase } from './phases.ts'
+import { TurnNumbers } from './turn-identity.ts'
 
 export interface IsolatedOptions extends ThreadFile {
   /** The module that runs in the thread. */
@@ -46,6 +47,7 @@ function standIn(file: IsolatedFile, { phases, ...rest }: DescribedHook): AnyHoo
 class IsolatedFile {
   readonly #options: IsolatedOptions
   #thread: Thread
+  readonly #turns = new TurnNumbers()
   #isClosed = false
   #lastId = 0
 
@@ -64,7 +66,7 @@ class IsolatedFile {
     const { host, sessionId, turnId, state, metadata, traceparent, signal } = context
     const sent = { host, sessionId, turnId, phase, state: sendable(state), metadata: sendable(metadata), traceparent }
     const id = ++this.#lastId
-    const answer = thread.ask({ id, hook, phase, event, context: sent }, context)
+    const answer = thread.ask({ id, hook, phase, event, context: sent, turn: this.#turns.of(context) }, context)
     const over = (): void => {
       thread.stop(id, isTimeOver(signal))
       if (thread.isOver && !this.#isClosed) this.#startAgain()
@@ -202,7 +204,7 @@ class Thread {
       waiting.reject(new Error(told.failure))
       return
     }
-    Object.assign(waiting.context.state, told.state)
+    Object.assign(waiting.context.state, told.changed)
     waiting.resolve(told.answer)
   }
 }

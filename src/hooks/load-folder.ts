@@ -26,8 +26,10 @@ export interface LoadedHooks {
   readonly loaded: readonly LoadedHook[]
   /** One each for what could not be loaded: the file, what, and what to do. */
   readonly lines: readonly string[]
-  /** What the files are called, without their endings, whatever has come of them. */
+  /** What the files are called, without their endings, whatever has come of them. An empty one: nobody knows which there are. */
   readonly names: readonly string[]
+  /** The files of which not all is loaded. */
+  readonly incomplete: readonly string[]
   /** Ends the threads, and removes what was run. */
   close(): void
 }
@@ -50,7 +52,13 @@ export interface LoadOptions {
   readonly thread?: URL | undefined
 }
 
-export const NOTHING_LOADED: LoadedHooks = { loaded: [], lines: [], names: [], close: () => undefined }
+export const NOTHING_LOADED: LoadedHooks = {
+  loaded: [],
+  lines: [],
+  names: [],
+  incomplete: [],
+  close: () => undefined,
+}
 
 const LOAD_LIMIT_MILLIS = 10_000
 const FILE = /^([^./][^/]*)\.m?js$/
@@ -100,6 +108,7 @@ export interface FileToLoad {
 export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Promise<LoadedHooks> {
   const loaded: LoadedHook[] = []
   const lines: string[] = []
+  const incomplete: string[] = []
   const closers: (() => void)[] = []
   for (const file of files) {
     // What is said of the file is not for the file.
@@ -112,7 +121,9 @@ export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Pro
       if (close !== undefined) closers.push(close)
       loaded.push(...hooks.map(hook => ({ hook, file: file.shown, isIsolated })))
       lines.push(...troubles.map(trouble => `hooks: ${file.shown}: ${trouble}; it is left out`))
+      if (troubles.length > 0) incomplete.push(file.shown)
     } catch (error) {
+      incomplete.push(file.shown)
       lines.push(`hooks: ${file.shown} is not loaded: ${whatWentWrong(error)}; mend it, or take it out of the folder`)
     }
   }
@@ -120,6 +131,7 @@ export async function loadFiles(files: readonly FileToLoad[], thread?: URL): Pro
     loaded,
     lines,
     names: [],
+    incomplete,
     close() {
       for (const close of closers) close()
     },
@@ -144,6 +156,12 @@ function hookFiles(files: readonly FolderFile[]): readonly HookFile[] {
 /** What the name of a file is without its ending. */
 export function nameOf(file: string): string {
   return file.replace(/(?:\/index)?\.m?js$/, '')
+}
+
+/** What the hook's file is called to which a path in the folder belongs. */
+export function hookNameOf(path: string): string {
+  const [top = ''] = path.split('/')
+  return nameOf(top)
 }
 
 function optionsOf(path: string, name: string, options: OptionsOfFiles): Readonly<Record<string, unknown>> {

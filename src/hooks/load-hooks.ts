@@ -20,12 +20,12 @@ export interface LoadHooksOptions {
  */
 export async function loadHooks({ project, hooks }: LoadHooksOptions = {}): Promise<ConfiguredHooks> {
   // Whoever makes hooks without a folder loads nothing of this.
-  const [{ resolveConfig }, { hookSettings, loadConfiguredHooks }] = await Promise.all([
+  const [{ resolveConfig }, { hookProblems }, { hookSettings, loadConfiguredHooks }] = await Promise.all([
     import('../config/resolve.ts'),
+    import('../config/hook-problems.ts'),
     import('./configured-hooks.ts'),
   ])
-  const { config, problems } = resolveConfig({ code: { hooks } })
-  const configured = await loadConfiguredHooks(hookSettings(config, process.env), project)
-  const ours = problems.filter(({ key }) => /^hooks\b/.test(key)).map(({ message }) => message)
-  return { ...configured, lines: [...ours, ...configured.lines] }
+  const resolution = resolveConfig({ code: { hooks } })
+  const configured = await loadConfiguredHooks(hookSettings(resolution.config, process.env), project)
+  return { ...configured, lines: [...hookProblems(resolution), ...configured.lines] }
 }

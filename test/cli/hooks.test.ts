@@ -45,6 +45,12 @@ No hooks are loaded.
     })
   })
 
+  test('says that the configuration cannot be read', async () => {
+    const scene = new HooksScene()
+    configure(scene, 'hooks: {global_dir: /srv/hooks}\nsample_rate:\t[\n')
+    expect((await run(scene, [])).err).toMatch(/^hookspan: config: ~\/\.config\/hookspan\/config\.yaml: .*\n$/)
+  })
+
   test('says what is loaded, from where, in which order', async () => {
     const scene = new HooksScene()
     scene.put(scene.globalFolder, { 'a.mjs': blocker('a'), 'b.mjs': TWO })

@@ -83,6 +83,34 @@ test('state goes there and comes back, and so do its lines', async () => {
   expect(said).toEqual(['from the thread'])
 })
 
+test('what the state has become meanwhile is not set back', async () => {
+  const hooks = await isolated()
+  const asked = about()
+  Object.assign(asked.state, { seen: 1, calls: { made: 1 } })
+  const answered = ask(hooks, 'state', asked)
+  Object.assign(asked.state, { calls: { made: 2 } })
+  await answered
+  expect(asked.state).toEqual({ seen: 2, calls: { made: 2 } })
+})
+
+const REMEMBERING = `
+import { budget, loopGuard } from 'hookspan/hooks/builtin'
+export default () => [loopGuard({ repeats: 1 }), budget({ turn: { toolCalls: 3 } })]
+`
+
+test('what a hook remembers of a turn is there at its next call, and not in another turn', async () => {
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, { 'g.mjs': REMEMBERING })
+  const { hooks, lines } = await scene.load({ options: { g: { isolate: true } } })
+  expect(lines).toEqual([])
+  const turn = about()
+  const said: unknown[] = []
+  for (const command of ['ls', 'ls', 'pwd', 'id', 'df']) said.push((await ask(hooks!, command, turn)).by ?? 'pass')
+  expect(said).toEqual(['pass', 'loop-guard', 'pass', 'pass', 'budget'])
+  expect(await ask(hooks!, 'ls')).toMatchObject({ decision: 'pass' })
+  expect(await ask(hooks!, 'ls', turn)).toMatchObject({ decision: 'block' })
+})
+
 test.each([
   ['throw', 'thrown'],
   ['frozen', /read only|not extensible|Cannot assign/],

@@ -1,8 +1,9 @@
-import { chmodSync, chownSync, mkdirSync, readdirSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
+import { chmodSync, chownSync, mkdirSync, readdirSync, rmSync, symlinkSync, truncateSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import { readFolder } from '../../src/hooks/folder-files.ts'
 import { toolCallOf } from '../../src/hooks/tool-call.ts'
+import { readProjectFolder, TrustStore } from '../../src/hooks/trust.ts'
 import { about, blocker, HooksScene, plain } from './hooks-scene.ts'
 
 const CALL = { tool: toolCallOf({ name: 'bash', arguments: { command: 'rm x' } }) }
@@ -116,6 +117,39 @@ test('what others could have written is not loaded', async () => {
   ])
 })
 
+const JUDGE = 'export default options => ({ name: JSON.stringify(options), beforeTool() {} })\n'
+const FULL = 33 * 1024 * 1024
+
+test.each<[string, string, (folder: string) => void]>([
+  ['a file that others may write to', 'judge.mjs', folder => chmodSync(join(folder, 'judge.mjs'), 0o664)],
+  ['a folder that others may write to', 'judge/index.mjs', folder => chmodSync(join(folder, 'judge'), 0o777)],
+  ['a file in such a folder', 'judge/index.mjs', folder => chmodSync(join(folder, 'judge/index.mjs'), 0o664)],
+  ['a link that leads nowhere', 'other.mjs', folder => symlinkSync('/nowhere', join(folder, 'judge.mjs'))],
+  ['a folder of hooks that others may write to', 'judge.mjs', folder => chmodSync(folder, 0o777)],
+  ['a folder of hooks that is full', 'judge.mjs', folder => truncateSync(join(folder, 'judge.mjs'), FULL)],
+])('the options of %s go to no file of a project', async (_, path, spoil) => {
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, { [path]: blocker('own') })
+  scene.put(scene.projectFolder, { 'judge.mjs': JUDGE })
+  new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
+  spoil(scene.globalFolder)
+  const options = { judge: { api_key: 'k' } }
+  const { loaded, lines } = await scene.load({ isProjectLocal: true, options }, scene.project)
+  expect(loaded.map(({ hook }) => hook.name).filter(name => name !== 'own')).toEqual(['{}'])
+  expect(lines).toHaveLength(1)
+})
+
+test('a link that leads nowhere costs no other file', async () => {
+  const scene = new HooksScene()
+  scene.put(scene.globalFolder, { 'a.mjs': blocker('a'), 'z.mjs': blocker('z') })
+  symlinkSync('/nowhere', join(scene.globalFolder, 'b.mjs'))
+  const { loaded, lines } = await scene.load()
+  expect(loaded.map(({ hook }) => hook.name)).toEqual(['a', 'z'])
+  expect(plain(lines, scene)).toEqual([
+    expect.stringMatching(/^hooks: ~\/\.config\/hookspan\/hooks\/b\.mjs is not loaded: /),
+  ])
+})
+
 test('links of the person are followed, and one that leads back ends', async () => {
   const scene = new HooksScene()
   scene.put(join(scene.home, 'dotfiles'), { 'a.mjs': blocker('a') })
@@ -168,10 +202,16 @@ test('a folder that cannot be copied is a line', async () => {
   ])
 })
 
+const HARMLESS = "export default { name: 'x', beforeTurn() {} }\n"
+
 test.each<[string, Readonly<Record<string, string>>]>([
   ['throws', { 'a.mjs': "throw new Error('no luck')\n" }],
   ['exports what is no hook', { 'a.mjs': 'export default [{}]\n' }],
   ['is not there', { 'b.mjs': blocker('b') }],
+  ['exports a hook, and what is none', { 'a.mjs': "export default [{ name: 'x', beforeTurn() {} }, {}]\n" }],
+  ['exports one name twice', { 'a.mjs': "export default [1, 2].map(() => ({ name: 'x', beforeTurn() {} }))\n" }],
+  ['has the name of a hook in another one', { '_.mjs': HARMLESS, 'a.mjs': HARMLESS }],
+  ['is broken beside another of its name', { 'a.js': HARMLESS, 'a.mjs': 'export default 5\n' }],
 ])('a required file that %s: nothing happens until it is loaded', async (_, files) => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, files)
@@ -180,6 +220,7 @@ test.each<[string, Readonly<Record<string, string>>]>([
   const closed = { decision: 'block', by: 'required:a', reason: 'A hook that is required here could not be loaded.' }
   expect(await hooks?.run('beforeTool', CALL, about())).toMatchObject(closed)
   expect(await hooks?.run('beforeTurn', { prompt: 'x' }, about())).toMatchObject(closed)
+  for (const path of Object.keys(files)) rmSync(join(scene.globalFolder, path))
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
   const now = await scene.load({ options: { a: { required: true } } })
   expect(now.loaded.map(({ hook }) => hook.name)).not.toContain('required:a')

@@ -36,14 +36,36 @@ test('the usual places of the system count, and without a home directory there a
   expect(settings('', {}, '')).toMatchObject({ globalFolder: undefined, place: undefined })
 })
 
-test('a program loads what the person has configured; what it says itself wins', async () => {
+/** A person with this configuration, as a program of theirs finds them. */
+function sceneWith(yaml: string): HooksScene {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
   scene.put(scene.projectFolder, { 'p.mjs': blocker('p') })
-  scene.put(join(scene.home, '.config', 'hookspan'), { 'config.yaml': 'hooks: {project_local: true}\n' })
+  scene.put(join(scene.home, '.config', 'hookspan'), { 'config.yaml': yaml })
   vi.stubEnv('XDG_CONFIG_HOME', join(scene.home, '.config'))
   vi.stubEnv('XDG_STATE_HOME', join(scene.home, '.local', 'state'))
   afterwards(() => vi.unstubAllEnvs())
+  return scene
+}
+
+test('a file that cannot be used is a line, where it may have said something of hooks', async () => {
+  const scene = sceneWith('hooks: {global_dir: /srv/hooks}\nsample_rate:\t[\n')
+  const linesOf = async (options?: Parameters<typeof loadHooks>[0]): Promise<string[]> => {
+    const { lines, close } = await loadHooks(options)
+    close()
+    return plain(lines, scene)
+  }
+  const line = expect.stringMatching(/^config: ~\/\.config\/hookspan\/config\.yaml: .*; no file is read/)
+  expect(await linesOf()).toEqual([line])
+  expect(await linesOf({ hooks: false })).toEqual([])
+  vi.stubEnv('HOOKSPAN_CONFIG', join(scene.home, 'gone.yaml'))
+  expect(await linesOf()).toEqual([
+    expect.stringMatching(/^config: HOOKSPAN_CONFIG: it names a file that is not there/),
+  ])
+})
+
+test('a program loads what the person has configured; what it says itself wins', async () => {
+  const scene = sceneWith('hooks: {project_local: true}\n')
   new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
   const names = async (options?: Parameters<typeof loadHooks>[0]): Promise<[string[] | undefined, string[]]> => {
     const { hooks, lines, close } = await loadHooks(options)

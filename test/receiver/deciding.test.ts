@@ -1,3 +1,5 @@
+import { mkdirSync, writeFileSync } from 'node:fs'
+import { join } from 'node:path'
 import { describe, expect, test } from 'vitest'
 import { type AnyHook, ask, block, createHooks, defineHook, inject, retry } from '../../src/hooks/index.ts'
 import type { Guarding } from '../../src/hosts/guarding.ts'
@@ -230,6 +232,47 @@ describe('hooks of which some are not there', () => {
     const scene = new GuardedScene()
     const receiver = await scene.guarded({ hooks: [noRm], found: { lines: ['hooks: b.mjs is broken'] } })
     expect(JSON.parse((await scene.asks(receiver)).text)).toEqual(DENIED('Not that.'))
+  })
+})
+
+describe('a configuration', () => {
+  const start = (scene: GuardedScene, yaml: string, found?: HooksFound): Promise<Receiver> => {
+    const folder = join(scene.home, '.config', 'hookspan')
+    mkdirSync(folder, { recursive: true })
+    writeFileSync(join(folder, 'config.yaml'), yaml, { mode: 0o600 })
+    return scene.guarded({ loadHooks: () => Promise.resolve(found) })
+  }
+  const GUARDED = 'hooks: {global_dir: /srv/hooks, options: {guard: {required: true}}}\n'
+
+  test.each<[string, string, RegExp]>([
+    ['cannot be read', `${GUARDED}sample_rate:\t[\n`, /^config: .*config\.yaml: .*; no file is read/],
+    [
+      'says what hooks cannot be',
+      'hooks: {global_dir: relative}\n',
+      /^config: hooks\.global_dir: expected an absolute/,
+    ],
+  ])('that %s closes what was to be closed', async (_, yaml, line) => {
+    const scene = new GuardedScene()
+    const receiver = await start(scene, yaml)
+    expect(JSON.parse((await scene.asks(receiver, TOOL, 'closed')).text)).toEqual(DENIED(CLOSED))
+    expect(await scene.asks(receiver, TOOL, 'open')).toMatchObject(NOTHING)
+    expect(await scene.asks(receiver, TOOL, null)).toMatchObject(NOTHING)
+    expect(scene.lines).toEqual([expect.stringMatching(line), expect.stringMatching(/--guards closed do nothing/)])
+  })
+
+  test('that cannot be read leaves hooks that are there where they are', async () => {
+    const scene = new GuardedScene()
+    const found = { hooks: createHooks([noRm]), lines: [], close: () => undefined }
+    const receiver = await start(scene, 'a:\t[\n', found)
+    expect(JSON.parse((await scene.asks(receiver)).text)).toEqual(DENIED('Not that.'))
+    expect(JSON.parse((await scene.asks(receiver, TOOL, 'closed')).text)).toEqual(DENIED(CLOSED))
+  })
+
+  test('that is wrong elsewhere closes nothing', async () => {
+    const scene = new GuardedScene()
+    const receiver = await start(scene, 'sample_rate: soon\n')
+    expect(await scene.asks(receiver, TOOL, 'closed')).toMatchObject(NOTHING)
+    expect(scene.lines).toEqual([])
   })
 })
 

@@ -1,3 +1,4 @@
+import { hookProblems } from '../../config/hook-problems.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import {
   type ConfiguredHooks,
@@ -12,11 +13,9 @@ import { columns } from './columns.ts'
 
 /** What the configuration says of hooks; what is wrong with it is said. */
 export function settingsOf(io: CommandIo): HookSettings {
-  const { config, problems } = resolveConfig({ env: io.env, home: io.home })
-  for (const { key, message } of problems) {
-    if (/^hooks\b/.test(key)) io.stderr.write(`hookspan: ${message}\n`)
-  }
-  return hookSettings(config, io.env, io.home)
+  const resolution = resolveConfig({ env: io.env, home: io.home })
+  for (const line of hookProblems(resolution)) io.stderr.write(`hookspan: ${line}\n`)
+  return hookSettings(resolution.config, io.env, io.home)
 }
 
 /** Says what is loaded for a project, in the order in which it is asked, and what is not, and why. */

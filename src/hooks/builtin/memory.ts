@@ -1,4 +1,5 @@
 import type { HookContext } from '../hook.ts'
+import { turnOf } from '../turn-identity.ts'
 
 const SESSIONS_LIMIT = 1000
 
@@ -11,9 +12,10 @@ export class TurnMemory<Value> {
     this.#make = make
   }
 
-  of({ state }: HookContext): Value {
-    const known = this.#turns.get(state) ?? this.#make()
-    this.#turns.set(state, known)
+  of(context: HookContext): Value {
+    const turn = turnOf(context)
+    const known = this.#turns.get(turn) ?? this.#make()
+    this.#turns.set(turn, known)
     return known
   }
 }
