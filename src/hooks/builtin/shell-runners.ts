@@ -22,7 +22,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   fc: () => doubtful('a shell or an interpreter reads what to run'),
   at: () => doubtful('a shell or an interpreter reads what to run'),
   batch: () => doubtful('a shell or an interpreter reads what to run'),
-  eval: args => ({ code: [asText(args)] }),
+  eval: args => ({ code: [asText(args[0]?.value === '--' ? args.slice(1) : args)] }),
   trap,
   git: byGit,
   find,

@@ -338,6 +338,37 @@ describe('what may be more than what is seen', () => {
   })
 })
 
+/** Each line removes `k` or `x` with `rm`; what a shell makes of it, and what is said when that is not known. */
+describe('a command that is not seen is at least doubted', () => {
+  it.each([
+    'eval -- rm k',
+    'command eval -- rm k',
+    'runuser -u me -g us rm x',
+    "for x in 'a[$(rm k)]'; do echo $((x)); done",
+    "select x in 'a[$(rm k)]'; do echo $((x)); done",
+    "set -- 'a[$(rm k)]'; echo $(($1))",
+    'BASH_CMDS[ls]=/bin/rm; ls k',
+    "declare 'BASH_CMDS[ls]=/bin/rm'; ls k",
+    "read 'BASH_CMDS[ls]' < a; ls k",
+  ])('%j', text => {
+    const { commands, isUnknown } = readCommands(text)
+    expect(isUnknown || commands.some(({ name }) => name === 'rm')).toBe(true)
+  })
+
+  it.each([['eval -- rm k', 'eval -- rm k | rm k']])('and seen where it can be: %j', (text, commands) => {
+    expect(shown(text)).toBe(commands)
+  })
+
+  it.each([
+    ['eval "ls"', 'eval ls | ls'],
+    ["for x in 'a[0]' b; do echo $x; done", 'echo ?'],
+    ["printf 'HOME=%s' a", 'printf HOME=%s a'],
+    ['set -euo pipefail; ls', 'set -euo pipefail | ls'],
+  ])('what is harmless beside it stays known: %j', (text, commands) => {
+    expect(shown(text)).toBe(commands)
+  })
+})
+
 describe('everyday commands are known', () => {
   it.each([
     ...[
