@@ -343,6 +343,13 @@ describe('a command that is not seen is at least doubted', () => {
   it.each([
     'eval -- rm k',
     'command eval -- rm k',
+    "env -S '-i rm k'",
+    "env -S '-u A rm k'",
+    "env -S 'rm\\_k'",
+    "env -S 'a-b=c rm k'",
+    "env -S '-u > rm k'",
+    "env -S $'-u\\nA rm k'",
+    'env a-b=c rm k',
     'runuser -u me -g us rm x',
     "for x in 'a[$(rm k)]'; do echo $((x)); done",
     "select x in 'a[$(rm k)]'; do echo $((x)); done",
@@ -355,12 +362,18 @@ describe('a command that is not seen is at least doubted', () => {
     expect(isUnknown || commands.some(({ name }) => name === 'rm')).toBe(true)
   })
 
-  it.each([['eval -- rm k', 'eval -- rm k | rm k']])('and seen where it can be: %j', (text, commands) => {
+  it.each([
+    ['eval -- rm k', 'eval -- rm k | rm k'],
+    ["env -S '-u A rm' 'a b'", 'env -S -u A rm a b | env -u A rm a b | rm a b'],
+    ["env -S 'sh -c' 'rm -f x'", 'env -S sh -c rm -f x | sh -c rm -f x | rm -f x'],
+    ['env -S rm -i x', 'env -S rm -i x | rm -i x'],
+  ])('and seen where it can be: %j', (text, commands) => {
     expect(shown(text)).toBe(commands)
   })
 
   it.each([
     ['eval "ls"', 'eval ls | ls'],
+    ["env -S 'A=b ls -l'", 'env -S A=b ls -l | env A=b ls -l | ls -l'],
     ["for x in 'a[0]' b; do echo $x; done", 'echo ?'],
     ["printf 'HOME=%s' a", 'printf HOME=%s a'],
     ['set -euo pipefail; ls', 'set -euo pipefail | ls'],
