@@ -1,3 +1,4 @@
+import { type CodeOptions, codeIn } from './shell-code-options.ts'
 import { byGit } from './shell-git.ts'
 import { interpreted } from './shell-interpreters.ts'
 import { mayBeOption, readOptions } from './shell-options.ts'
@@ -61,19 +62,27 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   screen: elsewhere,
 }
 
+const TAR: CodeOptions = {
+  short: 'I F',
+  valued: 'fbgCTXKLNVH',
+  long: 'to-command use-compress-program rsh-command info-script new-volume-script checkpoint-action',
+  prefixed: { 'checkpoint-action': 'exec=' },
+  isOldStyle: true,
+}
+
 /** The options of other programs whose value a shell reads. */
-const CODE_OPTIONS: Readonly<Record<string, RegExp>> = {
-  tar: /^(?:--to-command|--use-compress-program|--rsh-command|--info-script|--new-volume-script|-[a-zA-Z]*[IF])$/,
-  gtar: /^(?:--to-command|--use-compress-program|--rsh-command|--info-script|--new-volume-script|-[a-zA-Z]*[IF])$/,
-  bsdtar: /^--use-compress-program$/,
-  rsync: /^(?:--rsh|--rsync-path|-[a-zA-Z]*e)$/,
-  rg: /^(?:--pre|--hostname-bin)$/,
-  sort: /^--compress-program$/,
-  split: /^--filter$/,
-  man: /^(?:-[a-zA-Z]*P|--pager)$/,
-  scp: /^-[a-zA-Z0-9]*S$/,
-  sftp: /^-[a-zA-Z0-9]*S$/,
-  zip: /^(?:-TT|--unzip-command)$/,
+const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
+  tar: TAR,
+  gtar: TAR,
+  bsdtar: { long: 'use-compress-program' },
+  rsync: { short: 'e', valued: 'fBTM@', long: 'rsh rsync-path' },
+  rg: { long: 'pre hostname-bin' },
+  sort: { long: 'compress-program' },
+  split: { long: 'filter' },
+  man: { short: 'P H?', valued: 'CRLmMSserEpTX', long: 'pager html?' },
+  scp: { short: 'S D', valued: 'cFiJloPX' },
+  sftp: { short: 'S D', valued: 'BbcFiJloPRsX' },
+  zip: { short: 'TT', long: 'unzip-command' },
 }
 
 /** What a program other than a plain one runs. `name` is in lower case. */
@@ -83,7 +92,7 @@ export function runsOf(name: string, args: readonly ShellWord[]): ShellRuns {
   if (runs !== RUNS_NOTHING) return runs
   const plain = name.replace(/-?[\d.]+$/, '')
   const code = Object.hasOwn(CODE_OPTIONS, name) ? CODE_OPTIONS[name] : undefined
-  if (code !== undefined) return { code: valuesOf(args, code) }
+  if (code !== undefined) return { code: codeIn(args, code) }
   return wrapped(name, args) ?? interpreted(plain, args) ?? RUNS_NOTHING
 }
 
@@ -134,8 +143,7 @@ function valuesOf(args: readonly ShellWord[], option: RegExp): ShellWord[] {
   args.forEach((word, at) => {
     const [name = '', attached] = halves(word.start)
     const next = args[at + 1]
-    if (name === '--checkpoint-action' && attached?.startsWith('exec=')) values.push(knownWord(attached.slice(5)))
-    else if (!option.test(name)) return
+    if (!option.test(name)) return
     else if (attached !== undefined) values.push(word.value === undefined ? word : knownWord(attached))
     else if (next !== undefined) values.push(next)
   })
