@@ -3,6 +3,7 @@ import { byGit } from './shell-git.ts'
 import { interpreted } from './shell-interpreters.ts'
 import { mayBeOption, readOptions } from './shell-options.ts'
 import { asText, doubtful, RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
+import { bySubcommand } from './shell-subcommands.ts'
 import { knownWord, type ShellWord, unknownWord } from './shell-words.ts'
 import { wrapped } from './shell-wrappers.ts'
 
@@ -36,16 +37,6 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   entr: args => ({ commands: [args.slice(args.findIndex(word => !word.start.startsWith('-')))] }),
   su: byUser,
   runuser: byUser,
-  npm: withSubcommand(/^(?:exec|x)$/),
-  pnpm: withSubcommand(/^(?:exec|dlx)$/),
-  yarn: withSubcommand(/^(?:exec|dlx)$/),
-  bun: withSubcommand(/^x$/),
-  uv: withSubcommand(/^run$/),
-  poetry: withSubcommand(/^run$/),
-  pipenv: withSubcommand(/^run$/),
-  hatch: withSubcommand(/^run$/),
-  bundle: withSubcommand(/^exec$/),
-  pipx: withSubcommand(/^run$/),
   ssh: bySsh,
   docker: withDoubt(/^(?:exec|run)$/),
   podman: withDoubt(/^(?:exec|run)$/),
@@ -88,7 +79,7 @@ const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
 /** What a program other than a plain one runs. `name` is in lower case. */
 export function runsOf(name: string, args: readonly ShellWord[]): ShellRuns {
   const runner = Object.hasOwn(RUNNERS, name) ? RUNNERS[name] : undefined
-  const runs = runner?.(args) ?? RUNS_NOTHING
+  const runs = runner?.(args) ?? bySubcommand(name, args) ?? RUNS_NOTHING
   if (runs !== RUNS_NOTHING) return runs
   const plain = name.replace(/-?[\d.]+$/, '')
   const code = Object.hasOwn(CODE_OPTIONS, name) ? CODE_OPTIONS[name] : undefined
@@ -120,22 +111,6 @@ const SSH_OPTIONS = { short: '46AaCfGgKkMNnqsTtVvXxYyB:b:c:D:E:e:F:I:i:J:L:l:m:O
 function bySsh(args: readonly ShellWord[]): ShellRuns {
   const remote = readOptions(args, SSH_OPTIONS).operands.slice(1) ?? []
   return { ...elsewhere(args), ...(remote.length > 0 ? { code: [asText(remote)] } : {}) }
-}
-
-/** `npm exec -- rimraf x`: the command is what follows the word, options in between skipped. */
-function withSubcommand(subcommand: RegExp): Runner {
-  return args => {
-    const at = args.findIndex(word => word.value === undefined || !word.value.startsWith('-'))
-    const word = args[at]
-    if (word === undefined || (word.value !== undefined && !subcommand.test(word.value))) return RUNS_NOTHING
-    const read = readOptions(args.slice(at + 1), {
-      short: 'yqvsc:p:',
-      long: 'yes quiet verbose silent call= package= with= from= python= no-sync frozen isolated',
-    })
-    const isSure = read.isSure && word.value !== undefined
-    const code = ['c', 'call'].flatMap(each => read.options.get(each) ?? [])
-    return { commands: [read.operands], code, doubt: unsure({ isSure }) }
-  }
 }
 
 function valuesOf(args: readonly ShellWord[], option: RegExp): ShellWord[] {
