@@ -14,7 +14,7 @@ export interface ToolCall {
   readonly kind: ToolKind
   /** As the model has them, or a hook before has rewritten them. */
   readonly arguments: ToolArguments
-  /** Of a shell, as one text. */
+  /** Of a shell, as one text: each that the arguments name, one below the other. */
   readonly command: string | undefined
   /** Files and folders that the arguments name, as they name them. */
   readonly paths: readonly string[]
@@ -97,13 +97,19 @@ function kindOf(name: unknown): ToolKind {
 }
 
 function commandOf(args: ToolArguments): string | undefined {
-  for (const key of COMMANDS) {
+  const commands = commandsIn(args)
+  return commands.length === 0 ? undefined : commands.join('\n')
+}
+
+/** Every argument that may be the command: which of them a tool reads, the model does not decide. */
+export function commandsIn(args: ToolArguments): readonly string[] {
+  const commands = COMMANDS.flatMap(key => {
     const value = peek(args, key)
-    if (typeof value === 'string') return value
+    if (typeof value === 'string') return [value]
     // A program and its arguments: each is one word, whatever is in it.
-    if (isArray(value)) return wordsOf(value).map(quoted).join(' ')
-  }
-  return undefined
+    return isArray(value) ? [wordsOf(value).map(quoted).join(' ')] : []
+  })
+  return [...new Set(commands)]
 }
 
 function wordsOf(value: readonly unknown[]): string[] {

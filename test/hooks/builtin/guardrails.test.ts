@@ -117,6 +117,17 @@ describe('commands', () => {
     expect(judge({ commands }, 'PowerShell', { command: 'ls' }).decision).toBe('ask')
   })
 
+  it.each([
+    [{ cmd: 'rm x', command: 'ls' }, 'block'],
+    [{ command: 'rm x', cmd: 'ls' }, 'block'],
+    [{ command: 'ls', script: ['rm', 'x'] }, 'block'],
+    [{ command: 'cat <<E', cmd: 'rm x' }, 'block'],
+    [{ command: 'echo \\', cmd: 'rm x' }, 'block'],
+    [{ command: 'ls', cmd: 'ls -l' }, 'pass'],
+  ])('each command that the arguments name is judged: %j: %s', (args, decision) => {
+    expect(judge({ commands }, 'shell', args).decision).toBe(decision)
+  })
+
   it('tools that are no shell have no command', () => {
     expect(judge({ commands }, 'write', { path: 'x', content: 'rm x' }).decision).toBe('pass')
   })
