@@ -185,8 +185,9 @@ export const PHASES: { readonly [P in Phase]: PhaseRow<P> } = {
 
 export const PHASE_NAMES = Object.keys(PHASES) as readonly Phase[]
 
-function rawOf({ name, id, cwd }: ToolCall, args: ToolArguments): RawToolCall {
-  return { name, arguments: args, id, cwd }
+/** The folder that other arguments have named is not the agent's. */
+function rawOf({ name, id, cwd, agentCwd, kind }: ToolCall, args: ToolArguments): RawToolCall {
+  return { name, arguments: args, id, cwd: kind === 'shell' ? agentCwd : cwd }
 }
 
 /** Other texts of the same messages: with others than those no host could find its own again. */

@@ -1,3 +1,4 @@
+import { isAbsolute, resolve } from 'node:path'
 import { elementsOf, idOf, isArray, peek, textOf } from '../contract/foreign.ts'
 
 /** What tools do. */
@@ -14,14 +15,16 @@ export interface ToolCall {
   readonly kind: ToolKind
   /** As the model has them, or a hook before has rewritten them. */
   readonly arguments: ToolArguments
-  /** Of a shell, as one text. */
+  /** Of a shell, as one text: each that the arguments name, one below the other. */
   readonly command: string | undefined
   /** Files and folders that the arguments name, as they name them. */
   readonly paths: readonly string[]
   /** Where it leads, of a tool that fetches. */
   readonly url: string | undefined
-  /** Folder in which the tool works, where the agent tells it. */
+  /** Folder in which the tool works, where the agent tells it, or the arguments do; these may name what the tool ignores. */
   readonly cwd: string | undefined
+  /** Folder in which the agent works, where it tells it. */
+  readonly agentCwd?: string | undefined
   /** The agent's id of this call. */
   readonly id: string | undefined
 }
@@ -84,7 +87,8 @@ export function toolCallOf({ name, arguments: given, id, cwd }: RawToolCall): To
     command: kind === 'shell' ? commandOf(args) : undefined,
     paths: pathsOf(kind, args),
     url: firstText(args, URLS),
-    cwd: kind === 'shell' ? (firstText(args, FOLDERS) ?? cwd) : cwd,
+    cwd: kind === 'shell' ? workingFolder(args, cwd) : cwd,
+    agentCwd: cwd,
     id,
   }
 }
@@ -97,13 +101,31 @@ function kindOf(name: unknown): ToolKind {
 }
 
 function commandOf(args: ToolArguments): string | undefined {
-  for (const key of COMMANDS) {
+  const commands = commandsIn(args)
+  return commands.length === 0 ? undefined : commands.join('\n')
+}
+
+/** Every argument that may be the command: which of them a tool reads, the model does not decide. */
+export function commandsIn(args: ToolArguments): readonly string[] {
+  const commands = COMMANDS.flatMap(key => {
     const value = peek(args, key)
-    if (typeof value === 'string') return value
+    if (typeof value === 'string') return [value]
     // A program and its arguments: each is one word, whatever is in it.
-    if (isArray(value)) return wordsOf(value).map(quoted).join(' ')
-  }
-  return undefined
+    return isArray(value) ? [wordsOf(value).map(quoted).join(' ')] : []
+  })
+  return [...new Set(commands)]
+}
+
+function workingFolder(args: ToolArguments, cwd: string | undefined): string | undefined {
+  const [named] = foldersIn(args)
+  if (named === undefined) return cwd
+  // Agents resolve it against their own; a home directory is not theirs to resolve.
+  return cwd !== undefined && isAbsolute(cwd) && !/^[~$]/.test(named) ? resolve(cwd, named) : named
+}
+
+/** Every argument of a shell that may be its folder, as it is named: which of them a tool reads, the model does not decide. */
+export function foldersIn(args: ToolArguments): readonly string[] {
+  return [...new Set(FOLDERS.flatMap(key => textOf(peek(args, key)) ?? []))]
 }
 
 function wordsOf(value: readonly unknown[]): string[] {

@@ -116,6 +116,18 @@ test('the folder of the agent is that of a tool which names none', () => {
   expect(toolCallOf({ ...bash, arguments: { command: 'ls', workdir: '/srv' } }).cwd).toBe('/srv')
 })
 
+test('a folder that is named is resolved against that of the agent, which is told beside it', () => {
+  const call = (workdir: string): ToolCall =>
+    toolCallOf({ name: 'bash', cwd: '/home/me', arguments: { command: 'ls', workdir } })
+  expect(call('../you')).toMatchObject({ cwd: '/home/you', agentCwd: '/home/me' })
+  expect(call('~/src')).toMatchObject({ cwd: '~/src', agentCwd: '/home/me' })
+})
+
+test('a shell whose arguments name several commands has them all', () => {
+  const args = { cmd: 'rm x', command: 'ls', script: ['a b', 'c'] }
+  expect(toolCallOf({ name: 'shell', arguments: args }).command).toBe("ls\nrm x\n'a b' c")
+})
+
 test('no path is behind a limit', () => {
   const paths = Array.from({ length: 5000 }, (_, at) => `file-${at}`)
   expect(toolCallOf({ name: 'read', arguments: { paths } }).paths).toEqual(paths)

@@ -1,5 +1,5 @@
 import { defineHook, type Hook, PRIORITY } from '../hook.ts'
-import type { ToolCall } from '../tool-call.ts'
+import { commandsIn, type ToolCall } from '../tool-call.ts'
 import { type Ask, ask, type Block, block } from '../verdict.ts'
 import {
   cardJudge,
@@ -93,9 +93,19 @@ function looksAtShell(paths: PathRules): boolean {
   return paths.for === undefined || paths.for.includes('shell')
 }
 
-function readingOf({ name, command }: ToolCall): ShellReading {
-  if (WINDOWS_SHELL.test(name)) return { commands: [], isUnknown: true, why: 'it is a command of Windows' }
-  return command === undefined ? { commands: [], isUnknown: true, why: 'it cannot be parsed' } : readCommands(command)
+function readingOf(tool: ToolCall): ShellReading {
+  if (WINDOWS_SHELL.test(tool.name)) return { commands: [], isUnknown: true, why: 'it is a command of Windows' }
+  const readings = textsOf(tool).map(readCommands)
+  if (readings.length === 0) return { commands: [], isUnknown: true, why: 'it cannot be parsed' }
+  const commands = readings.flatMap(reading => reading.commands)
+  return { ...(readings.find(({ isUnknown }) => isUnknown) ?? { isUnknown: false }), commands }
+}
+
+/** Each by itself: the end of one, a here-document or a backslash, would hide the beginning of the next. */
+function textsOf({ command, arguments: args }: ToolCall): readonly string[] {
+  if (command === undefined) return []
+  const texts = commandsIn(args)
+  return texts.join('\n') === command ? texts : [command]
 }
 
 function unread({ why }: ShellReading): Finding {

@@ -2,7 +2,7 @@ import { existsSync } from 'node:fs'
 import { homedir } from 'node:os'
 import { isAbsolute, normalize, resolve } from 'node:path'
 import { oneLine } from '../../content/one-line.ts'
-import type { ToolCall, ToolKind } from '../tool-call.ts'
+import { foldersIn, type ToolCall, type ToolKind } from '../tool-call.ts'
 import { FILLED, type Finding, refused } from './finding.ts'
 import { type Allowed, checkKeys, listOf } from './options.ts'
 import { canonicalPath, isInside } from './places.ts'
@@ -41,15 +41,32 @@ export function pathJudge(rules: PathRules): (tool: ToolCall, reading: ShellRead
   return (tool, reading) => {
     if (!isJudged(tool.kind)) return []
     const folders = foldersOf(rules, base)
-    const cwd = [tool.cwd, rules.cwd].find(each => each !== undefined && isAbsolute(each))
+    const { from, moves } = foldersOfCall(tool, rules.cwd)
+    const cwds = [from, ...moves.flatMap(folder => placesFrom(folder, from))]
     const named = [...tool.paths, ...(/^file:/i.test(tool.url ?? '') ? [tool.url as string] : [])]
+    const judgePath = (path: string, begins: Cwds): Finding[] =>
+      findingsOf(placeOf(path, begins, folders, tool.kind === 'search'), `the path ${oneLine(path)}`, rules)
     return [
-      ...named.flatMap(path =>
-        findingsOf(placeOf(path, [cwd], folders, tool.kind === 'search'), `the path ${oneLine(path)}`, rules),
-      ),
-      ...(reading === undefined ? [] : inShell(reading, cwd, folders, rules)),
+      ...moves.flatMap(folder => judgePath(folder, [from])),
+      ...named.flatMap(path => (moves.includes(path) ? [] : judgePath(path, cwds))),
+      ...(reading === undefined ? [] : inShell(reading, cwds, folders, rules)),
     ]
   }
+}
+
+type Cwds = readonly (string | undefined)[]
+
+/**
+ * Where the agent works, and the folders that the model names for a shell, the likely one last. A tool that does not know
+ * such an argument ignores it: it may work in any of these.
+ */
+function foldersOfCall(
+  tool: ToolCall,
+  cwd: string | undefined,
+): { from: string | undefined; moves: readonly string[] } {
+  const moves = tool.kind === 'shell' ? [...foldersIn(tool.arguments)].reverse() : []
+  const own = moves.length > 0 ? tool.agentCwd : tool.cwd
+  return { from: [own, cwd].find(each => each !== undefined && isAbsolute(each)), moves }
 }
 
 function judged(kinds: readonly ToolKind[]): (kind: ToolKind) => boolean {
@@ -84,17 +101,20 @@ function findingsOf(place: Place, what: string, rules: PathRules): Finding[] {
  * @param cwds where it may begin, the likely one last
  * @param reaches whether what is below a folder is meant, too
  */
-function placeOf(path: string, cwds: readonly (string | undefined)[], folders: Folders, reaches: boolean): Place {
-  const placesFrom = (cwd: string | undefined): (string | undefined)[] =>
-    readings(path, cwd).map(each => canonicalPath(each, cwd, { home: homedir() }))
-  const last = cwds.slice(-1).flatMap(placesFrom)
+function placeOf(path: string, cwds: Cwds, folders: Folders, reaches: boolean): Place {
+  const places = (some: Cwds): Cwds => some.flatMap(cwd => placesFrom(path, cwd))
+  const last = places(cwds.slice(-1))
   if (last.some(each => each !== undefined && isWrong(each, folders))) return 'wrong'
-  const places = [...cwds.slice(0, -1).flatMap(placesFrom), ...last]
-  const known = places.filter(each => each !== undefined)
+  const all = [...places(cwds.slice(0, -1)), ...last]
+  const known = all.filter(each => each !== undefined)
   if (known.some(each => isWrong(each, folders))) return 'unknown'
-  if (known.length < places.length) return 'unknown'
+  if (known.length < all.length) return 'unknown'
   const isAbove = folders.outside.some(folder => known.some(each => isInside(folder, each)))
   return reaches && isAbove ? 'unknown' : 'fine'
+}
+
+function placesFrom(path: string, cwd: string | undefined): Cwds {
+  return readings(path, cwd).map(each => canonicalPath(each, cwd, { home: homedir() }))
 }
 
 /** The system follows a link before it goes up from there; many tools take `x/..` away before they ask the system. */
@@ -118,9 +138,9 @@ const NAMES_NO_FILES = new Set(
 const STREAMS = /^\/dev\/(?:null|stdin|stdout|stderr|tty|zero|u?random|fd\/\d+)$/
 const MOST_CWDS = 8
 
-function inShell(reading: ShellReading, from: string | undefined, folders: Folders, rules: PathRules): Finding[] {
+function inShell(reading: ShellReading, from: Cwds, folders: Folders, rules: PathRules): Finding[] {
   const findings: Finding[] = []
-  let cwds: readonly (string | undefined)[] = [from]
+  let cwds = from
   for (const command of reading.commands) {
     const called = /^[\w.+-]{1,40}$/.test(command.name) ? command.name : 'a command'
     for (const place of placesOf(command, cwds, folders))
@@ -130,7 +150,7 @@ function inShell(reading: ShellReading, from: string | undefined, folders: Folde
   return findings
 }
 
-function placesOf(command: ShellCommand, cwds: readonly (string | undefined)[], folders: Folders): Place[] {
+function placesOf(command: ShellCommand, cwds: Cwds, folders: Folders): Place[] {
   const targets = command.redirects
     .map(({ target }) => target)
     .filter(each => each === undefined || !STREAMS.test(each))
@@ -168,7 +188,7 @@ function isNoFile(path: string, folders: Folders): boolean {
 }
 
 /** Where a pattern looks: in the folder in front of it, which may hold links, and what is closed. */
-function placeOfGlob(glob: string, cwds: readonly (string | undefined)[], folders: Folders): Place {
+function placeOfGlob(glob: string, cwds: Cwds, folders: Folders): Place {
   const before = glob.slice(0, glob.indexOf('*'))
   const folder = before.slice(0, before.lastIndexOf('/') + 1)
   const rest = glob.slice(folder.length)
@@ -178,18 +198,18 @@ function placeOfGlob(glob: string, cwds: readonly (string | undefined)[], folder
 }
 
 /** Most words are no files, and one without a slash is in the folder itself: where that is not known, it is not asked about. */
-function seenFrom(path: string, cwds: readonly (string | undefined)[]): readonly (string | undefined)[] {
+function seenFrom(path: string, cwds: Cwds): Cwds {
   return /^[~.]|\//.test(path) ? cwds : cwds.filter(cwd => cwd !== undefined)
 }
 
 /** The folders in which the next command may run: behind `cd`, which may have failed, or have been run in a subshell. */
-function behind(command: ShellCommand, cwds: readonly (string | undefined)[]): readonly (string | undefined)[] {
+function behind(command: ShellCommand, cwds: Cwds): Cwds {
   if (!/^(?:cd|pushd|popd|chdir)$/.test(command.name)) return cwds
   const target =
     command.args.length === 0 ? '~' : command.args.find(arg => arg === undefined || !/^-[A-Za-z]/.test(arg))
   if (command.name === 'popd' || target === undefined || target === '-' || /^[+-]\d/.test(target))
     return [...cwds, undefined]
-  const next = cwds.flatMap(cwd => readings(target, cwd).map(each => canonicalPath(each, cwd, { home: homedir() })))
+  const next = cwds.flatMap(cwd => placesFrom(target, cwd))
   const all = [...new Set([...cwds, ...next])]
   return all.length > MOST_CWDS ? [undefined] : all
 }

@@ -124,6 +124,9 @@ class CommandReader {
       case 'For':
       case 'Select':
         this.#variable(node.name.value, unknownWord(), level)
+        if (node.wordlist?.some(word => holdsCodeInSubscript(readWord(word)))) {
+          this.doubt('code is made while it runs')
+        }
         return true
       case 'TestUnary':
         if (holdsCodeInSubscript(readWord(node.operand))) this.doubt('code is made while it runs')
@@ -193,6 +196,8 @@ class CommandReader {
     const name = first.value.slice(first.value.lastIndexOf('/') + 1)
     const key = name.toLowerCase()
     this.#list({ name, args: args.map(word => word.value), globs: args.flatMap(word => word.glob ?? []), redirects })
+    // Hardly a program is called so: an option of what runs it has been taken for its name.
+    if (/^-./.test(name)) this.doubt('an option in front of a command is not known')
     if (isWindowsCommand(name) || args.some(word => hasWindowsSwitch(name, word.start))) {
       this.doubt('it is a command of Windows')
     }

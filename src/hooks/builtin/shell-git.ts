@@ -1,3 +1,4 @@
+import { type CodeOptions, codeIn } from './shell-code-options.ts'
 import { readOptions } from './shell-options.ts'
 import { asText, doubtful, RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
 import type { ShellWord } from './shell-words.ts'
@@ -63,27 +64,19 @@ function settings(args: readonly ShellWord[]): ShellRuns {
 }
 
 /** Options of subcommands whose value a shell reads. */
-const CODE_OPTIONS: Readonly<Record<string, RegExp>> = {
-  rebase: /^(?:-x|--exec)$/,
-  difftool: /^(?:-x|--extcmd)$/,
-  grep: /^(?:-O|--open-files-in-pager)$/,
-  fetch: /^--upload-pack$/,
-  clone: /^(?:-u|--upload-pack)$/,
-  push: /^(?:--receive-pack|--exec)$/,
-  'ls-remote': /^(?:--upload-pack|--exec)$/,
-  pull: /^--upload-pack$/,
+const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
+  rebase: { short: 'x', valued: 'sXCS', long: 'exec' },
+  difftool: { short: 'x', valued: 'tSGOU', long: 'extcmd' },
+  grep: { short: 'O?', valued: 'efABCm', long: 'open-files-in-pager?' },
+  fetch: { long: 'upload-pack' },
+  clone: { short: 'u', valued: 'obcj', long: 'upload-pack' },
+  push: { long: 'receive-pack exec' },
+  'ls-remote': { long: 'upload-pack exec' },
+  pull: { long: 'upload-pack' },
+  archive: { long: 'exec' },
 }
 
 function codeOf(subcommand: string, args: readonly ShellWord[]): ShellWord[] {
-  const option = Object.hasOwn(CODE_OPTIONS, subcommand) ? CODE_OPTIONS[subcommand] : undefined
-  if (option === undefined) return []
-  return args.flatMap((word, at) => {
-    const equals = word.start.indexOf('=')
-    const next = args[at + 1]
-    if (equals !== -1 && option.test(word.start.slice(0, equals))) {
-      const start = word.start.slice(equals + 1)
-      return [{ value: word.value === undefined ? undefined : start, start }]
-    }
-    return option.test(word.start) && next !== undefined ? [next] : []
-  })
+  const options = Object.hasOwn(CODE_OPTIONS, subcommand) ? CODE_OPTIONS[subcommand] : undefined
+  return options === undefined ? [] : codeIn(args, options)
 }

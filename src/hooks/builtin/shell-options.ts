@@ -5,6 +5,8 @@ export interface OptionSpec {
   readonly short: string
   /** Separated by spaces; a trailing `=` for those that take a value, `=?` where it has to be attached. */
   readonly long?: string
+  /** Options, by name, behind which no more are read: what follows belongs to their value. */
+  readonly last?: string
 }
 
 export interface ReadOptions {
@@ -28,6 +30,7 @@ export function readOptions(words: readonly ShellWord[], spec: OptionSpec): Read
     if (noted === undefined) options.set(name, [...values])
     else noted.push(...values)
   }
+  const last = spec.last?.split(' ') ?? []
   let isSure = true
   let at = 0
   for (; at < words.length; at++) {
@@ -38,11 +41,13 @@ export function readOptions(words: readonly ShellWord[], spec: OptionSpec): Read
     const read = value.startsWith('--') ? longOption(value, spec) : shortOptions(value, spec)
     if (read === undefined) isSure = false
     for (const [name, ...values] of read?.found ?? []) note(name, values)
-    if (read?.open === undefined) continue
-    const next = words[++at]
-    // Without quotes an expansion may be several words, or none.
-    isSure &&= next?.value !== undefined
-    if (next !== undefined) note(read.open, [next])
+    if (read?.open !== undefined) {
+      const next = words[++at]
+      // Without quotes an expansion may be several words, or none.
+      isSure &&= next?.value !== undefined
+      if (next !== undefined) note(read.open, [next])
+    }
+    if (last.some(name => options.has(name))) return { options, operands: words.slice(at + 1), isSure }
   }
   return { options, operands: words.slice(at), isSure }
 }

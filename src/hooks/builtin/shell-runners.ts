@@ -1,7 +1,9 @@
+import { type CodeOptions, codeIn } from './shell-code-options.ts'
 import { byGit } from './shell-git.ts'
 import { interpreted } from './shell-interpreters.ts'
 import { mayBeOption, readOptions } from './shell-options.ts'
 import { asText, doubtful, RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
+import { bySubcommand } from './shell-subcommands.ts'
 import { knownWord, type ShellWord, unknownWord } from './shell-words.ts'
 import { wrapped } from './shell-wrappers.ts'
 
@@ -22,7 +24,7 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   fc: () => doubtful('a shell or an interpreter reads what to run'),
   at: () => doubtful('a shell or an interpreter reads what to run'),
   batch: () => doubtful('a shell or an interpreter reads what to run'),
-  eval: args => ({ code: [asText(args)] }),
+  eval: args => ({ code: [asText(args[0]?.value === '--' ? args.slice(1) : args)] }),
   trap,
   git: byGit,
   find,
@@ -35,16 +37,6 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   entr: args => ({ commands: [args.slice(args.findIndex(word => !word.start.startsWith('-')))] }),
   su: byUser,
   runuser: byUser,
-  npm: withSubcommand(/^(?:exec|x)$/),
-  pnpm: withSubcommand(/^(?:exec|dlx)$/),
-  yarn: withSubcommand(/^(?:exec|dlx)$/),
-  bun: withSubcommand(/^x$/),
-  uv: withSubcommand(/^run$/),
-  poetry: withSubcommand(/^run$/),
-  pipenv: withSubcommand(/^run$/),
-  hatch: withSubcommand(/^run$/),
-  bundle: withSubcommand(/^exec$/),
-  pipx: withSubcommand(/^run$/),
   ssh: bySsh,
   docker: withDoubt(/^(?:exec|run)$/),
   podman: withDoubt(/^(?:exec|run)$/),
@@ -61,29 +53,37 @@ const RUNNERS: Readonly<Record<string, Runner>> = {
   screen: elsewhere,
 }
 
+const TAR: CodeOptions = {
+  short: 'I F',
+  valued: 'fbgCTXKLNVH',
+  long: 'to-command use-compress-program rsh-command info-script new-volume-script checkpoint-action',
+  prefixed: { 'checkpoint-action': 'exec=' },
+  isOldStyle: true,
+}
+
 /** The options of other programs whose value a shell reads. */
-const CODE_OPTIONS: Readonly<Record<string, RegExp>> = {
-  tar: /^(?:--to-command|--use-compress-program|--rsh-command|--info-script|--new-volume-script|-[a-zA-Z]*[IF])$/,
-  gtar: /^(?:--to-command|--use-compress-program|--rsh-command|--info-script|--new-volume-script|-[a-zA-Z]*[IF])$/,
-  bsdtar: /^--use-compress-program$/,
-  rsync: /^(?:--rsh|--rsync-path|-[a-zA-Z]*e)$/,
-  rg: /^(?:--pre|--hostname-bin)$/,
-  sort: /^--compress-program$/,
-  split: /^--filter$/,
-  man: /^(?:-[a-zA-Z]*P|--pager)$/,
-  scp: /^-[a-zA-Z0-9]*S$/,
-  sftp: /^-[a-zA-Z0-9]*S$/,
-  zip: /^(?:-TT|--unzip-command)$/,
+const CODE_OPTIONS: Readonly<Record<string, CodeOptions>> = {
+  tar: TAR,
+  gtar: TAR,
+  bsdtar: { long: 'use-compress-program' },
+  rsync: { short: 'e', valued: 'fBTM@', long: 'rsh rsync-path' },
+  rg: { long: 'pre hostname-bin' },
+  sort: { long: 'compress-program' },
+  split: { long: 'filter' },
+  man: { short: 'P H?', valued: 'CRLmMSserEpTX', long: 'pager html?' },
+  scp: { short: 'S D', valued: 'cFiJloPX' },
+  sftp: { short: 'S D', valued: 'BbcFiJloPRsX' },
+  zip: { short: 'TT', long: 'unzip-command' },
 }
 
 /** What a program other than a plain one runs. `name` is in lower case. */
 export function runsOf(name: string, args: readonly ShellWord[]): ShellRuns {
   const runner = Object.hasOwn(RUNNERS, name) ? RUNNERS[name] : undefined
-  const runs = runner?.(args) ?? RUNS_NOTHING
+  const runs = runner?.(args) ?? bySubcommand(name, args) ?? RUNS_NOTHING
   if (runs !== RUNS_NOTHING) return runs
   const plain = name.replace(/-?[\d.]+$/, '')
   const code = Object.hasOwn(CODE_OPTIONS, name) ? CODE_OPTIONS[name] : undefined
-  if (code !== undefined) return { code: valuesOf(args, code) }
+  if (code !== undefined) return { code: codeIn(args, code) }
   return wrapped(name, args) ?? interpreted(plain, args) ?? RUNS_NOTHING
 }
 
@@ -113,29 +113,12 @@ function bySsh(args: readonly ShellWord[]): ShellRuns {
   return { ...elsewhere(args), ...(remote.length > 0 ? { code: [asText(remote)] } : {}) }
 }
 
-/** `npm exec -- rimraf x`: the command is what follows the word, options in between skipped. */
-function withSubcommand(subcommand: RegExp): Runner {
-  return args => {
-    const at = args.findIndex(word => word.value === undefined || !word.value.startsWith('-'))
-    const word = args[at]
-    if (word === undefined || (word.value !== undefined && !subcommand.test(word.value))) return RUNS_NOTHING
-    const read = readOptions(args.slice(at + 1), {
-      short: 'yqvsc:p:',
-      long: 'yes quiet verbose silent call= package= with= from= python= no-sync frozen isolated',
-    })
-    const isSure = read.isSure && word.value !== undefined
-    const code = ['c', 'call'].flatMap(each => read.options.get(each) ?? [])
-    return { commands: [read.operands], code, doubt: unsure({ isSure }) }
-  }
-}
-
 function valuesOf(args: readonly ShellWord[], option: RegExp): ShellWord[] {
   const values: ShellWord[] = []
   args.forEach((word, at) => {
     const [name = '', attached] = halves(word.start)
     const next = args[at + 1]
-    if (name === '--checkpoint-action' && attached?.startsWith('exec=')) values.push(knownWord(attached.slice(5)))
-    else if (!option.test(name)) return
+    if (!option.test(name)) return
     else if (attached !== undefined) values.push(word.value === undefined ? word : knownWord(attached))
     else if (next !== undefined) values.push(next)
   })

@@ -10,7 +10,8 @@ const COMMANDS = new Set([
   ...['PROMPT_COMMAND', 'RSYNC_RSH', 'LESSOPEN', 'LESSCLOSE', 'CVS_RSH', 'SVN_SSH', 'TAR_OPTIONS'],
 ])
 /** They change how words or paths are read. */
-const CHANGES_READING = /^(?:IFS|HOME|BASH_FUNC_.*|BASH_ALIASES|GIT_CONFIG_.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|PS[0-4])$/
+const CHANGES_READING =
+  /^(?:IFS|HOME|BASH_FUNC_.*|BASH_ALIASES|BASH_CMDS|GIT_CONFIG_.*|SHELLOPTS|BASHOPTS|GLOBIGNORE|PS[0-4])$/
 /** Code for an interpreter that is started later. */
 const CODE = /^(?:PERL5OPT|RUBYOPT|NODE_OPTIONS|PYTHONWARNINGS|PYTHONBREAKPOINT|BASH_ENV|ENV)$/
 const CODE_LIKE = /-[eM]|data:|--(?:eval|import|require|loader)|[$`(]/
@@ -32,14 +33,21 @@ export function variableRuns(name: string, word: ShellWord): VariableRuns {
 
 const EVALUATING = new Set([
   ...['let', 'declare', 'typeset', 'local', 'export', 'readonly', 'unset', 'read', 'printf', 'test', '[', 'wait'],
-  ...['getopts', 'mapfile', 'readarray', 'shift', 'exit', 'return', 'break', 'continue'],
+  ...['getopts', 'mapfile', 'readarray', 'shift', 'exit', 'return', 'break', 'continue', 'set'],
 ])
 
 const SETTING = new Set(['read', 'mapfile', 'readarray', 'getopts', 'printf', 'unset', 'local', 'declare', 'typeset'])
 
-/** Whether a builtin sets one of the variables by its name: `read IFS`. */
+/** Whether a builtin sets one of the variables by its name: `read IFS`, `declare 'BASH_CMDS[ls]=x'`. */
 export function changesReading(name: string, args: readonly ShellWord[]): boolean {
-  return SETTING.has(name) && args.some(word => CHANGES_READING.test(word.value ?? ''))
+  // What else it prints sets nothing: `printf 'HOME=%s'`.
+  if (name === 'printf' && !args[0]?.start.startsWith('-v')) return false
+  return SETTING.has(name) && args.some(word => CHANGES_READING.test(nameIn(word)))
+}
+
+/** What stands in front of a subscript or a value: `IFS`, `IFS=x`, `IFS[0]`, `-vIFS`. */
+function nameIn(word: ShellWord): string {
+  return /^(?:-v)?([^[=+]*)/.exec(word.start)?.[1] ?? ''
 }
 
 /** Subscripts are evaluated, also those of a quoted name: `unset 'a[$(rm x)]'`. */

@@ -1,6 +1,6 @@
 import { type OptionSpec, readOptions } from './shell-options.ts'
 import { asText, doubtful, RUNS_NOTHING, type ShellRuns, unsure } from './shell-runs.ts'
-import type { ShellWord } from './shell-words.ts'
+import { knownWord, type ShellWord } from './shell-words.ts'
 
 /** A program whose arguments are a command that it runs. */
 interface Wrapper extends OptionSpec {
@@ -41,6 +41,7 @@ const WRAPPERS: Readonly<Record<string, Wrapper>> = {
     assigns: true,
     folder: 'C chdir',
     code: 'S split-string',
+    last: 'S split-string',
   },
   exec: { short: 'cla:' },
   fakeroot: { short: 'vhul:s:i:b:', long: 'lib= faked= unknown-is-real', isShell: true },
@@ -126,7 +127,8 @@ export function wrapped(name: string, args: readonly ShellWord[]): ShellRuns | u
   return wrapper === undefined ? undefined : unwrapped(wrapper, args)
 }
 
-const ASSIGNMENT = /^[\w.%()]+\+?=/
+/** To `env` and `sudo` any name is one, also of what no shell could set. */
+const ASSIGNMENT = /^[^=]+=/
 
 function unwrapped(wrapper: Wrapper, args: readonly ShellWord[]): ShellRuns {
   const read = readOptions(args, wrapper)
@@ -140,9 +142,32 @@ function unwrapped(wrapper: Wrapper, args: readonly ShellWord[]): ShellRuns {
   if (operands.length === 0 && code.length === 0) {
     return wrapper.isShell || has(wrapper.shell) ? doubtful('a shell or an interpreter reads what to run') : { doubt }
   }
-  if (wrapper === WRAPPERS['env'] && code.length > 0) return { code: [asText([...code, ...operands])], doubt }
+  if (wrapper === WRAPPERS['env'] && code.length > 0) return splitByEnv(code, operands, doubt)
   if (has(wrapper.shell) || (wrapper.isText && !has('x exec'))) return { code: [...code, asText(operands)], doubt }
   return { code, commands: [operands.slice(wrapper.assigns ? assignmentsOf(operands).length : 0)], doubt }
+}
+
+const PLAIN_NAME = /^\s*[\w./][\w./+-]*(?:\s|$)/
+const QUOTED = /'[^']*'|"[^"]*"/g
+/** A shell reads these otherwise than `env` does: `\_` is a blank to it, `\c` the end, and `;` or `>` are plain words. */
+const OTHERWISE = /\\|[<>|&;()\n`]/
+
+/** The text of `env -S` goes on in its operands, and may begin with options and variables of `env` itself. */
+function splitByEnv(code: readonly ShellWord[], operands: readonly ShellWord[], doubt: ShellRuns['doubt']): ShellRuns {
+  const text = asText([...code, ...operands.map(quoted)])
+  const isOtherwise = code.some(({ start }) => start.includes('\\') || OTHERWISE.test(start.replace(QUOTED, '')))
+  const prefix = PLAIN_NAME.test(text.start) ? '' : 'env '
+  const read = {
+    value: text.value === undefined ? undefined : `${prefix}${text.value}`,
+    start: `${prefix}${text.start}`,
+  }
+  return { code: [read], doubt: isOtherwise ? 'code is made while it runs' : doubt }
+}
+
+function quoted(word: ShellWord): ShellWord {
+  return word.value === undefined || /^[\w./=-]+$/.test(word.value)
+    ? word
+    : knownWord(`'${word.value.replaceAll("'", "'\\''")}'`)
 }
 
 /** The `NAME=value` in front of the command that `env` or `sudo` runs. */

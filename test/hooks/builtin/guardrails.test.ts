@@ -5,6 +5,7 @@ import { afterAll, beforeAll, describe, expect, it } from 'vitest'
 import { type GuardrailsOptions, guardrails } from '../../../src/hooks/builtin/index.ts'
 import { createHooks } from '../../../src/hooks/create-hooks.ts'
 import { defineHook } from '../../../src/hooks/hook.ts'
+import { runHooks } from '../../../src/hooks/run-hooks.ts'
 import { type ToolArguments, toolCallOf } from '../../../src/hooks/tool-call.ts'
 import { rewrite } from '../../../src/hooks/verdict.ts'
 import { Agent } from './steps.ts'
@@ -117,6 +118,17 @@ describe('commands', () => {
     expect(judge({ commands }, 'PowerShell', { command: 'ls' }).decision).toBe('ask')
   })
 
+  it.each([
+    [{ cmd: 'rm x', command: 'ls' }, 'block'],
+    [{ command: 'rm x', cmd: 'ls' }, 'block'],
+    [{ command: 'ls', script: ['rm', 'x'] }, 'block'],
+    [{ command: 'cat <<E', cmd: 'rm x' }, 'block'],
+    [{ command: 'echo \\', cmd: 'rm x' }, 'block'],
+    [{ command: 'ls', cmd: 'ls -l' }, 'pass'],
+  ])('each command that the arguments name is judged: %j: %s', (args, decision) => {
+    expect(judge({ commands }, 'shell', args).decision).toBe(decision)
+  })
+
   it('tools that are no shell have no command', () => {
     expect(judge({ commands }, 'write', { path: 'x', content: 'rm x' }).decision).toBe('pass')
   })
@@ -211,6 +223,42 @@ describe('paths', () => {
   ])('%j: %s where only some are open, %s where some are closed', (command, open, closed) => {
     expect(run(inside, command)).toBe(open)
     expect(run(outside, command)).toBe(closed)
+  })
+
+  it.each([
+    ['bash', { command: 'cat ../../etc/passwd', cwd: 'IN/a/b/c' }, 'ask'],
+    ['bash', { command: 'cat passwd', workdir: '/etc', cwd: 'IN' }, 'block'],
+    ['bash', { command: 'cat passwd', cwd: 'IN', workdir: '../secret' }, 'block'],
+    ['bash', { command: 'cat passwd', workdir: '../../etc' }, 'block'],
+    ['bash', { command: 'ls', workdir: '/etc' }, 'block'],
+    ['bash', { command: 'ls', workdir: 'link' }, 'block'],
+    ['bash', { command: 'ls', workdir: '~nobody' }, 'ask'],
+    ['bash', { command: 'cat ../x', workdir: 'src' }, 'ask'],
+    ['bash', { command: 'cat ./x', workdir: 'src' }, 'pass'],
+    ['exec_command', { cmd: 'cat src/x', workdir: 'IN' }, 'pass'],
+    ['run_shell_command', { command: 'ls', dir_path: 'src' }, 'pass'],
+    ['run_shell_command', { command: 'ls ./x', directory: 'IN/src' }, 'pass'],
+    ['run_shell_command', { command: 'ls', dir_path: '../app2' }, 'block'],
+  ])('the model names the folder, and the tool may not go by it: %s %j: %s', (tool, args, decision) => {
+    const given = JSON.parse(JSON.stringify(args).replaceAll('IN', app)) as ToolArguments
+    expect(judge(inside, tool, given).decision).toBe(decision)
+  })
+
+  it('an agent in a folder below goes up to one that is open', () => {
+    const given = { command: 'ls', dir_path: '..' }
+    expect(judge(inside, 'run_shell_command', given, join(app, 'src')).decision).toBe('pass')
+  })
+
+  it('a call that was rewritten is judged from the folder of the agent', async () => {
+    const moved = defineHook({
+      name: 'moved',
+      decides: ['rewrite'],
+      beforeTool: () => rewrite({ command: 'cat ./x' }),
+    })
+    const hooks = runHooks(createHooks([moved, guardrails(inside)]), { host: 'test' })
+    const tool = toolCallOf({ name: 'bash', arguments: { command: 'ls', workdir: app }, cwd: root })
+    const said = await hooks.run('beforeTool', { sessionId: 's', turnId: 't', toolCallId: 'c' }, { tool })
+    expect(said.decision).toBe('block')
   })
 
   it('without the folder of the tool, what is relative is not known, unless it was said where it begins', () => {

@@ -338,6 +338,110 @@ describe('what may be more than what is seen', () => {
   })
 })
 
+/** Each line removes `k` or `x` with `rm`; what a shell makes of it, and what is said when that is not known. */
+describe('a command that is not seen is at least doubted', () => {
+  it.each([
+    'eval -- rm k',
+    'command eval -- rm k',
+    "env -S '-i rm k'",
+    "env -S '-u A rm k'",
+    "env -S 'rm\\_k'",
+    "env -S 'a-b=c rm k'",
+    "env -S '-u > rm k'",
+    "env -S $'-u\\nA rm k'",
+    'env a-b=c rm k',
+    "git rebase -x'rm k' HEAD~1",
+    "git rebase -ix 'rm k' HEAD~1",
+    "git rebase --exe='rm k' HEAD~1",
+    "git rebase --exe 'rm k' HEAD~1",
+    "tar -I'rm k;' -cf a s",
+    "tar -cI 'rm k' -f a s",
+    "tar cIf 'rm k' a s",
+    "tar --use-compress-prog='rm k' -cf a s",
+    "tar --checkpoint-act=exec='rm k' -cf a s",
+    "tar --checkpoint-action exec='rm k' -cf a s",
+    'rsync -erm a b',
+    'rsync -avzerm a b',
+    "man -P'rm x' ls",
+    "man -H'rm x' ls",
+    "git clone -u'rm x' a",
+    "git clone --upload-p='rm x' a",
+    "git grep -O'rm x' a",
+    "split --filt='rm x' a",
+    "sort --compress-prog 'rm x' a",
+    "zip -TT'rm x' a",
+    'npm --prefix a exec rm x',
+    'npm --never-heard a exec rm x',
+    "npm -c 'rm x' exec",
+    'npm exe rm x',
+    'npm --json false exec rm x',
+    'npm --prefix --prefix a exec rm x',
+    'yarn workspace a exec rm x',
+    'pnpm --filter a exec rm x',
+    'yarn --cwd a exec rm x',
+    'uv --directory a run rm x',
+    'uv tool run rm x',
+    'runuser -u me -g us rm x',
+    "for x in 'a[$(rm k)]'; do echo $((x)); done",
+    "select x in 'a[$(rm k)]'; do echo $((x)); done",
+    "set -- 'a[$(rm k)]'; echo $(($1))",
+    'BASH_CMDS[ls]=/bin/rm; ls k',
+    "declare 'BASH_CMDS[ls]=/bin/rm'; ls k",
+    "read 'BASH_CMDS[ls]' < a; ls k",
+  ])('%j', text => {
+    const { commands, isUnknown } = readCommands(text)
+    expect(isUnknown || commands.some(({ name }) => name === 'rm')).toBe(true)
+  })
+
+  it.each([
+    ['eval -- rm k', 'eval -- rm k | rm k'],
+    ["env -S '-u A rm' 'a b'", 'env -S -u A rm a b | env -u A rm a b | rm a b'],
+    ["env -S 'sh -c' 'rm -f x'", 'env -S sh -c rm -f x | sh -c rm -f x | rm -f x'],
+    ['env -S rm -i x', 'env -S rm -i x | rm -i x'],
+    ["tar cIf 'rm k' a s", 'tar cIf rm k a s | rm k'],
+    ['rsync -avzerm a b', 'rsync -avzerm a b | rm'],
+    ["git rebase --exe 'rm k' main", 'git rebase --exe rm k main | rm k'],
+    ['npm --prefix a exec rm x', 'npm --prefix a exec rm x | rm x'],
+    ['pnpm --filter a exec rm x', 'pnpm --filter a exec rm x | rm x'],
+    ['uv --directory a run rm x', 'uv --directory a run rm x | rm x'],
+  ])('and seen where it can be: %j', (text, commands) => {
+    expect(shown(text)).toBe(commands)
+  })
+
+  it.each([
+    ['eval "ls"', 'eval ls | ls'],
+    ["env -S 'A=b ls -l'", 'env -S A=b ls -l | env A=b ls -l | ls -l'],
+    ['npm --silent exec ls', 'npm --silent exec ls | ls'],
+    ['npm --prefix a run build', 'npm --prefix a run build'],
+    ['npm --prefix a run exec', 'npm --prefix a run exec'],
+    ['npm --never-heard a run build', 'npm --never-heard a run build'],
+    ['npm --prefix=a ci', 'npm --prefix=a ci'],
+    ['npm -w a --no-audit test', 'npm -w a --no-audit test'],
+    ['pnpm -r --filter "./a" run x', 'pnpm -r --filter ./a run x'],
+    ['yarn --cwd a build', 'yarn --cwd a build'],
+    ['uv --project a sync', 'uv --project a sync'],
+    ['git rebase -i HEAD~1', 'git rebase -i HEAD~1'],
+    ['git rebase -Xtheirs main', 'git rebase -Xtheirs main'],
+    ['git clone -bx u', 'git clone -bx u'],
+    ['git grep -eFOO a', 'git grep -eFOO a'],
+    ['git grep -O a', 'git grep -O a'],
+    ['tar -xzf a.tgz', 'tar -xzf a.tgz'],
+    ['tar xzf a.tgz -C b', 'tar xzf a.tgz -C b'],
+    ['tar -xzfIF.tgz', 'tar -xzfIF.tgz'],
+    ['tar --to-stdout --newer=x -xf a', 'tar --to-stdout --newer=x -xf a'],
+    ['tar --checkpoint=10 --checkpoint-action=dot -xf a', 'tar --checkpoint=10 --checkpoint-action=dot -xf a'],
+    ['rsync -avz --delete a/ b', 'rsync -avz --delete a/ b'],
+    ['man -k ls', 'man -k ls'],
+    ['split -l 5 --verbose a', 'split -l 5 --verbose a'],
+    ['sort --check a', 'sort --check a'],
+    ["for x in 'a[0]' b; do echo $x; done", 'echo ?'],
+    ["printf 'HOME=%s' a", 'printf HOME=%s a'],
+    ['set -euo pipefail; ls', 'set -euo pipefail | ls'],
+  ])('what is harmless beside it stays known: %j', (text, commands) => {
+    expect(shown(text)).toBe(commands)
+  })
+})
+
 describe('everyday commands are known', () => {
   it.each([
     ...[

@@ -20,6 +20,7 @@ const TOOL = {
   paths: [],
   url: undefined,
   cwd: '/home/me',
+  agentCwd: '/home/me',
   id: 't',
 }
 
