@@ -1,5 +1,5 @@
 import { randomBytes } from 'node:crypto'
-import { fchmodSync, lstatSync, writeFileSync } from 'node:fs'
+import { fchmodSync, linkSync, lstatSync, unlinkSync, writeFileSync } from 'node:fs'
 import { isAbsolute, join } from 'node:path'
 import { type Environment, stateHome, variable } from '../config/paths.ts'
 import { type ReceiverPlace, receiverPlace, TOKEN } from '../config/receiver-place.ts'
@@ -75,11 +75,26 @@ export function tokenOf(
   }
   try {
     // Whoever comes second reads what the first has written.
-    writeFileSync(path, `${fresh}\n`, { mode: PRIVATE_FILE, flag: 'wx' })
+    writeWhole(path, `${fresh}\n`)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new Error(`cannot write ${path}: ${reason(error)}`)
   }
   return readToken(place) ?? ''
+}
+
+/** A file that is there is never seen without what is in it: others look while it is written. @throws also where it is there */
+function writeWhole(path: string, text: string): void {
+  const unfinished = `${path}.${randomBytes(8).toString('hex')}`
+  writeFileSync(unfinished, text, { mode: PRIVATE_FILE, flag: 'wx' })
+  try {
+    linkSync(unfinished, path)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error
+    // Some file systems know no links: there it is seen empty for a moment.
+    writeFileSync(path, text, { mode: PRIVATE_FILE, flag: 'wx' })
+  } finally {
+    unlinkSync(unfinished)
+  }
 }
 
 function takeFromOthers(path: string, say: (line: string) => void): void {

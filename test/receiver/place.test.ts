@@ -3,7 +3,9 @@ import { chmodSync, lstatSync, mkdirSync, readFileSync, statSync, symlinkSync, w
 import { createServer, type Server } from 'node:net'
 import { dirname, join } from 'node:path'
 import { text } from 'node:stream/consumers'
+import { Worker } from 'node:worker_threads'
 import { describe, expect, test } from 'vitest'
+import { makePlace, type Place, tokenOf } from '../../src/receiver/place.ts'
 import { afterwards } from '../support/afterwards.ts'
 import { MemoryRecorder, Scene } from './scene.ts'
 
@@ -13,6 +15,16 @@ async function listens(where: { port: number; host: string } | { path: string })
   afterwards(() => new Promise(resolve => server.close(resolve)))
   await new Promise<void>(resolve => server.listen(where, resolve))
   return server
+}
+
+/** Undefined where somebody has removed it meanwhile. */
+function tokenIn(place: Place): string | undefined {
+  try {
+    return tokenOf(place, () => undefined)
+  } catch (error) {
+    if (!(error instanceof Error && error.message.includes('ENOENT'))) throw error
+    return undefined
+  }
 }
 
 function portOf(server: Server): number {
@@ -34,6 +46,34 @@ describe('the token', () => {
     expect(other.token).not.toBe(token)
     await (await one.start({ openRecorder: () => Promise.resolve(new MemoryRecorder()) })).stop()
     expect(one.token).toBe(token)
+  })
+
+  test('is never seen half written, by whoever starts at the same moment', async () => {
+    const { place } = new Scene()
+    makePlace(place, () => undefined)
+    const looks = new Worker(
+      `const { readFileSync, unlinkSync } = require('node:fs')
+      const { workerData, parentPort } = require('node:worker_threads')
+      let halves = 0
+      for (let whole = 0; whole < 200; ) {
+        let text
+        try { text = readFileSync(workerData, 'utf8') } catch { continue }
+        if (text.length < 65) halves++
+        else { whole++; unlinkSync(workerData) }
+      }
+      parentPort.postMessage(halves)`,
+      { eval: true, workerData: place.token },
+    )
+    let halves: number | undefined
+    looks.once('message', seen => {
+      halves = seen
+    })
+    while (halves === undefined) {
+      // Another one may have gone since it was looked for: then there is none.
+      for (let time = 0; time < 50; time++) tokenIn(place)
+      await new Promise(setImmediate)
+    }
+    expect(halves).toBe(0)
   })
 
   test('that is a link is not read, and nothing is started', async () => {
