@@ -43,6 +43,8 @@ export interface ConfiguredHooks {
   readonly notes: readonly string[]
   /** In the order in which they were given. */
   readonly loaded: readonly LoadedHook[]
+  /** The project's folder, without links, where it is trusted as it is and files of it were loaded. */
+  readonly projectFolder: string | undefined
   /** Nobody asks them any more: ends the threads of those that have one. */
   close(): void
 }
@@ -74,7 +76,10 @@ export async function loadConfiguredHooks(
   project: string | undefined,
 ): Promise<ConfiguredHooks> {
   const own = await ofPerson(settings)
-  const { notes, ...local } = await ofProject({ ...settings, options: without(settings.options, own.names) }, project)
+  const { notes, folder, ...local } = await ofProject(
+    { ...settings, options: without(settings.options, own.names) },
+    project,
+  )
   const { kept, lines } = distinct([...closedFor(settings, own.loaded), ...own.loaded, ...local.loaded])
   const { timeLimitMillis } = settings
   return {
@@ -88,6 +93,7 @@ export async function loadConfiguredHooks(
     lines: [...own.lines, ...local.lines, ...lines, ...unusedOptions(settings, own.names)],
     notes,
     loaded: kept,
+    projectFolder: folder,
     close() {
       own.close()
       local.close()
@@ -102,10 +108,15 @@ async function ofPerson({ globalFolder, options, place = temporary(), thread }: 
   return { ...loaded, lines: [...lines, ...loaded.lines] }
 }
 
+interface HooksOfProject extends LoadedHooks, Pick<ConfiguredHooks, 'notes'> {
+  /** Undefined: nothing in it may be loaded. */
+  readonly folder?: string
+}
+
 async function ofProject(
   { isProjectLocal, options, place, thread }: HookSettings,
   project: string | undefined,
-): Promise<LoadedHooks & Pick<ConfiguredHooks, 'notes'>> {
+): Promise<HooksOfProject> {
   if (project === undefined || !isThere(projectFolderOf(project))) return { ...NOTHING_LOADED, notes: [] }
   if (!isProjectLocal) {
     const notes = [`${projectFolderOf(project)} is not loaded: hooks.project_local is off`]
@@ -121,7 +132,7 @@ async function ofProject(
     const line = `hooks: ${path} is not loaded: ${why}; look at what is in it, then: hookspan hooks trust`
     return { ...NOTHING_LOADED, lines: [line], notes: [] }
   }
-  return { ...(await loadFolder(path, files, { options, place, thread })), notes: [] }
+  return { ...(await loadFolder(path, files, { options, place, thread })), notes: [], folder: path }
 }
 
 /** What the person hands to a file of their own is not for a file of the same name that came with a project. */
