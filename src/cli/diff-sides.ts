@@ -1,3 +1,4 @@
+import { countOf, humanCount } from '../viewer/human-figures.ts'
 import type { TraceTree } from '../viewer/trace-forest.ts'
 import { selectTraces, type TraceQuery, type TraceSelection } from '../viewer/trace-log.ts'
 import { summarize } from '../viewer/trace-summary.ts'
@@ -58,8 +59,20 @@ export async function readSide(
   if ('exitCode' in selection) return selection
   if (selection.traceCount === 0) await expectTraceFiles(place, selection.unreadableCount)
   const trees = name === undefined ? selection.trees : ofOneSession(selection.trees, name)
-  if (trees.length > 0) return trees
+  if (trees.length > 0) {
+    tellLeftOut(name ?? place.path, selection, io)
+    return trees
+  }
   throw new Error(nothingNamed(place, name, asTrace ?? selection))
+}
+
+/** Else what is compared is taken for all that there is. */
+function tellLeftOut(side: string, { matchCount, trees }: TraceSelection, io: CommandIo): void {
+  if (matchCount <= trees.length) return
+  const last = humanCount(trees.length)
+  io.stderr.write(
+    `hookspan diff: ${side}: ${countOf(matchCount, 'turn')} match it, and the last ${last} are looked at\n`,
+  )
 }
 
 /** A name that is the beginning of several sessions' ids may be one of them. */

@@ -84,7 +84,11 @@ export async function writeExport(
   sayContent(found, format, io.stdout)
 }
 
-function sayContent({ trees }: FoundTraces, format: Format, told: CommandIo['stdout']): void {
+function sayContent({ trees, matchCount }: FoundTraces, format: Format, told: CommandIo['stdout']): void {
+  const older = matchCount - trees.length
+  // Who evaluates or trains takes the file for all that there was.
+  if (older > 0)
+    told.write(`${countOf(older, 'older one')} ${older === 1 ? 'is' : 'are'} not in it: -n says how many\n`)
   const running = trees.filter(tree => tree.isRunning).length
   if (running > 0 && format === 'otlp') told.write(`What is running in ${countOf(running, 'trace')} is not in it\n`)
   told.write('Before you share it, this is what is in it:\n')

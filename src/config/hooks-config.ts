@@ -21,7 +21,7 @@ export type UserHooks = { readonly [Field in Exclude<keyof HooksConfig, 'enabled
 export const HOOKS_FIELDS: Readonly<Record<keyof UserHooks, string>> = {
   global_dir: 'Folder of your own hooks, absolute or with `~/`; default: `hooks` beside the configuration file',
   project_local:
-    'Load `.hookspan/hooks` of a project, too, once you have trusted it: `hookspan hooks trust`; default: `false`',
+    'Load `.hookspan/hooks` of a project, too, where a program calls `loadHooks({ project })`, once you have trusted it: `hookspan hooks trust`; default: `false`',
   time_limit_ms: 'Longest time that all hooks of a phase may take together; default: 10000',
   options:
     'A mapping of file names to what each file is handed; `isolate` and `required` among it are said of the file',

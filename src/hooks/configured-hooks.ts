@@ -44,6 +44,8 @@ export interface ConfiguredHooks {
   readonly notes: readonly string[]
   /** In the order in which they were given. */
   readonly loaded: readonly LoadedHook[]
+  /** The project's folder, without links, where it is trusted as it is and files of it were loaded. */
+  readonly projectFolder: string | undefined
   /** Nobody asks them any more: ends the threads of those that have one. */
   close(): void
 }
@@ -75,7 +77,10 @@ export async function loadConfiguredHooks(
   project: string | undefined,
 ): Promise<ConfiguredHooks> {
   const own = await ofPerson(settings)
-  const { notes, ...local } = await ofProject({ ...settings, options: without(settings.options, own.names) }, project)
+  const { notes, folder, ...local } = await ofProject(
+    { ...settings, options: without(settings.options, own.names) },
+    project,
+  )
   const each = distinct([...own.loaded, ...local.loaded])
   // A file that is required may have lost a hook there.
   const closed = closedFor(settings, ofWholeFiles(own, each.kept))
@@ -92,6 +97,7 @@ export async function loadConfiguredHooks(
     lines: [...own.lines, ...local.lines, ...each.lines, ...lines, ...unusedOptions(settings, own.names)],
     notes,
     loaded: kept,
+    projectFolder: folder,
     close() {
       own.close()
       local.close()
@@ -108,10 +114,15 @@ async function ofPerson({ globalFolder, options, place = temporary(), thread }: 
   return { ...loaded, lines: [...lines, ...loaded.lines], names }
 }
 
+interface HooksOfProject extends LoadedHooks, Pick<ConfiguredHooks, 'notes'> {
+  /** Undefined: nothing in it may be loaded. */
+  readonly folder?: string
+}
+
 async function ofProject(
   { isProjectLocal, options, place, thread }: HookSettings,
   project: string | undefined,
-): Promise<LoadedHooks & Pick<ConfiguredHooks, 'notes'>> {
+): Promise<HooksOfProject> {
   if (project === undefined || !isThere(projectFolderOf(project))) return { ...NOTHING_LOADED, notes: [] }
   if (!isProjectLocal) {
     const notes = [`${projectFolderOf(project)} is not loaded: hooks.project_local is off`]
@@ -127,7 +138,7 @@ async function ofProject(
     const line = `hooks: ${path} is not loaded: ${why}; look at what is in it, then: hookspan hooks trust`
     return { ...NOTHING_LOADED, lines: [line], notes: [] }
   }
-  return { ...(await loadFolder(path, files, { options, place, thread })), notes: [] }
+  return { ...(await loadFolder(path, files, { options, place, thread })), notes: [], folder: path }
 }
 
 /** What the person hands to a file of their own is not for a file of the same name that came with a project. */

@@ -65,6 +65,19 @@ describe('A and B', () => {
     expect(await compared(ONE, 's2')).toBe(`${ONE} ${OTHER},${THIRD} 2`)
   })
 
+  test('of very many turns the last are compared, and a line says so', async () => {
+    const turns = Array.from({ length: 1001 }, (_, at) =>
+      turn((4096 + at).toString(16).padStart(32, '0'), 'long', 'ls', at),
+    )
+    await writeFile(log, turn(ONE, 's1', 'ls') + turns.join(''))
+    const { code, stdout, stderr } = await diff('--json', 's1', 'long')
+    expect({ code, stderr }).toEqual({
+      code: 0,
+      stderr: 'hookspan diff: long: 1 001 turns match it, and the last 1 000 are looked at\n',
+    })
+    expect(JSON.parse(stdout).b.trace_ids).toHaveLength(1000)
+  })
+
   test('a session whose id could be that of a trace is found all the same', async () => {
     await writeFile(log, turn(ONE, 'feed', 'ls') + turn(OTHER, 'feed', 'ls'))
     expect(await compared('feed', 'aabb99')).toBe(`${ONE},${OTHER} ${OTHER} 2`)

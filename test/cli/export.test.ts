@@ -82,6 +82,21 @@ test('without a file it is the standard output, and what is in it stands beside 
   expect(stderr).toContain('1 span, 1 text of 62 characters in all')
 })
 
+test('traces that are left out are said, where the rest is said', async () => {
+  const line = '5 older ones are not in it: -n says how many'
+  const out = join(home, 'three.csv')
+  const written = (await exported('-n', '3', '-F', 'csv', '-o', out)).stdout.split('\n')
+  expect(written.slice(1, 3)).toEqual([line, 'Before you share it, this is what is in it:'])
+  expect((await exported('-n', '3', '-F', 'csv')).stderr.split('\n')[0]).toBe(line)
+  expect((await exported('-n', '7', '-F', 'csv')).stderr).toMatch(/^1 older one is not in it: /)
+  const turns = Array.from({ length: 1003 }, (_, index) =>
+    exportLine({ ...turn(index, 's1'), trace: (4096 + index).toString(16).padStart(32, '0') }),
+  )
+  await writeFile(log, `${turns.join('\n')}\n`)
+  expect((await exported('--session', 's1', '-F', 'csv')).stderr).toMatch(/^3 older ones are not in it: /)
+  expect((await exported('-n', '1003', '-F', 'csv')).stderr).toMatch(/^Before/)
+})
+
 test('what is running is on the page, and said not to be among the lines of OTLP', async () => {
   await writeFile(log, `${noteLine(turn(1, 's1'))}\n`)
   expect((await exported('1111', '-F', 'html')).stdout).toContain('>running<')

@@ -14,10 +14,15 @@ interface Answer {
 }
 
 /** As the command says it, with `~` for the home directory. */
-async function run(scene: HooksScene, args: readonly string[], typed?: string): Promise<Answer> {
+async function run(
+  scene: HooksScene,
+  args: readonly string[],
+  typed?: string,
+  folder = scene.project,
+): Promise<Answer> {
   const input = Object.assign(Readable.from(typed === undefined ? [] : [typed]), { isTTY: typed !== undefined })
   const io = { ...fakeIo({ home: scene.home }), stdin: input }
-  const code = await hooksOf(() => scene.project).run([...args], io)
+  const code = await hooksOf(() => folder).run([...args], io)
   const [out, err] = [io.written.stdout, io.written.stderr].map(text => text.replaceAll(scene.home, '~'))
   return { code, out: out ?? '', err: err ?? '' }
 }
@@ -71,6 +76,29 @@ Lower comes first before something happens, and last after it; hooks that rewrit
     })
   })
 
+  test('says of those of the project who asks them: not the receiver', async () => {
+    const scene = new HooksScene()
+    configure(scene, 'hooks: {project_local: true}\n')
+    scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
+    scene.put(scene.projectFolder, { 'c.mjs': blocker('c') })
+    await run(scene, ['trust', '-y'])
+    // In a shell the folder may be called by a link to it.
+    const link = join(scene.home, 'link')
+    symlinkSync(scene.project, link)
+    for (const folder of [scene.project, link]) {
+      const { code, out } = await run(scene, [], undefined, folder)
+      expect(code).toBe(0)
+      expect(out.split('\n').slice(-6)).toEqual([
+        '  200       a     beforeTool  block    pass     ~/.config/hookspan/hooks/a.mjs',
+        '  200       c     beforeTool  block    pass     ~/project/.hookspan/hooks/c.mjs',
+        '',
+        'Lower comes first before something happens, and last after it; hooks that rewrite or inject come before the others.',
+        'Those of the project are asked by programs that call loadHooks({ project }). The receiver does not ask them.',
+        '',
+      ])
+    }
+  })
+
   test('what is not loaded, and should be, is a line and a failure', async () => {
     const scene = new HooksScene()
     configure(scene, 'hooks: {project_local: true, time_limit_ms: soon}\n')
@@ -112,7 +140,7 @@ describe('trust', () => {
     expect(no.code).toBe(1)
     expect(no.out).toMatch(SHOWN)
     expect(no.err).toBe(
-      '\nAgents that you start in this project will run this code, as you. Have you read it, and trust it? [y/N] It is not trusted.\n',
+      '\nPrograms of yours that call loadHooks({ project }) here will run this code, as you; the receiver does not. Have you read it, and trust it? [y/N] It is not trusted.\n',
     )
     expect(await run(here, [])).toMatchObject({ code: 1 })
     expect(await run(here, ['trust'], 'yes\n')).toMatchObject({

@@ -1,3 +1,4 @@
+import { sep } from 'node:path'
 import { hookProblems } from '../../config/hook-problems.ts'
 import { resolveConfig } from '../../config/resolve.ts'
 import {
@@ -43,14 +44,19 @@ function there(folder: string): string {
   return isThere(folder) ? folder : `${folder} (there is none)`
 }
 
-function table({ hooks, loaded }: ConfiguredHooks): string {
+/** A guard that is in the list, and that no agent of the receiver asks, would be taken for one that guards there. */
+const OF_PROJECT =
+  'Those of the project are asked by programs that call loadHooks({ project }). The receiver does not ask them.\n'
+
+function table({ hooks, loaded, projectFolder }: ConfiguredHooks): string {
   if (hooks === undefined) return 'No hooks are loaded.\n'
   const rows = hooks.hooks.map(({ name, priority, phases, decides, onFailure }) => {
     const from = loaded.find(({ hook }) => hook.name === name)
     const place = `${from?.file ?? ''}${from?.isIsolated === true ? ' (in a thread)' : ''}`
     return [String(priority), name, phases.join(' '), decides.join(' '), onFailure, place]
   })
+  const isAnyOfProject = loaded.some(({ file }) => projectFolder !== undefined && file.startsWith(projectFolder + sep))
   return `${columns(['priority', 'hook', 'phases', 'decides', 'failing', 'from'], rows)}
 Lower comes first before something happens, and last after it; hooks that rewrite or inject come before the others.
-`
+${isAnyOfProject ? OF_PROJECT : ''}`
 }

@@ -56,7 +56,8 @@ async function isAllowed(io: CommandIo): Promise<boolean> {
     io.stderr.write('hookspan hooks: not trusted: there is no terminal to ask on; --yes does it unasked\n')
     return false
   }
-  const question = 'Agents that you start in this project will run this code, as you. Have you read it, and trust it?'
+  const question =
+    'Programs of yours that call loadHooks({ project }) here will run this code, as you; the receiver does not. Have you read it, and trust it?'
   const isYes = await saysYes(question, io)
   if (!isYes) io.stderr.write('It is not trusted.\n')
   return isYes

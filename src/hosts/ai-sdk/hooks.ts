@@ -7,9 +7,9 @@ import { type Able, type ControlHooks, HostHooks, type HostHooksOptions } from '
 import { runningPlugin } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { GuardedCall } from './guarded-call.ts'
-import { guardedModel, isModel } from './guarded-model.ts'
 import { guardedTools, type ToolOptions } from './guarded-tools.ts'
 import { injected, type PromptMessage, textOfMessage, withText } from './prompt-texts.ts'
+import { StepModels } from './step-models.ts'
 
 const HOST = 'ai-sdk'
 const CALLS_LIMIT = 1000
@@ -67,6 +67,7 @@ interface CallOptions extends ToolOptions {
 export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): AiSdkHooks {
   const guard = new Guard(
     new HostHooks({ ...options, host: HOST, hooks, able: ABLE, plugin: () => runningPlugin(HOST) }),
+    new StepModels(hooks.hooks, options.report),
   )
   return {
     guard: given => guard.call(given as CallOptions) as typeof given,
@@ -76,13 +77,15 @@ export function attachHooks(hooks: ControlHooks, options: AttachOptions = {}): A
 
 class Guard {
   readonly #hooks: HostHooks
+  readonly #models: StepModels
   /** Calls of agents, by an object of theirs that the SDK tells with their start. */
   readonly #starting = new WeakMap<object, GuardedCall>()
   /** Those under way, by the SDK's id. */
   readonly #running = new LimitedMap<string, GuardedCall>(CALLS_LIMIT)
 
-  constructor(hooks: HostHooks) {
+  constructor(hooks: HostHooks, models: StepModels) {
     this.#hooks = hooks
+    this.#models = models
   }
 
   call(options: CallOptions): CallOptions {
@@ -108,7 +111,7 @@ class Guard {
   #guarded(call: GuardedCall, options: CallOptions): CallOptions {
     const prepareStep: Prepare = async given => {
       const theirs = await options.prepareStep?.(given)
-      return stepOf(call, given, theirs)
+      return stepOf(call, this.#models, given, theirs)
     }
     return { ...options, ...guardedTools(call, options), prepareStep }
   }
@@ -144,13 +147,12 @@ class Guard {
 }
 
 /** A step, as the SDK is to make it. @param theirs what the person's own function says of it */
-async function stepOf(call: GuardedCall, given: unknown, theirs: unknown): Promise<unknown> {
+async function stepOf(call: GuardedCall, models: StepModels, given: unknown, theirs: unknown): Promise<unknown> {
   const stepNumber = numberOf(peek(given, 'stepNumber')) ?? 0
   const said = (name: string): unknown => peek(theirs, name) ?? peek(given, name)
   call.stepBegins(stepNumber)
   const begun = stepNumber === 0 ? await turnOf(call, said('messages'), said('instructions')) : {}
-  const model = said('model')
-  return { ...(theirs as object | undefined), ...begun, model: isModel(model) ? guardedModel(call, model) : model }
+  return { ...(theirs as object | undefined), ...begun, model: models.guarded(call, said('model')) }
 }
 
 /** What the person has said, if this is what the call begins with, and what the hooks make of it. */

@@ -77,9 +77,19 @@ export interface Result {
 
 let calls = 0
 
+/** What the SDK asks for the models behind names, where the program has set no provider of its own. */
+export const gateway: { models: Record<string, object> } = { models: {} }
+
+function resolved(model: unknown): Options['model'] {
+  if (typeof model !== 'string') return model as Options['model']
+  const own = (globalThis as Plain)['AI_SDK_DEFAULT_PROVIDER'] as { languageModel: Call } | undefined
+  return (own === undefined ? gateway.models[model] : own.languageModel(model)) as Options['model']
+}
+
 export async function generate(given: object, streams = false): Promise<Result> {
   const options = given as Options
   const callId = `call-${++calls}`
+  const callModel = resolved(options.model)
   const { tools, runtimeContext = {} } = options
   await own(
     options,
@@ -126,11 +136,11 @@ export async function generate(given: object, streams = false): Promise<Result> 
     )
   }
   for (let stepNumber = 0; ; stepNumber++) {
-    const step = ((await own(options, 'prepareStep')?.({ model: options.model, stepNumber, messages, instructions })) ??
+    const step = ((await own(options, 'prepareStep')?.({ model: callModel, stepNumber, messages, instructions })) ??
       {}) as Plain
     messages = (step['messages'] ?? messages) as readonly Plain[]
     instructions = step['instructions'] ?? instructions
-    const model = (step['model'] ?? options.model) as Options['model']
+    const model = resolved(step['model'] ?? callModel)
     const system = instructions === undefined ? [] : [{ role: 'system', content: instructions }]
     const request = { prompt: [...system, ...messages.map(inParts)] }
     const content = streams ? await streamed(model, request, run.chunks) : await whole(model, request)

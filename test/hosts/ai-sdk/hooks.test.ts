@@ -10,7 +10,8 @@ import {
   rewrite,
 } from '../../../src/hooks/index.ts'
 import { attachHooks } from '../../../src/hosts/ai-sdk/hooks.ts'
-import { type FakeReply, fakeModel, generate, type Result, type Sent } from './fake-sdk.ts'
+import { afterwards } from '../../support/afterwards.ts'
+import { type FakeReply, fakeModel, gateway, generate, type Result, type Sent } from './fake-sdk.ts'
 
 const ASKED = { role: 'user', content: 'What is up?' }
 const RM = { name: 'bash', input: { command: 'rm x' } }
@@ -340,6 +341,70 @@ describe.each(ways)('a request: %s', (_, streams) => {
       'on fire',
     )
   })
+})
+
+describe.each(ways)('a model that prepareStep gives by its name: %s', (_, streams) => {
+  const LINE = /^hookspan: ai-sdk: prepareStep gives the model "other" by its name: /
+
+  function named(hooks: readonly Omit<AnyHook, 'name'>[]) {
+    const other = fakeModel(() => ({ text: 'From the other.' }))
+    gateway.models = { other: other.model }
+    return { ...scene(hooks, { prepareStep: () => ({ model: 'other' }) }), other }
+  }
+
+  test('answers nothing in a turn that is blocked', async () => {
+    const { run, lines, other } = named([{ beforeTurn: () => block('Not today.') }])
+    expect(await run(streams)).toMatchObject({ text: 'Not today.', results: [] })
+    expect([other.sent, lines]).toEqual([[], []])
+  })
+
+  test.each(['beforeModel', 'afterModel', 'afterTurn'])(
+    'is not asked where a hook that is to block has %s',
+    async at => {
+      const { run, lines, other } = named([{ [at]: () => undefined }])
+      expect((await run(streams)).text).toBe('The hook h0 could not judge this, and is set to block then.')
+      await run(streams)
+      expect([other.sent, lines]).toEqual([[], [expect.stringMatching(LINE)]])
+      expect(lines[0]).toMatch(new RegExp(`hooks cannot be asked in ${at} .* counts as block; `))
+    },
+  )
+
+  test('is asked where hooks may pass, and a line says so', async () => {
+    const { run, lines } = named([
+      { onFailure: 'pass', beforeModel: () => block('Too dear.'), afterModel: () => undefined },
+    ])
+    expect((await run(streams)).text).toBe('From the other.')
+    await run(streams)
+    expect(lines).toEqual([expect.stringMatching(LINE)])
+    expect(lines[0]).toMatch(/hooks cannot be asked in beforeModel, afterModel .* counts as pass; /)
+  })
+
+  test('is nothing to say where no hook is asked about models', async () => {
+    const { run, lines } = named([{ beforeTool: () => block('Not here.') }])
+    expect((await run(streams)).text).toBe('From the other.')
+    expect(lines).toEqual([])
+  })
+
+  test('is looked at as any other where the program has set a provider', async () => {
+    const { run, lines, other } = named([{ beforeModel: ({ model }) => block(`Not by ${model}.`) }])
+    const names: string[] = []
+    const languageModel = (name: string) => {
+      names.push(name)
+      return other.model
+    }
+    Object.assign(globalThis, { AI_SDK_DEFAULT_PROVIDER: { languageModel } })
+    afterwards(() => Reflect.deleteProperty(globalThis, 'AI_SDK_DEFAULT_PROVIDER'))
+    expect((await run(streams)).text).toBe('Not by fake-1.')
+    expect([names, other.sent, lines]).toEqual([['other'], [], []])
+  })
+})
+
+test('a model that the call itself gives by its name is looked at: the SDK says which it is', async () => {
+  const { model, sent } = fakeModel(() => ({ text: 'ok' }))
+  gateway.models = { mine: model }
+  const { run, lines } = scene([{ beforeModel: () => block('Too dear.') }], { model: 'mine' })
+  expect((await run()).text).toBe('Too dear.')
+  expect([sent, lines]).toEqual([[], []])
 })
 
 test('an answer goes on as it comes, unless a hook looks at it', async () => {
