@@ -3,8 +3,8 @@ import { spawn } from 'node:child_process'
 import { once } from 'node:events'
 import { fileURLToPath } from 'node:url'
 import pino from 'pino'
-import { expect, test, vi } from 'vitest'
-import transport, { logStream } from '../../src/pino/index.ts'
+import { expect, test } from 'vitest'
+import { logStream } from '../../src/pino/index.ts'
 import { createTestPlugin } from '../../src/testing.ts'
 import { freePort } from '../pipeline/pipeline-fixture.ts'
 import { afterwards } from '../support/afterwards.ts'
@@ -69,16 +69,17 @@ async function startSink(): Promise<OtlpSink> {
   return sink
 }
 
-test('what a thread of pino’s own is given is sent before its stream is closed, and no metrics', async () => {
+test('what a thread of pino’s own is given is sent before its stream is closed', async () => {
   const sink = await startSink()
-  const home = scratchHome()
-  afterwards(() => vi.unstubAllEnvs())
-  for (const name of ['HOME', 'XDG_STATE_HOME', 'XDG_CONFIG_HOME']) vi.stubEnv(name, home)
-  const backends = [{ type: 'otlp', endpoint: sink.url, logs: true } as const]
-  // However busy this machine is.
-  const stream = transport({ host: 'agent', backends, force_flush_wait_ms: 60_000 })
-  stream.end('{"level":30,"msg":"from here"}\n')
-  await once(stream, 'close')
+  // In a process of its own: a plugin reads all of its environment.
+  const env = { PATH: process.env['PATH'], HOME: scratchHome() }
+  const program = spawn(process.execPath, [fileURLToPath(new URL('stream.mjs', import.meta.url)), sink.url], { env })
+  afterwards(() => program.kill('SIGKILL'))
+  let said = ''
+  program.stderr.on('data', chunk => {
+    said += chunk
+  })
+  expect([await once(program, 'close'), said]).toEqual([[0, null], ''])
   expect(linesIn(sink)).toContain('"body":{"stringValue":"from here"}')
   expect(pathsIn(sink)).toEqual(['/v1/logs'])
 })
