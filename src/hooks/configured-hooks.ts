@@ -1,12 +1,11 @@
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import type { HooksConfig } from '../config/hooks-config.ts'
 import { HOOKS_DEFAULT } from '../config/hooks-config.ts'
 import { type Environment, homeDirectory, hooksDirectory, stateHome } from '../config/paths.ts'
 import { showName } from '../config/reading.ts'
 import { type ControlHooks, createHooks } from './create-hooks.ts'
 import { isThere, readFolder } from './folder-files.ts'
-import type { AnyHook } from './hook.ts'
 import {
   type LoadedHook,
   type LoadedHooks,
@@ -15,8 +14,8 @@ import {
   nameOf,
   type OptionsOfFiles,
 } from './load-folder.ts'
+import { requiredFiles } from './required-files.ts'
 import { projectFolderOf, readProjectFolder, TrustStore } from './trust.ts'
-import { type Block, block } from './verdict.ts'
 
 /** Where hooks are loaded from, and how. */
 export interface HookSettings {
@@ -80,8 +79,10 @@ export async function loadConfiguredHooks(
     { ...settings, options: without(settings.options, own.names) },
     project,
   )
-  const { kept, lines } = distinct([...closedFor(settings, own.loaded), ...own.loaded, ...local.loaded])
-  const { timeLimitMillis } = settings
+  const { timeLimitMillis, globalFolder, options } = settings
+  const folders = { globalFolder: globalFolder ?? '', own, projectNames: local.names }
+  const required = requiredFiles(globalFolder === undefined ? {} : options, folders)
+  const { kept, lines } = distinct([...required.closed, ...own.loaded, ...local.loaded])
   return {
     hooks:
       kept.length === 0
@@ -90,7 +91,7 @@ export async function loadConfiguredHooks(
             kept.map(({ hook }) => hook),
             { timeLimitMillis },
           ),
-    lines: [...own.lines, ...local.lines, ...lines, ...unusedOptions(settings, own.names)],
+    lines: [...own.lines, ...local.lines, ...lines, ...required.lines, ...unusedOptions(settings, own.names)],
     notes,
     loaded: kept,
     projectFolder: folder,
@@ -140,33 +141,12 @@ function without(options: OptionsOfFiles, names: readonly string[]): OptionsOfFi
   return Object.fromEntries(Object.entries(options).filter(([file]) => !names.includes(nameOf(file))))
 }
 
-/** In the place of files that the person cannot do without, and that are not loaded: hooks that let nothing happen. */
-function closedFor({ options, globalFolder }: HookSettings, loaded: readonly LoadedHook[]): LoadedHook[] {
-  if (globalFolder === undefined) return []
-  const names = new Set(loaded.map(({ file }) => nameOf(relative(globalFolder, file))))
-  const missing = Object.keys(options).filter(file => options[file]?.['required'] === true && !names.has(nameOf(file)))
-  return missing.map(file => {
-    const closed = (): Block =>
-      block('A hook that is required here could not be loaded.', {
-        detail: `hookspan hooks says why it is not: ${file}`,
-      })
-    const hook = {
-      name: `required:${nameOf(file)}`,
-      priority: 0,
-      onFailure: 'block',
-      beforeTurn: closed,
-      beforeTool: closed,
-    }
-    return { hook: hook as AnyHook, file: join(globalFolder, file), isIsolated: false }
-  })
-}
-
 /** A guard without its options may guard nothing. What is meant for a project's file can be of any project. */
 function unusedOptions({ options, isProjectLocal, globalFolder }: HookSettings, names: readonly string[]): string[] {
   if (isProjectLocal || globalFolder === undefined) return []
-  return Object.keys(without(options, names)).map(
-    file => `hooks: there are options for ${showName(file)}, and no such file in ${globalFolder}`,
-  )
+  // Of those that are required more is said.
+  const unused = Object.entries(without(options, names)).filter(([, { required }]) => required !== true)
+  return unused.map(([file]) => `hooks: there are options for ${showName(file)}, and no such file in ${globalFolder}`)
 }
 
 /** One hook has a name. The first keeps it: a project takes the place of no hook of the person. */
