@@ -1,12 +1,11 @@
 import { tmpdir } from 'node:os'
-import { join, relative } from 'node:path'
+import { join } from 'node:path'
 import type { HooksConfig } from '../config/hooks-config.ts'
 import { HOOKS_DEFAULT } from '../config/hooks-config.ts'
 import { type Environment, homeDirectory, hooksDirectory, stateHome } from '../config/paths.ts'
 import { showName } from '../config/reading.ts'
 import { type ControlHooks, createHooks } from './create-hooks.ts'
 import { isThere, readFolder } from './folder-files.ts'
-import type { AnyHook } from './hook.ts'
 import {
   hookNameOf,
   type LoadedHook,
@@ -16,8 +15,8 @@ import {
   nameOf,
   type OptionsOfFiles,
 } from './load-folder.ts'
+import { requiredFiles } from './required-files.ts'
 import { projectFolderOf, readProjectFolder, TrustStore } from './trust.ts'
-import { type Block, block } from './verdict.ts'
 
 /** Where hooks are loaded from, and how. */
 export interface HookSettings {
@@ -82,10 +81,11 @@ export async function loadConfiguredHooks(
     project,
   )
   const each = distinct([...own.loaded, ...local.loaded])
+  const { timeLimitMillis, globalFolder, options } = settings
   // A file that is required may have lost a hook there.
-  const closed = closedFor(settings, ofWholeFiles(own, each.kept))
-  const { kept, lines } = distinct([...closed, ...each.kept])
-  const { timeLimitMillis } = settings
+  const folders = { globalFolder: globalFolder ?? '', own: ofWholeFiles(own, each.kept), projectNames: local.names }
+  const required = requiredFiles(globalFolder === undefined ? {} : options, folders)
+  const { kept, lines } = distinct([...required.closed, ...each.kept])
   return {
     hooks:
       kept.length === 0
@@ -94,7 +94,14 @@ export async function loadConfiguredHooks(
             kept.map(({ hook }) => hook),
             { timeLimitMillis },
           ),
-    lines: [...own.lines, ...local.lines, ...each.lines, ...lines, ...unusedOptions(settings, own.names)],
+    lines: [
+      ...own.lines,
+      ...local.lines,
+      ...each.lines,
+      ...lines,
+      ...required.lines,
+      ...unusedOptions(settings, own.names),
+    ],
     notes,
     loaded: kept,
     projectFolder: folder,
@@ -149,39 +156,18 @@ function without(options: OptionsOfFiles, names: readonly string[]): OptionsOfFi
 }
 
 /** Those of files that lack none of what they export: the one that is not there may be the guard. */
-function ofWholeFiles({ loaded, incomplete }: LoadedHooks, kept: readonly LoadedHook[]): LoadedHook[] {
-  const dropped = loaded.filter(each => !kept.includes(each)).map(({ file }) => file)
-  const lacking = new Set([...incomplete, ...dropped].map(nameOf))
-  return loaded.filter(({ file }) => !lacking.has(nameOf(file)))
-}
-
-/** In the place of files that the person cannot do without, and that are not loaded: hooks that let nothing happen. */
-function closedFor({ options, globalFolder }: HookSettings, loaded: readonly LoadedHook[]): LoadedHook[] {
-  if (globalFolder === undefined) return []
-  const names = new Set(loaded.map(({ file }) => nameOf(relative(globalFolder, file))))
-  const missing = Object.keys(options).filter(file => options[file]?.['required'] === true && !names.has(nameOf(file)))
-  return missing.map(file => {
-    const closed = (): Block =>
-      block('A hook that is required here could not be loaded.', {
-        detail: `hookspan hooks says why it is not: ${file}`,
-      })
-    const hook = {
-      name: `required:${nameOf(file)}`,
-      priority: 0,
-      onFailure: 'block',
-      beforeTurn: closed,
-      beforeTool: closed,
-    }
-    return { hook: hook as AnyHook, file: join(globalFolder, file), isIsolated: false }
-  })
+function ofWholeFiles(own: LoadedHooks, kept: readonly LoadedHook[]): LoadedHooks {
+  const dropped = own.loaded.filter(each => !kept.includes(each)).map(({ file }) => file)
+  const lacking = new Set([...own.incomplete, ...dropped].map(nameOf))
+  return { ...own, loaded: own.loaded.filter(({ file }) => !lacking.has(nameOf(file))) }
 }
 
 /** A guard without its options may guard nothing. What is meant for a project's file can be of any project. */
 function unusedOptions({ options, isProjectLocal, globalFolder }: HookSettings, names: readonly string[]): string[] {
   if (isProjectLocal || globalFolder === undefined) return []
-  return Object.keys(without(options, names)).map(
-    file => `hooks: there are options for ${showName(file)}, and no such file in ${globalFolder}`,
-  )
+  // Of those that are required more is said.
+  const unused = Object.entries(without(options, names)).filter(([, { required }]) => required !== true)
+  return unused.map(([file]) => `hooks: there are options for ${showName(file)}, and no such file in ${globalFolder}`)
 }
 
 /** One hook has a name. The first keeps it: a project takes the place of no hook of the person. */

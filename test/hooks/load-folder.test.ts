@@ -226,6 +226,32 @@ test.each<[string, Readonly<Record<string, string>>]>([
   expect(now.loaded.map(({ hook }) => hook.name)).not.toContain('required:a')
 })
 
+test('a required file that only a trusted project has stays closed, and says why and what to do', async () => {
+  const scene = new HooksScene()
+  scene.put(scene.projectFolder, { 'a.mjs': blocker('a') })
+  new TrustStore(scene.place).trust(readProjectFolder(scene.project)!)
+  const settings = { isProjectLocal: true, options: { a: { required: true } } }
+  const { hooks, lines } = await scene.load(settings, scene.project)
+  expect(hooks?.hooks.map(({ name }) => name)).toEqual(['required:a', 'a'])
+  expect(plain(lines, scene)).toEqual([
+    "hooks: required is for files of your own folder, and a is in the project's: everything is blocked until it is in ~/.config/hookspan/hooks, or required is gone from its options",
+  ])
+  expect(await hooks?.run('beforeTool', CALL, about())).toMatchObject({
+    decision: 'block',
+    by: 'required:a',
+    reason: "A hook that is required here is in the project's folder, and has to be in the person's own.",
+    detail: "required is for files of your own folder; a is in the project's",
+  })
+})
+
+test('a required file that is nowhere is a line, also where it could be meant for a project', async () => {
+  const scene = new HooksScene()
+  const { lines } = await scene.load({ isProjectLocal: true, options: { a: { required: true }, b: {} } })
+  expect(plain(lines, scene)).toEqual([
+    'hooks: a is required, and no such file of ~/.config/hookspan/hooks is loaded: everything is blocked until one is, or required is gone from its options',
+  ])
+})
+
 test('a required file closes also where its folder is refused, and not where hooks are off', async () => {
   const scene = new HooksScene()
   scene.put(scene.globalFolder, { 'a.mjs': blocker('a') })
