@@ -73,6 +73,8 @@ export class LogQueue {
     if (this.#waiting.length === 0 || this.#backOff.isActive) return Promise.resolve()
     clearTimeout(this.#timer)
     this.#timer = undefined
+    // What ends the process at once asks how long it has been waited for: before the request is made, no time at all.
+    this.#sentAt = performance.now()
     this.#sending = this.#sendAll().finally(() => {
       this.#sending = undefined
       this.#arm()

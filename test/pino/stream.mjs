@@ -3,6 +3,10 @@ import { once } from 'node:events'
 import { argv, exit } from 'node:process'
 import transport from '../../dist/pino/index.js'
 
+// A process that has been running for an hour.
+const { now } = performance
+performance.now = () => now.call(performance) + 3_600_000
+
 const backends = [{ type: 'otlp', endpoint: argv[2], logs: true }]
 // However busy this machine is.
 const stream = transport({ host: 'agent', backends, force_flush_wait_ms: 60_000 })

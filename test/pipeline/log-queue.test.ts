@@ -1,8 +1,9 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { BackOff } from '../../src/pipeline/back-off.ts'
 import type { DeliveryFailure, SpanDelivery } from '../../src/pipeline/delivery.ts'
 import { DeliveryReport } from '../../src/pipeline/delivery-report.ts'
 import { LogQueue } from '../../src/pipeline/log-queue.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { Lines } from './pipeline-fixture.ts'
 
 const FACTS = {
@@ -112,6 +113,17 @@ test('it is bounded: what comes when it is full is lost, counted, and said once'
   ])
   await queue.forceFlush()
   expect(sent).toEqual(['a b', 'c d'])
+})
+
+test('a request that is about to be made has not been waited for, however old the process is', async () => {
+  const { queue } = queueOf()
+  const now = vi.spyOn(performance, 'now').mockReturnValue(3_600_000)
+  afterwards(() => now.mockRestore())
+  take(queue, 'a')
+  const sent = queue.shutdown()
+  // Who ends the process subtracts it from the time that there is.
+  expect(queue.waitedMillis()).toBe(0)
+  await sent
 })
 
 test('what is left at the end is lost, counted and said', async () => {
