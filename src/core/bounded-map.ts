@@ -45,12 +45,11 @@ export class BoundedMap<Key, Value> {
     return this.#entries.values()
   }
 
-  /** Oldest first, as long as `isDue` says so. */
-  *takeWhile(isDue: (value: Value) => boolean): Generator<Value> {
+  /** Forgets the oldest ones, as long as `isDue` says so. */
+  dropWhile(isDue: (value: Value) => boolean): void {
     for (const [key, value] of this.#entries) {
       if (!isDue(value)) return
       this.#entries.delete(key)
-      yield value
     }
   }
 }

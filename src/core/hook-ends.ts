@@ -122,9 +122,11 @@ export class HookEnds {
     const { ids, host } = incoming
     const found = this.#endedIn(turn, place, incoming)
     if (found !== undefined || ids.turnId !== undefined) return found
-    // Some hosts leave the turn id out of an end: it may belong to another open turn of the session, or to none.
-    const session = turn?.session ?? this.#needs.registry.knownSession(host, ids)
-    for (const other of session?.turns ?? []) {
+    // Some hosts leave the turn id out of an end: it may belong to another open turn of the session, also of one that is gone, or to none.
+    const { registry } = this.#needs
+    const session = turn?.session ?? registry.knownSession(host, ids)
+    const gone = turn === undefined ? registry.findEnded(host, ids, LATER_THAN_NOTHING, false)?.session : undefined
+    for (const other of [...(session?.turns ?? []), ...(gone?.turns ?? [])]) {
       const elsewhere = this.#endedIn(other, place, incoming)
       if (elsewhere !== undefined) return elsewhere
     }

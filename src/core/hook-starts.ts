@@ -64,8 +64,8 @@ export class HookStarts {
       return this.#supply(open, incoming, said)
     }
     // Its turn has come and gone before it arrived, or it arrives again.
-    const isLate = incoming.isExplicit && registry.findEnded(host, ids, fired.at, true) !== undefined
-    if (isLate) return wasStarted ? 'duplicate' : 'ok'
+    const late = incoming.isExplicit ? registry.findEnded(host, ids, fired.at, true)?.session : undefined
+    if (late !== undefined) return wasStarted || (late.forgotten && late.started) ? 'duplicate' : 'ok'
     if (ids.turnId !== undefined) this.#interrupt(session.main, fired.at)
     session.belonging = said
     opening.open(session, incoming, { isSide: false })

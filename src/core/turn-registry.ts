@@ -28,9 +28,13 @@ function unnamedKey({ turnId, taskId }: RecordIds): string {
   return taskId === undefined ? 'none' : `task ${taskId}`
 }
 
-/** The name of a turn among all that have ended. */
-function endedKey(host: string, { id, key }: Pick<Session, 'id' | 'key'>, turnId: string): string {
-  return joint(joint(joint(host, id === undefined ? 'unnamed' : 'session'), key), turnId)
+/** The name of a session among those of all hosts, also of one that has been forgotten. */
+function sessionKey(host: string, { id, key }: Pick<Session, 'id' | 'key'>): string {
+  return joint(joint(host, id === undefined ? 'unnamed' : 'session'), key)
+}
+
+function sessionKeyOf(host: string, ids: RecordIds): string {
+  return sessionKey(host, { id: ids.sessionId, key: ids.sessionId ?? unnamedKey(ids) })
 }
 
 /** The only turn, when there is but one: background work and spans that stand alone are no turn to join. */
@@ -67,6 +71,8 @@ export class TurnRegistry {
   readonly #open = new Map<string, Set<Turn>>()
   readonly #byTurnId = new Map<string, Set<Turn>>()
   readonly #ended = new BoundedMap<string, EndedTurn>(ENDED_TURNS_LIMIT)
+  /** The key of the turn that ended last in each session. */
+  readonly #lastEnded = new BoundedMap<string, string>(ENDED_TURNS_LIMIT)
   /** No finished turn ended before: most looks end here. */
   #endedUntil = Number.POSITIVE_INFINITY
   readonly #draw: Draw
@@ -129,7 +135,7 @@ export class TurnRegistry {
     const found = this.find(host, ids)
     const { sessionId, turnId } = ids
     if (found !== undefined || sessionId === undefined || turnId === undefined) return found
-    const ended = this.#ended.get(endedKey(host, { id: sessionId, key: sessionId }, turnId))
+    const ended = this.#ended.get(joint(sessionKeyOf(host, ids), turnId))
     // A turn of its own that is over is what a late record means: it names no other, however another session names its turns.
     if (ended !== undefined) return begins ? undefined : this.#lateTurnOf(ended, host, turnId)
     const main = this.knownSession(host, ids)?.main
@@ -141,11 +147,9 @@ export class TurnRegistry {
   findEnded(host: string, ids: RecordIds, at: number, begins: boolean): EndedTurn | undefined {
     const { sessionId, turnId } = ids
     if (sessionId === undefined && turnId !== undefined) return this.#endedNamed(host, turnId)
-    // A turn that is named is found also when its session has been forgotten since.
-    const key =
-      sessionId === undefined || turnId === undefined
-        ? this.knownSession(host, ids)?.lastEndedKey
-        : endedKey(host, { id: sessionId, key: sessionId }, turnId)
+    // Also of a session that has been forgotten since.
+    const session = sessionKeyOf(host, ids)
+    const key = turnId === undefined ? this.#lastEnded.get(session) : joint(session, turnId)
     const ended = key === undefined ? undefined : this.#ended.get(key)
     if (ended === undefined) return undefined
     return (turnId !== undefined && !begins) || at <= ended.endAt ? ended : undefined
@@ -174,9 +178,10 @@ export class TurnRegistry {
     const { session, turnId, identity, number, delegation, memory } = turn
     const ended: EndedTurn = { session, turnId, identity, number, delegation, memory, ...how }
     for (const holder of turn.holders) {
-      const key = endedKey(holder.host, holder, turnId ?? `#${number}`)
+      const holderKey = sessionKey(holder.host, holder)
+      const key = joint(holderKey, turnId ?? `#${number}`)
       this.#ended.set(key, ended)
-      if (!turn.isBackground) holder.lastEndedKey = key
+      if (!turn.isBackground) this.#lastEnded.set(holderKey, key)
     }
     this.#endedUntil = Math.min(this.#endedUntil, ended.closedAt)
   }
@@ -192,11 +197,7 @@ export class TurnRegistry {
   forgetEndedBefore(at: number): void {
     if (at <= this.#endedUntil) return
     this.#endedUntil = Number.POSITIVE_INFINITY
-    for (const ended of this.#ended.takeWhile(ended => ended.closedAt < at)) {
-      if (ended.session.lastEndedKey !== undefined && !this.#ended.has(ended.session.lastEndedKey)) {
-        ended.session.lastEndedKey = undefined
-      }
-    }
+    this.#ended.dropWhile(ended => ended.closedAt < at)
     const oldest = this.#ended.values().next().value
     if (oldest !== undefined) this.#endedUntil = oldest.closedAt
   }

@@ -89,8 +89,6 @@ export class Session {
   /** Only with `trace_scope: session`, where later turns go under it. */
   firstRoot: SpanContext | undefined
   lastRoot: SpanContext | undefined
-  /** The turn that ended last: its key among the ended. */
-  lastEndedKey: string | undefined
   /** Of spans that belong to no turn. */
   looseMemory: TurnMemory | undefined
   previous: { readonly id: SafeText | undefined; readonly root: SpanContext | undefined } | undefined

@@ -66,18 +66,23 @@ describe('a side call that began before its turn did', () => {
 
 describe('a record of a finished turn that comes again', () => {
   const over = [...began(), ...asked(100), ...used(210), delegated(300), ...answered(400)]
-  const repeats: Step[] = over.slice(1)
-
   const gone: Step = [500, 'on_session_finalize', { session_id: 's1', reason: 'shutdown' }]
+  const repeats = over.map((_, place) => [over[place]?.[0], over[place]?.[1], place] as const)
+  const withoutTurnIds = over.map(([at, hook, payload]): Step => {
+    const { turn_id: _, parent_turn_id: __, ...rest } = payload as { turn_id?: string; parent_turn_id?: string }
+    return [at, hook, rest]
+  })
 
   describe.each([
-    ['', over],
-    [' after the end of its session', [...over, gone]],
-  ])('leaves nothing behind%s', (_where, steps) => {
-    test.each(repeats)('%d %s', (...repeat) => {
-      const plugin = told(steps)
+    ['', over, []],
+    [' after the end of its session', over, [gone]],
+    [', whose turn has no id', withoutTurnIds, []],
+    [', whose turn has no id, after the end of its session', withoutTurnIds, [gone]],
+  ])('leaves nothing behind%s', (_where, steps, end) => {
+    test.each(repeats)('%d %s', (_at, _hook, place) => {
+      const plugin = told([...steps, ...end])
       const before = { tree: plugin.tree(), ...plugin.stats() }
-      feedSteps(plugin, [repeat as unknown as Step])
+      feedSteps(plugin, [steps[place] as Step])
       const { spansOpen, turnsOpen } = plugin.stats()
       expect({ tree: plugin.tree(), spansOpen, turnsOpen }).toEqual({
         tree: before.tree,
@@ -85,6 +90,18 @@ describe('a record of a finished turn that comes again', () => {
         turnsOpen: before.turnsOpen,
       })
     })
+  })
+
+  test('has its own end, when both come after the end of a session whose turn has no id', async () => {
+    const [start, end] = used(210, { turn_id: undefined }) as [Step, Step]
+    const plugin = told([...withoutTurnIds.slice(0, 4), ...withoutTurnIds.slice(-2), gone, start, end])
+    await plugin.shutdown()
+    expect(plugin.tree()).toBe(text`
+      agent OK
+        llm.qwen3 OK
+          api.qwen3 OK
+        tool.terminal OK
+    `)
   })
 
   test('is a turn of its own when it starts one, for a session that was torn down is a new one', () => {
