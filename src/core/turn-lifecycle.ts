@@ -172,7 +172,8 @@ export class TurnLifecycle {
   /** @param guarded runs each end by itself, so that one which fails keeps no other open */
   endAll(guarded: (end: () => void) => void): void {
     const { sweepByClock, now } = this.#options
-    for (const turn of [...this.#registry.openTurns()]) {
+    // A child's before its parent's, whose sums have it then.
+    for (const turn of [...this.#registry.openTurns()].reverse()) {
       const at = Math.max(turn.activityAt, sweepByClock ? now() : turn.activityAt)
       const how = { descendants: 'shutdown', root: 'shutdown', rootStatus: 'unset' } as const
       guarded(() => this.finish(turn, { at, finalStatus: 'incomplete', ...how }))

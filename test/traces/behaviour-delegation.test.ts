@@ -224,6 +224,16 @@ describe('a delegation and its turn', () => {
     expect(plugin.stats().spansOpen).toBe(0)
   })
 
+  test('what a child has used is in the sums of a parent that ends with it, as the process does', async () => {
+    const [start, prompt, request, answer] = childTurn(150, 'C', 'ct1', { prompt_tokens: 100, completion_tokens: 10 })
+    const plugin = told([...began(), delegated(100), start, prompt, request, answer] as Step[])
+    await plugin.shutdown()
+    expect(rootOf(plugin, 's1')?.attributes).toMatchObject({
+      'hermes.turn.subagent_tokens.total': 110,
+      'hermes.turn.all_tokens.total': 110,
+    })
+  })
+
   test('a child that has only an id of its own', () => {
     const ids = { child_session_id: undefined, child_subagent_id: 'sa-1' }
     const plugin = told([...began(), delegated(100, ids), stopped(200, ids), ...answered(300)])
