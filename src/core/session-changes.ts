@@ -53,7 +53,8 @@ export class SessionChanges {
   }
 
   #tearDown(session: Session, { fired }: Incoming, finalStatus: FinalStatus): void {
-    for (const turn of [...session.turns])
+    // Also the one whose own session has rotated into this one.
+    for (const turn of new Set([...session.turns, ...(session.main === undefined ? [] : [session.main])]))
       this.#lifecycle.finish(turn, { at: fired.at, finalStatus, descendants: 'turn_ended' })
     const predecessor: Predecessor = { id: this.#capture.id(session.id), root: session.lastRoot }
     if (session.id !== undefined) this.#finalized.set(`${session.host}\u0000${session.id}`, predecessor)

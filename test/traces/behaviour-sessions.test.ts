@@ -108,6 +108,16 @@ describe('a session that goes', () => {
     expect(await seriesText(plugin, 'hermes.sessions')).toEqual([`kind=session final_status=${finalStatus} → 1`])
   })
 
+  test('ends the turn that it has taken over from the session before it', () => {
+    const plugin = told([
+      ...began(),
+      ...asked(100, { session_id: 's1-compressed' }),
+      [300, 'on_session_finalize', { session_id: 's1-compressed' }],
+    ])
+    expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('finalized')
+    expect(plugin.stats()).toMatchObject({ turnsOpen: 0, spansOpen: 0 })
+  })
+
   test('opens nothing when it was never there', () => {
     const plugin = told([
       [0, 'on_session_finalize', { session_id: 's1' }],
