@@ -196,8 +196,8 @@ export class HookEnds {
   #countOnly(definition: AnyDefinition, turn: Turn | undefined, startSeen: boolean, incoming: Incoming): void {
     const { registry, tracker } = this.#needs
     const { fired, ids, host } = incoming
-    const { delegation } = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false) ?? {}
-    tracker.countOnly(definition, fired, turn, { startSeen, isSubagent: delegation !== undefined })
+    const { delegation, agentName } = turn ?? registry.findEnded(host, ids, LATER_THAN_NOTHING, false) ?? {}
+    tracker.countOnly(definition, fired, turn, { startSeen, isSubagent: delegation !== undefined, agentName })
   }
 
   #drawRetroactive(

@@ -178,11 +178,11 @@ export class SpanTracker {
     definition: AnyDefinition,
     fired: AnyFired,
     turn: Turn | undefined,
-    how: { readonly startSeen: boolean; readonly isSubagent: boolean },
+    how: Pick<EndedSpan<unknown>, 'isSubagent' | 'agentName'> & { readonly startSeen: boolean },
   ): void {
     const { draw, guard, instruments } = this.#options
     const durationMillis = saidDuration(definition.kind, fired.payload)
-    const ended = { startAt: fired.at, start: undefined, durationMillis, agentName: turn?.agentName, ...how }
+    const ended = { startAt: fired.at, start: undefined, durationMillis, ...how }
     instruments.record(guard.call(fired.hook, definition.measure, NO_POINTS, fired, draw, ended))
     if (turn !== undefined && !turn.over) guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }

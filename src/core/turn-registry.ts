@@ -56,9 +56,11 @@ function isNamedBy(turn: Turn, { toolCallId, apiRequestId, taskId }: RecordIds):
   return taskId !== undefined && turn.taskId === taskId
 }
 
+type Told = 'identity' | 'belonging' | 'agentName'
+
 /** A finished turn whose late records still find their trace. */
 export interface EndedTurn
-  extends Pick<Turn, 'session' | 'turnId' | 'identity' | 'number' | 'delegation' | 'anchor' | 'memory'> {
+  extends Pick<Turn, Told | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'memory'> {
   readonly endAt: number
   /** When it was known to be over, which for a silent turn is long after its end. */
   readonly closedAt: number
@@ -175,8 +177,8 @@ export class TurnRegistry {
 
   /** Also under the sessions that it rotated into. Records that name no turn are none of background work's business. */
   retain(turn: Turn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt'>): void {
-    const { session, turnId, identity, number, delegation, memory } = turn
-    const ended: EndedTurn = { session, turnId, identity, number, delegation, memory, ...how }
+    const { session, turnId, identity, belonging, agentName, number, delegation, memory } = turn
+    const ended: EndedTurn = { session, turnId, identity, belonging, agentName, number, delegation, memory, ...how }
     for (const holder of turn.holders) {
       const holderKey = sessionKey(holder.host, holder)
       const key = joint(holderKey, turnId ?? `#${number}`)

@@ -36,6 +36,16 @@ function spansOf(plugin: TestPlugin): readonly StoredSpan[] {
 }
 
 describe('what belongs to a turn', () => {
+  test('is on a child that it delegates to in a record that comes late, and what belongs to the next turn is not', () => {
+    const plugin = told([
+      ...[session({ tags: ['first'] }), prompt({ tags: ['beta'] }), ...answered(150)],
+      session({ tags: ['second'] }, 200),
+      ...[delegated(100), ...childTurn(110)],
+    ])
+    const ofChild = plugin.spans().filter(({ attributes }) => attributes['hermes.session.id'] === 'C')
+    expect(ofChild.map(span => span.attributes['tag.tags'])).toEqual([...Array(3)].map(() => ['first', 'beta']))
+  })
+
   test.each([
     ['the start of its session', [session(SAID), prompt({}), ...WORK]],
     ['its prompt', [session({}), prompt(SAID), ...WORK]],

@@ -1,7 +1,19 @@
 /** What a turn cost: on its requests, summed on its root, and in the metric. */
 import { expect, test } from 'vitest'
 import { type Step, told } from '../support/feed.ts'
-import { all, answered, asked, attributes, began, childTurn, delegated, only, seriesText, TURN } from './scenes.ts'
+import {
+  all,
+  answered,
+  asked,
+  attributes,
+  began,
+  childTurn,
+  delegated,
+  only,
+  series,
+  seriesText,
+  TURN,
+} from './scenes.ts'
 
 const GPT = { model: 'gpt-4o', provider: 'openai' }
 const USAGE = { prompt_tokens: 10_000, output_tokens: 1000 }
@@ -84,4 +96,17 @@ test('what is kept for an hour, and the tier of service, are billed as the provi
   // 1000 × 3 + 100 × 15 + 500 × 3.75 + 1500 × 6 + 3000 × 0.3, in millionths, and twice that.
   expect(attributes(told(steps, { prices }), 'api.claude-sonnet-4-5')['hermes.cost.total']).toBe(0.03255)
   expect(attributes(told(steps, { prices: true }), 'api.claude-sonnet-4-5')['hermes.cost.total']).toBeUndefined()
+})
+
+test('what is told of a turn that is over is counted as that of its agent', async () => {
+  const paid = { cost: 0.25, usage: { prompt_tokens: 10 } }
+  const labels = async (steps: readonly Step[]) =>
+    (await series(told(steps, { host: 'my-agent' }), 'hermes.cost')).map(one => [one.labels, one.value])
+  const only: Step = [
+    150,
+    'post_api_request',
+    { ...TURN, api_request_id: 'r2', model: 'qwen3', provider: 'openai', ...paid },
+  ]
+  const onTime = await labels([...began(), ...asked(30, {}, paid), only, ...answered(300)])
+  expect(await labels([...began(), ...answered(300), ...asked(30, {}, paid), only])).toEqual(onTime)
 })
