@@ -186,14 +186,15 @@ export function assemble(
   const forgetExit = isEndedByItself
     ? () => undefined
     : shutdownAtExit({ shutdown, flush: () => intake.flush() }, config.handle_signals)
-  const forgetSaving = saveAtExit(() => {
+  const save = (): void => {
     if (intake.isUntouched) return
     try {
       leave()
     } finally {
       pipeline?.endNow()
     }
-  })
+  }
+  const forgetSaving = telemetry.isInMemory ? () => undefined : saveAtExit(save)
   const traceparent: Plugin['traceparent'] = ids =>
     config.propagate_context ? intake.traceparent(ids, host) : undefined
   const context: Plugin['context'] = (ids, base) => intake.context(ids, host, contextOf(base))

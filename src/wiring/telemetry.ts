@@ -29,15 +29,17 @@ export interface HandedIn {
 export interface LateTelemetry {
   /** A pipeline of ours; else providers that were handed in. */
   readonly isOurs: boolean
+  /** It is in memory alone: what ends with the process is nobody's loss. */
+  readonly isInMemory?: true
   /** As in `IntakeOptions`. */
   readonly pieces: Pieces | undefined
   /** Once. @throws what the loader throws: the host may have too many files open */
   open(): Telemetry
 }
 
-/** Of a pipeline that is there already. */
+/** Of a pipeline in memory, that is there already. */
 export function telemetryOf(pipeline: Pipeline): LateTelemetry {
-  return { isOurs: true, pieces: undefined, open: () => opened(pipeline) }
+  return { isOurs: true, isInMemory: true, pieces: undefined, open: () => opened(pipeline) }
 }
 
 export function opened(pipeline: Pipeline): Telemetry {
