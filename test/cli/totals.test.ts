@@ -8,11 +8,11 @@ import { replay as replayCommand } from '../../src/cli/commands/replay.ts'
 import { tree as treeCommand } from '../../src/cli/commands/tree.ts'
 import { humanCount } from '../../src/viewer/human-figures.ts'
 import { createPluginIn } from '../../src/wiring/create-plugin.ts'
-import { freePorts } from '../backends/support/free-port.ts'
 import { workload } from '../backends/workload/feed.ts'
 import { type Totals, totalsOf } from '../backends/workload/totals.ts'
 import { type TurnTokens, tokensOfTurn, tokensOfTurns } from '../backends/workload/turn-tokens.ts'
 import type { WorkloadRecord } from '../backends/workload/workload-record.ts'
+import { freePort } from '../pipeline/pipeline-fixture.ts'
 import { fakeIo } from './fake-io.ts'
 
 const { run: demo } = demoCommand
@@ -184,7 +184,7 @@ test('the requests of a trace add up to what its roots say, input and output apa
 })
 
 test('Prometheus is told the same, part by part', async () => {
-  const [port = 0] = await freePorts(1)
+  const port = await freePort()
   const config = { local_log: false, prometheus: { host: '127.0.0.1', port } }
   const plugin = createPluginIn({ host: 'totals', ...config }, { env: {}, home, isReplay: true })
   for (const { hook, payload, meta } of records) void plugin.emitUntyped(hook, payload, meta)

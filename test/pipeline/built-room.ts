@@ -34,12 +34,14 @@ export class BuiltRoom {
 
   /**
    * Runs the body of a module that finds `createPipeline`, `settings(overrides)`, `report` and `record(pipeline, name)`
-   * in scope, to its natural end.
+   * in scope, to its natural end. What it reads from its standard input ends when `isOver` resolves.
    */
-  async run(body: string): Promise<Ended> {
+  async run(body: string, isOver?: Promise<unknown>): Promise<Ended> {
     const script = join(this.#directory, `script-${this.#scripts++}.js`)
     await writeFile(script, `${PRELUDE}\n${body}`)
-    const child = spawn(process.execPath, [script], { stdio: ['ignore', 'pipe', 'pipe'], timeout: HANG_MILLIS })
+    const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'pipe'], timeout: HANG_MILLIS })
+    child.stdin.on('error', () => undefined)
+    void Promise.resolve(isOver).then(() => child.stdin.end())
     const output = { stdout: '', stderr: '' }
     for (const stream of ['stdout', 'stderr'] as const) {
       child[stream].on('data', chunk => {

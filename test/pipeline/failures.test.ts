@@ -1,6 +1,8 @@
 import { createServer, type Server } from 'node:net'
-import { describe, expect, test } from 'vitest'
+import { describe, expect, test, vi } from 'vitest'
+import { afterwards } from '../support/afterwards.ts'
 import type { SinkBehaviour } from '../support/otlp-sink.ts'
+import { until } from '../support/until.ts'
 import {
   backend as anyBackend,
   countPoint,
@@ -219,14 +221,18 @@ describe.each(PROTOCOLS)('over %s, a backend that does not take what it is sent'
     const happened: string[] = []
     lines.warn = () => happened.push('the hanging one is given up')
     const backends = [backend('otlp', hanging.url), backend('jaeger', slow.url)]
-    const pipeline = openPipeline({ backends, flushWaitMillis: 5 * QUICKLY }, lines)
+    const pipeline = openPipeline({ backends, flushWaitMillis: LONG_MILLIS }, lines)
     recordSpans(pipeline, 'one')
     const flushed = pipeline.flush()
-    await new Promise(resolve => setTimeout(resolve, 5 * QUICKLY + 50))
+    await hanging.until(() => hanging.spanNames.length > 0)
+    await until(() => pipeline.stats().backends[1]?.delivered === 1)
+    const { now } = performance
+    const later = vi.spyOn(performance, 'now').mockImplementation(() => now.call(performance) + LONG_MILLIS)
+    afterwards(() => later.mockRestore())
     slow.behaviour = { kind: 'slow', millis: 100 }
     recordSpans(pipeline, 'two')
     const closed = pipeline.shutdown()
-    while (pipeline.stats().backends[1]?.delivered !== 2) await new Promise(setImmediate)
+    await until(() => pipeline.stats().backends[1]?.delivered === 2)
     happened.push('the slow one has everything')
     await Promise.all([closed, flushed])
     expect(happened).toEqual(['the hanging one is given up', 'the slow one has everything'])

@@ -111,16 +111,21 @@ export function countPoint(pipeline: Pipeline, name: string): void {
 /** A loopback URL where nothing ever listens: a port of those that only the system may open. */
 export const DEAD_URL = 'http://127.0.0.1:2'
 
-/** A port that nobody has, below those that the system gives to connections. */
+/** Ports below those that the system gives to connections. Another worker's are others: it may look at the same moment. */
+const PORTS_OF_ONE = 300
+
+/** A port that nobody has. */
 export async function freePort(): Promise<number> {
+  const first = 30_000 + PORTS_OF_ONE * (Number(process.env['VITEST_POOL_ID'] ?? 0) % 9)
   for (;;) {
-    const port = 30_000 + Math.floor(Math.random() * 2700)
+    const port = first + Math.floor(Math.random() * PORTS_OF_ONE)
     const server = createServer().listen(port, '127.0.0.1')
     const isFree = await once(server, 'listening').then(
       () => true,
       () => false,
     )
-    server.close()
-    if (isFree) return port
+    if (!isFree) continue
+    await new Promise(resolve => server.close(resolve))
+    return port
   }
 }

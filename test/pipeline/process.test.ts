@@ -65,29 +65,35 @@ describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to
 
   test('waits for no timer of a backend that is unwell', async () => {
     const patient = await startSink({ kind: 'status', status: 503, headers: { 'retry-after': '5' } })
-    const urls = [patient.url, ...(await Promise.all(UNWELL.map(([, url]) => url())))]
-    const ended = await room.run(`
+    const busy = await startSink({ kind: 'status', status: 503 })
+    const urls = [patient.url, busy.url, ...(await Promise.all(UNWELL.map(([, url]) => url())))]
+    const body = `
       const batch = { maxQueueSize: 10, scheduleDelayMillis: 1, maxExportBatchSize: 1, exportTimeoutMillis: 60000 }
       const backends = ${JSON.stringify(urls)}.map(url => backend('otlp', url, { protocol: '${protocol}', metrics: false }))
       record(createPipeline(settings({ backends, batch }), report), 'one')
-      await new Promise(resolve => setTimeout(resolve, 500))
-      await new Promise(setImmediate)
-      process.stdout.write(process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').join())
-    `)
+      process.stdin.resume().once('end', () => {
+        process.stdout.write(process.getActiveResourcesInfo().filter(kind => kind === 'Timeout').join())
+      })
+    `
+    // By then the first one, which has asked for more time, is waited for.
+    const isTriedAgain = busy.until(() => busy.requests.length > 1)
+    const ended = await room.run(body, isTriedAgain)
     expect(ended).toMatchObject({ code: 0, stdout: '' })
   })
 
   test('ends although it never flushes nor shuts down', async () => {
     const sink = await startSink({ kind: 'hanging' })
-    const ended = await room.run(`
+    const body = `
       const batch = { maxQueueSize: 10, scheduleDelayMillis: 1, maxExportBatchSize: 1, exportTimeoutMillis: 60000 }
       const backends = [backend('otlp', '${sink.url}', { protocol: '${protocol}' })]
       const prometheus = { host: '127.0.0.1', port: 0 }
       const pipeline = createPipeline(settings({ backends, batch, metricsIntervalMillis: 60, prometheus }), report)
       pipeline.meterProvider.getMeter('test').createCounter('points').add(1)
       record(pipeline, 'one')
-      setTimeout(() => {}, 200)
-    `)
+      process.stdin.resume()
+    `
+    const isBeingSent = sink.until(() => sink.spanNames.length > 0)
+    const ended = await room.run(body, isBeingSent)
     expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
     expect(sink.spanNames).toEqual(['one'])
   })

@@ -1,10 +1,6 @@
 import { Server } from 'node:http'
 import { expect, test, vi } from 'vitest'
-import { countPoint, DEAD_URL, Lines, openPipeline, startSink } from './pipeline-fixture.ts'
-
-async function freePort(): Promise<number> {
-  return Number(new URL(DEAD_URL).port)
-}
+import { countPoint, freePort, Lines, openPipeline, startSink } from './pipeline-fixture.ts'
 
 async function scraped(url: string): Promise<Response> {
   for (;;) {

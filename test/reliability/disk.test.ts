@@ -112,7 +112,7 @@ describe.concurrent('the state directory is deleted under a running process', ()
       const sink = await sinkOf(scene)
       sink.behaviour = { kind: 'down' }
       const host = scene.start({ ...MUCH, ...REPORTING })
-      await scene.logged(host, 4)
+      await host.owing()
       scene.removeState()
       // It goes on in another file.
       await scene.logged(host, 1)
@@ -120,6 +120,7 @@ describe.concurrent('the state directory is deleted under a running process', ()
       await host.idle()
       await host.finish()
       expectCounted(scene, sink, host)
+      expect(droppedBy(host)).toBeGreaterThan(0)
     })())
 })
 

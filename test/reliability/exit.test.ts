@@ -88,7 +88,11 @@ test(
     const sink = await sinkOf(scene, { kind: 'down' })
     await scene.start({ ...FEW_TURNS, end: 'exit' }).ended
     await sink.comeBack()
-    expect(await scene.successor([sink])).toMatchObject({ code: 0, stderr: [] })
+    const next = scene.start({ turns: 1, sessions: 1, hooksPerSecond: 2000, end: 'stdin' })
+    await next.over()
+    await scene.settled([sink])
+    // Before it ends: an end sends what is left, too.
     expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
+    expect(await next.finish()).toMatchObject({ code: 0, stderr: [] })
   }),
 )

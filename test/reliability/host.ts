@@ -117,6 +117,11 @@ export class Host {
     while (!(hasEnded || this.lastReport?.isOver)) await pause(LOOK_MILLIS)
   }
 
+  /** Resolves once one that reports owes something that is nowhere but in its log. */
+  async owing(): Promise<void> {
+    while (!this.lastReport?.stats.backends.some(({ spooled }) => spooled > 0)) await pause(LOOK_MILLIS)
+  }
+
   /** Resolves once one that reports has told everything, and holds nothing back. */
   async idle(): Promise<void> {
     const isIdle = ({ isOver, stats }: HostReport): boolean =>

@@ -1,16 +1,15 @@
-import { setTimeout as pause } from 'node:timers/promises'
 import { describe, expect, test } from 'vitest'
 import type { ChaosBehaviour } from '../support/chaos-sink.mjs'
 import { IS_DEEP } from '../support/sample.ts'
 import { inScene, type Scene } from './scene.ts'
 
-const LIFE_MILLIS = 800
+/** In the log of each, before it is killed. */
+const LINES = 6
 
 /** Three processes that share a state directory, all killed. */
 async function threeVictims(scene: Scene): Promise<void> {
   const hosts = [1, 2, 3].map(seed => scene.start({ seed, hooksPerSecond: 300, sessions: 3 }))
-  await Promise.all(hosts.map(host => host.ready()))
-  await pause(LIFE_MILLIS)
+  await Promise.all(hosts.map(host => scene.logged(host, LINES)))
   await Promise.all(hosts.map(host => host.kill()))
 }
 
@@ -68,13 +67,13 @@ test(
     const sink = await scene.sink({ kind: 'down' })
     scene.configure([{ name: 'only', endpoint: sink.url, protocol: 'http/json' }])
     const busy = scene.start({ turns: 3, sessions: 2, hooksPerSecond: 1000, end: 'stdin' })
-    await busy.ready()
-    await pause(LIFE_MILLIS)
+    await busy.over()
+    // They look for what others have left while it still owes everything.
+    const passers = [1, 2].map(() => scene.start({ turns: 1, sessions: 1, hooksPerSecond: 2000, end: 'stdin' }))
+    await Promise.all(passers.map(passer => passer.over()))
     await sink.comeBack()
-    const passers = [1, 2].map(() => scene.start({ turns: 1, sessions: 1, hooksPerSecond: 2000 }))
-    await Promise.all(passers.map(passer => passer.ended))
     await scene.settled([sink])
-    await busy.finish()
+    await Promise.all([busy, ...passers].map(host => host.finish()))
     expect(scene.check(sink)).toMatchObject({ problems: [], excusedRepeats: 0 })
     expect(scene.files('spool')).toEqual([])
   }),

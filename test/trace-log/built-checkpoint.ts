@@ -1,14 +1,9 @@
-import { execFile, spawn } from 'node:child_process'
+import { spawn } from 'node:child_process'
 import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
-import { dirname, join } from 'node:path'
-import { fileURLToPath } from 'node:url'
-import { promisify } from 'node:util'
+import { join } from 'node:path'
 
-const REPOSITORY = join(dirname(fileURLToPath(import.meta.url)), '..', '..')
-const FILES = ['checkpoint', 'losses']
-
-/** Checkpoints and losses as JavaScript in a scratch directory, for what takes several processes. */
+/** Checkpoints and losses as the compiler makes them, for what takes several processes. */
 export class BuiltCheckpoint {
   readonly #directory: string
   #scripts = 0
@@ -19,20 +14,6 @@ export class BuiltCheckpoint {
 
   static async build(): Promise<BuiltCheckpoint> {
     const directory = await mkdtemp(join(tmpdir(), 'hookspan-built-checkpoint-'))
-    await writeFile(join(directory, 'package.json'), '{"type":"module"}')
-    const tsconfig = {
-      extends: join(REPOSITORY, 'tsconfig.build.json'),
-      compilerOptions: {
-        outDir: join(directory, 'built'),
-        rootDir: join(REPOSITORY, 'src'),
-        typeRoots: [join(REPOSITORY, 'node_modules/@types')],
-      },
-      files: FILES.map(name => join(REPOSITORY, `src/trace-log/${name}.ts`)),
-      include: [],
-    }
-    await writeFile(join(directory, 'tsconfig.json'), JSON.stringify(tsconfig))
-    const tsc = join(REPOSITORY, 'node_modules/typescript/bin/tsc')
-    await promisify(execFile)(process.execPath, [tsc, '-p', join(directory, 'tsconfig.json')])
     return new BuiltCheckpoint(directory)
   }
 
@@ -41,7 +22,7 @@ export class BuiltCheckpoint {
    * scope. They wait for each other, then go on together. Resolves with what each has printed.
    */
   async runTogether(count: number, state: string, body: string): Promise<string[]> {
-    const script = join(this.#directory, `script-${this.#scripts++}.js`)
+    const script = join(this.#directory, `script-${this.#scripts++}.mjs`)
     await writeFile(script, `${PRELUDE}\n${body}`)
     const children = Array.from({ length: count }, (_, index) => {
       const child = spawn(process.execPath, [script, state, String(index)], { stdio: ['pipe', 'pipe', 'inherit'] })
@@ -67,8 +48,8 @@ export class BuiltCheckpoint {
 
 const PRELUDE = `
 import { readFileSync } from 'node:fs'
-import * as checkpoints from './built/trace-log/checkpoint.js'
-import * as losses from './built/trace-log/losses.js'
+import * as checkpoints from '${new URL('../../build/trace-log/checkpoint.js', import.meta.url)}'
+import * as losses from '${new URL('../../build/trace-log/losses.js', import.meta.url)}'
 const { Checkpoint, adoptCheckpoint, listCheckpoints } = checkpoints
 const { LossLog } = losses
 const state = process.argv[2]

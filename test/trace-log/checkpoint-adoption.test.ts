@@ -7,6 +7,8 @@ import { deadOwner, farOwner, leave, SEGMENT, spoolNames, stateDirectory } from 
 
 const CHECKPOINTS = 50
 const PROCESSES = 8
+/** Of a process, before it is killed. */
+const SAVES = 1000
 
 let built: BuiltCheckpoint
 
@@ -51,18 +53,28 @@ test('of many processes that want the same checkpoints, each checkpoint is got b
 test('a process that is killed while it saves leaves a whole checkpoint, which is ours then', async () => {
   const state = stateDirectory()
   const backends = ['jaeger', 'phoenix', 'langfuse']
-  await built.runTogether(
+  const said = await built.runTogether(
     4,
     state,
     `
     const checkpoint = Checkpoint.create(state, 1000 + index + '-7', ${JSON.stringify(backends)})
     waitForAll()
     const { Worker } = await import('node:worker_threads')
-    new Worker('setTimeout(() => process.kill(process.pid, "SIGKILL"), 200)', { eval: true })
-    for (let offset = 1; offset < 1_000_000; offset++) for (const name of checkpoint.backends) checkpoint.advance(name, offset)
+    const saved = new Int32Array(new SharedArrayBuffer(4))
+    // In a thread of its own: it strikes in the middle of whatever is being saved.
+    const killer = \`
+      const saved = require('node:worker_threads').workerData
+      while (saved[0] < ${SAVES}) Atomics.wait(saved, 0, saved[0], 1)
+      process.kill(process.pid, 'SIGKILL')\`
+    new Worker(killer, { eval: true, workerData: saved })
+    for (let offset = 1; offset < 10_000_000; offset++) {
+      for (const name of checkpoint.backends) checkpoint.advance(name, offset)
+      saved[0] = offset
+    }
     process.stdout.write('was not killed')
     `,
   )
+  expect(said).toEqual(['', '', '', ''])
   const entries = await listCheckpoints(state)
   expect(entries).toHaveLength(4)
   for (const entry of entries) {
@@ -70,7 +82,7 @@ test('a process that is killed while it saves leaves a whole checkpoint, which i
     const checkpoint = adoptCheckpoint(state, entry)
     expect(checkpoint).toMatchObject({ open: true, isDamaged: false, backends })
     const [first = 0, ...others] = backends.map(name => checkpoint?.offsetOf(name) ?? 0)
-    expect(first).toBeGreaterThan(0)
+    expect(first).toBeGreaterThanOrEqual(SAVES)
     for (const offset of others) expect(first - offset).toBeLessThanOrEqual(1)
   }
 })
@@ -83,10 +95,12 @@ test('a living process is not taken from', async () => {
     `
     if (index === 1) Checkpoint.create(state, '${SEGMENT}', ['jaeger'])
     waitForAll()
-    if (index === 1) await new Promise(resolve => setTimeout(resolve, 500))
+    const { existsSync, writeFileSync } = await import('node:fs')
+    if (index === 1) while (!existsSync(state + '.looked-at')) await new Promise(resolve => setTimeout(resolve, 1))
     else {
       const entries = await listCheckpoints(state)
       process.stdout.write(JSON.stringify(entries.map(entry => adoptCheckpoint(state, entry) !== undefined)))
+      writeFileSync(state + '.looked-at', '')
     }
     `,
   )

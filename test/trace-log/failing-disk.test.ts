@@ -149,9 +149,10 @@ describe('a file system that is gone (a stale handle)', () => {
     const scene = sceneOf(server)
     scene.record('one')
     await scene.flush()
-    faults.onStat = always('ESTALE')
+    const look = vi.fn(always('ESTALE'))
+    faults.onStat = look
     scene.record('two')
-    await new Promise(resolve => setTimeout(resolve, 30))
+    await until(() => look.mock.calls.length > 0)
     faults.onStat = () => undefined
     scene.record('three')
     await scene.flush().catch(() => undefined)
@@ -176,14 +177,13 @@ test('an open span that cannot be written down costs its note, not the log', asy
   const server = new FakeServer()
   const scene = sceneOf(server)
   const tracer = new BasicTracerProvider({ spanProcessors: [scene.store.log] }).getTracer('test')
-  const traceState = Object.assign(createTraceState('a=1'), {
-    serialize: () => {
-      throw new Error('odd')
-    },
+  const serialize = vi.fn(() => {
+    throw new Error('odd')
   })
+  const traceState = Object.assign(createTraceState('a=1'), { serialize })
   const context = { traceId: 'a'.repeat(32), spanId: 'b'.repeat(16), traceFlags: 1, traceState }
   const open = tracer.startSpan('odd', {}, trace.setSpanContext(ROOT_CONTEXT, context))
-  await new Promise(resolve => setTimeout(resolve, 30))
+  await until(() => serialize.mock.calls.length > 0)
   scene.record('one')
   await scene.flush().catch(() => undefined)
   open.end()

@@ -1,4 +1,4 @@
-import { mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { describe, expect, test, vi } from 'vitest'
 import { BackOff } from '../../src/pipeline/back-off.ts'
@@ -162,11 +162,13 @@ test('a cursor beyond the end of a file that a machine lost the end of does not 
   const directory = scratch()
   const first = sceneOf(new FakeServer(), { directory })
   const open = first.start('open')
-  await new Promise(resolve => setTimeout(resolve, 20))
+  const written = (name: string): string => readFileSync(join(directory, 'traces', name), 'utf8')
+  const isNoted = (name: string): boolean => written(name).includes('"hookspan.open"')
+  await until(() => existsSync(join(directory, 'traces')) && readdirSync(join(directory, 'traces')).some(isNoted))
   first.record(...names(100))
   await first.flush()
   const [name = ''] = readdirSync(join(directory, 'traces'))
-  const text = readFileSync(join(directory, 'traces', name), 'utf8')
+  const text = written(name)
   const state = scratch()
   mkdirSync(join(state, 'traces'))
   // The last line was delivered, but had not reached the disk when the machine went down.

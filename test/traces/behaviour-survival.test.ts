@@ -104,17 +104,27 @@ describe('around a payload', () => {
     },
   )
 
-  test.each([undefined, null, Number.NaN, Number.POSITIVE_INFINITY, 0, -1, 1_795_256_100, 'now', {}])(
-    'a time that is %s is now',
-    at => {
-      const plugin = createTestPlugin()
-      const before = Date.now()
-      plugin.on('on_session_start', { session_id: 's1' }, { at } as never)
-      plugin.on('on_session_end', { session_id: 's1', completed: true }, { at } as never)
-      expect(only(plugin, 'agent').startAt).toBeGreaterThanOrEqual(before)
-      expect(only(plugin, 'agent').endAt).toBeGreaterThanOrEqual(only(plugin, 'agent').startAt)
-    },
-  )
+  test.each([
+    undefined,
+    null,
+    Number.NaN,
+    Number.POSITIVE_INFINITY,
+    0,
+    -1,
+    1_795_256_100,
+    1_795_256_100_000_000,
+    'now',
+    {},
+  ])('a time that is %s is now', at => {
+    const plugin = createTestPlugin()
+    const before = Date.now()
+    plugin.on('on_session_start', { session_id: 's1' }, { at } as never)
+    plugin.on('on_session_end', { session_id: 's1', completed: true }, { at } as never)
+    const { startAt, endAt } = only(plugin, 'agent')
+    expect(startAt).toBeGreaterThanOrEqual(before)
+    expect(endAt).toBeGreaterThanOrEqual(startAt)
+    expect(endAt).toBeLessThanOrEqual(Date.now())
+  })
 
   test('a time may have fractions', () => {
     const plugin = told([...began().slice(0, 1), [100.25, 'on_session_end', { session_id: 's1', completed: true }]])

@@ -1,4 +1,6 @@
 /** What a host hands in, and what its machine lacks, ends no host. */
+import { readdirSync, readFileSync } from 'node:fs'
+import { join } from 'node:path'
 import type { Meter, TracerProvider } from '@opentelemetry/api'
 import { createNoopMeter } from '@opentelemetry/api'
 import { BasicTracerProvider, InMemorySpanExporter, SimpleSpanProcessor } from '@opentelemetry/sdk-trace-base'
@@ -124,12 +126,12 @@ describe('in a process of its own', () => {
     expect(ended).toMatchObject({ code: 0, stdout: '1\n', stderr: '' })
   })
 
-  const SIGNAL = `const plugin = createPlugin({ handle_signals: true, local_log: false })
+  const SIGNAL = `const plugin = createPlugin({ handle_signals: true })
     plugin.on('on_session_start', { session_id: 's1' })
     const keep = setInterval(() => {}, 1000)
     let heard = 0
     const raise = () => process.kill(process.pid, 'SIGINT')
-    const later = () => new Promise(resolve => setTimeout(resolve, 300))\n`
+    const nextTurn = () => new Promise(setImmediate)\n`
 
   test.concurrent.each([
     ['on', 'process.on'],
@@ -138,9 +140,13 @@ describe('in a process of its own', () => {
     const ended = await runHost(
       `${SIGNAL}${listen}('SIGINT', () => { heard += 1 })
        raise()
-       while (heard === 0) await later()
-       await later()
-       console.log(heard, plugin.stats().spansOpen)
+       while (heard === 0) await nextTurn()
+       const { spansOpen } = plugin.stats()
+       // Whoever raised it again would do so behind this.
+       await plugin.shutdown()
+       await nextTurn()
+       await nextTurn()
+       console.log(heard, spansOpen)
        clearInterval(keep)`,
       env(),
     )
@@ -148,13 +154,10 @@ describe('in a process of its own', () => {
   })
 
   test.concurrent('without one the signal ends the process, after our flush', async () => {
-    const ended = await runHost(
-      `${SIGNAL}raise()
-       await later()
-       await later()
-       console.log('still there')`,
-      env(),
-    )
-    expect(ended).toMatchObject({ signal: 'SIGINT', stdout: '' })
+    const home = scratchHome()
+    expect(await runHost(`${SIGNAL}raise()`, { HOME: home })).toMatchObject({ signal: 'SIGINT' })
+    const traces = join(home, '.local', 'state', 'hookspan', 'traces')
+    const [segment = ''] = readdirSync(traces)
+    expect(readFileSync(join(traces, segment), 'utf8')).toMatch(/"resourceSpans".*"name":"agent"/)
   })
 })

@@ -283,8 +283,10 @@ describe('what fails', () => {
   test('nor in any phase where what the SDK hands over is nonsense', async () => {
     const phases = Object.fromEntries(Object.keys(ABLE).map(phase => [phase, () => pass()]))
     const { options } = new FakeSdk([{ name: 'guard', onFailure: 'block', ...phases } as AnyHook])
-    for (const matchers of Object.values(options.hooks ?? {})) {
-      for (const input of [undefined, null, 7, unreadable]) await matchers[0]!.hooks[0]!(input)
+    const asked = Object.values(options.hooks ?? {}).map(([matcher]) => matcher!.hooks[0]!)
+    expect(asked.length).toBeGreaterThan(3)
+    for (const ask of asked) {
+      for (const input of [undefined, null, 7, unreadable]) expect(await ask(input)).toEqual(expect.any(Object))
     }
   })
 })
