@@ -5,8 +5,9 @@ import { HOOKS_DEFAULT } from '../config/hooks-config.ts'
 import { type Environment, homeDirectory, hooksDirectory, stateHome } from '../config/paths.ts'
 import { showName } from '../config/reading.ts'
 import { type ControlHooks, createHooks } from './create-hooks.ts'
-import { isThere, readFolder } from './folder-files.ts'
+import { type FolderFile, isThere, readFolder } from './folder-files.ts'
 import {
+  hookFiles,
   hookNameOf,
   type LoadedHook,
   type LoadedHooks,
@@ -22,6 +23,8 @@ import { projectFolderOf, readProjectFolder, TrustStore } from './trust.ts'
 export interface HookSettings {
   /** Of the person. Undefined: none. */
   readonly globalFolder: string | undefined
+  /** Somebody has said which folder that is, and wants what is in it. */
+  readonly isGlobalFolderNamed: boolean
   /** Of the project, too, where that is trusted. */
   readonly isProjectLocal: boolean
   /** For all hooks of a phase together. */
@@ -58,6 +61,7 @@ export function hookSettings(
   const state = stateHome(env, home)
   return {
     globalFolder: hooks.enabled ? (hooks.global_dir ?? hooksDirectory(env, home)) : undefined,
+    isGlobalFolderNamed: hooks.enabled && hooks.global_dir !== undefined,
     isProjectLocal: hooks.enabled && hooks.project_local,
     timeLimitMillis: hooks.time_limit_ms,
     options: hooks.options,
@@ -112,13 +116,35 @@ export async function loadConfiguredHooks(
   }
 }
 
-async function ofPerson({ globalFolder, options, place = temporary(), thread }: HookSettings): Promise<LoadedHooks> {
-  if (globalFolder === undefined || !isThere(globalFolder)) return NOTHING_LOADED
-  const { files, lines, leftOut } = readFolder(globalFolder, { mayLink: true })
+async function ofPerson(settings: HookSettings): Promise<LoadedHooks> {
+  const { globalFolder, options, place = temporary(), thread } = settings
+  const { files, lines, names } = filesOfPerson(settings)
+  if (globalFolder === undefined || files.length === 0) return { ...NOTHING_LOADED, lines, names }
   const loaded = await loadFolder(globalFolder, files, { options, place, thread })
-  // What could not be read is theirs all the same.
-  const names = [...loaded.names, ...leftOut.map(hookNameOf)]
   return { ...loaded, lines: [...lines, ...loaded.lines], names }
+}
+
+interface FilesOfPerson extends Pick<LoadedHooks, 'lines' | 'names'> {
+  readonly files: readonly FolderFile[]
+}
+
+function filesOfPerson({ globalFolder, isGlobalFolderNamed }: HookSettings): FilesOfPerson {
+  if (globalFolder === undefined) return NO_FILES
+  const isAnythingThere = isThere(globalFolder)
+  const { files, lines, leftOut } = isAnythingThere ? readFolder(globalFolder, { mayLink: true }) : NO_FILES
+  // What could not be read is theirs all the same.
+  const names = [...hookFiles(files).map(({ name }) => name), ...leftOut.map(hookNameOf)]
+  if (names.length > 0 || !isGlobalFolderNamed) return { files, lines, names }
+  // It may be on a disk that is not mounted.
+  const line = `hooks: there are no hooks in ${globalFolder}, which hooks.global_dir names`
+  return { files, lines: [line], names: [''] }
+}
+
+const NO_FILES = { files: [], lines: [], leftOut: [], names: [] } as const
+
+/** What files of a project are handed: nothing that the person means for a file of their own. */
+export function optionsOfProject(settings: HookSettings): OptionsOfFiles {
+  return without(settings.options, filesOfPerson(settings).names)
 }
 
 interface HooksOfProject extends LoadedHooks, Pick<ConfiguredHooks, 'notes'> {

@@ -145,7 +145,8 @@ async function loadHere(url: string, options: unknown): Promise<ExportedHooks & 
   return loaded as ExportedHooks
 }
 
-function hookFiles(files: readonly FolderFile[]): readonly HookFile[] {
+/** The files of a folder that are hooks, in the order of their names. */
+export function hookFiles(files: readonly FolderFile[]): readonly HookFile[] {
   const found = files.flatMap(({ path }) => {
     const name = (FILE.exec(path) ?? FOLDER.exec(path))?.[1]
     return name === undefined || name === 'node_modules' ? [] : [{ path, name }]
@@ -164,7 +165,8 @@ export function hookNameOf(path: string): string {
   return nameOf(top)
 }
 
-function optionsOf(path: string, name: string, options: OptionsOfFiles): Readonly<Record<string, unknown>> {
+/** What the file is handed that is called so, or has this path in its folder. */
+export function optionsOf(path: string, name: string, options: OptionsOfFiles): Readonly<Record<string, unknown>> {
   const key = [name, path].find(each => Object.hasOwn(options, each))
   return (key === undefined ? undefined : options[key]) ?? {}
 }

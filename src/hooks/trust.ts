@@ -24,6 +24,13 @@ export function projectFolderOf(project: string): string {
   return join(project, OUTER, INNER)
 }
 
+/** The folder of hooks of a project, whichever that is, in which a file is. Undefined: it is in none. */
+export function projectFolderAround(file: string): string | undefined {
+  for (let folder = dirname(file); folder !== dirname(folder); folder = dirname(folder))
+    if (folder === projectFolderOf(dirname(dirname(folder)))) return folder
+  return undefined
+}
+
 /** Reads the folder of a project. Undefined: it has none. Never throws. */
 export function readProjectFolder(project: string): ProjectFolder | undefined {
   const folder = projectFolderOf(project)

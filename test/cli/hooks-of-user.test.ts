@@ -38,7 +38,7 @@ test('a folder that was named and is not there is a line; without it there are n
   const named = { ...HOOKS_DEFAULT, global_dir: join(home, 'mine') }
   expect(await hooksOfUser({ hooks: undefined }, { env: {}, home })).toBeUndefined()
   const found = await hooksOfUser({ hooks: named }, { env: {}, home })
-  expect(found?.lines).toEqual([`hooks: there is no ${join(home, 'mine')}, which hooks.global_dir names`])
+  expect(found?.lines).toEqual([`hooks: there are no hooks in ${join(home, 'mine')}, which hooks.global_dir names`])
 })
 
 test('who has turned them off has none', async () => {

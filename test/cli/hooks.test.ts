@@ -304,6 +304,26 @@ Asked: beforeTool 3
     expect(out).toMatch(/^ {2}none +ask \d+$/m)
   })
 
+  test('hands a file the options that it would get: one of a project none that are meant for a file of yours', async () => {
+    const scene = new HooksScene()
+    const told = "export default options => ({ name: 'o ' + Object.keys(options), beforeTool() {} })\n"
+    const other = join(scene.home, 'other')
+    for (const folder of [scene.globalFolder, scene.projectFolder, join(other, '.hookspan', 'hooks'), scene.project])
+      scene.put(folder, { 'guard.mjs': told })
+    scene.put(scene.projectFolder, { 'local.mjs': told })
+    configure(scene, 'hooks: {options: {guard.mjs: {token: x}, local: {max: 1}}}')
+    const hookOf = async (file: string): Promise<string | undefined> => {
+      const { out } = await run(scene, ['test', file, fixture('demo-session.jsonl')])
+      return /^ {2}(o[ a-z]*?) {2}/m.exec(out)?.[1]?.trim()
+    }
+    expect(await hookOf(join(scene.globalFolder, 'guard.mjs'))).toBe('o token')
+    expect(await hookOf('.hookspan/hooks/guard.mjs')).toBe('o')
+    expect(await hookOf(join(other, '.hookspan/hooks/guard.mjs'))).toBe('o')
+    expect(await hookOf('.hookspan/hooks/local.mjs')).toBe('o max')
+    // In no folder of hooks: what may be put into yours.
+    expect(await hookOf('guard.mjs')).toBe('o token')
+  })
+
   test('what somebody else wrote cannot move the cursor', async () => {
     const text = "export default { name: 'a', beforeTool: () => ({ decision: 'block', reason: '\\u001b[2Jx\\ny' }) }\n"
     const { out } = await tried(

@@ -42,6 +42,7 @@ export class HooksScene {
     const usual = {
       globalFolder,
       place,
+      isGlobalFolderNamed: false,
       isProjectLocal: false,
       timeLimitMillis: undefined,
       options: {},

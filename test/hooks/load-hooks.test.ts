@@ -13,6 +13,7 @@ function settings(yaml: string, env: Readonly<Record<string, string>> = {}, home
 
 const USUAL = {
   globalFolder: '/home/a/.config/hookspan/hooks',
+  isGlobalFolderNamed: false,
   isProjectLocal: false,
   timeLimitMillis: undefined,
   options: {},
@@ -21,7 +22,7 @@ const USUAL = {
 
 test.each<[string, object]>([
   ['', USUAL],
-  ['hooks: /srv/hooks', { ...USUAL, globalFolder: '/srv/hooks' }],
+  ['hooks: /srv/hooks', { ...USUAL, globalFolder: '/srv/hooks', isGlobalFolderNamed: true }],
   ['hooks: false', { ...USUAL, globalFolder: undefined }],
   ['hooks: {project_local: true, time_limit_ms: 5}', { ...USUAL, isProjectLocal: true, timeLimitMillis: 5 }],
 ])('the settings of %j', (yaml, expected) => {

@@ -1,4 +1,4 @@
-import { chmodSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { chmodSync, mkdirSync, readFileSync, renameSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { hashOf } from '../../src/hooks/folder-files.ts'
@@ -114,6 +114,28 @@ test('a project takes neither the place of a hook of the person nor its options'
   expect(plain(lines, scene)).toEqual([
     `hooks: ${FOLDER}/guard.mjs: there is a hook "guard" in ~/.config/hookspan/hooks/z.mjs already; give one another name`,
   ])
+})
+
+test.each<[string, (scene: HooksScene) => void]>([
+  ['is not there', () => undefined],
+  [
+    'is empty, as a place where nothing is mounted is',
+    scene => mkdirSync(scene.globalFolder, { recursive: true, mode: 0o700 }),
+  ],
+])('where a folder that the configuration names %s, any option may be meant for it', async (_, make) => {
+  const told = "export default options => ({ name: 'o' + Object.keys(options), beforeTool() {} })\n"
+  const scene = sceneWith({ 'mine.mjs': told })
+  make(scene)
+  trust(scene)
+  const options = { mine: { token: 's3cret' } }
+  const settings = { isProjectLocal: true, options }
+  const { loaded, lines } = await scene.load({ ...settings, isGlobalFolderNamed: true }, scene.project)
+  expect(loaded.map(({ hook }) => hook.name)).toEqual(['o'])
+  expect(plain(lines, scene)).toEqual([
+    'hooks: there are no hooks in ~/.config/hookspan/hooks, which hooks.global_dir names',
+  ])
+  const unnamed = await scene.load(settings, scene.project)
+  expect([unnamed.loaded.map(({ hook }) => hook.name), unnamed.lines]).toEqual([['otoken'], []])
 })
 
 test('the list is for its owner alone; one that others could have written trusts nothing', async () => {

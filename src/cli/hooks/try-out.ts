@@ -1,12 +1,12 @@
-import { dirname, relative, resolve } from 'node:path'
+import { basename, relative, resolve } from 'node:path'
 import { pathToFileURL } from 'node:url'
-import type { HookSettings } from '../../hooks/configured-hooks.ts'
+import { type HookSettings, optionsOfProject } from '../../hooks/configured-hooks.ts'
 import { type ControlHooks, createHooks } from '../../hooks/create-hooks.ts'
 import { readFolder } from '../../hooks/folder-files.ts'
-import { type LoadedHooks, loadFiles, loadFolder, nameOf } from '../../hooks/load-folder.ts'
+import { type LoadedHooks, loadFiles, loadFolder, nameOf, optionsOf } from '../../hooks/load-folder.ts'
 import type { HookRun, Outcome } from '../../hooks/outcome.ts'
 import { PHASE_NAMES, type Phase } from '../../hooks/phases.ts'
-import { projectFolderOf } from '../../hooks/trust.ts'
+import { projectFolderAround } from '../../hooks/trust.ts'
 import { countOf } from '../../viewer/human-figures.ts'
 import { type CommandIo, EXIT } from '../command.ts'
 import { whyNot } from '../file-trouble.ts'
@@ -30,7 +30,7 @@ const MOST_ROWS = 200
 /** Runs the hooks of a file over a recording, and says what they would have decided. */
 export async function tryOut(job: TryOut, io: CommandIo): Promise<number> {
   const settings = settingsOf(io)
-  const loaded = await loadOne(resolve(job.project, job.file), settings, job.project)
+  const loaded = await loadOne(resolve(job.project, job.file), settings)
   try {
     for (const line of loaded.lines) io.stderr.write(`hookspan: ${line}\n`)
     if (loaded.loaded.length === 0) return EXIT.failed
@@ -45,18 +45,20 @@ export async function tryOut(job: TryOut, io: CommandIo): Promise<number> {
 }
 
 /** A file of a folder of hooks, as it is loaded from there; any other one from where it is. */
-async function loadOne(file: string, settings: HookSettings, project: string): Promise<LoadedHooks> {
-  const { options, place, globalFolder } = settings
-  const folder = [globalFolder, projectFolderOf(project)].find(each => each !== undefined && isIn(each, file))
+async function loadOne(file: string, settings: HookSettings): Promise<LoadedHooks> {
+  const { place, globalFolder } = settings
+  const isOwn = globalFolder !== undefined && isIn(globalFolder, file)
+  const folder = isOwn ? globalFolder : projectFolderAround(file)
+  const options = isOwn || folder === undefined ? settings.options : optionsOfProject(settings)
   if (folder !== undefined && place !== undefined) {
-    const { files, lines } = readFolder(folder, { mayLink: folder === globalFolder })
+    const { files, lines } = readFolder(folder, { mayLink: isOwn })
     const path = relative(folder, file)
     const loaded = await loadFolder(folder, files, { options, place, only: path })
     const notFound = loaded.names.length === 0 ? [`hooks: ${file} is no file of hooks that can be loaded`] : []
     return { ...loaded, lines: [...lines, ...loaded.lines, ...notFound] }
   }
-  const name = nameOf(relative(dirname(file), file))
-  return loadFiles([{ shown: file, url: pathToFileURL(file).href, options: options[name] ?? {} }])
+  const path = basename(file)
+  return loadFiles([{ shown: file, url: pathToFileURL(file).href, options: optionsOf(path, nameOf(path), options) }])
 }
 
 function isIn(folder: string, file: string): boolean {

@@ -13,14 +13,8 @@ export async function hooksOfUser(
   if (folder === undefined) return undefined
   // A file may be required that is not there.
   const isMeant = Object.keys(hooks.options).length > 0
-  if (!existsSync(folder) && !isMeant) return hooks.global_dir === undefined ? undefined : absent(folder)
+  if (!existsSync(folder) && !isMeant && hooks.global_dir === undefined) return undefined
   // Where there are none, nothing of them is loaded.
   const { hookSettings, loadConfiguredHooks } = await import('../../hooks/configured-hooks.ts')
   return loadConfiguredHooks(hookSettings({ hooks }, env, home), undefined)
-}
-
-/** Somebody wanted to be guarded. */
-function absent(folder: string): HooksFound {
-  const line = `hooks: there is no ${folder}, which hooks.global_dir names`
-  return { hooks: undefined, lines: [line], close: () => undefined }
 }

@@ -1,5 +1,5 @@
 import { defineHook, type Hook, type HookContext, PRIORITY } from '../hook.ts'
-import type { ModelUsage } from '../phases.ts'
+import type { AfterModel, ModelUsage } from '../phases.ts'
 import { type Block, block } from '../verdict.ts'
 import { SessionMemory, TurnMemory } from './memory.ts'
 import { type Allowed, AMOUNT, type BuiltinOptions, COUNT, checkKeys, checkOptions, FUNCTION } from './options.ts'
@@ -69,6 +69,7 @@ export function budget(options: BudgetOptions): Hook<'block'> {
     return undefined
   }
   const limits = [turn, session]
+  const uncounted = new Uncounted(limits)
   const countsUsage = limits.some(each => each?.tokens !== undefined || each?.cost !== undefined)
   const stopsRequests = countsUsage || limits.some(each => each?.minutes !== undefined)
   return defineHook({
@@ -91,7 +92,8 @@ export function budget(options: BudgetOptions): Hook<'block'> {
     ...(stopsRequests && { beforeModel: (_: unknown, ctx: HookContext) => over(ctx) }),
     ...(session !== undefined && { beforeTurn: (_: unknown, ctx: HookContext) => over(ctx) }),
     ...(countsUsage && {
-      afterModel({ usage }: { readonly usage?: ModelUsage | undefined }, ctx: HookContext): undefined {
+      afterModel({ usage, error }: Pick<AfterModel, 'usage' | 'error'>, ctx: HookContext): undefined {
+        if (error === undefined) uncounted.say(usage, ctx)
         for (const [, spent] of spentOf(ctx)) {
           spent.tokens += (usage?.inputTokens ?? 0) + (usage?.outputTokens ?? 0)
           spent.cost += usage?.costUsd ?? 0
@@ -99,6 +101,27 @@ export function budget(options: BudgetOptions): Hook<'block'> {
       },
     }),
   })
+}
+
+/** A limit that is never reached guards nothing: what an agent does not tell is said, once. */
+class Uncounted {
+  readonly #limited: readonly ('tokens' | 'cost')[]
+  readonly #said = new Set<string>()
+
+  constructor(limits: readonly (Limits | undefined)[]) {
+    const all = ['tokens', 'cost'] as const
+    this.#limited = all.filter(what => limits.some(each => each?.[what] !== undefined))
+  }
+
+  say(usage: ModelUsage | undefined, { host, logger }: HookContext): void {
+    const { inputTokens, outputTokens, costUsd } = usage ?? {}
+    const told = { tokens: inputTokens ?? outputTokens, cost: costUsd }
+    for (const what of this.#limited) {
+      if (told[what] !== undefined || this.#said.has(what)) continue
+      this.#said.add(what)
+      logger.warn(`budget: ${host} has not told the ${what} of a request: it does not count towards the limit`)
+    }
+  }
 }
 
 function usedUp(spent: Spent, limits: Limits, now: number): string | undefined {

@@ -63,8 +63,10 @@ export function workflowGuard(options: WorkflowGuardOptions): Hook<'block'> {
     onFailure: options.onFailure ?? 'block',
     async beforeTool({ tool }) {
       if (!kinds.has(tool.kind) && !names.has(tool.name.toLowerCase())) return undefined
-      const { paths, cwd = options.root ?? process.cwd() } = tool
+      // Of a shell, `cwd` is what the model has said, and so are its paths: what the command writes nobody has said.
+      const { agentCwd: cwd = options.root ?? process.cwd() } = tool
       const { root = cwd } = options
+      const paths = tool.kind === 'shell' ? [] : tool.paths
       const plan = placeOf(planPath, root)
       if (isAllowed(paths, cwd, root) || (plan !== undefined && (await exists(plan)))) return undefined
       return block(`There is no plan yet. Write one to ${planPath} first, then make this change.`, {

@@ -1,4 +1,4 @@
-import { isArray, peek } from '../../contract/foreign.ts'
+import { isArray, peek, textOf } from '../../contract/foreign.ts'
 import type { Injection, ModelMessage } from '../../hooks/index.ts'
 
 /** An item of a conversation as the SDK has it: a message, a call, a result. */
@@ -11,6 +11,8 @@ export interface Asked {
 }
 
 const ROLES: ReadonlySet<unknown> = new Set(['system', 'user', 'assistant'])
+const SHELL_RESULT = 'shell_call_output'
+const PATCH_RESULT = 'apply_patch_call_output'
 const TEXTS: ReadonlySet<unknown> = new Set(['input_text', 'output_text', 'text'])
 
 function itemsOf(input: unknown): readonly Item[] {
@@ -25,7 +27,17 @@ function isMessage(item: Item): boolean {
 /** The text of a message, or of a tool's result; of anything else, none. */
 function textOfItem(item: Item): string | undefined {
   if (isMessage(item)) return textOfContent(item['content'])
-  return item['type'] === 'function_call_result' ? textOfContent(item['output']) : undefined
+  const { type, output } = item
+  if (type === 'function_call_result') return textOfContent(output)
+  if (type === SHELL_RESULT) return textOfShell(output)
+  return type === PATCH_RESULT ? textOf(output) : undefined
+}
+
+/** What its commands have written; undefined where there is nothing that could be another. */
+function textOfShell(outputs: unknown): string | undefined {
+  if (!isArray(outputs) || outputs.length === 0) return undefined
+  const texts = outputs.flatMap(each => [textOf(peek(each, 'stdout')), textOf(peek(each, 'stderr'))])
+  return texts.filter(text => text !== undefined && text !== '').join('\n')
 }
 
 function textOfContent(content: unknown): string {
@@ -72,9 +84,12 @@ export function changed<Request extends Asked>(
 }
 
 function withText(item: Item, text: string): Item {
-  return isMessage(item)
-    ? { ...item, content: contentWith(item['content'], text) }
-    : { ...item, output: typeof item['output'] === 'string' ? text : { type: 'text', text } }
+  const { type, output } = item
+  if (isMessage(item)) return { ...item, content: contentWith(item['content'], text) }
+  if (type !== SHELL_RESULT || !isArray(output))
+    return { ...item, output: typeof output === 'string' ? text : { type: 'text', text } }
+  // Which command has written what is gone: it is one output, which ended as the last one did.
+  return { ...item, output: [{ ...(output.at(-1) as object), stdout: text, stderr: '' }] }
 }
 
 function contentWith(content: unknown, text: string): unknown {

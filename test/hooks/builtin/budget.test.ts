@@ -46,6 +46,21 @@ test('a session is all of its turns', async () => {
   expect(await agent.call('ls')).toBe('pass')
 })
 
+test('what the agent does not tell is said, once: such a limit is never reached', async () => {
+  const agent = agentWith({ turn: { tokens: 100, toolCalls: 5 }, session: { cost: 1 } })
+  await agent.ask('afterModel', { error: { status: 500 } })
+  expect(agent.lines).toEqual([])
+  await agent.ask('afterModel', { usage: { outputTokens: 5 } })
+  await agent.ask('afterModel')
+  await agent.ask('afterModel')
+  const line = (what: string): string =>
+    `hookspan: my-agent: budget: my-agent has not told the ${what} of a request: it does not count towards the limit`
+  expect(agent.lines).toEqual([line('cost'), line('tokens')])
+  const other = agentWith({ turn: { toolCalls: 5, minutes: 5 } })
+  await other.ask('afterModel')
+  expect(other.lines).toEqual([])
+})
+
 test('tokens are what the agent tells, and the next thing is not done', async () => {
   const agent = agentWith({ turn: { tokens: 100 }, session: { tokens: 150 } })
   await agent.ask('afterModel', { usage: { inputTokens: 60, outputTokens: 39 } })

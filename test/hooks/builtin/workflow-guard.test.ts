@@ -3,6 +3,7 @@ import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { type WorkflowGuardOptions, workflowGuard } from '../../../src/hooks/builtin/index.ts'
+import { toolCallOf } from '../../../src/hooks/index.ts'
 import { afterwards } from '../../support/afterwards.ts'
 import { Agent } from './steps.ts'
 
@@ -76,6 +77,22 @@ test('other kinds and tools wait for it where they are named', async () => {
   expect(await call('bash', { command: 'ls' })).toBe('block')
   expect(await call('mcp__files__MOVE', { path: 'src/a' })).toBe('block')
   expect(await call('edit', { path: 'src/a' })).toBe('pass')
+})
+
+test('a shell says neither where the project is nor which file it writes', async () => {
+  const asked: string[] = []
+  const exists = (path: string): boolean => asked.push(path) === 0
+  const guard = workflowGuard({ planPath: PLAN, allowedPaths: ['handoff'], blockedKinds: ['shell'], exists })
+  const agent = new Agent(guard)
+  const decided = async (args: object): Promise<string> => {
+    const tool = toolCallOf({ name: 'bash', arguments: { command: 'rm -r src', ...args }, cwd: '/srv/app' })
+    return (await agent.ask('beforeTool', { tool })).decision
+  }
+  expect(await decided({ cwd: '/srv/other' })).toBe('block')
+  expect(await decided({ workdir: 'handoff' })).toBe('block')
+  expect(await decided({ directory: 'handoff' })).toBe('block')
+  expect(await decided({ path: PLAN })).toBe('block')
+  expect(new Set(asked)).toEqual(new Set(['/srv/app/plans/active/plan.md']))
 })
 
 test('files are looked for, and links are followed', async () => {

@@ -181,7 +181,8 @@ export class FakeRunner {
           isFunction ? this.#call(tools, call, approved) : this.#callItem(tools, call, approved)
         const output = target === undefined ? await make() : 'handed over'
         if (output === WAITS) asked.push(call)
-        else if (!isFunction) history.push({ type: `${call['type']}_output`, callId: call['callId'], output })
+        else if (!isFunction)
+          history.push({ type: `${call['type']}_output`, callId: call['callId'], ...fieldsOf(output) })
         else history.push({ type: 'function_call_result', callId: call['callId'], output })
         if (target !== undefined) agent = target
       }
@@ -214,6 +215,11 @@ export class FakeRunner {
       return `error: ${(error as Error).message}`
     }
   }
+}
+
+/** Of a shell its outputs, of a patch its status and output. */
+function fieldsOf(output: unknown): object {
+  return typeof output === 'object' && output !== null ? output : { output }
 }
 
 const WAITS = Symbol('waits')

@@ -1,5 +1,14 @@
 import { describe, expect, test } from 'vitest'
-import { type AnyHook, ask, block, createHooks, inject, retry, rewrite } from '../../../src/hooks/index.ts'
+import {
+  type AnyHook,
+  ask,
+  block,
+  createHooks,
+  type EventOf,
+  inject,
+  retry,
+  rewrite,
+} from '../../../src/hooks/index.ts'
 import { attachHooks } from '../../../src/hosts/openai-agents/hooks.ts'
 import {
   FakeAgent,
@@ -375,8 +384,8 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     const wants = needsApproval === true
     made.agent.tools = [fakeItemTool('shell', shell, wants), fakeItemTool('apply_patch', { editor }, wants)]
     const outputs = () =>
-      (made.sent.at(-1)?.input ?? []).flatMap(each =>
-        String(each['type']).endsWith('_call_output') ? [each['output']] : [],
+      (made.sent.at(-1)?.input ?? []).flatMap(({ type, callId: _, ...rest }) =>
+        String(type).endsWith('_call_output') ? [rest] : [],
       )
     return { ...made, seen, outputs }
   }
@@ -524,6 +533,41 @@ describe.each(ways)('a tool that is no function: %s', (_, stream) => {
     await patch.run(undefined, stream)
     expect(patch.outputs()).toEqual([{ status: 'failed', output: 'Secret.' }])
     expect(results).toMatchObject([[{ stdout: 'gone' }], ['no such line', true]])
+  })
+
+  test('has its result among the messages of the next request, where it can be changed', async () => {
+    const exited = { type: 'exit', exitCode: 1 }
+    const output = [
+      { stdout: 'gone', stderr: '', outcome: exited },
+      { stdout: 'a', stderr: 'b', outcome: { type: 'timeout' } },
+    ]
+    const seen: unknown[] = []
+    const upper = {
+      decides: ['rewrite'] as const,
+      beforeModel: ({ messages }: EventOf<'beforeModel'>) => {
+        seen.push(messages.filter(({ role }) => role === 'tool'))
+        return rewrite(messages.map(each => ({ ...each, text: each.text.toUpperCase() })))
+      },
+    }
+    const shell = spoken([upper], { item: RM_CALL, result: { output } })
+    await shell.run(undefined, stream)
+    const patch = spoken([upper], { item: PATCH, result: { status: 'failed', output: 'no such line' } })
+    await patch.run(undefined, stream)
+    const silent = spoken([upper], { item: PATCH, result: { status: 'completed' } })
+    await silent.run(undefined, stream)
+    expect(seen).toEqual([
+      [],
+      [{ role: 'tool', text: 'gone\na\nb' }],
+      [],
+      [{ role: 'tool', text: 'no such line' }],
+      [],
+      [],
+    ])
+    expect([shell.outputs(), patch.outputs(), silent.outputs()]).toEqual([
+      [{ output: [{ stdout: 'GONE\nA\nB', stderr: '', outcome: { type: 'timeout' } }] }],
+      [{ status: 'failed', output: 'NO SUCH LINE' }],
+      [{ status: 'completed' }],
+    ])
   })
 
   test('is looked at command by command where one could hide the next', async () => {
