@@ -3,10 +3,11 @@ import { existsSync } from 'node:fs'
 import { appendFile, mkdir, mkdtemp, rm, utimes } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
-import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { beforeEach, describe, expect, test } from 'vitest'
 import { top as topCommand, watchTop } from '../../src/cli/commands/top.ts'
 import { OpenTraces } from '../../src/cli/open-traces.ts'
 import { type Owner, thisOwner } from '../../src/trace-log/owner.ts'
+import { afterwards } from '../support/afterwards.ts'
 import { blocks, read } from '../support/pages.ts'
 import { deadOwner, leave } from '../trace-log/checkpoint-fixture.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
@@ -20,11 +21,13 @@ const NOW = TURN_AT + 245_000
 let home = ''
 let state = ''
 beforeEach(async () => {
-  home = await mkdtemp(join(tmpdir(), 'hookspan-top-'))
+  const own = await mkdtemp(join(tmpdir(), 'hookspan-top-'))
+  // Behind the plugins that have written there.
+  afterwards(() => rm(own, { recursive: true }))
+  home = own
   state = join(home, '.local', 'state', 'hookspan')
   await mkdir(join(state, 'traces'), { recursive: true })
 })
-afterEach(() => rm(home, { recursive: true }))
 
 /** What a process writes; its segment is open, and its own. */
 async function write(segment: string, owner: Owner | undefined, ...lines: readonly string[]): Promise<string> {
