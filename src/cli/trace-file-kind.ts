@@ -1,4 +1,5 @@
 import { open } from 'node:fs/promises'
+import { parsed } from '../viewer/attribute-value.ts'
 
 /** Why a file holds no traces, in words for a person. */
 export interface NoTraceFile {
@@ -58,14 +59,6 @@ function ofLines(text: string, path: string, isWhole: boolean): NoTraceFile {
   if (/^\s*[{[]/.test(text))
     return doubtful('it begins like JSON, but its first line is none; expected one request a line')
   return doubtful('it is text, no JSON')
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 /** A recording begins with a line that says whose it is; then replay need not be told. */

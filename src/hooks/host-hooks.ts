@@ -4,6 +4,7 @@ import { type HookIds, HookTrace, type Traced } from './hook-trace.ts'
 import type { HookRun, Outcome } from './outcome.ts'
 import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase } from './phases.ts'
 import { quietly } from './quietly.ts'
+import { toStandardError } from './to-standard-error.ts'
 import type { ToolArguments } from './tool-call.ts'
 import type { Decision } from './verdict.ts'
 
@@ -280,10 +281,6 @@ function canIn(able: Able, phase: Phase, decision: Decision): boolean {
 
 function keyOf({ sessionId = '', turnId = '' }: HookIds): string {
   return `${sessionId}\n${turnId}`
-}
-
-function toStandardError(line: string): void {
-  process.stderr.write(`${line}\n`)
 }
 
 /** Every phase, so that a table of an agent can be read whole. */

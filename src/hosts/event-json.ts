@@ -24,3 +24,12 @@ function parseRepaired(text: string): unknown {
     throw new SyntaxError('not JSON')
   }
 }
+
+/** Of a line of a file, or of an answer: undefined where it is no JSON. */
+export function jsonIn(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}

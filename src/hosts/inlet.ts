@@ -1,3 +1,4 @@
+import type { Place } from './base/own-file.ts'
 import type { HostEvent } from './host-event.ts'
 
 /** One request, or one file of the spool, for one agent. */
@@ -32,4 +33,11 @@ export interface Inlet {
   events(delivery: Delivery): readonly HostEvent[]
   /** What the agent says elsewhere, as in files of its own, and its hooks do not. Bounded; never rejects. Called in order, behind `events`. */
   more?(event: HostEvent): Promise<readonly HostEvent[]>
+}
+
+/** What an inlet that reads files of its agent needs of the world. */
+export interface World {
+  readonly place: Place
+  /** @param millis as long as that; in tests, what has to happen meanwhile */
+  wait(millis: number): Promise<unknown>
 }

@@ -1,3 +1,5 @@
+import { isRecord, parsed } from '../viewer/attribute-value.ts'
+
 /** A part of a message: what was said, or a tool that was called, or what it gave. */
 export type Part =
   | { readonly type: 'text'; readonly text: string }
@@ -26,22 +28,10 @@ export function jsonIn(text: string): object | undefined {
   return typeof value === 'object' && value !== null ? value : undefined
 }
 
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
-}
-
 type Fields = Readonly<Record<string, unknown>>
 
-function isFields(value: unknown): value is Fields {
-  return typeof value === 'object' && value !== null && !Array.isArray(value)
-}
-
 function isMessage(value: unknown): value is Fields {
-  return isFields(value) && typeof value['role'] === 'string'
+  return isRecord(value) && typeof value['role'] === 'string'
 }
 
 function messageOf(message: Fields): Message {
@@ -61,7 +51,7 @@ function contentParts(content: unknown): unknown[] {
 
 function partOf(part: unknown, isResult: boolean): Part {
   if (typeof part === 'string') return isResult ? { type: 'result', value: part } : { type: 'text', text: part }
-  if (!isFields(part)) return { type: 'other', name: '', value: part }
+  if (!isRecord(part)) return { type: 'other', name: '', value: part }
   const text = part['content'] ?? part['text']
   switch (part['type']) {
     case 'tool_call':
@@ -77,8 +67,8 @@ function partOf(part: unknown, isResult: boolean): Part {
 }
 
 function callOf(call: unknown): Part {
-  const described = isFields(call) && isFields(call['function']) ? call['function'] : call
-  if (!isFields(described)) return { type: 'other', name: '', value: described }
+  const described = isRecord(call) && isRecord(call['function']) ? call['function'] : call
+  if (!isRecord(described)) return { type: 'other', name: '', value: described }
   return { type: 'call', name: nameOf(described), value: described['arguments'] ?? described['input'] }
 }
 

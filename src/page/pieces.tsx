@@ -1,10 +1,10 @@
 import type { ComponentChildren, JSX } from 'preact'
 import { useState } from 'preact/hooks'
 import type { TurnRow } from '../view/api.ts'
-import { humanCost, humanCount, humanDuration } from '../viewer/human-figures.ts'
+import { age, humanCost, humanCount, humanDuration } from '../viewer/human-figures.ts'
 import type { Segment } from '../viewer/segments.ts'
 import { now } from './state.ts'
-import { age, ago, counted, percent } from './words.ts'
+import { ago, counted, percent } from './words.ts'
 
 /** How long it is since; ticks by itself, and nothing around it is drawn anew. */
 export function Since({ at }: { readonly at: number }): JSX.Element {

@@ -1,9 +1,7 @@
 import type { OpenTrace } from '../view/api.ts'
-import { HUNG_FROM_MILLIS, type OpenState } from '../viewer/open-turns.ts'
+import { HUNG_FROM_MILLIS, type OpenState, URGENCY } from '../viewer/open-turns.ts'
 
-/** As `hookspan top` tells them, and in its order: what is worth a look comes first. */
-const ORDER: readonly OpenState[] = ['hung', 'waiting', 'running', 'owner-dead']
-
+/** As `hookspan top` tells them. */
 export function stateOf({ state, isWaitingForPerson, silentSince }: OpenTrace, now: number): OpenState {
   if (state === 'owner-dead') return state
   if (isWaitingForPerson) return 'waiting'
@@ -18,5 +16,5 @@ export function countOpen(open: readonly OpenTrace[]): { readonly living: number
 
 /** For a sort; of the same state what is open for longest comes first. */
 export function byUrgency(now: number): (a: OpenTrace, b: OpenTrace) => number {
-  return (a, b) => ORDER.indexOf(stateOf(a, now)) - ORDER.indexOf(stateOf(b, now)) || a.openSince - b.openSince
+  return (a, b) => URGENCY.indexOf(stateOf(a, now)) - URGENCY.indexOf(stateOf(b, now)) || a.openSince - b.openSince
 }

@@ -1,10 +1,4 @@
-import { humanCount, humanDuration } from '../viewer/human-figures.ts'
-
-/** In whole seconds: what changes ten times a second is not to be read. */
-export function age(millis: number): string {
-  const whole = Math.floor(Math.max(0, millis) / 1000) * 1000
-  return whole < 60_000 ? `${whole / 1000} s` : humanDuration(whole)
-}
+import { humanCount } from '../viewer/human-figures.ts'
 
 /** `just now`, `3 m ago`, `2 h ago`, `4 d ago`: one unit. */
 export function ago(millis: number): string {

@@ -1,4 +1,5 @@
 import { request } from 'node:http'
+import { jsonIn } from '../hosts/event-json.ts'
 import type { Address } from './address.ts'
 import type { Refusal } from './counts.ts'
 import type { RecorderStats } from './recorder.ts'
@@ -86,7 +87,7 @@ export class Peer {
           text += piece
           if (text.length > ANSWER_LIMIT) asking.destroy()
         })
-        response.on('end', () => resolve(response.statusCode === 200 ? parsed(text) : undefined))
+        response.on('end', () => resolve(response.statusCode === 200 ? jsonIn(text) : undefined))
       })
       asking.on('error', () => resolve(undefined))
       asking.on('close', () => resolve(undefined))
@@ -95,13 +96,5 @@ export class Peer {
       asking.on('close', () => clearTimeout(timer))
       asking.end(method === 'POST' ? JSON.stringify(body) : undefined)
     })
-  }
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
   }
 }

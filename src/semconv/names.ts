@@ -19,7 +19,7 @@ export interface Names {
   isOurs(name: string): boolean
 }
 
-/** The name of every attribute of a convention that is switched off: rows write as always, the tracker drops it. */
+/** The name of every attribute of a convention that is switched off: definitions write as always, and `AttributeList` leaves it out. */
 export const DISCARDED = ''
 
 function mapValues<Key extends string>(names: { readonly [K in Key]: string }, map: (name: string) => string) {

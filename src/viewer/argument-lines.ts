@@ -1,3 +1,4 @@
+import { parsed } from './attribute-value.ts'
 import { commonPairs } from './common-pairs.ts'
 
 /** Longer texts are compared line by line as they are: taking megabytes apart tells nobody more. */
@@ -56,14 +57,6 @@ export function argumentTexts(text: string): string {
     else if (typeof next === 'object' && next !== null) open.push(...Object.values(next).slice(0, MOST_LINES))
   }
   return found.sort().join('\n')
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text) as unknown
-  } catch {
-    return undefined
-  }
 }
 
 function splitLines(text: string): string[] {

@@ -17,6 +17,15 @@ export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
+/** What of a text is JSON; undefined where it is none, because it is cut or no JSON at all. */
+export function parsed(text: string): unknown {
+  try {
+    return JSON.parse(text)
+  } catch {
+    return undefined
+  }
+}
+
 /** A record without a prototype: `__proto__` and `constructor` are keys like any other in it. */
 function emptyRecord<Value>(): Record<string, Value> {
   return Object.create(null) as Record<string, Value>

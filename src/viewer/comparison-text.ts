@@ -5,7 +5,17 @@ import { figureLines } from './comparison-table.ts'
 import { displayLines, displayText } from './display-text.ts'
 import { displayWidth, padStartToWidth } from './display-width.ts'
 import { countOf, humanCount, humanDuration } from './human-figures.ts'
-import { apart, clipSegments, paintLine, type Segment, segment, segmentsWidth, spaced, type Tone } from './segments.ts'
+import {
+  apart,
+  blank,
+  clipSegments,
+  paintLine,
+  type Segment,
+  segment,
+  segmentsWidth,
+  spaced,
+  type Tone,
+} from './segments.ts'
 import { ARROW, GAP } from './tree-columns.ts'
 import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
 import type { TurnStep } from './turn-steps.ts'
@@ -59,10 +69,6 @@ function sideLine(side: 'A' | 'B', { summary, models, traceIds, turns }: Compare
   const right = segment('dim', summary === undefined ? '' : `${headerTime(summary)}${GAP}${shortTraceId(first)}`)
   const room = width - segmentsWidth(left) - GAP.length
   return room < displayWidth(right.text) ? left : apart(left, [right], width)
-}
-
-function blank(width: number): Segment {
-  return segment('plain', ' '.repeat(Math.max(0, width)))
 }
 
 /** What to look at first, in a sentence. */

@@ -1,9 +1,9 @@
+import { parsed } from './attribute-value.ts'
 import type { SpanAttributes } from './span-attributes.ts'
 import type { TraceTree } from './trace-forest.ts'
 import {
   answerOf,
   type Call,
-  parsed,
   type Request,
   systemPromptOf,
   type Trajectory,

@@ -1,8 +1,8 @@
+import { parsed } from './attribute-value.ts'
 import type { DrawnKind } from './segments.ts'
 import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import type { StoredSpan } from './stored-span.ts'
 import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
-import { parsed } from './trajectory.ts'
 import { jsonLine } from './tree-json.ts'
 
 /** What the format calls a kind; what it has no word for is `custom`, with our word beside it. */

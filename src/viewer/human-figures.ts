@@ -12,6 +12,12 @@ export function humanDuration(millis: number): string {
   return twoUnits(Math.round(minutes / 60), 24, 'd', 'h')
 }
 
+/** In whole seconds: what changes ten times a second is not to be read. */
+export function age(millis: number): string {
+  const whole = Math.floor(Math.max(0, millis) / 1000) * 1000
+  return whole < 60_000 ? `${whole / 1000} s` : humanDuration(whole)
+}
+
 function twoUnits(amount: number, perUnit: number, unit: string, rest: string): string {
   return `${Math.floor(amount / perUnit)} ${unit} ${String(amount % perUnit).padStart(2, '0')} ${rest}`
 }

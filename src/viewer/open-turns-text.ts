@@ -1,4 +1,4 @@
-import { humanCount, humanDuration } from './human-figures.ts'
+import { age, humanCount } from './human-figures.ts'
 import { type OpenState, type OpenTurn, openTurns } from './open-turns.ts'
 import { apart, clipSegments, paintLine, type Segment, segment, spaced, type Tone } from './segments.ts'
 import type { TraceTree } from './trace-forest.ts'
@@ -116,10 +116,4 @@ function titleLine(
     ' · ',
   )
   return apart([segment(isTold ? STATES[state].tone : 'warn', '○ '), ...headerTitle(summary, traceId)], ages, width)
-}
-
-/** In whole seconds: a line that changes ten times a second is not to be read. */
-function age(millis: number): string {
-  const whole = Math.floor(Math.max(0, millis) / 1000) * 1000
-  return whole < 60_000 ? `${whole / 1000} s` : humanDuration(whole)
 }

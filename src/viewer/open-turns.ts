@@ -27,7 +27,7 @@ export interface OpenTurn {
 export const HUNG_FROM_MILLIS = 120_000
 
 /** What is worth a look comes first, and what nobody can do anything about last. */
-const ORDER: readonly OpenState[] = ['hung', 'waiting', 'running', 'owner-dead']
+export const URGENCY: readonly OpenState[] = ['hung', 'waiting', 'running', 'owner-dead']
 
 /** Those of the traces in which something is running, by their state; of one state those first that were begun first. */
 export function openTurns(
@@ -37,7 +37,7 @@ export function openTurns(
 ): OpenTurn[] {
   const turns: OpenTurn[] = []
   for (const tree of trees) if (tree.isRunning) turns.push(openTurn(tree, now, isOwnerDead(tree)))
-  return turns.sort((a, b) => ORDER.indexOf(a.state) - ORDER.indexOf(b.state) || a.sinceAt - b.sinceAt)
+  return turns.sort((a, b) => URGENCY.indexOf(a.state) - URGENCY.indexOf(b.state) || a.sinceAt - b.sinceAt)
 }
 
 function openTurn(stored: TraceTree, now: number, isOwnerDead: boolean): OpenTurn {

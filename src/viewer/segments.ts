@@ -50,6 +50,11 @@ export function clipSegments(segments: readonly Segment[], width: number): reado
   return clipped
 }
 
+/** Nothing, so many cells wide. */
+export function blank(width: number): Segment {
+  return segment('plain', ' '.repeat(Math.max(0, width)))
+}
+
 /** Least cells between what stands left on a line and what stands right. */
 const APART = 2
 

@@ -1,3 +1,4 @@
+import { parsed } from './attribute-value.ts'
 import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import type { SpanNode, TraceTree } from './trace-forest.ts'
 import { walkTree } from './trace-forest.ts'
@@ -150,13 +151,4 @@ export function systemPromptOf({ requests }: Turn): string {
     if (text !== '') return text
   }
   return ''
-}
-
-/** What of a text is JSON; undefined where it is none, because it is cut or no JSON at all. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }

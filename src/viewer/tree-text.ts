@@ -1,6 +1,6 @@
 import { padEndToWidth, padStartToWidth } from './display-width.ts'
 import { humanDuration } from './human-figures.ts'
-import { clipSegments, paintLine, type Segment, segment, segmentsWidth } from './segments.ts'
+import { blank, clipSegments, paintLine, type Segment, segment, segmentsWidth } from './segments.ts'
 import { asOf, type TraceTree, type TreeStep } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { ARROW, GAP, MARGIN, planColumns, type TreeColumns } from './tree-columns.ts'
@@ -56,10 +56,6 @@ function figuresLine(summary: TraceSummary, traceId: string, width: number): rea
   if (id.text === '' || room < LEAST_FIGURES) return clipSegments([blank(MARGIN), ...headerFigures(summary)], width)
   const figures = clipSegments([blank(MARGIN), ...headerFigures(summary)], room)
   return [...figures, blank(width - segmentsWidth([...figures, id])), id]
-}
-
-function blank(width: number): Segment {
-  return segment('plain', ' '.repeat(Math.max(0, width)))
 }
 
 function rowLine(row: TreeRow, tree: TraceTree, columns: TreeColumns): Segment[] {

@@ -92,7 +92,7 @@ export class Intake {
     const isFlushed = flushesAtEnd && hook === 'on_session_end'
     const canWait = !isDirect && !isFlushed && !this.#isOver && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
-    if (copy === undefined) return this.#onNow(hook, payload, meta)
+    if (copy === undefined) return this.#caughtUp()?.on(hook, payload, meta)
     this.#keep(hook, copy)
     return undefined
   }
@@ -168,10 +168,6 @@ export class Intake {
     // What has been told is recorded before the process is at its end; what is only made ready does not hold it.
     if (this.#waiting.length > 0) this.#slice.ref()
     else this.#slice.unref()
-  }
-
-  #onNow(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
-    return this.#caughtUp()?.on(hook, payload, meta)
   }
 
   readonly #workOffSlice = (): void => {

@@ -1,9 +1,10 @@
 import { expect, test } from 'vitest'
 import { Lines } from '../../src/page/lines.ts'
 import { byUrgency, countOpen, stateOf } from '../../src/page/urgency.ts'
-import { age, ageMillis, ago, counted, shortCount } from '../../src/page/words.ts'
+import { ageMillis, ago, counted, shortCount } from '../../src/page/words.ts'
 import type { OpenTrace } from '../../src/view/api.ts'
 import { visibleText } from '../../src/viewer/display-text.ts'
+import { age } from '../../src/viewer/human-figures.ts'
 
 test.each([
   [age(900), '0 s'],

@@ -1,7 +1,7 @@
 import type { Readable } from 'node:stream'
 import { textOf } from '../../contract/foreign.ts'
+import { parsed } from '../../viewer/attribute-value.ts'
 import { LineSplitter, type NumberedLine } from '../../viewer/line-reader.ts'
-import { parsed } from '../../viewer/trajectory.ts'
 import type { RecordEntry } from '../hook-records.ts'
 import type { EntryReader } from '../record-feed.ts'
 import { recordsOfScopes } from './atof-records.ts'

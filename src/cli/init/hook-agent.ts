@@ -2,7 +2,6 @@ import { createServer } from 'node:net'
 import { join } from 'node:path'
 import { lastPort, rememberPort } from '../../receiver/address.ts'
 import { makePlace, placeOf, readToken, tokenOf } from '../../receiver/place.ts'
-import { backupsOf, readText } from './config-file.ts'
 import {
   aboutGuards,
   disabling,
@@ -13,13 +12,12 @@ import {
   portIn,
   type Receiver,
 } from './hook-settings.ts'
-import { describeChanges, editJson, type JsonChange, whyNotEditable } from './json-change.ts'
-import { type JsonText, readJson5 } from './json5.ts'
+import { editJson } from './json-change.ts'
+import { about, byHand, edited, exactUndo, FRESH, type JsonConfig, readConfig } from './json-config.ts'
 import { packageFile } from './package-folder.ts'
 import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
-const FRESH = '{}\n'
 /** Where the receiver listens from now on, where it has listened nowhere yet: below the ports that systems give away. */
 const FIRST_PORT = 27_640
 const PORTS = 20
@@ -50,16 +48,9 @@ export function hookAgent(agent: HookAgent): HostSetup {
   }
 }
 
-interface Settings extends JsonText {
-  readonly file: string
-  /** Undefined where there is no such file. */
-  readonly before: string | undefined
-  readonly text: string
-}
-
 async function enable(agent: HookAgent, surroundings: Surroundings): Promise<Plan> {
-  const settings = await readSettings(agent, surroundings)
-  const { file, before, text, value } = settings
+  const settings = await readConfig(fileOf(agent, surroundings))
+  const { file, value } = settings
   const port = agent.isByHttp ? await portFor(surroundings, portIn(agent.settings, value)) : FIRST_PORT
   const guards = guardsFor(agent, surroundings, value)
   const receiver = receiverOf(surroundings, port, guards)
@@ -68,8 +59,7 @@ async function enable(agent: HookAgent, surroundings: Surroundings): Promise<Pla
   if (changes.length === 0) return { kind: 'nothing', file, why: `${title} tells hookspan already` }
   const manual = byHand(settings, changes)
   if (manual !== undefined) return manual
-  const after = editJson(text, changes)
-  const change = { file, before, after, isUsers: true }
+  const change = edited(settings, changes)
   if (!agent.isByHttp) return { kind: 'change', ...change, notes: [...aboutGuards(title, guards), restart(agent)] }
   const listens = `The receiver listens at 127.0.0.1:${receiver.port}.`
   const notes = [listens, ...aboutGuards(title, guards), PRIVATE, restart(agent)]
@@ -77,14 +67,14 @@ async function enable(agent: HookAgent, surroundings: Surroundings): Promise<Pla
 }
 
 async function undo(agent: HookAgent, surroundings: Surroundings): Promise<Plan> {
-  const settings = await readSettings(agent, surroundings)
-  const { file, before, text, value } = settings
+  const settings = await readConfig(fileOf(agent, surroundings))
+  const { file, value } = settings
   const changes = about(settings, () => disabling(agent.settings, value))
   if (changes.length === 0) return { kind: 'nothing', file, why: `${agent.settings.title} does not tell hookspan` }
   const manual = byHand(settings, changes)
   if (manual !== undefined) return manual
-  const change = { file, before, after: editJson(text, changes), notes: [restart(agent)] }
-  return { kind: 'change', isUsers: true, ...change, ...(await exactly(agent, settings, surroundings)) }
+  const restored = await exactly(agent, settings, surroundings)
+  return { kind: 'change', ...edited(settings, changes), notes: [restart(agent)], ...restored }
 }
 
 function print(agent: HookAgent, surroundings: Surroundings): ReturnType<HostSetup['print']> {
@@ -102,25 +92,14 @@ function print(agent: HookAgent, surroundings: Surroundings): ReturnType<HostSet
   }
 }
 
-/** Where nothing but our own change has been made since, what was there before comes back, byte by byte. */
-async function exactly(
+function exactly(
   { settings }: HookAgent,
-  { file, before, value }: Settings,
+  config: JsonConfig,
   surroundings: Surroundings,
 ): Promise<Partial<Change> | undefined> {
+  const { value } = config
   const receiver = receiverOf(surroundings, portIn(settings, value) ?? FIRST_PORT, guardsIn(settings, value))
-  const becomes = (old: string): boolean => {
-    try {
-      return editJson(old, enabling(settings, JSON.parse(old.trim()), receiver)) === before
-    } catch {
-      return false
-    }
-  }
-  for (const backup of await backupsOf(file)) {
-    const old = await readText(backup)
-    if (old !== undefined && becomes(old)) return { after: old, isUsers: false, restored: backup }
-  }
-  return becomes(FRESH) ? { after: undefined, isUsers: false } : undefined
+  return exactUndo(config, root => enabling(settings, root, receiver))
 }
 
 /** What the settings will name: the receiver's own place has it before them. */
@@ -164,32 +143,6 @@ function isFree(port: number): Promise<boolean> {
     server.once('error', () => resolve(false))
     server.listen(port, '127.0.0.1', () => server.close(() => resolve(true)))
   })
-}
-
-/** A file that a program cannot edit without losing something. */
-function byHand(settings: Settings, changes: readonly JsonChange[]): Plan | undefined {
-  const { file, text } = settings
-  const why = whyNotEditable(text)
-  return why === undefined ? undefined : { kind: 'by-hand', file, why, lines: describeChanges(file, settings, changes) }
-}
-
-async function readSettings(agent: HookAgent, surroundings: Surroundings): Promise<Settings> {
-  const file = fileOf(agent, surroundings)
-  const before = await readText(file)
-  const text = before ?? FRESH
-  try {
-    return { file, before, text, ...readJson5(text) }
-  } catch (error) {
-    throw new Error(`${file}, ${(error as Error).message}; it stays as it is`, { cause: error })
-  }
-}
-
-function about<Result>({ file }: Settings, run: () => Result): Result {
-  try {
-    return run()
-  } catch (error) {
-    throw new Error(`${file} stays as it is: ${(error as Error).message}`, { cause: error })
-  }
 }
 
 function placeFor({ env, home }: Surroundings): ReturnType<typeof placeOf> {

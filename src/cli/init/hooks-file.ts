@@ -1,10 +1,9 @@
 import { dirname, join } from 'node:path'
-import { backupsOf, readText } from './config-file.ts'
 import { commandFor, type GuardedEvents, guardOptions, guardsOfCommand, isCommandFor } from './hook-command.ts'
 import { aboutGuards, type Guards } from './hook-settings.ts'
-import { describeChanges, editJson, type JsonChange, valueAt, whyNotEditable } from './json-change.ts'
-import { type JsonText, readJson5 } from './json5.ts'
-import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
+import { editJson, type JsonChange, valueAt } from './json-change.ts'
+import { about, byHand, edited, exactUndo, FRESH, type JsonConfig, readConfig } from './json-config.ts'
+import type { HostSetup, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
 /** An agent that starts a command for each hook, by a JSON file of lists: `{hooks: {<event>: [<entry>]}}`. */
@@ -26,14 +25,6 @@ interface HooksFileHost {
   readonly file: string
 }
 
-interface HooksText extends JsonText {
-  readonly file: string
-  /** Undefined where there is no such file. */
-  readonly before: string | undefined
-  readonly text: string
-}
-
-const FRESH = '{}\n'
 /** Seconds: a forwarder takes a tenth of one, and the start of a process. */
 const TIMEOUT = 5
 
@@ -53,7 +44,7 @@ function hooksFileSetup(host: HooksFileHost): HostSetup {
 }
 
 async function enable(host: HooksFileHost, surroundings: Surroundings): Promise<Plan> {
-  const config = await readConfig(host, surroundings)
+  const config = await configOf(host, surroundings)
   const guards = guardsFor(host, config.value, surroundings)
   const changes = about(config, root => enabling(host, root, surroundings, guards))
   const { title } = host
@@ -63,10 +54,12 @@ async function enable(host: HooksFileHost, surroundings: Surroundings): Promise<
 }
 
 async function undo(host: HooksFileHost, surroundings: Surroundings): Promise<Plan> {
-  const config = await readConfig(host, surroundings)
+  const config = await configOf(host, surroundings)
   const changes = about(config, root => changesOf(root, host, () => []))
   if (changes.length === 0) return { kind: 'nothing', file: config.file, why: `${host.title} does not tell hookspan` }
-  const restored = await exactUndo(host, config, surroundings)
+  const guards = guardsIn(host, config.value)
+  const folders = [dirname(config.file), host.folder(surroundings)]
+  const restored = await exactUndo(config, root => enabling(host, root, surroundings, guards), folders)
   const plan = byHand(config, changes)
   return plan ?? { kind: 'change', ...edited(config, changes), notes: [], ...restored }
 }
@@ -126,63 +119,12 @@ function isOurs(hook: unknown, { name }: HooksFileHost): boolean {
   return [['command'], ['bash']].some(path => isCommandFor(name, valueAt(hook, path)))
 }
 
-/** Where nothing but our own change has been made since, what was there before comes back, byte by byte. */
-async function exactUndo(
-  host: HooksFileHost,
-  { file, before, value }: HooksText,
-  surroundings: Surroundings,
-): Promise<Partial<Change> | undefined> {
-  const guards = guardsIn(host, value)
-  const becomes = (old: string): boolean => {
-    try {
-      return editJson(old, enabling(host, JSON.parse(old.trim()), surroundings, guards)) === before
-    } catch {
-      return false
-    }
-  }
-  for (const backup of await backupsOf(file)) {
-    const old = await readText(backup)
-    if (old !== undefined && becomes(old)) return { after: old, isUsers: false, restored: backup }
-  }
-  const folders = [dirname(file), host.folder(surroundings)]
-  return becomes(FRESH) ? { after: undefined, isUsers: false, folders } : undefined
-}
-
-function edited(
-  { file, before, text }: HooksText,
-  changes: readonly JsonChange[],
-): Pick<Change, 'file' | 'before' | 'after' | 'isUsers'> {
-  return { file, before, after: editJson(text, changes), isUsers: true }
-}
-
-/** A file that a program cannot edit without losing something. */
-function byHand(config: HooksText, changes: readonly JsonChange[]): Plan | undefined {
-  const { file, text } = config
-  const why = whyNotEditable(text)
-  return why === undefined ? undefined : { kind: 'by-hand', file, why, lines: describeChanges(file, config, changes) }
-}
-
-async function readConfig(host: HooksFileHost, surroundings: Surroundings): Promise<HooksText> {
-  const file = fileOf(host, surroundings)
-  const before = await readText(file)
-  const text = before?.trim() === '' ? FRESH : (before ?? FRESH)
-  try {
-    return { file, before, text, ...readJson5(text) }
-  } catch (error) {
-    throw new Error(`${file}, ${(error as Error).message}; it stays as it is`, { cause: error })
-  }
+function configOf(host: HooksFileHost, surroundings: Surroundings): Promise<JsonConfig> {
+  return readConfig(fileOf(host, surroundings), true)
 }
 
 function fileOf(host: HooksFileHost, surroundings: Surroundings): string {
   return join(host.folder(surroundings), host.file)
-}
-
-function about<Result>({ file, value }: HooksText, run: (root: unknown) => Result): Result {
-  try {
-    return run(value)
-  } catch (error) {
-    throw new Error(`${file} stays as it is: ${(error as Error).message}`, { cause: error })
-  }
 }
 
 /** Codex reads the hooks of its home and runs those that its user trusts (read from 0.169.0). */

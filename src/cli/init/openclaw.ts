@@ -1,13 +1,11 @@
 import { basename, dirname, join } from 'node:path'
-import { backupsOf, readText } from './config-file.ts'
-import { describeChanges, editJson, type JsonChange, valueAt, whyNotEditable } from './json-change.ts'
-import { type JsonText, readJson5 } from './json5.ts'
+import { editJson, type JsonChange, valueAt } from './json-change.ts'
+import { about, byHand, edited, exactUndo, FRESH, type JsonConfig, readConfig } from './json-config.ts'
 import { disabling, enabling, type Installed, isAccessDenied, isAloneAllowed } from './openclaw-config.ts'
 import { hostModule, packageFile } from './package-folder.ts'
-import type { Change, HostSetup, Plan, Surroundings } from './plan.ts'
+import type { HostSetup, Plan, Surroundings } from './plan.ts'
 import { folderFrom } from './plugin-file.ts'
 
-const FRESH = '{}\n'
 const DEFAULT_FOLDER = '.openclaw'
 const ACCESS_GIVEN =
   'hooks.allowConversationAccess lets hookspan see prompts and answers. Set it to false and the tree still comes, with fewer facts.'
@@ -26,35 +24,30 @@ export const openclaw: HostSetup = {
   print,
 }
 
-interface ConfigText extends JsonText {
-  readonly file: string
-  /** Undefined where there is no such file. */
-  readonly before: string | undefined
-  readonly text: string
-}
-
 async function enable(surroundings: Surroundings): Promise<Plan> {
   checkPackage(surroundings)
-  const config = await readConfig(surroundings)
+  const config = await readConfig(configPath(surroundings))
   const changes = about(config, root => enabling(root, installedIn(surroundings)))
   const notes = [isAccessDenied(config.value) ? ACCESS_DENIED : ACCESS_GIVEN, UNVERIFIED, RESTART]
   if (changes.length === 0) {
     return { kind: 'nothing', file: config.file, why: 'OpenClaw loads hookspan already', notes: notes.slice(0, 1) }
   }
-  return byHand(config, changes) ?? { kind: 'change', ...edited(config, changes), isUsers: true, notes }
+  return editedByHand(config, changes) ?? { kind: 'change', ...edited(config, changes), notes }
 }
 
 async function undo(surroundings: Surroundings): Promise<Plan> {
-  const config = await readConfig(surroundings)
+  const config = await readConfig(configPath(surroundings))
   const { file, value } = config
   const changes = about(config, found => disabling(found, installedIn(surroundings)))
   if (changes.length === 0) return { kind: 'nothing', file, why: 'OpenClaw does not load hookspan from there' }
   const alone = 'plugins.allow still names hookspan: an empty list would let OpenClaw load every plugin'
   const notes = [...(isAloneAllowed(value) ? [alone] : []), RESTART]
-  const manual = byHand(config, changes)
+  const manual = editedByHand(config, changes)
   if (manual !== undefined) return manual
-  const restored = await exactUndo(config, surroundings)
-  return { kind: 'change', ...edited(config, changes), isUsers: true, notes, ...restored }
+  const folder = dirname(file)
+  const folders = basename(folder) === DEFAULT_FOLDER ? [folder] : []
+  const restored = await exactUndo(config, root => enabling(root, installedIn(surroundings)), folders)
+  return { kind: 'change', ...edited(config, changes), notes, ...restored }
 }
 
 function print(surroundings: Surroundings): { file: string; content: string; note: string } {
@@ -67,56 +60,10 @@ function print(surroundings: Surroundings): { file: string; content: string; not
   }
 }
 
-/** Where nothing but our own change has been made since, what was there before comes back, byte by byte. */
-async function exactUndo(
-  { file, before }: ConfigText,
-  surroundings: Surroundings,
-): Promise<Partial<Change> | undefined> {
-  const becomes = (old: string): boolean => {
-    try {
-      return editJson(old, enabling(JSON.parse(old.trim()), installedIn(surroundings))) === before
-    } catch {
-      return false
-    }
-  }
-  for (const backup of await backupsOf(file)) {
-    const old = await readText(backup)
-    if (old !== undefined && becomes(old)) return { after: old, isUsers: false, restored: backup }
-  }
-  if (!becomes(FRESH)) return undefined
-  const folder = dirname(file)
-  return { after: undefined, isUsers: false, folders: basename(folder) === DEFAULT_FOLDER ? [folder] : [] }
-}
-
-function edited({ file, before, text }: ConfigText, changes: readonly JsonChange[]) {
-  return { file, before, after: editJson(text, changes) }
-}
-
-/** A file that a program cannot edit without losing something, or whose parts lie elsewhere. */
-function byHand(config: ConfigText, changes: readonly JsonChange[]): Plan | undefined {
-  const { file, text, value } = config
-  const isSplit = [['$include'], ['plugins', '$include']].some(path => valueAt(value, path) !== undefined)
-  const why = whyNotEditable(text) ?? (isSplit ? 'it includes other files ($include)' : undefined)
-  return why === undefined ? undefined : { kind: 'by-hand', file, why, lines: describeChanges(file, config, changes) }
-}
-
-async function readConfig(surroundings: Surroundings): Promise<ConfigText> {
-  const file = configPath(surroundings)
-  const before = await readText(file)
-  const text = before ?? FRESH
-  try {
-    return { file, before, text, ...readJson5(text) }
-  } catch (error) {
-    throw new Error(`${file}, ${(error as Error).message}; it stays as it is`, { cause: error })
-  }
-}
-
-function about<Result>({ file, value }: ConfigText, run: (root: unknown) => Result): Result {
-  try {
-    return run(value)
-  } catch (error) {
-    throw new Error(`${file} stays as it is: ${(error as Error).message}`, { cause: error })
-  }
+/** Its parts may lie elsewhere. */
+function editedByHand(config: JsonConfig, changes: readonly JsonChange[]): Plan | undefined {
+  const isSplit = [['$include'], ['plugins', '$include']].some(path => valueAt(config.value, path) !== undefined)
+  return byHand(config, changes, isSplit ? 'it includes other files ($include)' : undefined)
 }
 
 /** OpenClaw takes a configuration for broken, and does not start, when a plugin that it names has no manifest. */

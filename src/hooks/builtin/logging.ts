@@ -1,5 +1,6 @@
 import { type AnyHook, type Hook, type HookContext, PRIORITY } from '../hook.ts'
 import { type EventOf, PHASE_NAMES, PHASES, type Phase } from '../phases.ts'
+import { toStandardError } from '../to-standard-error.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, SWITCH } from './options.ts'
 import { EventTeller, type Told } from './told-of-event.ts'
 
@@ -69,8 +70,4 @@ function teller(
 
 function shown(value: unknown): string {
   return typeof value === 'string' && /^[\w.:/-]+$/.test(value) ? value : JSON.stringify(value)
-}
-
-function toStandardError(line: string): void {
-  process.stderr.write(`${line}\n`)
 }

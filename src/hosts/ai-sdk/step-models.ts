@@ -2,6 +2,7 @@ import { peek, textOf } from '../../contract/foreign.ts'
 import { couldNotJudge } from '../../hooks/chain.ts'
 import type { HookInfo, Phase } from '../../hooks/index.ts'
 import { quietly } from '../../hooks/quietly.ts'
+import { toStandardError } from '../../hooks/to-standard-error.ts'
 import type { GuardedCall } from './guarded-call.ts'
 import { guardedModel, type HostModel, isModel } from './guarded-model.ts'
 
@@ -75,8 +76,4 @@ function shown(given: unknown): string {
   return typeof given === 'string'
     ? `the model ${JSON.stringify(given.slice(0, MOST_SHOWN))} by its name`
     : 'what is no model'
-}
-
-function toStandardError(line: string): void {
-  process.stderr.write(`${line}\n`)
 }

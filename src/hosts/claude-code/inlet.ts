@@ -3,7 +3,7 @@ import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { LineReader } from '../base/line-reader.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, Inlet } from '../inlet.ts'
+import type { Delivery, Inlet, World } from '../inlet.ts'
 import { TranscriptLines } from './transcript-lines.ts'
 import { agentFile, openFile, ownPlace, type Place } from './transcript-place.ts'
 import { type AgentFound, READS_FIRST, READS_UNHEARD, type ReadOver, type RequestFound, type Whose } from './types.ts'
@@ -17,13 +17,6 @@ const FILES_LIMIT = 200
 const PROMPTS_LIMIT = 1000
 const CALLS_LIMIT = 10_000
 const META_BYTES = 64 * 1024
-
-/** What the inlet needs of the world. */
-export interface World {
-  readonly place: Place
-  /** @param millis as long as that; in tests, what has to happen meanwhile */
-  wait(millis: number): Promise<unknown>
-}
 
 /** A hook that has the files read. */
 interface Occasion {

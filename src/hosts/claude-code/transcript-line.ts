@@ -4,15 +4,6 @@ const BLOCKS_LIMIT = 1000
 const INTERRUPTED = '[Request interrupted by user'
 const STOP_FEEDBACK = 'Stop hook feedback:'
 
-/** A line of a transcript as a value; undefined where it is none. */
-export function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
-}
-
 /** What the hooks of `Stop` have said. */
 export function isOfStop(line: unknown): boolean {
   return isFeedback(line) || peek(line, 'subtype') === 'stop_hook_summary'

@@ -1,7 +1,8 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
+import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import { errorOf, isFeedback, isInterruption, isOfStop, isSynthetic, parsed } from './transcript-line.ts'
+import { errorOf, isFeedback, isInterruption, isOfStop, isSynthetic } from './transcript-line.ts'
 import type {
   FailureFound,
   InterruptionFound,
@@ -110,7 +111,7 @@ export class TranscriptLines {
   /** A line of the file, in order. */
   line(text: string): void {
     if (!TELLING.some(type => text.includes(type))) return
-    const line = parsed(text)
+    const line = jsonIn(text)
     const at = Date.parse(textOf(peek(line, 'timestamp')) ?? '')
     if (Number.isNaN(at)) return
     this.#ahead.push({ at, line })

@@ -6,7 +6,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import { LineReader } from '../base/line-reader.ts'
 import { openOwnFile, type Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, Inlet } from '../inlet.ts'
+import type { Delivery, Inlet, World } from '../inlet.ts'
 import type { Found } from './found-events.ts'
 import { RolloutLines } from './rollout-lines.ts'
 import { type ItemFound, READS_FIRST, type ReadOver } from './types.ts'
@@ -18,13 +18,6 @@ const FILES_LIMIT = 200
 const ROLLOUT = /(?:^|[/\\])rollout-[^/\\]+\.jsonl$/
 /** Ends of turns. When they fire, the rollout does not say so yet. */
 const ENDS: ReadonlySet<string> = new Set(['Stop', 'SubagentStop', 'Interrupt', 'SessionEnd'])
-
-/** What the inlet needs of the world. */
-export interface World {
-  readonly place: Place
-  /** @param millis as long as that; in tests, what has to happen meanwhile */
-  wait(millis: number): Promise<unknown>
-}
 
 /** A hook that has the rollout read. */
 interface Occasion {

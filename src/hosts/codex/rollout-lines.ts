@@ -1,6 +1,7 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { plainText } from '../base/messages.ts'
+import { jsonIn } from '../event-json.ts'
 import { FoundEvents } from './found-events.ts'
 import type { Finds, Whose } from './types.ts'
 
@@ -78,7 +79,7 @@ export class RolloutLines {
   }
 
   line(text: string): void {
-    const line = parsed(text)
+    const line = jsonIn(text)
     const at = Date.parse(textOf(peek(line, 'timestamp')) ?? '')
     if (Number.isNaN(at)) return
     this.#now = at
@@ -268,12 +269,4 @@ function kindOf(info: unknown): { readonly type: string; readonly status: number
   const [key] = word === undefined && typeof info === 'object' && info !== null ? Object.keys(info) : []
   const status = key === undefined ? undefined : numberOf(peek(peek(info, key), 'http_status_code'))
   return { type: word ?? key ?? 'other', status }
-}
-
-function parsed(line: string): unknown {
-  try {
-    return JSON.parse(line)
-  } catch {
-    return undefined
-  }
 }

@@ -2,6 +2,7 @@ import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign
 import type { HookedTurn } from '../base/hooked-session.ts'
 import { joined } from '../base/messages.ts'
 import { type Usage, usageOf } from '../base/usage.ts'
+import { jsonIn } from '../event-json.ts'
 import type { Attribute } from './types.ts'
 
 const ERROR = 2
@@ -64,16 +65,8 @@ export function tellRequest(turn: HookedTurn, span: RequestSpan): void {
 
 /** Text of the answer, where the agent was told to send what was said. */
 function answerIn(messages: unknown): string | undefined {
-  const parts = elementsOf(parsed(messages), PARTS_LIMIT).flatMap(message =>
+  const parts = elementsOf(jsonIn(textOf(messages) ?? ''), PARTS_LIMIT).flatMap(message =>
     elementsOf(peek(message, 'parts'), PARTS_LIMIT),
   )
   return joined(parts.map(part => (peek(part, 'type') === 'text' ? textOf(peek(part, 'content')) : undefined)))
-}
-
-function parsed(text: unknown): unknown {
-  try {
-    return JSON.parse(textOf(text) ?? '')
-  } catch {
-    return undefined
-  }
 }

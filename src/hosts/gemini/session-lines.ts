@@ -1,5 +1,6 @@
 import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { joined, plainText } from '../base/messages.ts'
+import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { AnswerFound, CallFound, CallsFound, CancelFound, ErrorFound, SentFound, Whose } from './types.ts'
 
@@ -11,7 +12,7 @@ const REWRITTEN = '{"$'
 /** What a line of a session file says; an answer is written once more when its tools have run. */
 export function eventsOfLine(text: string, whose: Whose): readonly HostEvent[] {
   if (text.startsWith(REWRITTEN)) return []
-  const line = parsed(text)
+  const line = jsonIn(text)
   const id = idOf(peek(line, 'id'))
   const at = timeOf(line)
   if (id === undefined || at === undefined) return []
@@ -36,14 +37,6 @@ export function eventsOfLine(text: string, whose: Whose): readonly HostEvent[] {
 /** Whether nothing more will be written for a child agent: its result is. */
 export function isLastLine(text: string): boolean {
   return text.startsWith('{"$set":{"summary"')
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
 
 function timeOf(line: unknown): number | undefined {

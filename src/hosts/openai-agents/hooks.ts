@@ -6,6 +6,7 @@ import { AsyncLocalStorage } from 'node:async_hooks'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { type Able, type ControlHooks, type HookIds, HostHooks, type HostHooksOptions } from '../../hooks/index.ts'
 import { quietly } from '../../hooks/quietly.ts'
+import { toStandardError } from '../../hooks/to-standard-error.ts'
 import { runningPlugin } from '../attach.ts'
 import { currentRun } from './current-run.ts'
 import { guardedModel, guardedProvider } from './guarded-model.ts'
@@ -200,8 +201,4 @@ function listOf(value: unknown): readonly Plain[] {
 
 function isObject(value: unknown): value is object {
   return typeof value === 'object' && value !== null
-}
-
-function toStandardError(line: string): void {
-  process.stderr.write(`${line}\n`)
 }

@@ -16,6 +16,7 @@ import {
   type ToolCall,
   toolCallOf,
 } from '../../hooks/index.ts'
+import { toStandardError } from '../../hooks/to-standard-error.ts'
 import { runningPlugin } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { LIFELESS_MODES, mayReadConversation } from './conversation-access.ts'
@@ -248,8 +249,4 @@ function withText(message: unknown, text: string): object {
 function signalOf(context: unknown): AbortSignal | undefined {
   const signal = peek(context, 'abortSignal')
   return signal instanceof AbortSignal ? signal : undefined
-}
-
-function toStandardError(line: string): void {
-  process.stderr.write(`${line}\n`)
 }

@@ -8,7 +8,7 @@ import { LineReader } from '../base/line-reader.ts'
 import { openOwnFile, type Place } from '../base/own-file.ts'
 import { READS_FIRST } from '../claude-code/types.ts'
 import type { HostEvent } from '../host-event.ts'
-import type { Delivery, Inlet } from '../inlet.ts'
+import type { Delivery, Inlet, World } from '../inlet.ts'
 import { TranscriptLines } from './transcript-lines.ts'
 
 /**
@@ -27,13 +27,6 @@ const PART = 'projects'
 /** How Qwen Code names sessions and agents; as a part of a path it can lead nowhere else. */
 const ID = /^[\w-]{1,128}$/
 const ENDING = '.jsonl'
-
-/** What the inlet needs of the world. */
-export interface World {
-  readonly place: Place
-  /** @param millis as long as that; in tests, what has to happen meanwhile */
-  wait(millis: number): Promise<unknown>
-}
 
 interface Transcript {
   readonly lines: TranscriptLines

@@ -1,5 +1,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { FailureFound, ResponseFound, Whose } from '../claude-code/types.ts'
+import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { TokensFound } from './types.ts'
 
@@ -49,7 +50,7 @@ export class TranscriptLines {
 
   line(text: string): void {
     if (!TELLING.some(type => text.includes(type))) return
-    const line = parsed(text)
+    const line = jsonIn(text)
     const at = Date.parse(textOf(peek(line, 'timestamp')) ?? '')
     if (Number.isNaN(at)) return
     if (peek(line, 'type') === 'assistant') this.#said(line)
@@ -146,12 +147,4 @@ export class TranscriptLines {
 
 function startOf(event: unknown, at: number): number {
   return at - Math.max(0, numberOf(peek(event, 'duration_ms')) ?? 0)
-}
-
-function parsed(text: string): unknown {
-  try {
-    return JSON.parse(text)
-  } catch {
-    return undefined
-  }
 }
