@@ -44,6 +44,8 @@ const LAST_SECURITY_PRIORITY = 99
 
 /** What there is of a turn. */
 interface TurnOfHooks {
+  readonly key: string
+  readonly ids: HookIds
   readonly state: Record<string, unknown>
   /** Runs that are only counted: each is the same object each time. */
   readonly passes: Map<HookRun, { readonly phase: Phase; count: number }>
@@ -58,7 +60,9 @@ export class HostHooks {
   readonly #limitMillis: number | undefined
   readonly #trace: HookTrace
   readonly #logger: HookLogger
+  /** The one that was silent longest first. */
   readonly #turns = new Map<string, TurnOfHooks>()
+  #newest: TurnOfHooks | undefined
 
   constructor({ host, hooks, able, limitMillis, plugin, report = toStandardError }: HostHooksOptions) {
     this.host = host
@@ -132,22 +136,29 @@ export class HostHooks {
     const turn = this.#turns.get(key)
     if (turn === undefined) return
     this.#turns.delete(key)
+    if (this.#newest === turn) this.#newest = undefined
     for (const [run, { phase, count }] of turn.passes) quietly(() => this.#trace.count(phase, ids, run, count))
   }
 
   #turnOf(ids: HookIds): TurnOfHooks {
     const key = keyOf(ids)
-    let turn = this.#turns.get(key)
-    if (turn !== undefined) return turn
-    turn = { state: {}, passes: new Map() }
+    // Call after call is of the same turn.
+    if (this.#newest?.key === key) return this.#newest
+    const { sessionId, turnId } = ids
+    const turn = this.#turns.get(key) ?? { key, ids: { sessionId, turnId }, state: {}, passes: new Map() }
+    this.#newest = turn
+    this.#turns.delete(key)
     this.#turns.set(key, turn)
-    if (this.#turns.size > TURNS_LIMIT) for (const oldest of this.#turns.keys()) return this.#forget(oldest, turn)
+    if (this.#turns.size > TURNS_LIMIT) this.#forgetOldest()
     return turn
   }
 
-  #forget(oldest: string, turn: TurnOfHooks): TurnOfHooks {
-    this.#turns.delete(oldest)
-    return turn
+  /** Nobody has ended it; what was counted counts. */
+  #forgetOldest(): void {
+    for (const { ids } of this.#turns.values()) {
+      this.endTurn(ids)
+      return
+    }
   }
 
   #done<P extends Phase>(

@@ -181,6 +181,20 @@ test('of turns that nobody ends the oldest go', async () => {
   expect(states[1002]).not.toBe(states[0])
 })
 
+test('a turn that goes on is none of those, and what was counted in one that goes is told', async () => {
+  const states = new Set<unknown>()
+  const { hooks, notes } = hostHooks([
+    { name: 'a', decides: [], beforeTool: (_, { state, turnId }) => void (turnId === 'long' && states.add(state)) },
+  ])
+  for (let turn = 0; turn <= 1100; turn++) {
+    await hooks.run('beforeTool', { turnId: 'long' }, EVENTS.beforeTool)
+    await hooks.run('beforeTool', { sessionId: 's', turnId: `t${turn}`, toolCallId: 'c1' }, EVENTS.beforeTool)
+  }
+  expect(states.size).toBe(1)
+  const gone = notes.told.filter(({ payload }) => payload['turn_id'] === 't0' && payload['session_id'] === 's')
+  expect(gone.at(-1)).toMatchObject({ hook: 'post_control_hook', payload: { hook_name: 'a', verdict: 'pass' } })
+})
+
 test('runs that nobody need look at are told as one number when the turn ends, once', async () => {
   const passing = (name: string): AnyHook => ({ name, beforeTool: () => undefined, afterTool: () => pass() })
   const { hooks, notes } = hostHooks([passing('a'), passing('b')])

@@ -92,7 +92,7 @@ class Handlers {
   readonly #hooks: HostHooks
   readonly #report: (line: string) => void
   readonly #runs = new LimitedMap<string, Run>(RUNS_LIMIT)
-  /** By the id of the call. */
+  /** By session, and the id of the call: models of two sessions may use the same. */
   readonly #calls = new LimitedMap<string, Call>(CALLS_LIMIT)
 
   constructor(hooks: HostHooks, report: (line: string) => void) {
@@ -176,10 +176,16 @@ class Handlers {
     const ids = { ...idsOf(event, context), toolCallId: id }
     const name = textOf(peek(event, 'toolName')) ?? ''
     const tool = toolCallOf({ name, arguments: argumentsOf(peek(event, 'params')), id })
-    if (id !== undefined) this.#calls.set(id, { ids, tool })
+    const runs = (args: ToolArguments): void => {
+      // Where nobody looks at results, they are not taken out again.
+      if (id !== undefined && this.#hooks.handles('afterTool'))
+        this.#calls.set(keyOf(id, context), { ids, tool: toolCallOf({ name, arguments: args, id }) })
+    }
+    runs(tool.arguments)
     if (!this.#hooks.handles('beforeTool')) return undefined
     const outcome = await this.#hooks.run('beforeTool', ids, { tool }, signalOf(context))
     const { decision, by, reason } = outcome
+    if (outcome.isRewritten) runs(outcome.value)
     if (decision === 'block') return { block: true, blockReason: reason }
     const params = outcome.isRewritten ? { params: plainCopy(outcome.value) } : undefined
     if (decision !== 'ask') return params
@@ -194,8 +200,9 @@ class Handlers {
   #afterTool(event: unknown, context: unknown): object | undefined {
     const message = peek(event, 'message')
     const id = idOf(peek(event, 'toolCallId')) ?? idOf(peek(context, 'toolCallId')) ?? ''
-    const known = this.#calls.get(id)
-    this.#calls.delete(id)
+    const key = keyOf(id, context)
+    const known = this.#calls.get(key)
+    this.#calls.delete(key)
     const name = textOf(peek(event, 'toolName')) ?? textOf(peek(context, 'toolName')) ?? ''
     const { ids, tool } = known ?? {
       ids: { ...idsOf(event, context), toolCallId: id },
@@ -219,6 +226,11 @@ class Handlers {
     if (turnId !== undefined) this.#runs.set(turnId, run)
     return run
   }
+}
+
+/** The one name of a session that is known where a result is kept. */
+function keyOf(id: string, context: unknown): string {
+  return `${idOf(peek(context, 'sessionKey')) ?? ''}\n${id}`
 }
 
 /** The same as those of the trace. */

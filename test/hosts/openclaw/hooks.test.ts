@@ -39,11 +39,9 @@ class FakeHost {
   }
 
   /** What it writes down of a result: a promise is ignored. */
-  persisted(event: typeof RESULT): unknown {
+  persisted(event: typeof RESULT, sessionKey: string = CONTEXT.sessionKey): unknown {
     const [handler] = this.handlers.get('tool_result_persist') ?? []
-    const answer = handler?.(structuredClone(event), { sessionKey: CONTEXT.sessionKey }) as
-      | { message?: unknown }
-      | undefined
+    const answer = handler?.(structuredClone(event), { sessionKey }) as { message?: unknown } | undefined
     return answer instanceof Promise ? event.message : (answer?.message ?? event.message)
   }
 
@@ -71,6 +69,26 @@ describe('a tool', () => {
     const answer = (await host.call('before_tool_call', RM)) as { params: object }
     expect(answer).toEqual({ params: { command: 'ls' } })
     expect(Object.isFrozen(answer.params)).toBe(false)
+  })
+
+  test('whose result is looked at is shown as it ran, and not as the one of the same id in another session', async () => {
+    const seen: unknown[] = []
+    const { host } = scene([
+      {
+        decides: ['rewrite'],
+        beforeTool: ({ tool }) => (tool.command === 'rm x' ? rewrite({ command: 'ls' }) : undefined),
+      },
+      { afterTool: ({ tool }, { sessionId }) => void seen.push([sessionId, tool.command]) },
+    ])
+    await host.call('before_tool_call', RM)
+    const other = { runId: 'run-2', sessionId: 's2', sessionKey: 'agent:main:other' }
+    await host.call('before_tool_call', { ...RM, params: { command: 'pwd' } }, other)
+    host.persisted(RESULT)
+    host.persisted(RESULT, other.sessionKey)
+    expect(seen).toEqual([
+      ['s1', 'ls'],
+      ['s2', 'pwd'],
+    ])
   })
 
   test('that a person is asked about, as it would run', async () => {
