@@ -69,11 +69,19 @@ function tell(plugin: Pick<Plugin, 'log'>, text: string): void {
   const { level, time, msg } = line
   plugin.log(typeof msg === 'string' ? msg : '', {
     ...idsOf(line),
-    severity: SEVERITIES.find(([from]) => typeof level !== 'number' || level >= from)?.[1] ?? 'INFO',
+    severity: severityOf(level),
     at: typeof time === 'number' ? time : undefined,
     attributes: attributesOf(line),
     error: line['err'] ?? line['error'],
   })
+}
+
+/** A level may be written as its name, by `formatters`. */
+function severityOf(level: unknown): NonNullable<LogAbout['severity']> {
+  const named = typeof level === 'string' ? level.toUpperCase() : undefined
+  const isMeant = ([from, name]: (typeof SEVERITIES)[number]): boolean =>
+    typeof level === 'number' ? level >= from : name === named
+  return SEVERITIES.find(isMeant)?.[1] ?? 'INFO'
 }
 
 /** Undefined for what is no line of pino's. */

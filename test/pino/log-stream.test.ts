@@ -48,6 +48,16 @@ test.each([
   expect(plugin.logs().map(each => each.severity)).toEqual([severity])
 })
 
+test('a level that is written as its name is that level; one that nobody knows, or that is not there, is none above others', () => {
+  const plugin = createTestPlugin()
+  const named = pino({ formatters: { level: level => ({ level }) } }, logStream(plugin))
+  named.info('one')
+  named.error('two')
+  pino({ formatters: { level: level => ({ rank: level }) } }, logStream(plugin)).info('three')
+  named.info({ level: 'low' }, 'four')
+  expect(plugin.logs().map(each => each.severity)).toEqual(['INFO', 'ERROR', 'INFO', 'INFO'])
+})
+
 test('what is no line of pino is passed over, and lines may come in pieces', () => {
   const plugin = createTestPlugin()
   const stream = logStream(plugin)
