@@ -17,6 +17,7 @@ import type { Cursors } from './outgoing.ts'
 import type { PipelineSettings, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
+import { writeTo } from './terminal.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
 /** One place that telemetry goes to: a backend, or the local trace log. */
@@ -150,5 +151,5 @@ function target(plan: BackendPlan, settings: PipelineSettings, signal: Signal, f
 
 function terminal(plan: BackendPlan): (text: string) => void {
   const stream = plan.options['stream'] === 'stderr' ? process.stderr : process.stdout
-  return text => stream.write(text)
+  return text => writeTo(stream, text)
 }

@@ -1,6 +1,7 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Report } from '../core/guard.ts'
+import { writeTo } from '../pipeline/terminal.ts'
 import { appendToOwnFile, makePrivateDirectory } from '../trace-log/private-place.ts'
 
 /**
@@ -19,7 +20,7 @@ export interface Logger {
 }
 
 const toStderr = (line: string): void => {
-  process.stderr.write(`${line}\n`)
+  writeTo(process.stderr, `${line}\n`)
 }
 
 const STDERR: Logger = { error: toStderr, warn: toStderr }

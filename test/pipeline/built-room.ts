@@ -16,6 +16,11 @@ export interface Ended {
   readonly stderr: string
 }
 
+interface Surroundings {
+  readonly isOver?: Promise<unknown>
+  readonly unread?: 'stdout' | 'stderr'
+}
+
 /** The room as the compiler makes it, for what can only be seen from a process of its own. */
 export class BuiltRoom {
   readonly #directory: string
@@ -35,8 +40,10 @@ export class BuiltRoom {
   /**
    * Runs the body of a module that finds `createPipeline`, `settings(overrides)`, `report` and `record(pipeline, name)`
    * in scope, to its natural end. What it reads from its standard input ends when `isOver` resolves.
+   *
+   * @param unread what it writes there nobody reads
    */
-  async run(body: string, isOver?: Promise<unknown>): Promise<Ended> {
+  async run(body: string, { isOver, unread }: Surroundings = {}): Promise<Ended> {
     const script = join(this.#directory, `script-${this.#scripts++}.js`)
     await writeFile(script, `${PRELUDE}\n${body}`)
     const child = spawn(process.execPath, [script], { stdio: ['pipe', 'pipe', 'pipe'], timeout: HANG_MILLIS })
@@ -48,6 +55,7 @@ export class BuiltRoom {
         output[stream] += String(chunk)
       })
     }
+    if (unread !== undefined) child[unread].destroy()
     const code = await new Promise<number | null>(resolve => child.on('close', resolve))
     return { code, ...output }
   }

@@ -77,7 +77,7 @@ describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to
     `
     // By then the first one, which has asked for more time, is waited for.
     const isTriedAgain = busy.until(() => busy.requests.length > 1)
-    const ended = await room.run(body, isTriedAgain)
+    const ended = await room.run(body, { isOver: isTriedAgain })
     expect(ended).toMatchObject({ code: 0, stdout: '' })
   })
 
@@ -93,7 +93,7 @@ describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to
       process.stdin.resume()
     `
     const isBeingSent = sink.until(() => sink.spanNames.length > 0)
-    const ended = await room.run(body, isBeingSent)
+    const ended = await room.run(body, { isOver: isBeingSent })
     expect(ended).toEqual({ code: 0, stdout: '', stderr: '' })
     expect(sink.spanNames).toEqual(['one'])
   })
@@ -122,6 +122,24 @@ describe('a process with a terminal', () => {
       expect(text).toMatch(/^trace [0-9a-f]{32}\n {2}one {2}\d\.\d{3} s\n$/)
   })
 })
+
+test.each(['stdout', 'stderr'] as const)(
+  'a process of whose %s nobody reads what a backend prints goes on',
+  async unread => {
+    const body = `
+    const backends = [backend('console', undefined, { options: { stream: '${unread}' } })]
+    const pipeline = createPipeline(settings({ backends }), report)
+    for (const name of ['one', 'two', 'three']) {
+      record(pipeline, name)
+      await pipeline.flush()
+      await new Promise(setImmediate)
+    }
+    await pipeline.shutdown()
+    if (process.${unread}.listenerCount('error') > 0) process.exitCode = 3
+  `
+    expect(await room.run(body, { unread })).toMatchObject({ code: 0 })
+  },
+)
 
 describe('what is loaded', () => {
   test('importing the room loads no package of OpenTelemetry', async () => {

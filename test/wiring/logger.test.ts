@@ -1,5 +1,6 @@
 import { readFileSync } from 'node:fs'
 import { join } from 'node:path'
+import { Writable } from 'node:stream'
 import { DiagLogLevel, diag } from '@opentelemetry/api'
 import { afterEach, describe, expect, test, vi } from 'vitest'
 import { createPlugin, type PluginOptions } from '../../src/index.ts'
@@ -36,6 +37,18 @@ async function onStderr(options: unknown): Promise<string[]> {
 }
 
 afterEach(() => diag.disable())
+
+test('a line that nobody reads any more on stderr does not end the process', async () => {
+  const broken = new Writable({ write: (_chunk, _encoding, done) => done(new Error('nobody reads it')) })
+  const stderr = vi.spyOn(process, 'stderr', 'get').mockReturnValue(broken as unknown as typeof process.stderr)
+  const plugin = createPlugin(WRONG as PluginOptions)
+  stderr.mockRestore()
+  // Without a listener the error would be one that nobody catches.
+  await new Promise(resolve => broken.once('close', resolve))
+  await new Promise(setImmediate)
+  expect(broken.listenerCount('error')).toBe(0)
+  await plugin.shutdown()
+})
 
 describe('lines for the person go where the application logs, one line each, and not to stderr', () => {
   test('which may be a logger whose methods need it', async () => {
