@@ -28,7 +28,7 @@ export const BACKEND_FIELDS = {
   headers: 'Mapping of HTTP headers; they win over those that the type makes',
   protocol: '`http/json` or `http/protobuf`; default: what the type prefers',
   compression: '`gzip` or `none`',
-  timeout_ms: 'Longest time of one request, retries included',
+  timeout_ms: 'Longest time of one request, retries included; default: `span_batch_export_timeout_ms`',
   traces: 'Send traces; default: where the type takes them',
   metrics: 'Send metrics; default: where the type takes them',
   logs: 'Send log events: [logs.md](logs.md) has them; default: no',

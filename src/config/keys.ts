@@ -200,7 +200,7 @@ const KEYS = {
   span_batch_export_timeout_ms: {
     type: 'millis',
     default: 10_000,
-    about: 'Longest time that one request may take, retries included',
+    about: 'Longest time that one request may take, retries included, to a backend without a `timeout_ms`',
     otel: ['OTEL_BSP_EXPORT_TIMEOUT'],
   },
 

@@ -55,7 +55,8 @@ export function openBackend(
     feed.lost(name, lost, reason)
   })
   const log = isKept ? cursors(name, report, () => queue) : undefined
-  const { batch, holding } = settings
+  const { holding } = settings
+  const batch = { ...settings.batch, exportTimeoutMillis: timeoutOf(plan, settings) }
   // What was held comes at once, and what does not fit into memory has no log to be read from.
   const burst = log ? { log } : { burstBytes: holding?.maxBytes }
   const queue: SpanQueue | undefined =
@@ -138,15 +139,17 @@ function otlpSpanSink(protocol: OtlpProtocol, target: OtlpTarget, hasLog: boolea
 }
 
 function target(plan: BackendPlan, settings: PipelineSettings, signal: Signal, files: TlsFiles): OtlpTarget {
-  const { compression, timeout_ms } = plan.settings
-  const { exportTimeoutMillis } = settings.batch
   return {
     url: plan.urls[signal] ?? '',
     headers: { 'user-agent': `hookspan/${settings.version}`, ...plan.headers },
-    gzip: compression === 'gzip',
-    timeoutMillis: Math.min(timeout_ms ?? exportTimeoutMillis, exportTimeoutMillis),
+    gzip: plan.settings.compression === 'gzip',
+    timeoutMillis: timeoutOf(plan, settings),
     tls: files,
   }
+}
+
+function timeoutOf({ settings }: BackendPlan, { batch }: PipelineSettings): number {
+  return settings.timeout_ms ?? batch.exportTimeoutMillis
 }
 
 function terminal(plan: BackendPlan): (text: string) => void {

@@ -171,6 +171,15 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(sink.requests).toHaveLength(1)
   })
 
+  test('a backend with a time of its own is waited for as long as that, whatever others get', async () => {
+    const sink = await startSink({ kind: 'slow', millis: 100 })
+    const batch = { maxQueueSize: 2048, scheduleDelayMillis: 5, maxExportBatchSize: 128, exportTimeoutMillis: 20 }
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url, { timeout_ms: 60_000 })], batch })
+    recordSpans(pipeline, 'one')
+    await pipeline.flush()
+    expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 1, dropped: 0 })
+  })
+
   test('spans that were not sampled are not sent', async () => {
     const sink = await startSink()
     const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], sampleRate: 0 })
