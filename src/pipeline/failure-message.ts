@@ -185,6 +185,7 @@ const FILE: Readonly<Record<string, string>> = {
   EEXIST: 'a part of the path is not a directory',
   ETIMEDOUT: 'the disk does not answer',
   ELOOP: 'it is a symbolic link',
+  ENXIO: 'it is a pipe that nobody reads',
   ENOTPRIVATE: 'others may write there',
 }
 

@@ -1,3 +1,4 @@
+import { constants } from 'node:fs'
 import { type FileHandle, mkdir, open } from 'node:fs/promises'
 import { dirname } from 'node:path'
 import { fileFailure } from '../trace-log/index.ts'
@@ -5,6 +6,10 @@ import type { Delivery, Transport } from './delivery.ts'
 
 const PRIVATE_DIRECTORY = 0o700
 const PRIVATE_FILE = 0o600
+// Windows has no O_NONBLOCK.
+const { O_APPEND, O_CREAT, O_WRONLY, O_NONBLOCK = 0 } = constants as Partial<typeof constants> & typeof constants
+/** A pipe that nobody reads holds a thread for ever, without which the host's own files wait and its process cannot end. */
+const APPEND = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK
 const LINE_END: Buffer = Buffer.from('\n')
 
 /**
@@ -43,10 +48,34 @@ export class LineFile implements Transport {
   async #opened(): Promise<FileHandle> {
     if (this.#handle && !(await isDeleted(this.#handle))) return this.#handle
     await this.close()
-    await mkdir(dirname(this.path), { recursive: true, mode: PRIVATE_DIRECTORY })
-    this.#handle = await open(this.path, 'a', PRIVATE_FILE)
+    this.#handle = await open(this.path, APPEND, PRIVATE_FILE).catch(async error => {
+      if (!isMissing(error)) throw error
+      await makeDirectory(dirname(this.path))
+      return open(this.path, APPEND, PRIVATE_FILE)
+    })
     return this.#handle
   }
+}
+
+/** One by one: where nothing can be made, below `/proc` say, Node's own way of doing that tries for ever. */
+async function makeDirectory(path: string): Promise<void> {
+  try {
+    await makeOne(path)
+  } catch (error) {
+    if (!isMissing(error) || dirname(path) === path) throw error
+    await makeDirectory(dirname(path))
+    await makeOne(path)
+  }
+}
+
+async function makeOne(path: string): Promise<void> {
+  await mkdir(path, { mode: PRIVATE_DIRECTORY }).catch((error: NodeJS.ErrnoException) => {
+    if (error.code !== 'EEXIST') throw error
+  })
+}
+
+function isMissing(error: unknown): boolean {
+  return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
 
 /** Lines that are appended to a deleted file succeed and are gone. */
