@@ -5,6 +5,7 @@ import type { Report } from './settings.ts'
 
 /** A backend that fails and recovers all the time is said to at most this often, per cause. */
 const REPEAT_AFTER_MILLIS = 60_000
+const OVERFLOW = 'overflow'
 
 interface Streak {
   lost: number
@@ -50,7 +51,8 @@ export class DeliveryReport {
     const streak = this.#streaks.get(signal)
     if (!streak) return
     this.#streaks.delete(signal)
-    if (this.#streaks.size === 0) this.#said.clear()
+    // What overflowed is said to be over when nothing waits any more.
+    if (this.#streaks.size === 0) for (const cause of this.#said) if (cause !== OVERFLOW) this.#said.delete(cause)
     if (!streak.isSaid) return
     this.#report.warn(this.#over(signal, streak.lost))
   }
@@ -66,11 +68,13 @@ export class DeliveryReport {
     return isKept ? `${again}; what was kept for it is sent now` : again
   }
 
-  overflowed(waiting: number): void {
-    this.#overflowed++
-    if (this.#overflowed > 1) return
+  /** `lost`: spans that there is no room for. */
+  overflowed(waiting: number, lost: number): void {
+    const isFirst = this.#overflowed === 0
+    this.#overflowed += lost
+    if (!isFirst) return
     this.#sayOnce(
-      'overflow',
+      OVERFLOW,
       `backend ${this.#facts.name}: ${waiting} spans are waiting for it, and further ones are dropped until it has caught up; raise span_batch_max_queue_size if that happens often`,
     )
   }
@@ -80,7 +84,7 @@ export class DeliveryReport {
     if (this.#overflowed === 0) return
     const dropped = count(this.#overflowed, 'span was', 'spans were')
     this.#overflowed = 0
-    if (this.#said.delete('overflow')) {
+    if (this.#said.delete(OVERFLOW)) {
       this.#report.warn(`backend ${this.#facts.name}: has caught up; ${dropped} dropped in the meantime`)
     }
   }

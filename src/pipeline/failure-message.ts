@@ -81,7 +81,7 @@ function sentence(facts: BackendFacts, signal: Signal, failure: DeliveryFailure)
     case 'network':
       return networkSentence(facts, signal, url, failure.code)
     case 'timeout':
-      return `${url} did not answer within ${failure.afterMillis} ms. Check the backend, or raise timeout_ms; until it answers, its ${signal} are ${fate(facts, signal)}`
+      return timeoutSentence(facts, signal, url, failure.afterMillis)
     case 'file':
       return fileSentence(facts, failure.path, failure.code)
     case 'rejected':
@@ -114,12 +114,17 @@ function statusSentence(
     return `${answered}: it does not take ${facts.protocol}. Set protocol: ${otherProtocol(facts.protocol)}`
   if (status === 400) return `${answered}: it cannot read the ${signal}. Try protocol: ${otherProtocol(facts.protocol)}`
   if (status === 429)
-    return `${answered}: it takes no more for now (rate limit or quota); what it does not take is ${fate(facts, signal)}`
-  if (status >= 500)
-    return `${answered}: the server has a problem of its own; what it does not take is ${fate(facts, signal)}`
+    return `${answered}: it takes no more for now (rate limit or quota); meanwhile ${fate(facts, signal)}`
+  if (status >= 500) return `${answered}: the server has a problem of its own; meanwhile ${fate(facts, signal)}`
   if (status >= 300 && status < 400)
     return `${answered}: it redirects${target(location)}. Set endpoint to the final URL`
   return `${answered}, which is not a success; ${correctEndpoint(facts)}`
+}
+
+function timeoutSentence(facts: BackendFacts, signal: Signal, url: string, afterMillis: number): string {
+  if (facts.urls[signal] === undefined)
+    return `what is written was not on the disk after ${afterMillis} ms; until it is, ${fate(facts, signal)}`
+  return `${url} did not answer within ${afterMillis} ms. Check the backend, or raise timeout_ms; until it answers, ${fate(facts, signal)}`
 }
 
 function target(location: string | undefined): string {
@@ -143,7 +148,7 @@ function otherProtocol(protocol: OtlpProtocol): OtlpProtocol {
 
 const NETWORK: Readonly<Record<string, (facts: BackendFacts, url: string, fate: string) => string>> = {
   ECONNREFUSED: (facts, url, fate) =>
-    `nothing listens at ${url}. Start it, or ${correctEndpoint(facts)}; until then what is recorded for it is ${fate}`,
+    `nothing listens at ${url}. Start it, or ${correctEndpoint(facts)}; until then ${fate}`,
   ENOTFOUND: (facts, url) => `the host of ${url} is not known. ${capital(correctEndpoint(facts))}`,
   EAI_AGAIN: (_facts, url) => `the host of ${url} could not be looked up. Check the network and the name server`,
   ECONNRESET: (_facts, url) =>
@@ -199,8 +204,15 @@ function fileSentence({ type, isKept }: BackendFacts, path: string, code: string
   return `${problem} or choose another path; until then its spans are ${fate}, other backends go on`
 }
 
-/** What becomes of what a backend does not take. */
-function fate({ isKept }: BackendFacts, signal: Signal): string {
+/** What becomes of what a backend does not take. Of its traces always: a cause is said but once, by whichever signal meets it first. */
+function fate(facts: BackendFacts, signal: Signal): string {
+  const isOther = signal !== 'traces' && facts.urls.traces !== undefined
+  return (isOther ? (['traces', signal] as const) : [signal])
+    .map(each => `its ${each} are ${fateOf(facts, each)}`)
+    .join(', and ')
+}
+
+function fateOf({ isKept }: BackendFacts, signal: Signal): string {
   if (signal === 'logs') return 'kept in memory, up to a limit, until the process ends'
   return isKept && signal === 'traces' ? 'kept in the trace log, and sent later' : 'dropped'
 }

@@ -65,7 +65,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     else if (this.#isClosed && !isKept) this.#tally.dropped(size, TOO_LATE)
     else if (!this.#outgoing.take(batch)) {
       this.#tally.dropped(size, 'the queue was full')
-      report.overflowed(Math.max(limits.maxQueueSize, this.#outgoing.waiting))
+      report.overflowed(Math.max(limits.maxQueueSize, this.#outgoing.waiting), size)
     }
     if (this.#outgoing.waiting >= limits.maxExportBatchSize) void this.#pump()
     else this.#arm()

@@ -188,7 +188,7 @@ describe('losses', () => {
 describe('a line of the pipeline', () => {
   test.each([
     [
-      'backend a: nothing listens at http://h:1/v1/traces. Start it, or correct endpoint; until then what is recorded for it is dropped (ECONNREFUSED)',
+      'backend a: nothing listens at http://h:1/v1/traces. Start it, or correct endpoint; until then its traces are dropped, and its metrics are dropped (ECONNREFUSED)',
       'a: nothing listens at http://h:1/v1/traces',
       'Start it, or correct endpoint (ECONNREFUSED)',
     ],
@@ -198,7 +198,7 @@ describe('a line of the pipeline', () => {
       'Check the backend, or raise timeout_ms',
     ],
     [
-      'backend a: http://h/ answered 429: it takes no more for now (rate limit or quota); what it does not take is kept in the trace log, and sent later',
+      'backend a: http://h/ answered 429: it takes no more for now (rate limit or quota); meanwhile its traces are kept in the trace log, and sent later',
       'a: http://h/ answered 429: it takes no more for now (rate limit or quota)',
       undefined,
     ],

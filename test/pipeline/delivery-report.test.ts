@@ -69,3 +69,33 @@ test('a clock that goes back does not silence what is wrong', () => {
   }
   expect(lines.said.filter(line => line.includes('503'))).toHaveLength(2)
 })
+
+test('what there was no room for is counted in spans, and said when all has been delivered, also after an outage', () => {
+  const { report, lines } = reporting()
+  report.failed('traces', { kind: 'status', status: 503 }, 0)
+  report.overflowed(2048, 128)
+  report.overflowed(2048, 64)
+  report.delivered('traces')
+  report.drained()
+  expect(lines.said.slice(1)).toEqual([
+    expect.stringContaining('2048 spans are waiting for it, and further ones are dropped'),
+    'backend jaeger: traces arrive again',
+    'backend jaeger: has caught up; 192 spans were dropped in the meantime',
+  ])
+})
+
+test('whatever signal fails first, it is said what becomes of traces, too', () => {
+  const [kept, lines] = [{ ...FACTS, isKept: true }, new Lines()]
+  const failures = [
+    { kind: 'network', code: 'ECONNREFUSED' },
+    { kind: 'status', status: 503 },
+    { kind: 'status', status: 429 },
+    { kind: 'timeout', afterMillis: 10_000 },
+  ] as const
+  for (const failure of failures) {
+    for (const signal of ['metrics', 'logs'] as const) new DeliveryReport(kept, lines).failed(signal, failure, 0)
+  }
+  const traces = 'its traces are kept in the trace log, and sent later'
+  const [metrics, logs] = [`${traces}, and its metrics are dropped`, `${traces}, and its logs are kept in memory`]
+  expect(lines.said).toEqual(failures.flatMap(() => [metrics, logs].map(told => expect.stringContaining(told))))
+})

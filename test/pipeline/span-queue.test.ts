@@ -11,7 +11,7 @@ import { Lines } from './pipeline-fixture.ts'
 const facts = {
   name: 'odd',
   type: 'otlp',
-  urls: {},
+  urls: { traces: 'http://127.0.0.1:4318/v1/traces' },
   protocol: 'http/json',
   credentials: 'headers',
   defaultEndpoint: undefined,
