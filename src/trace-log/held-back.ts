@@ -13,12 +13,20 @@ const CLOCK_MILLIS = 3_600_000
 const NANOS_PER_MILLI = 1_000_000n
 const TRACE_ID_CHARS = 32
 
-/** What a segment says of a trace. */
+/** What segments say of a trace. */
 interface HeldTrace {
-  isKept: boolean
-  isNotKept: boolean
+  readonly spans: Timed[]
+  /** Of spans that say it, by their keys: whether what they are the root of is kept. */
+  readonly said: Map<string, boolean>
   /** Another process has gone on with it, and holds it. */
   isTakenUp: boolean
+}
+
+/** A span by its key, and when it was: nanoseconds since the epoch, as far as a number has room for them. */
+interface Timed {
+  readonly key: string
+  readonly start: number
+  readonly end: number
 }
 
 export interface HeldBack {
@@ -51,12 +59,13 @@ export async function* spansHeldBack({
   const { incomplete } = marks
   const paths = await segmentsOf(path, since, continuedMillis > 0 ? heldBy : undefined)
   for (const each of paths) await judge(each, { heldBy, incomplete }, traces)
-  const wanted = new Set([...traces].filter(([, trace]) => isOwed(trace)).map(([traceId]) => traceId))
+  const wanted = new Set<string>()
+  for (const trace of traces.values()) if (!trace.isTakenUp) addOwed(trace, wanted)
   if (wanted.size === 0) return
-  const written = await writtenSince(keptTraces, since)
+  for (const key of await writtenSince(keptTraces, since)) wanted.delete(key)
   const isMissing = (span: ReadableSpan): boolean => {
     const { traceId, spanId } = span.spanContext()
-    return wanted.has(traceId) && !written.has(`${traceId}${spanId}`)
+    return wanted.has(`${traceId}${spanId}`)
   }
   for (const each of paths.filter(each => startOf(each) <= startOf(path))) {
     for await (const line of linesOf(each)) {
@@ -66,8 +75,36 @@ export async function* spansHeldBack({
   }
 }
 
-function isOwed({ isKept, isNotKept, isTakenUp }: HeldTrace): boolean {
-  return !isTakenUp && (isKept || !isNotKept)
+/**
+ * Adds the spans that are kept, or that nobody has judged. A trace may hold several turns, and is judged, as by `TraceHolder`, each
+ * time that nothing of it is open. Where no root said anything then, a clock may have been wrong: such spans are left out only
+ * between turns that are.
+ */
+function addOwed({ spans, said }: HeldTrace, owed: Set<string>): void {
+  let [together, unsaid]: [string[], string[]] = [[], []]
+  let [until, isLetGo]: [number, boolean | undefined] = [0, undefined]
+  const add = (keys: readonly string[]): void => {
+    for (const key of keys) owed.add(key)
+  }
+  const close = (): void => {
+    const verdicts = together.flatMap(key => said.get(key) ?? [])
+    if (verdicts.length === 0) unsaid = unsaid.concat(together)
+    else {
+      const isKept = verdicts.includes(true)
+      if (isKept) add(together)
+      if (isKept || isLetGo === false) add(unsaid)
+      isLetGo = !isKept
+      unsaid = []
+    }
+    together = []
+  }
+  for (const { key, start, end } of spans.toSorted((one, other) => one.start - other.start)) {
+    if (start >= until) close()
+    together.push(key)
+    until = Math.max(until, end)
+  }
+  close()
+  if (isLetGo !== true) add(unsaid)
 }
 
 /** `since`: when the first of them began, epoch milliseconds. */
@@ -79,7 +116,7 @@ async function tracesIn(
   let since = Number.POSITIVE_INFINITY
   const meet = (key: string, startAt: number): void => {
     const traceId = key.slice(0, TRACE_ID_CHARS)
-    const trace = traces.get(traceId) ?? { isKept: false, isNotKept: false, isTakenUp: false }
+    const trace = traces.get(traceId) ?? { spans: [], said: new Map(), isTakenUp: false }
     trace.isTakenUp ||= isTakenUp(key)
     traces.set(traceId, trace)
     since = Math.min(since, startAt)
@@ -103,19 +140,23 @@ async function judge(
   traces: ReadonlyMap<string, HeldTrace>,
 ): Promise<void> {
   for await (const line of linesOf(path)) {
-    if (!(line instanceof SpanLine) || !(line.json.includes(heldBy) || line.json.includes(CRASHED))) continue
+    if (!(line instanceof SpanLine)) continue
+    for (const { key, start, end } of line.stamps()) {
+      traces.get(key.slice(0, TRACE_ID_CHARS))?.spans.push({ key, start: Number(start), end: Number(end) })
+    }
+    if (!line.json.includes(heldBy) && !line.json.includes(CRASHED)) continue
     for (const span of line.spans) {
-      const trace = traces.get(span.spanContext().traceId)
+      const { traceId, spanId } = span.spanContext()
       const reason = span.attributes[heldBy]
-      if (trace === undefined) continue
-      if (reason === NOT_KEPT) trace.isNotKept = true
-      else if (typeof reason === 'string' || span.attributes[incomplete] === CRASHED) trace.isKept = true
+      const isCrashed = span.attributes[incomplete] === CRASHED
+      if (typeof reason !== 'string' && !isCrashed) continue
+      traces.get(traceId)?.said.set(`${traceId}${spanId}`, reason !== NOT_KEPT)
     }
   }
 }
 
 function names(line: SpanLine, wanted: ReadonlySet<string>): boolean {
-  for (const { key } of line.stamps()) if (wanted.has(key.slice(0, TRACE_ID_CHARS))) return true
+  for (const { key } of line.stamps()) if (wanted.has(key)) return true
   return false
 }
 

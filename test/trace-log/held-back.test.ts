@@ -18,14 +18,16 @@ beforeEach(() => {
 })
 afterEach(() => rmSync(directory, { recursive: true, force: true }))
 
-/** `1.2` is span 2 of trace 1; what follows is what it says. */
-function line(...spans: readonly (readonly [name: string, said?: Readonly<Record<string, string>>])[]): string {
-  const stored = spans.map(([name, said = {}]) => ({
+type Told = readonly [name: string, said?: Readonly<Record<string, string>>, from?: number, to?: number]
+
+/** `1.2` is span 2 of trace 1; what follows is what it says, and when it was. */
+function line(...spans: readonly Told[]): string {
+  const stored = spans.map(([name, said = {}, from = 0, to = from + 1]) => ({
     ...ids(name),
     name,
     kind: 1,
-    startTimeUnixNano: `${NOW}000000`,
-    endTimeUnixNano: `${NOW + 1}000000`,
+    startTimeUnixNano: `${NOW + from}000000`,
+    endTimeUnixNano: `${NOW + to}000000`,
     attributes: Object.entries(said).map(([key, value]) => ({ key, value: { stringValue: value } })),
     status: {},
   }))
@@ -76,6 +78,31 @@ test('what is kept, and what nobody has judged; not what was let go', async () =
 test('a trace whose turn is not worth it, in which something was still open, had not been judged', async () => {
   const path = segment(1, PID, line(['1.1', ROOT('none')], ['1.2', CRASHED]), line(['2.1', ROOT('none')]))
   expect(await heldBack(path)).toEqual(['1.1', '1.2'])
+})
+
+test('of a trace with several turns the one that was open, and those that are kept', async () => {
+  const path = segment(
+    1,
+    PID,
+    line(['1.1', {}, 0, 5], ['1.2', ROOT('none'), 0, 10], ['1.3', {}, 10, 12], ['1.4', ROOT('error'), 10, 20]),
+    line(['1.5', ROOT('none'), 21, 30], ['1.6', {}, 40, 45], ['1.7', CRASHED, 40, 50]),
+  )
+  expect(await heldBack(path)).toEqual(['1.3', '1.4', '1.6', '1.7'])
+})
+
+test('what no turn is judged with is left out between turns that are, and nowhere else', async () => {
+  const [late, early] = [['1.2', {}, 11, 12] as const, ['1.3', {}, 13, 14] as const]
+  const between = (before: string, after: string): string =>
+    line(['1.1', ROOT(before), 0, 10], late, early, ['1.4', ROOT(after), 15, 20])
+  expect(await heldBack(segment(1, PID, between('none', 'none')))).toEqual([])
+  expect(await heldBack(segment(1, PID, between('error', 'none')))).toEqual(['1.1', '1.2', '1.3'])
+  expect(await heldBack(segment(1, PID, between('none', 'error')))).toEqual(['1.2', '1.3', '1.4'])
+  expect(await heldBack(segment(1, PID, line(early, ['1.4', ROOT('none'), 15, 20], ['1.5', {}, 21, 22])))).toEqual([])
+})
+
+test('what was open beside a turn that is over was waiting to be judged with it', async () => {
+  const turns = [['1.1', ROOT('none'), 0, 10] as const, ['1.2', ROOT('none'), 20, 30] as const]
+  expect(await heldBack(segment(1, PID, line(...turns, ['1.3', CRASHED, 25, 40])))).toEqual(['1.2', '1.3'])
 })
 
 test('of a trace that was being sent, what is missing', async () => {
