@@ -12,6 +12,11 @@ export interface HookLogger {
   warn(line: string): void
 }
 
+/** Where lines for the person go, unless they are wanted elsewhere. */
+export function toStandardError(line: string): void {
+  process.stderr.write(`${line}\n`)
+}
+
 /** What there is beside the event. */
 export interface HookContext {
   /** The agent: `pi`, `claude-code`, … */

@@ -1,10 +1,9 @@
 import type { ControlHooks, HookInfo } from './create-hooks.ts'
-import type { HookLogger } from './hook.ts'
+import { type HookLogger, toStandardError } from './hook.ts'
 import { type HookIds, HookTrace, type Traced } from './hook-trace.ts'
 import type { HookRun, Outcome } from './outcome.ts'
 import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase } from './phases.ts'
 import { quietly } from './quietly.ts'
-import { toStandardError } from './to-standard-error.ts'
 import type { ToolArguments } from './tool-call.ts'
 import type { Decision } from './verdict.ts'
 

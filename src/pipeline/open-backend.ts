@@ -56,7 +56,9 @@ export function openBackend(
   })
   const log = isKept ? cursors(name, report, () => queue) : undefined
   const { holding } = settings
-  const batch = { ...settings.batch, exportTimeoutMillis: timeoutOf(plan, settings) }
+  // The request itself says how long it was waited for: this bound is for one that does not.
+  const exportTimeoutMillis = Math.max(settings.batch.exportTimeoutMillis, timeoutOf(plan, settings))
+  const batch = { ...settings.batch, exportTimeoutMillis }
   // What was held comes at once, and what does not fit into memory has no log to be read from.
   const burst = log ? { log } : { burstBytes: holding?.maxBytes }
   const queue: SpanQueue | undefined =

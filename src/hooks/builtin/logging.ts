@@ -1,6 +1,5 @@
-import { type AnyHook, type Hook, type HookContext, PRIORITY } from '../hook.ts'
+import { type AnyHook, type Hook, type HookContext, PRIORITY, toStandardError } from '../hook.ts'
 import { type EventOf, PHASE_NAMES, PHASES, type Phase } from '../phases.ts'
-import { toStandardError } from '../to-standard-error.ts'
 import { type BuiltinOptions, checkOptions, FUNCTION, SWITCH } from './options.ts'
 import { EventTeller, type Told } from './told-of-event.ts'
 

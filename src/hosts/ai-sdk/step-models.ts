@@ -1,8 +1,8 @@
 import { peek, textOf } from '../../contract/foreign.ts'
 import { couldNotJudge } from '../../hooks/chain.ts'
+import { toStandardError } from '../../hooks/hook.ts'
 import type { HookInfo, Phase } from '../../hooks/index.ts'
 import { quietly } from '../../hooks/quietly.ts'
-import { toStandardError } from '../../hooks/to-standard-error.ts'
 import type { GuardedCall } from './guarded-call.ts'
 import { guardedModel, type HostModel, isModel } from './guarded-model.ts'
 

@@ -4,9 +4,9 @@
  */
 import { AsyncLocalStorage } from 'node:async_hooks'
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { toStandardError } from '../../hooks/hook.ts'
 import { type Able, type ControlHooks, type HookIds, HostHooks, type HostHooksOptions } from '../../hooks/index.ts'
 import { quietly } from '../../hooks/quietly.ts'
-import { toStandardError } from '../../hooks/to-standard-error.ts'
 import { runningPlugin } from '../attach.ts'
 import { currentRun } from './current-run.ts'
 import { guardedModel, guardedProvider } from './guarded-model.ts'

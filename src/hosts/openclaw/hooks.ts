@@ -5,6 +5,7 @@
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, isArray, peek, textOf } from '../../contract/foreign.ts'
 import { plainCopy } from '../../hooks/frozen-copy.ts'
+import { toStandardError } from '../../hooks/hook.ts'
 import {
   type Able,
   type ControlHooks,
@@ -16,7 +17,6 @@ import {
   type ToolCall,
   toolCallOf,
 } from '../../hooks/index.ts'
-import { toStandardError } from '../../hooks/to-standard-error.ts'
 import { runningPlugin } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { LIFELESS_MODES, mayReadConversation } from './conversation-access.ts'
