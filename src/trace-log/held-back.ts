@@ -25,6 +25,8 @@ interface HeldTrace {
 /** A span by its key, and when it was: nanoseconds since the epoch, as far as a number has room for them. */
 interface Timed {
   readonly key: string
+  /** Of its trace so many had ended before: clocks tell milliseconds alone. */
+  readonly order: number
   readonly start: number
   readonly end: number
 }
@@ -82,7 +84,8 @@ export async function* spansHeldBack({
  */
 function addOwed({ spans, said }: HeldTrace, owed: Set<string>): void {
   let [together, unsaid]: [string[], string[]] = [[], []]
-  let [until, isLetGo]: [number, boolean | undefined] = [0, undefined]
+  let [until, latest, isSaid] = [0, 0, false]
+  let isLetGo: boolean | undefined
   const add = (keys: readonly string[]): void => {
     for (const key of keys) owed.add(key)
   }
@@ -96,12 +99,12 @@ function addOwed({ spans, said }: HeldTrace, owed: Set<string>): void {
       isLetGo = !isKept
       unsaid = []
     }
-    together = []
+    ;[together, isSaid] = [[], false]
   }
-  for (const { key, start, end } of spans.toSorted((one, other) => one.start - other.start)) {
-    if (start >= until) close()
+  for (const { key, order, start, end } of spans.toSorted((one, other) => one.start - other.start)) {
+    if (start > until || (start === until && isSaid && order > latest)) close()
     together.push(key)
-    until = Math.max(until, end)
+    ;[until, latest, isSaid] = [Math.max(until, end), Math.max(latest, order), isSaid || said.has(key)]
   }
   close()
   if (isLetGo !== true) add(unsaid)
@@ -142,7 +145,8 @@ async function judge(
   for await (const line of linesOf(path)) {
     if (!(line instanceof SpanLine)) continue
     for (const { key, start, end } of line.stamps()) {
-      traces.get(key.slice(0, TRACE_ID_CHARS))?.spans.push({ key, start: Number(start), end: Number(end) })
+      const spans = traces.get(key.slice(0, TRACE_ID_CHARS))?.spans
+      spans?.push({ key, order: spans.length, start: Number(start), end: Number(end) })
     }
     if (!line.json.includes(heldBy) && !line.json.includes(CRASHED)) continue
     for (const span of line.spans) {

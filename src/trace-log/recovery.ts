@@ -161,10 +161,14 @@ export class Recovery {
     for (const destination of moved) record?.set(destination, { since: 0, before: null, offset: bytes })
   }
 
-  /** Only a process that goes on with what others have left knows that it is none of that. */
-  async #isLeftToOthers(path: string, heartbeatAt: number, continuedMillis: number): Promise<boolean> {
+  /**
+   * Only a process that goes on with what others have left knows that it is none of that. One that has gone on with it may hold
+   * what was not judged, for as long as it writes (`paths`).
+   */
+  async #isLeftToOthers(paths: readonly string[], heartbeatAt: number, continuedMillis: number): Promise<boolean> {
     if (continuedMillis === 0 || this.#parts.continued !== undefined) return false
-    return Date.now() < Math.max(heartbeatAt, (await stat(path)).mtimeMs) + continuedMillis
+    const writtenAt = await Promise.all(paths.map(async path => (await statOf(path))?.mtimeMs ?? 0))
+    return Date.now() < Math.max(heartbeatAt, ...writtenAt) + continuedMillis
   }
 
   /** False where that is left to a process that sends to the same backends. */
@@ -180,15 +184,18 @@ export class Recovery {
     try {
       const { segmentPath } = checkpoint
       const { continuedMillis, heldBy, backends } = await readHeader(segmentPath)
+      const laterPaths = await laterSegments(segmentPath, continuedMillis > 0)
+      const isLeftToOthers = await this.#isLeftToOthers([segmentPath, ...laterPaths], heartbeatAt, continuedMillis)
       const crashed = await endCrashedSpans(segmentPath, {
         heartbeatAt,
-        laterPaths: await laterSegments(segmentPath, continuedMillis > 0),
-        isLeftToOthers: await this.#isLeftToOthers(segmentPath, heartbeatAt, continuedMillis),
+        laterPaths,
+        isLeftToOthers,
         isTakenUp: this.#parts.continued?.isTakenUp ?? (() => false),
       })
       if (crashed === undefined) return
       if (crashed.length > 0) this.#parts.onCrashed(crashed)
-      if (heldBy === '' || (await this.#sendHeld(segmentPath, heldBy, backends))) checkpoint.close()
+      const isJudged = heldBy === '' || (!isLeftToOthers && (await this.#sendHeld(segmentPath, heldBy, backends)))
+      if (isJudged) checkpoint.close()
     } catch (error) {
       // On a full disk, say. What has ended is delivered all the same; the rest is for the next process.
       const { code = String(error) } = error as NodeJS.ErrnoException

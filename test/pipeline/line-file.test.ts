@@ -35,7 +35,9 @@ test('a pipe that nobody reads is a failure, and holds nothing; it is written on
 test('directories that are missing are made, for their owner alone', async () => {
   const directory = await scratchDirectory()
   const path = join(directory, 'a', 'b', 'lines')
-  expect(await new LineFile(path).deliver([LINE])).toEqual({ ok: true })
+  const file = new LineFile(path)
+  expect(await file.deliver([LINE])).toEqual({ ok: true })
+  await file.close()
   const modes = [join(directory, 'a'), join(directory, 'a', 'b'), path].map(each => statSync(each).mode & 0o777)
   expect(modes).toEqual([0o700, 0o700, 0o600])
 })

@@ -90,6 +90,13 @@ test('of a trace with several turns the one that was open, and those that are ke
   expect(await heldBack(path)).toEqual(['1.3', '1.4', '1.6', '1.7'])
 })
 
+test('turns of one millisecond, and those that begin as another ends, are told apart by the order of their ends', async () => {
+  const kept = line(['1.1', {}, 0, 5], ['1.2', ROOT('error'), 0, 5])
+  const short = line(['1.3', {}, 6, 6], ['1.4', {}, 6, 6], ['1.5', ROOT('none'), 6, 6])
+  const next = line(['1.6', {}, 9, 9], ['1.7', ROOT('none'), 8, 9], ['1.8', ROOT('slow'), 9, 12])
+  expect(await heldBack(segment(1, PID, kept, short, next))).toEqual(['1.1', '1.2', '1.8'])
+})
+
 test('what no turn is judged with is left out between turns that are, and nowhere else', async () => {
   const [late, early] = [['1.2', {}, 11, 12] as const, ['1.3', {}, 13, 14] as const]
   const between = (before: string, after: string): string =>

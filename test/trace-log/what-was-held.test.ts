@@ -1,8 +1,9 @@
 /** What a process that was killed had held, where the log of what is kept cannot be written. */
-import { mkdirSync, readdirSync, rmSync, writeFileSync } from 'node:fs'
+import { mkdirSync, readdirSync, readFileSync, rmSync, utimesSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { expect, test, vi } from 'vitest'
 import type { Pipeline } from '../../src/pipeline/index.ts'
+import type { LocalLogSettings } from '../../src/trace-log/index.ts'
 import { backend, Lines, openPipeline, recordSpans, scratchDirectory, startSink } from '../pipeline/pipeline-fixture.ts'
 import type { OtlpSink } from '../support/otlp-sink.ts'
 import { type Faults, failure, mend, wholeForEachTest } from './broken-disk.ts'
@@ -26,17 +27,18 @@ interface Scene {
 }
 
 /** A state directory in which something is held that nobody lives for, and a backend that is down. */
-async function leftBehind(): Promise<Scene & { readonly segment: string }> {
+async function leftBehind(continued?: LocalLogSettings['continued']): Promise<Scene & { readonly segment: string }> {
   const [directory, sink, lines] = [await scratchDirectory(), await startSink(), new Lines()]
   const localLog = { directory, maxBytes: 1 << 28, maxAgeHours: 1000, flushMillis: 5 }
   const backends = [backend('otlp', sink.url, { protocol: 'http/json', metrics: false })]
-  const open = (): Pipeline => openPipeline({ backends, localLog, holding: HOLDING, flushWaitMillis: 500 }, lines)
+  const settings = { backends, localLog, holding: HOLDING, flushWaitMillis: 500 }
+  const open = (): Pipeline => openPipeline(settings, lines)
   const live = async (): Promise<void> => {
     const pipeline = open()
     await pipeline.deliverBacklog()
     await pipeline.shutdown()
   }
-  const before = open()
+  const before = openPipeline({ ...settings, localLog: { ...localLog, continued } }, lines)
   recordSpans(before, 'before')
   await before.shutdown()
   sink.requests.splice(0)
@@ -69,6 +71,22 @@ test('it is left for later, too, when the disk becomes full while it is written'
   mend(faults)
   sink.requests.splice(0)
   sink.behaviour = { kind: 'ok' }
+  await live()
+  expect(sink.spanNames).toEqual(['held', 'held, too'])
+})
+
+test('what a receiver had held is left to the next one, which may have gone on with it, for as long as that writes', async () => {
+  const minute = 60_000
+  const { directory, sink, live, segment } = await leftBehind({ withinMillis: minute, isTakenUp: () => false })
+  sink.behaviour = { kind: 'ok' }
+  const [path, later] = [segment, `${Date.now() + 1000}-4712`].map(name => join(directory, 'traces', `${name}.jsonl`))
+  const header = readFileSync(path ?? '', 'utf8').split('\n', 1)
+  for (const each of [path, later]) {
+    await live()
+    expect(sink.spanNames).toEqual([])
+    if (each === path) writeFileSync(later ?? '', `${header}\n`, { mode: 0o600 })
+    utimesSync(each ?? '', new Date(), new Date(Date.now() - 2 * minute))
+  }
   await live()
   expect(sink.spanNames).toEqual(['held', 'held, too'])
 })
