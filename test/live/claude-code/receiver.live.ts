@@ -14,6 +14,10 @@ import {
 } from '../live-host.ts'
 import { call } from './claude.ts'
 
+const NEVER: Int32Array = new Int32Array(new SharedArrayBuffer(4))
+/** Five milliseconds each: the test is red then, and does not hang. */
+const MOST_LOOKS = 1000
+
 /** A user who has hookspan and Claude Code, and nothing that runs. */
 class User {
   readonly home: string = scratchHome()
@@ -47,8 +51,18 @@ class User {
 
   /** To the receiver of this user. */
   signal(signal: NodeJS.Signals): void {
-    const file = join(this.home, '.local', 'state', 'hookspan', 'receiver', 'address.json')
-    process.kill(JSON.parse(readFileSync(file, 'utf8')).pid, signal)
+    process.kill(JSON.parse(this.#ofReceiver('address.json')).pid, signal)
+  }
+
+  /** Holds everything here until the receiver has written down such events: what it is told just before it is killed is lost. */
+  awaitJournalled(...events: readonly string[]): void {
+    const isWritten = (event: string): boolean =>
+      this.#ofReceiver('journal', 'journal.jsonl').includes(`"event":"${event}"`)
+    for (let looks = 0; looks < MOST_LOOKS && !events.every(isWritten); looks++) Atomics.wait(NEVER, 0, 0, 5)
+  }
+
+  #ofReceiver(...path: readonly string[]): string {
+    return readFileSync(join(this.home, '.local', 'state', 'hookspan', 'receiver', ...path), 'utf8')
   }
 
   /** What was traced, when the receiver has worked off what it has. */
@@ -102,7 +116,10 @@ test('a receiver that is killed while a tool runs: the turn is one, and ended as
   const answer = ({ prompt, toolResults }: ModelRequest, user: User): ModelReply => {
     if (prompt.includes('again')) return { text: 'Still here.', ...THINKS }
     if (toolResults === 0) return call('Bash', { command: 'echo hi' })
-    if (!isKilled) user.signal('SIGKILL')
+    if (!isKilled) {
+      user.awaitJournalled('SessionStart', 'PostToolUse')
+      user.signal('SIGKILL')
+    }
     isKilled = true
     return { text: 'Done.' }
   }
