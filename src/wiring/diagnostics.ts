@@ -1,8 +1,8 @@
 import { statSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Report } from '../core/guard.ts'
-import { writeTo } from '../pipeline/terminal.ts'
 import { appendToOwnFile, makePrivateDirectory } from '../trace-log/private-place.ts'
+import { askLate } from './late.ts'
 
 /**
  * Takes lines for the person, each a text that begins with `hookspan: `. `console`, pino, winston and the `diag` of OpenTelemetry
@@ -19,8 +19,11 @@ export interface Logger {
   debug?(line: string): unknown
 }
 
+const writeAnyway = (stream: NodeJS.WriteStream, text: string): void => void stream.write(text)
+
 const toStderr = (line: string): void => {
-  writeTo(process.stderr, `${line}\n`)
+  // Lines are rare: most plugins that start have none, and need not load what it takes.
+  askLate(loaded => loaded.writeTo, writeAnyway)(process.stderr, `${line}\n`)
 }
 
 const STDERR: Logger = { error: toStderr, warn: toStderr }
