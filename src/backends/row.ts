@@ -7,6 +7,8 @@ export interface OptionRow {
   readonly required?: true
   /** Also readable from a variable that `<key>_env` names; never shown. */
   readonly secret?: true
+  /** Variables of the vendor's own SDKs, the first that is set: read where the field is absent. */
+  readonly variables?: readonly string[]
   /** `~/` in it is the home directory. */
   readonly path?: true
 }

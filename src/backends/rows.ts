@@ -78,9 +78,21 @@ export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
     about: 'Langfuse, its cloud or self-hosted',
     endpoint: o => o['base_url'] && `${o['base_url'].replace(/\/+$/, '')}/api/public/otel`,
     options: {
-      public_key: { ...NEEDED_SECRET, about: 'Public key of the project (`pk-lf-…`)' },
-      secret_key: { ...NEEDED_SECRET, about: 'Secret key of the project (`sk-lf-…`)' },
-      base_url: { default: 'https://cloud.langfuse.com', about: 'Region or own server' },
+      public_key: {
+        ...NEEDED_SECRET,
+        about: 'Public key of the project (`pk-lf-…`)',
+        variables: ['LANGFUSE_PUBLIC_KEY'],
+      },
+      secret_key: {
+        ...NEEDED_SECRET,
+        about: 'Secret key of the project (`sk-lf-…`)',
+        variables: ['LANGFUSE_SECRET_KEY'],
+      },
+      base_url: {
+        default: 'https://cloud.langfuse.com',
+        about: 'Region or own server',
+        variables: ['LANGFUSE_BASE_URL', 'LANGFUSE_HOST'],
+      },
     },
     headers: o => ({ authorization: basic(o['public_key'], o['secret_key']), 'x-langfuse-ingestion-version': '4' }),
     traceView: '{base_url}/trace/{trace_id}',

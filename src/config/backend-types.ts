@@ -5,6 +5,11 @@ export function ownFields(type: BackendType): readonly string[] {
   return Object.keys(BACKENDS[type].options)
 }
 
+/** Variables that are read for a type's own field where the field is absent; the first that is set counts. */
+export function vendorVariables(type: BackendType): readonly (readonly [field: string, names: readonly string[]])[] {
+  return Object.entries(BACKENDS[type].options).map(([field, { variables }]) => [field, variables ?? []])
+}
+
 const OPTIONS = BACKEND_TYPES.flatMap(type => Object.entries(BACKENDS[type].options))
 
 /** Whether the value of a type's own field may be shown: what we do not know may be a credential. */

@@ -1,6 +1,6 @@
 import type { BackendType } from '../backends/backend-config.ts'
 import { BACKEND_TYPES, isBackendType } from '../backends/rows.ts'
-import { BACKEND_FIELDS, isPathField, ownFields } from './backend-types.ts'
+import { BACKEND_FIELDS, isPathField, ownFields, vendorVariables } from './backend-types.ts'
 import { readHeaders, splitText } from './collections.ts'
 import { type Endpoint, readEndpoint } from './endpoint.ts'
 import { suggestion } from './nearest.ts'
@@ -53,6 +53,7 @@ function readBackend(element: Plain, site: Site): BackendConfig | undefined {
   const type = readType(fields['type'], site)
   if (type === undefined) return undefined
   warnUnknownFields(fields, type)
+  addVendorVariables(fields, type, site)
   const endpoint = readAddress(fields['endpoint'])
   const options = readOptions(fields)
   if (endpoint === 'unusable' || options === 'unusable') return undefined
@@ -86,6 +87,14 @@ function warnUnknownFields(fields: Fields, type: BackendType): void {
   for (const [name, field] of Object.entries(fields)) {
     if (known.includes(name)) continue
     report(field.site, `${type} has no such field`, () => suggestion(name, known), 'warning')
+  }
+}
+
+function addVendorVariables(fields: Fields, type: BackendType, site: Site): void {
+  for (const [field, names] of vendorVariables(type)) {
+    const name = fields[field] ? undefined : names.find(each => variable(site.env, each) !== undefined)
+    if (name !== undefined)
+      fields[field] = { value: variable(site.env, name) ?? '', site: { ...site, place: () => name } }
   }
 }
 
@@ -157,7 +166,7 @@ interface Field {
   readonly site: Site
 }
 
-type Fields = Readonly<Record<string, Field>>
+type Fields = Record<string, Field>
 
 const VARIABLE = /_env$/
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/

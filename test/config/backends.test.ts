@@ -191,6 +191,36 @@ test('<x>_env names the variable that holds <x>', () => {
   })
 })
 
+test("it reads a vendor's usual variables for fields that are absent", () => {
+  const env = {
+    LANGFUSE_PUBLIC_KEY: 'pk-lf-env',
+    LANGFUSE_SECRET_KEY: 'sk-lf-env',
+    LANGFUSE_HOST: 'http://127.0.0.1:3000',
+    OWN_SECRET: 'sk-lf-own',
+  }
+  expect(one({ type: 'langfuse' }, env)?.options).toEqual({
+    public_key: 'pk-lf-env',
+    secret_key: 'sk-lf-env',
+    base_url: 'http://127.0.0.1:3000',
+  })
+  const named = {
+    type: 'langfuse',
+    public_key: 'pk-lf-file',
+    secret_key_env: 'OWN_SECRET',
+    base_url: 'http://127.0.0.1:4000',
+  }
+  expect(one(named, env)?.options).toEqual({
+    public_key: 'pk-lf-file',
+    secret_key: 'sk-lf-own',
+    base_url: 'http://127.0.0.1:4000',
+  })
+  expect(backends([{ type: 'langfuse' }], { LANGFUSE_HOST: 'ftp://nowhere' })).toEqual({
+    list: [],
+    lines: [expect.stringContaining('LANGFUSE_HOST')],
+  })
+  expect(one({ type: 'jaeger' }, env)?.options).toEqual({})
+})
+
 test('a variable that is not set costs its field; with both, the variable is used if it can be', () => {
   const { list, lines } = backends(
     [
