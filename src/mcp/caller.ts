@@ -37,9 +37,20 @@ export function callerOf(message: unknown, extra: unknown): Caller {
   }
 }
 
+/** The headers of the HTTP request that brought a message; undefined over stdio. */
+function headersOf(extra: unknown): unknown {
+  return peek(peek(extra, 'requestInfo'), 'headers') ?? peek(peek(extra, 'request'), 'headers')
+}
+
+/** `network.transport` and the protocol version of a message, as far as its HTTP request has them. */
+export function httpFacts(extra: unknown): { readonly transport?: 'tcp'; readonly version?: string | undefined } {
+  const headers = headersOf(extra)
+  return headers === undefined ? {} : { transport: 'tcp', version: textOf(headerOf(headers, 'mcp-protocol-version')) }
+}
+
 /** Over stdio there is none, and what is active there was so when the server was started. */
 function hopOf(extra: unknown, base: Context): SpanContext | undefined {
-  const headers = peek(peek(extra, 'requestInfo'), 'headers') ?? peek(peek(extra, 'request'), 'headers')
+  const headers = headersOf(extra)
   if (headers === undefined) return undefined
   const serving = trace.getSpanContext(base)
   if (serving !== undefined && isSpanContextValid(serving)) return serving

@@ -10,10 +10,12 @@ import {
 import { createRedactor } from '../content/redaction.ts'
 import { elementsOf, idOf, isArray, peek } from '../contract/foreign.ts'
 import { GEN_AI, GENERAL, MCP, OPERATION } from '../semconv/index.ts'
-import { callerOf } from './caller.ts'
+import { callerOf, httpFacts } from './caller.ts'
 
 const METHOD = 'tools/call'
 const CANCELLED = 'notifications/cancelled'
+/** A version is a date; anything else is not recorded. */
+const PROTOCOL_VERSION = /^\d{4}-\d{2}-\d{2}$/
 /** As the protocol wants tools to be called. A name is whatever a client sends. */
 const TOOL_NAME = /^[\w./-]{1,128}$/
 const TOOL_ERROR = 'tool_error'
@@ -28,10 +30,14 @@ export class ServerCalls {
   readonly #open = new Map<unknown, Span>()
   readonly #tracer: () => Tracer
   readonly #sessionId: () => string | undefined
+  readonly #isStdio: boolean
+  /** Agreed on in the answer to `initialize`; a server without sessions may never see one. */
+  #version: unknown
 
-  constructor(tracer: () => Tracer, sessionId: () => string | undefined) {
+  constructor(tracer: () => Tracer, sessionId: () => string | undefined, isStdio: boolean) {
     this.#tracer = tracer
     this.#sessionId = sessionId
+    this.#isStdio = isStdio
   }
 
   /** A message has come. @returns the context in which it is to be answered, where it is a call */
@@ -50,7 +56,11 @@ export class ServerCalls {
   answered(message: unknown): void {
     try {
       const all = isArray(message) ? elementsOf(message, OPEN_LIMIT) : [message]
-      for (const each of all) if (peek(each, 'method') === undefined) this.#end(peek(each, 'id'), failureIn(each))
+      for (const each of all) {
+        if (peek(each, 'method') !== undefined) continue
+        this.#version = peek(peek(each, 'result'), 'protocolVersion') ?? this.#version
+        this.#end(peek(each, 'id'), failureIn(each))
+      }
     } catch {
       // The answer is sent all the same.
     }
@@ -72,13 +82,21 @@ export class ServerCalls {
       tool === undefined ? METHOD : `${METHOD} ${tool}`,
       {
         kind: SpanKind.SERVER,
-        attributes: attributesOf(id, tool, this.#sessionId()),
+        attributes: { ...attributesOf(id, tool, this.#sessionId()), ...this.#connectionOf(extra) },
         links: caller.linked ? [{ context: caller.linked }] : [],
       },
       caller.context,
     )
     this.#open.set(id, span)
     return trace.setSpan(caller.context, span)
+  }
+
+  #connectionOf(extra: unknown): Attributes {
+    const { transport = this.#isStdio ? 'pipe' : undefined, version = this.#version } = httpFacts(extra)
+    return {
+      ...(transport === undefined ? {} : { [GENERAL.networkTransport]: transport }),
+      ...(typeof version === 'string' && PROTOCOL_VERSION.test(version) ? { [MCP.protocolVersion]: version } : {}),
+    }
   }
 
   #tryEnd(id: unknown, failure?: Attributes): void {

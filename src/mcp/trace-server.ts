@@ -48,7 +48,7 @@ export function traceMcpServer<Server extends McpServer>(server: Server, options
 }
 
 function watch(transport: Connected, tracer: () => Tracer): void {
-  const calls = new ServerCalls(tracer, () => idOf(peek(transport, 'sessionId')))
+  const calls = new ServerCalls(tracer, () => idOf(peek(transport, 'sessionId')), isStdio(transport))
   const { start, send } = transport
   transport.send = function (message, options) {
     calls.answered(message)
@@ -64,6 +64,11 @@ function watch(transport: Connected, tracer: () => Tracer): void {
     }
     return start.call(this)
   }
+}
+
+/** By the streams that the SDK's stdio transport keeps: its name may be lost in a bundle. */
+function isStdio(transport: Connected): boolean {
+  return peek(transport, '_stdin') !== undefined && peek(transport, '_stdout') !== undefined
 }
 
 function listening(onmessage: OnMessage, calls: ServerCalls): OnMessage {

@@ -5,10 +5,14 @@ export const GENERAL = {
   errorType: 'error.type',
   serverAddress: 'server.address',
   serverPort: 'server.port',
+  networkTransport: 'network.transport',
   httpStatusCode: 'http.response.status_code',
   exceptionType: 'exception.type',
   exceptionMessage: 'exception.message',
   exceptionEscaped: 'exception.escaped',
 } as const
+
+/** The version of OpenTelemetry's conventions that scope and resource follow. */
+export const SCHEMA_URL = 'https://opentelemetry.io/schemas/1.41.0'
 
 export type GeneralNames = { readonly [Key in keyof typeof GENERAL]: string }

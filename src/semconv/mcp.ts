@@ -2,5 +2,6 @@
 export const MCP = {
   methodName: 'mcp.method.name',
   sessionId: 'mcp.session.id',
+  protocolVersion: 'mcp.protocol.version',
   requestId: 'jsonrpc.request.id',
 } as const

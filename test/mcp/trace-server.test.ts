@@ -133,6 +133,39 @@ describe('a call', () => {
     expect(telemetry.span('tools/call stdio').parentSpanContext).toBeUndefined()
   })
 
+  const initialized = { jsonrpc: '2.0', id: 0, result: { protocolVersion: '2025-06-18', serverInfo: { name: 'shop' } } }
+
+  test('it has the protocol version of the answer to initialize', async () => {
+    const { telemetry, transport, call } = await serving()
+    await call({ name: 'before' })
+    await transport.send(initialized)
+    await call({ name: 'after' })
+    await transport.send({ jsonrpc: '2.0', id: 9, result: { protocolVersion: 'no secret belongs here' } })
+    await call({ name: 'odd' })
+    const versions = ['before', 'after', 'odd'].map(
+      name => telemetry.span(`tools/call ${name}`).attributes['mcp.protocol.version'],
+    )
+    expect(versions).toEqual([undefined, '2025-06-18', undefined])
+  })
+
+  test('it has the protocol version and the transport of its HTTP request', async () => {
+    const { telemetry, call } = await serving()
+    await call({}, over({ 'mcp-protocol-version': '2025-11-25' }))
+    expect(telemetry.span('tools/call add').attributes).toMatchObject({
+      'mcp.protocol.version': '2025-11-25',
+      'network.transport': 'tcp',
+    })
+  })
+
+  test('it has the transport of stdio', async () => {
+    const telemetry = hostTelemetry()
+    const transport = Object.assign(new Transport(), { _stdin: {}, _stdout: {} })
+    await traceMcpServer(new Server(() => ({})), { tracer: telemetry.tracer }).connect(transport)
+    transport.onmessage?.({ jsonrpc: '2.0', id: 1, method: 'tools/call', params: { name: 'add' } })
+    await new Promise(resolve => setImmediate(resolve))
+    expect(telemetry.span('tools/call add').attributes['network.transport']).toBe('pipe')
+  })
+
   test('is what is active in its tool', async () => {
     let inner: string | undefined
     const { telemetry, call } = await serving(() => {
