@@ -70,7 +70,7 @@ export interface ApiEnd extends Identity {
   readonly provider?: string | undefined
   /** Where the start was never seen */
   readonly base_url?: string | undefined
-  /** Seconds; covers failed attempts and back-off of the same logical request. */
+  /** Seconds; covers failed attempts and back-off of the same logical request. Places the start of a request whose start was not seen. */
   readonly api_duration?: number | undefined
   /** Not read */
   readonly started_at?: number | undefined

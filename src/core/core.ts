@@ -264,10 +264,10 @@ export class Core {
 
   #createInstruments(): Instruments {
     const { meter, namespace, emitGenAiMetrics: emitGenAi, metricsLabelLimit: labelLimit, gauges } = this.#options
-    const { catchUp } = this.#options
+    const { catchUp, draw } = this.#options
     return new Instruments(
       meter,
-      { namespace, emitGenAi, labelLimit, catchUp, isMuted: this.#isReadAgain },
+      { namespace, emitGenAi, emitGenAiNext: draw.nextMetrics, labelLimit, catchUp, isMuted: this.#isReadAgain },
       {
         hooks: result => this.#observeHooks(result),
         spansOpen: result => result.observe(this.#tracker.openCount),

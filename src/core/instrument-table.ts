@@ -1,4 +1,4 @@
-import { LABEL, type MetricKey } from '../semconv/index.ts'
+import { LABEL, type MetricKey, type NextMetricKey, TOKEN_MODALITY } from '../semconv/index.ts'
 
 export type InstrumentKind = 'counter' | 'histogram' | 'up_down_counter' | 'gauge'
 
@@ -251,4 +251,46 @@ export const INSTRUMENTS: { readonly [Key in MetricKey]: InstrumentRow } = {
     labels: [LABEL.backend],
     recorded: 'delivery',
   },
+}
+
+function nextCounter(which: string): InstrumentRow {
+  return {
+    kind: 'counter',
+    unit: '{token}',
+    description: `${which} of model requests`,
+    labels: [...GEN_AI_LABELS, TOKEN_MODALITY],
+    recorded: 'api end, non-zero',
+  }
+}
+
+function nextHistogram(unit: string, description: string, labels: readonly string[], buckets: readonly number[]) {
+  return { kind: 'histogram', unit, description, labels, buckets, recorded: 'api end' } as const
+}
+
+const CALLS = doubling(1, 10)
+const AGENT_LABELS = ['gen_ai.agent.name', 'error.type'] as const
+
+/** Recorded only where `conventions` has `gen_ai_next`. */
+export const NEXT_INSTRUMENTS: { readonly [Key in NextMetricKey]: InstrumentRow } = {
+  nextInferenceDuration: nextHistogram(
+    's',
+    'Duration of a model request',
+    [...GEN_AI_LABELS, 'error.type'],
+    OPERATION_SECONDS,
+  ),
+  nextTimeToFirstChunk: nextHistogram(
+    's',
+    'Time to the first chunk of a streamed request',
+    GEN_AI_LABELS,
+    OPERATION_SECONDS,
+  ),
+  nextUsageInput: nextCounter('Input tokens, cached included,'),
+  nextUsageOutput: nextCounter('Output tokens, reasoning included,'),
+  nextUsageCacheRead: nextCounter('Input tokens read from a cache'),
+  nextUsageCacheWrite: nextCounter('Input tokens written to a cache'),
+  nextUsageReasoning: nextCounter('Output tokens spent on reasoning'),
+  nextOperationInput: nextHistogram('{token}', 'Input tokens of one model request', GEN_AI_LABELS, TOKENS),
+  nextOperationOutput: nextHistogram('{token}', 'Output tokens of one model request', GEN_AI_LABELS, TOKENS),
+  nextInferenceCalls: nextHistogram('{call}', 'Model requests of one turn of an agent', AGENT_LABELS, CALLS),
+  nextToolCalls: nextHistogram('{call}', 'Tool calls of one turn of an agent', AGENT_LABELS, CALLS),
 }

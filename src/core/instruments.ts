@@ -1,13 +1,21 @@
 import type { Histogram, Meter, ObservableResult } from '@opentelemetry/api'
-import { CLOSED_LABELS, METRIC, type MetricKey, resolveNamespace } from '../semconv/index.ts'
+import {
+  CLOSED_LABELS,
+  GEN_AI_NEXT_METRIC,
+  METRIC,
+  type MetricKey,
+  type NextMetricKey,
+  resolveNamespace,
+} from '../semconv/index.ts'
 import type { MetricPoint } from '../spans/span-definition.ts'
-import { INSTRUMENTS, type InstrumentRow } from './instrument-table.ts'
+import { INSTRUMENTS, type InstrumentRow, NEXT_INSTRUMENTS } from './instrument-table.ts'
 
 type Labels = Readonly<Record<string, string>>
 
 export interface InstrumentOptions {
   readonly namespace: string
   readonly emitGenAi: boolean
+  readonly emitGenAiNext: boolean
   /** Distinct values per label, 0 = no limit. */
   readonly labelLimit: number
   /** Called when somebody collects, before anything is given. */
@@ -102,8 +110,8 @@ export type Gauge = (result: ObservableResult) => void
 
 /** All instruments, built from the table once. */
 export class Instruments {
-  readonly #counters = new Map<MetricKey, Counter>()
-  readonly #histograms = new Map<MetricKey, Histogram>()
+  readonly #counters = new Map<MetricKey | NextMetricKey, Counter>()
+  readonly #histograms = new Map<MetricKey | NextMetricKey, Histogram>()
   readonly #limit: LabelLimit
   readonly #catchUp: (() => void) | undefined
   readonly #isMuted: (() => boolean) | undefined
@@ -116,13 +124,17 @@ export class Instruments {
       const name = resolveNamespace(METRIC[key], options.namespace)
       if (options.emitGenAi || !name.startsWith('gen_ai.')) this.#build(meter, key, name, row, gauges[key])
     }
+    if (!options.emitGenAiNext) return
+    for (const [key, row] of Object.entries(NEXT_INSTRUMENTS) as [NextMetricKey, InstrumentRow][]) {
+      this.#build(meter, key, GEN_AI_NEXT_METRIC[key], row, undefined)
+    }
   }
 
   record(points: readonly MetricPoint[]): void {
     for (const { instrument, value, labels } of points) this.add(instrument, value, labels)
   }
 
-  add(instrument: MetricKey, value: number, labels: Labels): void {
+  add(instrument: MetricKey | NextMetricKey, value: number, labels: Labels): void {
     if (!Number.isFinite(value) || value < 0 || this.#isMuted?.() === true) return
     const limited = this.#limit.apply(labels)
     const counter = this.#counters.get(instrument)
@@ -130,7 +142,13 @@ export class Instruments {
     else this.#histograms.get(instrument)?.record(value, limited)
   }
 
-  #build(meter: Meter, key: MetricKey, name: string, row: InstrumentRow, gauge: Gauge | undefined): void {
+  #build(
+    meter: Meter,
+    key: MetricKey | NextMetricKey,
+    name: string,
+    row: InstrumentRow,
+    gauge: Gauge | undefined,
+  ): void {
     const { unit, description } = row
     if (row.kind === 'histogram') {
       const advice = { explicitBucketBoundaries: [...(row.buckets ?? [])] }

@@ -13,7 +13,7 @@ import type {
 import { apiErrorType } from '../spans/api-facts.ts'
 import { ESCALATED, isDenied } from '../spans/approval.ts'
 import { type Begun, requestCost } from '../spans/cost.ts'
-import { modelProvider } from '../spans/request-parameters.ts'
+import { modelProvider } from '../spans/model-provider.ts'
 import { type KeptTool, skillOfEnded } from '../spans/skill.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
 import { toolCommand, toolName, toolTarget } from '../spans/tool.ts'

@@ -3,6 +3,8 @@ export const LANGFUSE = {
   traceTags: 'langfuse.trace.tags',
   /** The beginning of a name: each key of the metadata is an attribute. */
   traceMetadata: 'langfuse.trace.metadata',
+  /** JSON with dollars. A span with a model, no usage and no cost is priced by Langfuse from its texts. */
+  costDetails: 'langfuse.observation.cost_details',
 } as const
 
 export type LangfuseNames = { readonly [Key in keyof typeof LANGFUSE]: string }

@@ -1,3 +1,5 @@
+import { TOKEN_MODALITY } from './gen-ai-next.ts'
+
 /** Instrument names; `{ns}` is the configured namespace. What each one is, is a row in `core/instrument-table.ts`. */
 export const METRIC = {
   sessions: '{ns}.sessions',
@@ -83,6 +85,7 @@ export const CLOSED_LABELS: ReadonlySet<string> = new Set([
   LABEL.early,
   LABEL.backend,
   LABEL.tokenType,
+  TOKEN_MODALITY,
   LABEL.part,
   'gen_ai.operation.name',
 ])

@@ -2,17 +2,12 @@ import { literal, type SafeText } from '../content/capture.ts'
 import { positive, textOf } from '../contract/foreign.ts'
 import type { ApiEnd, ApiError } from '../contract/index.ts'
 import { errorFacts, OTHER_ERROR } from './error-facts.ts'
-import type { Draw, EndedSpan, OpenedSpan } from './span-definition.ts'
+import type { Draw, OpenedSpan } from './span-definition.ts'
 
 /** Epoch seconds of the host → milliseconds. */
 export function millis(seconds: unknown): number | undefined {
   const value = positive(seconds)
   return value === undefined ? undefined : value * 1000
-}
-
-/** Milliseconds of this attempt alone, where the host says any. */
-export function ownDuration(payload: ApiEnd, { durationMillis }: EndedSpan<unknown>): number | undefined {
-  return millis(payload.api_duration) === undefined ? undefined : durationMillis
 }
 
 /** Seconds from this attempt's own start to its first chunk; a negative one belongs to another attempt. */

@@ -1,10 +1,11 @@
 import type { ApiEnd, ApiError, ApiStart } from '../contract/index.ts'
-import { LABEL, OPERATION } from '../semconv/index.ts'
+import { LABEL, OPERATION, TOKEN_MODALITY } from '../semconv/index.ts'
 import { apiErrorType, timeToFirstChunk } from './api-facts.ts'
 import { requestCost } from './cost.ts'
 import { statusClass } from './error-facts.ts'
+import { modelProvider } from './model-provider.ts'
 import type { Usage } from './pricing.ts'
-import { modelProvider, requestModel } from './request-parameters.ts'
+import { requestModel } from './request-parameters.ts'
 import type { Draw, EndedSpan, Fired, MetricPoint } from './span-definition.ts'
 import { usageOf } from './usage.ts'
 
@@ -53,8 +54,10 @@ export function tokenPoints(
     points.push({ instrument: 'cost', value: cost.dollars, labels: whose })
   }
   const usage = usageOf(fired, draw)
-  if (usage !== undefined)
+  if (usage !== undefined) {
     points.push(...countsOf(usage, { ...labels.own, [LABEL.part]: partOf(fired, ended) }, labels))
+    if (draw.nextMetrics) points.push(...nextCountsOf(usage, labels))
+  }
   return points.filter(point => point.value > 0)
 }
 
@@ -70,17 +73,37 @@ function countsOf(usage: Usage, own: Labels, { genAi }: ApiLabels): MetricPoint[
   ]
 }
 
+function nextCountsOf(usage: Usage, { genAi }: ApiLabels): MetricPoint[] {
+  const labels = { ...genAi, [TOKEN_MODALITY]: UNKNOWN }
+  return [
+    { instrument: 'nextUsageInput', value: usage.promptTokens, labels },
+    { instrument: 'nextUsageOutput', value: usage.outputTokens, labels },
+    { instrument: 'nextUsageCacheRead', value: usage.cacheReadTokens, labels },
+    { instrument: 'nextUsageCacheWrite', value: usage.cacheWriteTokens, labels },
+    { instrument: 'nextUsageReasoning', value: usage.reasoningTokens, labels },
+    { instrument: 'nextOperationInput', value: usage.promptTokens, labels: genAi },
+    { instrument: 'nextOperationOutput', value: usage.outputTokens, labels: genAi },
+  ]
+}
+
+function durationPoints(millis: number, labels: Labels, draw: Draw): MetricPoint[] {
+  const points: MetricPoint[] = [{ instrument: 'genAiOperationDuration', value: millis / 1000, labels }]
+  if (draw.nextMetrics) points.push({ instrument: 'nextInferenceDuration', value: millis / 1000, labels })
+  return points
+}
+
 export function apiPoints(fired: Fired<ApiEnd>, draw: Draw, ended: EndedSpan<ApiStart>): MetricPoint[] {
   const labels = labelsOf(fired.payload, draw, ended)
   const points = tokenPoints(fired, draw, ended, labels)
   const { durationMillis } = ended
   if (durationMillis !== undefined) {
     points.push({ instrument: 'apiDuration', value: durationMillis, labels: labels.own })
-    points.push({ instrument: 'genAiOperationDuration', value: durationMillis / 1000, labels: labels.genAi })
+    points.push(...durationPoints(durationMillis, labels.genAi, draw))
   }
   const firstChunk = timeToFirstChunk(fired.payload, ended)
   if (firstChunk !== undefined) {
     points.push({ instrument: 'genAiTimeToFirstChunk', value: firstChunk, labels: labels.genAi })
+    if (draw.nextMetrics) points.push({ instrument: 'nextTimeToFirstChunk', value: firstChunk, labels: labels.genAi })
   }
   return points
 }
@@ -103,11 +126,7 @@ export function apiErrorPoints(fired: Fired<ApiEnd & ApiError>, draw: Draw, ende
   ]
   if (payload.retryable === true) points.push({ instrument: 'retryCount', value: 1, labels: labels.own })
   if (ended.durationMillis !== undefined) {
-    points.push({
-      instrument: 'genAiOperationDuration',
-      value: ended.durationMillis / 1000,
-      labels: { ...labels.genAi, 'error.type': errorType },
-    })
+    points.push(...durationPoints(ended.durationMillis, { ...labels.genAi, 'error.type': errorType }, draw))
   }
   return points
 }

@@ -4,12 +4,13 @@ import { booleanOf, idOf, peek, wholeOf } from '../contract/foreign.ts'
 import type { ApiEnd, ApiError, ApiStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { requestContent, responseContent } from './api-content.ts'
-import { apiErrorType, ownDuration, timeToFirstChunk } from './api-facts.ts'
+import { apiErrorType, timeToFirstChunk } from './api-facts.ts'
 import { apiErrorPoints, apiPoints } from './api-points.ts'
 import { AttributeList } from './attribute-list.ts'
 import { addCost, requestCost } from './cost.ts'
 import { errorFacts } from './error-facts.ts'
-import { addRequestParameters, modelProvider, requestModel, serverAddress, toolCount } from './request-parameters.ts'
+import { inferenceProvider, inferenceSystem, modelProvider } from './model-provider.ts'
+import { addRequestParameters, requestModel, serverAddress, toolCount } from './request-parameters.ts'
 import type { Draw, EndedSpan, Fired, SpanDefinition, SpanEnd } from './span-definition.ts'
 import { contextFill, usageOf } from './usage.ts'
 
@@ -26,8 +27,8 @@ export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): Attribute
     .set(inference.spanKind, literal(OPENINFERENCE_KIND.llm))
     .set(genAi.operationName, literal(OPERATION.chat))
     .set(genAi.providerName, provider)
-    .set(inference.provider, provider)
-    .set(inference.system, provider)
+    .set(inference.provider, inferenceProvider(provider))
+    .set(inference.system, inferenceSystem(provider))
     .set(genAi.requestModel, model)
     .set(inference.modelName, model)
     .set(general.serverAddress, id(server.address))
@@ -45,11 +46,12 @@ export function requestAttributes(fired: Fired<ApiStart>, draw: Draw): Attribute
 function addUsage(attributes: AttributeList, fired: Fired<ApiEnd>, draw: Draw): void {
   const usage = usageOf(fired, draw)
   if (usage === undefined) return
-  const { genAi, inference } = draw.names
+  const { genAi, genAiNext, inference } = draw.names
   attributes.set(genAi.usageInputTokens, usage.promptTokens)
   attributes.set(genAi.usageOutputTokens, usage.outputTokens)
   attributes.set(genAi.usageCacheRead, usage.cacheReadTokens || undefined)
   attributes.set(genAi.usageCacheCreation, usage.cacheWriteTokens || undefined)
+  attributes.set(genAiNext.usageCacheWrite, usage.cacheWriteTokens || undefined)
   attributes.set(genAi.usageReasoning, usage.reasoningTokens || undefined)
   attributes.set(inference.tokensPrompt, usage.promptTokens)
   attributes.set(inference.tokensCompletion, usage.outputTokens)
@@ -64,11 +66,10 @@ export function responseAttributes(fired: Fired<End>, draw: Draw, ended: EndedSp
   const { payload } = fired
   const { id } = draw.capture
   const finishReason = id(payload.finish_reason)
-  const duration = ownDuration(payload, ended)
   const context = contextFill(fired, draw)
   const attributes: AttributeList = new AttributeList()
-    .set(own.httpDurationMs, duration)
-    .set(own.llmResponseDurationMs, duration)
+    .set(own.httpDurationMs, ended.durationMillis)
+    .set(own.llmResponseDurationMs, ended.durationMillis)
     .set(genAi.responseId, id(payload.response_id))
     .set(genAi.responseModel, id(payload.response_model))
     .set(genAi.responseFinishReasons, finishReason === undefined ? undefined : [finishReason])
@@ -90,11 +91,10 @@ function failed(fired: Fired<End>, draw: Draw, ended: EndedSpan<ApiStart>): Span
   const { payload } = fired
   const type = apiErrorType(payload, draw)
   const status = wholeOf(payload.status_code)
-  const duration = ownDuration(payload, ended)
   return {
     attributes: new AttributeList()
-      .set(own.httpDurationMs, duration)
-      .set(own.llmResponseDurationMs, duration)
+      .set(own.httpDurationMs, ended.durationMillis)
+      .set(own.llmResponseDurationMs, ended.durationMillis)
       .set(general.httpStatusCode, status)
       .set(own.responseStatusCode, status)
       .set(own.retryCount, wholeOf(payload.retry_count))

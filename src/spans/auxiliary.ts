@@ -15,7 +15,7 @@ export function isFailedCall(payload: AuxiliaryEnd): boolean {
 /** A side call of the host (title, compression, vision, guardian): a model request that is not part of the loop. */
 export const auxiliary: SpanDefinition<AuxiliaryStart, AuxiliaryEnd> = {
   kind: 'auxiliary',
-  spanKind: SpanKind.INTERNAL,
+  spanKind: SpanKind.CLIENT,
   parents: [],
   key: payload => api.key(payload),
   name(payload, draw) {

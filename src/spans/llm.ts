@@ -5,7 +5,7 @@ import type { TurnAnswer, TurnStart } from '../contract/index.ts'
 import { OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { oneMessage } from './messages.ts'
-import { modelProvider } from './request-parameters.ts'
+import { inferenceProvider, modelProvider } from './model-provider.ts'
 import type { SpanDefinition } from './span-definition.ts'
 
 function messageCount(history: unknown): number | undefined {
@@ -24,24 +24,31 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
     return draw.spanNames === 'semconv' ? phrase`turn ${named}` : phrase`llm.${named}`
   },
   start({ payload }, draw) {
-    const { own, genAi, inference } = draw.names
+    const { own, genAi, inference, langfuse } = draw.names
     const { capture } = draw
     const model = capture.id(payload.model)
     const provider = capture.id(modelProvider((payload as { provider?: unknown }).provider))
     const message = capture.content(payload.user_message, 'llm_input')
     const history = capture.history(payload.conversation_history)
     const input = history ?? message
-    return new AttributeList()
-      .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
-      .set(inference.modelName, model)
-      .set(genAi.requestModel, model)
-      .set(inference.provider, provider)
-      .set(genAi.providerName, provider)
-      .set(inference.inputValue, input?.text)
-      .set(inference.inputMimeType, input?.mimeType)
-      .set(genAi.inputMessages, oneMessage('user', message, draw))
-      .set(own.conversationMessageCount, history === undefined ? undefined : messageCount(payload.conversation_history))
-      .set(own.contentTruncated, input?.truncated || undefined)
+    return (
+      new AttributeList()
+        .set(inference.spanKind, literal(OPENINFERENCE_KIND.chain))
+        .set(inference.modelName, model)
+        .set(genAi.requestModel, model)
+        .set(inference.provider, inferenceProvider(provider))
+        .set(genAi.providerName, provider)
+        .set(inference.inputValue, input?.text)
+        .set(inference.inputMimeType, input?.mimeType)
+        .set(genAi.inputMessages, oneMessage('user', message, draw))
+        .set(
+          own.conversationMessageCount,
+          history === undefined ? undefined : messageCount(payload.conversation_history),
+        )
+        // Its requests have the cost.
+        .set(langfuse.costDetails, literal('{"total":0}'))
+        .set(own.contentTruncated, input?.truncated || undefined)
+    )
   },
   end({ payload }, draw) {
     const { own, genAi, inference } = draw.names

@@ -1,7 +1,6 @@
 import { type SafeText, safeJson } from '../content/capture.ts'
 import { booleanOf, elementsOf, isArray, numberOf, peek, positive, textOf, wholeOf } from '../contract/foreign.ts'
 import type { ApiStart } from '../contract/index.ts'
-import { WELL_KNOWN_PROVIDERS } from '../semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 import type { Draw, Fired } from './span-definition.ts'
 
@@ -16,12 +15,6 @@ export function requestBody(payload: ApiStart): unknown {
 /** What was really sent: a fallback or a mid-session switch shows in the body before it shows in `model`. */
 export function requestModel(payload: ApiStart): unknown {
   return textOf(peek(requestBody(payload), 'model')) ?? payload.model
-}
-
-/** A host's name of a model provider → the well-known value where it is one, else what the host said. */
-export function modelProvider(provider: unknown): string | undefined {
-  const said = textOf(provider)?.trim()
-  return said === undefined ? undefined : (WELL_KNOWN_PROVIDERS.get(said.toLowerCase()) ?? said)
 }
 
 function stopSequences(value: unknown, draw: Draw): readonly SafeText[] | undefined {

@@ -6,6 +6,7 @@ import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import { type SamplingReason, samplingReason } from './keep.ts'
 import { oneMessage } from './messages.ts'
+import { inferenceProvider } from './model-provider.ts'
 import type { Draw, Fired, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
 
@@ -128,6 +129,13 @@ export function sessionStartAttributes(payload: SessionStart, draw: Draw): Attri
     .set(inference.modelName, model)
 }
 
+function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record<string, string>>): MetricPoint[] {
+  return [
+    { instrument: 'nextInferenceCalls', value: apiCalls, labels },
+    { instrument: 'nextToolCalls', value: toolCalls, labels },
+  ]
+}
+
 /** The root: one turn of the agent, in every way out of it. */
 export const session: SpanDefinition<SessionStart, TurnEnd> = {
   kind: 'session',
@@ -157,7 +165,7 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       .set(genAi.requestModel, model)
       .set(inference.modelName, model)
       .set(genAi.providerName, totals.modelProvider)
-      .set(inference.provider, totals.modelProvider)
+      .set(inference.provider, inferenceProvider(totals.modelProvider))
       .set(genAi.responseModel, totals.responseModel)
       .set(own.sessionCompleted, booleanOf(payload.completed))
       .set(own.sessionInterrupted, booleanOf(payload.interrupted))
@@ -207,6 +215,7 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       ...samplingPoints(payload, judged(payload, error, draw)),
       { instrument: 'turnDuration', value: seconds, labels },
       { instrument: 'genAiInvokeAgentDuration', value: seconds, labels: agent },
+      ...(draw.nextMetrics ? callPoints(payload.totals, agent) : []),
     ]
   },
 }

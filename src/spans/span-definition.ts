@@ -1,7 +1,7 @@
 import type { SpanKind } from '@opentelemetry/api'
 import type { Capture, SafeText } from '../content/capture.ts'
 import type { HookMeta, HookName, SpanKindName } from '../contract/index.ts'
-import type { LogEventKey, MetricKey, Names } from '../semconv/index.ts'
+import type { LogEventKey, MetricKey, Names, NextMetricKey } from '../semconv/index.ts'
 import type { AttributeList } from './attribute-list.ts'
 import type { KeepRules } from './keep-rules.ts'
 import type { Pricing } from './pricing.ts'
@@ -51,7 +51,7 @@ export interface EndedSpan<Kept> extends OpenedSpan<Kept> {
 }
 
 export interface MetricPoint {
-  readonly instrument: MetricKey
+  readonly instrument: MetricKey | NextMetricKey
   readonly value: number
   /** Low-cardinality by construction: never an id, a path or a command. */
   readonly labels: Readonly<Record<string, string>>
@@ -68,6 +68,8 @@ export interface ToldEvent {
 export interface Draw {
   readonly names: Names
   readonly capture: Capture
+  /** Whether metric points of `gen_ai_next` are recorded, too. */
+  readonly nextMetrics: boolean
   readonly spanNames: 'hermes' | 'semconv'
   /** What stands behind the names of roots. */
   readonly rootLabel: 'none' | 'agent' | 'session'

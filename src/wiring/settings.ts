@@ -82,6 +82,7 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void, own
   return {
     names: resolveNames(config.namespace, conventionsOf(config)),
     capture,
+    nextMetrics: config.emit_genai_metrics && config.conventions.includes('gen_ai_next'),
     spanNames: config.span_names,
     rootLabel: config.root_label,
     agentName: id(config.agent_name),

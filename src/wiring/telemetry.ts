@@ -8,6 +8,7 @@ import {
 } from '@opentelemetry/api'
 import type { Report } from '../core/guard.ts'
 import type { Pipeline } from '../pipeline/index.ts'
+import { SCHEMA_URL } from '../semconv/index.ts'
 import type { Pieces } from './intake.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
@@ -45,8 +46,8 @@ export function telemetryOf(pipeline: Pipeline): LateTelemetry {
 export function opened(pipeline: Pipeline): Telemetry {
   const { tracerProvider, meterProvider } = pipeline
   return {
-    tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION),
-    meter: meterProvider.getMeter(PACKAGE_NAME, PACKAGE_VERSION),
+    tracer: tracerProvider.getTracer(PACKAGE_NAME, PACKAGE_VERSION, SCOPE),
+    meter: meterProvider.getMeter(PACKAGE_NAME, PACKAGE_VERSION, SCOPE),
     pipeline,
     flush: () => pipeline.flush(),
   }
@@ -68,6 +69,8 @@ function askedOf({ tracerProvider, meterProvider }: HandedIn, report: Report): T
   }
 }
 
+const SCOPE = { schemaUrl: SCHEMA_URL }
+
 const NO_TRACER: Tracer = new ProxyTracerProvider().getTracer(PACKAGE_NAME, PACKAGE_VERSION)
 
 /** Undefined when none was handed in, or one that is none or that fails. */
@@ -80,7 +83,7 @@ function ask<Instrumentation>(
   if (provider == null) return undefined
   try {
     if (offers(provider, method)) {
-      const given: unknown = (provider[method] as (...of: string[]) => unknown)(PACKAGE_NAME, PACKAGE_VERSION)
+      const given: unknown = (provider[method] as (...of: unknown[]) => unknown)(PACKAGE_NAME, PACKAGE_VERSION, SCOPE)
       if (typeof given === 'object' && given !== null) return given as Instrumentation
     }
     report.warn(`${name}: expected a provider of OpenTelemetry; nothing is recorded there`)

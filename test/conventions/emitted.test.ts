@@ -1,9 +1,9 @@
 /** Everything that recordings, a complete turn and nonsense can make us write, held against the conventions. */
 import { describe, expect, test } from 'vitest'
 import type { PluginOptions } from '../../src/index.ts'
-import { GENERAL, METRIC } from '../../src/semconv/index.ts'
+import { GENERAL, METRIC, SCHEMA_URL } from '../../src/semconv/index.ts'
 import { SAMPLED, sample } from '../support/sample.ts'
-import { EXCEPTIONS, KIND_EXCEPTIONS } from './exceptions.ts'
+import { EXCEPTIONS } from './exceptions.ts'
 import { Lint, type SpanNames } from './lint.ts'
 import { RUNS } from './runs.ts'
 import { record } from './telemetry.ts'
@@ -32,6 +32,7 @@ test.each(SETTINGS)(`content_capture: %s, span_names: %s, ${SAMPLED}`, async (co
   for (const { host, tell } of content_capture === 'full' ? RUNS : sample(RUNS, 15)) {
     const telemetry = await record({ ...EVERYTHING, host, content_capture, span_names }, tell)
     expect(telemetry.spans.length).toBeGreaterThan(0)
+    expect(telemetry.schemas).toEqual([SCHEMA_URL])
     lint.telemetry(telemetry, span_names)
     for (const { name } of telemetry.metrics) metrics.add(name)
     for (const span of telemetry.spans) for (const { key } of span.attributes) attributes.add(key)
@@ -50,7 +51,7 @@ describe('what was linted', () => {
   })
 
   test('needs every exception', () => {
-    expect(Object.keys({ ...EXCEPTIONS, ...KIND_EXCEPTIONS }).filter(name => !used.has(name))).toEqual([])
+    expect(Object.keys(EXCEPTIONS).filter(name => !used.has(name))).toEqual([])
   })
 
   test('has attributes of every convention', () => {

@@ -23,10 +23,6 @@ export const PROVIDER_EXCEPTIONS: Readonly<Record<string, string>> = {
 /** Where what is written with `gen_ai_next` is as v1.41 has it and not as the names since, and why. */
 export const NEXT_EXCEPTIONS: Readonly<Record<string, string>> = {
   'gen_ai.request.top_k': 'an int since; a fraction that a host says is written as it is said',
+  'chat gen_ai.usage.cache_creation.input_tokens': 'another name since; written beside it for readers of v1.41',
   'invoke_agent gen_ai.provider.name': 'no more on an agent within a process; readers of v1.41 look for it',
-}
-
-/** Kinds of span, by our own word for them, whose OpenTelemetry kind is not that of their operation, and why. */
-export const KIND_EXCEPTIONS: Readonly<Record<string, string>> = {
-  auxiliary: 'a side call is a request, too, but only api spans are to be CLIENT: they are what latency is counted by',
 }

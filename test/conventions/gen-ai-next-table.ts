@@ -4,8 +4,15 @@
  */
 import type { AttributeRow } from './gen-ai-table.ts'
 
-/** A commit of its main branch: there is no release. */
-export const GEN_AI_NEXT_COMMIT = { id: 'fe5608e249d64bc5961329a82f8915fe95ced51a', date: '2026-08-03' } as const
+/** Its first release, which lists what changed since v1.41. */
+export const GEN_AI_NEXT_VERSION = 'v0.1.0'
+
+/** Attributes of v1.41 that it no longer has, and the name that took their place, if any. */
+export const GEN_AI_RENAMED: Readonly<Record<string, string | undefined>> = {
+  'usage.cache_creation.input_tokens': 'usage.cache_write.input_tokens',
+  'workflow.name': 'agent.name',
+  'token.type': undefined,
+}
 
 /** Of every row below. */
 export const GEN_AI_NEXT_STABILITY = 'development'
@@ -105,7 +112,7 @@ export const GEN_AI_NEXT_ATTRIBUTES: Readonly<Record<string, AttributeRow>> = {
   'retrieval.query.text': text,
   'retrieval.top_k': int,
   system_instructions: json,
-  'token.type': open('input', 'output'),
+  'token.modality': open('audio', 'image', 'text', 'unknown'),
   'tool.call.arguments': { type: 'any' },
   'tool.call.id': text,
   'tool.call.result': { type: 'any' },
@@ -113,12 +120,20 @@ export const GEN_AI_NEXT_ATTRIBUTES: Readonly<Record<string, AttributeRow>> = {
   'tool.description': text,
   'tool.name': text,
   'tool.type': { type: 'string', values: ['function', 'extension', 'datastore'] },
-  'usage.cache_creation.input_tokens': int,
+  'usage.audio.cache_read.input_tokens': int,
+  'usage.audio.input_tokens': int,
+  'usage.audio.output_tokens': int,
   'usage.cache_read.input_tokens': int,
+  'usage.cache_write.input_tokens': int,
+  'usage.image.cache_read.input_tokens': int,
+  'usage.image.input_tokens': int,
+  'usage.image.output_tokens': int,
   'usage.input_tokens': int,
   'usage.output_tokens': int,
   'usage.reasoning.output_tokens': int,
-  'workflow.name': text,
+  'usage.text.cache_read.input_tokens': int,
+  'usage.text.input_tokens': int,
+  'usage.text.output_tokens': int,
 }
 
 export interface SpanRow {
@@ -138,9 +153,60 @@ export const GEN_AI_NEXT_SPANS: Readonly<Record<string, SpanRow>> = {
       'prompt.version',
       'request.previous_response.id',
       'request.reasoning.level',
+      'usage.audio.cache_read.input_tokens',
+      'usage.audio.input_tokens',
+      'usage.audio.output_tokens',
+      'usage.cache_write.input_tokens',
+      'usage.image.cache_read.input_tokens',
+      'usage.image.input_tokens',
+      'usage.image.output_tokens',
+      'usage.text.cache_read.input_tokens',
+      'usage.text.input_tokens',
+      'usage.text.output_tokens',
     ],
-    lost: [],
+    lost: ['usage.cache_creation.input_tokens'],
   },
   execute_tool: { gained: ['agent.name'], lost: [] },
-  invoke_agent: { gained: [], lost: ['agent.id', 'agent.version', 'provider.name'] },
+  invoke_agent: {
+    gained: [],
+    lost: [
+      'agent.id',
+      'agent.version',
+      'provider.name',
+      'usage.cache_creation.input_tokens',
+      'usage.cache_read.input_tokens',
+    ],
+  },
+}
+
+const ABOUT_REQUEST = ['gen_ai.operation.name', 'gen_ai.provider.name', 'gen_ai.request.model', 'gen_ai.response.model']
+const ABOUT_USAGE = [...ABOUT_REQUEST, 'gen_ai.token.modality']
+const ABOUT_AGENT = ['gen_ai.agent.name', 'error.type']
+
+interface NextMetricRow {
+  readonly kind: 'counter' | 'histogram'
+  readonly unit: string
+  readonly attributes: readonly string[]
+}
+
+const histogram = (unit: string, attributes: readonly string[]): NextMetricRow => ({
+  kind: 'histogram',
+  unit,
+  attributes,
+})
+const counter: NextMetricRow = { kind: 'counter', unit: '{token}', attributes: ABOUT_USAGE }
+
+/** Metrics of inference and of agents that v1.41 does not have, of those that can be known from hooks. */
+export const GEN_AI_NEXT_METRICS: Readonly<Record<string, NextMetricRow>> = {
+  'gen_ai.client.inference.duration': histogram('s', [...ABOUT_REQUEST, 'error.type']),
+  'gen_ai.client.inference.time_to_first_chunk': histogram('s', ABOUT_REQUEST),
+  'gen_ai.client.inference.usage.input_tokens': counter,
+  'gen_ai.client.inference.usage.output_tokens': counter,
+  'gen_ai.client.inference.usage.cache_read.input_tokens': counter,
+  'gen_ai.client.inference.usage.cache_write.input_tokens': counter,
+  'gen_ai.client.inference.usage.reasoning.output_tokens': counter,
+  'gen_ai.client.inference.operation.input_tokens': histogram('{token}', ABOUT_REQUEST),
+  'gen_ai.client.inference.operation.output_tokens': histogram('{token}', ABOUT_REQUEST),
+  'gen_ai.invoke_agent.inference_calls': histogram('{call}', ABOUT_AGENT),
+  'gen_ai.invoke_agent.tool_calls': histogram('{call}', ABOUT_AGENT),
 }

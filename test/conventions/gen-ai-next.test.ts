@@ -1,6 +1,13 @@
 /** The set `gen_ai_next`: its names against those that were transcribed, what it makes us write, and the page that says so. */
 import { describe, expect, test } from 'vitest'
-import { GEN_AI, GEN_AI_NEXT, type GenAiNextNames } from '../../src/semconv/index.ts'
+import { NEXT_INSTRUMENTS } from '../../src/core/instrument-table.ts'
+import {
+  GEN_AI,
+  GEN_AI_NEXT,
+  GEN_AI_NEXT_METRIC,
+  type GenAiNextNames,
+  type NextMetricKey,
+} from '../../src/semconv/index.ts'
 import { createTestPlugin } from '../../src/testing.ts'
 import { feedSteps, type Step, told } from '../support/feed.ts'
 import { read } from '../support/pages.ts'
@@ -9,14 +16,29 @@ import { answered, asked, attributes, began, used } from '../traces/scenes.ts'
 import { NEXT_EXCEPTIONS } from './exceptions.ts'
 import {
   GEN_AI_NEXT_ATTRIBUTES,
-  GEN_AI_NEXT_COMMIT,
+  GEN_AI_NEXT_METRICS,
   GEN_AI_NEXT_SPANS,
   GEN_AI_NEXT_STABILITY,
+  GEN_AI_NEXT_VERSION,
+  GEN_AI_RENAMED,
 } from './gen-ai-next-table.ts'
 import { type AttributeRow, GEN_AI_ATTRIBUTES, GEN_AI_OPERATIONS } from './gen-ai-table.ts'
 import { Lint } from './lint.ts'
 import { RUNS } from './runs.ts'
 import { type OtlpSpan, type OtlpValue, record } from './telemetry.ts'
+
+/** Of one request: 100 input tokens and 30 more that were written to a cache, 20 output tokens with 5 for reasoning. */
+const RECORDED: readonly string[] = [
+  'gen_ai.client.inference.duration 0.1',
+  'gen_ai.client.inference.operation.input_tokens 130',
+  'gen_ai.client.inference.operation.output_tokens 20',
+  'gen_ai.client.inference.usage.cache_write.input_tokens 30',
+  'gen_ai.client.inference.usage.input_tokens 130',
+  'gen_ai.client.inference.usage.output_tokens 20',
+  'gen_ai.client.inference.usage.reasoning.output_tokens 5',
+  'gen_ai.invoke_agent.inference_calls 1',
+  'gen_ai.invoke_agent.tool_calls 1',
+]
 
 const ALL = ['own', 'gen_ai', 'gen_ai_next', 'openinference'] as const
 
@@ -24,6 +46,7 @@ const ALL = ['own', 'gen_ai', 'gen_ai_next', 'openinference'] as const
 const TYPES: { readonly [Key in keyof GenAiNextNames]: AttributeRow['type'] } = {
   requestReasoningLevel: 'string',
   requestPreviousResponseId: 'string',
+  usageCacheWrite: 'int',
   toolAgentName: 'string',
 }
 
@@ -41,15 +64,19 @@ describe('the names', () => {
     expect(Object.values(GEN_AI_NEXT).filter(name => !gained.includes(name.replace('gen_ai.', '')))).toEqual([])
   })
 
-  test('of v1.41 that we write are there still, so that nothing has two names', () => {
-    expect(Object.values(GEN_AI).filter(name => rowOf(name) === undefined)).toEqual([])
-    expect(Object.keys(GEN_AI_ATTRIBUTES).filter(name => rowOf(name) === undefined)).toEqual([])
+  test('it has every other name of v1.41, and writes each new name beside the old one', () => {
+    const gone = Object.keys(GEN_AI_ATTRIBUTES).filter(name => rowOf(name) === undefined)
+    expect(gone.sort()).toEqual(Object.keys(GEN_AI_RENAMED).sort())
+    const written = gone.filter(name => Object.values<string>(GEN_AI).includes(`gen_ai.${name}`))
+    const heirs = written.map(name => `gen_ai.${GEN_AI_RENAMED[name]}`)
+    expect(heirs.filter(name => !Object.values<string>(GEN_AI_NEXT).includes(name))).toEqual([])
   })
 
   test('that were transcribed say of each operation that we write what became of its span', () => {
     expect(Object.keys(GEN_AI_NEXT_SPANS).sort()).toEqual(Object.keys(GEN_AI_OPERATIONS).sort())
     const named = Object.values(GEN_AI_NEXT_SPANS).flatMap(row => [...row.gained, ...row.lost])
-    expect(named.filter(name => rowOf(name) === undefined)).toEqual([])
+    const isKnown = (name: string): boolean => rowOf(name) !== undefined || Object.hasOwn(GEN_AI_RENAMED, name)
+    expect(named.filter(name => !isKnown(name))).toEqual([])
     expect(Object.keys(GEN_AI_OPERATIONS).filter(name => !rowOf('operation.name')?.values?.includes(name))).toEqual([])
   })
 })
@@ -193,6 +220,31 @@ describe('what is written', () => {
   })
 })
 
+describe('the metrics', () => {
+  const rows = Object.entries(GEN_AI_NEXT_METRIC) as [NextMetricKey, string][]
+
+  test.each(rows)('%s is %s there, of that kind, unit and labels', (key, name) => {
+    const { kind, unit, labels } = NEXT_INSTRUMENTS[key]
+    const row = GEN_AI_NEXT_METRICS[name]
+    expect([kind, unit]).toEqual([row?.kind, row?.unit])
+    expect(labels.filter(label => !row?.attributes.includes(label))).toEqual([])
+  })
+
+  const usage = { input_tokens: 100, output_tokens: 20, cache_write_tokens: 30, reasoning_tokens: 5 }
+  const steps = [...began({ agent_name: 'scout' }), ...asked(100, {}, { usage }), ...used(210), ...answered(300)]
+  const valuesOf = async (config: object): Promise<string[]> => {
+    const names = rows.map(([, name]) => name)
+    const metrics = await told(steps, { keep: true, ...config } as object).metrics()
+    return metrics.filter(({ name }) => names.includes(name)).map(({ name, value }) => `${name} ${value}`)
+  }
+
+  test('it records them with the set, and none of them without it', async () => {
+    expect(await valuesOf({})).toEqual([])
+    expect(await valuesOf({ conventions: ALL, emit_genai_metrics: false })).toEqual([])
+    expect((await valuesOf({ conventions: ALL })).sort()).toEqual(RECORDED)
+  })
+})
+
 describe('docs/gen-ai-next.md', () => {
   const page = read('docs/gen-ai-next.md')
   const cells = [...page.matchAll(/^\| (.+) \|$/gm)].map(([, row = '']) => row.split(' | '))
@@ -208,9 +260,8 @@ describe('docs/gen-ai-next.md', () => {
     return after === undefined ? [] : [{ name, before, after }]
   })
 
-  test('says of which commit it speaks, and how stable all of it is', () => {
-    expect(page).toContain(GEN_AI_NEXT_COMMIT.id)
-    expect(page).toContain(GEN_AI_NEXT_COMMIT.date)
+  test('it names the release, and how stable all of it is', () => {
+    expect(page).toContain(GEN_AI_NEXT_VERSION)
     expect(page).toMatch(new RegExp(GEN_AI_NEXT_STABILITY, 'i'))
   })
 
@@ -220,6 +271,19 @@ describe('docs/gen-ai-next.md', () => {
       [...names.matchAll(/`gen_ai\.([^`]+)`/g)].some(([, name = '']) => rowOf(name)?.type !== type),
     )
     expect(wrong).toEqual([])
+  })
+
+  test('it has a row for each attribute that is gone, with the new name', () => {
+    expect(rowsUnder('renamed').map(([name, , type]) => [name, type])).toEqual(
+      Object.entries(GEN_AI_RENAMED).map(([name, heir]) => [`\`gen_ai.${name}\``, heir ? `\`gen_ai.${heir}\`` : '–']),
+    )
+  })
+
+  test('it has a row for each metric, with its kind and unit', () => {
+    const rows = rowsUnder('metric').map(([name, , type]) => [name, type])
+    expect(rows).toEqual(
+      Object.entries(GEN_AI_NEXT_METRICS).map(([name, { kind, unit }]) => [`\`${name}\``, `${kind}, \`${unit}\``]),
+    )
   })
 
   test('has a row for each that has another type', () => {
@@ -250,7 +314,11 @@ describe('docs/gen-ai-next.md', () => {
 
   test('says of exactly the names of the set that they are written with it', () => {
     const written = cells.filter(([, , , what]) => what?.startsWith('**with the set**')).map(([name = '']) => name)
-    const expected = [GEN_AI_NEXT.requestReasoningLevel, GEN_AI_NEXT.requestPreviousResponseId]
+    const expected = [
+      GEN_AI_NEXT.requestReasoningLevel,
+      GEN_AI_NEXT.requestPreviousResponseId,
+      GEN_AI_NEXT.usageCacheWrite,
+    ]
     expect(written.sort()).toEqual(
       [...expected.map(name => `\`${name}\``), `\`execute_tool ${GEN_AI_NEXT.toolAgentName}\``].sort(),
     )

@@ -1,7 +1,7 @@
 import { INSTRUMENTS } from '../../src/core/instrument-table.ts'
 import { METRIC, type MetricKey } from '../../src/semconv/index.ts'
-import { KIND_EXCEPTIONS, NEXT_EXCEPTIONS } from './exceptions.ts'
-import { GEN_AI_NEXT_ATTRIBUTES, GEN_AI_NEXT_SPANS } from './gen-ai-next-table.ts'
+import { NEXT_EXCEPTIONS } from './exceptions.ts'
+import { GEN_AI_NEXT_ATTRIBUTES, GEN_AI_NEXT_METRICS, GEN_AI_NEXT_SPANS } from './gen-ai-next-table.ts'
 import { GEN_AI_ATTRIBUTES, GEN_AI_METRICS, GEN_AI_OPERATIONS, LATER_METRICS } from './gen-ai-table.ts'
 import { attributeNamed, metricNameProblem, NAMESPACE } from './lint-names.ts'
 import { valueProblem } from './lint-value.ts'
@@ -56,6 +56,11 @@ export class Lint {
 
   metric(metric: OtlpMetric): void {
     const { name, unit } = metric
+    const next = GEN_AI_NEXT_METRICS[name]
+    if (next !== undefined && this.#isNext) {
+      for (const point of pointsOf(metric)) this.#point(name, point, next.attributes, undefined)
+      return
+    }
     const { problem, exception } = metricNameProblem(name)
     this.#check(`metric ${name}`, problem)
     if (exception !== undefined) this.exceptions.add(exception)
@@ -113,9 +118,7 @@ export class Lint {
       this.#check(`span ${operation}`, 'is an operation that has no row')
       return
     }
-    const own = text('hermes.span.kind') ?? ''
-    if (KIND_EXCEPTIONS[own] !== undefined) this.exceptions.add(own)
-    else this.#check(`span ${operation}`, row.kinds.some(kind => kind === said) ? undefined : `is ${said}`)
+    this.#check(`span ${operation}`, row.kinds.some(kind => kind === said) ? undefined : `is ${said}`)
     if (names === 'hermes') return
     const named = text(row.named)
     const expected = named === undefined ? operation : `${operation} ${named}`

@@ -21,7 +21,9 @@ export const GENERAL_ATTRIBUTES: Readonly<Record<string, AttributeRow>> = {
   'http.response.status_code': int,
   'jsonrpc.request.id': text,
   'mcp.method.name': text,
+  'mcp.protocol.version': text,
   'mcp.session.id': text,
+  'network.transport': oneOf('pipe', 'tcp'),
   'os.type': oneOf(
     'aix',
     'darwin',

@@ -45,6 +45,8 @@ export interface Telemetry {
   readonly spans: readonly OtlpSpan[]
   readonly resources: readonly (readonly OtlpAttribute[])[]
   readonly metrics: readonly OtlpMetric[]
+  /** Schema URLs of resources and scopes, each once. */
+  readonly schemas: readonly (string | undefined)[]
 }
 
 class ManualReader extends MetricReader {
@@ -99,16 +101,18 @@ export async function record(options: PluginOptions, tell: (plugin: Plugin) => v
 
 interface TraceRequest {
   readonly resourceSpans: readonly {
+    readonly schemaUrl?: string
     readonly resource: { readonly attributes: readonly OtlpAttribute[] }
-    readonly scopeSpans: readonly { readonly spans: readonly OtlpSpan[] }[]
+    readonly scopeSpans: readonly { readonly schemaUrl?: string; readonly spans: readonly OtlpSpan[] }[]
   }[]
 }
 
-function spansOf(lines: readonly string[]): Pick<Telemetry, 'spans' | 'resources'> {
+function spansOf(lines: readonly string[]): Omit<Telemetry, 'metrics'> {
   const groups = lines.flatMap(line => (JSON.parse(line) as TraceRequest).resourceSpans)
   return {
     spans: groups.flatMap(({ scopeSpans }) => scopeSpans.flatMap(({ spans }) => spans)),
     resources: groups.slice(0, 1).map(({ resource }) => resource.attributes),
+    schemas: [...new Set(groups.flatMap(group => [group, ...group.scopeSpans]).map(({ schemaUrl }) => schemaUrl))],
   }
 }
 

@@ -22,7 +22,7 @@ interface Collected {
 function metered(options: Partial<InstrumentOptions> = {}, gauges: ConstructorParameters<typeof Instruments>[2] = {}) {
   const reader = new Reader()
   const provider = new MeterProvider({ readers: [reader] })
-  const all = { namespace: 'hermes', emitGenAi: true, labelLimit: 100, ...options }
+  const all = { namespace: 'hermes', emitGenAi: true, emitGenAiNext: false, labelLimit: 100, ...options }
   const instruments = new Instruments(provider.getMeter('test'), all, gauges)
   const collect = async (): Promise<Collected[]> => {
     const { resourceMetrics, errors } = await reader.collect()

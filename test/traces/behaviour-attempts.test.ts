@@ -235,15 +235,21 @@ describe('facts of a request', () => {
   })
 
   test.each([
-    ['anthropic', 'anthropic'],
-    ['bedrock', 'aws.bedrock'],
-    ['Azure', 'azure.ai.openai'],
-    ['my-own-thing', 'my-own-thing'],
-  ])('the provider %s is known as %s', (provider, known) => {
+    ['anthropic', 'anthropic', 'anthropic', 'anthropic'],
+    ['bedrock', 'aws.bedrock', 'aws', undefined],
+    ['Azure', 'azure.ai.openai', 'azure', 'openai'],
+    ['google', 'gcp.gemini', 'google', 'google'],
+    ['vertex', 'gcp.vertex_ai', 'google', 'vertexai'],
+    ['grok', 'x_ai', 'xai', 'xai'],
+    ['mistral', 'mistral_ai', 'mistralai', 'mistralai'],
+    ['openrouter', 'openrouter', 'openrouter', undefined],
+    ['constructor', 'constructor', 'constructor', undefined],
+  ])('the provider %s is %s, and %s and %s for OpenInference', (provider, known, inference, system) => {
     const plugin = told([...began(), pre(100, { provider }), post(200, { provider }), ...answered(300)])
     const span = attributes(plugin, 'api.qwen3')
-    expect([span['gen_ai.provider.name'], span['llm.provider'], span['llm.system']]).toEqual([known, known, known])
-    expect(attributes(plugin, 'agent')['gen_ai.provider.name']).toBe(known)
+    expect([span['gen_ai.provider.name'], span['llm.provider'], span['llm.system']]).toEqual([known, inference, system])
+    const root = attributes(plugin, 'agent')
+    expect([root['gen_ai.provider.name'], root['llm.provider']]).toEqual([known, inference])
   })
 
   test('a response model is told only when it was reported', () => {
@@ -287,6 +293,11 @@ describe('facts of a request', () => {
     expect(await seriesText(plugin, 'hermes.api.duration')).toEqual(['model=qwen3 provider=openai → 200'])
     const said = all(plugin, 'api.qwen3').map(({ attributes: { 'http.duration_ms': millis } }) => millis)
     expect(said).toEqual([100, 200])
+  })
+
+  test('it has the duration of its span where the host does not report one', () => {
+    const span = attributes(told([...began(), pre(100), post(350)]), 'api.qwen3')
+    expect(span).toMatchObject({ 'http.duration_ms': 250, 'llm.response.duration_ms': 250 })
   })
 
   test('what a host counts over attempts that it does not number is said of none of them', async () => {

@@ -2,7 +2,7 @@ import { describe, expect, test } from 'vitest'
 import type { PluginOptions } from '../../src/index.ts'
 import { createTestPlugin, type StoredSpan, type TestPlugin } from '../../src/testing.ts'
 import { feedSteps, type Step } from '../support/feed.ts'
-import { answered, asked, attributes, childTurn, delegated, only, TURN, used } from './scenes.ts'
+import { answered, asked, attributes, began, childTurn, delegated, only, TURN, used } from './scenes.ts'
 
 const SAID = {
   tags: ['beta', 'nightly'],
@@ -154,6 +154,13 @@ describe('conventions', () => {
       'langfuse.trace.metadata.trial': false,
       'user.id': 'u-17',
     })
+  })
+
+  test('it gives the loop, which has a model and no tokens, a cost of zero for Langfuse', () => {
+    const plugin = told([...began(), ...WORK], { conventions: ['gen_ai', 'langfuse'] })
+    const named = plugin.spans().filter(({ attributes }) => 'langfuse.observation.cost_details' in attributes)
+    expect(named.map(({ name }) => name)).toEqual(['llm.qwen3'])
+    expect(named[0]?.attributes['langfuse.observation.cost_details']).toBe('{"total":0}')
   })
 
   test('of Langfuse are not written where nobody reads them', () => {
