@@ -1,4 +1,4 @@
-import { type Context, type ObservableResult, trace } from '@opentelemetry/api'
+import { type Context, trace } from '@opentelemetry/api'
 import { idOf } from '../contract/foreign.ts'
 import type { HookMeta, HookName, HookResult } from '../contract/index.ts'
 import { isHookName } from '../contract/index.ts'
@@ -10,6 +10,7 @@ import { BoundedMap } from './bounded-map.ts'
 import { Enrichment } from './enrichment.ts'
 import { Flusher } from './flush.ts'
 import { Guard } from './guard.ts'
+import { HookCounts } from './hook-counts.ts'
 import { HookEnds } from './hook-ends.ts'
 import { HookEvents } from './hook-events.ts'
 import { HookStarts } from './hook-starts.ts'
@@ -31,6 +32,8 @@ const DELIVERIES_LIMIT = 10_000
 /** Of a replay: nobody waits for it. */
 const NO_CLOCK = (): number => 0
 const UNKNOWN_HOOK = 'unknown'
+/** How late the timer may notice a silence. */
+const SWEEP_INTERVAL_MILLIS = 10_000
 /** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 
@@ -50,8 +53,7 @@ export class Core {
   readonly #changes: SessionChanges
   readonly #flusher: Flusher | undefined
   readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
-  readonly #counts: Record<HookResult, number> = { ok: 0, ignored: 0, duplicate: 0, error: 0 }
-  readonly #countsByHook = new Map<string, Record<HookResult, number>>()
+  readonly #counts = new HookCounts()
   #timer: NodeJS.Timeout | undefined
   /** In a replay a record without a time is as old as the one before it. */
   #lastAt = 0
@@ -91,11 +93,11 @@ export class Core {
    */
   on(hook: string, payload: unknown, meta: HookMeta | undefined, isAskedFor = false): Promise<void> | undefined {
     if (this.#over) {
-      this.#counts.ignored += 1
+      this.#counts.countLate()
       return undefined
     }
     this.drawRest()
-    const finishedBefore = this.#lifecycle.finished
+    const settledBefore = this.#lifecycle.settled
     const errorsBefore = this.#guard.count
     this.#tracker.drawsToolsLater = isAskedFor
     const isKnown = isHookName(hook)
@@ -103,12 +105,16 @@ export class Core {
       ? this.#guard.call(hook, this.#taking, 'error', hook, payload, meta)
       : this.#guard.call(UNKNOWN_HOOK, this.#ignoring, 'error', hook, undefined, undefined)
     if (this.#isReadAgain()) return undefined
-    this.#count(isKnown ? hook : UNKNOWN_HOOK, this.#guard.count > errorsBefore ? 'error' : result)
+    this.#counts.count(isKnown ? hook : UNKNOWN_HOOK, this.#guard.count > errorsBefore ? 'error' : result)
     if (this.#options.settle !== undefined) this.#guard.run('settle', this.#options.settle, undefined)
-    const isOver = this.#lifecycle.finished > finishedBefore
-    if (!isOver || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
+    const isSettled = this.#lifecycle.settled > settledBefore
+    if (!isSettled || this.#flusher === undefined || !this.#options.flushOnSessionEnd) return undefined
     const flushed = this.#flusher.turnEnded()
     return hook === 'on_session_end' ? flushed : undefined
+  }
+
+  get #turnsOpen(): number {
+    return this.#registry.openCount - this.#lifecycle.presumedOver
   }
 
   /** What was put off for somebody who waited; what comes next does it, too. */
@@ -149,8 +155,8 @@ export class Core {
   }
 
   stats(): CoreStats {
-    const open = { spansOpen: this.#tracker.openCount, turnsOpen: this.#registry.openCount }
-    return { hooks: { ...this.#counts }, ...open, openSince: this.#lifecycle.openSince(), unread: this.#slips.stats }
+    const open = { spansOpen: this.#tracker.openCount, turnsOpen: this.#turnsOpen }
+    return { hooks: this.#counts.total, ...open, openSince: this.#lifecycle.openSince(), unread: this.#slips.stats }
   }
 
   /** W3C `traceparent` of exactly the tool or turn that is named; undefined when it is not open. */
@@ -211,12 +217,13 @@ export class Core {
     }
     const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
     this.#lastAt = fired.at
-    return { fired, host, ids: idsOf(hook, fields), isExplicit }
+    return { fired, host, ids: idsOf(hook, fields), isExplicit, deliveryId: meta?.delivery_id }
   }
 
   #route(hook: HookName, incoming: Incoming): HookResult {
     const { definition, phase } = HOOK_PLAN[hook]
     if (isToldApproval(incoming.fired)) return 'ok'
+    if (definition.kind === 'session' && phase !== 'event') this.#registry.noteSessionHook(incoming.host)
     if (phase === 'event') return this.#events.take(incoming)
     if (phase === 'identity') {
       return hook === 'on_session_reset' ? this.#changes.reset(incoming) : this.#changes.finalize(incoming)
@@ -242,18 +249,8 @@ export class Core {
     return false
   }
 
-  #count(hook: string, result: HookResult): void {
-    this.#counts[result] += 1
-    let counts = this.#countsByHook.get(hook)
-    if (counts === undefined) {
-      counts = { ok: 0, ignored: 0, duplicate: 0, error: 0 }
-      this.#countsByHook.set(hook, counts)
-    }
-    counts[result] += 1
-  }
-
   #startTimer(): void {
-    const everyMillis = Math.min(60_000, Math.max(1000, this.#options.rootSpanTtlMillis / 10))
+    const everyMillis = Math.min(SWEEP_INTERVAL_MILLIS, Math.max(1000, this.#options.rootSpanTtlMillis / 10))
     this.#timer = setInterval(() => {
       this.#options.catchUp?.()
       const now = this.#options.now()
@@ -269,20 +266,12 @@ export class Core {
       meter,
       { namespace, emitGenAi, emitGenAiNext: draw.nextMetrics, labelLimit, catchUp, isMuted: this.#isReadAgain },
       {
-        hooks: result => this.#observeHooks(result),
+        hooks: result => this.#counts.observe(result),
         spansOpen: result => result.observe(this.#tracker.openCount),
-        turnsOpen: result => result.observe(this.#registry.openCount),
+        turnsOpen: result => result.observe(this.#turnsOpen),
         ...gauges,
       },
     )
-  }
-
-  #observeHooks(observer: ObservableResult): void {
-    for (const [hook, counts] of this.#countsByHook) {
-      for (const [result, count] of Object.entries(counts)) {
-        if (count > 0) observer.observe(count, { [LABEL.hook]: hook, [LABEL.result]: result })
-      }
-    }
   }
 
   #createTracker(): SpanTracker {

@@ -7,7 +7,7 @@ import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
 import { isQueued } from '../spans/tool.ts'
 import { attemptAttribute, earlyEnd, foldedByEnd, isRepeat, noteFollowed, retryCount } from './attempts.ts'
-import { type Incoming, idsOf } from './incoming.ts'
+import { type Incoming, idsOf, senderOf } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
 import { HERMES, linkCaller } from './root-span.ts'
@@ -19,11 +19,13 @@ import { rotatedIdentity, type TurnFacts } from './turn-facts.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import { type EndedMark, slot } from './turn-memory.ts'
 import type { TurnOpening } from './turn-opening.ts'
-import { isFailed } from './turn-outcome.ts'
+import { isFailed, isWorking } from './turn-outcome.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
 /** Beyond this the turn's oldest open span is ended, marked and counted. */
 const OPEN_SPANS_LIMIT = 10_000
+/** Between two hooks of a turn of Hermes in which nothing is open pass milliseconds. */
+const RUNNING_MILLIS = 2000
 /** How each of Hermes' prompts for a review begins. */
 const REVIEW_PROMPT = 'Review the conversation above and '
 
@@ -52,9 +54,10 @@ export class HookStarts {
     const said = facts.said(fired)
     const wasStarted = session.started
     session.started = true
+    this.#endKilled(session.main, incoming)
     let open = this.#rooted(incoming)
-    // Some hosts start the session anew with each turn, also after one that has failed without an end.
-    if (open !== undefined && isFailed(open) && fired.at > open.activityAt) {
+    // Some hosts start the session anew with each turn, also after one of which they have reported no end.
+    if (open !== undefined && (isFailed(open) || open.answeredAt !== undefined) && fired.at > open.activityAt) {
       this.#interrupt(open, fired.at)
       open = undefined
     }
@@ -78,6 +81,8 @@ export class HookStarts {
     const { fired, ids, host } = incoming
     const session = registry.session(host, ids)
     session.prompted = true
+    this.#endKilled(session.main, incoming)
+    this.#endAnswered(registry.find(host, ids) ?? session.main, incoming)
     const known = this.#rooted(incoming)
     if (known === undefined) {
       const late = incoming.isExplicit ? opening.late(incoming, true) : undefined
@@ -89,9 +94,11 @@ export class HookStarts {
     const isReview = known?.isReview ?? isReviewPrompt(incoming)
     // One that began before the turn that is open now comes late: it stands beside it and interrupts nothing.
     const isBehind = isReview || (session.main !== known && this.#isBehind(session.main, incoming))
-    if (session.main !== known && !isBehind) this.#interrupt(session.main, fired.at)
+    if (session.main !== known && !isBehind && !isStillRunning(session.main, incoming))
+      this.#interrupt(session.main, fired.at)
     const turn = known ?? opening.open(session, incoming, { isSide: isBehind, isBackground: isReview, isReview })
     if (!isBehind && turn.root !== undefined && turn.session === session) session.lead(turn)
+    turn.sender = senderOf(incoming) ?? turn.sender
     lifecycle.promote(turn)
     linkCaller(options, turn, fired.payload as SessionStart)
     facts.learn(turn, fired, facts.said(fired))
@@ -241,10 +248,32 @@ export class HookStarts {
     return root !== undefined && isExplicit && root.startIsExplicit && fired.at < root.startAt
   }
 
+  /** A prompt that does not name the turn which has its answer begins another one. */
+  #endAnswered(turn: Turn | undefined, { fired, ids, isExplicit }: Incoming): void {
+    if (turn?.answeredAt === undefined || (ids.turnId !== undefined && ids.turnId === turn.turnId)) return
+    const isRepeated = isExplicit && fired.at <= turn.answeredAt
+    if (!isRepeated) this.#interrupt(turn, fired.at)
+  }
+
+  /** Another process continues the session, so the one that ran this turn was killed: at the turn's last sign of life. */
+  #endKilled(turn: Turn | undefined, incoming: Incoming): void {
+    const sender = turn?.sender === undefined ? undefined : senderOf(incoming)
+    if (turn !== undefined && sender !== undefined && sender !== turn.sender) this.#interrupt(turn, turn.activityAt)
+  }
+
   #interrupt(turn: Turn | undefined, at: number): void {
     if (turn === undefined) return
     this.#needs.lifecycle.finish(turn, { at, finalStatus: 'interrupted', descendants: 'turn_ended' })
   }
+}
+
+/**
+ * Whether a turn goes on beside the prompt of another one. Hermes runs two turns of one session at once if it is asked to, and
+ * reports each interruption, so a prompt alone interrupts nothing that is at work there.
+ */
+function isStillRunning(turn: Turn | undefined, { host, fired }: Incoming): boolean {
+  if (turn === undefined || host !== HERMES || turn.turnId === undefined || isFailed(turn)) return false
+  return isWorking(turn) || fired.at - turn.activityAt < RUNNING_MILLIS
 }
 
 /** Up to 0.19 Hermes fires the hooks of a whole turn for its reviews: only what the fork is asked tells it from one. */

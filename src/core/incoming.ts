@@ -21,6 +21,16 @@ export interface Incoming {
   readonly ids: RecordIds
   /** The host said when it fired; only then can two records be known for the same. */
   readonly isExplicit: boolean
+  /** As it came, so it may be anything. */
+  readonly deliveryId: unknown
+}
+
+/** `0123456789abcdef-0000000a`: the process that sent a record, and its number there. */
+const NUMBERED_DELIVERY = /^([0-9a-f]{16})-[0-9a-f]{8}$/
+
+/** The process that sent a record. Undefined if its delivery id is not one of a plugin of ours. */
+export function senderOf({ deliveryId }: Pick<Incoming, 'deliveryId'>): string | undefined {
+  return typeof deliveryId === 'string' ? NUMBERED_DELIVERY.exec(deliveryId)?.[1] : undefined
 }
 
 /** What most records need are the first two; the others are read when somebody asks for them. */

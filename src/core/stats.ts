@@ -6,7 +6,7 @@ export interface CoreStats {
   readonly hooks: Readonly<Record<HookResult, number>>
   /** Spans that have started and not ended. */
   readonly spansOpen: number
-  /** Turns that are under way. */
+  /** Turns that are under way. One that failed for good, or that has its answer where no end is reported, is not. */
   readonly turnsOpen: number
   /** When the oldest turn began in which something is open: epoch ms, by the records' time. Undefined when nothing is. */
   readonly openSince: number | undefined

@@ -11,13 +11,15 @@ import type { CoreOptions } from './options.ts'
 import { OrphanSweep } from './orphan-sweep.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
-import { isIdle, provenEnd, type TurnOver } from './turn-outcome.ts'
+import { isIdle, isPresumedOver, provenEnd, type TurnOver } from './turn-outcome.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
 /** Beyond this the turn that was silent longest is ended, marked and counted. */
 const OPEN_TURNS_LIMIT = 20_000
 /** Between two hooks of one piece of background work pass milliseconds. */
 const BACKGROUND_LIMIT_MILLIS = 5000
+/** After a request that failed for good a host may turn to another model provider: a matter of seconds. */
+const PRESUMED_OVER_LIMIT_MILLIS = 30_000
 
 /** Keeps turns alive, and ends them and what is open in them: by a record, by a silence, by the end of the process. */
 export class TurnLifecycle {
@@ -28,9 +30,11 @@ export class TurnLifecycle {
   readonly #turns: OrphanSweep<Turn>
   /** Background work has no end of its own: a short silence tells it. */
   readonly #background: OrphanSweep<Turn>
+  /** Turns of which no further hook is expected; see `isPresumedOver`. */
+  readonly #presumedOver: OrphanSweep<Turn>
   /** Delegations and approvals have a limit of their own. */
   readonly #spans: OrphanSweep<OpenSpan>
-  #finished = 0
+  #settled = 0
 
   constructor(options: CoreOptions, registry: TurnRegistry, tracker: SpanTracker) {
     const limit = options.rootSpanTtlMillis
@@ -39,13 +43,21 @@ export class TurnLifecycle {
     this.#tracker = tracker
     this.#turns = new OrphanSweep(limit)
     this.#background = new OrphanSweep(Math.min(BACKGROUND_LIMIT_MILLIS, limit))
+    this.#presumedOver = new OrphanSweep(Math.min(PRESUMED_OVER_LIMIT_MILLIS, limit))
     this.#spans = new OrphanSweep(limit)
     this.delegations = new DelegationRegistry(limit, ({ open }) => this.#orphan(open))
   }
 
-  /** Turns that have come to an end. */
-  get finished(): number {
-    return this.#finished
+  /** Turns that have ended, and answers of hosts that report no end. */
+  get settled(): number {
+    return this.#settled
+  }
+
+  /** Open turns that are presumed over. */
+  get presumedOver(): number {
+    let count = 0
+    for (const turn of this.#presumedOver.items()) if (this.#isPresumedOver(turn)) count += 1
+    return count
   }
 
   /** When the oldest turn began that is open, or has something open, or of which a part is: by the records' time. */
@@ -126,6 +138,8 @@ export class TurnLifecycle {
     if (!open.turn.over) this.touch(open.turn, fired.at)
     this.#spans.forget(open)
     this.#tracker.end(open, fired)
+    if (open.kind === 'llm' && !this.#registry.areSessionsReported(open.turn.host)) this.#settled += 1
+    if (this.#isPresumedOver(open.turn)) this.#presumedOver.touch(open.turn, fired.at, this.#options.now())
   }
 
   /** We end a span that the host did not end, and all that is kept of it elsewhere. */
@@ -142,7 +156,7 @@ export class TurnLifecycle {
     // A turn that was silent is known to be over only when it has been for long.
     const closedAt = over.at + (told.finalStatus === 'timed_out' ? this.#options.rootSpanTtlMillis : 0)
     turn.over = true
-    this.#finished += 1
+    this.#settled += 1
     if (over.finalStatus === 'timed_out') turn.totals.signs.errors += 1
     this.#endDescendants(turn, over)
     if (turn.root !== undefined) this.#endRoot(turn, turn.root, over)
@@ -160,12 +174,14 @@ export class TurnLifecycle {
 
   /** What has been silent for too long by the time of a record. */
   endSilent(at: number): void {
+    this.#endPresumedOver(this.#presumedOver.dueAt(at))
     this.#endDue(this.#turns.dueAt(at), this.#background.dueAt(at), this.#spans.dueAt(at))
     this.#registry.forgetEndedBefore(at - this.#options.rootSpanTtlMillis)
   }
 
   /** The same by the clock of this process. */
   endUnseen(now: number): void {
+    this.#endPresumedOver(this.#presumedOver.dueSeen(now))
     this.#endDue(this.#turns.dueSeen(now), this.#background.dueSeen(now), this.#spans.dueSeen(now))
   }
 
@@ -191,6 +207,18 @@ export class TurnLifecycle {
       this.finish(turn, { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' })
     }
     for (const open of spans) this.#orphan(open)
+  }
+
+  #isPresumedOver(turn: Turn): boolean {
+    return isPresumedOver(turn, this.#registry.areSessionsReported(turn.host))
+  }
+
+  /** The records of these turns prove how they ended. */
+  #endPresumedOver(turns: readonly Turn[]): void {
+    for (const turn of turns) {
+      if (!this.#isPresumedOver(turn)) continue
+      this.finish(turn, { at: turn.activityAt, finalStatus: 'incomplete', descendants: 'turn_ended' })
+    }
   }
 
   #timeOut(turn: Turn, at: number): void {
@@ -229,6 +257,7 @@ export class TurnLifecycle {
   #close(turn: Turn, over: TurnOver, closedAt: number): void {
     this.#turns.forget(turn)
     this.#background.forget(turn)
+    this.#presumedOver.forget(turn)
     this.#registry.remove(turn)
     const context = turn.root?.span.spanContext()
     if (context !== undefined) {

@@ -1,4 +1,4 @@
-import type { FinalStatus, IncompleteReason, SessionEnd } from '../contract/index.ts'
+import type { FinalStatus, IncompleteReason, SessionEnd, SpanKindName } from '../contract/index.ts'
 import type { Turn } from './turn.ts'
 
 /** How a turn came to its end. */
@@ -11,6 +11,13 @@ export interface TurnOver {
   /** Mark of the root, when we end it on no word of the host. */
   readonly root?: IncompleteReason
   readonly rootStatus?: 'drawn' | 'unset'
+}
+
+const WORK: readonly SpanKindName[] = ['api', 'tool', 'subagent', 'approval', 'auxiliary', 'hook']
+
+/** Whether anything is open in a turn beside its root, its loop and its skills. */
+export function isWorking(turn: Turn): boolean {
+  return WORK.some(kind => turn.innermost(kind) !== undefined)
 }
 
 /** Whether nothing but the root is open. */
@@ -34,12 +41,25 @@ export function isFailed(turn: Turn): boolean {
   return before !== undefined && !before.byHost
 }
 
+/**
+ * Whether nothing more is to be expected of a turn whose end no hook has reported: it stands at a request that failed for good,
+ * or has its answer and its host reports no sessions.
+ */
+export function isPresumedOver(turn: Turn, areSessionsReported: boolean): boolean {
+  const isSettled = turn.deadEnd?.isReported === true || (turn.answeredAt !== undefined && !areSessionsReported)
+  return isSettled && turn.root !== undefined && !turn.over && !isWorking(turn)
+}
+
 /** What the records of a turn prove of its end, where that is more than what it was ended by. */
 export function provenEnd(turn: Turn, told: TurnOver): TurnOver {
   if (turn.root === undefined) return told
   if (isFailed(turn) && told.payload?.interrupted !== true) {
     const at = told.payload === undefined ? turn.activityAt : told.at
     return { ...(told.payload && { payload: told.payload }), at, finalStatus: 'failed', descendants: 'turn_ended' }
+  }
+  // The answer is reported of turns that went well, and of no other.
+  if (turn.answeredAt !== undefined && told.payload === undefined) {
+    return { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' }
   }
   if (turn.isBackground && isIdle(turn) && told.payload === undefined) {
     return { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' }

@@ -14,6 +14,8 @@ const ROOTED_SEARCH_LIMIT = 16
 
 /** Sessions of one host: by their id, and those that only a turn or a task names. */
 interface HostSessions {
+  /** Whether the host has fired a hook about a session. */
+  areReported: boolean
   readonly named: Map<string, Session>
   readonly unnamed: Map<string, Session>
 }
@@ -94,12 +96,8 @@ export class TurnRegistry {
     if (known !== undefined) return known
     const key = ids.sessionId ?? unnamedKey(ids)
     const session = new Session(key, host, ids.sessionId)
-    let sessions = this.#sessions.get(host)
-    if (sessions === undefined) {
-      sessions = { named: new Map(), unnamed: new Map() }
-      this.#sessions.set(host, sessions)
-    }
-    ;(ids.sessionId === undefined ? sessions.unnamed : sessions.named).set(key, session)
+    const { named, unnamed } = this.#sessionsOf(host)
+    ;(ids.sessionId === undefined ? unnamed : named).set(key, session)
     this.#idle.set(session, true)
     return session
   }
@@ -108,6 +106,15 @@ export class TurnRegistry {
     const sessions = this.#sessions.get(host)
     if (ids.sessionId !== undefined) return sessions?.named.get(ids.sessionId)
     return sessions?.unnamed.get(unnamedKey(ids))
+  }
+
+  /** The host has fired a hook about a session, so it will report the end of its turns. */
+  noteSessionHook(host: string): void {
+    this.#sessionsOf(host).areReported = true
+  }
+
+  areSessionsReported(host: string): boolean {
+    return this.#sessions.get(host)?.areReported === true
   }
 
   /** Forgets a session whose identity is torn down: should the id come again, it is a new one. */
@@ -211,6 +218,15 @@ export class TurnRegistry {
   /** The only open turn of a host: what a record without any id may join. */
   onlyOpen(host: string): Turn | undefined {
     return onlyRooted(this.#open.get(host))
+  }
+
+  #sessionsOf(host: string): HostSessions {
+    let sessions = this.#sessions.get(host)
+    if (sessions === undefined) {
+      sessions = { areReported: false, named: new Map(), unnamed: new Map() }
+      this.#sessions.set(host, sessions)
+    }
+    return sessions
   }
 
   #adopt(turn: Turn, turnId: string): Turn {

@@ -96,27 +96,35 @@ const GOES_ON: ReadonlySet<string> = new Set([
   'pre_approval_request',
 ])
 
-/** The host does not try again: it says so, or has used up what it may. Where it says neither, what follows will tell. */
-function isFinal({ retryable, retry_count, max_retries }: ApiError): boolean {
+/** Whether the host has used up its attempts. */
+function areRetriesUsedUp({ retry_count, max_retries }: ApiError): boolean {
   const most = numberOf(max_retries)
-  return retryable !== true || (most !== undefined && (numberOf(retry_count) ?? 0) + 1 >= most)
+  return most !== undefined && (numberOf(retry_count) ?? 0) + 1 >= most
 }
 
-/** Keeps whether the turn stands at a request that failed for good. Many a host says no more of such a turn. */
-function noteDeadEnd(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
-  if (fired.hook === 'api_request_error') {
-    if (fired.at < turn.activityAt) return
-    const payload = fired.payload as ApiError
-    turn.deadEnd = isFinal(payload) ? { type: apiErrorType(payload, draw), at: fired.at } : undefined
-  } else if (turn.deadEnd !== undefined && fired.at >= turn.deadEnd.at && GOES_ON.has(fired.hook)) {
-    turn.deadEnd = undefined
+function deadEndOf(payload: ApiError, at: number, draw: Draw): Turn['deadEnd'] {
+  const isUsedUp = areRetriesUsedUp(payload)
+  if (payload.retryable === true && !isUsedUp) return undefined
+  return { type: apiErrorType(payload, draw), at, isReported: isUsedUp || payload.retryable === false }
+}
+
+/** Notes a failure for good and the answer: some hosts report nothing of a turn after either of them. */
+function noteStanding(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
+  const { hook, at } = fired
+  if (hook === 'api_request_error') {
+    if (at >= turn.activityAt) turn.deadEnd = deadEndOf(fired.payload as ApiError, at, draw)
+    return
   }
+  if (!GOES_ON.has(hook)) return
+  if (turn.deadEnd !== undefined && at >= turn.deadEnd.at) turn.deadEnd = undefined
+  if (hook === 'post_llm_call') turn.answeredAt = Math.max(at, turn.answeredAt ?? at)
+  else if (turn.answeredAt !== undefined && at >= turn.answeredAt) turn.answeredAt = undefined
 }
 
 /** Folds a record that started a span into what its turn comes to. Content is wanted only where the root is recorded. */
 export function foldStart(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
   addStart(turn.totals, fired, draw, turn.root?.span.isRecording() ?? false)
-  noteDeadEnd(turn, fired, draw)
+  noteStanding(turn, fired, draw)
 }
 
 function addStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, isDrawn: boolean): void {
@@ -165,7 +173,7 @@ export interface FoldedEnd {
 /** Folds a record that ended a span; `startSeen` is false for a span that is made up afterwards. */
 export function foldEnd(turn: Turn, fired: Fired<unknown>, draw: Draw, ended: FoldedEnd): void {
   addEnd(turn.totals, fired, draw, ended)
-  noteDeadEnd(turn, fired, draw)
+  noteStanding(turn, fired, draw)
 }
 
 function addEnd(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, ended: FoldedEnd): void {

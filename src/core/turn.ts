@@ -187,8 +187,12 @@ export class Turn {
   judgedEarly: SamplingReason | undefined
   activityAt: number
   seenAt: number
-  /** The error of the last attempt, when no retry of it can follow and nothing has. */
-  deadEnd: { readonly type: SafeText; readonly at: number } | undefined
+  /** The process that reported its prompt; see `senderOf`. */
+  sender: string | undefined
+  /** The error of the last attempt, when no retry of it can follow and nothing has. `isReported`: the host says that none follows. */
+  deadEnd: { readonly type: SafeText; readonly at: number; readonly isReported: boolean } | undefined
+  /** When its answer was reported, if nothing of its loop has begun since, epoch ms. */
+  answeredAt: number | undefined
   over = false
   readonly #open = new Map<string, OpenSpan>()
   /** Tools that no id tells apart share a slot: those behind the first. */

@@ -91,10 +91,14 @@ describe('a failed request is not the end of a turn', () => {
 
   test.each<[string, Step[]]>([
     ['another request', [[300, 'pre_api_request', { ...REQUEST, api_request_id: 'r2' }]]],
-    ['an answer', [[300, 'post_llm_call', { ...TURN, assistant_response: 'from the cache' }]]],
     ['a tool', [[300, 'pre_tool_call', { ...TURN, tool_name: 'terminal', tool_call_id: 'c1' }]]],
   ])('when %s follows', (_what, steps) => {
     expect(statusOf(...failed(), ...steps)).toBe('interrupted')
+  })
+
+  test('but is completed when an answer follows', () => {
+    const answer: Step = [300, 'post_llm_call', { ...TURN, assistant_response: 'from the cache' }]
+    expect(statusOf(...failed(), answer)).toBe('completed')
   })
 
   test('and a side call does not make it go on', () => {
@@ -114,6 +118,50 @@ describe('a failed request is not the end of a turn', () => {
       [500, 'on_session_end', { ...TURN, completed: true }],
     ])
     expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('completed')
+  })
+})
+
+describe('30 seconds after a request failed for good', () => {
+  const stranger: Step = [30_201, 'on_session_start', { session_id: 'other' }]
+  const USED_UP = { ...FATAL, retryable: true, retry_count: 2, max_retries: 3 }
+  const { retryable: _unsaid, ...UNSAID } = FATAL
+  const FAILED = text`
+    agent ERROR AuthenticationError 200 ms [hermes.turn.final_status=failed]
+      llm.qwen3 UNSET 180 ms (incomplete: turn_ended)
+        api.qwen3 ERROR AuthenticationError 100 ms
+  `
+
+  test.each([
+    ['no attempt follows', FATAL],
+    ['the attempts are used up', USED_UP],
+  ])('a turn has failed if the host reports that %s', async (_what, error) => {
+    const plugin = told([...failed(error), stranger])
+    expect(plugin.tree(SHOWN)).toBe(FAILED)
+    expect(await seriesText(plugin, 'hermes.sessions')).toEqual(['kind=session final_status=failed → 1'])
+  })
+
+  test('a turn has failed although a skill that it loaded is still in use', () => {
+    const skill = { ...TURN, tool_name: 'skill_view', tool_call_id: 'c1', args: { name: 'pdf' } }
+    const loaded: Step[] = [
+      [30, 'pre_tool_call', skill],
+      [40, 'post_tool_call', { ...skill, result: 'text' }],
+    ]
+    const [start, prompt, ...rest] = failed() as [Step, Step, ...Step[]]
+    const plugin = told([start, prompt, ...loaded, ...rest, stranger])
+    expect(attributes(plugin, 'agent')['hermes.turn.final_status']).toBe('failed')
+  })
+
+  test.each<[string, Step[]]>([
+    ['the host reports nothing of another attempt', failed(UNSAID)],
+    ['another request is running', [...failed(), [300, 'pre_api_request', { ...REQUEST, api_request_id: 'r2' }]]],
+    ['a tool is running', [...failed(), [150, 'pre_tool_call', { ...TURN, tool_name: 'ls', tool_call_id: 'c1' }]]],
+    ['a side call comes later', [...failed(), [20_000, 'pre_auxiliary_call', { ...TURN, aux_task: 'title' }]]],
+  ])('a turn is still open if %s', (_what, steps) => {
+    expect(told([...steps, stranger]).tree()).not.toContain('agent')
+  })
+
+  test('and before that, a turn does not count as under way', () => {
+    expect(told(failed()).stats().turnsOpen).toBe(0)
   })
 })
 
