@@ -71,9 +71,7 @@ function OpenCard({ trace }: { readonly trace: OpenTrace }): JSX.Element {
 }
 
 function Badge({ trace, state }: { readonly trace: OpenTrace; readonly state: OpenState }): JSX.Element {
-  const { openSince, silentSince, doing } = trace
-  const asked = doing.filter(({ kind }) => kind === 'approval')
-  const waitingSince = asked.reduce((first, { startAt }) => Math.min(first, startAt), silentSince)
+  const { openSince, silentSince, waitingSince = silentSince, isOwnerAlive } = trace
   switch (state) {
     case 'waiting':
       return (
@@ -90,7 +88,8 @@ function Badge({ trace, state }: { readonly trace: OpenTrace; readonly state: Op
     case 'hung':
       return (
         <p class="badge">
-          Silent for <Since at={silentSince} /> · open for <Since at={openSince} />
+          Silent for <Since at={silentSince} />
+          {isOwnerAlive && ', its process is alive'} · open for <Since at={openSince} />
         </p>
       )
     default:

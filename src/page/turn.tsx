@@ -63,7 +63,8 @@ function Header({ view }: { readonly view: TraceView }): JSX.Element {
 }
 
 function OpenFigures({ view }: { readonly view: TraceView }): JSX.Element {
-  const { state, startAt, lastAt } = view.turn
+  const { turn } = view
+  const { state, startAt, lastAt } = turn
   const isOpen = state === 'open'
   const waits = isOpen ? view.rows.filter(row => row.isPersonWait && row.state === 'open') : []
   const waitingSince = waits.reduce((first, row) => Math.min(first, row.startAt), Number.POSITIVE_INFINITY)
@@ -77,7 +78,7 @@ function OpenFigures({ view }: { readonly view: TraceView }): JSX.Element {
           <Since at={waitingSince} />
         </Figure>
       ) : (
-        <Figure label="silent for">
+        <Figure label={turn.isOwnerAlive ? 'silent for; its process is alive' : 'silent for'}>
           <Since at={lastAt} />
         </Figure>
       )}

@@ -1,17 +1,15 @@
 import type { OpenTrace } from '../view/api.ts'
-import { HUNG_FROM_MILLIS, type OpenState, URGENCY } from '../viewer/open-turns.ts'
+import { type OpenState, openState, URGENCY } from '../viewer/open-turns.ts'
 
-/** As `hookspan top` tells them. */
-export function stateOf({ state, isWaitingForPerson, silentSince }: OpenTrace, now: number): OpenState {
-  if (state === 'owner-dead') return state
-  if (isWaitingForPerson) return 'waiting'
-  return now - silentSince >= HUNG_FROM_MILLIS ? 'hung' : 'running'
+export function stateOf({ state, waitingSince, silentSince }: OpenTrace, now: number): OpenState {
+  const isOwnerDead = state === 'owner-dead'
+  return openState({ isOwnerDead, isWaitingForPerson: waitingSince !== undefined, silentMillis: now - silentSince })
 }
 
 /** What goes on, and what of it waits for a person; what a dead process left is neither. */
 export function countOpen(open: readonly OpenTrace[]): { readonly living: number; readonly waiting: number } {
   const living = open.filter(({ state }) => state === 'open')
-  return { living: living.length, waiting: living.filter(({ isWaitingForPerson }) => isWaitingForPerson).length }
+  return { living: living.length, waiting: living.filter(({ waitingSince }) => waitingSince !== undefined).length }
 }
 
 /** For a sort; of the same state what is open for longest comes first. */

@@ -75,6 +75,7 @@ export interface Sums {
 /** What is open in a turn or session: see `OpenTrace`. */
 export interface Openness {
   readonly state: 'open' | 'owner-dead' | 'ended'
+  readonly isOwnerAlive: boolean
   readonly isWaitingForPerson: boolean
 }
 
@@ -202,13 +203,15 @@ export interface OpenTrace {
   readonly title: string
   /** `owner-dead`: the process that had it open is gone, so it will be ended as crashed, or gone on with by another one. */
   readonly state: 'open' | 'owner-dead'
+  /** The process is known to live. Always false for a file, which does not say who writes it. */
+  readonly isOwnerAlive: boolean
   readonly startAt: number
   /** When the first began of what is open. */
   readonly openSince: number
   /** The last start or end that is known of. */
   readonly silentSince: number
-  /** A person is asked, and nothing else goes on. */
-  readonly isWaitingForPerson: boolean
+  /** Start of the oldest open question to the user, whatever runs beside it; undefined if there is none. */
+  readonly waitingSince: number | undefined
   readonly tokens: Tokens | undefined
   /** What it is at: open spans below which nothing is open, by start. */
   readonly doing: readonly OpenSpan[]

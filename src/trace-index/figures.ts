@@ -1,14 +1,8 @@
+import { personWaitMillis } from '../viewer/person-wait.ts'
 import { drawnKind, SpanAttributes } from '../viewer/span-attributes.ts'
 import { costOf, isRequest, tokensOf } from '../viewer/span-facts.ts'
 import type { StoredSpan } from '../viewer/stored-span.ts'
-import {
-  boundedTokens,
-  cachedTokensOf,
-  lengthOfUnion,
-  nanodollars,
-  type PlacedSpan,
-  type TraceRow,
-} from './trace-row.ts'
+import { boundedTokens, cachedTokensOf, nanodollars, type PlacedSpan, type TraceRow } from './trace-row.ts'
 
 /** What is summed up by day. `turn` also has the tokens of a trace that no request of it says. */
 export type FigureKind = 'request' | 'tool' | 'turn'
@@ -59,7 +53,7 @@ export function figuresOf(placed: ReadonlyMap<string, PlacedSpan>, row: TraceRow
     const attributes = new SpanAttributes(span, row.namespace)
     const kind = drawnKind(attributes)
     if (!isRequest(kind) && (kind !== 'tool' || span.running === true)) continue
-    const waited = lengthOfUnion(waits.get(span.spanId) ?? [])
+    const waited = personWaitMillis(waits.get(span.spanId) ?? [], row.namespace)
     const figure = isRequest(kind) ? requestFigure(attributes, row) : toolFigure(attributes, row, waited)
     figures.push(figure)
   }
@@ -67,7 +61,7 @@ export function figuresOf(placed: ReadonlyMap<string, PlacedSpan>, row: TraceRow
   return figures
 }
 
-/** Span → the approvals that were asked for below it: what they took is a person's time, and not the tool's. */
+/** Span → the approvals below it: the user's time in them is not the tool's. */
 function waitsBelow(placed: ReadonlyMap<string, PlacedSpan>, namespace: string): ReadonlyMap<string, StoredSpan[]> {
   const waits = new Map<string, StoredSpan[]>()
   for (const { span } of placed.values()) {

@@ -36,6 +36,7 @@ const TEXTS = [
   '.hook.verdict',
   '.hook.action',
   '.hook.failure',
+  '.approval.surface',
 ] as const
 const NUMBERS = [
   'gen_ai.usage.input_tokens',

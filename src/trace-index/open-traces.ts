@@ -1,7 +1,6 @@
 import { basename } from 'node:path'
 import { isAlive, listCheckpoints } from '../trace-log/index.ts'
-import { innermostOpen } from '../viewer/open-turns.ts'
-import { SpanAttributes } from '../viewer/span-attributes.ts'
+import { askedSince, innermostOpen } from '../viewer/open-turns.ts'
 import { factsOf } from '../viewer/span-facts.ts'
 import type { StoredSpan } from '../viewer/stored-span.ts'
 import { buildTree, putSpan, type SpanNode } from '../viewer/trace-forest.ts'
@@ -28,7 +27,7 @@ type StoredTrace = TraceRow & {
 /** What is open, except for who has it open: that changes without a line in the log. */
 interface Known {
   readonly revision: number
-  readonly trace: Omit<OpenTrace, 'state'>
+  readonly trace: Omit<OpenTrace, 'state' | 'isOwnerAlive'>
   /** The files in which the open spans were noted last. */
   readonly paths: readonly string[]
 }
@@ -65,7 +64,7 @@ export class OpenTraceReader {
     const owned = rows.length === 0 ? undefined : await this.#ownedFiles(now)
     return Array.from(known.values(), ({ trace, paths }) => {
       const isOwned = owned === undefined || paths.some(path => owned.has(basename(path)))
-      return { ...trace, state: isOwned ? 'open' : 'owner-dead' } as const
+      return { ...trace, state: isOwned ? 'open' : 'owner-dead', isOwnerAlive: owned !== undefined && isOwned } as const
     })
   }
 
@@ -85,15 +84,13 @@ export class OpenTraceReader {
       rows.set(each.span_id, each)
     }
     const running = [...spans.values()].filter(span => span.running === true)
-    const innermost = [...innermostOpen(buildTree(row.trace_id, spans))].map(({ span }) => span)
-    innermost.sort((a, b) => a.startAt - b.startAt)
+    const innermost = [...innermostOpen(buildTree(row.trace_id, spans))].sort((a, b) => a.span.startAt - b.span.startAt)
     const doing: OpenSpan[] = []
-    for (const { spanId } of innermost.slice(0, MOST_SPANS)) {
-      const open = await this.#readOpen(rows.get(spanId), row.namespace)
+    for (const { span } of innermost.slice(0, MOST_SPANS)) {
+      const open = await this.#readOpen(rows.get(span.spanId), row.namespace)
       if (open !== undefined) doing.push(open)
     }
     const find = placeFinder(this.#database)
-    const isWaiting = innermost.length > 0 && innermost.every(span => isApproval(span, row.namespace))
     return {
       revision: row.revision,
       trace: {
@@ -105,7 +102,7 @@ export class OpenTraceReader {
         startAt: row.start_at,
         openSince: running.reduce((first, { startAt }) => Math.min(first, startAt), Number.POSITIVE_INFINITY),
         silentSince: row.last_at,
-        isWaitingForPerson: isWaiting,
+        waitingSince: askedSince(innermost, row.namespace),
         tokens: tokensOf(row),
         doing,
       },
@@ -124,8 +121,4 @@ export class OpenTraceReader {
     const { kind, name, hint } = factsOf(node, namespace)
     return { spanId: span.spanId, kind, name, hint, startAt: span.startAt }
   }
-}
-
-function isApproval(span: StoredSpan, namespace: string): boolean {
-  return new SpanAttributes(span, namespace).text('.span.kind') === 'approval'
 }

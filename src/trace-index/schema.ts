@@ -4,7 +4,7 @@ import type { Database } from './database.ts'
  * To be raised when a table changes, or what is put into one, also by what `viewer` makes of a span: an index of another version is
  * another file.
  */
-export const SCHEMA_VERSION = 2
+export const SCHEMA_VERSION = 3
 
 /** Of a file, more than any segment has. The id of a segment is never given again, so a place is one span for ever. */
 const PLACES_OF_SEGMENT: number = 2 ** 34

@@ -238,7 +238,7 @@ function sumsOf(row: Summed): Sums {
   }
 }
 
-const ENDED: Openness = { state: 'ended', isWaitingForPerson: false }
+const ENDED: Openness = { state: 'ended', isOwnerAlive: false, isWaitingForPerson: false }
 
 function runningTraces(database: Database, session: number): string[] {
   const rows = database.all<{ trace_id: string }>(
@@ -248,13 +248,18 @@ function runningTraces(database: Database, session: number): string[] {
   return rows.map(({ trace_id }) => trace_id)
 }
 
-/** What is open and not among the open ones is older than those that are looked after. */
+/**
+ * The state of traces in which something is running. The owner of a trace that was not looked at yet is unknown: a trace is open
+ * until its owner is known to be gone.
+ */
 function opennessOf(traceIds: readonly string[], open: Asked['open']): Openness {
   const known = traceIds.flatMap(id => open.get(id) ?? [])
   const live = known.filter(({ state }) => state === 'open')
+  const isOpen = live.length > 0 || known.length < traceIds.length
   return {
-    state: live.length > 0 ? 'open' : 'owner-dead',
-    isWaitingForPerson: live.some(({ isWaitingForPerson }) => isWaitingForPerson),
+    state: isOpen ? 'open' : 'owner-dead',
+    isOwnerAlive: live.some(({ isOwnerAlive }) => isOwnerAlive),
+    isWaitingForPerson: live.some(({ waitingSince }) => waitingSince !== undefined),
   }
 }
 

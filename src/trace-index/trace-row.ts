@@ -1,3 +1,4 @@
+import { personWaitMillis } from '../viewer/person-wait.ts'
 import type { Tone } from '../viewer/segments.ts'
 import { drawnKind, namespaceOfTree, SpanAttributes } from '../viewer/span-attributes.ts'
 import { isRequest } from '../viewer/span-facts.ts'
@@ -134,21 +135,11 @@ function countsOf(spans: Iterable<StoredSpan>, namespace: string) {
     } else if (kind === 'tool') counts.tools += 1
     else if (kind === 'approval' && span.running !== true) waits.push(span)
   }
-  return { ...counts, waited: lengthOfUnion(waits) }
+  return { ...counts, waited: personWaitMillis(waits, namespace) }
 }
 
 /** Of the input of a request, what came from a cache. */
 export function cachedTokensOf(attributes: SpanAttributes): number {
   const cached = attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
   return Math.max(0, boundedTokens(cached ?? 0))
-}
-
-/** Milliseconds in which at least one of them was open: a person is waited for once, however much waits. */
-export function lengthOfUnion(spans: readonly Pick<StoredSpan, 'startAt' | 'endAt'>[]): number {
-  let [sum, until] = [0, Number.NEGATIVE_INFINITY]
-  for (const { startAt, endAt } of spans.toSorted((a, b) => a.startAt - b.startAt)) {
-    sum += Math.max(0, endAt - Math.max(startAt, until))
-    until = Math.max(until, endAt)
-  }
-  return sum
 }

@@ -26,8 +26,8 @@ export interface CriticalPath {
   readonly isProvisional: boolean
 }
 
-/** A part that would be further away from its parent than this is left where it is: a chain of any length stays cheap. */
-const MOST_LEVELS = 64
+/** Limits the search for the holder of a part, so that the cost of a long chain of parents stays linear. */
+const MAX_LEVELS = 64
 
 /**
  * The critical path of a trace, in a time that grows with its spans as sorting them does. Never throws, whatever the times
@@ -75,13 +75,16 @@ function partsOf(tree: TraceTree, namespace: string): PathPart[] {
   const roots: PathPart[] = []
   for (const { node, parent } of walkTree(tree)) {
     const part = partOf(node.span, namespace)
-    parts.set(node, part)
-    const above = parent && parts.get(parent.node)
-    const holder = above && holderOf(part, above, holders)
-    if (above === undefined || holder === undefined) {
+    if (parent === undefined) {
       roots.push(part)
+      parts.set(node, part)
       continue
     }
+    const above = parts.get(parent.node)
+    const holder = above && holderOf(part, above, holders)
+    // Spans below a detached child are skipped: their parent has no part.
+    if (above === undefined || holder === undefined) continue
+    parts.set(node, part)
     holders.set(part, holder)
     part.endAt = Math.min(part.endAt, holder.endAt)
     if (above.kind === 'api' && holders.get(above) === holder) part.asker = above
@@ -93,21 +96,29 @@ function partsOf(tree: TraceTree, namespace: string): PathPart[] {
 function partOf(span: StoredSpan, namespace: string): PathPart {
   const endAt = Math.max(span.startAt, span.endAt)
   const kind = drawnKind(new SpanAttributes(span, namespace))
-  return { span, kind, startAt: span.startAt, endAt, inner: [], asker: undefined, isTaken: false }
+  return { span, kind, startAt: span.startAt, endAt, inner: [], asker: undefined, isBackground: false, isTaken: false }
 }
 
 /**
- * What a part took place in. A tool hangs below the request that asked for it and runs after it: both are steps of what the
- * request is in. So is what goes on in the background when its parent is long over.
+ * The part in which another one took place. A tool hangs below the request that asked for it and runs after it, so both are
+ * steps of the part around the request. A background child belongs to the first part that also contains its end. Returns
+ * undefined if there is none: a child agent that outlives the turn was never waited for.
  */
-function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart, PathPart>): PathPart {
+function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart, PathPart>): PathPart | undefined {
   let holder = above
-  for (let level = 0; level < MOST_LEVELS; level++) {
+  for (let level = 0; level < MAX_LEVELS; level++) {
+    const hasRoom = !holdsNothing(holder)
+    if (hasRoom && isChildAgent(part) && !isMostlyIn(part, holder)) part.isBackground = true
     const next = holders.get(holder)
-    if (next === undefined || (!holdsNothing(holder) && isMostlyIn(part, holder))) break
+    if (hasRoom && (part.isBackground ? part.endAt <= holder.endAt : isMostlyIn(part, holder))) return holder
+    if (next === undefined) return part.isBackground ? undefined : holder
     holder = next
   }
-  return holder
+  return part.isBackground ? undefined : holder
+}
+
+function isChildAgent({ kind }: PathPart): boolean {
+  return kind === 'subagent' || kind === 'session'
 }
 
 /** A skill is known from when on it was there. What takes a message from a queue keeps nobody waiting who put it there. */

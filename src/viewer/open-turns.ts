@@ -40,17 +40,41 @@ export function openTurns(
   return turns.sort((a, b) => URGENCY.indexOf(a.state) - URGENCY.indexOf(b.state) || a.sinceAt - b.sinceAt)
 }
 
+/** The facts that decide the state of an open turn. */
+export interface OpenFacts {
+  readonly isOwnerDead: boolean
+  readonly isWaitingForPerson: boolean
+  /** Since the last start or end in the turn. */
+  readonly silentMillis: number
+}
+
+/** The one rule for the state of an open turn, in the terminal and in the page. A turn that waits for the user is never hung. */
+export function openState({ isOwnerDead, isWaitingForPerson, silentMillis }: OpenFacts): OpenState {
+  if (isOwnerDead) return 'owner-dead'
+  if (isWaitingForPerson) return 'waiting'
+  return silentMillis >= HUNG_FROM_MILLIS ? 'hung' : 'running'
+}
+
+/**
+ * Start of the oldest question to the user among the innermost open spans, epoch milliseconds; undefined if there is none. One
+ * question is enough, whatever runs beside it: the user is the one who has to act.
+ */
+export function askedSince(innermost: Iterable<SpanNode>, namespace: string): number | undefined {
+  let since: number | undefined
+  for (const { span } of innermost) {
+    if (isPersonWait(span, namespace)) since = Math.min(since ?? span.startAt, span.startAt)
+  }
+  return since
+}
+
 function openTurn(stored: TraceTree, now: number, isOwnerDead: boolean): OpenTurn {
   const tree = asOf(stored, now)
   const summary = summarize(tree)
   const innermost = innermostOpen(tree)
   const doing = treeRows(tree).filter(({ step }) => innermost.has(step.node))
   const sinceAt = openSpans(tree).reduce((first, { span }) => Math.min(first, span.startAt), tree.endAt)
-  const namespace = namespaceOfTree(tree)
-  const isWaiting = doing.some(({ step }) => isPersonWait(step.node.span, namespace))
-  const isHung = summary.silentMillis >= HUNG_FROM_MILLIS
-  const living = isWaiting ? 'waiting' : isHung ? 'hung' : 'running'
-  const state = isOwnerDead ? 'owner-dead' : living
+  const isWaitingForPerson = askedSince(innermost, namespaceOfTree(tree)) !== undefined
+  const state = openState({ isOwnerDead, isWaitingForPerson, silentMillis: summary.silentMillis })
   return { state, traceId: tree.traceId, summary, sinceAt, lastAt: tree.lastAt, doing }
 }
 

@@ -11,6 +11,8 @@ export interface PathPart {
   readonly inner: PathPart[]
   /** The request that asked for it, where one beside it did. */
   asker: PathPart | undefined
+  /** A child agent that outlives its launcher, for example the tool that started it. */
+  isBackground: boolean
   isTaken: boolean
 }
 
@@ -21,9 +23,9 @@ export interface PathStep {
   readonly toAt: number
 }
 
-/** A side call, a control hook, and what nobody knows: it is on the path only where nothing else explains the time. */
-function isBeside({ kind }: PathPart): boolean {
-  return kind === 'auxiliary' || kind === 'hook' || kind === 'other'
+/** Side calls, control hooks, background children and unknown spans are on the path only where no other part explains the time. */
+function isBeside({ kind, isBackground }: PathPart): boolean {
+  return isBackground || kind === 'auxiliary' || kind === 'hook' || kind === 'other'
 }
 
 /**

@@ -4,8 +4,10 @@ import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
 import { demo as demoCommand } from '../../src/cli/commands/demo.ts'
 import type { StoredSpan } from '../../src/testing.ts'
+import { criticalPath } from '../../src/viewer/critical-path.ts'
 import { displayWidth } from '../../src/viewer/display-width.ts'
-import { buildForest } from '../../src/viewer/trace-forest.ts'
+import { humanDuration } from '../../src/viewer/human-figures.ts'
+import { buildForest, type TraceTree } from '../../src/viewer/trace-forest.ts'
 import { outline } from '../../src/viewer/tree-outline.ts'
 import { OtlpSink } from '../support/otlp-sink.ts'
 import { text } from '../traces/scenes.ts'
@@ -116,6 +118,19 @@ describe('hookspan demo', () => {
     expect(stdout).toContain(
       '\n  4 traces · 44.7 s · 52 026 → 1 502 tokens, of which 8 585 in sub-agents and 319 in side calls · 41 spans · 3 errors\n',
     )
+  })
+
+  test('has the denied approval on the critical path of its second turn, and not the reviewer in the background', async () => {
+    await demo()
+    const path = criticalPath(buildForest(storedSpans())[2] as TraceTree)
+    const long = path.sections.filter(({ fromAt, toAt }) => toAt - fromAt >= 500)
+    expect(long.map(({ span }) => span.name)).toEqual([
+      'api.claude-sonnet-4-6',
+      'approval.rm_rf',
+      'api.claude-sonnet-4-6',
+    ])
+    expect(humanDuration(path.personMillis)).toBe('12.2 s')
+    expect(path.gapMillis).toBeLessThan(500)
   })
 
   test('says in one line each where they are and what to do next', async () => {

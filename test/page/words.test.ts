@@ -53,7 +53,8 @@ test('what needs somebody comes first', () => {
     startAt: 0,
     silentSince: 0,
     openSince: 0,
-    isWaitingForPerson: false,
+    isOwnerAlive: true,
+    waitingSince: undefined,
     doing: [],
     tokens: undefined,
     ...more,
@@ -61,11 +62,11 @@ test('what needs somebody comes first', () => {
   const now = 1_000_000
   const traces = [
     open('new', { openSince: 2, silentSince: now }),
-    open('dead', { state: 'owner-dead', isWaitingForPerson: true }),
+    open('dead', { state: 'owner-dead', waitingSince: 1 }),
     open('old', { openSince: 1, silentSince: now }),
     open('hung', { openSince: 5, silentSince: now - 120_000 }),
     open('longer hung', { openSince: 4, silentSince: now - 600_000 }),
-    open('asking', { isWaitingForPerson: true, silentSince: now - 600_000 }),
+    open('asking', { waitingSince: 1, silentSince: now - 600_000 }),
   ]
   expect(traces.toSorted(byUrgency(now)).map(trace => `${trace.traceId}: ${stateOf(trace, now)}`)).toEqual([
     'longer hung: hung',

@@ -1,7 +1,10 @@
 /** What is open right now, of every process: open, its owner dead, ended; and whether a person is waited for. */
 import { rmSync } from 'node:fs'
 import { describe, expect, test } from 'vitest'
+import { stateOf } from '../../src/page/urgency.ts'
 import { thisOwner } from '../../src/trace-log/index.ts'
+import { type OpenState, openTurns } from '../../src/viewer/open-turns.ts'
+import { selectTraces } from '../../src/viewer/trace-log.ts'
 import { deadOwner, leave } from '../trace-log/checkpoint-fixture.ts'
 import { exportLine, noteLine, type SpanNote, TURN_AT } from '../viewer/sample-turn.ts'
 import { ENGINES, LogScene, type Opened } from './index-scene.ts'
@@ -73,34 +76,91 @@ describe.each(ENGINES)('with the engine %s', engine => {
         model: '',
         title: 'Ship it',
         state: 'open',
+        isOwnerAlive: true,
         startAt: TURN_AT,
         openSince: TURN_AT,
         silentSince: TURN_AT + 500,
-        isWaitingForPerson: false,
+        waitingSince: undefined,
         tokens: undefined,
         doing: [{ spanId: '2', kind: 'tool', name: 'tool.terminal', hint: 'npm test', startAt: TURN_AT + 500 }],
       },
     ])
   })
 
-  test('a person is waited for when nothing else goes on', async () => {
+  test('a turn waits for the user as long as a question is open, whatever runs beside it', async () => {
     const scene = new LogScene()
     leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
     scene.lines(FILE, noteLine(ROOT, TOOL, APPROVAL))
     const index = await opened(scene)
-    expect(index.index.openTraces).toMatchObject([{ isWaitingForPerson: true, doing: [{ hint: 'rm -rf build' }] }])
+    expect(index.index.openTraces).toMatchObject([{ waitingSince: TURN_AT + 600, doing: [{ hint: 'rm -rf build' }] }])
     expect((await index.sessions()).rows).toMatchObject([{ state: 'open', isWaitingForPerson: true }])
     scene.lines(FILE, noteLine({ ...TOOL, id: '5', from: 700, to: 700 }))
     await index.catchUp()
-    expect(index.index.openTraces).toMatchObject([{ isWaitingForPerson: false, silentSince: TURN_AT + 700 }])
+    expect(index.index.openTraces).toMatchObject([{ waitingSince: TURN_AT + 600, silentSince: TURN_AT + 700 }])
+    expect((await index.sessions()).rows).toMatchObject([{ isWaitingForPerson: true }])
     scene.lines(FILE, exportLine({ ...APPROVAL, to: 5_600 }, { ...TOOL, to: 6_000 }, { ...TOOL, id: '5', to: 900 }))
     await index.catchUp()
-    expect(index.index.openTraces).toMatchObject([{ isWaitingForPerson: false, doing: [{ spanId: '1' }] }])
+    expect(index.index.openTraces).toMatchObject([{ waitingSince: undefined, doing: [{ spanId: '1' }] }])
     scene.lines(FILE, exportLine({ ...ROOT, to: 6_100 }))
     await index.catchUp()
     expect(index.index.openTraces).toEqual([])
     expect((await index.session('s1'))?.turns).toMatchObject([{ state: 'ended', waitedMillis: 5_000 }])
     expect((await index.numbers()).tools[0]?.latency.p99).toBeLessThan(1_000)
+  })
+
+  test('a guardian model that decides is not the user', async () => {
+    const scene = new LogScene()
+    const guardian = { ...APPROVAL, attributes: own('approval', { 'hermes.approval.surface': 'smart' }) }
+    scene.lines(FILE, noteLine(ROOT, TOOL, guardian))
+    leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+    const index = await opened(scene)
+    expect(index.index.openTraces).toMatchObject([{ waitingSince: undefined, doing: [{ spanId: '3' }] }])
+    const choice = own('approval', { 'hermes.approval.choice': 'smart_approve' })
+    scene.lines(
+      FILE,
+      exportLine({ ...guardian, to: 5_600, attributes: choice }, { ...TOOL, to: 6_000 }, { ...ROOT, to: 6_100 }),
+    )
+    await index.catchUp()
+    expect((await index.session('s1'))?.turns).toMatchObject([{ state: 'ended', waitedMillis: 0 }])
+    expect((await index.numbers()).tools[0]?.latency.p99).toBeGreaterThan(5_000)
+  })
+
+  test.each<[string, OpenState, readonly SpanNote[]]>([
+    ['a tool', 'running', [ROOT, TOOL]],
+    ['a tool, for a long time', 'hung', [ROOT, TOOL].map(each => ({ ...each, from: each.from - 200_000 }))],
+    ['a question', 'waiting', [ROOT, TOOL, APPROVAL]],
+    ['a question beside a tool', 'waiting', [ROOT, TOOL, APPROVAL, { ...TOOL, id: '5' }]],
+    ['a question, for a long time', 'waiting', [ROOT, APPROVAL].map(each => ({ ...each, from: each.from - 200_000 }))],
+    [
+      'a guardian',
+      'running',
+      [ROOT, { ...APPROVAL, attributes: own('approval', { 'hermes.approval.surface': 'smart' }) }],
+    ],
+  ])('the page and the terminal give %s the state %s', async (_, state, notes) => {
+    const now = TURN_AT + 2_000
+    const scene = new LogScene()
+    scene.lines(FILE, noteLine(...notes))
+    leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+    const { index } = await opened(scene)
+    const trees = (await selectTraces([scene.path(FILE)], { last: 1 })).trees
+    expect([
+      ...index.openTraces.map(each => stateOf(each, now)),
+      ...openTurns(trees, now).map(each => each.state),
+    ]).toEqual([state, state])
+  })
+
+  test('a turn is open, and its process not said to be gone, before anyone has looked for its owner', async () => {
+    const scene = new LogScene()
+    scene.lines(FILE, noteLine(ROOT, TOOL))
+    leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })
+    const index = await scene.open(engine)
+    await index.index.step()
+    expect(index.index.openTraces).toEqual([])
+    const unknown = { state: 'open', isOwnerAlive: false, isWaitingForPerson: false }
+    expect((await index.sessions()).rows).toMatchObject([unknown])
+    expect((await index.session('s1'))?.turns).toMatchObject([unknown])
+    await index.catchUp()
+    expect((await index.sessions()).rows).toMatchObject([{ state: 'open', isOwnerAlive: true }])
   })
 
   test.each([
@@ -142,6 +202,6 @@ describe.each(ENGINES)('with the engine %s', engine => {
     scene.lines(FILE, noteLine(ROOT))
     const index = await scene.openSubject({ kind: 'file', path: scene.path(FILE) }, engine)
     await index.catchUp()
-    expect(index.index.openTraces).toMatchObject([{ state: 'open' }])
+    expect(index.index.openTraces).toMatchObject([{ state: 'open', isOwnerAlive: false }])
   })
 })

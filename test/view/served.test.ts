@@ -369,7 +369,7 @@ describe('live', () => {
     expect(lastOpen()).toMatchObject([
       {
         traceId: TRACE_ID,
-        isWaitingForPerson: true,
+        waitingSince: TURN_AT + 4_360,
         silentSince: TURN_AT + 4_360,
         doing: [{ kind: 'approval', hint: 'rm -rf ./build' }],
       },

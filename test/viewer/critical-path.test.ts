@@ -270,6 +270,58 @@ describe('who waited for whom', () => {
     ).toEqual(['0-10 r1', '10-12 launch', '12-20 r2', '20-50 child', '50-60 r3'])
   })
 
+  test('a background child that outlives the turn is never on the path, nor is any of its steps', () => {
+    expect(
+      pathOf(
+        note('root', '', 'session', 0, 176),
+        note('loop', 'root', 'llm', 0, 176),
+        note('r1', 'loop', 'api', 0, 27),
+        note('tool', 'r1', 'tool', 27, 149),
+        note('asked', 'tool', 'approval', 27, 149),
+        note('launch', 'r1', 'tool', 150, 151),
+        note('child', 'launch', 'subagent', 150, 212),
+        note('child turn', 'child', 'session', 152, 210),
+        note('c1', 'child turn', 'api', 153, 171),
+        note('c2', 'child turn', 'api', 171, 210),
+        note('r2', 'loop', 'api', 152, 176),
+      ),
+    ).toEqual([
+      '0-27 r1',
+      '27-149 asked (person)',
+      '149-150 loop (gap)',
+      '150-151 launch',
+      '151-152 loop (gap)',
+      '152-176 r2',
+    ])
+  })
+
+  test('a background child that ends shortly after the turn is not on the path either', () => {
+    expect(
+      pathOf(
+        note('root', '', 'session', 0, 40),
+        note('loop', 'root', 'llm', 0, 40),
+        note('r1', 'loop', 'api', 0, 10),
+        note('launch', 'r1', 'tool', 10, 12),
+        note('child', 'launch', 'subagent', 11, 41),
+        note('r2', 'loop', 'api', 12, 20),
+        note('r3', 'loop', 'api', 30, 40),
+      ),
+    ).toEqual(['0-10 r1', '10-12 launch', '12-20 r2', '20-30 loop (gap)', '30-40 r3'])
+  })
+
+  test('a background child that ends after the loop does not take the loop off the path', () => {
+    expect(
+      pathOf(
+        note('root', '', 'session', 0, 60),
+        note('loop', 'root', 'llm', 0, 40),
+        note('r1', 'loop', 'api', 0, 10),
+        note('launch', 'r1', 'tool', 10, 12),
+        note('child', 'launch', 'subagent', 11, 50),
+        note('r2', 'loop', 'api', 12, 40),
+      ),
+    ).toEqual(['0-10 r1', '10-12 launch', '12-40 r2', '40-50 child', '50-60 root (gap)'])
+  })
+
   test('what lasts longer than the root, or lies outside, is cut there', () => {
     expect(
       pathOf(
