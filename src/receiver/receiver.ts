@@ -4,7 +4,7 @@ import type { Reply } from '../hosts/guarding.ts'
 import type { Delivery } from '../hosts/inlet.ts'
 import { type Address, removeAddress, writeAddress } from './address.ts'
 import { Answering, type Behind } from './answering.ts'
-import { Counts, type Refusal } from './counts.ts'
+import { Counts, lostHooksByAgent, type Refusal } from './counts.ts'
 import type { Decider, Failing } from './decider.ts'
 import { aboutRefused, EventSpool, type SpooledEvent } from './event-spool.ts'
 import type { Listening } from './listening.ts'
@@ -139,6 +139,7 @@ export class Receiver implements Behind {
       openTurns: recorder.openTurns,
       waiting: this.#queue.waiting + (this.#early?.length ?? 0),
       counts: this.counts.toJSON() as Health['counts'],
+      lostHooks: lostHooksByAgent(this.#parts.endpoints.values()),
       recorder: recorder.stats(),
       lines: lines.slice(-20),
     }
