@@ -2,7 +2,7 @@ import { peek, textOf } from '../contract/foreign.ts'
 import { LimitedMap } from '../hosts/base/limited-map.ts'
 import type { Reply } from '../hosts/guarding.ts'
 import type { Delivery } from '../hosts/inlet.ts'
-import { type Address, removeAddress, writeAddress } from './address.ts'
+import { type Address, allowStart, removeAddress, writeAddress } from './address.ts'
 import { Answering, type Behind } from './answering.ts'
 import { Counts, lostHooksByAgent, type Refusal } from './counts.ts'
 import type { Decider, Failing } from './decider.ts'
@@ -154,8 +154,10 @@ export class Receiver implements Behind {
 
   async #end(): Promise<void> {
     this.#state = 'leaving'
-    const { lock, recorder } = this.#parts
+    const { place, lock, recorder } = this.#parts
     try {
+      // Before anybody can miss us: an event that finds no receiver starts the next one, which waits for our lock.
+      allowStart(place)
       await this.#shut()
       await this.#listening?.ended()
       await this.#workedOff()
@@ -283,7 +285,6 @@ export class Receiver implements Behind {
     return {}
   }
 
-  /** Nobody comes in from now on. */
   async #shut(): Promise<void> {
     this.answering.isLeaving = true
     removeAddress(this.#parts.place, process.pid)
