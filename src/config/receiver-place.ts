@@ -10,6 +10,8 @@ export interface ReceiverPlace {
   readonly token: string
   /** JSON: how the receiver that listens is reached. */
   readonly address: string
+  /** The receiver's process id as a line, for a shell that only asks whether the process lives. */
+  readonly pid: string
   /** Events that found no receiver, a file each. */
   readonly spool: string
   /** Its time says when somebody last tried to start a receiver. */
@@ -23,6 +25,7 @@ export function receiverPlace(stateHome: string): ReceiverPlace {
     directory,
     token: join(directory, 'token'),
     address: join(directory, 'address.json'),
+    pid: join(directory, 'pid'),
     spool: join(directory, 'spool'),
     starting: join(directory, 'starting'),
   }

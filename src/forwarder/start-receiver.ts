@@ -15,8 +15,9 @@ export async function startReceiver(place: ReceiverPlace, program: string): Prom
   if (!isTime(place)) return
   // Where a receiver listens, which is nearly always, nobody waits for this module.
   const { spawn } = await import('node:child_process')
-  // Not where the agent works: nobody could unmount that.
-  const child = spawn(process.execPath, [program, 'serve', '--detach'], {
+  // `serve --detach` would start Node once more, and the agent may be waiting. The working directory is ours: the agent's could not be
+  // unmounted otherwise.
+  const child = spawn(process.execPath, [program, 'serve'], {
     cwd: place.directory,
     detached: true,
     stdio: 'ignore',

@@ -38,12 +38,20 @@ export function addressOf(place: Place, holder: Owner): Address | undefined {
 
 /** @throws the error of the file system */
 export function writeAddress(place: Place, address: Address): void {
+  writePrivate(place.pid, `${address.pid}\n`)
   writePrivate(place.address, `${JSON.stringify(address)}\n`)
 }
 
-/** At an orderly end; not that of who came after. */
+/** At an orderly end; leaves the address of a successor. */
 export function removeAddress(place: Place, pid: number): void {
-  if (readAddress(place)?.pid === pid) rmSync(place.address, { force: true })
+  if (readAddress(place)?.pid !== pid) return
+  rmSync(place.pid, { force: true })
+  rmSync(place.address, { force: true })
+}
+
+/** Lets the next event start a receiver at once: senders wait some seconds after they started one, in case it is still starting. */
+export function allowStart({ starting }: Place): void {
+  rmSync(starting, { force: true })
 }
 
 /** The port that agents have been told: the next receiver listens there, too, when it can. */

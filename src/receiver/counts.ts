@@ -1,3 +1,5 @@
+import type { Endpoint } from './work-queue.ts'
+
 /** Why a request was not taken, and what it is answered. 0 = there was nobody left to answer. */
 export const REFUSALS = {
   host: 403,
@@ -65,4 +67,14 @@ export class Counts {
     const { requests, deliveries, spooled, duplicates, unreadable, dropped, refused } = this
     return { requests, deliveries, spooled, duplicates, unreadable, dropped, refused }
   }
+}
+
+/** Sums `Inlet.lostHooks` by agent; an agent that lost none is left out. */
+export function lostHooksByAgent(endpoints: Iterable<Endpoint>): Readonly<Record<string, number>> {
+  const lost: Record<string, number> = {}
+  for (const { host, inlet } of endpoints) {
+    const { lostHooks = 0 } = inlet
+    if (lostHooks > 0) lost[host] = (lost[host] ?? 0) + lostHooks
+  }
+  return lost
 }

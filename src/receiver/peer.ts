@@ -20,6 +20,8 @@ export interface Health {
     readonly dropped: number
     readonly refused: Readonly<Partial<Record<Refusal, number>>>
   }
+  /** `Inlet.lostHooks` by agent, without those that lost none. An older receiver does not report it. */
+  readonly lostHooks?: Readonly<Record<string, number>>
   /** Deliveries that are answered and not worked off yet. */
   readonly waiting: number
   readonly recorder: RecorderStats

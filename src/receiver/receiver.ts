@@ -2,9 +2,9 @@ import { peek, textOf } from '../contract/foreign.ts'
 import { LimitedMap } from '../hosts/base/limited-map.ts'
 import type { Reply } from '../hosts/guarding.ts'
 import type { Delivery } from '../hosts/inlet.ts'
-import { type Address, removeAddress, writeAddress } from './address.ts'
+import { type Address, allowStart, removeAddress, writeAddress } from './address.ts'
 import { Answering, type Behind } from './answering.ts'
-import { Counts, type Refusal } from './counts.ts'
+import { Counts, lostHooksByAgent, type Refusal } from './counts.ts'
 import type { Decider, Failing } from './decider.ts'
 import { aboutRefused, EventSpool, type SpooledEvent } from './event-spool.ts'
 import type { Listening } from './listening.ts'
@@ -139,6 +139,7 @@ export class Receiver implements Behind {
       openTurns: recorder.openTurns,
       waiting: this.#queue.waiting + (this.#early?.length ?? 0),
       counts: this.counts.toJSON() as Health['counts'],
+      lostHooks: lostHooksByAgent(this.#parts.endpoints.values()),
       recorder: recorder.stats(),
       lines: lines.slice(-20),
     }
@@ -153,8 +154,10 @@ export class Receiver implements Behind {
 
   async #end(): Promise<void> {
     this.#state = 'leaving'
-    const { lock, recorder } = this.#parts
+    const { place, lock, recorder } = this.#parts
     try {
+      // Before anybody can miss us: an event that finds no receiver starts the next one, which waits for our lock.
+      allowStart(place)
       await this.#shut()
       await this.#listening?.ended()
       await this.#workedOff()
@@ -282,7 +285,6 @@ export class Receiver implements Behind {
     return {}
   }
 
-  /** Nobody comes in from now on. */
   async #shut(): Promise<void> {
     this.answering.isLeaving = true
     removeAddress(this.#parts.place, process.pid)

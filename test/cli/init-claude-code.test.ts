@@ -37,7 +37,7 @@ const USED = {
 }
 
 describe('hookspan init claude-code', () => {
-  test('has all hooks sent to the receiver, with its token, and the first two by a program', async () => {
+  test('has all hooks sent to the receiver, with its token, and those that may find none by a program', async () => {
     hasRun()
     const { code, stderr } = await scene.init(['claude-code'])
     expect({ code, stderr }).toEqual({ code: 0, stderr: '' })
@@ -45,13 +45,17 @@ describe('hookspan init claude-code', () => {
       type: 'http',
       url: 'http://127.0.0.1:4711/claude-code',
       headers: { 'x-hookspan-token': TOKEN },
-      timeout: 0.1,
+      timeout: 1,
     }
     const args = [join(scene.folder, 'dist', 'hook.cjs'), 'claude-code']
     const program = { type: 'command', command: process.execPath, args, timeout: 5 }
     expect(hooksOf('PreToolUse')).toEqual([http])
-    expect(hooksOf('SessionEnd')).toEqual([http])
-    expect(hooksOf('SessionStart')).toEqual([program])
+    const script = expect.stringContaining('kill -0')
+    const shell = ['-c', script, 'sh', scene.path(`${STATE}/pid`), process.execPath, ...args]
+    expect(hooksOf('Stop')).toEqual([http, { ...program, command: 'sh', args: shell, async: true }])
+    expect(hooksOf('PostToolBatch')).toEqual(hooksOf('Stop'))
+    expect(hooksOf('SessionEnd')).toEqual([program])
+    expect(hooksOf('SessionStart')).toEqual([{ ...program, args: [...args, '--up'] }])
     expect(hooksOf('UserPromptSubmit')).toEqual([http, { ...program, async: true }])
     expect(Object.keys(settings().hooks)).toHaveLength(16)
   })
@@ -61,7 +65,7 @@ describe('hookspan init claude-code', () => {
     const [token, port] = [scene.read(`${STATE}/token`).trim(), scene.read(`${STATE}/port`).trim()]
     expect(token).toMatch(/^[0-9a-f]{64}$/)
     expect([scene.mode(STATE), scene.mode(`${STATE}/token`)]).toEqual(['700', '600'])
-    expect(hooksOf('Stop')).toMatchObject([
+    expect(hooksOf('PreToolUse')).toMatchObject([
       { url: `http://127.0.0.1:${port}/claude-code`, headers: { 'x-hookspan-token': token } },
     ])
     expect(stdout).toContain(`The receiver listens at 127.0.0.1:${port}.`)
@@ -126,7 +130,7 @@ describe('hookspan init claude-code', () => {
     const folder = scene.install('elsewhere/hookspan')
     await scene.init(['claude-code'], { folder })
     expect(hooksOf('PreToolUse')).toMatchObject([{ command: './check.sh' }, { url: expect.stringContaining(':4712/') }])
-    expect(hooksOf('SessionStart')).toMatchObject([{ args: [join(folder, 'dist', 'hook.cjs'), 'claude-code'] }])
+    expect(hooksOf('SessionStart')).toMatchObject([{ args: [join(folder, 'dist', 'hook.cjs'), 'claude-code', '--up'] }])
   })
 
   test('takes its own hooks out again, and no other', async () => {

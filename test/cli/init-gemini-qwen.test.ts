@@ -50,7 +50,10 @@ describe('hookspan init gemini', () => {
       'AfterAgent',
       'SessionEnd',
     ]
-    expect(hooksOf(GEMINI)).toEqual(Object.fromEntries(events.map(event => [event, [{ hooks: [hook] }]])))
+    expect(hooksOf(GEMINI)).toEqual({
+      ...Object.fromEntries(events.map(event => [event, [{ hooks: [hook] }]])),
+      SessionStart: [{ hooks: [{ ...hook, command: `${hook.command} --up` }] }],
+    })
   })
 
   test('needs no receiver: the program starts one', async () => {
@@ -79,17 +82,21 @@ describe('hookspan init gemini', () => {
 })
 
 describe('hookspan init qwen', () => {
-  test('has all hooks sent to the receiver, with its token, and the first two by a program', async () => {
+  test('has all hooks sent to the receiver, with its token, and those that may find none by a program', async () => {
     hasRun()
     const { code, stdout } = await scene.init(['qwen'])
     expect(code).toBe(0)
     expect(stdout).not.toContain(TOKEN)
     const headers = { 'x-hookspan-token': TOKEN }
-    const http = { type: 'http', name: 'hookspan', url: 'http://127.0.0.1:4711/qwen', headers, timeout: 0.1 }
+    const http = { type: 'http', name: 'hookspan', url: 'http://127.0.0.1:4711/qwen', headers, timeout: 1 }
     const program = { type: 'command', name: 'hookspan', command: commandOf('qwen'), timeout: 5 }
     const hooks = hooksOf(QWEN)
     expect(hooks['PreToolUse']).toEqual([{ hooks: [http] }])
-    expect(hooks['SessionStart']).toEqual([{ hooks: [program] }])
+    expect(hooks['SessionStart']).toEqual([{ hooks: [{ ...program, command: `${program.command} --up` }] }])
+    const shell = expect.stringMatching(/^sh -c '.*kill -0.*' sh \S+receiver\/pid \S+ \S+hook\.cjs qwen$/)
+    expect(hooks['Stop']).toEqual([{ hooks: [http, { ...program, command: shell, async: true }] }])
+    expect(hooks['PostToolBatch']).toEqual(hooks['Stop'])
+    expect(hooks['SessionEnd']).toEqual([{ hooks: [program] }])
     expect(hooks['UserPromptSubmit']).toEqual([{ hooks: [http, { ...program, async: true }] }])
     expect(Object.keys(hooks)).toHaveLength(15)
     expect(scene.mode(QWEN)).toBe('600')

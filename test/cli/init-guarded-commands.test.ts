@@ -69,16 +69,16 @@ describe.each(HOSTS)('hookspan init $host --guards', ({ host, file, open, closed
     expect(options()).toEqual({ ...open, ...closed })
   })
 
-  test('without a word, nothing waits; set up again, it stays as it is, until it is off', async () => {
+  test('waits for nothing but the receiver by default; set up again, it stays as it is, until it is off', async () => {
     await scene.init([host])
-    expect(options()).toEqual({})
+    expect(options()).toEqual({ SessionStart: ' --up' })
     await scene.init([host, '--guards', 'closed'])
     expect((await scene.init([host])).stdout).toMatch(/^Nothing to do: /)
     expect(options()).toEqual({ ...open, ...closed })
     await scene.init([host, '--guards', 'open'])
     expect(options()).toEqual(open)
     await scene.init([host, '--guards', 'off'])
-    expect(options()).toEqual({})
+    expect(options()).toEqual({ SessionStart: ' --up' })
   })
 
   test('--undo gives back what was there, byte by byte', async () => {

@@ -48,7 +48,13 @@ test.each<[Host, 'open' | 'closed', readonly string[]]>([
   [
     'claude-code',
     'open',
-    ['http open 2s, command 5s async', 'http open 2s', 'http open 2s', 'http open 2s', 'http open 2s'],
+    [
+      'http open 2s, command 5s async',
+      'http open 2s',
+      'http open 2s',
+      'http open 2s',
+      'http open 2s, command 5s async',
+    ],
   ],
   [
     'claude-code',
@@ -58,21 +64,41 @@ test.each<[Host, 'open' | 'closed', readonly string[]]>([
       'http closed 2s block',
       'http closed 2s',
       'http closed 2s',
-      'http closed 2s',
+      'http closed 2s, command 5s async',
     ],
   ],
-  ['qwen', 'open', ['http open 2s, command 5s async', 'http open 2s', 'http open 2s', 'http open 2s', 'http open 2s']],
+  [
+    'qwen',
+    'open',
+    [
+      'http open 2s, command 5s async',
+      'http open 2s',
+      'http open 2s',
+      'http open 2s',
+      'http open 2s, command 5s async',
+    ],
+  ],
   [
     'qwen',
     'closed',
-    ['command 5s --closed exit2', 'command 5s --closed exit2', 'http closed 2s', 'http closed 2s', 'http closed 2s'],
+    [
+      'command 5s --closed exit2',
+      'command 5s --closed exit2',
+      'http closed 2s',
+      'http closed 2s',
+      'http closed 2s, command 5s async',
+    ],
   ],
 ])('%s --guards %s waits where hooks may decide, and nowhere else', async (host, guards, expected) => {
   expect((await scene.init([host, '--guards', guards])).code).toBe(0)
   const { SessionStart, PostToolBatch, SessionEnd, ...hooks } = shown(host)
   expect(ASKED.map(event => hooks[event])).toEqual(expected)
   expect(SessionStart).toBe('command 5s --up')
-  expect([PostToolBatch, SessionEnd, hooks['PermissionRequest']]).toEqual(['http 0.1s', 'http 0.1s', 'http 0.1s'])
+  expect([PostToolBatch, SessionEnd, hooks['PermissionRequest']]).toEqual([
+    'http 1s, command 5s async',
+    'command 5s',
+    'http 1s',
+  ])
 })
 
 describe.each(['claude-code', 'qwen'] as const)('%s', host => {

@@ -105,7 +105,7 @@ describe('where no receiver takes it', () => {
       expect(name).toBe(`${at}-${/-(\d+)-/.exec(name)?.[1]}-${String(id).slice(-8)}.json`)
       expect(name).toMatch(/^\d{13}-/)
       await until(() => scene.started() !== '')
-      expect(scene.started()).toBe('serve --detach\n')
+      expect(scene.started()).toBe('serve\n')
     },
   )
 
@@ -128,7 +128,7 @@ describe('where no receiver takes it', () => {
     await scene.fire({ input: EVENT })
     expect(scene.spooled()).toHaveLength(3)
     await until(() => scene.started() !== '')
-    expect(scene.started()).toBe('serve --detach\n')
+    expect(scene.started()).toBe('serve\n')
   })
 
   test('a receiver that was started a moment ago, and has died since, is started again', async () => {
@@ -140,7 +140,7 @@ describe('where no receiver takes it', () => {
     utimesSync(join(scene.receiver, 'address.json'), seconds + 1, seconds + 1)
     await scene.fire({ input: EVENT })
     await until(() => scene.started() !== '')
-    expect(scene.started()).toBe('serve --detach\n')
+    expect(scene.started()).toBe('serve\n')
   })
 
   test('a link in the place of its socket is not followed', async () => {

@@ -1,5 +1,5 @@
 import { createHmac } from 'node:crypto'
-import { mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readFileSync, rmSync, statSync, symlinkSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { gzipSync } from 'node:zlib'
 import { describe, expect, test } from 'vitest'
@@ -36,6 +36,23 @@ test('the address is where others look for it, and gone when it ends', async () 
   expect(statSync(file).mode & 0o777).toBe(0o600)
   await receiver.stop()
   expect(() => readFileSync(file)).toThrow(/ENOENT/)
+})
+
+test('its process id is where a shell looks for it, and gone when it ends', async () => {
+  const scene = new Scene()
+  const receiver = await scene.start()
+  const file = join(scene.place.directory, 'pid')
+  expect(readFileSync(file, 'utf8')).toBe(`${process.pid}\n`)
+  await receiver.stop()
+  expect(existsSync(file)).toBe(false)
+})
+
+test('one that ends does not keep the next one from being started, however short ago it was started itself', async () => {
+  const scene = new Scene()
+  const receiver = await scene.start()
+  writeFileSync(scene.place.starting, '\n')
+  await receiver.stop()
+  expect(existsSync(scene.place.starting)).toBe(false)
 })
 
 test.each<[string | undefined, Record<string, string>]>([

@@ -11,7 +11,7 @@ Agents start it for each hook. "node dist/hook.cjs HOST", from the folder of hoo
   options: {
     decide: { help: 'wait a second for what hooks that act decide; print it, and end as they say' },
     closed: { value: 'HOW', help: 'the same; where nobody says it end with 2 (exit2), or print HOW, a JSON object' },
-    up: { help: 'where no receiver listens, wait 3 seconds at most for the one that was started' },
+    up: { help: 'if no receiver listens, wait up to 3 seconds for the one that was started' },
   },
 } as const satisfies CommandPage
 

@@ -1,4 +1,5 @@
 import { join } from 'node:path'
+import { UNLESS_UP } from './hook-command.ts'
 import { allows, type Guards, type HookSettings, type Receiver } from './hook-settings.ts'
 import { valueAt } from './json-change.ts'
 
@@ -6,25 +7,32 @@ import { valueAt } from './json-change.ts'
 const BY_HTTP = [
   ...['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PermissionDenied', 'PostToolUse', 'PostToolUseFailure'],
   ...['PostToolBatch', 'SubagentStart', 'SubagentStop', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact'],
-  ...['PostModelSwitch', 'SessionEnd'],
+  'PostModelSwitch',
 ]
 
 /**
- * By a program, which also has the receiver start where none listens: the start of a session is sent in no other way, and a
- * prompt must not be lost because the receiver has ended while its user was away. Nobody waits for the second.
+ * Sent by a program, which starts a receiver if none listens.
+ *
+ * - SessionStart: Claude Code has no other way. The program waits for the receiver, so that the hooks that follow find it.
+ * - SessionEnd: Claude Code prints to standard error that nothing listens. The program leaves the event in the spool instead.
+ * - UserPromptSubmit: sent by HTTP as well. The program covers a receiver that has ended while the user was away.
+ * - PostToolBatch, Stop: sent by HTTP as well. A shell looks for the receiver's process, and runs the program only if it is gone.
  */
-const BY_PROGRAM: readonly (readonly [event: string, isAwaited: boolean])[] = [
-  ['SessionStart', true],
-  ['UserPromptSubmit', false],
-]
+const BY_PROGRAM: Readonly<Record<string, 'awaited' | 'async' | 'unless up'>> = {
+  SessionStart: 'awaited',
+  UserPromptSubmit: 'async',
+  PostToolBatch: 'unless up',
+  Stop: 'unless up',
+  SessionEnd: 'awaited',
+}
 
 /** What hooks may decide about. */
 const ASKED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop'])
 /** What can still be kept from happening. */
 const CLOSED: ReadonlySet<string> = new Set(['UserPromptSubmit', 'PreToolUse'])
 
-/** Seconds: a receiver that hangs costs an agent no more. */
-const TIMEOUT = 0.1
+/** Seconds. The receiver answers before it works, so only one that hangs takes so long. A shorter limit loses hooks on a busy machine. */
+const TIMEOUT = 1
 /** Hooks that act are given up after one. */
 const ASKED_TIMEOUT = 2
 const PROGRAM_TIMEOUT = 5
@@ -56,7 +64,7 @@ function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
     timeout: TIMEOUT,
   }
   const hooks = new Map<string, object[]>(
-    BY_PROGRAM.map(([event, isAwaited]) => [event, [program(receiver, isAwaited)]]),
+    Object.entries(BY_PROGRAM).map(([event, how]) => [event, programs(event, how, receiver)]),
   )
   const { guards } = receiver
   const asking = { ...http, headers: { ...http.headers, 'x-hookspan-decide': guards }, timeout: ASKED_TIMEOUT }
@@ -74,21 +82,22 @@ function guardsOf(hook: object): Guards {
   return said === 'open' || said === 'closed' ? said : undefined
 }
 
-function program({ folder, guards }: Receiver, isAwaited: boolean): object {
-  // A prompt that comes before the receiver is up would not be judged, or not be taken.
-  const waits = isAwaited && guards !== undefined ? ['--up'] : []
-  return {
-    type: 'command',
-    command: process.execPath,
-    args: [join(folder, 'dist', 'hook.cjs'), 'claude-code', ...waits],
-    timeout: PROGRAM_TIMEOUT,
-    ...(isAwaited ? {} : { async: true }),
-  }
+function programs(event: string, how: 'awaited' | 'async' | 'unless up', receiver: Receiver): object[] {
+  const options = event === 'SessionStart' ? ['--up'] : []
+  const args = [join(receiver.folder, 'dist', 'hook.cjs'), 'claude-code', ...options]
+  const program = { type: 'command', command: process.execPath, args, timeout: PROGRAM_TIMEOUT }
+  if (how === 'awaited') return [program]
+  if (how === 'async') return [{ ...program, async: true }]
+  // A shell that Windows need not have.
+  if (process.platform === 'win32') return []
+  const shell = ['-c', UNLESS_UP, 'sh', receiver.pidFile, process.execPath, ...args]
+  return [{ ...program, command: 'sh', args: shell, async: true }]
 }
 
 function isOurs(hook: object): boolean {
   const { url, args } = hook as { url?: unknown; args?: unknown }
   if (typeof url === 'string') return OUR_URL.test(url)
   if (!Array.isArray(args)) return false
-  return args[1] === 'claude-code' && typeof args[0] === 'string' && OUR_PROGRAM.test(args[0])
+  const agent = args.indexOf('claude-code')
+  return agent > 0 && typeof args[agent - 1] === 'string' && OUR_PROGRAM.test(args[agent - 1])
 }

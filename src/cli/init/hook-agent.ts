@@ -121,7 +121,7 @@ function guardsFor({ settings }: HookAgent, { guards }: Surroundings, value: unk
 function receiverOf(surroundings: Surroundings, port: number, guards: Guards): Receiver {
   packageFile(surroundings.folder, 'dist', 'hook.cjs')
   const token = readToken(placeFor(surroundings)) ?? surroundings.freshToken
-  return { port, token, folder: surroundings.folder, guards }
+  return { port, token, folder: surroundings.folder, pidFile: placeFor(surroundings).pid, guards }
 }
 
 /** That of the receiver, which keeps it; for one that has never run, a free one. */

@@ -16,6 +16,18 @@ export function commandFor(
   return [process.execPath, packageFile(folder, 'dist', 'hook.cjs'), agent, ...options].map(quoted).join(' ')
 }
 
+/**
+ * A shell script that runs a program only if the receiver's process is gone. `$1` is the file with its process id, the rest is the
+ * program. It takes a millisecond or two, where starting Node takes fifty. Input is read to its end: an agent may report a broken pipe.
+ */
+export const UNLESS_UP: string =
+  '{ read -r pid <"$1" && kill -0 "$pid"; } 2>/dev/null && exec cat >/dev/null; shift; exec "$@"'
+
+/** As a line of a shell: `commandFor`, only if the receiver's process is gone. */
+export function unlessUp(agent: string, receiver: { readonly folder: string; readonly pidFile: string }): string {
+  return `${['sh', '-c', UNLESS_UP, 'sh', receiver.pidFile].map(quoted).join(' ')} ${commandFor(agent, receiver)}`
+}
+
 /** Also that of another copy of hookspan, with options, and one that ends well whatever happens. */
 export function isCommandFor(agent: string, command: unknown): boolean {
   const ours = new RegExp(`[/\\\\]dist[/\\\\]hook\\.cjs['"]? ${agent}(?: --[a-z]+(?: [a-z0-9]+)?)*(?: \\|\\| true)?$`)
@@ -27,15 +39,14 @@ export interface GuardedEvents {
   readonly asked: ReadonlySet<string>
   /** Those of them that something can still be kept from. */
   readonly closed: ReadonlySet<string>
-  /** The first of a session: what comes behind it is judged only where a receiver is up. */
+  /** The first of a session. Its program waits for the receiver, so that all later hooks find it. */
   readonly first: string
 }
 
-/** What the program is told of that, for one event. */
+/** The program's options for one event. */
 export function guardOptions(event: string, guards: Guards, { asked, closed, first }: GuardedEvents): string[] {
-  if (guards === undefined) return []
   if (event === first) return ['--up']
-  if (!asked.has(event)) return []
+  if (guards === undefined || !asked.has(event)) return []
   return guards === 'closed' && closed.has(event) ? ['--closed', 'exit2'] : ['--decide']
 }
 

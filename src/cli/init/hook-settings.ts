@@ -19,6 +19,8 @@ export interface Receiver {
   readonly guards?: Guards
   /** Where hookspan is installed. */
   readonly folder: string
+  /** The file with its process id. */
+  readonly pidFile: string
 }
 
 /** How the settings of an agent name what it tells, below `hooks` in a file of JSON. */

@@ -1,5 +1,12 @@
 import { hookAgent } from './hook-agent.ts'
-import { commandFor, type GuardedEvents, guardOptions, guardsOfCommand, isCommandFor } from './hook-command.ts'
+import {
+  commandFor,
+  type GuardedEvents,
+  guardOptions,
+  guardsOfCommand,
+  isCommandFor,
+  unlessUp,
+} from './hook-command.ts'
 import { allows, type Guards, type HookSettings, type Receiver } from './hook-settings.ts'
 import { valueAt } from './json-change.ts'
 import type { HostSetup } from './plan.ts'
@@ -7,30 +14,24 @@ import type { HostSetup } from './plan.ts'
 /** Qwen Code sends these by itself. */
 const BY_HTTP = [
   ...['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PermissionDenied', 'PostToolUse', 'PostToolUseFailure'],
-  ...[
-    'PostToolBatch',
-    'SubagentStart',
-    'SubagentStop',
-    'Stop',
-    'StopFailure',
-    'PreCompact',
-    'PostCompact',
-    'SessionEnd',
-  ],
+  ...['PostToolBatch', 'SubagentStart', 'SubagentStop', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact'],
 ]
-/** By a program, which has the receiver start where none listens. Nobody waits for the second. */
-const BY_PROGRAM: readonly (readonly [event: string, isAwaited: boolean])[] = [
-  ['SessionStart', true],
-  ['UserPromptSubmit', false],
-]
+/** Sent by a program, which starts a receiver if none listens; for the same reasons as in `claude-settings.ts`. */
+const BY_PROGRAM: Readonly<Record<string, 'awaited' | 'async' | 'unless up'>> = {
+  SessionStart: 'awaited',
+  UserPromptSubmit: 'async',
+  PostToolBatch: 'unless up',
+  Stop: 'unless up',
+  SessionEnd: 'awaited',
+}
 const GUARDED: GuardedEvents = {
   asked: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop']),
   // Where nobody answers, only the end of a program keeps them from happening.
   closed: new Set(['UserPromptSubmit', 'PreToolUse']),
   first: 'SessionStart',
 }
-/** Seconds: a receiver that hangs costs an agent no more. */
-const TIMEOUT = 0.1
+/** Seconds. The receiver answers before it works, so only one that hangs takes so long. A shorter limit loses hooks on a busy machine. */
+const TIMEOUT = 1
 /** Hooks that act are given up after one. */
 const ASKED_TIMEOUT = 2
 const PROGRAM_TIMEOUT = 5
@@ -62,15 +63,16 @@ function urlOf({ port }: Receiver): string {
 
 function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
   const { guards } = receiver
-  const program = (options: readonly string[] = []): object => {
-    const command = commandFor('qwen', receiver, options)
-    return { type: 'command', name: NAME, command, timeout: PROGRAM_TIMEOUT }
+  const program = (options: readonly string[] = []): object => programFor(commandFor('qwen', receiver, options))
+  const hooks = new Map<string, object[]>()
+  for (const [event, how] of Object.entries(BY_PROGRAM)) {
+    if (how === 'awaited') hooks.set(event, [program(guardOptions(event, guards, GUARDED))])
+    else if (how === 'async') hooks.set(event, [{ ...program(), async: true }])
+    // A shell that Windows need not have.
+    else if (process.platform !== 'win32') {
+      hooks.set(event, [{ ...programFor(unlessUp('qwen', receiver)), async: true }])
+    }
   }
-  const hooks = new Map<string, object[]>(
-    BY_PROGRAM.map(([event, isAwaited]) => {
-      return [event, [isAwaited ? program(guardOptions(event, guards, GUARDED)) : { ...program(), async: true }]]
-    }),
-  )
   for (const event of BY_HTTP) {
     const closes = guards === 'closed' && GUARDED.closed.has(event)
     const hook = closes
@@ -79,6 +81,10 @@ function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
     hooks.set(event, closes ? [hook] : [hook, ...(hooks.get(event) ?? [])])
   }
   return hooks
+}
+
+function programFor(command: string): object {
+  return { type: 'command', name: NAME, command, timeout: PROGRAM_TIMEOUT }
 }
 
 function requestFor(receiver: Receiver, guards: Guards): object {

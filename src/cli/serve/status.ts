@@ -68,6 +68,9 @@ function whatRuns({ peer: { address }, health }: Running): string[] {
     ...(counts.dropped > 0
       ? [`  lost     ${count(counts.dropped, 'event')}: no receiver ran, and the spool was full`]
       : []),
+    ...Object.entries(health.lostHooks ?? {}).map(
+      ([host, number]) => `  lost     ${count(number, 'hook')} of ${host}: fired and never received`,
+    ),
     ...(lines.length > 0 ? ['  it said', ...lines.map(line => `    ${line}`)] : []),
   ]
 }

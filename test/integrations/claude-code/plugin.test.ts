@@ -10,6 +10,8 @@ const read = (path: string) => JSON.parse(readFileSync(new URL(path, ROOT), 'utf
 interface Hook {
   readonly type: string
   readonly url?: string
+  readonly command?: string
+  readonly args?: readonly string[]
   readonly async?: boolean
   readonly timeout: number
 }
@@ -43,7 +45,7 @@ test('its token comes from the environment, and stands nowhere in it', () => {
           headers: { 'x-hookspan-token': '$CLAUDE_HOOKSPAN_TOKEN' },
           allowedEnvVars: ['CLAUDE_HOOKSPAN_TOKEN'],
         })
-      } else expect(hook).toMatchObject({ command: 'hookspan-hook', args: ['claude-code'] })
+      } else expect([hook.command, ...(hook.args ?? [])].join(' ')).toMatch(/hookspan-hook claude-code(?: --up)?$/)
     }
   }
 })
