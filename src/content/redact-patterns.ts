@@ -9,16 +9,20 @@ export type PatternCheck =
 const MOST_STEPS = 20_000
 const LONGEST_SOURCE = 2000
 
+/** The end of V8's message. The message quotes the pattern, which may contain the text that it is meant to hide. */
+const SYNTAX_REASON = /: ([A-Za-z\\][A-Za-z {}\\]{2,60})$/
+
 function compile(source: string): RegExp | string {
+  let reason: string | undefined
   // The constructor is the only judge of syntax; without `u` it also takes what older engines took.
   for (const flags of ['gu', 'g']) {
     try {
       return new RegExp(source, flags)
     } catch (error) {
-      if (flags === 'g') return error instanceof Error ? error.message : 'it is not a regular expression'
+      reason = SYNTAX_REASON.exec(error instanceof Error ? error.message : '')?.[1]
     }
   }
-  return 'it is not a regular expression'
+  return `it is not a valid regular expression${reason === undefined ? '' : ` (${reason.toLowerCase()})`}`
 }
 
 function failed(reason: string): PatternCheck {

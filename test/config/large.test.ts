@@ -89,3 +89,10 @@ test('own patterns have a limit together, and are told of in some lines', () => 
   expect(wrong.reported).toHaveLength(21)
   expect(wrong.reported.at(-1)).toBe('config: redact_patterns: and 980 more are left out')
 })
+
+test('names an own pattern that does not compile by its place, without its text', () => {
+  const { reported } = createTestPlugin({ redact_patterns: ['EMP-1', 'ACME-7731('] })
+  expect(reported).toEqual([
+    'config: redact_patterns[1] is left out: it is not a valid regular expression (unterminated group)',
+  ])
+})

@@ -97,6 +97,19 @@ describe('patterns that cannot be used', () => {
     expect(checkPattern(source)).toEqual({ ok: false, reason: expect.stringContaining('regular expression') })
   })
 
+  it.each([
+    ['ACME-7731(', 'unterminated group'],
+    ['ACME-7731: Very secret(', 'unterminated group'],
+    ['[ACME7731', 'unterminated character class'],
+    ['ACME-7731{2,1}', 'numbers out of order'],
+    ['(?<ACME7731>a)(?<ACME7731>b)', 'duplicate capture group name'],
+    ['ACME-7731\\', 'at end of pattern'],
+  ])('does not quote %s in the reason', (source, reason) => {
+    const checked = checkPattern(source)
+    expect(checked).toEqual({ ok: false, reason: expect.stringContaining(reason) })
+    expect(JSON.stringify(checked)).not.toMatch(/ACME|7731|secret/)
+  })
+
   it.each([[''], ['a*'], ['(?:)'], ['\\b'], ['^'], ['$'], ['(?=x)'], ['x?|y'], ['(a|b*)'], ['a{0,3}'], ['\\1(a)?']])(
     '%s matches the empty string',
     source => {
