@@ -94,7 +94,7 @@ export class ServerCalls {
   #connectionOf(extra: unknown): Attributes {
     const { transport = this.#isStdio ? 'pipe' : undefined, version = this.#version } = httpFacts(extra)
     return {
-      ...(transport === undefined ? {} : { [GENERAL.networkTransport]: transport }),
+      ...(transport === undefined ? {} : { [MCP.networkTransport]: transport }),
       ...(typeof version === 'string' && PROTOCOL_VERSION.test(version) ? { [MCP.protocolVersion]: version } : {}),
     }
   }

@@ -5,7 +5,6 @@ export const GENERAL = {
   errorType: 'error.type',
   serverAddress: 'server.address',
   serverPort: 'server.port',
-  networkTransport: 'network.transport',
   httpStatusCode: 'http.response.status_code',
   exceptionType: 'exception.type',
   exceptionMessage: 'exception.message',

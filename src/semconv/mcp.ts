@@ -3,5 +3,6 @@ export const MCP = {
   methodName: 'mcp.method.name',
   sessionId: 'mcp.session.id',
   protocolVersion: 'mcp.protocol.version',
+  networkTransport: 'network.transport',
   requestId: 'jsonrpc.request.id',
 } as const

@@ -19,15 +19,18 @@ const PAGE = text('docs/backends/README.md')
 const pages = PAGES.filter(path => path.startsWith('docs/backends/'))
 const entries: Entry[] = pages.flatMap(path => blocks(text(path), 'yaml')).flatMap(body => parse(body)?.backends ?? [])
 
-/** The type's own keys, with something in the place of what a variable would hold. */
+/** The type's own keys, with something in the place of what a variable would hold; its vendor's usual variables are set. */
 function options(entry: Entry): Record<string, string> {
   const own = Object.entries(entry).filter(([key]) => !(key in BACKEND_FIELDS))
-  return Object.fromEntries(
+  const variables = Object.entries(backendRow(entry.type)?.options ?? {}).filter(([, row]) => row.variables)
+  const set = Object.fromEntries(variables.map(([key, row]) => [key, row.default ?? 'set']))
+  const named = Object.fromEntries(
     own.map(([key, value]) => [
       key.replace(/_env$/, ''),
       key === 'dsn_env' ? 'https://token@example.com' : String(value),
     ]),
   )
+  return { ...set, ...named }
 }
 
 function tableLine(type: string, row: BackendRow): string {

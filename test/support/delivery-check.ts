@@ -102,6 +102,8 @@ interface Expectation {
   readonly start: Exclude<Certainty, 'open'>
   readonly end: Certainty
   readonly openAs: readonly string[] | undefined
+  /** An open turn whose answer was recorded: it completed, whoever ends it. */
+  readonly isAnswered: boolean
   /** The last line of its witness. */
   readonly lastAt: number
 }
@@ -114,17 +116,24 @@ function expectationsOf({ witness, certain, openAs }: HostAccount): Expectation[
     'what there was time to save': savedUntil(witness),
   }
   const isCertain = (at: number): boolean => at <= until[certain]
-  return [...toldSpans(witness).values()].map(span => ({
+  const spans = toldSpans(witness)
+  const isAnswered = ({ key, endAt }: ToldSpan): boolean => {
+    const loop =
+      key.startsWith('session ') && endAt === undefined ? spans.get(key.replace('session', 'llm')) : undefined
+    return loop?.endAt !== undefined && !loop.isCut
+  }
+  return [...spans.values()].map(span => ({
     span,
     start: isCertain(span.startAt) ? 'certain' : 'uncertain',
     end: span.endAt === undefined ? 'open' : isCertain(span.endAt) ? 'certain' : 'uncertain',
     openAs,
+    isAnswered: isAnswered(span),
     lastAt,
   }))
 }
 
 function checkSpan(
-  { span, start, end: told, openAs, lastAt }: Expectation,
+  { span, start, end: told, openAs, isAnswered, lastAt }: Expectation,
   received: readonly AcceptedSpan[],
   { mayMiss }: CheckOptions,
   problems: Problems,
@@ -150,6 +159,7 @@ function checkSpan(
       problems.add('wrong start', `${span.key}: ${found.startTimeUnixNano}, not ${nanos(span.startAt)}`)
     }
     if (isMarked && end !== 'certain') checkOpen(span, found, problems)
+    else if (isAnswered && found.attributes['hermes.turn.final_status'] === 'completed') continue
     else if (end === 'open') problems.add('was open, but is not marked', `${span.key}: ${String(mark)}`)
     else checkEnded(span, found, mark, problems)
   }
