@@ -124,6 +124,7 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
     emitGenAiMetrics: config.emit_genai_metrics,
     metricsLabelLimit: config.metrics_label_limit,
     rootSpanTtlMillis: config.root_span_ttl_ms,
+    openWorkTtlMillis: config.open_work_ttl_ms,
     flushOnSessionEnd: config.force_flush_on_session_end,
     flushWaitMillis: config.force_flush_wait_ms,
     remoteParent: parseTraceparent(env['TRACEPARENT']),
