@@ -34,7 +34,7 @@ export class TurnLifecycle {
 
   constructor(options: CoreOptions, registry: TurnRegistry, tracker: SpanTracker) {
     const limit = options.rootSpanTtlMillis
-    const workLimit = Math.max(limit, options.openWorkTtlMillis)
+    const workLimit = options.openWorkTtlMillis
     this.#options = options
     this.#registry = registry
     this.#tracker = tracker
@@ -142,8 +142,7 @@ export class TurnLifecycle {
     const over = provenEnd(turn, told)
     // A turn that was silent may go on: its host did not end it.
     const isSilent = told.finalStatus === 'timed_out'
-    const { rootSpanTtlMillis, openWorkTtlMillis } = this.#options
-    const closedAt = over.at + (isSilent ? Math.max(rootSpanTtlMillis, openWorkTtlMillis) : 0)
+    const closedAt = over.at + (isSilent ? this.#options.openWorkTtlMillis : 0)
     turn.over = true
     this.#finished += 1
     if (over.finalStatus === 'timed_out') turn.totals.signs.errors += 1
