@@ -141,6 +141,12 @@ const KEYS = {
   },
 
   root_span_ttl_ms: { type: 'millis', default: 600_000, about: 'A turn without a record for so long is over' },
+  open_work_ttl_ms: {
+    type: 'millis',
+    default: 86_400_000,
+    about:
+      'The same for a turn in which a tool, an approval, a request or a child agent is open; never less than `root_span_ttl_ms`',
+  },
   delegating_tools: { type: 'list', default: [], about: 'Further names of tools that start a child agent' },
   parent: {
     type: 'enum',

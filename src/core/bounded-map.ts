@@ -45,11 +45,8 @@ export class BoundedMap<Key, Value> {
     return this.#entries.values()
   }
 
-  /** Forgets the oldest ones, as long as `isDue` says so. */
-  dropWhile(isDue: (value: Value) => boolean): void {
-    for (const [key, value] of this.#entries) {
-      if (!isDue(value)) return
-      this.#entries.delete(key)
-    }
+  /** Forgets each entry for which `isDue` returns true. */
+  dropIf(isDue: (value: Value) => boolean): void {
+    for (const [key, value] of this.#entries) if (isDue(value)) this.#entries.delete(key)
   }
 }

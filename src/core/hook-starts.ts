@@ -7,7 +7,7 @@ import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
 import { isQueued } from '../spans/tool.ts'
 import { attemptAttribute, earlyEnd, foldedByEnd, isRepeat, noteFollowed, retryCount } from './attempts.ts'
-import { type Incoming, idsOf, senderOf } from './incoming.ts'
+import { type Incoming, idsOf, senderOf, startedAt } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
 import { HERMES, linkCaller } from './root-span.ts'
@@ -67,7 +67,7 @@ export class HookStarts {
       return this.#supply(open, incoming, said)
     }
     // Its turn has come and gone before it arrived, or it arrives again.
-    const late = incoming.isExplicit ? registry.findEnded(host, ids, fired.at, true)?.session : undefined
+    const late = registry.findEnded(host, ids, startedAt(incoming), true)?.session
     if (late !== undefined) return wasStarted || (late.forgotten && late.started) ? 'duplicate' : 'ok'
     if (ids.turnId !== undefined) this.#interrupt(session.main, fired.at)
     session.belonging = said
@@ -85,7 +85,7 @@ export class HookStarts {
     this.#endAnswered(registry.find(host, ids) ?? session.main, incoming)
     const known = this.#rooted(incoming)
     if (known === undefined) {
-      const late = incoming.isExplicit ? opening.late(incoming, true) : undefined
+      const late = opening.late(incoming, true)
       if (late !== undefined) {
         facts.learn(late, fired, facts.said(fired))
         return this.#open(late, definition, incoming)

@@ -60,6 +60,11 @@ class PayloadIds implements RecordIds {
   }
 }
 
+/** The time at which a record says that it began something: later than all else, if the host did not say when. */
+export function startedAt({ isExplicit, fired }: Incoming): number {
+  return isExplicit ? fired.at : Number.POSITIVE_INFINITY
+}
+
 export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>): RecordIds {
   return new PayloadIds(hook, payload)
 }

@@ -22,6 +22,8 @@ export interface CoreConfig {
   readonly metricsLabelLimit: number
   /** A turn that is silent for longer is over. */
   readonly rootSpanTtlMillis: number
+  /** The same while a tool, an approval, a request or a child is open in it. Not less than `rootSpanTtlMillis`. */
+  readonly openWorkTtlMillis: number
   /** A parent in another process, from the environment of this one. */
   readonly remoteParent: SpanContext | undefined
   readonly flushOnSessionEnd: boolean

@@ -14,6 +14,13 @@ interface Link<Item> {
 
 const NONE: readonly never[] = []
 
+/** A longer limit for items that have a reason to be silent. */
+export interface Patience<Item> {
+  readonly limitMillis: number
+  /** Asked when an item reaches the short limit. */
+  readonly isFor: (item: Item) => boolean
+}
+
 /**
  * Finds what has been silent for too long. Kept in order of the last touch, so a look costs nothing when nothing is due.
  * Records are judged by their own time, so a replay sweeps exactly as the live run did; the timer, which has no record,
@@ -24,22 +31,32 @@ const NONE: readonly never[] = []
 export class OrphanSweep<Item extends Watched> {
   readonly #links = new Map<Item, Link<Item>>()
   readonly #limitMillis: number
+  readonly #isPatientWith: ((item: Item) => boolean) | undefined
+  /** Items that are past the short limit and wait for the long one. */
+  readonly #patient: OrphanSweep<Item> | undefined
   #first: Link<Item> | undefined
   #last: Link<Item> | undefined
   /** Nothing can be due before: most looks end here. */
   #quietUntil = Number.POSITIVE_INFINITY
 
-  constructor(limitMillis: number) {
+  constructor(limitMillis: number, patience?: Patience<Item>) {
     this.#limitMillis = limitMillis
+    this.#isPatientWith = patience?.isFor
+    this.#patient = patience && new OrphanSweep(patience.limitMillis)
   }
 
   get size(): number {
-    return this.#links.size
+    return this.#links.size + (this.#patient?.size ?? 0)
   }
 
   touch(item: Item, at: number, seenAt: number): void {
     if (at > item.activityAt) item.activityAt = at
     item.seenAt = seenAt
+    this.#watch(item)
+  }
+
+  #watch(item: Item): void {
+    if (this.#patient !== undefined && this.#patient.size > 0) this.#patient.forget(item)
     const dueAt = item.activityAt + this.#limitMillis
     if (dueAt < this.#quietUntil) this.#quietUntil = dueAt
     if (this.#last?.item === item) return
@@ -51,32 +68,54 @@ export class OrphanSweep<Item extends Watched> {
     this.#append(link)
   }
 
-  items(): Iterable<Item> {
-    return this.#links.keys()
+  *items(): Generator<Item> {
+    yield* this.#links.keys()
+    if (this.#patient !== undefined) yield* this.#patient.items()
   }
 
   forget(item: Item): void {
     const link = this.#links.get(item)
-    if (link === undefined) return
+    if (link === undefined) {
+      this.#patient?.forget(item)
+      return
+    }
     this.#links.delete(item)
     this.#unlink(link)
   }
 
+  /** Puts an item that has lost its reason to be silent back under the short limit. */
+  hasten(item: Item): void {
+    if (this.#patient?.has(item)) this.#watch(item)
+  }
+
+  has(item: Item): boolean {
+    return this.#links.has(item) || this.#patient?.has(item) === true
+  }
+
   /** The one that was touched longest ago. */
   oldest(): Item | undefined {
-    return this.#first?.item
+    return this.#patient?.oldest() ?? this.#first?.item
   }
 
   dueAt(at: number): readonly Item[] {
-    if (at <= this.#quietUntil) return NONE
+    if (at <= this.#quietUntil) return this.#patient?.dueAt(at) ?? NONE
     const due = this.#take(item => at - item.activityAt > this.#limitMillis)
     this.#quietUntil =
       this.#first === undefined ? Number.POSITIVE_INFINITY : this.#first.item.activityAt + this.#limitMillis
-    return due
+    return this.#patient === undefined ? due : [...this.#impatient(due, this.#patient), ...this.#patient.dueAt(at)]
   }
 
   dueSeen(now: number): readonly Item[] {
-    return this.#take(item => now - item.seenAt > this.#limitMillis)
+    const due = this.#take(item => now - item.seenAt > this.#limitMillis)
+    return this.#patient === undefined ? due : [...this.#impatient(due, this.#patient), ...this.#patient.dueSeen(now)]
+  }
+
+  #impatient(due: readonly Item[], patient: OrphanSweep<Item>): Item[] {
+    return due.filter(item => {
+      if (!this.#isPatientWith?.(item)) return true
+      patient.#watch(item)
+      return false
+    })
   }
 
   #take(isDue: (item: Item) => boolean): Item[] {

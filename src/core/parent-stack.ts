@@ -84,6 +84,11 @@ export class ParentStack<Open extends Standing> {
     return open.size === 1 ? open.values().next().value : undefined
   }
 
+  some(matches: (open: Open) => boolean): boolean {
+    for (let place = this.#last; place !== undefined; place = place.outer) if (matches(place.open)) return true
+    return false
+  }
+
   /** Those for which `matches` holds, innermost first; a copy, so that the caller may end them as it goes. */
   all(matches: (open: Open) => boolean = () => true): Open[] {
     const found: Open[] = []

@@ -11,8 +11,8 @@ import type { CoreOptions } from './options.ts'
 import { OrphanSweep } from './orphan-sweep.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
-import { isIdle, isPresumedOver, provenEnd, type TurnOver } from './turn-outcome.ts'
-import type { TurnRegistry } from './turn-registry.ts'
+import { isAtWork, isIdle, isPresumedOver, provenEnd, type TurnOver } from './turn-outcome.ts'
+import type { EndedTurn, TurnRegistry } from './turn-registry.ts'
 
 /** Beyond this the turn that was silent longest is ended, marked and counted. */
 const OPEN_TURNS_LIMIT = 20_000
@@ -38,13 +38,14 @@ export class TurnLifecycle {
 
   constructor(options: CoreOptions, registry: TurnRegistry, tracker: SpanTracker) {
     const limit = options.rootSpanTtlMillis
+    const workLimit = options.openWorkTtlMillis
     this.#options = options
     this.#registry = registry
     this.#tracker = tracker
-    this.#turns = new OrphanSweep(limit)
+    this.#turns = new OrphanSweep(limit, { limitMillis: workLimit, isFor: isAtWork })
     this.#background = new OrphanSweep(Math.min(BACKGROUND_LIMIT_MILLIS, limit))
     this.#presumedOver = new OrphanSweep(Math.min(PRESUMED_OVER_LIMIT_MILLIS, limit))
-    this.#spans = new OrphanSweep(limit)
+    this.#spans = new OrphanSweep(limit, { limitMillis: workLimit, isFor: open => this.#isOpenWork(open) })
     this.delegations = new DelegationRegistry(limit, ({ open }) => this.#orphan(open))
   }
 
@@ -153,14 +154,15 @@ export class TurnLifecycle {
   finish(turn: Turn, told: TurnOver): void {
     if (turn.over) return
     const over = provenEnd(turn, told)
-    // A turn that was silent is known to be over only when it has been for long.
-    const closedAt = over.at + (told.finalStatus === 'timed_out' ? this.#options.rootSpanTtlMillis : 0)
+    // A turn that was silent may go on: its host did not end it.
+    const isSilent = told.finalStatus === 'timed_out'
+    const closedAt = over.at + (isSilent ? this.#options.openWorkTtlMillis : 0)
     turn.over = true
     this.#settled += 1
     if (over.finalStatus === 'timed_out') turn.totals.signs.errors += 1
     this.#endDescendants(turn, over)
     if (turn.root !== undefined) this.#endRoot(turn, turn.root, over)
-    this.#close(turn, over, closedAt)
+    this.#close(turn, over, { closedAt, isSilent })
   }
 
   /** A rootless turn is over with its last span. */
@@ -221,6 +223,12 @@ export class TurnLifecycle {
     }
   }
 
+  /** An approval, or a delegation of an open turn or to one. */
+  #isOpenWork(open: OpenSpan): boolean {
+    if (open.kind !== 'subagent' || !open.turn.over) return true
+    return this.delegations.of(open)?.childTurns.size !== 0
+  }
+
   #timeOut(turn: Turn, at: number): void {
     this.finish(turn, { at, finalStatus: 'timed_out', descendants: 'orphaned', root: 'orphaned' })
   }
@@ -233,9 +241,10 @@ export class TurnLifecycle {
   #endDescendants(turn: Turn, over: TurnOver): void {
     for (const open of turn.openSpans(open => open !== turn.root)) {
       if (open.kind === 'skill') this.#tracker.end(open, endOfTurn(over, { finalStatus: over.finalStatus }))
-      else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && this.delegations.outlivesTurn(open))
+      else if (over.descendants !== 'shutdown' && open.kind === 'subagent' && this.delegations.outlivesTurn(open)) {
         turn.totals.subagentsOpen += 1
-      else this.abandon(open, over.descendants, over.at)
+        this.#spans.hasten(open)
+      } else this.abandon(open, over.descendants, over.at)
     }
   }
 
@@ -254,7 +263,7 @@ export class TurnLifecycle {
     this.#tracker.end(root, endOfTurn(over, payload), { incomplete: over.root, status: over.rootStatus })
   }
 
-  #close(turn: Turn, over: TurnOver, closedAt: number): void {
+  #close(turn: Turn, over: TurnOver, how: Pick<EndedTurn, 'closedAt' | 'isSilent'>): void {
     this.#turns.forget(turn)
     this.#background.forget(turn)
     this.#presumedOver.forget(turn)
@@ -262,7 +271,7 @@ export class TurnLifecycle {
     const context = turn.root?.span.spanContext()
     if (context !== undefined) {
       if (!turn.isBackground) for (const session of turn.holders) session.lastRoot = context
-      this.#registry.retain(turn, { anchor: contextOfSpan(context), endAt: over.at, closedAt })
+      this.#registry.retain(turn, { anchor: contextOfSpan(context), endAt: over.at, ...how })
     }
     if (turn.delegation === undefined) return
     // The child lived until now, so its delegation did.

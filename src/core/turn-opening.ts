@@ -1,7 +1,7 @@
 import type { SessionStart } from '../contract/index.ts'
 import { session as sessionDefinition } from '../spans/session.ts'
 import { BoundedMap } from './bounded-map.ts'
-import type { Incoming } from './incoming.ts'
+import { type Incoming, startedAt } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { agentNameOf, callerOf, rootAttributes, rootLabel, rootLinks, rootParent } from './root-span.ts'
 import type { SpanTracker } from './span-tracker.ts'
@@ -57,7 +57,7 @@ export class TurnOpening {
   late(incoming: Incoming, begins: boolean): Turn | undefined {
     const { registry } = this.#needs
     const { fired, ids, host } = incoming
-    const ended = registry.findEnded(host, ids, fired.at, begins)
+    const ended = registry.findEnded(host, ids, begins ? startedAt(incoming) : fired.at, begins)
     if (ended === undefined) return undefined
     const open = registry.claim(host, ids, begins)
     return open !== undefined && open.root === undefined ? open : this.#rootless(ended.session, incoming, ended)

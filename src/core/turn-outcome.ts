@@ -1,5 +1,5 @@
 import type { FinalStatus, IncompleteReason, SessionEnd, SpanKindName } from '../contract/index.ts'
-import type { Turn } from './turn.ts'
+import type { OpenSpan, Turn } from './turn.ts'
 
 /** How a turn came to its end. */
 export interface TurnOver {
@@ -23,6 +23,18 @@ export function isWorking(turn: Turn): boolean {
 /** Whether nothing but the root is open. */
 export function isIdle(turn: Turn): boolean {
   return turn.openCount <= 1
+}
+
+/** Kinds that are open while nobody is at work: between two requests of the loop, say. */
+const IDLE_KINDS: ReadonlySet<SpanKindName> = new Set(['session', 'llm', 'skill'])
+
+/** Whether something is open in the turn that a process or a user is at: silence is no end then. */
+export function isAtWork(turn: Turn): boolean {
+  return !isFailed(turn) && turn.hasOpen(isWork)
+}
+
+function isWork({ kind, followedAt }: OpenSpan): boolean {
+  return !IDLE_KINDS.has(kind) && followedAt === undefined
 }
 
 function waitsFor(turn: Turn, kind: 'api' | 'llm'): boolean {

@@ -64,8 +64,10 @@ type Told = 'identity' | 'belonging' | 'agentName'
 export interface EndedTurn
   extends Pick<Turn, Told | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'memory'> {
   readonly endAt: number
-  /** When it was known to be over, which for a silent turn is long after its end. */
+  /** From when on it can be forgotten like any other: that of a silent turn is long after its end. */
   readonly closedAt: number
+  /** It was ended for its silence alone: its host may go on with it. */
+  readonly isSilent: boolean
 }
 
 /** Which turn a record belongs to, from explicit ids only. */
@@ -161,7 +163,7 @@ export class TurnRegistry {
     const key = turnId === undefined ? this.#lastEnded.get(session) : joint(session, turnId)
     const ended = key === undefined ? undefined : this.#ended.get(key)
     if (ended === undefined) return undefined
-    return (turnId !== undefined && !begins) || at <= ended.endAt ? ended : undefined
+    return (turnId !== undefined && (!begins || ended.isSilent)) || at <= ended.endAt ? ended : undefined
   }
 
   add(turn: Turn): void {
@@ -183,7 +185,7 @@ export class TurnRegistry {
   }
 
   /** Also under the sessions that it rotated into. Records that name no turn are none of background work's business. */
-  retain(turn: Turn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt'>): void {
+  retain(turn: Turn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt' | 'isSilent'>): void {
     const { session, turnId, identity, belonging, agentName, number, delegation, memory } = turn
     const ended: EndedTurn = { session, turnId, identity, belonging, agentName, number, delegation, memory, ...how }
     for (const holder of turn.holders) {
@@ -206,9 +208,8 @@ export class TurnRegistry {
   forgetEndedBefore(at: number): void {
     if (at <= this.#endedUntil) return
     this.#endedUntil = Number.POSITIVE_INFINITY
-    this.#ended.dropWhile(ended => ended.closedAt < at)
-    const oldest = this.#ended.values().next().value
-    if (oldest !== undefined) this.#endedUntil = oldest.closedAt
+    this.#ended.dropIf(ended => ended.closedAt < at)
+    for (const { closedAt } of this.#ended.values()) this.#endedUntil = Math.min(this.#endedUntil, closedAt)
   }
 
   *openTurns(): Generator<Turn> {

@@ -266,6 +266,10 @@ export class Turn {
     return this.#stack.all(matches)
   }
 
+  hasOpen(matches: (open: OpenSpan) => boolean): boolean {
+    return this.#stack.some(matches)
+  }
+
   add(open: OpenSpan): void {
     this.#stack.push(open)
     if (!this.#open.has(open.slot)) this.#open.set(open.slot, open)

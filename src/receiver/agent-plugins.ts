@@ -1,5 +1,6 @@
 import { type Environment, stateHome } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
+import { openWorkTtlMillisOf } from '../config/silence-limits.ts'
 import type { HookRecord } from '../contract/index.ts'
 import type { Report } from '../core/guard.ts'
 import { hookRecordMachine } from '../hosts/hook-records.ts'
@@ -31,6 +32,8 @@ export interface PluginSurroundings {
   /** The person's home directory. */
   readonly home: string
   readonly report: Report
+  /** When the machine was started, epoch milliseconds. Absent: not known. */
+  readonly bootedAt?: number
 }
 
 interface Agent {
@@ -40,16 +43,21 @@ interface Agent {
 
 /** A plugin for each agent that tells something, and the machine that knows what it means. */
 export class AgentPlugins {
-  /** After so long a silence a turn is over. */
-  readonly continuedMillis: number
+  /** After so long a silence a turn without open work is over. */
+  readonly silenceMillis: number
+  /** After so long no turn is gone on with. */
+  readonly #continuedMillis: number
+  readonly #bootedAt: number
   readonly #surroundings: Surroundings
   readonly #report: StartReport
   readonly #continuation = new Continuation()
   readonly #agents = new Map<string, Agent>()
 
-  constructor({ env, home, report }: PluginSurroundings) {
+  constructor({ env, home, report, bootedAt = 0 }: PluginSurroundings) {
     const { config } = resolveConfig({ code: {}, env, home })
-    this.continuedMillis = config.root_span_ttl_ms
+    this.silenceMillis = config.root_span_ttl_ms
+    this.#continuedMillis = openWorkTtlMillisOf(config)
+    this.#bootedAt = bootedAt
     this.#report = new StartReport(report)
     const { TRACEPARENT: _, ...own } = env
     this.#surroundings = {
@@ -92,8 +100,8 @@ export class AgentPlugins {
   async readAgain(entries: readonly ReadEntry[]): Promise<void> {
     const last = entries.at(-1)
     if (last === undefined) return
-    // What was silent for so long is over.
-    const isOver = last.entry.at + this.continuedMillis < Date.now()
+    // After so long, or when the machine has been restarted, no agent of that time is at work.
+    const isOver = last.entry.at < Math.max(Date.now() - this.#continuedMillis, this.#bootedAt)
     const isPast = ({ place }: ReadEntry): boolean => isOver || place.isPast
     const again = entries.filter(entry => !isPast(entry))
     try {

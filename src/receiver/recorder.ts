@@ -217,7 +217,7 @@ class JournallingRecorder implements Recorder {
     if (!(await isInTime(this.#agents.saved()))) return
     const stats = this.#agents.stats()
     const openSince = (host: string): number | undefined => stats[host]?.openSince
-    await this.#journal.tidy({ openSince, recentMillis: this.#agents.continuedMillis }, this.#ids.newest())
+    await this.#journal.tidy({ openSince, recentMillis: this.#agents.silenceMillis }, this.#ids.newest())
   }
 
   readonly #onExit = (): void => {

@@ -1,3 +1,4 @@
+import { uptime } from 'node:os'
 import type { Environment } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import { type Lock, type Owner, takeLock } from '../trace-log/index.ts'
@@ -33,6 +34,8 @@ export interface StartOptions extends LoadOptions {
 export type Started = { readonly receiver: Receiver } | { readonly already: Health }
 
 const AGAIN_MILLIS = 20
+/** Clocks are set when a machine has started. */
+const BOOT_SLACK_MILLIS = 60_000
 
 /**
  * Starts the receiver of this user, in the place of an older one, if there is one. One that is no older stays.
@@ -122,7 +125,13 @@ async function start({ lock, before }: Turn, options: StartOptions, around: Surr
   const debug = (line: string): void => (env['HOOKSPAN_DEBUG'] === '1' ? say(line) : undefined)
   const report = { warn: say, error: say, debug }
   const deciders = await decidersOf(options, say)
-  const recorder = await options.openRecorder({ env, home, stateDirectory: place.directory, report })
+  const recorder = await options.openRecorder({
+    env,
+    home,
+    stateDirectory: place.directory,
+    report,
+    bootedAt: Date.now() - uptime() * 1000 - BOOT_SLACK_MILLIS,
+  })
   const receiver = new Receiver({
     ...around,
     version,

@@ -1,5 +1,6 @@
 import type { KeepConfig } from '../config/keep-config.ts'
 import { type Environment, stateHome } from '../config/paths.ts'
+import { openWorkTtlMillisOf } from '../config/silence-limits.ts'
 import type { ResolvedConfig } from '../config/types.ts'
 import { type CaptureSettings, createCapture } from '../content/capture-policy.ts'
 import { checkPattern } from '../content/redact-patterns.ts'
@@ -125,6 +126,7 @@ export function coreConfigOf(config: ResolvedConfig, env: Environment): CoreConf
     emitGenAiMetrics: config.emit_genai_metrics,
     metricsLabelLimit: config.metrics_label_limit,
     rootSpanTtlMillis: config.root_span_ttl_ms,
+    openWorkTtlMillis: openWorkTtlMillisOf(config),
     flushOnSessionEnd: config.force_flush_on_session_end,
     flushWaitMillis: config.force_flush_wait_ms,
     remoteParent: parseTraceparent(env['TRACEPARENT']),
@@ -155,7 +157,7 @@ export function pipelineSettings(
         maxBytes: config.local_log_max_bytes,
         maxAgeHours: config.local_log_max_age_hours,
         flushMillis: config.log_flush_ms * LOG_SHARE,
-        continued: continuation && { withinMillis: config.root_span_ttl_ms, isTakenUp: continuation.isTakenUp },
+        continued: continuation && { withinMillis: openWorkTtlMillisOf(config), isTakenUp: continuation.isTakenUp },
       },
     }),
     sampleRate: config.sample_rate,

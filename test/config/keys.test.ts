@@ -41,6 +41,7 @@ test('without any configuration every key has the default that the specification
     redact: true,
     redact_patterns: [],
     root_span_ttl_ms: 600_000,
+    open_work_ttl_ms: 86_400_000,
     delegating_tools: [],
     parent: 'link',
     propagate_context: true,

@@ -166,7 +166,7 @@ test('deterministic ids are the same for the same records', async () => {
 })
 
 test('a record from long after ends everything that is open', async () => {
-  const LATER = START_AT + 24 * 3_600_000
+  const LATER = START_AT + 25 * 3_600_000
   const last: FedRecord[] = [
     { hook: 'pre_llm_call', at: LATER, payload: { session_id: 'later', turn_id: 'later.t1' } },
     { hook: 'on_session_end', at: LATER + 1, payload: { session_id: 'later', turn_id: 'later.t1', completed: true } },

@@ -74,16 +74,44 @@ test('by the clock it counts when it was seen, whatever the records say', () => 
   expect(names(sweep.dueSeen(191))).toEqual(['fresh'])
 })
 
+test('what has a reason to be silent is due at the long limit', () => {
+  const [idle, busy] = [watched('idle'), watched('busy')]
+  const sweep = new OrphanSweep<Named>(LIMIT, { limitMillis: 10 * LIMIT, isFor: item => item === busy })
+  sweep.touch(busy, 10, 10)
+  sweep.touch(idle, 20, 20)
+  expect(names(sweep.dueAt(130))).toEqual(['idle'])
+  expect([sweep.size, sweep.oldest(), [...sweep.items()]]).toEqual([1, busy, [busy]])
+  expect(names(sweep.dueAt(1010))).toEqual([])
+  expect(names(sweep.dueAt(1011))).toEqual(['busy'])
+  expect(sweep.size).toBe(0)
+})
+
+test('a sign of life, or the loss of that reason, puts it back under the short limit', () => {
+  const all = [watched('touched'), watched('hastened'), watched('patient')]
+  const [touched, hastened] = all as [Named, Named]
+  const busy = new Set(all)
+  const sweep = new OrphanSweep<Named>(LIMIT, { limitMillis: 10 * LIMIT, isFor: item => busy.has(item) })
+  for (const item of all) sweep.touch(item, 10, 10)
+  expect(names(sweep.dueSeen(200))).toEqual([])
+  busy.delete(touched)
+  busy.delete(hastened)
+  sweep.touch(touched, 200, 200)
+  expect(names(sweep.dueSeen(300))).toEqual([])
+  sweep.hasten(hastened)
+  expect(names(sweep.dueSeen(301))).toEqual(['touched', 'hastened'])
+})
+
 test('it never tells too early, never twice, and forgets nobody', () => {
   const step = fc.record({
     what: fc.constantFrom('touch', 'forget', 'due'),
     which: fc.nat(4),
     by: fc.nat(60),
   })
+  const isPatient = ({ name }: Named): boolean => name >= 'i3'
   fc.assert(
     fc.property(fc.array(step, { maxLength: 60 }), steps => {
       const items = Array.from({ length: 5 }, (_, index) => watched(`i${index}`))
-      const sweep = new OrphanSweep<Named>(LIMIT)
+      const sweep = new OrphanSweep<Named>(LIMIT, { limitMillis: 3 * LIMIT, isFor: isPatient })
       const alive = new Set<Named>()
       let now = 1000
       for (const { what, which, by } of steps) {
@@ -96,7 +124,7 @@ test('it never tells too early, never twice, and forgets nobody', () => {
           sweep.forget(item)
           alive.delete(item)
         } else {
-          const due = [...alive].filter(({ activityAt }) => now - activityAt > LIMIT)
+          const due = [...alive].filter(item => now - item.activityAt > (isPatient(item) ? 3 * LIMIT : LIMIT))
           expect(new Set(sweep.dueAt(now))).toEqual(new Set(due))
           for (const one of due) alive.delete(one)
         }

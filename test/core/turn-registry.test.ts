@@ -32,7 +32,7 @@ function registryWith(): {
 /** Ends a turn as the core does. */
 function close(registry: TurnRegistry, turn: Turn, endAt: number, closedAt: number = endAt): void {
   registry.remove(turn)
-  registry.retain(turn, { anchor: ROOT_CONTEXT, endAt, closedAt })
+  registry.retain(turn, { anchor: ROOT_CONTEXT, endAt, closedAt, isSilent: false })
 }
 
 describe('a record belongs to', () => {

@@ -112,7 +112,7 @@ test('what was held, judged and sent while something else was open is not sent a
 })
 
 test('what was held of a turn that outlives two receivers, and crashed then, is sent whole', async () => {
-  const world = await World.create({ ...HELD, root_span_ttl_ms: HOUR_MILLIS })
+  const world = await World.create({ ...HELD, root_span_ttl_ms: HOUR_MILLIS, open_work_ttl_ms: HOUR_MILLIS })
   await killedAfter(world)
   const second = await world.start()
   await second.take(EVENTS.slice(OPEN.length, OPEN.length + 2))
@@ -152,7 +152,7 @@ if (IS_DEEP) {
 
 /** What a receiver has left that was killed longer ago than a turn may be silent. */
 async function leftLongAgo(): Promise<World> {
-  const world = await World.create({ root_span_ttl_ms: 1 })
+  const world = await World.create({ root_span_ttl_ms: 1, open_work_ttl_ms: 1 })
   const receiver = await world.start()
   const at = Date.now()
   // All at one time: nothing is silent for longer than a turn may be.
@@ -161,6 +161,27 @@ async function leftLongAgo(): Promise<World> {
   await receiver.die()
   return world
 }
+
+test.each([{}, HELD])('goes on an hour later with a turn that waits for a user (%j)', async settings => {
+  const world = await World.create({ ...settings, root_span_ttl_ms: 600_000 })
+  await killedAfter(world)
+  vi.useFakeTimers({ toFake: ['Date'], now: Date.now() + HOUR_MILLIS })
+  afterwards(() => vi.useRealTimers())
+  await anotherAgent(world)
+  await goesOn(world)
+  expect(inOrder(world.logged.filter(notOfAnother))).toEqual(await untroubled(settings))
+  expect(inOrder(world.collected.filter(notOfAnother))).toEqual(await untroubled(settings))
+})
+
+test('ends as crashed what a receiver had open before the machine was restarted', async () => {
+  const world = await World.create()
+  await killedAfter(world)
+  const next = await world.open({ bootedAt: Date.now() })
+  await next.flush()
+  await next.close('handover')
+  expect(treesOf(world.logged, false)).toContain('agent UNSET (incomplete: crashed)')
+  expect(world.logged.filter(span => span.attributes['hermes.span.incomplete'] === 'crashed')).toHaveLength(4)
+})
 
 test('what a receiver has left long ago has crashed, and its journal is forgotten', async () => {
   const world = await leftLongAgo()

@@ -53,11 +53,11 @@ export class World {
   }
 
   /** In this process: closed after the test. */
-  async open(): Promise<Recorder> {
+  async open(since: { readonly bootedAt?: number } = {}): Promise<Recorder> {
     const add = (line: string): void => void this.lines.push(line)
     const report = { warn: add, error: add, debug: () => undefined }
     const { env, home, stateDirectory } = this
-    const recorder = await openRecorder({ env, home, stateDirectory, report })
+    const recorder = await openRecorder({ env, home, stateDirectory, report, ...since })
     afterwards(() => recorder.close('end'))
     return recorder
   }

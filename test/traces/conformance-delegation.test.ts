@@ -219,7 +219,7 @@ describe('turns that nobody ends', () => {
 
   test('case 81: the open request ends with its root', () => {
     const [pre] = asked(100) as [Step, Step]
-    const plugin = told([...began(), pre], { root_span_ttl_ms: 1000 })
+    const plugin = told([...began(), pre], { root_span_ttl_ms: 1000, open_work_ttl_ms: 1000 })
     feedSteps(plugin, [[10_000, 'on_session_start', { session_id: 'live' }]])
     expect(plugin.tree({ attributes: ['hermes.turn.final_status', 'hermes.turn.api_call_count'] })).toBe(text`
       agent OK (incomplete: orphaned) [hermes.turn.final_status=timed_out, hermes.turn.api_call_count=1]
