@@ -11,7 +11,7 @@ export interface Identity {
   readonly task_id?: string | null | undefined
   /** One logical model request; retries keep it. */
   readonly api_request_id?: string | null | undefined
-  /** Ordinal of the request in its turn, from 1. Stands in where `api_request_id` is absent. */
+  /** Ordinal of the request in its turn, from 1. Stands in where `api_request_id` is absent. Of a tool: 0 if no request has asked for it. */
   readonly api_call_count?: number | null | undefined
   /** One tool call. */
   readonly tool_call_id?: string | null | undefined

@@ -61,6 +61,14 @@ export function isOfEarlierAttempt(kind: SpanKindName, fired: AnyFired, { attemp
   return isFailedEnd(kind, fired) && (retryCount(fired.payload) ?? attempt) < attempt
 }
 
+/** The end of a later attempt than the open one, if it is that of the attempt which starts here. */
+export function endedBehind(open: OpenSpan, payload: unknown): EndedMark | undefined {
+  const ended = isRequest(open.kind) ? open.turn.memory.ended(open.slot) : undefined
+  return ended !== undefined && ended.attempt > open.attempt && ended.attempt === retryCount(payload)
+    ? ended
+    : undefined
+}
+
 /** The end of this very start, which came before it and is already counted. */
 export function earlyEnd(ended: EndedMark | undefined, { fired, isExplicit }: Incoming): AnyFired | undefined {
   const early = isExplicit ? ended?.early : undefined

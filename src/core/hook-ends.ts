@@ -18,7 +18,7 @@ import {
 } from './attempts.ts'
 import type { AnyFired, Incoming } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
-import { parentOf } from './parents.ts'
+import { noteCalls, parentOf } from './parents.ts'
 import { isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
 import type { SpanTracker } from './span-tracker.ts'
 import { decidedAttributes, keepDecision, noteBlockedEnd } from './tool-decisions.ts'
@@ -112,6 +112,7 @@ export class HookEnds {
     if (open.kind === 'hook') keepDecision(open.turn, fired, open.start, options.draw)
     noteTransformed(open, fired, options.draw.names)
     noteBlockedEnd(open, fired)
+    if (open.kind === 'api') noteCalls(open.turn, open.slot, fired.payload)
     lifecycle.endByHost(open, fired)
     lifecycle.closeWhenEmpty(open.turn)
     if (open.kind === 'tool') this.#openSkill(open, fired)
@@ -225,6 +226,7 @@ export class HookEnds {
       retroactive: start.isComputed ? 'computed' : 'instant',
     })
     noteBlockedEnd(open, fired)
+    if (open.kind === 'api') noteCalls(turn, place, fired.payload)
     lifecycle.endByHost(open, fired)
     lifecycle.closeWhenEmpty(turn)
     if (open.kind === 'tool') this.#openSkill(open, fired)
@@ -253,6 +255,7 @@ export class HookEnds {
     const attempt = unseenAttempt(fired.payload, before)
     const parent = turn && parentOf(turn, definition, fired.payload, options.delegatingTools)
     const place = slot(definition.kind, key)
+    if (turn !== undefined && definition.kind === 'api') noteCalls(turn, place, fired.payload)
     notePassed(turn?.find(place), attempt, at)
     memory.keepEnded(place, {
       // What would be below it goes where it would be.

@@ -6,7 +6,7 @@ import { opensTurn } from '../spans/control-hook.ts'
 import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { sessionStartAttributes } from '../spans/session.ts'
 import { isQueued } from '../spans/tool.ts'
-import { attemptAttribute, earlyEnd, foldedByEnd, isRepeat, noteFollowed, retryCount } from './attempts.ts'
+import { attemptAttribute, earlyEnd, endedBehind, foldedByEnd, isRepeat, noteFollowed, retryCount } from './attempts.ts'
 import { type Incoming, idsOf, senderOf, startedAt } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { parentOf } from './parents.ts'
@@ -127,16 +127,17 @@ export class HookStarts {
     if (key === undefined) return 'ignored'
     const place = slot(definition.kind, key)
     const predecessor = isQueued(key) ? undefined : turn.find(place)
-    const ended =
-      isQueued(key) || predecessor !== undefined ? undefined : this.#endedOf(turn, definition, place, incoming)
+    const ended = isQueued(key) ? undefined : this.#endedOf(turn, definition, place, incoming, predecessor)
     const early = earlyEnd(ended, incoming)
-    if (early === undefined && !isQueued(key) && isRepeat(ended, predecessor, incoming)) {
+    const before = ended === undefined ? predecessor : undefined
+    if (early === undefined && !isQueued(key) && isRepeat(ended, before, incoming)) {
       lifecycle.closeWhenEmpty(turn)
       return 'duplicate'
     }
     lifecycle.touch(turn, fired.at)
     turn.taskId ??= ids.taskId
-    if (predecessor !== undefined) this.#supersede(predecessor, incoming)
+    // An attempt whose end came first leaves the one before it to its own end.
+    if (predecessor !== undefined && early === undefined) this.#supersede(predecessor, incoming)
     const outermost = turn.openCount < OPEN_SPANS_LIMIT ? undefined : turn.outermost()
     if (outermost !== undefined) lifecycle.abandon(outermost, 'orphaned', fired.at)
     if (definition.kind === 'api') noteFollowed(turn, fired.payload, fired.at)
@@ -157,7 +158,14 @@ export class HookStarts {
   }
 
   /** What is remembered in its place; an end that came when there was no turn yet is told to the turn now. */
-  #endedOf(turn: Turn, definition: AnyDefinition, place: string, incoming: Incoming): EndedMark | undefined {
+  #endedOf(
+    turn: Turn,
+    definition: AnyDefinition,
+    place: string,
+    incoming: Incoming,
+    predecessor: OpenSpan | undefined,
+  ): EndedMark | undefined {
+    if (predecessor !== undefined) return endedBehind(predecessor, incoming.fired.payload)
     const known = turn.memory.ended(place)
     const { looseMemory } = turn.session
     if (known !== undefined || looseMemory === undefined) return known

@@ -1,19 +1,50 @@
 import { type Context, isSpanContextValid } from '@opentelemetry/api'
-import { idOf, peek, textOf } from '../contract/foreign.ts'
-import type { AuxiliaryStart, ControlHookStart, Identity } from '../contract/index.ts'
+import { elementsOf, idOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
+import type { ApiEnd, AuxiliaryStart, ControlHookStart, Identity } from '../contract/index.ts'
 import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { contextOf, contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
+import { slot } from './turn-memory.ts'
 
-/** A tool belongs to the request that asked for it, which has often ended by the time the tool runs. */
+/** An answer asks for a few tools. */
+const CALLS_LIMIT = 100
+
+/** The request that a record names, which has often ended by the time its tools run. */
 function requestOf(turn: Turn, payload: Identity): Context | undefined {
   const request = idOf(payload.api_request_id)
-  if (request === undefined) return undefined
-  const open = turn.openRequest(request)
+  return request === undefined ? undefined : requestIn(turn, slot('api', request))
+}
+
+/** The request whose answer asked for the tool call that a record names. */
+function requestOfCall(turn: Turn, payload: Identity): Context | undefined {
+  const call = idOf(payload.tool_call_id)
+  const place = call === undefined ? undefined : turn.memory.requestOfCall(call)
+  return place === undefined ? undefined : requestIn(turn, place)
+}
+
+/** Remembers the tool calls that the answer in this slot asks for: as fields of its message, or as parts of its content. */
+export function noteCalls({ memory }: Turn, place: string, { response }: ApiEnd): void {
+  const message = peek(response, 'assistant_message') ?? peek(response, 'message')
+  if (message === undefined) return
+  for (const part of ['tool_calls', 'content']) {
+    for (const call of elementsOf(peek(message, part), CALLS_LIMIT)) {
+      const id = idOf(peek(call, 'id'))
+      if (id !== undefined) memory.keepRequestOfCall(id, place)
+    }
+  }
+}
+
+function requestIn(turn: Turn, place: string): Context | undefined {
+  const open = turn.find(place)
   // Where a later attempt has ended already, that is the one that asked.
   if (open !== undefined && open.followedAt === undefined) return contextOf(open)
-  const ended = turn.endedRequest(request)
+  const ended = turn.memory.ended(place)
   if (ended !== undefined && isSpanContextValid(ended.context)) return contextOfSpan(ended.context)
   return open && contextOf(open)
+}
+
+/** The host reports that no request has asked for a tool, so an open one belongs to something beside it. */
+function isUnasked(payload: Identity): boolean {
+  return wholeOf(payload.api_call_count) === 0 && idOf(payload.api_request_id) === undefined
 }
 
 function gatedTool(turn: Turn, payload: Identity): OpenSpan | undefined {
@@ -68,7 +99,7 @@ function namedParent(
   payload: Identity,
   delegatingTools: ReadonlySet<string>,
 ): Context | undefined {
-  if (definition.kind === 'tool') return requestOf(turn, payload)
+  if (definition.kind === 'tool') return requestOf(turn, payload) ?? requestOfCall(turn, payload)
   if (definition.kind === 'hook') return lookedAt(turn, payload)
   const open = openParent(turn, definition, payload, delegatingTools)
   return open === undefined ? undefined : contextOf(open)
@@ -98,6 +129,7 @@ export function parentOf(
   const named = namedParent(turn, definition, payload, delegatingTools)
   if (named !== undefined) return named
   for (const kind of definition.parents) {
+    if (kind === 'api' && definition.kind === 'tool' && isUnasked(payload)) continue
     const open = turn.innermost(kind)
     if (open !== undefined && open.followedAt === undefined) return contextOf(open)
   }

@@ -33,6 +33,9 @@ const REQUESTS_LIMIT = 10_000
 /** Tool calls that were kept from running; beyond this the oldest no longer say by whom. */
 const BLOCKS_LIMIT = 1000
 
+/** Tool calls that answers have asked for; beyond this the oldest are found by what is open alone. */
+const CALLS_LIMIT = 1000
+
 /** Tool calls that do not run with the arguments that they were made with, and have not been told yet. */
 const ARGUMENTS_LIMIT = 100
 
@@ -52,6 +55,7 @@ export class TurnMemory {
   readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
   /** Made for the first one: few turns have any. */
   #blockers: BoundedMap<string, SafeText> | undefined
+  #requestsOfCalls: BoundedMap<string, string> | undefined
   readonly #arguments = new BoundedMap<string, AttributeList>(ARGUMENTS_LIMIT)
   readonly #seeded = new BoundedMap<string, number>(SEEDS_LIMIT)
 
@@ -86,6 +90,16 @@ export class TurnMemory {
   keepBlocker(slot: string, name: SafeText): void {
     this.#blockers ??= new BoundedMap(BLOCKS_LIMIT)
     this.#blockers.set(slot, name)
+  }
+
+  /** The slot of the request whose answer asked for a tool call. */
+  requestOfCall(call: string): string | undefined {
+    return this.#requestsOfCalls?.get(call)
+  }
+
+  keepRequestOfCall(call: string, request: string): void {
+    this.#requestsOfCalls ??= new BoundedMap(CALLS_LIMIT)
+    this.#requestsOfCalls.set(call, request)
   }
 
   /** What the tool call in this slot runs with, for when it is told. */

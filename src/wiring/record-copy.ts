@@ -1,3 +1,4 @@
+import { elementsOf, idOf, ownValue } from '../contract/foreign.ts'
 import type { HookMeta } from '../contract/index.ts'
 
 /** Objects, elements and fields of one record: what has more costs less to draw while its host waits than to copy. */
@@ -14,7 +15,11 @@ const CONTENT = new Set(['request_messages', 'messages', 'system_prompt'])
 const EXCHANGES = new Set(['request', 'response'])
 /** Objects in an exchange that are read in every mode. */
 const READ_INSIDE = new Set(['stop', 'stop_sequences', 'reasoning', 'output_config'])
+/** Of an answer, which tools it asks for is read in every mode. */
+const MESSAGES = new Set(['assistant_message', 'message'])
 const MOST_TOOLS = 10_000
+/** An answer asks for a few. */
+const MOST_CALLS = 100
 
 const NO_FIELDS = Object.freeze({})
 const NO_ELEMENTS: readonly unknown[] = Object.freeze([])
@@ -100,9 +105,24 @@ export class RecordCopier {
   readonly #inside = (value: object, name: string): unknown => {
     if (READ_INSIDE.has(name)) return this.#object(value, name, 2)
     if (name === 'body') return this.#exchange(value)
+    if (MESSAGES.has(name)) {
+      return {
+        tool_calls: this.#idsIn(ownValue(value, 'tool_calls')),
+        content: this.#idsIn(ownValue(value, 'content')),
+      }
+    }
     // They are counted.
     if (name === 'tools' && Array.isArray(value) && value.length <= MOST_TOOLS) return new Array(value.length)
     return unread(value)
+  }
+
+  /** Of a list of calls, or of parts of which some are calls, the ids alone. */
+  #idsIn(list: unknown): unknown {
+    return elementsOf(list, MOST_CALLS).map(part => {
+      const id = idOf(ownValue(part, 'id'))
+      this.#chars += id?.length ?? 0
+      return { id }
+    })
   }
 
   readonly #object = (value: object, _name: string, depth: number): unknown => {

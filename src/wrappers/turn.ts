@@ -104,7 +104,8 @@ function runTool<Args, Result>(
   { options, args, ids }: Called<Args>,
   run: (args: Args, tool: ToolHandle) => Result,
 ): Result {
-  const about = merged(options, ids)
+  // Without a request of its own scope, it must not be drawn below one that runs beside it.
+  const about = merged(options, ids.api_request_id === undefined ? { ...ids, api_call_count: 0 } : ids)
   course.emit('pre_tool_call', { ...about, args })
   const end = once((said: ToolEnd) => void course.emit('post_tool_call', merged(said, about)))
   const tool: ToolHandle = { ids, end: fields => end(fields ?? {}), ...workOf(course, ids) }

@@ -1,5 +1,6 @@
 /** Requests, their attempts and their facts. */
 import { describe, expect, test } from 'vitest'
+import type { StoredSpan, TestPlugin } from '../../src/testing.ts'
 import { feedSteps, START_AT, type Step, told } from '../support/feed.ts'
 import { all, answered, attributes, began, only, parentOf, series, seriesText, TURN, text, used } from './scenes.ts'
 
@@ -495,4 +496,40 @@ describe('an end, its late start, and the same end again', () => {
       }
     },
   )
+})
+
+describe('the end of a retry that comes before its start, while the attempt before it is open', () => {
+  const request = { ...TURN, api_request_id: 'r1', model: 'qwen3' }
+  const first: Step = [100, 'pre_api_request', { ...request, retry_count: 0 }]
+  const start: Step = [300, 'pre_api_request', { ...request, retry_count: 1 }]
+  const end = (extra: object = {}): Step => [
+    400,
+    'post_api_request',
+    { ...request, retry_count: 1, usage: { prompt_tokens: 100 }, ...extra },
+  ]
+
+  const attempts = (plugin: TestPlugin): StoredSpan[] =>
+    all(plugin, 'api.qwen3').sort((one, other) => one.startAt - other.startAt)
+
+  test.each<[string, Step[]]>([
+    ['without a duration', [first, end(), start]],
+    ['without a duration, and again', [first, end(), start, end()]],
+    ['with a duration, and again', [first, end({ api_duration: 0.1 }), start, end({ api_duration: 0.1 })]],
+    ['with its start again', [first, end(), start, start, end()]],
+  ])('counts once: %s', async (_what, steps) => {
+    const plugin = told([...began(), ...steps, ...answered(500)])
+    expect(await seriesText(plugin, 'hermes.tokens.input')).toEqual([expect.stringMatching(/→ 100$/)])
+    expect(attributes(plugin, 'agent')).toMatchObject({
+      'hermes.turn.tokens.input': 100,
+      'hermes.turn.api_call_count': 2,
+    })
+    expect(attempts(plugin).map(span => span.attributes['hermes.api.attempt'])).toEqual([0, 1])
+  })
+
+  test('leaves the attempt before it to its own end', async () => {
+    const failed: Step = [200, 'api_request_error', { ...request, retry_count: 0, error: 'no', retryable: true }]
+    const plugin = told([...began(), first, end(), start, failed, ...answered(500)])
+    expect(attempts(plugin).map(span => span.status)).toEqual(['error', 'ok'])
+    expect(await seriesText(plugin, 'hermes.api.error.count')).toEqual([expect.stringMatching(/→ 1$/)])
+  })
 })
