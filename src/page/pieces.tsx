@@ -27,6 +27,12 @@ export function timeText(at: number): string {
   return Number.isNaN(new Date(at).getTime()) ? 'at no time' : TIME.format(at)
 }
 
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+
+export function clockText(at: number): string {
+  return Number.isNaN(new Date(at).getTime()) ? '' : CLOCK.format(at)
+}
+
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
 export function dayText(at: number): string {
