@@ -115,7 +115,7 @@ export function Notice({
   )
 }
 
-/** Copies what is shown, not what is stored: nothing that a terminal would act on gets into the clipboard. */
+/** Copies the text as it is stored, not the signs that stand for its hidden characters. */
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
   const [said, setSaid] = useState('Copy')
   const copy = async (): Promise<void> => {
