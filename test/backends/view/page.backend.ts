@@ -247,6 +247,29 @@ describe('sessions', () => {
   })
 })
 
+test('one long word does not make a list wider than the window', async () => {
+  const word = `${'x'.repeat(3_000)} plan`
+  const attributes = {
+    'hermes.span.kind': 'session',
+    'session.id': 'long',
+    'gen_ai.agent.name': 'y'.repeat(300),
+    'input.value': word,
+  }
+  viewer.write(
+    'long.jsonl',
+    exportLine({ id: '9'.repeat(16), trace: '9'.repeat(32), name: 'agent', from: 0, to: 900, attributes }),
+  )
+  for (const path of ['/sessions?text=plan', '/sessions', '/']) {
+    await page.goto(viewer.at(path))
+    await page.getByRole('link', { name: /^xxx/ }).first().waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(1280)
+    const widths = await page
+      .getByRole('columnheader')
+      .evaluateAll(all => all.map(each => each.getBoundingClientRect().width))
+    expect(Math.min(...widths), path).toBeGreaterThan(50)
+  }
+})
+
 describe('a turn', () => {
   test('is a tree, to keys and to those who hear it', async () => {
     await openTurn(TRACE_ID)
@@ -424,7 +447,12 @@ test('what is shown can be copied, and it is said when it cannot', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await copy.click()
   await expect.poll(() => copy.textContent()).toBe('Copied')
-  expect(await page.evaluate('navigator.clipboard.readText()')).not.toBe('')
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(TRACE_ID)
+  await openTurn(HOSTILE, '?span=c000000000000001')
+  const copyAnswer = page.getByRole('button', { name: 'Copy: Answered' })
+  await copyAnswer.click()
+  await expect.poll(() => copyAnswer.textContent()).toBe('Copied')
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(EVIL)
   await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))")
   await copy.click()
   await expect.poll(() => copy.textContent()).toBe('Not copied')
