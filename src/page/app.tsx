@@ -1,5 +1,4 @@
 import type { JSX } from 'preact'
-import { useEffect } from 'preact/hooks'
 import { humanBytes } from '../viewer/human-figures.ts'
 import type { Place } from './address.ts'
 import { CompareView } from './compare.tsx'
@@ -8,10 +7,10 @@ import { LiveView } from './live.tsx'
 import { Link, place } from './navigation.tsx'
 import { NumbersView } from './numbers.tsx'
 import { PickedBar } from './picking.tsx'
-import { dayText, Notice } from './pieces.tsx'
+import { clockText, dayText, Notice } from './pieces.tsx'
 import { SessionView } from './session.tsx'
 import { SessionsView } from './sessions.tsx'
-import { connection, openTraces, source } from './state.ts'
+import { connection, now, openTraces, source } from './state.ts'
 import { TurnView } from './turn.tsx'
 import { countOpen } from './urgency.ts'
 import { counted, percent } from './words.ts'
@@ -19,7 +18,6 @@ import { counted, percent } from './words.ts'
 /** The page: where we are, and what is shown of it. */
 export function App(): JSX.Element {
   const here = place.value
-  useTitle()
   return (
     <>
       <a class="skip" href="#main">
@@ -43,22 +41,14 @@ export function App(): JSX.Element {
         </nav>
         <Connection />
       </header>
+      {connection.value === 'lost' && <LostBar />}
       <PickedBar />
-      <main id="main" tabIndex={-1} class={`view-${here.view}`}>
+      <main id="main" tabIndex={-1} class={`view-${here.view} ${connection.value === 'lost' ? 'is-stale' : ''}`}>
         {connection.value === 'refused' ? <LetIn /> : <View here={here} />}
       </main>
       <KeysDialog />
     </>
   )
-}
-
-/** What needs somebody can be read off the tab of the browser. */
-function useTitle(): void {
-  const { living, waiting } = countOpen(openTraces.value ?? [])
-  const title = waiting > 0 ? `(${waiting}) waiting for you` : living > 0 ? `${living} open` : ''
-  useEffect(() => {
-    document.title = [title, 'hookspan'].filter(text => text !== '').join(' · ')
-  }, [title])
 }
 
 function View({ here }: { readonly here: Place }): JSX.Element {
@@ -125,6 +115,16 @@ function OpenCount(): JSX.Element | null {
       {living}
       <span class="unseen"> open</span>
     </span>
+  )
+}
+
+/** The clock of the page stopped when it last received something. */
+function LostBar(): JSX.Element {
+  return (
+    <p class="lost-bar" role="alert">
+      Not connected{openTraces.value !== undefined && ` since ${clockText(now.value)}`}: this page shows how things were
+      then. Run <code>hookspan view</code>.
+    </p>
   )
 }
 

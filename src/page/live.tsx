@@ -31,6 +31,7 @@ export function LiveView(): JSX.Element {
 
 function OpenList({ open }: { readonly open: readonly OpenTrace[] }): JSX.Element {
   if (open.length === 0) {
+    if (connection.value === 'lost') return <Notice>Nothing was open when the connection was lost.</Notice>
     return <Notice>Nothing is open. What an agent begins appears here at once.</Notice>
   }
   return (

@@ -1,15 +1,18 @@
 import { render } from 'preact'
 import { App, LetIn } from './app.tsx'
 import { askWith } from './ask.ts'
+import { startLiveFeed } from './live-feed.ts'
 import { startNavigation } from './navigation.tsx'
-import { startState } from './state.ts'
-import { findToken } from './token.ts'
+import { startTabTitle } from './tab-title.ts'
+import { findToken, watchAddress } from './token.ts'
 
+watchAddress()
 const token = await findToken()
 if (token === undefined) render(<LetIn />, document.body)
 else {
   askWith(token)
   startNavigation()
-  startState()
+  startTabTitle()
+  startLiveFeed()
   render(<App />, document.body)
 }

@@ -27,6 +27,12 @@ export function timeText(at: number): string {
   return Number.isNaN(new Date(at).getTime()) ? 'at no time' : TIME.format(at)
 }
 
+const CLOCK = new Intl.DateTimeFormat(undefined, { timeStyle: 'short' })
+
+export function clockText(at: number): string {
+  return Number.isNaN(new Date(at).getTime()) ? '' : CLOCK.format(at)
+}
+
 const DAY = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium' })
 
 export function dayText(at: number): string {
@@ -109,7 +115,7 @@ export function Notice({
   )
 }
 
-/** Copies what is shown, not what is stored: nothing that a terminal would act on gets into the clipboard. */
+/** Copies the text as it is stored, not the signs that stand for its hidden characters. */
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
   const [said, setSaid] = useState('Copy')
   const copy = async (): Promise<void> => {

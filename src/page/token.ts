@@ -22,6 +22,16 @@ export function forgetToken(): void {
   sessionStorage.removeItem(KEY)
 }
 
+/** An address with another token, put into a tab that shows this page, changes its hash alone: the browser does not load it anew. */
+export function watchAddress(): void {
+  addEventListener('hashchange', () => {
+    const token = fromAddress()
+    if (token === undefined || token === sessionStorage.getItem(KEY)) return
+    sessionStorage.setItem(KEY, token)
+    location.reload()
+  })
+}
+
 /** Taken out of it, so that it is neither copied with the address nor kept in the history. */
 function fromAddress(): string | undefined {
   const token = location.hash.startsWith('#k=') ? location.hash.slice(3) : ''

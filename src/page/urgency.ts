@@ -12,6 +12,14 @@ export function countOpen(open: readonly OpenTrace[]): { readonly living: number
   return { living: living.length, waiting: living.filter(({ waitingSince }) => waitingSince !== undefined).length }
 }
 
+/** `(1) waiting for you · hookspan`. A page that is not connected cannot know what is open, so it says that alone. */
+export function titleOf(open: readonly OpenTrace[], isConnected: boolean): string {
+  const { living, waiting } = countOpen(open)
+  const what = waiting > 0 ? `(${waiting}) waiting for you` : living > 0 ? `${living} open` : ''
+  const title = isConnected ? what : 'not connected'
+  return title === '' ? 'hookspan' : `${title} · hookspan`
+}
+
 /** For a sort; of the same state what is open for longest comes first. */
 export function byUrgency(now: number): (a: OpenTrace, b: OpenTrace) => number {
   return (a, b) => URGENCY.indexOf(stateOf(a, now)) - URGENCY.indexOf(stateOf(b, now)) || a.openSince - b.openSince

@@ -26,7 +26,7 @@ export function ContentBlock({ label, attribute, value, path }: ContentProps): J
   return (
     <section class="content">
       <h3>
-        {label} <CopyButton text={shown(text)} label={`Copy: ${label}`} />
+        {label} <CopyButton text={text} label={`Copy: ${label}`} />
       </h3>
       <Shaped text={text} isWhole={isWhole} />
       {more}

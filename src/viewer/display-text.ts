@@ -1,3 +1,5 @@
+import { HIDDEN } from './hidden-characters.ts'
+
 /** Longest text that is looked at: what is shown is one line, and the patterns below must not walk megabytes. */
 const MAX_CHARS = 2_000
 
@@ -6,25 +8,19 @@ const ANSI =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this takes out
   /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]/g
 
-/**
- * Control characters, format characters (bidi overrides, zero-width ones), surrogates without a partner, code points
- * that XML forbids, and the selectors that make terminals disagree about a character's width.
- */
-const UNPRINTABLE = /[\p{Cc}\p{Cf}\p{Cs}\p{Noncharacter_Code_Point}\p{Variation_Selector}]/gu
-
 /** More marks than a script needs pile up over the neighbouring lines. */
 const PILED_MARKS = /(\p{M}{4})\p{M}+/gu
 
 /**
  * Text out of a trace as it may be shown: one line, without anything that moves a cursor, sets a colour, changes the
- * direction of writing or hides. Everything that a terminal or a picture shows of a trace passes through here.
+ * direction of writing or hides. Joiners and selectors that shape letters and emoji stay. Everything that a terminal or a picture shows of a trace passes through here.
  */
 export function displayText(text: string): string {
   return text
     .slice(0, MAX_CHARS)
     .replace(ANSI, '')
     .replace(/\s+/g, ' ')
-    .replace(UNPRINTABLE, '')
+    .replace(HIDDEN, '')
     .replace(PILED_MARKS, '$1')
     .trim()
 }
@@ -36,12 +32,9 @@ export function displayText(text: string): string {
 export function displayLines(text: string): string[] {
   const lines = text.replace(ANSI, '').split(/\r\n|[\n\r\u0085\u2028\u2029]/)
   return lines.map(line =>
-    line.replaceAll('\t', '    ').replace(/\s/g, ' ').replace(UNPRINTABLE, '').replace(PILED_MARKS, '$1').trimEnd(),
+    line.replaceAll('\t', '    ').replace(/\s/g, ' ').replace(HIDDEN, '').replace(PILED_MARKS, '$1').trimEnd(),
   )
 }
-
-/** What does not print, but a line end and a tab, which is how text is laid out. */
-const HIDDEN = /[\p{Cc}\p{Cf}\p{Cs}\p{Noncharacter_Code_Point}\u2028\u2029]/gu
 
 /**
  * Text with nothing left out and nothing hidden, for a page: what does not print is made a sign (`␛`) or its number (`⟨U+202E⟩`), so

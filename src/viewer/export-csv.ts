@@ -28,9 +28,9 @@ function* rowsOf(tree: TraceTree): Generator<Row, void> {
     const kind = drawnKind(attributes)
     const tokens = isRequest(kind) ? tokensOf(kind, attributes) : undefined
     yield {
-      trace_id: span.traceId,
-      span_id: span.spanId,
-      parent_span_id: span.parentSpanId,
+      trace_id: displayText(span.traceId),
+      span_id: displayText(span.spanId),
+      parent_span_id: span.parentSpanId && displayText(span.parentSpanId),
       session_id: attributes.text('.session.id', 'gen_ai.conversation.id', 'session.id'),
       agent: attributes.text('gen_ai.agent.name'),
       depth,

@@ -1,7 +1,5 @@
+import { HIDDEN } from './hidden-characters.ts'
 import type { Segment } from './segments.ts'
-
-/** Valid in HTML and invisible, or able to write backwards; also what HTML forbids. Line ends and tabs are shown as what they are. */
-const UNSEEN = /[\p{Cf}\p{Cs}\p{Noncharacter_Code_Point}\u2028\u2029]|[^\P{Cc}\n\t]/gu
 
 const ENTITIES: Readonly<Record<string, string>> = {
   '&': '&amp;',
@@ -13,11 +11,12 @@ const ENTITIES: Readonly<Record<string, string>> = {
 
 /** Any text as text of a page, in an element or a quoted attribute: markup is text, and what could not be seen is named. */
 export function htmlText(text: string): string {
-  return text.replace(UNSEEN, codePoint).replace(/[&<>"']/g, character => ENTITIES[character] ?? '')
+  return text.replace(HIDDEN, codePoint).replace(/[&<>"']/g, character => ENTITIES[character] ?? '')
 }
 
-/** `\u{202e}` */
+/** `\u{202e}`. Line ends and tabs are layout. */
 function codePoint(character: string): string {
+  if (character === '\n' || character === '\t') return character
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 }
 

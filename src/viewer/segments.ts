@@ -1,4 +1,5 @@
 import { clipToWidth, displayWidth } from './display-width.ts'
+import { withoutEmojiShaping } from './hidden-characters.ts'
 
 export type DrawnKind =
   | 'session'
@@ -90,6 +91,7 @@ export function paintLine(segments: readonly Segment[], color: boolean): string 
   const filled = [...segments]
   while (filled.at(-1)?.text.trim() === '') filled.pop()
   return filled
+    .map(({ tone, text }) => ({ tone, text: withoutEmojiShaping(text) }))
     .map(({ tone, text }, index) => paint(tone, index === filled.length - 1 ? text.trimEnd() : text, color))
     .join('')
 }

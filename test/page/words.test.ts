@@ -1,6 +1,6 @@
 import { expect, test } from 'vitest'
 import { Lines } from '../../src/page/lines.ts'
-import { byUrgency, countOpen, stateOf } from '../../src/page/urgency.ts'
+import { byUrgency, countOpen, stateOf, titleOf } from '../../src/page/urgency.ts'
 import { ageMillis, ago, counted, shortCount } from '../../src/page/words.ts'
 import type { OpenTrace } from '../../src/view/api.ts'
 import { visibleText } from '../../src/viewer/display-text.ts'
@@ -77,6 +77,9 @@ test('what needs somebody comes first', () => {
     'dead: owner-dead',
   ])
   expect(countOpen(traces)).toEqual({ living: 5, waiting: 1 })
+  expect([titleOf(traces, true), titleOf(traces.slice(0, 3), true), titleOf([], true), titleOf(traces, false)]).toEqual(
+    ['(1) waiting for you · hookspan', '2 open · hookspan', 'hookspan', 'not connected · hookspan'],
+  )
 })
 
 test.each([

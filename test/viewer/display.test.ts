@@ -1,8 +1,9 @@
 import { describe, expect, test } from 'vitest'
-import { displayText } from '../../src/viewer/display-text.ts'
+import { displayLines, displayText, visibleText } from '../../src/viewer/display-text.ts'
 import { clipToWidth, displayWidth, padEndToWidth, padStartToWidth } from '../../src/viewer/display-width.ts'
+import { htmlText } from '../../src/viewer/html-text.ts'
 import { humanCount, humanDuration, humanInstant } from '../../src/viewer/human-figures.ts'
-import { clipSegments, segment, segmentsWidth } from '../../src/viewer/segments.ts'
+import { clipSegments, paintLine, segment, segmentsWidth } from '../../src/viewer/segments.ts'
 import fc from '../support/fast-check.ts'
 
 describe('displayText', () => {
@@ -23,14 +24,39 @@ describe('displayText', () => {
     expect(displayText(text)).toBe(expected)
   })
 
-  test('leaves text of any script as it is', () => {
-    expect(displayText('grün 日本語 👍 العربية ไทย')).toBe('grün 日本語 👍 العربية ไทย')
+  test.each([
+    'grün 日本語 👍 العربية ไทย',
+    'می\u200cخواهم',
+    'ක්\u200dෂ',
+    '👩\u200d👩\u200d👧\u200d👦 👍🏽 ❤\ufe0f 🏳\ufe0f\u200d🌈 1\ufe0f\u20e3 葛\u{e0100}',
+  ])('leaves text of any script as it is: %s', text => {
+    expect(displayText(text)).toBe(text)
+    expect(displayLines(text)).toEqual([text])
+    expect(visibleText(text)).toBe(text)
+    expect(htmlText(text)).toBe(text)
+  })
+
+  test.each([
+    ['joiners between Latin letters', 'pass\u200cwo\u200drd', 'password'],
+    ['joiners at an end', '\u200cمی\u200c 👩\u200d', 'می 👩'],
+    ['several joiners', 'می\u200c\u200cخ', 'میخ'],
+    ['variation selectors that carry a text', 'a\ufe01\ufe02 👍\ufe0f\u{e0142}\u{e0143}', 'a 👍\ufe0f'],
+    ['fillers and other characters that are drawn as nothing', 'a\u3164b\u034fc\u115f', 'abc'],
+  ])('takes out %s', (_, text, expected) => {
+    expect(displayText(text)).toBe(expected)
+    expect(visibleText(text)).not.toMatch(/\p{Default_Ignorable_Code_Point}{2}|\u200c|\u200d|\u3164|\u034f|\u115f/u)
+  })
+
+  test('keeps the columns of a terminal: an emoji there is made of its parts', () => {
+    const line = paintLine([segment('plain', displayText('👩\u200d👧 ❤\ufe0f می\u200cخ'))], false)
+    expect(line).toBe('👩👧 ❤ می\u200cخ')
+    expect(displayWidth(line)).toBe(displayWidth('👩\u200d👧 ❤\ufe0f می\u200cخ'))
   })
 
   test('leaves nothing that acts on a terminal, whatever came in', () => {
     fc.assert(
       fc.property(fc.string({ unit: 'binary' }), text => {
-        expect(displayText(text)).not.toMatch(/[\p{Cc}\p{Cf}\p{Cs}]/u)
+        expect(displayText(text)).not.toMatch(/(?!\u200c|\u200d)[\p{Cc}\p{Cf}\p{Cs}]/u)
       }),
     )
   })

@@ -4,6 +4,7 @@ import { mkdtemp, rm, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
+import { exportCsv } from '../../src/viewer/export-csv.ts'
 import { exportHtml } from '../../src/viewer/export-html.ts'
 import { exportOtlp } from '../../src/viewer/export-otlp.ts'
 import { htmlText } from '../../src/viewer/html-text.ts'
@@ -20,6 +21,13 @@ function forest(...notes: readonly SpanNote[]): TraceTree[] {
 function page(...notes: readonly SpanNote[]): string {
   return [...exportHtml(forest(...notes), TURN_AT + 60_000)].join('')
 }
+
+test('a CSV row has no character that acts on a terminal or writes backwards, not in its ids either', () => {
+  const evil = 'a\u001b[31m\u202eb\u0007'
+  const rows = [...exportCsv(forest({ id: evil, parent: `p${evil}`, trace: `t${evil}`, name: evil, from: 0, to: 1 }))]
+  expect(rows.join('')).not.toMatch(/[\p{Cc}\p{Cf}]/u)
+  expect(rows[1]?.split(',').slice(0, 3)).toEqual(['tab', 'ab', 'pab'])
+})
 
 /** Names of elements and attributes of a page; its text is none of them, for that has no angle brackets left. */
 function marks(html: string): { elements: Set<string>; attributes: Set<string> } {

@@ -2,12 +2,11 @@ import { createServer } from 'node:http'
 import type { AddressInfo } from 'node:net'
 import type { Browser, BrowserContext, Locator, Page } from 'playwright-core'
 import { afterAll, afterEach, beforeAll, beforeEach, describe, expect, test } from 'vitest'
-import { ended } from '../../cli/program.ts'
 import { afterwards, cleanUp } from '../../support/afterwards.ts'
 import { exportLine, noteLine, SAMPLE_TURN, type SpanNote, TRACE_ID } from '../../viewer/sample-turn.ts'
 import { openBrowser } from '../support/browser.ts'
 import { takePicture } from '../support/picture.ts'
-import { Viewer, Watch } from './viewer.ts'
+import { Agent, Viewer, Watch } from './viewer.ts'
 
 const MANY = 'b'.repeat(32)
 const HOSTILE = 'c'.repeat(32)
@@ -248,6 +247,29 @@ describe('sessions', () => {
   })
 })
 
+test('one long word does not make a list wider than the window', async () => {
+  const word = `${'x'.repeat(3_000)} plan`
+  const attributes = {
+    'hermes.span.kind': 'session',
+    'session.id': 'long',
+    'gen_ai.agent.name': 'y'.repeat(300),
+    'input.value': word,
+  }
+  viewer.write(
+    'long.jsonl',
+    exportLine({ id: '9'.repeat(16), trace: '9'.repeat(32), name: 'agent', from: 0, to: 900, attributes }),
+  )
+  for (const path of ['/sessions?text=plan', '/sessions', '/']) {
+    await page.goto(viewer.at(path))
+    await page.getByRole('link', { name: /^xxx/ }).first().waitFor()
+    expect(await page.evaluate('document.documentElement.scrollWidth'), path).toBeLessThanOrEqual(1280)
+    const widths = await page
+      .getByRole('columnheader')
+      .evaluateAll(all => all.map(each => each.getBoundingClientRect().width))
+    expect(Math.min(...widths), path).toBeGreaterThan(50)
+  }
+})
+
 describe('a turn', () => {
   test('is a tree, to keys and to those who hear it', async () => {
     await openTurn(TRACE_ID)
@@ -365,18 +387,9 @@ test('what is open is there when it begins, grows, and goes when it ends', async
 })
 
 test('what an agent is at is there while it runs, and its turn is drawn to its end', async () => {
-  const replay = viewer.program.spawn(['replay', '-', '--speed', '1'])
-  const over = ended(replay)
-  afterwards(async () => {
-    replay.stdin.end()
-    await over
-  })
-  const tell = (hook: string, payload: object): void => {
-    const ids = { session_id: 's-live', turn_id: 't-live' }
-    replay.stdin.write(`${JSON.stringify({ hook, at: Date.now(), payload: { ...ids, ...payload } })}\n`)
-  }
-  tell('pre_llm_call', { user_message: 'Is anybody there?', model: 'qwen3' })
-  tell('pre_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', args: { command: 'sleep 60' } })
+  const agent = new Agent(viewer)
+  agent.emit('pre_llm_call', { user_message: 'Is anybody there?', model: 'qwen3' })
+  agent.emit('pre_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', args: { command: 'sleep 60' } })
   await page.goto(viewer.url)
   const card = page.locator('.open-card', { hasText: 'Is anybody there?' })
   await card.getByText('sleep 60').waitFor()
@@ -394,8 +407,8 @@ test('what an agent is at is there while it runs, and its turn is drawn to its e
     style.setProperty('--now', '590000')
   })
   expect((await bar.boundingBox())?.width).toBeGreaterThan(before * 0.9)
-  tell('post_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', result: 'yes', status: 'completed' })
-  tell('on_session_end', { completed: true })
+  agent.emit('post_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', result: 'yes', status: 'completed' })
+  agent.emit('on_session_end', { completed: true })
   await page.getByRole('treeitem', { name: /tool\.terminal.*completed/ }).waitFor()
   await page.getByText('completed', { exact: true }).first().waitFor()
   await page.goto(viewer.url)
@@ -434,7 +447,12 @@ test('what is shown can be copied, and it is said when it cannot', async () => {
   await page.context().grantPermissions(['clipboard-read', 'clipboard-write'])
   await copy.click()
   await expect.poll(() => copy.textContent()).toBe('Copied')
-  expect(await page.evaluate('navigator.clipboard.readText()')).not.toBe('')
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(TRACE_ID)
+  await openTurn(HOSTILE, '?span=c000000000000001')
+  const copyAnswer = page.getByRole('button', { name: 'Copy: Answered' })
+  await copyAnswer.click()
+  await expect.poll(() => copyAnswer.textContent()).toBe('Copied')
+  expect(await page.evaluate('navigator.clipboard.readText()')).toBe(EVIL)
   await page.evaluate("navigator.clipboard.writeText = () => Promise.reject(new Error('no'))")
   await copy.click()
   await expect.poll(() => copy.textContent()).toBe('Not copied')
@@ -487,15 +505,74 @@ test('before something is handed on, it is said what is in it', async () => {
   expect(download.suggestedFilename()).toBe('hookspan.html')
 })
 
-test('the page says so when the viewer is gone', async () => {
+test('a page that loses its viewer says so across its width, and its clocks stop', async () => {
   const short = new Viewer()
   afterwards(() => short.stop())
   await short.start()
+  const agent = new Agent(short)
   const other = await browser.newContext()
   afterwards(() => other.close())
   const lost = await other.newPage()
+  agent.emit('pre_llm_call', { user_message: 'Is anybody there?', model: 'qwen3' })
+  await lost.clock.install()
   await lost.goto(short.url)
-  await lost.getByText('live', { exact: true }).waitFor()
+  const badge = lost.locator('.open-card .badge')
+  await badge.getByText(/^Running/).waitFor()
   await short.stop()
-  await lost.getByText('not connected').waitFor()
+  const bar = lost.getByRole('alert').getByText(/^Not connected since \d\d:\d\d/)
+  await bar.waitFor()
+  expect((await bar.boundingBox())?.width).toBe(lost.viewportSize()?.width)
+  await expect.poll(() => lost.title()).toBe('not connected · hookspan')
+  const stopped = await badge.textContent()
+  await lost.clock.fastForward(10_000)
+  expect(await badge.textContent()).toBe(stopped)
+})
+
+test('an address with the token of a new viewer works in a tab of the old one', async () => {
+  const first = new Viewer()
+  afterwards(() => first.stop())
+  await first.start()
+  const other = await browser.newContext()
+  afterwards(() => other.close())
+  const tab = await other.newPage()
+  await tab.goto(first.url)
+  await tab.getByText('live', { exact: true }).waitFor()
+  const second = new Viewer()
+  afterwards(() => second.stop())
+  await first.stop()
+  await second.start('--port', new URL(first.origin).port)
+  await tab.getByText('This tab is not let in').waitFor()
+  await tab.evaluate(`location.href = ${JSON.stringify(second.url)}`)
+  await tab.getByText('live', { exact: true }).waitFor()
+  expect(tab.url()).toBe(`${second.origin}/`)
+})
+
+test('the titles of hidden tabs stay right, over one connection', async () => {
+  const other = await context.newPage()
+  const tabs = [page, other]
+  for (const tab of tabs) {
+    await tab.clock.install()
+    await tab.goto(viewer.url)
+    await tab.getByText('live', { exact: true }).waitFor()
+    await expect.poll(() => tab.title()).toBe('hookspan')
+  }
+  const connections = (): number => watch.requests.filter(url => url.endsWith('/api/live')).length
+  const before = connections()
+  for (const tab of tabs) {
+    await tab.evaluate(`Object.defineProperty(document, 'hidden', { get: () => true, configurable: true })
+      document.dispatchEvent(new Event('visibilitychange'))`)
+    await tab.clock.fastForward(21_000)
+  }
+  await expect.poll(connections).toBe(before + 1)
+  const agent = new Agent(viewer)
+  agent.emit('pre_llm_call', { user_message: 'Is anybody there?', model: 'qwen3' })
+  for (const tab of tabs) await expect.poll(() => tab.title()).toBe('1 open · hookspan')
+  agent.emit('pre_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', args: { command: 'git push' } })
+  agent.emit('pre_approval_request', { command: 'git push', pattern_key: 'push', surface: 'cli' })
+  for (const tab of tabs) await expect.poll(() => tab.title()).toBe('(1) waiting for you · hookspan')
+  expect(connections()).toBe(before + 1)
+  await agent.end()
+  for (const tab of tabs) await expect.poll(() => tab.title()).toBe('hookspan')
+  await page.evaluate(`delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))`)
+  await expect.poll(connections).toBe(before + 2)
 })

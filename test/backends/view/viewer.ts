@@ -3,7 +3,8 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { BrowserContext, Page } from 'playwright-core'
-import { fixture, Program, REPOSITORY } from '../../cli/program.ts'
+import { ended, fixture, Program, REPOSITORY } from '../../cli/program.ts'
+import { afterwards } from '../../support/afterwards.ts'
 
 const STATE = join('.local', 'state', 'hookspan')
 const URL_LINE = /(http:\/\/127\.0\.0\.1:\d+\/#k=[\w-]+)/
@@ -70,6 +71,28 @@ export class Viewer {
       await over
     }
     this.program.remove()
+  }
+}
+
+/** An agent of one turn that runs for as long as the test wants. */
+export class Agent {
+  readonly #replay: ReturnType<Program['spawn']>
+  readonly #hasEnded: Promise<unknown>
+
+  constructor(viewer: Viewer) {
+    this.#replay = viewer.program.spawn(['replay', '-', '--speed', '1'])
+    this.#hasEnded = ended(this.#replay)
+    afterwards(() => this.end())
+  }
+
+  emit(hook: string, payload: object): void {
+    const ids = { session_id: 's-live', turn_id: 't-live' }
+    this.#replay.stdin.write(`${JSON.stringify({ hook, at: Date.now(), payload: { ...ids, ...payload } })}\n`)
+  }
+
+  async end(): Promise<void> {
+    this.#replay.stdin.end()
+    await this.#hasEnded
   }
 }
 

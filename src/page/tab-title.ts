@@ -1,0 +1,11 @@
+import { effect } from '@preact/signals'
+import { connection, openTraces } from './state.ts'
+import { titleOf } from './urgency.ts'
+
+/** Keeps the title of the browser's tab right. Not an effect of a component: browsers delay these in a hidden tab. */
+export function startTabTitle(): void {
+  effect(() => {
+    const isCut = connection.value === 'lost' || connection.value === 'refused'
+    document.title = titleOf(openTraces.value ?? [], !isCut)
+  })
+}
