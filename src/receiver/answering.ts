@@ -1,3 +1,4 @@
+import { randomBytes } from 'node:crypto'
 import type { IncomingHttpHeaders, IncomingMessage, RequestListener, ServerResponse } from 'node:http'
 import type { Socket } from 'node:net'
 import type { Reply } from '../hosts/guarding.ts'
@@ -9,6 +10,7 @@ import type { Failing } from './decider.ts'
 import { type Admitted, admit } from './gate.ts'
 import { type Limits, Rate, Room, TEXT_LIMIT } from './limits.ts'
 import { parseBody } from './parse.ts'
+import type { ReceivedRequest } from './request-journal.ts'
 import { expectSigned } from './signature.ts'
 import { isProtobuf, readTraces } from './traces.ts'
 import { isNewer } from './version.ts'
@@ -19,8 +21,11 @@ export interface Behind {
   isEndpoint(path: string): boolean
   /** Whose spans may be sent to this path; undefined where it takes none, but events. */
   servicesOf(path: string): readonly string[] | undefined
-  /** Takes what was sent, in order; `done` is to be called when nothing of it is held any more. False when it cannot now. */
-  take(path: string, deliveries: readonly Delivery[], done: () => void): boolean
+  /**
+   * Takes what was sent, in order: when this returns, it survives a kill. `done` is to be called when nothing of it is held in memory
+   * any more. False when it cannot now.
+   */
+  take(request: ReceivedRequest, deliveries: readonly Delivery[], done: () => void): boolean
   /**
    * What hooks say of something that was taken; undefined where they say nothing. Never rejects.
    *
@@ -58,6 +63,9 @@ export class Answering {
   readonly #rate: Rate
   readonly #room: Room
   readonly #underWay = new WeakMap<Socket, number>()
+  /** For requests without an id: with their number, no other receiver has had it. */
+  readonly #id = randomBytes(4).toString('hex')
+  #requests = 0
   /** Connections are to be used no more: the receiver leaves. */
   isLeaving = false
 
@@ -109,11 +117,12 @@ export class Answering {
     const { path } = admitted
     try {
       this.#check(admitted, headers, bytes)
-      const values = this.#valuesIn(bytes, path, headers['content-type'])
-      if (!this.#rate.take(values.length)) throw new Refused('rate')
-      const deliveries = this.#deliveries(values, headers)
-      if (!this.#options.behind.take(path, deliveries, () => this.#room.give(held))) throw new Refused('busy')
-      return values
+      const id = idIn(headers) ?? `~${this.#id}-${++this.#requests}`
+      const request = { path, at: this.#options.now(), id, headers: inletHeaders(headers), bytes }
+      const deliveries = this.deliveriesIn(request)
+      if (!this.#rate.take(deliveries.length)) throw new Refused('rate')
+      if (!this.#options.behind.take(request, deliveries, () => this.#room.give(held))) throw new Refused('busy')
+      return deliveries.map(({ body }) => body)
     } catch (error) {
       this.#room.give(held)
       throw error
@@ -132,6 +141,14 @@ export class Answering {
     const reply = await asked.finally(() => this.#room.give(bytes))
     const text = setReply(response, reply)
     this.#end(response, text === undefined ? 204 : 200, text)
+  }
+
+  /** What a request delivers. @throws Refused */
+  deliveriesIn({ path, at: receivedAt, id, headers, bytes }: ReceivedRequest): readonly Delivery[] {
+    const said = Number(headers['x-hookspan-at'])
+    const at = said > EPOCH_MILLIS && said < receivedAt + DAY_MILLIS ? said : receivedAt
+    const values = this.#valuesIn(bytes, path, headers['content-type'])
+    return values.map((body, index) => ({ body, headers, at, id: index === 0 ? id : `${id}/${index}` }))
   }
 
   #valuesIn(bytes: Buffer, path: string, type: string | undefined): readonly unknown[] {
@@ -153,20 +170,6 @@ export class Answering {
   #check({ path, isByPath }: Admitted, headers: IncomingHttpHeaders, bytes: Buffer): void {
     const secret = isByPath ? this.#options.behind.secretOf(path) : undefined
     if (secret !== undefined) expectSigned(headers, bytes, secret)
-  }
-
-  #deliveries(values: readonly unknown[], headers: IncomingHttpHeaders): Delivery[] {
-    const now = this.#options.now()
-    const said = Number(headers['x-hookspan-at'])
-    const at = said > EPOCH_MILLIS && said < now + DAY_MILLIS ? said : now
-    const id = idIn(headers)
-    const kept = inletHeaders(headers)
-    return values.map((body, index) => ({
-      body,
-      headers: kept,
-      at,
-      ...(id !== undefined && { id: index === 0 ? id : `${id}/${index}` }),
-    }))
   }
 
   async #ask({ path }: Admitted, request: IncomingMessage, response: ServerResponse): Promise<void> {

@@ -14,8 +14,10 @@ export interface SpooledEvent {
   readonly path: string
   readonly delivery: Delivery
   readonly bytes: number
-  /** It has been taken, and is needed no more. */
+  /** Everything that follows from it is journalled. */
   remove(): void
+  /** It is not taken now: the next look finds it again. */
+  leave(): void
 }
 
 const NAME = /^\d{13}-\d{1,10}-[0-9a-f]{8}\.json$/
@@ -40,6 +42,8 @@ export class EventSpool {
   readonly #mostBytes: number
   readonly #isEndpoint: (path: string) => boolean
   readonly #refused = new Set<string>()
+  /** Files that were given out, and neither removed nor left. */
+  readonly #inHand = new Set<string>()
   #laidBy = 0
 
   /** @param isEndpoint whether events may be sent to this path */
@@ -52,7 +56,7 @@ export class EventSpool {
   /** @param refuse is told of each file that is refused, once; and each time that the place itself is */
   *events(refuse: (why: 'spoolFile' | 'spoolPlace') => void): Generator<SpooledEvent> {
     for (const name of this.#names(refuse)) {
-      if (this.#refused.has(name)) continue
+      if (this.#refused.has(name) || this.#inHand.has(name)) continue
       const event = this.#read(name)
       if (event !== undefined) yield event
       else if (isThere(join(this.#directory, name)) !== undefined) {
@@ -128,11 +132,25 @@ export class EventSpool {
         this.#expectPrivate(stats)
         const { path, delivery } = spooled(parseEventJson(readFileSync(descriptor, 'utf8')))
         if (!this.#isEndpoint(path)) throw new Refused('spoolFile')
-        return { path, delivery, bytes: stats.size, remove: () => rmSync(file, { force: true }) }
+        this.#inHand.add(name)
+        return { path, delivery, bytes: stats.size, remove: () => this.#remove(name), leave: () => this.#leave(name) }
       })
     } catch {
       return undefined
     }
+  }
+
+  #remove(name: string): void {
+    try {
+      rmSync(join(this.#directory, name), { force: true })
+      this.#inHand.delete(name)
+    } catch {
+      // It cannot be removed, and must not be taken again: it stays in hand.
+    }
+  }
+
+  #leave(name: string): void {
+    this.#inHand.delete(name)
   }
 
   #expectPrivate({ size, mode, nlink }: Stats): void {

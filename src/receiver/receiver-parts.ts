@@ -4,6 +4,7 @@ import type { Decider, DeciderTrace } from './decider.ts'
 import type { Limits } from './limits.ts'
 import type { Place } from './place.ts'
 import type { Recorder } from './recorder.ts'
+import type { RequestJournal } from './request-journal.ts'
 import type { Endpoint } from './work-queue.ts'
 
 /** What a receiver is made of. */
@@ -13,6 +14,7 @@ export interface ReceiverParts {
   readonly version: string
   readonly lock: Lock
   readonly recorder: Recorder
+  readonly requests: RequestJournal
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly limits: Limits
   readonly clock: Clock

@@ -1,19 +1,19 @@
 import { peek, textOf } from '../contract/foreign.ts'
-import { LimitedMap } from '../hosts/base/limited-map.ts'
 import type { Reply } from '../hosts/guarding.ts'
 import type { Delivery } from '../hosts/inlet.ts'
 import { type Address, allowStart, removeAddress, writeAddress } from './address.ts'
 import { Answering, type Behind } from './answering.ts'
 import { Counts, lostHooksByAgent, type Refusal } from './counts.ts'
 import type { Decider, Failing } from './decider.ts'
-import { aboutRefused, EventSpool, type SpooledEvent } from './event-spool.ts'
+import { aboutRefused, EventSpool } from './event-spool.ts'
+import { Intake } from './intake.ts'
 import type { Listening } from './listening.ts'
 import type { Health } from './peer.ts'
 import type { ReceiverParts } from './receiver-parts.ts'
-import { SpoolDrain, untilWritten } from './spool-drain.ts'
+import type { ReceivedRequest } from './request-journal.ts'
 import { keepUp } from './upkeep.ts'
 import { isNewer } from './version.ts'
-import { type Endpoint, laneOf, type Remark, WorkQueue } from './work-queue.ts'
+import { type Endpoint, laneOf, type Remark } from './work-queue.ts'
 
 /** How often it looks by itself whether there is something to do; also for files that the system told nothing of. */
 const LOOK_MILLIS = 30_000
@@ -32,16 +32,12 @@ export class Receiver implements Behind {
   /** Resolves when it has ended, in whichever way. */
   readonly closed: Promise<void>
   readonly #parts: ReceiverParts
-  readonly #queue: WorkQueue
   readonly #spool: EventSpool
-  readonly #spoolDrain: SpoolDrain
-  readonly #seen: LimitedMap<string, true>
+  readonly #intake: Intake
   readonly #stopLooking: (() => void)[] = []
   readonly #startedAt: number
   readonly #decider: Decider | undefined
   #state: State = 'taking'
-  /** What came before the spool was read for the first time; undefined from then on. */
-  #early: (() => void)[] | undefined = []
   #listening: Listening | undefined
   #lastAt: number
   #resolve: () => void = () => undefined
@@ -52,20 +48,20 @@ export class Receiver implements Behind {
     this.closed = new Promise(resolve => {
       this.#resolve = resolve
     })
-    this.#seen = new LimitedMap(limits.deliveries)
     this.#startedAt = clock.now()
     this.#lastAt = this.#startedAt
-    const broke = (endpoint: Endpoint, error: unknown): void => this.#broke(endpoint, error)
-    this.#queue = new WorkQueue(parts.recorder, broke, limits.moreMillis)
     this.#decider = parts.deciderFor?.({
       remark: remark => this.#remark(remark),
       traceparent: (host, ids) => parts.recorder.traceparent(host, ids),
     })
     this.#spool = new EventSpool(place.spool, limits.bodyBytes, path => this.isEndpoint(path))
-    this.#spoolDrain = new SpoolDrain({
-      spool: this.#spool,
-      take: event => this.#takeSpooled(event),
-      written: () => this.#written(),
+    const { endpoints, recorder, requests } = parts
+    this.#intake = new Intake({
+      ...{ endpoints, recorder, requests, limits, spool: this.#spool, counts: this.counts },
+      onDelivery: () => {
+        this.#lastAt = clock.now()
+      },
+      onBroken: (endpoint, error) => this.#broke(endpoint, error),
       refuse: why => this.#refuse(why),
     })
     this.answering = new Answering({ token, version, limits, counts: this.counts, behind: this, now: clock.now })
@@ -77,6 +73,7 @@ export class Receiver implements Behind {
     writeAddress(this.#parts.place, this.address)
     const { clock, idleMillis, say } = this.#parts
     this.#spool.clear(clock.now())
+    this.#intake.recover(request => this.answering.deliveriesIn(request))
     this.#drain()
     const watcher = this.#spool.watch(() => this.#drain())
     if (watcher === undefined) say(`files of ${this.#parts.place.spool} are found twice a minute only`)
@@ -103,14 +100,9 @@ export class Receiver implements Behind {
     return this.#parts.secretOf(path)
   }
 
-  take(path: string, deliveries: readonly Delivery[], done: () => void): boolean {
-    if (this.#state === 'laying-by') return this.#layBy(path, deliveries, done)
-    let waiting = deliveries.length
-    const oneDone = (): void => {
-      if (--waiting <= 0) done()
-    }
-    if (waiting === 0) done()
-    for (const delivery of deliveries) this.#takeOne(path, delivery, oneDone)
+  take(request: ReceivedRequest, deliveries: readonly Delivery[], done: () => void): boolean {
+    if (this.#state === 'laying-by') return this.#layBy(request.path, deliveries, done)
+    this.#intake.take(request, deliveries, done)
     return true
   }
 
@@ -137,7 +129,7 @@ export class Receiver implements Behind {
       pid: process.pid,
       startedAt: this.#startedAt,
       openTurns: recorder.openTurns,
-      waiting: this.#queue.waiting + (this.#early?.length ?? 0),
+      waiting: this.#intake.waiting,
       counts: this.counts.toJSON() as Health['counts'],
       lostHooks: lostHooksByAgent(this.#parts.endpoints.values()),
       recorder: recorder.stats(),
@@ -154,7 +146,7 @@ export class Receiver implements Behind {
 
   async #end(): Promise<void> {
     this.#state = 'leaving'
-    const { place, lock, recorder } = this.#parts
+    const { place, lock, recorder, requests } = this.#parts
     try {
       // Before anybody can miss us: an event that finds no receiver starts the next one, which waits for our lock.
       allowStart(place)
@@ -162,6 +154,7 @@ export class Receiver implements Behind {
       await this.#listening?.ended()
       await this.#workedOff()
       await recorder.close(recorder.openTurns > 0 ? 'handover' : 'end')
+      requests.close()
       lock.free()
     } catch (error) {
       this.#parts.say(`the receiver did not end in order: ${(error as Error).message}`)
@@ -169,34 +162,9 @@ export class Receiver implements Behind {
     this.#resolve()
   }
 
-  #takeOne(path: string, delivery: Delivery, done: () => void): void {
-    const endpoint = this.#parts.endpoints.get(path)
-    if (endpoint === undefined || this.#isRepeated(path, delivery)) {
-      done()
-      return
-    }
-    this.#lastAt = this.#parts.clock.now()
-    this.counts.deliveries++
-    this.#push({ endpoint, delivery, done })
-  }
-
-  #push(work: Parameters<WorkQueue['push']>[0]): void {
-    if (this.#early === undefined) this.#queue.push(work)
-    else this.#early.push(() => this.#queue.push(work))
-  }
-
   /** While another one takes over nobody can be told: a hook decides all the same. */
   #remark(remark: Remark): void {
-    if (this.#state !== 'laying-by') this.#push(remark)
-  }
-
-  #isRepeated(path: string, { id }: Delivery): boolean {
-    if (id === undefined) return false
-    const key = `${path} ${id}`
-    const isRepeated = this.#seen.has(key)
-    if (isRepeated) this.counts.duplicates++
-    else this.#seen.set(key, true)
-    return isRepeated
+    if (this.#state !== 'laying-by') this.#intake.remark(remark)
   }
 
   #layBy(path: string, deliveries: readonly Delivery[], done: () => void): boolean {
@@ -225,7 +193,7 @@ export class Receiver implements Behind {
       return
     }
     this.#drain()
-    const isIdle = this.#queue.isIdle && recorder.openTurns === 0
+    const isIdle = this.#intake.isIdle && recorder.openTurns === 0
     if (idleMillis !== undefined && isIdle && clock.now() - this.#lastAt >= idleMillis) void this.stop()
   }
 
@@ -233,16 +201,7 @@ export class Receiver implements Behind {
     const dropped = this.#spool.takeDropped()
     this.counts.dropped += dropped
     if (dropped > 0) this.#parts.say(`${dropped} events were lost: no receiver ran, and the spool was full`)
-    void this.#spoolDrain.run().then(() => this.#letInEarly())
-  }
-
-  #takeSpooled({ path, delivery }: SpooledEvent): void {
-    const endpoint = this.#parts.endpoints.get(path)
-    if (endpoint === undefined || this.#isRepeated(path, delivery)) return
-    this.#lastAt = this.#parts.clock.now()
-    this.counts.deliveries++
-    this.counts.spooled++
-    this.#queue.push({ endpoint, delivery, done: () => undefined })
+    this.#intake.drainSpool()
   }
 
   /** Told once: it is the person's to see what they are. */
@@ -253,24 +212,15 @@ export class Receiver implements Behind {
     if (!lines.includes(line)) say(line)
   }
 
-  #letInEarly(): void {
-    for (const push of this.#early?.splice(0) ?? []) push()
-    this.#early = undefined
-  }
-
-  async #written(): Promise<void> {
-    await this.#queue.drained()
-    await untilWritten(this.#parts.recorder, this.#parts.limits.patienceMillis)
-  }
-
   /** A newer one has asked: it gets all that is open, and what comes from now on by the spool. */
   async #handOver(version: unknown): Promise<object | undefined> {
-    const { recorder, lock, limits } = this.#parts
+    const { recorder, requests, lock, limits } = this.#parts
     if (this.#state !== 'taking' || typeof version !== 'string' || !isNewer(version, this.#parts.version))
       return undefined
     this.#state = 'laying-by'
     await this.#workedOff()
     await recorder.close('handover')
+    requests.close()
     lock.free()
     // Should the newer one not live to ask for it.
     const timer = setTimeout(() => void this.#leave(), limits.startMillis)
@@ -293,8 +243,6 @@ export class Receiver implements Behind {
 
   async #workedOff(): Promise<void> {
     for (const stop of this.#stopLooking.splice(0)) stop()
-    await this.#spoolDrain.stop()
-    this.#letInEarly()
-    await this.#queue.drained()
+    await this.#intake.workedOff()
   }
 }

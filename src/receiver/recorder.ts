@@ -31,6 +31,8 @@ export interface Told {
 export interface Recorder {
   /** Takes one event. Never throws; it is journalled before it is worked off. */
   take(told: Told): void
+  /** Resolves when every event taken until now is in the journal, or could not be written there. Never rejects. */
+  journalled(): Promise<void>
   readonly openTurns: number
   /** Events that are taken and not worked off yet. */
   readonly waiting: number
@@ -87,6 +89,10 @@ class JournallingRecorder implements Recorder {
   /** Being journalled and worked off. */
   #inHand = 0
   #working: Promise<void> | undefined
+  /** Settled when what waits now has been journalled; undefined if nobody has asked. */
+  #nextWrite: { readonly promise: Promise<void>; resolve(): void } | undefined
+  /** The write that is under way. */
+  #write: Promise<unknown> = Promise.resolve()
   #tidyAt = Date.now() + TIDY_MILLIS
   #tidyTimer: NodeJS.Timeout | undefined
   #repeated = 0
@@ -122,6 +128,14 @@ class JournallingRecorder implements Recorder {
     const entry = { host, at, ...(id === undefined ? {} : { id }), event: { ...event, at: eventAt } }
     this.#waiting.push({ entry, line: lineOf(entry) })
     this.#working ??= this.#work()
+  }
+
+  async journalled(): Promise<void> {
+    if (this.#waiting.length === 0) await this.#write
+    else {
+      this.#nextWrite ??= deferred()
+      await this.#nextWrite.promise
+    }
   }
 
   get openTurns(): number {
@@ -174,9 +188,15 @@ class JournallingRecorder implements Recorder {
     while (this.#waiting.length > 0) {
       await new Promise(resolve => setTimeout(resolve, GATHER_MILLIS))
       const batch = this.#waiting
+      const asked = this.#nextWrite
       this.#waiting = []
+      this.#nextWrite = undefined
       this.#inHand = batch.length
-      await this.#workOff(batch, await this.#journal.append(batch))
+      const write = this.#journal.append(batch)
+      this.#write = write
+      const places = await write
+      asked?.resolve()
+      await this.#workOff(batch, places)
       if (this.#journal.isFull || Date.now() > this.#tidyAt) await this.#tidyUp()
     }
     this.#working = undefined
@@ -223,6 +243,14 @@ class JournallingRecorder implements Recorder {
   readonly #onExit = (): void => {
     this.#journal.finish(this.#waiting.map(({ line }) => line))
   }
+}
+
+function deferred(): { readonly promise: Promise<void>; resolve(): void } {
+  let resolve = (): void => undefined
+  const promise = new Promise<void>(settle => {
+    resolve = settle
+  })
+  return { promise, resolve }
 }
 
 function idOf(host: string, id: string): string {

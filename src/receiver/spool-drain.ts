@@ -3,17 +3,14 @@ import type { EventSpool, SpooledEvent } from './event-spool.ts'
 
 export interface DrainOptions {
   readonly spool: EventSpool
-  take(event: SpooledEvent): void
-  /** Resolves when all that was taken is written down: killed before that, the next receiver finds the files where they are. */
-  written(): Promise<void>
+  /** Takes an event. `done` is to be called when all that follows from it is journalled: killed before that, the next receiver finds the file. */
+  take(event: SpooledEvent, done: () => void): void
   refuse(why: Refusal): void
 }
 
-/** Between two looks whether all is journalled. */
-const AGAIN_MILLIS = 5
 /** Files that are in memory at once. */
-const MOST_FILES = 256
-const MOST_BYTES = 16_000_000
+const MAX_FILES = 256
+const MAX_BYTES = 16_000_000
 
 /** Empties the spool, as often as there is something in it; never twice at once. */
 export class SpoolDrain {
@@ -21,6 +18,10 @@ export class SpoolDrain {
   #running: Promise<void> | undefined
   #isMore = false
   #isStopped = false
+  /** Taken, and not removed yet. */
+  #files = 0
+  #bytes = 0
+  #waiting: (() => void)[] = []
 
   constructor(options: DrainOptions) {
     this.#options = options
@@ -35,9 +36,10 @@ export class SpoolDrain {
     await this.#running
   }
 
-  /** Resolves when it does nothing any more; what is left stays in the spool. */
+  /** Resolves when it takes nothing any more; what is left stays in the spool. */
   async stop(): Promise<void> {
     this.#isStopped = true
+    for (const resolve of this.#waiting.splice(0)) resolve()
     await this.#running
   }
 
@@ -49,32 +51,30 @@ export class SpoolDrain {
   }
 
   async #once(): Promise<void> {
-    const { spool, take, refuse } = this.#options
-    let taken: SpooledEvent[] = []
-    let bytes = 0
+    const { spool, refuse } = this.#options
     for (const event of spool.events(refuse)) {
-      if (this.#isStopped) break
-      take(event)
-      taken.push(event)
-      bytes += event.bytes
-      if (taken.length < MOST_FILES && bytes < MOST_BYTES) continue
-      await this.#remove(taken)
-      taken = []
-      bytes = 0
+      while (!this.#isStopped && (this.#files >= MAX_FILES || this.#bytes >= MAX_BYTES)) await this.#removal()
+      if (!this.#isStopped) this.#take(event)
+      else {
+        event.leave()
+        return
+      }
     }
-    await this.#remove(taken)
   }
 
-  async #remove(taken: readonly SpooledEvent[]): Promise<void> {
-    if (taken.length > 0) await this.#options.written()
-    for (const event of taken) event.remove()
+  #take(event: SpooledEvent): void {
+    this.#files += 1
+    this.#bytes += event.bytes
+    this.#options.take(event, () => {
+      event.remove()
+      this.#files -= 1
+      this.#bytes -= event.bytes
+      for (const resolve of this.#waiting.splice(0)) resolve()
+    })
   }
-}
 
-/** Resolves when the recorder has written down what it was told; others go on telling it, so it may never be seen at rest. */
-export async function untilWritten(recorder: { readonly waiting: number }, mostMillis: number): Promise<void> {
-  const until = performance.now() + mostMillis
-  while (recorder.waiting > 0 && performance.now() < until) {
-    await new Promise(resolve => setTimeout(resolve, AGAIN_MILLIS))
+  /** Resolves when a file was removed. */
+  #removal(): Promise<void> {
+    return new Promise(resolve => this.#waiting.push(resolve))
   }
 }

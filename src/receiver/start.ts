@@ -1,4 +1,5 @@
 import { uptime } from 'node:os'
+import { join } from 'node:path'
 import type { Environment } from '../config/paths.ts'
 import { resolveConfig } from '../config/resolve.ts'
 import { type Lock, type Owner, takeLock } from '../trace-log/index.ts'
@@ -11,6 +12,7 @@ import { type Health, Peer } from './peer.ts'
 import { makePlace, type Place, placeOf, readSecret, tokenOf } from './place.ts'
 import { Receiver } from './receiver.ts'
 import type { openRecorder } from './recorder.ts'
+import { RequestJournal } from './request-journal.ts'
 import { isNewer } from './version.ts'
 import type { Endpoint } from './work-queue.ts'
 
@@ -137,6 +139,7 @@ async function start({ lock, before }: Turn, options: StartOptions, around: Surr
     version,
     lock,
     recorder,
+    requests: new RequestJournal(join(place.directory, 'journal'), report),
     deciderFor: deciders?.deciderFor,
     idleMillis,
     isAllWanted: isAllWanted(env, home),

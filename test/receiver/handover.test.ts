@@ -12,6 +12,9 @@ import { afterwards } from '../support/afterwards.ts'
 import { until } from '../support/until.ts'
 import { FakeClock, MemoryRecorder, Scene } from './scene.ts'
 
+/** An id that a receiver gave to a request without one. */
+const OURS = expect.stringMatching(/^~/)
+
 describe('one receiver of a user', () => {
   test('stays when another of its version, or an older one, is started', async () => {
     const scene = new Scene()
@@ -62,10 +65,10 @@ describe('one receiver of a user', () => {
     await scene.send(second, '4')
     await until(() => young.told.length === 23)
     expect(young.told.map(({ event, id }) => [event.event, id])).toEqual([
-      ['2', undefined],
+      ['2', OURS],
       ['3', 'three'],
-      ...Array.from({ length: 20 }, (_, line) => [`line ${line}`, undefined]),
-      ['4', undefined],
+      ...Array.from({ length: 20 }, (_, line) => [`line ${line}`, OURS]),
+      ['4', OURS],
     ])
     await until(() => scene.spooled.length === 0)
   })

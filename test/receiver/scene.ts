@@ -19,12 +19,18 @@ export class MemoryRecorder implements Recorder {
   readonly closings: ('handover' | 'end')[] = []
   openTurns = 0
   waiting = 0
+  /** Resolves when what it was told is in its journal. */
+  written: Promise<void> = Promise.resolve()
   /** Held up for so long. */
   closing: Promise<void> = Promise.resolve()
 
   take(told: Told): void {
     if (this.closings.length > 0) throw new Error('it was closed before')
     this.told.push(told)
+  }
+
+  journalled(): Promise<void> {
+    return this.written
   }
 
   stats(): RecorderStats {

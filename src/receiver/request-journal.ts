@@ -1,0 +1,240 @@
+import { closeSync, fstatSync, ftruncateSync, openSync, readdirSync, readFileSync, rmSync, writevSync } from 'node:fs'
+import { join } from 'node:path'
+import { numberOf, peek, textOf } from '../contract/foreign.ts'
+import type { Report } from '../core/guard.ts'
+import { jsonIn } from '../hosts/event-json.ts'
+import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from '../trace-log/private-place.ts'
+import { LIMITS } from './limits.ts'
+
+/** A request that was accepted, before anything is made of it. */
+export interface ReceivedRequest {
+  readonly path: string
+  /** When it was received, epoch milliseconds. */
+  readonly at: number
+  /** The sender's, or else one of our own. The same id twice is one request. */
+  readonly id: string
+  /** Without secrets. */
+  readonly headers: Readonly<Record<string, string | undefined>>
+  /** Its body, inflated. */
+  readonly bytes: Buffer
+}
+
+/** A request that an earlier receiver accepted, and of which not everything is in the journal of events. */
+export interface RecoveredRequest {
+  readonly request: ReceivedRequest
+  /** To be called when all that follows from it is journalled. */
+  settle(): void
+}
+
+const NAME = /^requests-(\d{8})$/
+const LINE_END = 0x0a
+/** A file that has grown beyond it gets a successor, and is removed when its last request is settled. */
+const SEGMENT_BYTES = 4 * 1_048_576
+const MAX_FILE_BYTES = SEGMENT_BYTES + 2 * LIMITS.bodyBytes
+/** A full disk stays so for a while. */
+const RETRY_MILLIS = 1000
+
+/**
+ * The requests that were accepted and are not journalled as events yet: each is written before it is answered, so a receiver that is
+ * killed leaves to the next one all that it has answered. In the usual case the file is empty again some milliseconds later. Nothing
+ * in here throws: if it cannot be written, recording goes on.
+ */
+export class RequestJournal {
+  readonly #directory: string
+  readonly #report: Pick<Report, 'warn'>
+  #recovered: RecoveredRequest[] = []
+  #current: Segment | undefined
+  #number = 0
+  #isClosed = false
+  #isFailing = false
+  #triedAt = 0
+
+  constructor(directory: string, report: Pick<Report, 'warn'>) {
+    this.#directory = directory
+    this.#report = report
+    try {
+      makePrivateDirectory(directory, line => report.warn(line))
+      this.#recover()
+    } catch (error) {
+      this.#failed(error)
+    }
+  }
+
+  /** Requests of an earlier receiver, in the order in which it accepted them. Once. */
+  takeRecovered(): readonly RecoveredRequest[] {
+    return this.#recovered.splice(0)
+  }
+
+  /** Writes a request down. Returns what to call when all that follows from it is journalled. */
+  add(request: ReceivedRequest): () => void {
+    const segment = this.#usable()
+    if (segment === undefined) return () => undefined
+    try {
+      segment.append(request)
+      this.#isFailing = false
+      return this.#settlerOf(segment)
+    } catch (error) {
+      this.#failed(error)
+      return () => undefined
+    }
+  }
+
+  close(): void {
+    this.#isClosed = true
+    if (this.#current?.pending === 0) this.#current.remove()
+    else this.#current?.close()
+    this.#current = undefined
+  }
+
+  #recover(): void {
+    for (const name of readdirSync(this.#directory)
+      .filter(each => NAME.test(each))
+      .sort()) {
+      this.#number = Math.max(this.#number, Number(NAME.exec(name)?.[1]))
+      const path = join(this.#directory, name)
+      const segment = new Segment(path)
+      const requests = withOwnFile(path, OPEN.read, (descriptor, { size }) => {
+        if (size <= MAX_FILE_BYTES) return this.#requestsIn(readFileSync(descriptor), path)
+        this.#report.warn(`${path} is larger than any of ours: it is not read, and removed`)
+        return []
+      })
+      segment.pending = requests.length
+      for (const request of requests) this.#recovered.push({ request, settle: this.#settlerOf(segment, 0) })
+      if (requests.length === 0) segment.remove()
+    }
+  }
+
+  #requestsIn(content: Buffer, path: string): ReceivedRequest[] {
+    const requests: ReceivedRequest[] = []
+    for (let offset = 0; offset < content.length; ) {
+      const end = content.indexOf(LINE_END, offset)
+      const head = end < 0 ? undefined : jsonIn(content.toString('utf8', offset, end))
+      const bytes = Math.max(0, numberOf(peek(head, 'bytes')) ?? 0)
+      // The last one is cut off if the receiver was killed while it wrote; then it has not answered.
+      if (end < 0 || end + 1 + bytes >= content.length) break
+      const request = requestOf(head, content.subarray(end + 1, end + 1 + bytes))
+      if (request === undefined) {
+        this.#report.warn(`${path} is damaged: the requests from byte ${offset} on are lost`)
+        break
+      }
+      requests.push(request)
+      offset = end + 1 + request.bytes.length + 1
+    }
+    return requests
+  }
+
+  /** @param count 1 for a request that is added now */
+  #settlerOf(segment: Segment, count = 1): () => void {
+    segment.pending += count
+    let isSettled = false
+    return () => {
+      if (isSettled) return
+      isSettled = true
+      segment.pending -= 1
+      if (segment.pending === 0) this.#emptied(segment)
+    }
+  }
+
+  #emptied(segment: Segment): void {
+    try {
+      if (segment === this.#current) segment.truncate()
+      else segment.remove()
+    } catch {
+      segment.remove()
+      this.#current = undefined
+    }
+  }
+
+  #usable(): Segment | undefined {
+    const segment = this.#current
+    if (segment !== undefined && segment.bytes < SEGMENT_BYTES && (segment.pending > 0 || segment.isThere()))
+      return segment
+    if (this.#isClosed || (this.#isFailing && Date.now() < this.#triedAt + RETRY_MILLIS)) return undefined
+    this.#triedAt = Date.now()
+    // Its pending requests keep it until they are settled.
+    if (segment?.pending === 0) segment.remove()
+    else segment?.close()
+    this.#current = undefined
+    try {
+      this.#current = Segment.create(join(this.#directory, `requests-${String(++this.#number).padStart(8, '0')}`))
+    } catch (error) {
+      this.#failed(error)
+    }
+    return this.#current
+  }
+
+  #failed(error: unknown): void {
+    if (this.#isFailing) return
+    this.#isFailing = true
+    const { code = 'unknown' } = (error ?? {}) as NodeJS.ErrnoException
+    const then = 'Recording goes on, but what is being received would not survive a kill of the receiver'
+    this.#report.warn(`journal: requests cannot be written to ${this.#directory} (${code}). ${then}`)
+  }
+}
+
+/** One file of requests. */
+class Segment {
+  readonly #path: string
+  #descriptor: number | undefined
+  bytes = 0
+  /** Requests in it that are not settled. */
+  pending = 0
+
+  /** @throws the error of the file system */
+  static create(path: string): Segment {
+    const segment = new Segment(path)
+    rmSync(path, { force: true })
+    segment.#descriptor = openSync(path, OPEN.append, PRIVATE_FILE)
+    return segment
+  }
+
+  constructor(path: string) {
+    this.#path = path
+  }
+
+  /** @throws the error of the file system; then nothing of the request is left in it */
+  append({ bytes, ...head }: ReceivedRequest): void {
+    const descriptor = this.#descriptor ?? -1
+    const parts = [Buffer.from(`${JSON.stringify({ ...head, bytes: bytes.length })}\n`), bytes, Buffer.from('\n')]
+    const length = parts.reduce((sum, part) => sum + part.length, 0)
+    try {
+      if (writevSync(descriptor, parts) < length) throw Object.assign(new Error('short'), { code: 'ENOSPC' })
+      this.bytes += length
+    } catch (error) {
+      ftruncateSync(descriptor, this.bytes)
+      throw error
+    }
+  }
+
+  /** False if somebody has removed it. */
+  isThere(): boolean {
+    return this.#descriptor !== undefined && fstatSync(this.#descriptor).nlink > 0
+  }
+
+  /** @throws the error of the file system */
+  truncate(): void {
+    ftruncateSync(this.#descriptor ?? -1, 0)
+    this.bytes = 0
+  }
+
+  close(): void {
+    if (this.#descriptor !== undefined) closeSync(this.#descriptor)
+    this.#descriptor = undefined
+  }
+
+  remove(): void {
+    this.close()
+    try {
+      rmSync(this.#path, { force: true })
+    } catch {
+      // The next receiver reads it once more, and knows its requests by their ids.
+    }
+  }
+}
+
+function requestOf(head: unknown, bytes: Buffer): ReceivedRequest | undefined {
+  const [path, at, id] = [textOf(peek(head, 'path')), numberOf(peek(head, 'at')), textOf(peek(head, 'id'))]
+  const headers = peek(head, 'headers')
+  if (path === undefined || at === undefined || id === undefined || typeof headers !== 'object') return undefined
+  return { path, at, id, headers: (headers ?? {}) as ReceivedRequest['headers'], bytes }
+}
