@@ -1,8 +1,9 @@
 // The viewer's page: what runs in a browser, made a few small files with nothing from elsewhere.
-import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
+import { copyFileSync, mkdirSync, rmSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { build as bundle } from 'esbuild'
+import { licensesOf } from './licenses.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
 const SOURCE = join(REPOSITORY, 'src', 'page')
@@ -39,18 +40,5 @@ export async function buildPage(folder) {
     logLevel: 'warning',
   })
   for (const name of COPIED) copyFileSync(join(SOURCE, name), join(folder, name))
-  writeFileSync(join(folder, 'licenses.txt'), licensesOf(Object.keys(metafile.inputs)))
-}
-
-/** Whoever gives others' work on says whose it is. */
-function licensesOf(inputs) {
-  const packages = new Set(inputs.map(path => /node_modules\/((?:@[^/]+\/)?[^/]+)\//.exec(path)?.[1]).filter(Boolean))
-  return [...packages]
-    .sort()
-    .map(name => {
-      const root = join(REPOSITORY, 'node_modules', name)
-      const { version } = JSON.parse(readFileSync(join(root, 'package.json'), 'utf8'))
-      return `${name} ${version}\n\n${readFileSync(join(root, 'LICENSE'), 'utf8').trim()}\n`
-    })
-    .join('\n----\n\n')
+  writeFileSync(join(folder, 'licenses.txt'), licensesOf(REPOSITORY, Object.keys(metafile.inputs)))
 }

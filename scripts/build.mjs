@@ -1,13 +1,14 @@
 // npm run build: what the compiler makes of each file of `src` goes into `build`, for our own programs and tests; what is
 // published goes into `dist`.
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
 import { build as bundle } from 'esbuild'
 import { buildPage } from './build-page.mjs'
 import { writeWords } from './declarations.mjs'
+import { loadedLate, loadFiles, withPackageFacts } from './load-files.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
 const { exports, bin } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
@@ -45,9 +46,6 @@ export async function build(compiled, published, isChecked = true) {
   }
 }
 
-/** What is loaded late, by a `require`, because no host can be made wait for an `import`: its file in `chunks`. */
-const LATE_FILE = 'core-and-pipeline.cjs'
-
 const COMMON = {
   absWorkingDir: REPOSITORY,
   bundle: true,
@@ -58,20 +56,6 @@ const COMMON = {
   sourcemap: 'linked',
   sourcesContent: false,
   logLevel: 'warning',
-}
-
-/** Whoever imports `wiring/late.ts` does not import core and pipeline with it. */
-const LOADED_LATE = {
-  name: 'loaded late',
-  setup({ onLoad }) {
-    onLoad({ filter: /\/src\/wiring\/late\.ts$/ }, ({ path }) => {
-      const [before, between, after, ...more] = readFileSync(path, 'utf8').split(
-        /import \* as coreAndPipeline from '\.\/core-and-pipeline\.ts'|return coreAndPipeline$/m,
-      )
-      if (after === undefined || more.length > 0) throw new Error(`${path} is not what the build expects`)
-      return { contents: `${before}${between}return load('./${LATE_FILE}')${after}`, loader: 'ts' }
-    })
-  },
 }
 
 /**
@@ -85,11 +69,12 @@ async function bundleInto(published) {
     outbase: 'src',
     outdir: published,
     splitting: true,
-    // As deep as a room of `src`, because `wiring/package-facts.ts` looks for the package from where it is.
+    // As deep as a module folder of `src`: `cli/own-folder.ts` and others look for the package from where they are.
     chunkNames: 'chunks/[name]-[hash]',
     format: 'esm',
-    plugins: [LOADED_LATE],
-  })
+    plugins: [loadedLate, withPackageFacts],
+    write: false,
+  }).then(({ outputFiles }) => outputFiles.forEach(writeWithoutBareImports))
   await bundle({
     ...COMMON,
     entryPoints: [`src/${ALONE}.ts`],
@@ -104,14 +89,17 @@ async function bundleInto(published) {
     format: 'cjs',
     define: { 'import.meta.dirname': '__dirname' },
   })
-  await bundle({
-    ...COMMON,
-    entryPoints: ['src/wiring/core-and-pipeline.ts'],
-    outfile: join(published, 'chunks', LATE_FILE),
-    format: 'cjs',
-    banner: { js: "const importMetaUrl = require('node:url').pathToFileURL(__filename).href" },
-    define: { 'import.meta.url': 'importMetaUrl' },
-  })
+  await loadFiles(join(published, 'chunks'), COMMON)
+}
+
+/**
+ * esbuild imports a chunk for its side effects alone wherever a module of it may be reached. Ours have none (`sideEffects` in
+ * `package.json`), and each would be a file that is opened for nothing.
+ */
+function writeWithoutBareImports({ path, text }) {
+  mkdirSync(dirname(path), { recursive: true })
+  // An empty line in its place: source maps count lines.
+  writeFileSync(path, path.endsWith('.js') ? text.replace(/^import "\.[^"]*";$/gm, '') : text)
 }
 
 /** The declarations that those of an entry lead to. */

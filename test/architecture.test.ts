@@ -25,21 +25,34 @@ const CLI_ROOMS = [
 
 /** Who may import whom (`docs/design.md` has the reasons), and which outside packages. `node:*` is `node`. */
 const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly string[] }> = {
+  packages: { rooms: [], packages: ['node:module'] },
   contract: { rooms: [], packages: [] },
   semconv: { rooms: [], packages: [] },
   content: { rooms: ['contract'], packages: [] },
   spans: { rooms: ['contract', 'semconv', 'content'], packages: ['@opentelemetry/api'] },
   core: { rooms: ['contract', 'semconv', 'content', 'spans'], packages: ['@opentelemetry/api'] },
   backends: { rooms: [], packages: [] },
-  config: { rooms: ['backends'], packages: ['yaml', 'node'] },
-  prices: { rooms: ['spans', 'config'], packages: ['@pydantic/genai-prices', 'node'] },
-  'trace-log': { rooms: [], packages: ['@opentelemetry/*', 'node'] },
-  pipeline: { rooms: ['semconv', 'backends', 'trace-log'], packages: ['@opentelemetry/*', 'node'] },
+  config: { rooms: ['backends', 'packages'], packages: ['yaml', 'node'] },
+  prices: { rooms: ['spans', 'config', 'packages'], packages: ['@pydantic/genai-prices', 'node'] },
+  'trace-log': { rooms: ['packages'], packages: ['@opentelemetry/*', 'node'] },
+  pipeline: { rooms: ['semconv', 'backends', 'trace-log', 'packages'], packages: ['@opentelemetry/*', 'node'] },
   viewer: { rooms: [], packages: ['node'] },
   'trace-index': { rooms: ['viewer', 'trace-log'], packages: ['node-sqlite3-wasm', 'node'] },
   wrappers: { rooms: ['contract'], packages: ['node'] },
   wiring: {
-    rooms: ['contract', 'semconv', 'content', 'spans', 'core', 'config', 'prices', 'trace-log', 'pipeline', 'wrappers'],
+    rooms: [
+      'contract',
+      'semconv',
+      'content',
+      'spans',
+      'core',
+      'config',
+      'prices',
+      'trace-log',
+      'pipeline',
+      'wrappers',
+      'packages',
+    ],
     packages: ['@opentelemetry/api', 'node'],
   },
   hooks: { rooms: ['contract', 'content', 'config', 'trace-log'], packages: ['unbash', 'node'] },
@@ -93,7 +106,7 @@ function importsOf(path: string): string[] {
   const statements = code(path).matchAll(
     /(?:^|[};\n])\s*(?:import|export)[^'"`;]*?\sfrom '([^']+)'|\nimport '([^']+)'/g,
   )
-  const calls = code(path).matchAll(/\b(?:import|load|require|createRequire\(import\.meta\.url\))\(\s*'([^']+)'/g)
+  const calls = code(path).matchAll(/\b(?:import|load|require)(?:<[^()]*>)?\(\s*'([^']+)'/g)
   return [...statements, ...calls].map(match => (match[1] ?? match[2]) as string)
 }
 

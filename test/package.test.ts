@@ -68,7 +68,7 @@ async function inProject(body: string, ...flags: readonly string[]): Promise<str
 
 const EXPECTED: readonly RegExp[] = [
   /^dist\/(.+\.d\.ts|(index|testing|mcp\/index|pino\/index|cli\/main|trace-index\/index-thread|hooks\/((builtin\/)?index|isolated-thread)|hosts\/[\w-]+\/(index|hooks)|chunks\/[\w-]+)\.js(\.map)?|(hook|chunks\/core-and-pipeline)\.cjs(\.map)?)$/,
-  /^dist\/page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt)$/,
+  /^dist\/(chunks\/licenses\.txt|page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt))$/,
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^integrations\/hermes\/(__init__\.py|receiver\.py|guards\.py|plugin\.yaml|pyproject\.toml|gateway\/(HOOK\.yaml|handler\.py))$/,
   /^integrations\/claude-code\/(\.claude-plugin\/plugin\.json|hooks\/hooks\.json)$/,
@@ -204,8 +204,11 @@ describe('installed in a project', () => {
     const opened = (path: string, found = new Set<string>()): Set<string> => {
       if (found.has(path)) return found
       found.add(path)
-      const imports = readFileSync(path, 'utf8').matchAll(/^(?:import|export|\} from)[^;]*?"(\.[^"]+)";$/gm)
-      for (const [, name = ''] of imports) opened(resolve(dirname(path), name), found)
+      const imports = readFileSync(path, 'utf8').matchAll(/^(?:import|export|\} from)[^;]*?"([.#][^"]+)";$/gm)
+      for (const [, name = ''] of imports) {
+        const target = name === '#load' ? join(root, packageJson.imports['#load']['node-addons']) : name
+        opened(resolve(dirname(path), target), found)
+      }
       return found
     }
     for (const entry of Object.values(packageJson.exports)) {

@@ -1,5 +1,5 @@
-import { createRequire } from 'node:module'
 import type { Alias, Document, LineCounter, Pair, ParsedNode, Scalar, YAMLError } from 'yaml'
+import { load } from '../packages/load.ts'
 import { CopyBudget, emptyMap, type Plain, type PlainMap, Unusable } from './plain.ts'
 
 type Yaml = typeof import('yaml')
@@ -42,7 +42,7 @@ const FAULTS: Partial<Record<YAMLError['code'], string>> = {
 /** YAML 1.2, of which JSON is a part. Never throws. */
 export function parseYaml(text: string): ParsedText | TextFault {
   try {
-    return parse(text, createRequire(import.meta.url)('yaml') as Yaml)
+    return parse(text, load<Yaml>('yaml'))
   } catch (error) {
     // The parser recurses, so what is nested deeply enough ends the stack.
     return { fault: error instanceof RangeError ? 'it is nested too deeply' : 'the YAML parser failed' }

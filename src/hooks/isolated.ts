@@ -18,8 +18,8 @@ export interface IsolatedHooks {
   close(): void
 }
 
-/** As this file is compiled, and in what is published, where it is in a folder as deep. */
-const THREAD = new URL('../hooks/isolated-thread.js', import.meta.url)
+/** The compiled module, both in `build/hooks` and seen from `dist/chunks`. A function: a CommonJS bundle has no `import.meta.url`. */
+const threadModule = (): URL => new URL('../hooks/isolated-thread.js', import.meta.url)
 const LIMITS = { maxOldGenerationSizeMb: 256, maxYoungGenerationSizeMb: 32 }
 /** A file that takes longer until it can be asked hangs. */
 const START_LIMIT_MILLIS = 10_000
@@ -120,7 +120,7 @@ class Thread {
   #isOpen = false
   #onOver: (problem: string) => void = () => undefined
 
-  constructor({ url, options, thread = THREAD }: IsolatedOptions) {
+  constructor({ url, options, thread = threadModule() }: IsolatedOptions) {
     this.#worker = new Worker(thread, { workerData: { url, options }, resourceLimits: LIMITS, name: 'hookspan hooks' })
     this.opened = new Promise((resolve, reject) => {
       const tooLate = (): void => this.end(`it was not ready within ${START_LIMIT_MILLIS / 1000} s`)

@@ -1,11 +1,21 @@
-import { mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
+import { existsSync, mkdirSync, mkdtempSync, readdirSync, rmSync, symlinkSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { fileURLToPath } from 'node:url'
 import { makePrivateDirectory, PRIVATE_FILE } from '../trace-log/private-place.ts'
 import type { FolderFile } from './folder-files.ts'
 
-/** This copy of the package; what is published is as deep as this file in `src`. */
-const PACKAGE = fileURLToPath(new URL('../../', import.meta.url))
+/**
+ * The folder of this copy of the package; `dist/chunks` is as deep as this file in `src`.
+ *
+ * @throws Error if hookspan is part of a bundle, which leaves that folder behind
+ */
+function packageFolder(): string {
+  const here: string | undefined = import.meta.url
+  const folder = here === undefined ? '' : fileURLToPath(new URL('../../', here))
+  if (existsSync(join(folder, 'dist', 'hooks', 'index.js'))) return folder
+  throw new Error('hookspan is part of a bundle; mark `hookspan` as external in the bundler')
+}
+
 const PREFIX = 'run-'
 
 /** A folder whose files are run. */
@@ -26,6 +36,8 @@ const copies = new Set<string>()
  * @throws the error of the file system
  */
 export function runCopy(files: readonly FolderFile[], place: string): RunCopy {
+  const has = (path: string): boolean => files.some(file => file.path === path || file.path.startsWith(`${path}/`))
+  const own = has('node_modules/hookspan') ? undefined : packageFolder()
   makePrivateDirectory(place)
   sweep(place)
   const copy = mkdtempSync(join(place, `${PREFIX}${process.pid}-`))
@@ -36,12 +48,11 @@ export function runCopy(files: readonly FolderFile[], place: string): RunCopy {
     mkdirSync(dirname(full), { recursive: true })
     writeFileSync(full, bytes, { mode: PRIVATE_FILE })
   }
-  const has = (path: string): boolean => files.some(file => file.path === path || file.path.startsWith(`${path}/`))
   // Without it a `.js` would not be a module.
   if (!has('package.json')) writeFileSync(join(copy, 'package.json'), '{"type":"module"}\n', { mode: PRIVATE_FILE })
-  if (!has('node_modules/hookspan')) {
+  if (own !== undefined) {
     mkdirSync(join(copy, 'node_modules'), { recursive: true })
-    symlinkSync(PACKAGE, join(copy, 'node_modules', 'hookspan'), 'junction')
+    symlinkSync(own, join(copy, 'node_modules', 'hookspan'), 'junction')
   }
   return { path: copy, remove: () => remove(copy) }
 }

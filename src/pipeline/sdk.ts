@@ -1,13 +1,10 @@
-import { createRequire } from 'node:module'
+import { load } from '../packages/load.ts'
 import { api } from '../trace-log/index.ts'
 
 export { api, resources } from '../trace-log/index.ts'
 
-/**
- * The packages of OpenTelemetry, beside those that the trace log reads with. Each loads when something that needs it is constructed:
- * importing this room costs nothing, and a backend that is not configured is never paid for.
- */
-const load: NodeJS.Require = createRequire(import.meta.url)
+// The packages of OpenTelemetry, beside those that the trace log reads with. Each loads when something that needs it is
+// constructed: importing this module costs nothing, and a backend that is not configured is never paid for.
 
 function core(): typeof import('@opentelemetry/core') {
   return load('@opentelemetry/core')

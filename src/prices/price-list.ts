@@ -1,9 +1,7 @@
-import { createRequire } from 'node:module'
 import type { ModelPrice, PriceCalculation } from '@pydantic/genai-prices'
+import { load } from '../packages/load.ts'
 import { isSameModel } from './same-model.ts'
 import type { Rate, UnitPrices } from './unit-prices.ts'
-
-const load: NodeJS.Require = createRequire(import.meta.url)
 
 /** Half a megabyte, which takes some 50 ms to load: only where prices are asked for, and between two turns of the event loop. */
 export function loadPriceList(): typeof import('@pydantic/genai-prices') {

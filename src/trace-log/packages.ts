@@ -1,7 +1,6 @@
-import { createRequire } from 'node:module'
+import { load } from '../packages/load.ts'
 
-/** Loads packages of OpenTelemetry when something that needs them is read: importing this room loads none. */
-const load: NodeJS.Require = createRequire(import.meta.url)
+// Packages of OpenTelemetry that the trace log reads with.
 
 export function api(): typeof import('@opentelemetry/api') {
   return load('@opentelemetry/api')

@@ -1,7 +1,5 @@
-import { createRequire } from 'node:module'
+import { load } from '../packages/load.ts'
 import * as coreAndPipeline from './core-and-pipeline.ts'
-
-const load = createRequire(import.meta.url)
 
 /**
  * What takes records is small, and what works them off is not: it is loaded when it is needed, or between two turns of the event

@@ -2,21 +2,29 @@ import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { peek, textOf } from '../contract/foreign.ts'
 
-/** Why nothing is recorded. The error's code or name, and not what it says: a host's can quote anything. */
+/** Without `import.meta.url`, in a CommonJS bundle, `createRequire` gets `undefined`. */
+const NOT_LOADED: readonly unknown[] = ['MODULE_NOT_FOUND', 'ERR_INVALID_ARG_VALUE']
+
+/** Why nothing is recorded. The error's code or name, and not its message: a host's error can quote anything. */
 export function whyNotStarted(error: unknown): string {
-  const code = peek(error, 'code') === 'MODULE_NOT_FOUND' ? openError() : peek(error, 'code')
-  const why =
-    code === 'EMFILE' || code === 'ENFILE'
-      ? `too many files are open (${code}); raise the limit (ulimit -n)`
-      : (textOf(code) ?? textOf(peek(error, 'name')) ?? 'something unknown was thrown')
-  return `nothing is recorded, because it could not be started: ${why}`
+  return `nothing is recorded, because it could not be started: ${whyNot(error)}`
 }
 
-/** Of a module that it cannot open the loader says that it is not there. */
+function whyNot(error: unknown): string {
+  const found = peek(error, 'code')
+  const isNotLoaded = NOT_LOADED.includes(found)
+  const code = isNotLoaded ? openError() : found
+  if (code === 'EMFILE' || code === 'ENFILE') return `too many files are open (${code}); raise the limit (ulimit -n)`
+  if (isNotLoaded)
+    return 'files of hookspan are missing; if a bundler made this program, mark `hookspan` as external in it'
+  return textOf(code) ?? textOf(peek(error, 'name')) ?? 'something unknown was thrown'
+}
+
+/** If too many files are open, the loader reports a module as missing. Undefined if a file can be opened. */
 function openError(): unknown {
   try {
     closeSync(openSync(fileURLToPath(import.meta.url), 'r'))
-    return 'MODULE_NOT_FOUND'
+    return undefined
   } catch (error) {
     return peek(error, 'code')
   }

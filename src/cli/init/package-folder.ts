@@ -2,7 +2,7 @@ import { existsSync, realpathSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { dirname, join, sep } from 'node:path'
 import { fileURLToPath } from 'node:url'
-import { PACKAGE_FOLDER } from '../../wiring/package-facts.ts'
+import { PACKAGE_FOLDER } from '../own-folder.ts'
 
 /** Caches that package managers run a program from and empty by themselves, as parts of a path. */
 const CACHES: readonly (readonly [part: string, owner: string])[] = [
