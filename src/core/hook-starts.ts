@@ -152,6 +152,7 @@ export class HookStarts {
       attributes: this.#extra(turn, definition, place, incoming, attempt),
     })
     if (early === undefined || !foldedByEnd(open)) tracker.foldStart(turn, fired)
+    if (definition.kind === 'llm' && turn.root !== undefined) options.noteAgain?.(turn.root.span)
     if (early === undefined) this.#watch(open, incoming)
     else tracker.endCounted(open, early)
     return 'ok'
@@ -246,6 +247,7 @@ export class HookStarts {
       if (isMissing) supplied.set(name, value)
     })
     turn.tell(supplied)
+    options.noteAgain?.(turn.root.span)
     linkCaller(options, turn, payload)
     facts.learn(turn, fired, said)
     return 'ok'

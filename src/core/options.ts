@@ -1,4 +1,4 @@
-import type { Meter, SpanContext, Tracer } from '@opentelemetry/api'
+import type { Meter, Span, SpanContext, Tracer } from '@opentelemetry/api'
 import type { MetricKey } from '../semconv/index.ts'
 import type { Draw } from '../spans/span-definition.ts'
 import type { Enrich } from './enrichment.ts'
@@ -46,6 +46,8 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly flush: (() => Promise<void>) | undefined
   /** Called at the end of each hook: what it recorded is to be safe before the host goes on. */
   readonly settle: (() => void) | undefined
+  /** Called when an open span has got attributes that the trace log should show before it ends. */
+  readonly noteAgain?: ((span: Span) => void) | undefined
   /** Called before something is read that a record could change which is still to come in. */
   readonly catchUp?: (() => void) | undefined
   /** Asked what else is to be said of each span. */

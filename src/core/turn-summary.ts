@@ -14,6 +14,7 @@ import { apiErrorType } from '../spans/api-facts.ts'
 import { ESCALATED, isDenied } from '../spans/approval.ts'
 import { type Begun, requestCost } from '../spans/cost.ts'
 import { modelProvider } from '../spans/model-provider.ts'
+import { promptAttributes } from '../spans/session.ts'
 import { type KeptTool, skillOfEnded } from '../spans/skill.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
 import { toolCommand, toolName, toolTarget } from '../spans/tool.ts'
@@ -123,15 +124,20 @@ function noteStanding(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
 
 /** Folds a record that started a span into what its turn comes to. Content is wanted only where the root is recorded. */
 export function foldStart(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
-  addStart(turn.totals, fired, draw, turn.root?.span.isRecording() ?? false)
+  if (fired.hook === 'pre_llm_call') addPrompt(turn, fired.payload as TurnStart, draw)
+  addStart(turn.totals, fired, draw)
   noteStanding(turn, fired, draw)
 }
 
-function addStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, isDrawn: boolean): void {
+/** Written on the root at once: a user who looks at a running turn looks for its prompt. */
+function addPrompt({ totals, root }: Turn, { user_message }: TurnStart, draw: Draw): void {
+  if (totals.input !== undefined || root?.span.isRecording() !== true) return
+  totals.input = draw.capture.content(user_message, 'llm_input')
+  promptAttributes(totals.input, draw).writeTo(root.span)
+}
+
+function addStart(totals: TurnTotals, fired: Fired<unknown>, draw: Draw): void {
   switch (fired.hook) {
-    case 'pre_llm_call':
-      if (isDrawn) totals.input ??= draw.capture.content((fired.payload as TurnStart).user_message, 'llm_input')
-      return
     case 'pre_api_request':
       totals.apiCalls += 1
       return

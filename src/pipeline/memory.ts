@@ -68,6 +68,7 @@ export function createMemoryPipeline(
     hurry: () => undefined,
     shutdown: () => added.shutdown(),
     save: () => undefined,
+    noteAgain: () => undefined,
     saveNow: () => undefined,
     endNow: () => undefined,
     judgeEarlyBy: () => undefined,

@@ -1,5 +1,5 @@
 import { existsSync } from 'node:fs'
-import type { Attributes, MeterProvider, TracerProvider } from '@opentelemetry/api'
+import type { Attributes, MeterProvider, Span, TracerProvider } from '@opentelemetry/api'
 import type { SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import {
   type Continuation,
@@ -75,6 +75,8 @@ export interface Pipeline {
   shutdown(): Promise<void>
   /** Begins to write everything recorded to the trace log, without waiting for `flushMillis`. */
   save(): void
+  /** Writes a new note of an open span to the trace log, if an older one is there. */
+  noteAgain(span: Span): void
   /** Writes everything recorded to the trace log before it returns. */
   saveNow(): void
   /** For a process that ends this moment: everything recorded is in the trace log, and nothing is delivered any more. */
@@ -148,6 +150,7 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
     save() {
       for (const { log } of stores) void log.forceFlush()
     },
+    noteAgain: span => store?.log.noteAgain(span),
     saveNow() {
       for (const { log } of stores) log.saveNow()
     },

@@ -1,5 +1,5 @@
 import { type Attributes, SpanKind } from '@opentelemetry/api'
-import { literal, phrase, type SafeText } from '../content/capture.ts'
+import { type CapturedContent, literal, phrase, type SafeText } from '../content/capture.ts'
 import { booleanOf, numberOf, peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { FinalStatus, IterationStart, SessionEnd, SessionStart, TurnEvent } from '../contract/index.ts'
 import { LABEL, OPENINFERENCE_KIND, OPERATION } from '../semconv/index.ts'
@@ -136,6 +136,16 @@ function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record
   ]
 }
 
+/** The prompt, which comes after the start of some turns. */
+export function promptAttributes(input: CapturedContent | undefined, draw: Draw): AttributeList {
+  const { own, genAi, inference } = draw.names
+  return new AttributeList()
+    .set(inference.inputValue, input?.text)
+    .set(inference.inputMimeType, input?.mimeType)
+    .set(genAi.inputMessages, oneMessage('user', input, draw))
+    .set(own.contentTruncated, input?.truncated || undefined)
+}
+
 /** The root: one turn of the agent, in every way out of it. */
 export const session: SpanDefinition<SessionStart, TurnEnd> = {
   kind: 'session',
@@ -171,13 +181,10 @@ export const session: SpanDefinition<SessionStart, TurnEnd> = {
       .set(own.sessionInterrupted, booleanOf(payload.interrupted))
       .set(own.sessionFailed, booleanOf(payload.failed))
       .set(own.turnExitReason, id(payload.turn_exit_reason))
-      .set(inference.inputValue, totals.input?.text)
-      .set(inference.inputMimeType, totals.input?.mimeType)
       .set(inference.outputValue, totals.output?.text)
       .set(inference.outputMimeType, totals.output?.mimeType)
-      .set(genAi.inputMessages, oneMessage('user', totals.input, draw))
       .set(genAi.outputMessages, oneMessage('assistant', totals.output, draw))
-      .set(own.contentTruncated, totals.input?.truncated || totals.output?.truncated || undefined)
+      .set(own.contentTruncated, totals.output?.truncated || undefined)
       .set(own.turnDurationMs, payload.durationMillis || undefined)
       .set(own.turnFinalStatus, literal(payload.finalStatus))
     addSummary(attributes, totals, draw)

@@ -10,10 +10,7 @@ const MOST_SEGMENT_BYTES = 16_777_216
 const LEAST_SEGMENT_BYTES = 65_536
 /** Of the whole log: what falls off its end falls off in such pieces. */
 const SEGMENT_SHARE = 16
-/**
- * Others take a process for dead whose checkpoints are older than ten minutes, where they cannot look; and when it was killed,
- * this tells until when it lived.
- */
+/** Others take a process for dead whose checkpoints are older than ten minutes, where they cannot look. */
 const HEARTBEAT_MILLIS = 10_000
 const NAME_TRIES = 10
 
@@ -68,7 +65,7 @@ export class SegmentCustody {
 
   /** The segment to write to; `onNew` is called when it is a new one. */
   current(onNew: () => void): Opened {
-    if (this.#current && !this.#current.segment.checkpoint.touch()) this.#taken(this.#current.segment)
+    this.touchCurrent()
     const before = this.#current
     if (before !== undefined && !isFull(before) && before.file.isUsable()) return { ok: true, ...before }
     try {
@@ -81,6 +78,11 @@ export class SegmentCustody {
     } catch (error) {
       return { ok: false, failure: fileFailure(pathOf(error, this.#options.settings.directory), error) }
     }
+  }
+
+  /** Shows that the process lives which has spans open in the current segment. */
+  touchCurrent(): void {
+    if (this.#current && !this.#current.segment.checkpoint.touch()) this.#taken(this.#current.segment)
   }
 
   /** Everything that is open is noted in the current segment. */

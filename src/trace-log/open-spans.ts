@@ -22,6 +22,10 @@ export class OpenSpans {
     return this.#fresh.size === 0 && this.#noted.size === 0
   }
 
+  get isAnyNoted(): boolean {
+    return this.#noted.size > 0
+  }
+
   /** Whether there are spans to be noted. */
   get hasNotes(): boolean {
     return this.#fresh.size > 0
@@ -44,6 +48,13 @@ export class OpenSpans {
       this.#noted.add(span)
     }
     return notes
+  }
+
+  /** Returns whether the span was noted before, and so is to be noted once more. */
+  noteAgain(span: ReadableSpan): boolean {
+    if (!this.#noted.delete(span)) return false
+    this.#fresh.add(span)
+    return true
   }
 
   /** A new segment has to say of everything that is open that it is. */

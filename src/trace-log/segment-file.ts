@@ -164,6 +164,20 @@ export function fileFailure(path: string, error: unknown): LogFailure {
   return { kind: 'file', code: typeof code === 'string' ? code : 'unknown', path }
 }
 
+export function failureAt(file: SegmentFile): (error: unknown) => LogFailure {
+  return error => fileFailure(file.path, error)
+}
+
+/** Returns the failure of `run`, if it throws. */
+export function attempt(file: SegmentFile, run: () => void): LogFailure | undefined {
+  try {
+    run()
+    return undefined
+  } catch (error) {
+    return failureAt(file)(error)
+  }
+}
+
 const NAME = /^(\d+)-(\d+)\.jsonl$/
 
 let lastStartAt = 0

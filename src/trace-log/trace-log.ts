@@ -1,10 +1,11 @@
 import type { ReadableSpan, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { BatchTaker } from './batch.ts'
 import type { SegmentCustody } from './custody.ts'
+import { Heartbeat } from './heartbeat.ts'
 import { JsonBytes } from './json-bytes.ts'
 import { OpenSpans } from './open-spans.ts'
 import type { Segment } from './segment.ts'
-import { fileFailure, type SegmentFile } from './segment-file.ts'
+import { attempt, failureAt, type SegmentFile } from './segment-file.ts'
 import type { BatchSettings, LocalLogSettings, LogFailure, LogReport } from './settings.ts'
 import { UNSERIALISABLE } from './settings.ts'
 import { writeNote, writeRequest } from './span-json.ts'
@@ -50,6 +51,10 @@ export interface LogCounts {
 export class TraceLog implements SpanProcessor {
   readonly #parts: TraceLogParts
   readonly #open = new OpenSpans()
+  readonly #heartbeat = new Heartbeat(
+    () => this.#parts.custody.touchCurrent(),
+    () => this.#open.isAnyNoted,
+  )
   readonly #out = new JsonBytes()
   readonly #pending: ReadableSpan[] = []
   #slice: Slice | undefined
@@ -84,6 +89,11 @@ export class TraceLog implements SpanProcessor {
     else this.#arm()
   }
 
+  /** Writes a new note of an open span, because it has got attributes since the last one. */
+  noteAgain(span: unknown): void {
+    if (this.#open.noteAgain(span as ReadableSpan)) this.#arm()
+  }
+
   /** Resolves when everything that was recorded until now is in the log, or could not be written. Never rejects. */
   forceFlush(): Promise<void> {
     return this.#hasWork() || this.#slice ? this.#drain() : (this.#draining ?? Promise.resolve())
@@ -99,7 +109,7 @@ export class TraceLog implements SpanProcessor {
     this.#isClosed = true
     clearTimeout(this.#timer)
     await this.forceFlush()
-    this.#parts.custody.end(this.#open.isEmpty)
+    this.#end()
   }
 
   /** As `shutdown`, before it returns. */
@@ -107,6 +117,11 @@ export class TraceLog implements SpanProcessor {
     this.#isClosed = true
     clearTimeout(this.#timer)
     this.saveNow()
+    this.#end()
+  }
+
+  #end(): void {
+    this.#heartbeat.stop()
     this.#parts.custody.end(this.#open.isEmpty)
   }
 
@@ -195,10 +210,8 @@ export class TraceLog implements SpanProcessor {
     if (slice === undefined) return
     // The other thread may be at it still.
     this.#out.letGo()
-    this.#settle(
-      slice,
-      attempt(slice.file, () => slice.file.finishAppend()),
-    )
+    const failure = attempt(slice.file, () => slice.file.finishAppend())
+    this.#settle(slice, failure)
   }
 
   /** Undefined when there is no segment to write to: then what should have been written is dealt with. */
@@ -265,6 +278,7 @@ export class TraceLog implements SpanProcessor {
     this.#stored += line.size
     this.#parts.report.delivered('traces')
     if (this.#open.isComplete) this.#parts.custody.noted()
+    this.#heartbeat.start()
     this.#hand({ lines: [line], position: { segment, end: file.bytes } })
   }
 
@@ -282,17 +296,4 @@ export class TraceLog implements SpanProcessor {
 
 function isSampled(span: ReadableSpan): boolean {
   return (span.spanContext().traceFlags & SAMPLED) !== 0
-}
-
-function attempt(file: SegmentFile, run: () => void): LogFailure | undefined {
-  try {
-    run()
-    return undefined
-  } catch (error) {
-    return failureAt(file)(error)
-  }
-}
-
-function failureAt(file: SegmentFile): (error: unknown) => LogFailure {
-  return error => fileFailure(file.path, error)
 }

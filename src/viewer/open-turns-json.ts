@@ -2,13 +2,17 @@ import type { OpenTurn } from './open-turns.ts'
 import { instant, jsonLine } from './tree-json.ts'
 
 /** One open turn as a line of JSON for programs. */
-export function openTurnJson({ state, traceId, summary, sinceAt, lastAt, doing }: OpenTurn, now: number): string {
+export function openTurnJson(
+  { state, traceId, summary, prompt, sinceAt, lastAt, doing }: OpenTurn,
+  now: number,
+): string {
   return jsonLine({
     state: state.replace('-', '_'),
     agent: summary.agent,
     session_id: summary.sessionId,
     turn: summary.turnNumber,
     trace_id: traceId,
+    prompt: prompt || undefined,
     model: summary.model || undefined,
     open_since: instant(sinceAt),
     open_ms: Math.max(0, now - sinceAt),

@@ -96,7 +96,9 @@ function turnLines(turn: OpenTurn, { now, width }: OpenTurnsOptions, status: Lin
   })
   const hidden = turn.doing.length - shown.length
   const rest = hidden === 0 ? [] : [[segment('dim', `     and ${hidden} more at once`)]]
-  return [titleLine(turn, status, { now, width }), ...shown, ...rest]
+  const isBelow = turn.prompt === '' || turn.doing.some(({ facts }) => facts.kind === 'session')
+  const prompt = isBelow ? [] : [[segment('plain', `  ${turn.prompt}`)]]
+  return [titleLine(turn, status, { now, width }), ...prompt, ...shown, ...rest]
 }
 
 function titleLine(

@@ -15,6 +15,8 @@ export interface OpenTurn {
   readonly state: OpenState
   readonly traceId: string
   readonly summary: TraceSummary
+  /** The prompt of the turn; empty where it is not stored. */
+  readonly prompt: string
   /** Start of what has been open for longest in it, epoch milliseconds. */
   readonly sinceAt: number
   /** The last that is known to have happened in it, epoch milliseconds. */
@@ -71,11 +73,13 @@ function openTurn(stored: TraceTree, now: number, isOwnerDead: boolean): OpenTur
   const tree = asOf(stored, now)
   const summary = summarize(tree)
   const innermost = innermostOpen(tree)
-  const doing = treeRows(tree).filter(({ step }) => innermost.has(step.node))
+  const rows = treeRows(tree)
+  const doing = rows.filter(({ step }) => innermost.has(step.node))
+  const prompt = rows.find(({ facts }) => facts.kind === 'session')?.facts.hint ?? ''
   const sinceAt = openSpans(tree).reduce((first, { span }) => Math.min(first, span.startAt), tree.endAt)
   const isWaitingForPerson = askedSince(innermost, namespaceOfTree(tree)) !== undefined
   const state = openState({ isOwnerDead, isWaitingForPerson, silentMillis: summary.silentMillis })
-  return { state, traceId: tree.traceId, summary, sinceAt, lastAt: tree.lastAt, doing }
+  return { state, traceId: tree.traceId, summary, prompt, sinceAt, lastAt: tree.lastAt, doing }
 }
 
 function openSpans(tree: TraceTree): SpanNode[] {

@@ -78,10 +78,11 @@ export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, out
 function inPipeline(
   pipeline: Pipeline | undefined,
   config: ResolvedConfig,
-): Pick<CoreOptions, 'hurry' | 'save' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle'> {
+): Pick<CoreOptions, 'hurry' | 'save' | 'noteAgain' | 'holdsProcess' | 'seedIds' | 'gauges' | 'log' | 'settle'> {
   return {
     hurry: pipeline && (() => pipeline.hurry()),
     save: pipeline && (() => pipeline.save()),
+    noteAgain: pipeline && (span => pipeline.noteAgain(span)),
     // A pipeline of ours does so itself.
     holdsProcess: pipeline === undefined,
     seedIds: pipeline?.seedIds,

@@ -37,12 +37,13 @@ async function write(segment: string, owner: Owner | undefined, ...lines: readon
   return path
 }
 
-function turnOf(agent: string, trace: string, from: number): SpanNote {
+function turnOf(agent: string, trace: string, from: number, prompt?: string): SpanNote {
   const attributes = {
     'hermes.span.kind': 'session',
     'gen_ai.agent.name': agent,
     'session.id': `s-${trace.slice(4)}`,
     'hermes.turn.number': 3,
+    ...(prompt && { 'input.value': prompt }),
   }
   return { id: `${trace}1`, trace: `${trace}ffff`, name: 'agent', from, to: from, attributes }
 }
@@ -66,8 +67,8 @@ async function top(args: string[], given: FakeProcess = {}): Promise<{ code: num
 
 /** Agents at work: one that hangs, one that asks, one that runs, and one whose process was killed. */
 async function agents(): Promise<void> {
-  const hung = turnOf('codex', '7c035f25', 0)
-  const asking = turnOf('claude-code', 'e41d07aa', 60_000)
+  const hung = turnOf('codex', '7c035f25', 0, 'Why does CI fail?')
+  const asking = turnOf('claude-code', 'e41d07aa', 60_000, 'Publish the release')
   const running = turnOf('pi', '09ab3c11', 230_000)
   const dead = turnOf('hermes', '51f0aa02', 1_000)
   const request = partOf(hung, 'b1', 'api.qwen3', 20, {
@@ -116,6 +117,7 @@ describe('hookspan top', () => {
       session_id: 's-5f25',
       turn: 3,
       trace_id: '7c035f25ffff',
+      prompt: 'Why does CI fail?',
       open_since: '2026-11-21T10:15:00.000Z',
       open_ms: 245_000,
       silent_since: '2026-11-21T10:15:01.550Z',
@@ -184,7 +186,10 @@ test('a real agent is seen from its first hook to its end', async () => {
       )
   }
   expect(await seen()).toEqual([])
+  plugin.on('on_session_start', { ...ids, model: 'm' })
+  expect(await seen()).toEqual(['toy running: agent'])
   plugin.on('pre_llm_call', { ...ids, model: 'm', user_message: 'hello' })
+  expect((await top([], { now: Date.now })).stdout).toContain('\n  hello\n')
   plugin.on('pre_tool_call', { ...call, args: { command: 'ls' } })
   expect(await seen()).toEqual(['toy running: tool.terminal'])
   plugin.on('pre_approval_request', { ...call, pattern_key: 'ls', command: 'ls' })
@@ -235,7 +240,7 @@ describe('on a terminal', () => {
   test('it is never higher than the window', async () => {
     await agents()
     const [look = ''] = await watched([], { rows: 8 })
-    expect(look.split('\n').length - 1).toBe(5)
+    expect(look.split('\n').length - 1).toBe(6)
     expect(look).toContain('  … and 3 more open\n')
   })
 })
