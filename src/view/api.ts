@@ -220,6 +220,8 @@ export interface ComparedTotals {
   readonly input: number
   readonly output: number
   readonly cost?: number
+  /** Requests that are not in `cost`. */
+  readonly requestsOfUnknownCost: number
   readonly turns: number
   readonly requests: number
   readonly retries: number
