@@ -1,5 +1,5 @@
 import { execFileSync } from 'node:child_process'
-import { mkdtempSync, readdirSync, rmSync, statSync } from 'node:fs'
+import { mkdtempSync, readdirSync, readFileSync, rmSync, statSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, describe, expect, test } from 'vitest'
@@ -9,6 +9,8 @@ import { BACKEND_FIELDS } from '../src/config/backend-types.ts'
 import { HOOKS_FIELDS } from '../src/config/hooks-config.ts'
 import { KEEP_FIELDS } from '../src/config/keep-config.ts'
 import { KEY_NAMES, variableOf } from '../src/config/keys.ts'
+import { readExportLine } from '../src/viewer/stored-span.ts'
+import { buildForest, type TraceTree } from '../src/viewer/trace-forest.ts'
 import { messages, resolved } from './config/scratch-home.ts'
 import { SERIES } from './observability/prometheus-names.ts'
 import { shapeOf } from './support/drawn-shape.ts'
@@ -18,6 +20,9 @@ const README = read('README.md')
 const { PICTURES } = await script<{
   PICTURES: { readonly readme: readonly string[]; readonly view: readonly string[] }
 }>('write-pictures.mjs')
+const { renderTreeSvg } = await script<{
+  renderTreeSvg(tree: TraceTree, options: { readonly width: number }): string
+}>('tree-svg.mjs')
 const scratch: string[] = []
 
 afterEach(() => {
@@ -139,6 +144,19 @@ describe('README.md', () => {
     const home = scratchHome()
     printed(['--input-type=module', '-e', program], home)
     expect(shapeOf(printed(['dist/cli/main.js', 'tree'], home))).toBe(shapeOf(tree))
+  })
+
+  test('its picture is the second turn of the demo, as a run draws it', () => {
+    const home = scratchHome()
+    printed(['dist/cli/main.js', 'demo'], home)
+    const traces = join(home, 'hookspan', 'traces')
+    const lines = readdirSync(traces).flatMap(name => readFileSync(join(traces, name), 'utf8').trimEnd().split('\n'))
+    const turn = buildForest(lines.flatMap(readExportLine))[2] as TraceTree
+    const texts = (svg: string): string[] =>
+      Array.from(svg.matchAll(/<tspan[^>]*>([^<]*)<\/tspan>/g), ([, text = '']) => text).filter(
+        text => !text.endsWith(' UTC'),
+      )
+    expect(texts(read('docs/images/trace-tree.svg'))).toEqual(texts(renderTreeSvg(turn, { width: 1180 })))
   })
 
   test('its test command is the one that continuous integration runs', () => {

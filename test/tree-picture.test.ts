@@ -41,7 +41,7 @@ describe('the tree as a picture', () => {
     expectWellFormed(svg)
     const texts = Array.from(svg.matchAll(/<tspan[^>]*>([^<]*)<\/tspan>/g), ([, text]) => text)
     for (const { name } of SAMPLE_TURN) expect(texts).toContain(name)
-    for (const text of ['14.2 s', '1 840', '148', '429 RateLimitError', 'attempt 1']) expect(texts).toContain(text)
+    for (const text of ['14.2 s', '1 840', '148', '429 RateLimitError', 'attempt 2']) expect(texts).toContain(text)
   })
 
   test('needs nothing from elsewhere and runs nothing', () => {

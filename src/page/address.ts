@@ -17,10 +17,15 @@ export interface TurnLook {
   readonly find?: string
   /** Spans below which nothing is shown. */
   readonly closed?: readonly string[]
+  /** All spans are closed, except those in `opened`. */
+  readonly isClosed?: true
+  readonly opened?: readonly string[]
   /** Traces of child sessions that are shown below the spans that have begun them. */
   readonly inside?: readonly string[]
-  /** Repeats are shown one by one. */
+  /** All repeats are shown one by one. */
   readonly isUnfolded?: true
+  /** The first spans of folds whose repeats are shown one by one. */
+  readonly unfolded?: readonly string[]
   /** Only what the turn waited for is in full colour. */
   readonly isPath?: true
 }
@@ -40,7 +45,9 @@ export type Place =
 
 const FILTERS = ['text', 'agent', 'model', 'tool', 'outcome', 'since'] as const
 /** More would make an address that nobody can send. */
-const MOST_CLOSED = 40
+const MAX_LISTED = 40
+const ALL_CLOSED = '*'
+const ALL_UNFOLDED = '1'
 const MOST_INSIDE = 20
 const NUMBERS_SINCE = '7d'
 
@@ -93,26 +100,34 @@ function filterOf(query: URLSearchParams): SessionFilter {
 }
 
 function lookOf(query: URLSearchParams): TurnLook {
-  const [span, find, closed, inside] = ['span', 'find', 'closed', 'inside'].map(name => query.get(name) ?? '')
+  const names = ['span', 'find', 'closed', 'opened', 'inside', 'unfolded']
+  const [span, find, closed, opened, inside, unfolded] = names.map(name => query.get(name) ?? '')
   return {
     ...(span && { span }),
     ...(find && { find }),
-    ...(closed && { closed: closed.split(',') }),
+    ...(closed && (closed === ALL_CLOSED ? { isClosed: true } : { closed: closed.split(',') })),
+    ...(opened && { opened: opened.split(',') }),
     ...(inside && { inside: inside.split(',').slice(0, MOST_INSIDE) }),
-    ...(query.has('unfolded') && { isUnfolded: true }),
+    ...(unfolded && (unfolded === ALL_UNFOLDED ? { isUnfolded: true } : { unfolded: unfolded.split(',') })),
     ...(query.has('path') && { isPath: true }),
   }
 }
 
-function queryOf({ span, find, closed, inside, isUnfolded, isPath }: TurnLook): Record<string, string | undefined> {
+function queryOf(look: TurnLook): Record<string, string | undefined> {
+  const { span, find, closed, isClosed, opened, inside, isUnfolded, unfolded, isPath } = look
   return {
     span,
     find,
-    closed: closed?.slice(0, MOST_CLOSED).join(','),
+    closed: isClosed ? ALL_CLOSED : listed(closed),
+    opened: listed(opened),
     inside: inside?.slice(0, MOST_INSIDE).join(','),
-    unfolded: isUnfolded && '1',
+    unfolded: isUnfolded ? ALL_UNFOLDED : listed(unfolded),
     path: isPath && '1',
   }
+}
+
+function listed(ids: readonly string[] | undefined): string | undefined {
+  return ids?.slice(0, MAX_LISTED).join(',')
 }
 
 function withQuery(path: string, values: Readonly<Record<string, string | undefined>>): string {

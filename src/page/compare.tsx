@@ -27,6 +27,8 @@ interface FigureRow {
   readonly label: string
   readonly of: (side: ComparedTotals) => number | undefined
   readonly text: (figure: number) => string
+  /** The figure is the least that it can be: a part of it is unknown. */
+  readonly isPartial?: (side: ComparedTotals) => boolean
 }
 
 const FIGURES: readonly FigureRow[] = [
@@ -39,7 +41,7 @@ const FIGURES: readonly FigureRow[] = [
   { label: 'Sub-agents', of: ({ subagents }) => subagents, text: humanCount },
   { label: 'Tokens in', of: ({ input }) => input, text: humanCount },
   { label: 'Tokens out', of: ({ output }) => output, text: humanCount },
-  { label: 'Cost', of: ({ cost }) => cost, text: humanCost },
+  { label: 'Cost', of: ({ cost }) => cost, text: humanCost, isPartial: side => side.requestsOfUnknownCost > 0 },
   { label: 'Errors', of: ({ errors }) => errors, text: humanCount },
 ]
 
@@ -58,8 +60,8 @@ function Summary({ compared: { a, b } }: { readonly compared: Compared }): JSX.E
           </tr>
         </thead>
         <tbody>
-          {FIGURES.map(({ label, of, text }) => (
-            <FigureLine key={label} label={label} a={of(a)} b={of(b)} text={text} />
+          {FIGURES.map(figure => (
+            <FigureLine key={figure.label} figure={figure} a={a} b={b} />
           ))}
         </tbody>
       </table>
@@ -79,23 +81,30 @@ function Column({ side }: { readonly side: ComparedTotals }): JSX.Element {
   )
 }
 
-interface LineProps {
-  readonly label: string
-  readonly a: number | undefined
-  readonly b: number | undefined
-  readonly text: (figure: number) => string
+interface LineProps extends Pick<Compared, 'a' | 'b'> {
+  readonly figure: FigureRow
 }
 
-function FigureLine({ label, a, b, text }: LineProps): JSX.Element | null {
-  if (!a && !b) return null
+function FigureLine({ figure, a, b }: LineProps): JSX.Element | null {
+  const { label, of, text, isPartial = () => false } = figure
+  const [inA, inB] = [of(a), of(b)]
+  if (!inA && !inB) return null
+  const isComparable = !isPartial(a) && !isPartial(b)
   return (
     <tr>
       <th scope="row">{label}</th>
-      <td class="number">{a === undefined ? '' : text(a)}</td>
-      <td class="number">{b === undefined ? '' : text(b)}</td>
-      <td class="number">{a === undefined || b === undefined ? '' : difference(a, b, text)}</td>
+      <td class="number">{figureText(inA, text, isPartial(a))}</td>
+      <td class="number">{figureText(inB, text, isPartial(b))}</td>
+      <td class="number">
+        {inA === undefined || inB === undefined || !isComparable ? '' : difference(inA, inB, text)}
+      </td>
     </tr>
   )
+}
+
+function figureText(figure: number | undefined, text: FigureRow['text'], isPartial: boolean): string {
+  if (figure === undefined) return ''
+  return isPartial ? `at least ${text(figure)}` : text(figure)
 }
 
 function difference(a: number, b: number, text: (figure: number) => string): string {

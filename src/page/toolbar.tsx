@@ -44,7 +44,10 @@ export function Toolbar({ view, look, hits, active, findBox, change, move }: Too
         Close all
       </button>
       {view.folds.length > 0 && (
-        <Switch isOn={look.isUnfolded !== true} onSwitch={isOn => change({ isUnfolded: isOn ? undefined : true })}>
+        <Switch
+          isOn={look.isUnfolded !== true && look.unfolded === undefined}
+          onSwitch={isOn => change({ isUnfolded: isOn ? undefined : true, unfolded: undefined })}
+        >
           Fold repeats
         </Switch>
       )}

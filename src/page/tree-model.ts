@@ -1,4 +1,5 @@
-import type { Fold, SpanRow } from '../view/api.ts'
+import type { Fold, SpanRow, TraceView } from '../view/api.ts'
+import type { TurnLook } from './address.ts'
 
 /** One row as it is drawn. */
 export interface VisibleRow {
@@ -35,6 +36,23 @@ export function subtreeEnds(rows: readonly SpanRow[]): number[] {
     if (parent >= 0) ends[parent] = Math.max(ends[parent] ?? 0, ends[index] ?? 0)
   }
   return ends
+}
+
+/** The closed spans of a look. The root stays open if all are closed. */
+export function closedIds(rows: readonly SpanRow[], { closed, isClosed, opened }: TurnLook): ReadonlySet<string> {
+  if (isClosed !== true) return new Set(closed)
+  const ends = subtreeEnds(rows)
+  const parents = rows.filter((row, index) => row.depth > 0 && (ends[index] ?? 0) > index + 1)
+  const ids = new Set(parents.map(({ id }) => id))
+  for (const id of opened ?? []) ids.delete(id)
+  return ids
+}
+
+/** The folds of a look that are not opened. */
+export function closedFolds({ rows, folds }: TraceView, { isUnfolded, unfolded }: TurnLook): readonly Fold[] {
+  if (isUnfolded === true) return []
+  const opened = new Set(unfolded)
+  return folds.filter(fold => !opened.has(rows[fold.rows[0] ?? 0]?.id ?? ''))
 }
 
 /** The rows that are drawn, top to bottom. */

@@ -1,12 +1,12 @@
 import type { JSX } from 'preact'
-import type { PathSection, SpanRow, TraceView } from '../view/api.ts'
+import type { Fold, PathSection, SpanRow, TraceView } from '../view/api.ts'
 import { humanCount, humanDuration } from '../viewer/human-figures.ts'
 import { KindIcon, kindName } from './icons.tsx'
 import { Outcome, Since } from './pieces.tsx'
 import type { GroupMark } from './row-marks.ts'
 import { now } from './state.ts'
 import type { TreeMove, VisibleRow } from './tree-model.ts'
-import { endOf, type ParallelGroup, type RetryWait } from './waterfall.ts'
+import { endOf, extentOf, foldStretches, type ParallelGroup, type RetryWait, type Stretch } from './waterfall.ts'
 import { counted } from './words.ts'
 
 interface RowProps {
@@ -138,18 +138,8 @@ function Hidden({ row, count }: { readonly row: SpanRow; readonly count: number 
   )
 }
 
-function Bars({ visible, view, wait, path }: RowProps): JSX.Element {
-  const { row, fold } = visible
-  const from = row.startAt - view.startAt
-  const to = Math.max(row.endAt, row.startAt) - view.startAt
-  const kind = [
-    'bar',
-    `kind-${row.kind}`,
-    row.state !== 'ended' && `is-${row.state}`,
-    row.isError && 'is-failed',
-    row.isPersonWait && 'is-wait',
-    fold !== undefined && 'is-fold',
-  ]
+function Bars(props: RowProps): JSX.Element {
+  const { visible, view, wait, path } = props
   return (
     <div class="bar-cell">
       {wait !== undefined && (
@@ -159,31 +149,56 @@ function Bars({ visible, view, wait, path }: RowProps): JSX.Element {
           style={barOf(wait, view)}
         />
       )}
-      <i
-        class={kind.filter(Boolean).join(' ')}
-        style={row.state === 'open' ? { '--from': from } : { '--from': from, '--to': to }}
-      />
+      {visible.fold === undefined ? <SpanBar {...props} /> : <FoldBars {...props} fold={visible.fold} />}
       {path
         .filter(({ part }) => part !== 'gap')
         .map(section => (
           <i key={section.startAt} class={`bar path is-${section.part}`} style={barOf(section, view)} />
         ))}
-      <span
-        class={`label ${labelSide(row, view)}`}
-        style={{ '--from': from, ...(row.state !== 'open' && { '--to': to }) }}
-      >
-        {fold === undefined ? (
-          <Lasted row={row} />
-        ) : (
-          `${humanDuration(fold.totalMillis)}, longest ${humanDuration(fold.longestMillis)}`
-        )}{' '}
-        {row.outcome !== undefined && row.outcome.tone !== 'ok' && <Outcome outcome={row.outcome} />}
-      </span>
     </div>
   )
 }
 
-function barOf({ startAt, endAt }: { readonly startAt: number; readonly endAt: number }, view: TraceView) {
+function SpanBar({ visible: { row }, view }: RowProps): JSX.Element {
+  const isOpen = row.state === 'open'
+  const { '--from': from, '--to': to } = barOf({ startAt: row.startAt, endAt: Math.max(row.endAt, row.startAt) }, view)
+  const style = isOpen ? { '--from': from } : { '--from': from, '--to': to }
+  const kind = [
+    'bar',
+    `kind-${row.kind}`,
+    row.state !== 'ended' && `is-${row.state}`,
+    row.isError && 'is-failed',
+    row.isPersonWait && 'is-wait',
+  ]
+  return (
+    <>
+      <i class={kind.filter(Boolean).join(' ')} style={style} />
+      <span class={`label ${labelSide({ startAt: row.startAt, endAt: endOf(row, now.peek()) }, view)}`} style={style}>
+        <Lasted row={row} />{' '}
+        {row.outcome !== undefined && row.outcome.tone !== 'ok' && <Outcome outcome={row.outcome} />}
+      </span>
+    </>
+  )
+}
+
+/** The bars of all calls of the fold, and beside them their sum. */
+function FoldBars({ visible: { row }, view, fold }: RowProps & { readonly fold: Fold }): JSX.Element {
+  const stretches = foldStretches(fold, view.rows)
+  const extent = extentOf(stretches)
+  return (
+    <>
+      {stretches.map(stretch => (
+        <i key={stretch.startAt} class={`bar is-fold kind-${row.kind}`} style={barOf(stretch, view)} />
+      ))}
+      <span class={`label ${labelSide(extent, view)}`} style={barOf(extent, view)}>
+        {`${humanDuration(fold.totalMillis)}, longest ${humanDuration(fold.longestMillis)}`}{' '}
+        {row.outcome !== undefined && row.outcome.tone !== 'ok' && <Outcome outcome={row.outcome} />}
+      </span>
+    </>
+  )
+}
+
+function barOf({ startAt, endAt }: Stretch, view: TraceView) {
   return { '--from': startAt - view.startAt, '--to': endAt - view.startAt }
 }
 
@@ -194,10 +209,10 @@ function Lasted({ row }: { readonly row: SpanRow }): JSX.Element {
 }
 
 /** Where there is room for what a bar says: behind it, before it, or on it. */
-function labelSide(row: SpanRow, view: TraceView): string {
-  const at = now.peek()
-  const length = Math.max(1, (view.turn.state === 'open' ? at : Math.max(view.lastAt, view.startAt + 1)) - view.startAt)
-  const [from, to] = [(row.startAt - view.startAt) / length, (endOf(row, at) - view.startAt) / length]
+function labelSide({ startAt, endAt }: Stretch, view: TraceView): string {
+  const until = view.turn.state === 'open' ? now.peek() : Math.max(view.lastAt, view.startAt + 1)
+  const length = Math.max(1, until - view.startAt)
+  const [from, to] = [(startAt - view.startAt) / length, (endAt - view.startAt) / length]
   if (to < 0.78) return 'is-behind'
   return from > 0.22 ? 'is-before' : 'is-on'
 }

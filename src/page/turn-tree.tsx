@@ -9,7 +9,7 @@ import { go } from './navigation.tsx'
 import { Notice } from './pieces.tsx'
 import { SpanPanel } from './span-panel.tsx'
 import { Toolbar } from './toolbar.tsx'
-import { subtreeEnds, type TreeMove, visibleRows } from './tree-model.ts'
+import { closedFolds, closedIds, type TreeMove, visibleRows } from './tree-model.ts'
 import { TreeRows } from './tree-rows.tsx'
 import { counted } from './words.ts'
 
@@ -24,14 +24,14 @@ interface WaterfallProps {
 export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Element {
   const inside = useInside(look.inside)
   const view = useMemo(() => grafted(own, inside), [own, inside])
-  const { rows, folds } = view
+  const { rows } = view
   const [active, setActive] = useState(look.span ?? rows[0]?.id ?? '')
   const findBox = useRef<HTMLInputElement>(null)
   const hits = useFound(path, look.find ?? '', own)
   const visible = useMemo(() => {
     const wanted = new Set([active, ...hits])
-    return visibleRows(rows, { closed: new Set(look.closed), folds: look.isUnfolded ? [] : folds, wanted })
-  }, [rows, folds, look.closed, look.isUnfolded, active, hits])
+    return visibleRows(rows, { closed: closedIds(rows, look), folds: closedFolds(view, look), wanted })
+  }, [view, look, active, hits])
   const change = (changes: LookChange): void =>
     go({ view: 'turn', traceId: view.turn.traceId, look: changed(look, changes) }, 'replace')
   const leave = (): void => {
@@ -88,25 +88,28 @@ const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => vo
     scene.change({ span: id })
   },
   open: ({ view, look, change }, id) => {
-    const closed = (look.closed ?? []).filter(each => each !== id)
     const row = view.rows.find(each => each.id === id)
-    const wasClosed = closed.length !== (look.closed ?? []).length
-    const isFold = !wasClosed && view.folds.some(fold => view.rows[fold.rows[0] ?? 0] === row)
+    const wasClosed = closedIds(view.rows, look).has(id)
+    const isFold = closedFolds(view, look).some(fold => view.rows[fold.rows[0] ?? 0] === row)
     change({
-      closed: closed.length === 0 ? undefined : closed,
-      ...(isFold && { isUnfolded: true as const }),
-      ...(!wasClosed && row?.childTraces !== undefined && { inside: [...(look.inside ?? []), ...row.childTraces] }),
+      closed: without(look.closed, id),
+      ...(look.isClosed && wasClosed && { opened: [...(look.opened ?? []), id] }),
+      ...(isFold && { unfolded: [...(look.unfolded ?? []), id] }),
+      ...(!wasClosed &&
+        !isFold &&
+        row?.childTraces !== undefined && { inside: [...(look.inside ?? []), ...row.childTraces] }),
     })
   },
   close: ({ look, change, setActive }, id) => {
     // What is active is never hidden, so it goes where it can be seen.
     setActive(id)
-    change({ closed: [...(look.closed ?? []).filter(each => each !== id), id] })
+    if (look.isClosed) change({ opened: without(look.opened, id) })
+    else change({ closed: [...(without(look.closed, id) ?? []), id] })
   },
-  openAll: ({ change }) => change({ closed: undefined }),
+  openAll: ({ change }) => change({ closed: undefined, isClosed: undefined, opened: undefined }),
   closeAll: ({ view, change, setActive }) => {
     setActive(view.rows[0]?.id ?? '')
-    change({ closed: closable(view) })
+    change({ closed: undefined, isClosed: true, opened: undefined })
   },
   leave: ({ leave }) => leave(),
   find: ({ findBox }) => findBox.current?.focus(),
@@ -123,14 +126,8 @@ function goToHit(scene: Scene, step: number): void {
   MOVES.go(scene, hits[next] ?? '')
 }
 
-const MOST_CLOSED = 40
-
-/** The outermost first: so many as an address can hold, which hide all others. */
-function closable({ rows }: TraceView): string[] {
-  const ends = subtreeEnds(rows)
-  const parents = rows.filter((row, index) => row.depth > 0 && (ends[index] ?? 0) > index + 1)
-  return parents
-    .toSorted((a, b) => a.depth - b.depth)
-    .slice(0, MOST_CLOSED)
-    .map(({ id }) => id)
+/** Undefined if nothing is left. */
+function without(ids: readonly string[] | undefined, id: string): readonly string[] | undefined {
+  const rest = ids?.filter(each => each !== id)
+  return rest?.length === 0 ? undefined : rest
 }

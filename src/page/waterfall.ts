@@ -1,4 +1,4 @@
-import type { SpanRow } from '../view/api.ts'
+import type { Fold, SpanRow } from '../view/api.ts'
 
 /** Tools that ran side by side, below one request. */
 export interface ParallelGroup {
@@ -55,6 +55,40 @@ function groupsOf(siblings: readonly number[], rows: readonly SpanRow[], now: nu
 /** Of what is open: now. */
 export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
   return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
+}
+
+/** A stretch of time, epoch milliseconds. */
+export interface Stretch {
+  readonly startAt: number
+  readonly endAt: number
+}
+
+/** A fold is drawn with this many bars at most: gaps between its calls that are shorter than this share are drawn over. */
+const MAX_FOLD_BARS = 50
+
+/** The times of the calls that a fold stands for, from the first to the last. */
+export function foldStretches(fold: Fold, rows: readonly SpanRow[]): Stretch[] {
+  const calls = fold.rows.flatMap(index => rows[index] ?? []).toSorted((a, b) => a.startAt - b.startAt)
+  const { startAt, endAt } = extentOf(calls)
+  const leastGap = (endAt - startAt) / MAX_FOLD_BARS
+  const stretches: { startAt: number; endAt: number }[] = []
+  for (const call of calls) {
+    const last = stretches.at(-1)
+    const end = Math.max(call.startAt, call.endAt)
+    if (last !== undefined && call.startAt - last.endAt <= leastGap) last.endAt = Math.max(last.endAt, end)
+    else stretches.push({ startAt: call.startAt, endAt: end })
+  }
+  return stretches
+}
+
+/** First start and last end. */
+export function extentOf(stretches: readonly Stretch[]): Stretch {
+  let [startAt, endAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
+  for (const each of stretches) {
+    startAt = Math.min(startAt, each.startAt)
+    endAt = Math.max(endAt, each.startAt, each.endAt)
+  }
+  return { startAt, endAt }
 }
 
 /** A wait between two attempts at one request. */

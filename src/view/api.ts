@@ -52,7 +52,7 @@ export interface SpanRow {
   readonly depth: number
   readonly kind: DrawnKind
   readonly name: string
-  /** `attempt 1`; the first says nothing. */
+  /** `attempt 2`; the first has none. */
   readonly attempt?: string
   readonly hint?: string
   readonly startAt: number
@@ -220,6 +220,8 @@ export interface ComparedTotals {
   readonly input: number
   readonly output: number
   readonly cost?: number
+  /** Requests that are not in `cost`. */
+  readonly requestsOfUnknownCost: number
   readonly turns: number
   readonly requests: number
   readonly retries: number

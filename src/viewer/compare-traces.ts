@@ -31,8 +31,10 @@ export interface ComparedSide {
   readonly personMillis: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** US dollars, as far as requests say; undefined where none does. */
+  /** US dollars of the requests that say what they cost; undefined if none does. */
   readonly cost: number | undefined
+  /** Requests that used tokens and do not say what they cost: `cost` is without them. */
+  readonly requestsOfUnknownCost: number
   readonly turns: number
   readonly requests: number
   /** Attempts beyond the first of a request. */
@@ -193,6 +195,7 @@ function sideOf(trees: readonly TraceTree[], turns: readonly TurnStep[]): Compar
     outputTokens: sum(turn => turn.outputTokens),
     ...counts,
     cost: isPaid ? summaries.reduce((total, { cost }) => total + cost.dollars, 0) : undefined,
+    requestsOfUnknownCost: summaries.reduce((total, { cost }) => total + cost.unknownCount, 0),
     turns: turns.length,
     errors: summaries.reduce((total, { errorCount }) => total + errorCount, 0),
   }

@@ -23,6 +23,7 @@ function sideJson({ summary, ...side }: ComparedSide): Record<string, unknown> {
     waiting_for_person_ms: side.personMillis,
     tokens: { input: side.inputTokens, output: side.outputTokens },
     cost: side.cost === undefined ? undefined : Number(side.cost.toPrecision(12)),
+    requests_of_unknown_cost: side.cost === undefined ? undefined : side.requestsOfUnknownCost || undefined,
     turns: side.turns,
     requests: side.requests,
     retries: side.retries,

@@ -10,6 +10,8 @@ interface Figure {
   readonly text: (figure: number) => string
   /** It is told where one side has as many; default 1, and what is less is none. */
   readonly from?: number
+  /** The figure is the least that it can be: a part of it is unknown. */
+  readonly isPartial?: (side: ComparedSide) => boolean
 }
 
 const FIGURES: readonly Figure[] = [
@@ -18,7 +20,13 @@ const FIGURES: readonly Figure[] = [
   { label: 'waiting for a person', of: side => side.personMillis, text: humanDuration },
   { label: 'tokens in', of: side => side.inputTokens, text: humanCount },
   { label: 'tokens out', of: side => side.outputTokens, text: humanCount },
-  { label: 'cost', of: side => side.cost, text: humanCost, from: Number.MIN_VALUE },
+  {
+    label: 'cost',
+    of: side => side.cost,
+    text: humanCost,
+    from: Number.MIN_VALUE,
+    isPartial: side => side.requestsOfUnknownCost > 0,
+  },
   { label: 'requests', of: side => side.requests, text: humanCount, from: 0 },
   { label: 'retries', of: side => side.retries, text: humanCount },
   { label: 'tools', of: side => side.tools, text: humanCount, from: 0 },
@@ -31,12 +39,11 @@ export function figureLines({ a, b }: Comparison): (readonly Segment[])[] {
   const rows = FIGURES.map(figure => ({ figure, inA: figure.of(a), inB: figure.of(b) })).filter(
     ({ figure: { from = 1 }, inA = 0, inB = 0 }) => Math.max(inA, inB) >= from,
   )
-  const cells = rows.map(({ figure, inA, inB }) => [
-    figure.label,
-    textOf(inA, figure),
-    textOf(inB, figure),
-    changeText(inA, inB, figure),
-  ])
+  const cells = rows.map(({ figure, inA, inB }) => {
+    const [isPartialA, isPartialB] = [figure.isPartial?.(a) ?? false, figure.isPartial?.(b) ?? false]
+    const change = isPartialA || isPartialB ? '' : changeText(inA, inB, figure)
+    return [figure.label, textOf(inA, figure, isPartialA), textOf(inB, figure, isPartialB), change]
+  })
   const head = ['', 'A', 'B', 'change']
   const widths = head.map((title, column) =>
     Math.max(displayWidth(title), ...cells.map(row => displayWidth(row[column] ?? ''))),
@@ -53,8 +60,9 @@ export function figureLines({ a, b }: Comparison): (readonly Segment[])[] {
   })
 }
 
-function textOf(figure: number | undefined, { text }: Figure): string {
-  return figure === undefined ? '–' : text(figure)
+function textOf(figure: number | undefined, { text }: Figure, isPartial: boolean): string {
+  if (figure === undefined) return '–'
+  return isPartial ? `at least ${text(figure)}` : text(figure)
 }
 
 /** `+310 (+7 %)`: the share where there is something to compare with. */

@@ -4,7 +4,8 @@ export function humanDuration(millis: number): string {
   if (millis < 0) return `-${humanDuration(-millis)}`
   if (millis < 9.95) return `${trimZero(millis.toFixed(1))} ms`
   if (millis < 999.5) return `${Math.round(millis)} ms`
-  if (millis < 59_950) return `${(millis / 1000).toFixed(1)} s`
+  // Whole milliseconds first: the difference of two large floats is 2449.9998, and must not read shorter than 2450.
+  if (millis < 59_950) return `${(Math.round(millis) / 1000).toFixed(1)} s`
   const seconds = Math.round(millis / 1000)
   if (seconds < 3_600) return twoUnits(seconds, 60, 'm', 's')
   const minutes = Math.round(seconds / 60)

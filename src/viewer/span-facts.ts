@@ -14,7 +14,7 @@ export interface Tokens {
 export interface SpanFacts {
   readonly kind: DrawnKind
   readonly name: string
-  /** `attempt 1`: beside the name, because the attempts of one request share it. */
+  /** `attempt 2`: beside the name, because the attempts of one request share it. */
   readonly attempt: string
   /** What the name does not say: the command, the file, the goal, the error's message. */
   readonly hint: string
@@ -46,10 +46,10 @@ export function factsOf(node: SpanNode, namespace: string): SpanFacts {
   }
 }
 
-/** The first attempt is the normal case and says nothing. */
+/** The attribute counts from 0, readers from 1. The first attempt is the normal case and has no number. */
 function attemptOf(attributes: SpanAttributes): string {
-  const attempt = attributes.number('.api.attempt') ?? 0
-  return attempt > 0 ? `attempt ${attempt}` : ''
+  const retries = attributes.number('.api.attempt') ?? 0
+  return retries > 0 ? `attempt ${retries + 1}` : ''
 }
 
 const HINT_NAMES: { readonly [Kind in DrawnKind]: readonly string[] } = {

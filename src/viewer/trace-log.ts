@@ -1,6 +1,6 @@
 import { readdir, stat } from 'node:fs/promises'
 import { join } from 'node:path'
-import { readTraceFile, type StoredSpan } from './stored-span.ts'
+import { readTraceFile, type StoredSpan, type TraceFileEntry } from './stored-span.ts'
 import { FilterMatcher, type Met, type TraceFilter } from './trace-filter.ts'
 import { buildForest, type TraceTree } from './trace-forest.ts'
 import type { Extent } from './waterfall.ts'
@@ -31,11 +31,12 @@ export interface TraceSelection {
   readonly firstUnreadable: UnreadableLine | undefined
 }
 
-/** The segments of a trace log, oldest first; none when there is no such directory. */
+/** The segments of a trace log, oldest first: regular files alone. Empty if there is no such directory. */
 export async function listSegments(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(noDirectory)
   const segments = names.filter(name => name.endsWith('.jsonl')).map(name => join(directory, name))
-  const dated = await Promise.all(segments.map(async path => ({ path, at: await modifiedAt(path) })))
+  const found = await Promise.all(segments.map(modifiedFile))
+  const dated = found.filter(file => file !== undefined)
   return dated.sort((a, b) => a.at - b.at || a.path.localeCompare(b.path, 'en')).map(({ path }) => path)
 }
 
@@ -44,10 +45,24 @@ function noDirectory(error: NodeJS.ErrnoException): string[] {
   throw error
 }
 
-/** A segment may be rotated away while we look. */
-async function modifiedAt(path: string): Promise<number> {
+interface DatedFile {
+  readonly path: string
+  readonly at: number
+}
+
+/** Undefined if it is no regular file, or was removed since it was listed. */
+async function modifiedFile(path: string): Promise<DatedFile | undefined> {
   const found = await stat(path).catch(() => undefined)
-  return found?.mtimeMs ?? 0
+  return found?.isFile() === true ? { path, at: found.mtimeMs } : undefined
+}
+
+/** Reads a segment as `readTraceFile` does. One that was removed since it was listed has no entries. */
+async function* readSegment(...args: Parameters<typeof readTraceFile>): AsyncGenerator<TraceFileEntry, void> {
+  try {
+    yield* readTraceFile(...args)
+  } catch (error) {
+    if ((error as NodeJS.ErrnoException).code !== 'ENOENT') throw error
+  }
 }
 
 /** What the first pass keeps of a trace. */
@@ -80,7 +95,7 @@ export async function selectTraces(
   let unreadableCount = 0
   let firstUnreadable: UnreadableLine | undefined
   for (const path of paths) {
-    for await (const entry of readTraceFile(path, undefined, onRead)) {
+    for await (const entry of readSegment(path, undefined, onRead)) {
       if ('spans' in entry) {
         noteSpans(entry.running, notes, matcher)
         noteSpans(entry.spans, notes, matcher)
@@ -146,7 +161,7 @@ async function readTraces(
   const spans: StoredSpan[] = []
   const mayHold = lineFilter(traceIds)
   for (const path of traceIds.size === 0 ? [] : paths) {
-    for await (const entry of readTraceFile(path, mayHold, onRead)) {
+    for await (const entry of readSegment(path, mayHold, onRead)) {
       if (!('spans' in entry)) continue
       for (const span of [...entry.running, ...entry.spans]) if (traceIds.has(span.traceId)) spans.push(span)
     }

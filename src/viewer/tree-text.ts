@@ -24,7 +24,7 @@ const LEAST_FIGURES = 40
 
 /** The tree of one trace for the terminal, lines joined by line ends. No line is wider than `width`. */
 export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): string {
-  const tree = options.now === undefined ? stored : asOf(stored, options.now)
+  const tree = upTo(stored, options)
   const width = Math.max(LEAST_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
   const rows = treeRows(tree)
   const columns = planColumns(rows, width)
@@ -32,10 +32,14 @@ export function renderTree(stored: TraceTree, options: TreeTextOptions = {}): st
   return lines.map(line => paintLine(line, options.color ?? false)).join('\n')
 }
 
+function upTo(stored: TraceTree, { now }: TreeTextOptions): TraceTree {
+  return now === undefined ? stored : asOf(stored, now)
+}
+
 /** One line for several traces: `3 traces · 42.1 s · 39 spans · 3 errors`. */
 export function renderTotals(trees: readonly TraceTree[], options: TreeTextOptions = {}): string {
   const width = Math.max(LEAST_WIDTH, Math.floor(options.width ?? DEFAULT_WIDTH))
-  const totals = totalFigures(trees.map(summarize))
+  const totals = totalFigures(trees.map(tree => summarize(upTo(tree, options))))
   return paintLine(clipSegments([blank(MARGIN), ...totals], width), options.color ?? false)
 }
 

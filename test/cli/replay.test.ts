@@ -30,7 +30,7 @@ const DRAWN = `\
   agent  We are releasing tides 1.2 today. Dele…  ─────────────────────────────  14.2 s  4 150 → 206  completed
   └─ llm.qwen3-coder-30b                          ─────────────────────────────  14.1 s
      ├─ api.qwen3-coder-30b  Error code: 429 -…   ━                              360 ms               429 RateLimitError
-     ├─ api.qwen3-coder-30b  attempt 1  1 228 c…       ━━━━                       1.9 s  1 840 → 148  tool_calls
+     ├─ api.qwen3-coder-30b  attempt 2  1 228 c…       ━━━━                       1.9 s  1 840 → 148  tool_calls
      │  ├─ tool.terminal  rm -rf ./build                  ╺━━━━━━━━━━━━           5.7 s               completed
      │  │  └─ approval.rm_rf  rm -rf ./build              ╺╍╍╍╍╍╍╍╍╍╍╍╸           5.5 s               once
      │  ├─ tool.read_file  README.md                      ╺                       50 ms               completed

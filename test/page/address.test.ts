@@ -18,6 +18,10 @@ test.each<[string, Place]>([
       look: { span: '07', find: 'rm -rf', closed: ['02', '04'], inside: ['ab', 'cd'], isUnfolded: true, isPath: true },
     },
   ],
+  [
+    '/turns/5b8e?closed=*&opened=02%2C04&unfolded=07%2C08',
+    { view: 'turn', traceId: '5b8e', look: { isClosed: true, opened: ['02', '04'], unfolded: ['07', '08'] } },
+  ],
   ['/numbers', { view: 'numbers', since: '7d' }],
   ['/numbers?since=all', { view: 'numbers', since: 'all' }],
   ['/compare?a=1&b=2', { view: 'compare', a: '1', b: '2' }],

@@ -1,5 +1,7 @@
 import { describe, expect, test } from 'vitest'
 import {
+  closedFolds,
+  closedIds,
   subtreeEnds,
   type TreeLook,
   treeMove,
@@ -7,6 +9,7 @@ import {
   visibleRows,
   windowOf,
 } from '../../src/page/tree-model.ts'
+import type { TraceView } from '../../src/view/api.ts'
 import { rowsOf } from './rows.ts'
 
 const TURN = rowsOf(`
@@ -20,7 +23,8 @@ const TURN = rowsOf(`
       api second 41-98
 `)
 
-const FOLDS = [{ rows: [3, 4], totalMillis: 18, longestMillis: 9 }]
+const FOLD = { rows: [3, 4], totalMillis: 18, longestMillis: 9 }
+const FOLDS = [FOLD]
 
 function shown(look: Partial<TreeLook> = {}): VisibleRow[] {
   return visibleRows(TURN, { closed: new Set(), folds: [], wanted: new Set(), ...look })
@@ -56,6 +60,27 @@ test('nothing is shown below what is closed', () => {
   v loop 1/1
     > first 1/2 hides 4
     - second 2/2`)
+})
+
+test('all of many spans are closed, but those that were opened again', () => {
+  const rows = rowsOf(
+    [
+      'session turn 0-9',
+      ...Array.from({ length: 900 }, (_, index) => `  tool t${index} 0-9\n    tool u${index} 0-9`),
+    ].join('\n'),
+  )
+  const closed = closedIds(rows, { isClosed: true, opened: ['t3', 't5'] })
+  expect(closed.size).toBe(898)
+  expect(visibleRows(rows, { closed, folds: [], wanted: new Set() }).length).toBe(1 + 900 + 2)
+  expect([...closedIds(rows, { closed: ['t1'] })]).toEqual(['t1'])
+})
+
+test('one fold is opened, and the others stay folded', () => {
+  const folds = [FOLD, { ...FOLD, rows: [5, 7] }]
+  const view = { rows: TURN, folds } as unknown as TraceView
+  expect(closedFolds(view, {})).toEqual(folds)
+  expect(closedFolds(view, { unfolded: ['read1'] })).toEqual(folds.slice(1))
+  expect(closedFolds(view, { isUnfolded: true })).toEqual([])
 })
 
 test('what must be seen is not hidden by what is closed above it', () => {

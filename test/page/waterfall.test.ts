@@ -1,5 +1,5 @@
 import { describe, expect, test } from 'vitest'
-import { parallelGroups, retryWaits, ticksOf } from '../../src/page/waterfall.ts'
+import { foldStretches, parallelGroups, retryWaits, ticksOf } from '../../src/page/waterfall.ts'
 import { rowsOf } from './rows.ts'
 
 describe('side by side', () => {
@@ -40,12 +40,44 @@ describe('side by side', () => {
   })
 })
 
+describe('the bars of a fold', () => {
+  const foldOf = (rows: readonly unknown[]) => ({
+    rows: rows.map((_, index) => index),
+    totalMillis: 0,
+    longestMillis: 0,
+  })
+
+  test('cover the times of all its calls, and nothing between them', () => {
+    const rows = rowsOf(`
+      tool a 10-20
+      tool b 20-30
+      tool c 60-70
+      tool d 65-90
+      tool e 95-95
+    `)
+    expect(foldStretches(foldOf(rows), rows)).toEqual([
+      { startAt: 10, endAt: 30 },
+      { startAt: 60, endAt: 90 },
+      { startAt: 95, endAt: 95 },
+    ])
+  })
+
+  test('are few, however many calls there are', () => {
+    const rows = rowsOf(
+      Array.from({ length: 5_000 }, (_, index) => `tool t${index} ${index * 10}-${index * 10 + 4}`).join('\n'),
+    )
+    const bars = foldStretches(foldOf(rows), rows)
+    expect(bars.length).toBeLessThanOrEqual(51)
+    expect([bars[0]?.startAt, bars.at(-1)?.endAt]).toEqual([0, 49_994])
+  })
+})
+
 test('between two attempts there is a wait', () => {
   const rows = rowsOf(`
     llm loop 0-100
       api one 1-10!
-      api one 20-30! attempt 1
-      api one 50-60 attempt 2
+      api one 20-30! attempt 2
+      api one 50-60 attempt 3
       api two 61-70
   `)
   expect(retryWaits(rows)).toEqual([

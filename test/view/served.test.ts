@@ -58,7 +58,7 @@ describe('a turn', () => {
       "session agent | Remove the build directory, show me the README, and have a helper summarise the changelog. | completed
         llm llm.qwen3-coder-30b
           api api.qwen3-coder-30b | Error code: 429 - rate limit reached, retry in 2s | 429 RateLimitError
-          api api.qwen3-coder-30b | attempt 1 | 1 228 cached | tool_calls
+          api api.qwen3-coder-30b | attempt 2 | 1 228 cached | tool_calls
             tool tool.terminal | rm -rf ./build | completed
               approval approval.rm_rf | rm -rf ./build | once
             tool tool.read_file | README.md | completed

@@ -4,7 +4,7 @@ import type { NumberedLine } from '../../src/viewer/line-reader.ts'
 import { renderOpenTurns } from '../../src/viewer/open-turns-text.ts'
 import { readEntry, type StoredSpan } from '../../src/viewer/stored-span.ts'
 import { buildForest, type TraceTree } from '../../src/viewer/trace-forest.ts'
-import { renderTree } from '../../src/viewer/tree-text.ts'
+import { renderTotals, renderTree } from '../../src/viewer/tree-text.ts'
 import { exportLine, noteLine, SAMPLE_TURN, SESSION_ID, type SpanNote, TURN_AT } from './sample-turn.ts'
 
 function spansOf(...texts: readonly string[]): StoredSpan[] {
@@ -70,6 +70,12 @@ describe('a tree of what is running', () => {
     expect(renderTree(openTurn('a1'), { now: TURN_AT + 9_000 })).not.toContain('silent')
     const [ended] = buildForest(spansOf(exportLine(...SAMPLE_TURN)))
     expect(renderTree(ended as TraceTree, { now: TURN_AT + 9_000_000 })).toBe(renderTree(ended as TraceTree))
+  })
+
+  test('counts in the sum of several traces, up to now', () => {
+    const trees = [openTurn('a1'), openTurn('b2')]
+    expect(renderTotals(trees, { now: TURN_AT + 245_000 })).toContain('2 traces · 8 m 10 s · ')
+    expect(renderTotals(trees)).toContain('2 traces · 3.2 s · ')
   })
 
   test('does not go back behind what is known, whatever the clock says', () => {

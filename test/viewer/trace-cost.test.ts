@@ -1,5 +1,8 @@
 /** What requests cost, where they say it: in their rows, and each once in the sums. */
 import { expect, test } from 'vitest'
+import { compareTraces } from '../../src/viewer/compare-traces.ts'
+import { comparisonJson } from '../../src/viewer/comparison-json.ts'
+import { renderComparison } from '../../src/viewer/comparison-text.ts'
 import { humanCost } from '../../src/viewer/human-figures.ts'
 import { buildForest, type TraceTree } from '../../src/viewer/trace-forest.ts'
 import { treeJson } from '../../src/viewer/tree-json.ts'
@@ -54,6 +57,18 @@ test('says of how many requests it is, where others used tokens and do not say',
   expect(renderTree(turn(some), { width: 160 })).toContain(' · $0.0130 for 2 of 3 requests · ')
   expect(renderTotals([turn(some), turn({})], { width: 160 })).toContain(' · $0.0130 for 2 of 6 requests · ')
   expect(JSON.parse(treeJson(turn(some)))).toMatchObject({ cost: 0.013, requests_of_unknown_cost: 1 })
+})
+
+test('is compared only where all of it is known on both sides', () => {
+  const { '000000000000000c': _of, ...some } = COSTS
+  const costLine = (a: TraceTree, b: TraceTree): string | undefined =>
+    /^ *cost +(.*)$/m.exec(renderComparison(compareTraces([a], [b]), { width: 100, color: false }))?.[1]?.trim()
+  expect(costLine(turn(COSTS), turn(COSTS))).toBe('$0.0150  $0.0150  =')
+  expect(costLine(turn(COSTS), turn(some))).toBe('$0.0150  at least $0.0130')
+  expect(costLine(turn(some), turn(some))).toBe('at least $0.0130  at least $0.0130')
+  const sides = JSON.parse(comparisonJson(compareTraces([turn(COSTS)], [turn(some)])))
+  expect(sides.a).not.toHaveProperty('requests_of_unknown_cost')
+  expect(sides.b).toMatchObject({ cost: 0.013, requests_of_unknown_cost: 1 })
 })
 
 test('is that of the root where no request says any', () => {

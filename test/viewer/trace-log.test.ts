@@ -1,4 +1,5 @@
-import { mkdir, mkdtemp, rm, utimes, writeFile } from 'node:fs/promises'
+import { rmSync } from 'node:fs'
+import { mkdir, mkdtemp, rm, symlink, utimes, writeFile } from 'node:fs/promises'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { afterEach, beforeEach, describe, expect, test } from 'vitest'
@@ -40,6 +41,8 @@ describe('the segments of a log', () => {
     await append('a.jsonl', '')
     await append('a.lock', '')
     await mkdir(path('sub'))
+    await mkdir(path('folder.jsonl'))
+    await symlink(path('gone'), path('dangling.jsonl'))
     await utimes(path('b.jsonl'), 1_000, 1_000)
     expect(await listSegments(directory)).toEqual([path('b.jsonl'), path('a.jsonl')])
   })
@@ -50,6 +53,15 @@ describe('the segments of a log', () => {
 })
 
 describe('a selection', () => {
+  test('passes over a file that was removed since it was listed, also between the two readings', async () => {
+    await append('a.jsonl', exportLine(root('t1', 10)))
+    await append('b.jsonl', exportLine(root('t2', 20)))
+    const paths = [path('a.jsonl'), path('gone.jsonl'), path('b.jsonl')]
+    expect(shapes((await selectTraces(paths, { last: 5 })).trees)).toEqual(['t1:1', 't2:1'])
+    const removeFirst = (): void => rmSync(path('a.jsonl'), { force: true })
+    expect(shapes((await selectTraces(paths, { last: 5 }, removeFirst)).trees)).toEqual(['t2:1'])
+  })
+
   test('has the newest traces, whole, across files and wherever their spans stand', async () => {
     await append('a.jsonl', exportLine(child('t3', 31)), exportLine(root('t1', 10)), exportLine(root('t2', 20)))
     await append('b.jsonl', exportLine(root('t3', 30)), exportLine(child('t2', 21)), exportLine(child('t1', 11)))

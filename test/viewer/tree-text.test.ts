@@ -39,7 +39,7 @@ describe('the tree in the terminal', () => {
   agent  Remove the build directory, show me th…  ─────────────────────────────  14.2 s  4 150 → 206  completed
   └─ llm.qwen3-coder-30b                          ─────────────────────────────  14.1 s
      ├─ api.qwen3-coder-30b  Error code: 429 -…   ━                              360 ms               429 RateLimitError
-     ├─ api.qwen3-coder-30b  attempt 1  1 228 c…       ━━━━                       1.9 s  1 840 → 148  tool_calls
+     ├─ api.qwen3-coder-30b  attempt 2  1 228 c…       ━━━━                       1.9 s  1 840 → 148  tool_calls
      │  ├─ tool.terminal  rm -rf ./build                  ╺━━━━━━━━━━━━           5.7 s               completed
      │  │  └─ approval.rm_rf  rm -rf ./build              ╺╍╍╍╍╍╍╍╍╍╍╍╸           5.5 s               once
      │  ├─ tool.read_file  README.md                      ╺                       50 ms               completed
@@ -60,7 +60,7 @@ describe('the tree in the terminal', () => {
   agent  Remove the build directory, s…  14.2 s  4 150 → 206  completed
   └─ llm.qwen3-coder-30b                 14.1 s
      ├─ api.qwen3-coder-30b  Error cod…  360 ms               429 RateLimitError
-     ├─ api.qwen3-coder-30b  attempt 1…   1.9 s  1 840 → 148  tool_calls
+     ├─ api.qwen3-coder-30b  attempt 2…   1.9 s  1 840 → 148  tool_calls
      │  ├─ tool.terminal  rm -rf ./bui…   5.7 s               completed
      │  │  └─ approval.rm_rf  rm -rf .…   5.5 s               once
      │  ├─ tool.read_file  README.md      50 ms               completed
@@ -116,9 +116,9 @@ describe('the tree in the terminal', () => {
     expect(lineOf(attributes, more)).toBe(`x  20 ms  ${ending}`)
   })
 
-  test('tells the number of an attempt but the first', () => {
+  test('numbers attempts from 1, and leaves out the first', () => {
     const api = { 'hermes.span.kind': 'api', 'hermes.api.attempt': 2 }
-    expect(lineOf(api, { name: 'api.m' })).toBe('api.m  attempt 2  20 ms')
+    expect(lineOf(api, { name: 'api.m' })).toBe('api.m  attempt 3  20 ms')
     expect(lineOf({ ...api, 'hermes.api.attempt': 0 }, { name: 'api.m' })).toBe('api.m  20 ms')
   })
 
@@ -195,7 +195,7 @@ describe('colours', () => {
     const text = renderTree(treeOf(SAMPLE_TURN), { width: 120, color: true })
     expect(text).toContain(`\x1b[${kinds.error}m429 RateLimitError\x1b[0m`)
     expect(text).toContain(`\x1b[${kinds.ok}mcompleted\x1b[0m`)
-    expect(text).toContain(`\x1b[${kinds.warn}mattempt 1\x1b[0m`)
+    expect(text).toContain(`\x1b[${kinds.warn}mattempt 2\x1b[0m`)
     expect(text).toContain('\x1b[2mREADME.md\x1b[0m')
   })
 

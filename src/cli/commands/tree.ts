@@ -113,13 +113,13 @@ function draw(trace: TraceTree, { json }: Pick<TreeOptions, 'json'>, io: Command
 
 /** The sums, what was left out, and what else is running. */
 function footer({ trees, matchCount, running }: TraceSelection, { last }: TreeOptions, io: CommandIo): string {
-  const look = lookOf(io)
+  const look = { ...lookOf(io), now: io.now() }
   const parts = trees.length > 1 ? [`${renderTotals(trees, look)}\n`] : []
   if (last === undefined && matchCount > trees.length) {
     parts.push(`  the last ${trees.length} of ${humanCount(matchCount)}; -n N shows more\n`)
   }
   if (running.length > 0) {
-    const lines = renderOpenTurns(running, { ...look, now: io.now(), maxLines: MOST_RUNNING_LINES })
+    const lines = renderOpenTurns(running, { ...look, maxLines: MOST_RUNNING_LINES })
     parts.push(`${parts.length > 0 ? '\n' : ''}  older, and still running:\n\n`, ...lines.map(line => `${line}\n`))
   }
   return parts.join('')
