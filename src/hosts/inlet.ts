@@ -33,6 +33,11 @@ export interface Inlet {
   events(delivery: Delivery): readonly HostEvent[]
   /** What the agent says elsewhere, as in files of its own, and its hooks do not. Bounded; never rejects. Called in order, behind `events`. */
   more?(event: HostEvent): Promise<readonly HostEvent[]>
+  /**
+   * Hooks that the agent fired and the receiver never received, as far as the agent's own files show. Counted since this process
+   * began; `hookspan serve --status` reports it.
+   */
+  readonly lostHooks?: number
 }
 
 /** What an inlet that reads files of its agent needs of the world. */
