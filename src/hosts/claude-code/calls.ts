@@ -1,10 +1,17 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { Approval } from '../base/approval.ts'
+import { looksLikeJson, plainText } from '../base/messages.ts'
+import type { Outcome } from '../base/turn.ts'
 import type { Call, Loop } from './session.ts'
 
 const BATCH_LIMIT = 1000
 /** How the result of a call begins that could not even be made: the tool is unknown, its input is wrong. */
 const IMPOSSIBLE = '<tool_use_error>'
+/** The same of a call that a person, a rule or a mode has refused. */
+const REFUSED =
+  /^(?:Permission to use .{1,300} has been denied|Claude requested permissions to |The user doesn't want to (?:proceed|take))/s
+/** The same of a child agent in the background. */
+export const LAUNCHED = 'Async agent launched'
 
 /** `PreToolUse`. */
 export function toolStarted(loop: Loop, at: number, data: unknown): void {
@@ -16,8 +23,9 @@ function callIn(loop: Loop, at: number, data: unknown): Call | undefined {
   const id = idOf(peek(data, 'tool_use_id'))
   if (id === undefined) return undefined
   const call = loop.session.callOf(loop, id, at)
-  call.name ??= textOf(peek(data, 'tool_name'))
-  call.args ??= peek(data, 'tool_input')
+  if (call.state !== 'asked') return call
+  call.name = textOf(peek(data, 'tool_name')) ?? call.name
+  call.args = peek(data, 'tool_input') ?? call.args
   return call
 }
 
@@ -33,26 +41,35 @@ interface CallEnd {
   readonly result?: unknown
   readonly durationMillis?: number | undefined
   readonly message?: string | undefined
+  /** No hook has reported it. */
+  readonly isInferred?: boolean
 }
 
-function endCall(call: Call, at: number, { status, result, durationMillis, message }: CallEnd): void {
+function endCall(call: Call, at: number, { status, result, durationMillis, message, isInferred }: CallEnd): void {
   if (call.state === 'ended') return
-  startCall(call, at - (durationMillis ?? 0))
+  // One that failed and did not begin has not run.
+  const isRun = status === 'completed' || isInferred === true
+  startCall(call, durationMillis === undefined && isRun ? Math.min(call.startAt, at) : at - (durationMillis ?? 0))
   call.turn.calls.delete(call)
-  call.approval?.answer(at - (durationMillis ?? 0), status === 'blocked' ? 'deny' : 'once', 'inferred')
-  call.tellEnd(at, {
-    result,
-    // A result that says more than that it is there, such as `async_launched`, is asked itself.
-    status: status === 'completed' ? undefined : status,
-    duration_ms: durationMillis,
-    error_message: message,
-  })
+  const endAt = Math.max(at, call.startAt)
+  call.approval?.answer(endAt - (durationMillis ?? 0), status === 'blocked' ? 'deny' : 'once', 'inferred')
+  call.tellEnd(
+    endAt,
+    {
+      result,
+      // A result that says more than that it is there, such as `async_launched`, is asked itself.
+      status: status === 'completed' ? undefined : status,
+      duration_ms: durationMillis,
+      error_message: message,
+    },
+    isInferred === true ? 'inferred' : undefined,
+  )
 }
 
-/** `PostToolUse`, `PostToolUseFailure`. */
+/** `PostToolUse`, `PostToolUseFailure`. @returns the call, if it ends with this */
 export function toolEnded(loop: Loop, at: number, data: unknown): Call | undefined {
   const call = callIn(loop, at, data)
-  if (call === undefined) return undefined
+  if (call === undefined || call.state === 'ended') return undefined
   const durationMillis = numberOf(peek(data, 'duration_ms'))
   const message = textOf(peek(data, 'error'))
   const hasFailed = peek(data, 'hook_event_name') === 'PostToolUseFailure'
@@ -64,6 +81,49 @@ export function toolEnded(loop: Loop, at: number, data: unknown): Call | undefin
   return call
 }
 
+const STOPPED: ReadonlySet<unknown> = new Set(['interrupted', 'cancelled'])
+
+/** `transcript:result`. @returns the call, if it ends with this */
+export function resultFound(loop: Loop, data: unknown): Call | undefined {
+  const id = idOf(peek(data, 'tool_use_id'))
+  const at = numberOf(peek(data, 'at'))
+  if (id === undefined || at === undefined) return undefined
+  const { session } = loop
+  // A call that no answer has named is one of an earlier turn: the file is read again.
+  if (!session.calls.has(id) && !session.asked.has(id)) return undefined
+  const call = session.callOf(loop, id, at)
+  if (call.state === 'ended') return undefined
+  const response = peek(data, 'response')
+  const status = statusOf(data, response)
+  const startedAt = numberOf(peek(data, 'started_at'))
+  if (call.state === 'asked') call.startAt = startedAt ?? (hasRun(status, response) ? call.startAt : at)
+  const message = status === 'error' ? textOf(response) : undefined
+  endCall(call, at, { status, result: resultOf(response), message, isInferred: true })
+  return call
+}
+
+function statusOf(data: unknown, response: unknown): CallEnd['status'] {
+  const denial = peek(data, 'denial')
+  if (denial !== undefined) return STOPPED.has(denial) ? 'cancelled' : 'blocked'
+  return peek(data, 'is_error') === true || isImpossible(response) ? 'error' : 'completed'
+}
+
+function hasRun(status: CallEnd['status'], response: unknown): boolean {
+  return status !== 'blocked' && !isImpossible(response)
+}
+
+function isImpossible(response: unknown): boolean {
+  return textOf(response)?.startsWith(IMPOSSIBLE) ?? false
+}
+
+/** The text that the model is sent, in the form that the hook would have had. */
+function resultOf(response: unknown): unknown {
+  const text = plainText(response)
+  if (text === undefined) return response
+  if (text.startsWith(LAUNCHED)) return { status: 'async_launched', content: text }
+  return looksLikeJson(text) ? { content: text } : text
+}
+
 /** `PermissionDenied`. */
 export function toolDenied(loop: Loop, at: number, data: unknown): void {
   const call = callIn(loop, at, data)
@@ -71,25 +131,36 @@ export function toolDenied(loop: Loop, at: number, data: unknown): void {
 }
 
 /**
- * `PostToolBatch`: all tools of one answer are over. No other hook tells of those that were refused, nor of those that do
- * not exist, which have not even begun.
+ * `PostToolBatch`: all tools of one answer are over. Of those that were refused, or that do not exist, no other hook is fired.
+ * A call whose result does not say that is left to the transcript: the hook of its end may have timed out.
  */
 export function batchOver(loop: Loop, at: number, data: unknown): void {
   for (const one of elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT)) {
     const call = callIn(loop, at, one)
     if (call === undefined || call.state === 'ended') continue
     const result = peek(one, 'tool_response')
-    const isImpossible = textOf(result)?.startsWith(IMPOSSIBLE) ?? false
-    if (isImpossible) endCall(call, at, { status: 'error', result, message: textOf(result) })
-    // Its start was not told, so nor would its end have been.
-    else endCall(call, at, { status: call.state === 'running' ? 'blocked' : 'completed', result })
+    const text = plainText(result)
+    const status = isImpossible(text) ? 'error' : text !== undefined && REFUSED.test(text) ? 'blocked' : undefined
+    if (status === undefined) {
+      call.batchEnd = { at, result }
+      continue
+    }
+    if (call.state === 'asked') call.startAt = at
+    endCall(call, at, { status, result, message: status === 'error' ? text : undefined })
   }
 }
 
-/** The loop is over, and nothing more will come of these. */
-export function cancelCalls(loop: Loop, at: number): void {
+/** The loop is over: of its calls, those whose results the model was sent were over before. */
+export function settleCalls(loop: Loop, at: number, outcome: Outcome): void {
   for (const call of [...loop.calls]) {
-    if (call.state === 'running') endCall(call, at, { status: 'cancelled' })
+    const { batchEnd, sentOnAt } = call
+    const endAt = batchEnd?.at ?? sentOnAt ?? (outcome === 'completed' ? at : undefined)
+    // It waits for an answer that was a no: else its end would have been reported.
+    const isRefused = batchEnd !== undefined && call.approval?.isAnswered === false
+    if (endAt !== undefined && (call.state === 'running' || batchEnd !== undefined)) {
+      const status = isRefused ? 'blocked' : 'completed'
+      endCall(call, endAt, { status, result: resultOf(batchEnd?.result), isInferred: !isRefused })
+    } else if (call.state === 'running') endCall(call, at, { status: 'cancelled' })
     loop.calls.delete(call)
   }
 }

@@ -1,7 +1,8 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import { Delegation } from '../base/delegation.ts'
+import { plainText } from '../base/messages.ts'
 import type { Outcome } from '../base/turn.ts'
-import { cancelCalls } from './calls.ts'
+import { LAUNCHED, settleCalls } from './calls.ts'
 import { settleRequest } from './requests.ts'
 import { type Call, type Child, Loop, type Session } from './session.ts'
 
@@ -27,9 +28,9 @@ export function loopOfAgent(session: Session, at: number, agentId: string, data:
 }
 
 function startChild(session: Session, at: number, agentId: string, data: unknown): Child {
-  const role = textOf(peek(data, 'agent_type'))
   const known = session.children.get(agentId)
   const found = session.calls.get(session.callOfAgent.get(agentId) ?? '')
+  const role = textOf(peek(data, 'agent_type')) ?? textOf(peek(found?.args, 'subagent_type'))
   const call = found ?? delegatingCall(session, role)
   const promptId = idOf(peek(data, 'prompt_id'))
   const parent = call?.turn ?? session.main ?? session.last
@@ -68,7 +69,9 @@ function delegatingCall(session: Session, role: string | undefined): Call | unde
  * children.
  */
 export function subagentStopped(session: Session, at: number, data: unknown): void {
-  const child = session.children.get(idOf(peek(data, 'agent_id')) ?? '')
+  const agentId = idOf(peek(data, 'agent_id')) ?? ''
+  const isJoined = session.callOfAgent.has(agentId)
+  const child = session.children.get(agentId) ?? (isJoined ? startChild(session, at, agentId, data) : undefined)
   if (child !== undefined) endChild(child, at, { outcome: 'completed', text: peek(data, 'last_assistant_message') })
 }
 
@@ -80,12 +83,11 @@ export function subagentFailed(session: Session, at: number, data: unknown): voi
 }
 
 /** The tool that has called a child, and waited for it, is over: so is the child, should nothing have said so. */
-export function delegationReturned(call: Call, at: number, data: unknown): void {
+export function delegationReturned(call: Call, at: number, response: unknown, hasFailed: boolean): void {
   if (!DELEGATING.has(call.name)) return
-  const response = peek(data, 'tool_response')
   if (peek(response, 'isAsync') === true || peek(response, 'status') === 'async_launched') return
-  const outcome = peek(data, 'hook_event_name') === 'PostToolUseFailure' ? 'failed' : 'completed'
-  endChildrenOf(call, at, outcome)
+  if (plainText(response)?.startsWith(LAUNCHED) === true) return
+  endChildrenOf(call, at, hasFailed ? 'failed' : 'completed')
 }
 
 function endChildrenOf(call: Call, at: number, outcome: Outcome): void {
@@ -95,7 +97,11 @@ function endChildrenOf(call: Call, at: number, outcome: Outcome): void {
 
 /** The loop is stopped: what its tools wait for is, too. */
 export function stopChildrenOf(loop: Loop, at: number): void {
-  for (const call of loop.calls) endChildrenOf(call, at, 'interrupted')
+  for (const call of loop.calls) {
+    const { batchEnd, sentOnAt } = call
+    if (batchEnd !== undefined) delegationReturned(call, batchEnd.at, batchEnd.result, false)
+    else if (sentOnAt === undefined) endChildrenOf(call, at, 'interrupted')
+  }
 }
 
 interface ChildEnd {
@@ -111,7 +117,7 @@ export function endChild({ loop, task }: Child, at: number, { outcome, reason, t
   loop.tellPrompt()
   settleRequest(loop, at, outcome === 'interrupted')
   stopChildrenOf(loop, at)
-  cancelCalls(loop, at)
+  settleCalls(loop, at, outcome)
   loop.answered(at, text, loop.model)
   loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model })
   task.tellEnd(at, { status: outcome, summary: text })

@@ -3,7 +3,7 @@ import { tokensOf } from '../base/anthropic-usage.ts'
 import { EventMachine, type Events, eventsOf, type Moment } from '../base/event-machine.ts'
 import type { HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
-import { askApproval, batchOver, toolDenied, toolEnded, toolStarted } from './calls.ts'
+import { askApproval, batchOver, resultFound, toolDenied, toolEnded, toolStarted } from './calls.ts'
 import {
   agentFound,
   delegationReturned,
@@ -72,7 +72,17 @@ const HOOKS: Readonly<Record<string, Taking>> = {
 
 function toolOver(loop: Loop, at: number, data: unknown): void {
   const call = toolEnded(loop, at, data)
-  if (call !== undefined) delegationReturned(call, at, data)
+  const hasFailed = peek(data, 'hook_event_name') === 'PostToolUseFailure'
+  if (call !== undefined) delegationReturned(call, at, peek(data, 'tool_response'), hasFailed)
+}
+
+function resultRead(loop: Loop, data: unknown): void {
+  const call = resultFound(loop, data)
+  const at = numberOf(peek(data, 'at'))
+  if (call === undefined || at === undefined) return
+  loop.lastAt = Math.max(loop.lastAt, at)
+  if (peek(data, 'denial') === undefined)
+    delegationReturned(call, at, peek(data, 'response'), peek(data, 'is_error') === true)
 }
 
 const OF_A_TURN: ReadonlySet<string> = new Set([
@@ -99,6 +109,7 @@ class ClaudeCodeMachine extends EventMachine {
       'transcript:request': moment => this.#request(moment, sent),
       'transcript:response': moment => this.#request(moment, answered),
       'transcript:failure': moment => this.#request(moment, failed),
+      'transcript:result': moment => this.#request(moment, resultRead),
       'transcript:read': ({ data }) => this.#found(data, session => release(session, peek(data, 'goes_on') === true)),
     },
     QUIET_HOOKS,
@@ -131,19 +142,21 @@ class ClaudeCodeMachine extends EventMachine {
   #request({ at, data }: Moment, read: (loop: Loop, data: unknown) => void): void {
     this.#found(data, session => {
       const since = numberOf(peek(data, 'started_at')) ?? numberOf(peek(data, 'ended_at')) ?? at
-      const loop = loopOfFound(session, since, data)
+      const known = session.calls.get(idOf(peek(data, 'tool_use_id')) ?? '')?.turn
+      const loop = known ?? loopOfFound(session, since, data)
       if (loop !== undefined) read(loop, data)
     })
   }
 }
 
-/** What is found is never more than its turn or child: only what is found for a hook of theirs begins one. */
+/** A finding begins a turn or a child if it was read for a hook of theirs, or if the call of the child is known. */
 function loopOfFound(session: Session, at: number, data: unknown): Loop | undefined {
   const { held } = session
   const agentId = idOf(peek(data, 'agent_id'))
   if (agentId !== undefined) {
     const isFirst = held !== undefined && OF_A_TURN.has(held.event) && idOf(peek(held.data, 'agent_id')) === agentId
-    return session.children.get(agentId)?.loop ?? (isFirst ? loopOfAgent(session, at, agentId, held.data) : undefined)
+    const begins = isFirst || session.callOfAgent.has(agentId)
+    return session.children.get(agentId)?.loop ?? (begins ? loopOfAgent(session, at, agentId, held?.data) : undefined)
   }
   const promptId = promptOf(data)
   return isAtWork(session, promptId) ? turnFor(session, at, promptId) : turnOf(session, promptId)

@@ -1,21 +1,27 @@
 import { setTimeout as sleep } from 'node:timers/promises'
-import { idOf, peek, textOf } from '../../contract/foreign.ts'
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { LineReader } from '../base/line-reader.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { Delivery, Inlet, World } from '../inlet.ts'
-import { TranscriptLines } from './transcript-lines.ts'
+import { HeardHooks } from './heard-hooks.ts'
+import { LOOK_MILLIS, PATIENCE_MILLIS, TranscriptFile } from './transcript-file.ts'
+import type { TranscriptLines } from './transcript-lines.ts'
 import { agentFile, openFile, ownPlace, type Place } from './transcript-place.ts'
-import { type AgentFound, READS_FIRST, READS_UNHEARD, type ReadOver, type RequestFound, type Whose } from './types.ts'
+import {
+  type AgentFound,
+  READS_FIRST,
+  READS_UNHEARD,
+  type ReadOver,
+  type RequestFound,
+  type ResultFound,
+  type Whose,
+} from './types.ts'
 
-/** Transcripts lag behind the hooks, mostly by a tenth of a second. Waiting costs the agent nothing. */
-const PATIENCE_MILLIS = 500
-/** Where it was in vain before. */
-const LESS_PATIENCE_MILLIS = 160
-const LOOK_MILLIS = 20
 const FILES_LIMIT = 200
 const PROMPTS_LIMIT = 1000
+const AGENTS_LIMIT = 10_000
 const CALLS_LIMIT = 10_000
+const BATCH_LIMIT = 1000
 const META_BYTES = 64 * 1024
 
 /** A hook that has the files read. */
@@ -35,6 +41,9 @@ class ClaudeCodeInlet implements Inlet {
 
   /** Tools that were heard of. */
   readonly #calls = new LimitedMap<string, true>(CALLS_LIMIT)
+  /** Child agents whose tool call was found. */
+  readonly #joined = new LimitedMap<string, true>(AGENTS_LIMIT)
+  readonly #heard = new HeardHooks()
 
   constructor(world: World) {
     this.#world = world
@@ -46,7 +55,12 @@ class ClaudeCodeInlet implements Inlet {
     const prompt = idOf(peek(body, 'prompt_id'))
     const isHeard = event === 'UserPromptSubmit' || this.#prompts.get(prompt ?? '') === true
     if (prompt !== undefined) this.#prompts.set(prompt, isHeard)
+    this.#heard.note(event, at, body)
     return [{ event, at, data: body, ...(traceparent === undefined ? {} : { context: { traceparent } }) }]
+  }
+
+  get lostHooks(): number {
+    return this.#heard.lost
   }
 
   async more({ event, at = Number.POSITIVE_INFINITY, data }: HostEvent): Promise<readonly HostEvent[]> {
@@ -69,22 +83,47 @@ class ClaudeCodeInlet implements Inlet {
   async #read(occasion: Occasion): Promise<HostEvent[]> {
     const { event, at, data, whose, transcript } = occasion
     const { agent_id } = whose
-    if (event === 'SubagentStart') return this.#joinOf(occasion)
+    if (event === 'SubagentStart') return this.#joinOf(occasion, PATIENCE_MILLIS)
     const path = agent_id === undefined ? transcript : agentFile(transcript, agent_id, '.jsonl')
     if (path === undefined) return []
+    const join = agent_id === undefined || this.#joined.has(agent_id) ? [] : await this.#joinOf(occasion, 0)
     const file = this.#fileOf(path, whose)
     await file.until(event, this.#world, lines => {
       lines.advance(at, event === 'Stop')
-      return isEnough(lines, event, data)
+      return this.#isEnough(lines, occasion)
     })
     const goes_on = event === 'Stop' && file.lines.goesOn
     const callId = idOf(peek(data, 'tool_use_id'))
     const taken = callId === undefined ? file.lines.take() : file.lines.takeFor(callId)
-    const late = callId === undefined || file.lines.knows(callId) || !file.isThere ? [] : [lateRequest(file, occasion)]
-    const found = agent_id === undefined ? this.#news(taken, occasion) : taken.filter(one => OF_REQUESTS.has(one.event))
+    const late = file.isThere && this.#lacksRequest(file.lines, occasion) ? [lateRequest(file, occasion)] : []
+    const found = agent_id === undefined ? await this.#news(taken, occasion) : this.#ofChild(taken)
+    this.#heard.count(file.lines.takeCancelled(), whose, at)
     if (event === 'PostToolBatch') file.lines.asked(at)
     const owed = agent_id === undefined ? await this.#owedTo(occasion) : []
-    return [...found, ...late, ...owed, over({ session_id: whose.session_id, goes_on: goes_on || undefined })]
+    return [...join, ...found, ...late, ...owed, over({ session_id: whose.session_id, goes_on: goes_on || undefined })]
+  }
+
+  /** Whether what has been read is all that there is to know at this hook; if nothing is awaited, it always is. */
+  #isEnough(lines: TranscriptLines, { event, data, whose }: Occasion): boolean {
+    if (event === 'PostToolBatch') return callsOf(data).every(id => lines.has(id, !this.#heard.hasEnd(whose, id)))
+    return isEnough(lines, event, data)
+  }
+
+  /** The request of a tool that begins with this hook is not written yet. */
+  #lacksRequest(lines: TranscriptLines, { event, data }: Occasion): boolean {
+    const callId = idOf(peek(data, 'tool_use_id'))
+    if (callId !== undefined) return !lines.knows(callId)
+    return event === 'PostToolBatch' && callsOf(data).some(id => !this.#calls.has(id) && !lines.has(id, false))
+  }
+
+  /** Of a child all else is known from its hooks, and from its parent. */
+  #ofChild(taken: readonly HostEvent[]): HostEvent[] {
+    return taken.filter(one => OF_REQUESTS.has(one.event) || this.#isMissed(one))
+  }
+
+  /** The result of a tool whose end was not reported. */
+  #isMissed({ event, data }: HostEvent): boolean {
+    return event === RESULT && !this.#heard.hasEnd(data as ResultFound, (data as ResultFound).tool_use_id)
   }
 
   /** Of children that have ended, what was not written then. */
@@ -94,21 +133,40 @@ class ClaudeCodeInlet implements Inlet {
     for (const file of this.#files.values()) {
       if (!file.isOwing || file.whose.session_id !== whose.session_id) continue
       await file.readRest(this.#world)
-      found.push(...file.lines.take().filter(one => OF_REQUESTS.has(one.event)))
+      found.push(...this.#ofChild(file.lines.take()))
     }
     return found
   }
 
   /** Of turns that were heard of, and of the one before: a receiver before this one may have left that open. */
-  #news(taken: readonly HostEvent[], { event, data }: Occasion): HostEvent[] {
+  async #news(taken: readonly HostEvent[], { event, data, transcript }: Occasion): Promise<HostEvent[]> {
     const before = taken.map(promptOf).findLast(id => id !== undefined && !this.#prompts.has(id))
-    return taken.filter(one => {
+    const isNews = (one: HostEvent): boolean => {
       const prompt = promptOf(one)
       if (prompt === undefined) return false
       if (one.event === 'transcript:prompt') return this.#prompts.get(prompt) === false
       if (one.event === 'transcript:stopped' && event === 'Stop' && prompt === promptOf({ event, data })) return false
+      if (one.event === RESULT && !this.#isMissed(one)) return false
       return this.#prompts.has(prompt) || prompt === before
-    })
+    }
+    const found: HostEvent[] = []
+    for (const one of taken.filter(isNews)) {
+      if (one.event === RESULT) found.push(...(await this.#childOf(one.data as ResultFound, transcript)))
+      found.push(one)
+    }
+    return found
+  }
+
+  /** What a child agent did of which no hook was received: its parent has its result. */
+  async #childOf({ session_id, tool_use_id, response }: ResultFound, transcript: string): Promise<HostEvent[]> {
+    const agent_id = idOf(peek(response, 'agentId'))
+    const path = agent_id === undefined ? undefined : agentFile(transcript, agent_id, '.jsonl')
+    if (agent_id === undefined || path === undefined || this.#joined.has(agent_id)) return []
+    this.#joined.set(agent_id, true)
+    const join: AgentFound = { session_id, agent_id, tool_use_id }
+    const file = this.#fileOf(path, { session_id, agent_id })
+    await file.readRest(this.#world)
+    return [{ event: 'transcript:agent', data: join }, ...this.#ofChild(file.lines.take())]
   }
 
   #fileOf(path: string, whose: Whose): TranscriptFile {
@@ -119,24 +177,25 @@ class ClaudeCodeInlet implements Inlet {
   }
 
   /** Which tool call a child agent belongs to. */
-  async #joinOf({ whose: { session_id, agent_id }, transcript }: Occasion): Promise<HostEvent[]> {
+  async #joinOf({ whose: { session_id, agent_id }, transcript }: Occasion, patience: number): Promise<HostEvent[]> {
     const path = agent_id === undefined ? undefined : agentFile(transcript, agent_id, '.meta.json')
     if (agent_id === undefined || path === undefined) return []
     for (let waited = 0; ; waited += LOOK_MILLIS) {
       const tool_use_id = await callIn(path, this.#world.place)
       if (tool_use_id !== undefined) {
         const found: AgentFound = { session_id, agent_id, tool_use_id }
+        this.#joined.set(agent_id, true)
         return [{ event: 'transcript:agent', data: found }]
       }
-      if (waited >= PATIENCE_MILLIS) return []
+      if (waited >= patience) return []
       await this.#world.wait(LOOK_MILLIS)
     }
   }
 }
 
 const ENDS: ReadonlySet<string> = new Set(['Stop', 'UserPromptSubmit', 'SessionEnd'])
-/** Of a child all else is known from its hooks, and from its parent. */
 const OF_REQUESTS: ReadonlySet<string> = new Set(['transcript:request', 'transcript:response', 'transcript:failure'])
+const RESULT = 'transcript:result'
 const OVER = 'transcript:read'
 
 function promptOf({ data }: HostEvent): string | undefined {
@@ -158,73 +217,18 @@ function over(data: ReadOver): HostEvent {
   return { event: OVER, data }
 }
 
-/** Whether what has been read is all that there is to know at this hook; where it is not awaited, it always is. */
+/** `PostToolBatch`: the calls of the answer. */
+function callsOf(data: unknown): string[] {
+  const ids = elementsOf(peek(data, 'tool_calls'), BATCH_LIMIT).map(call => idOf(peek(call, 'tool_use_id')))
+  return ids.filter(id => id !== undefined)
+}
+
 function isEnough(lines: TranscriptLines, event: string, data: unknown): boolean {
   const callId = idOf(peek(data, 'tool_use_id'))
   if (callId !== undefined) return lines.knows(callId)
   if (event === 'Stop') return lines.isStopped
   const isEnd = event === 'StopFailure' || event === 'SubagentStop'
   return !isEnd || lines.lastText?.trim() === textOf(peek(data, 'last_assistant_message'))?.trim()
-}
-
-/** One transcript, and how far it has been read. */
-class TranscriptFile {
-  readonly #path: string
-  readonly #reader = new LineReader()
-  readonly whose: Whose
-  readonly lines: TranscriptLines
-  isThere = false
-  /** Its agent has ended, and that is not written yet. */
-  isOwing = false
-  /** Hooks at which what is awaited has not come: a hook of somebody else's takes long, or it is never written. */
-  readonly #vain = new Set<string>()
-
-  constructor(path: string, whose: Whose) {
-    this.#path = path
-    this.whose = whose
-    this.lines = new TranscriptLines(whose)
-  }
-
-  /** Reads until it is enough, or for as long as it is worth it. */
-  async until(event: string, { place, wait }: World, isEnough: (lines: TranscriptLines) => boolean): Promise<void> {
-    const patience = this.#vain.has(event) ? LESS_PATIENCE_MILLIS : PATIENCE_MILLIS
-    for (let waited = 0; ; waited += LOOK_MILLIS) {
-      this.isThere = await this.#read(place)
-      if (isEnough(this.lines)) {
-        this.#vain.delete(event)
-        this.isOwing = false
-        return
-      }
-      if (waited >= patience || (!this.isThere && this.#vain.has(event))) {
-        this.#vain.add(event)
-        this.isOwing = this.whose.agent_id !== undefined && event !== 'PreToolUse'
-        return
-      }
-      await wait(LOOK_MILLIS)
-    }
-  }
-
-  /** What has been written since it was given up. */
-  async readRest({ place }: World): Promise<void> {
-    this.isOwing = false
-    await this.#read(place)
-    this.lines.advance(Number.POSITIVE_INFINITY, false)
-  }
-
-  async #read(place: Place): Promise<boolean> {
-    const file = await openFile(this.#path, place)
-    if (file === undefined) return false
-    try {
-      await this.#reader.read(
-        file,
-        line => this.lines.line(line),
-        () => this.lines.restart(),
-      )
-      return true
-    } finally {
-      await file.close()
-    }
-  }
 }
 
 async function callIn(path: string, place: Place): Promise<string | undefined> {

@@ -1,6 +1,6 @@
 import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import type { ModelRequest } from '../base/requests.ts'
-import type { Loop } from './session.ts'
+import type { Loop, Session } from './session.ts'
 
 const BLOCKS_LIMIT = 1000
 
@@ -11,6 +11,7 @@ function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
   loop.tellPrompt(model)
   if (loop.open !== undefined) return loop.open
   const request = loop.requests.next(startAt)
+  for (const call of loop.calls) if (call.startAt <= startAt) call.sentOnAt ??= startAt
   const isGuessed = peek(data, 'start_is_guessed') === true
   request.tellStart({ model: model ?? loop.model, provider: loop.provider }, isGuessed ? 'inferred' : undefined)
   loop.open = request
@@ -38,7 +39,7 @@ export function answered(loop: Loop, data: unknown): void {
   const request = openRequest(loop, sentAt(loop, data, endAt), data)
   const content = elementsOf(peek(data, 'content'), BLOCKS_LIMIT)
   const calls = content.filter(block => peek(block, 'type') === 'tool_use')
-  for (const call of calls) noteCall(loop, idOf(peek(call, 'id')), request.id)
+  for (const call of calls) noteCall(session, { call, requestId: request.id, at: endAt })
   loop.requests.failures = 0
   close(loop, endAt)
   const facts = {
@@ -66,8 +67,17 @@ function sentAt(loop: Loop, data: unknown, endAt: number): number {
   return Math.min(endAt, Math.max(loop.startAt, numberOf(peek(data, 'started_at')) ?? endAt))
 }
 
-function noteCall({ session }: Loop, callId: string | undefined, requestId: string): void {
-  if (callId !== undefined) session.askedBy.set(callId, requestId)
+interface Asking {
+  /** A block of the answer. */
+  readonly call: unknown
+  readonly requestId: string
+  readonly at: number
+}
+
+function noteCall({ asked, calls }: Session, { call, requestId, at }: Asking): void {
+  const id = idOf(peek(call, 'id'))
+  if (id === undefined || calls.has(id)) return
+  asked.set(id, { requestId, name: peek(call, 'name'), args: peek(call, 'input'), at })
 }
 
 function responseMessage(content: readonly unknown[], calls: readonly unknown[]): object {

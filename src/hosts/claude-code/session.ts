@@ -1,3 +1,4 @@
+import { textOf } from '../../contract/foreign.ts'
 import type { Approval } from '../base/approval.ts'
 import type { Delegation } from '../base/delegation.ts'
 import type { Moment } from '../base/event-machine.ts'
@@ -24,13 +25,39 @@ const CALLS_LIMIT = 10_000
 
 export class Call extends Tool<Loop> {
   approval: Approval | undefined
+  /** What its batch says of its end, until the transcript says more. */
+  batchEnd: { readonly at: number; readonly result: unknown } | undefined
+  /** When the model was sent the results: the call was over by then. */
+  sentOnAt: number | undefined
+}
+
+/** A tool call in an answer of the model. */
+export interface AskedCall {
+  readonly requestId: string
+  readonly name: unknown
+  readonly args: unknown
+  /** The end of the answer. */
+  readonly at: number
+}
+
+interface LoopIds extends Pick<Turn, 'sessionId' | 'turnId'> {
+  readonly promptId: string | undefined
+}
+
+const NOTIFICATION = '<task-notification>'
+
+/** Claude Code makes a prompt of the end of a background agent. */
+export function isNotification(prompt: unknown): boolean {
+  return textOf(prompt)?.startsWith(NOTIFICATION) ?? false
 }
 
 /** A model and its tools, from a prompt to the answer: a turn of the session, or the work of a child agent. */
 export class Loop extends Turn {
   readonly session: Session
-  /** `prompt_id`: the session's turn, also of a child. */
-  readonly promptId: string | undefined
+  /** Each `prompt_id` of the turn: prompts that wait together are answered together. */
+  readonly promptIds: Set<string | undefined>
+  /** Its prompt reports the end of a background agent. */
+  readonly isNotified: boolean
   /** Epoch milliseconds. */
   readonly startAt: number
   /** Told when the model is known, which no hook says of a first prompt. */
@@ -46,14 +73,20 @@ export class Loop extends Turn {
   answeredAt = 0
   isOver = false
 
-  constructor(session: Session, ids: Pick<Loop, 'sessionId' | 'turnId' | 'promptId'>, at: number, text: unknown) {
+  constructor(session: Session, ids: LoopIds, at: number, text: unknown) {
     super(session.records, ids.sessionId, ids.turnId)
     this.session = session
-    this.promptId = ids.promptId
+    this.promptIds = new Set([ids.promptId])
+    this.isNotified = isNotification(text)
     this.startAt = at
     this.lastAt = at
     this.prompt = { text }
     this.model = session.model
+  }
+
+  /** Nothing was done yet. */
+  get isUntouched(): boolean {
+    return this.requests.count === 0 && this.calls.size === 0
   }
 
   get provider(): string | undefined {
@@ -109,8 +142,8 @@ export class Session {
   /** By agent: the tool call that it belongs to. */
   readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
   readonly calls: LimitedMap<string, Call> = new LimitedMap(CALLS_LIMIT)
-  /** By tool call: the request that asked for it. */
-  readonly askedBy: LimitedMap<string, string> = new LimitedMap(CALLS_LIMIT)
+  /** Of answers, by id. */
+  readonly asked: LimitedMap<string, AskedCall> = new LimitedMap(CALLS_LIMIT)
   /** Answers and failures that were told: files are read again when a receiver starts. */
   readonly found: LimitedMap<string, true> = new LimitedMap(CALLS_LIMIT)
 
@@ -130,9 +163,13 @@ export class Session {
   callOf(loop: Loop, id: string, at: number): Call {
     const known = this.calls.get(id)
     if (known !== undefined) return known
-    const call = new Call(loop, id, undefined, at)
+    const asked = this.asked.get(id)
+    const call = new Call(loop, id, textOf(asked?.name), asked?.at ?? at)
     const last = this.dialect.asksLast === true ? loop.requests.lastId : undefined
-    call.requestId = this.askedBy.get(id) ?? loop.open?.id ?? last
+    call.args = asked?.args
+    call.requestId = asked?.requestId ?? loop.open?.id ?? last
+    // Its input may be large.
+    this.asked.delete(id)
     this.calls.set(id, call)
     loop.calls.add(call)
     return call

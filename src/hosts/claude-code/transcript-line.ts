@@ -1,4 +1,5 @@
 import { elementsOf, isArray, peek, textOf } from '../../contract/foreign.ts'
+import type { FailureFound, ResponseFound, Whose } from './types.ts'
 
 const BLOCKS_LIMIT = 1000
 const INTERRUPTED = '[Request interrupted by user'
@@ -31,7 +32,71 @@ function firstText(content: unknown): string | undefined {
     .find(text => text !== undefined)
 }
 
-export function errorOf(line: unknown): { readonly error: unknown; readonly said: string | undefined } {
+/** An answer of the model that is being written, a line for each of its blocks. */
+export interface Answer {
+  readonly id: string
+  readonly promptId: string | undefined
+  readonly startedAt: number | undefined
+  readonly isGuessed: boolean
+  readonly model: unknown
+  readonly content: unknown[]
+  stopReason: unknown
+  usage: unknown
+  endedAt: number
+}
+
+interface Beginning {
+  readonly id: string
+  readonly promptId: string | undefined
+  /** When the request was sent, where the transcript says it. */
+  readonly sentAt: number | undefined
+  /** When the model was last asked for something. */
+  readonly askedAt: number | undefined
+  readonly at: number
+}
+
+/** @param line the first of the answer */
+export function newAnswer(line: unknown, { id, promptId, sentAt, askedAt, at }: Beginning): Answer {
+  return {
+    id,
+    promptId,
+    startedAt: sentAt ?? askedAt,
+    isGuessed: sentAt === undefined,
+    model: peek(peek(line, 'message'), 'model'),
+    content: [],
+    stopReason: undefined,
+    usage: undefined,
+    endedAt: at,
+  }
+}
+
+export function responseOf(answer: Answer): Omit<ResponseFound, keyof Whose> {
+  return {
+    message_id: answer.id,
+    model: answer.model,
+    stop_reason: answer.stopReason,
+    usage: answer.usage,
+    content: answer.content,
+    started_at: answer.startedAt,
+    start_is_guessed: answer.isGuessed || undefined,
+    ended_at: answer.endedAt,
+  }
+}
+
+export function failureOf(
+  line: unknown,
+): Pick<FailureFound, 'status' | 'error' | 'message' | 'retry_in_ms' | 'max_retries'> {
+  const { error, said } = errorOf(line)
+  return {
+    status: peek(line, 'apiErrorStatus') ?? peek(peek(line, 'error'), 'status'),
+    error,
+    message: said,
+    retry_in_ms: peek(line, 'retryInMs'),
+    max_retries: peek(line, 'maxRetries'),
+  }
+}
+
+function errorOf(line: unknown): { readonly error: unknown; readonly said: string | undefined } {
   const error = peek(line, 'error')
   if (peek(line, 'type') === 'assistant') return { error, said: firstText(peek(peek(line, 'message'), 'content')) }
   // As the last attempt is named: by the kind, where the status says it.

@@ -2,7 +2,17 @@ import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { jsonIn } from '../event-json.ts'
 import type { HostEvent } from '../host-event.ts'
-import { errorOf, isFeedback, isInterruption, isOfStop, isSynthetic } from './transcript-line.ts'
+import {
+  type Answer,
+  failureOf,
+  isFeedback,
+  isInterruption,
+  isOfStop,
+  isSynthetic,
+  newAnswer,
+  responseOf,
+} from './transcript-line.ts'
+import { type CancelledHook, TranscriptResults } from './transcript-results.ts'
 import type {
   FailureFound,
   InterruptionFound,
@@ -19,19 +29,10 @@ const AHEAD_LIMIT = 10_000
 /** Requests of the loop; others are for titles, summaries and the like. */
 const OF_LOOP = /^(?:sdk$|repl_main_thread|agent:)/
 /** Most lines are none of these, and long. */
-const TELLING = ['"type":"assistant"', '"type":"user"', '"type":"system"', '"type":"api-request"']
-
-interface Answer {
-  readonly id: string
-  readonly promptId: string | undefined
-  readonly startedAt: number | undefined
-  readonly isGuessed: boolean
-  readonly model: unknown
-  readonly content: unknown[]
-  stopReason: unknown
-  usage: unknown
-  endedAt: number
-}
+const TELLING = [
+  ...['"type":"assistant"', '"type":"user"', '"type":"system"', '"type":"api-request"'],
+  '"type":"hook_cancelled"',
+]
 
 /**
  * What the lines of a transcript say of requests. An answer is written a line for each of its blocks, when it is whole; the
@@ -52,6 +53,7 @@ export class TranscriptLines {
   #calls = new Set<string>()
   #found: HostEvent[] = []
   #ahead: { readonly at: number; readonly line: unknown }[] = []
+  readonly #results = new TranscriptResults()
   /** The text of the last answer. */
   lastText: string | undefined
   /** The hooks of `Stop` are through for the last answer. */
@@ -70,6 +72,7 @@ export class TranscriptLines {
     this.#waiting = undefined
     this.#answer = undefined
     this.#ahead = []
+    this.#results.take()
   }
 
   /** Hooks have told that the model is about to be asked: what waits for an answer from before has had one. */
@@ -80,6 +83,16 @@ export class TranscriptLines {
   /** Whether the request that asked for this tool is known. */
   knows(callId: string): boolean {
     return this.#calls.has(callId) || (this.#waiting !== undefined && this.#waiting.at >= this.askedAt)
+  }
+
+  /** Whether the answer that asked for this tool is there, and, if `withResult`, the tool's result too. */
+  has(callId: string, withResult: boolean): boolean {
+    return this.#calls.has(callId) && (!withResult || this.#results.has(callId))
+  }
+
+  /** The hooks that timed out, since the last call. */
+  takeCancelled(): readonly CancelledHook[] {
+    return this.#results.takeCancelled()
   }
 
   /** What was found since, of whole answers. */
@@ -136,6 +149,7 @@ export class TranscriptLines {
     else if (type === 'user') this.#user(line, at)
     else if (type === 'assistant') this.#assistant(line, at)
     else if (type === 'system') this.#system(line, at)
+    else if (type === 'attachment') this.#results.noteCancelled(line, at)
   }
 
   #request(line: unknown, at: number): void {
@@ -159,6 +173,9 @@ export class TranscriptLines {
     if (isOther) this.#begins(line, at)
     if (isInterruption(line)) this.#interrupted(line, at)
     else if (isFeedback(line)) this.goesOn = true
+    this.#results.note(line, at, this.#who())
+    // Results of the open answer follow its event: they need the names and inputs of its calls.
+    if (this.#answer === undefined) this.#tellResults()
     this.#askedAt = at
   }
 
@@ -203,19 +220,10 @@ export class TranscriptLines {
   #begin(id: string, line: unknown, at: number): void {
     this.#flush()
     const sentAt = this.#sent.get(idOf(peek(line, 'requestRef')) ?? '')
-    this.#answer = {
-      id,
-      promptId: this.#promptId,
-      startedAt: sentAt ?? this.#askedAt,
-      isGuessed: sentAt === undefined,
-      model: peek(peek(line, 'message'), 'model'),
-      content: [],
-      stopReason: undefined,
-      usage: undefined,
-      endedAt: at,
-    }
+    this.#answer = newAnswer(line, { id, promptId: this.#promptId, sentAt, askedAt: this.#askedAt, at })
     this.#waiting = undefined
     this.#calls = new Set()
+    this.#results.forget()
     this.#forgetEnd()
   }
 
@@ -244,22 +252,17 @@ export class TranscriptLines {
   /** An attempt that is made again (`api_error`), or the last one, in words of Claude Code's own. */
   #failed(line: unknown, at: number): void {
     this.#flush()
-    const { error, said } = errorOf(line)
     const found: FailureFound = {
       ...this.#who(),
+      ...failureOf(line),
       line_id: idOf(peek(line, 'uuid')) ?? `${at}`,
       started_at: this.#waiting?.at ?? this.#askedAt,
       at,
       model: this.#waiting?.model,
-      status: peek(line, 'apiErrorStatus') ?? peek(peek(line, 'error'), 'status'),
-      error,
-      message: said,
-      retry_in_ms: peek(line, 'retryInMs'),
-      max_retries: peek(line, 'maxRetries'),
     }
     this.#waiting = undefined
     this.#tell('transcript:failure', at, found)
-    if (peek(line, 'type') === 'assistant') this.lastText = said
+    if (peek(line, 'type') === 'assistant') this.lastText = textOf(found.message)
   }
 
   /** Nothing more is written of the answer. */
@@ -267,18 +270,13 @@ export class TranscriptLines {
     const answer = this.#answer
     if (answer === undefined) return
     this.#answer = undefined
-    const found: ResponseFound = {
-      ...this.#who(answer.promptId),
-      message_id: answer.id,
-      model: answer.model,
-      stop_reason: answer.stopReason,
-      usage: answer.usage,
-      content: answer.content,
-      started_at: answer.startedAt,
-      start_is_guessed: answer.isGuessed || undefined,
-      ended_at: answer.endedAt,
-    }
+    const found: ResponseFound = { ...this.#who(answer.promptId), ...responseOf(answer) }
     this.#tell('transcript:response', answer.endedAt, found)
+    this.#tellResults()
+  }
+
+  #tellResults(): void {
+    for (const found of this.#results.take()) this.#tell('transcript:result', found.at, found)
   }
 
   #tellOpen(): void {

@@ -2,10 +2,10 @@ import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { Scope } from '../base/records.ts'
 import { ModelRequest } from '../base/requests.ts'
 import type { Outcome } from '../base/turn.ts'
-import { cancelCalls } from './calls.ts'
+import { settleCalls } from './calls.ts'
 import { endChild, stopChildrenOf } from './children.ts'
 import { sent, settleRequest } from './requests.ts'
-import { Loop, type Session } from './session.ts'
+import { isNotification, Loop, type Session } from './session.ts'
 
 /** A process of the agent begins. One that was killed has left its turn open. */
 export function sessionStarted(session: Session, at: number, data: unknown, context: unknown): void {
@@ -25,7 +25,11 @@ export function prompted(session: Session, at: number, data: unknown): void {
   const id = idOf(peek(data, 'prompt_id'))
   // With the id of a turn that runs it is a message that was taken up on the way, or it is told a second time.
   if (id !== undefined && turnOf(session, id) !== undefined) return
-  openTurn(session, at, { promptId: id, text: peek(data, 'prompt') })
+  const text = peek(data, 'prompt')
+  const { main } = session
+  // Background agents that end together: the model is asked once for both.
+  if (main?.isNotified === true && main.isUntouched && isNotification(text)) main.promptIds.add(id)
+  else openTurn(session, at, { promptId: id, text })
 }
 
 /** `transcript:prompt`. */
@@ -59,8 +63,8 @@ function openTurn(session: Session, at: number, { promptId, text }: Opening): Lo
 
 /** The turn that something with this `prompt_id` belongs to, also one that is over. */
 export function turnOf({ main, last }: Session, promptId: string | undefined): Loop | undefined {
-  if (promptId === undefined || main?.promptId === promptId) return main
-  return last?.promptId === promptId ? last : undefined
+  if (promptId === undefined || main?.promptIds.has(promptId) === true) return main
+  return last?.promptIds.has(promptId) === true ? last : undefined
 }
 
 /** The same; one whose prompt was not seen begins here. */
@@ -129,7 +133,7 @@ function endTurn(loop: Loop, at: number, { outcome, reason, text }: TurnOver): v
   loop.tellPrompt()
   settleRequest(loop, at, outcome === 'interrupted')
   stopChildrenOf(loop, at)
-  cancelCalls(loop, at)
+  settleCalls(loop, at, outcome)
   loop.answered(at, text, loop.model)
   loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: session.dialect.platform })
 }

@@ -88,6 +88,18 @@ export interface AgentFound {
   readonly tool_use_id: string
 }
 
+/** `transcript:result`: the result of a tool call of which no hook has reported the end. */
+export interface ResultFound extends Whose {
+  readonly tool_use_id: string
+  readonly at: number
+  /** When the hook of its start was fired, if that hook timed out. */
+  readonly started_at?: number | undefined
+  readonly is_error?: boolean | undefined
+  /** `permission-rule`, `user-rejected`, `automode-…`, `interrupted`, `cancelled`; undefined if the tool was not refused. */
+  readonly denial?: unknown
+  readonly response: unknown
+}
+
 /** `transcript:read`: that was all there is. */
 export interface ReadOver {
   readonly session_id: string

@@ -3,7 +3,7 @@ import { Delegation } from '../base/delegation.ts'
 import type { Outcome } from '../base/turn.ts'
 import { cutOff } from './requests.ts'
 import { type Call, type Child, Loop, PLATFORM, PROVIDER, type Session } from './session.ts'
-import { cancelCalls } from './tools.ts'
+import { settleCalls } from './tools.ts'
 
 const DELEGATING = 'invoke_agent'
 
@@ -70,7 +70,7 @@ function endChild({ loop, task }: Child, at: number, { outcome, reason, text }: 
   loop.isOver = true
   loop.tellPrompt()
   cutOff(loop, at)
-  cancelCalls(loop, at)
+  settleCalls(loop, at, outcome)
   const answer = text ?? loop.answer
   loop.answered(at, outcome === 'completed' ? answer : undefined, loop.model)
   loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model })

@@ -48,7 +48,10 @@ class GeminiMachine extends EventMachine {
   )
 
   protected finish(): void {
-    for (const session of this.#sessions.values()) release(session)
+    for (const session of this.#sessions.values()) {
+      this.#findAgain(session, Number.POSITIVE_INFINITY)
+      release(session)
+    }
   }
 
   #of(data: unknown, take: (session: Session) => void): void {
@@ -60,20 +63,35 @@ class GeminiMachine extends EventMachine {
     this.#of(moment.data, session => {
       release(session)
       if (READS_FIRST.has(moment.event)) session.held = moment
-      else take(session, moment)
+      session.newestAt = newestFor(moment)
+      this.#findAgain(session, session.newestAt)
+      if (session.held !== moment) take(session, moment)
     })
   }
 
-  #found({ event, at, data }: Moment): void {
-    this.#of(data, session => {
-      // The hook of a prompt may come when the request has been sent already.
-      if (session.held?.event === 'BeforeAgent' && at >= session.held.at) release(session)
-      const agentId = idOf(peek(data, 'agent_id'))
-      const loop = agentId === undefined ? session.main : loopOfAgent(session, at, agentId, data)
-      // Of a turn before: the file of a session that goes on, or that is read again.
-      if (loop !== undefined && at >= loop.startAt) FOUND[event]?.(loop, at, data)
+  /** What was found before, and is not newer than the hook at hand. */
+  #findAgain(session: Session, until: number): void {
+    for (const { event, at = until, data } of session.newer.takeUntil(until)) this.#find(session, { event, at, data })
+  }
+
+  #found(moment: Moment): void {
+    this.#of(moment.data, session => {
+      if (!session.newer.keep(moment, session.newestAt)) this.#find(session, moment)
     })
   }
+
+  #find(session: Session, { event, at, data }: Moment): void {
+    const agentId = idOf(peek(data, 'agent_id'))
+    const loop = agentId === undefined ? session.main : loopOfAgent(session, at, agentId, data)
+    // Of a turn before: the file of a session that goes on, or that is read again.
+    if (loop !== undefined && at >= loop.startAt) FOUND[event]?.(loop, at, data)
+  }
+}
+
+/** What a hook may find: the prompt that it begins with is sent behind it, and behind the end of a session there is no other. */
+function newestFor({ event, at }: Moment): number {
+  if (event === 'SessionEnd') return Number.POSITIVE_INFINITY
+  return event === 'BeforeAgent' ? at - 1 : at
 }
 
 /** Takes the hook that has waited for the files. */

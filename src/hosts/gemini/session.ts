@@ -2,6 +2,7 @@ import type { Approval } from '../base/approval.ts'
 import type { Delegation } from '../base/delegation.ts'
 import type { Moment } from '../base/event-machine.ts'
 import { LimitedMap } from '../base/limited-map.ts'
+import { NewerFindings } from '../base/newer-findings.ts'
 import type { Records } from '../base/records.ts'
 import { Requests } from '../base/requests.ts'
 import { Tool } from '../base/tool.ts'
@@ -96,6 +97,9 @@ export class Session {
   main: Loop | undefined
   /** A hook that is taken when the files have been read. */
   held: Moment | undefined
+  readonly newer: NewerFindings = new NewerFindings()
+  /** What is found is not to be newer, as the last hook has it. */
+  newestAt: number = Number.POSITIVE_INFINITY
   readonly children: LimitedMap<string, Child> = new LimitedMap(CHILDREN_LIMIT)
   readonly uses: Set<Use> = new Set()
   /** What the files have told: they are read again when a receiver starts. */

@@ -2,6 +2,7 @@ import { elementsOf, idOf, numberOf, peek, textOf } from '../../contract/foreign
 import { Approval } from '../base/approval.ts'
 import { looksLikeJson, plainText } from '../base/messages.ts'
 import { toolKey } from '../base/tool-key.ts'
+import type { Outcome } from '../base/turn.ts'
 import { callIdOf } from './call-id.ts'
 import { Call, type Loop, type Session, type Use } from './session.ts'
 
@@ -164,11 +165,13 @@ function ask(call: Call, at: number, details: unknown): void {
   call.approval.ask({ command: textOf(peek(details, 'command')), surface: 'ToolPermission' }, 'inferred')
 }
 
-/** The loop is over, and nothing more will come of these. */
-export function cancelCalls(loop: Loop, at: number): void {
+/** The loop is over. If it has completed, the model was sent the results of these calls. */
+export function settleCalls(loop: Loop, at: number, outcome?: Outcome): void {
   for (const call of loop.calls) {
+    const isOver = outcome === 'completed' && call.approval?.isAnswered !== false
     call.approval?.answer(at, 'deny', 'inferred')
-    if (call.state === 'running') call.tellEnd(at, { status: 'cancelled' })
+    if (isOver) call.tellEnd(at, {}, 'inferred')
+    else call.tellEnd(at, { status: 'cancelled' })
   }
   loop.calls.clear()
 }

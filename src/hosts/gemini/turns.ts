@@ -3,7 +3,7 @@ import type { Outcome } from '../base/turn.ts'
 import { stopChildren } from './children.ts'
 import { cutOff, failed, leaveOpen } from './requests.ts'
 import { Loop, PLATFORM, PROVIDER, type Session } from './session.ts'
-import { cancelCalls } from './tools.ts'
+import { settleCalls } from './tools.ts'
 
 /** `SessionStart`: a process of the agent begins. One that was killed has left its turn open. */
 export function sessionStarted(session: Session, _at: number, data: unknown): void {
@@ -71,7 +71,7 @@ export function sessionEnded(session: Session, at: number, data: unknown): void 
     main.tellPrompt()
     leaveOpen(main, at)
     stopChildren(session, at)
-    cancelCalls(main, at)
+    settleCalls(main, at)
     session.main = undefined
   }
   if (session.isFinalized) return
@@ -93,7 +93,7 @@ function endTurn(loop: Loop, at: number, { outcome, reason, text }: TurnOver): v
   stopChildren(session, at)
   session.uses.clear()
   cutOff(loop, at)
-  cancelCalls(loop, at)
+  settleCalls(loop, at, outcome)
   loop.answered(at, text, loop.model)
   loop.over(at, { outcome, reason: reason ?? outcome, model: loop.model, platform: PLATFORM })
 }

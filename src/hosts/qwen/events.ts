@@ -1,11 +1,13 @@
 import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { HookRecord } from '../../contract/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { looksLikeJson, plainText } from '../base/messages.ts'
+import { joined, looksLikeJson, plainText } from '../base/messages.ts'
+import { NewerFindings } from '../base/newer-findings.ts'
 import { type Usage, usageOf } from '../base/usage.ts'
 import { createClaudeCodeMachine } from '../claude-code/events.ts'
 import type { Dialect } from '../claude-code/session.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
+import { SessionStates } from '../session-states.ts'
 
 const LIMIT = 10_000
 const CALLS_LIMIT = 1000
@@ -42,6 +44,14 @@ interface Run {
   named?: { readonly by: string | undefined; readonly ended: number }
 }
 
+interface QwenSession {
+  /** What a batch says of calls is taken when the transcripts have been read: a request is told before its tools. */
+  waiting: HostEvent[]
+  readonly newer: NewerFindings
+  /** Of the last hook: what is found is not to be newer. */
+  hookAt: number
+}
+
 /** What the hooks of Qwen Code mean, in the words of Claude Code. */
 class QwenMachine implements HostMachine {
   readonly #claude = createClaudeCodeMachine(QWEN)
@@ -53,17 +63,38 @@ class QwenMachine implements HostMachine {
   readonly #found = new LimitedMap<string, true>(LIMIT)
   /** By prompt: how often a turn of it has ended, and whether one is over. */
   readonly #runs = new LimitedMap<string, Run>(LIMIT)
-  /** What a batch says of calls is taken when the transcripts have been read: a request is told before its tools. */
-  #waiting: HostEvent[] = []
+  /** Of these the call is known. */
+  readonly #joined = new LimitedMap<string, true>(LIMIT)
+  readonly #sessions = new SessionStates<QwenSession>(() => ({
+    waiting: [],
+    newer: new NewerFindings(),
+    hookAt: Number.POSITIVE_INFINITY,
+  }))
 
   accept(event: HostEvent): readonly HookRecord[] | undefined {
     if (QUIET.has(event.event)) return []
-    if (event.event.startsWith(FOUND) && event.event !== OVER && !this.#isNew(event.data)) return []
-    const isFound = event.event.startsWith(FOUND) && event.event !== OVER
-    const before = isFound ? [] : this.#waiting.splice(0)
-    const words = [...before, ...this.#inClaudesWords({ ...event, data: this.#numbered(event) })]
-    const told = words.map(one => this.#claude.accept(one))
+    const session = this.#sessions.get(idOf(peek(event.data, 'session_id')) ?? '')
+    if (isFinding(event)) return session.newer.keep(event, session.hookAt) ? [] : this.#find(event)
+    if (event.event === OVER) return this.#tell([...session.waiting.splice(0), event])
+    session.hookAt = event.event === 'SessionEnd' ? Number.POSITIVE_INFINITY : (event.at ?? session.hookAt)
+    const told = this.#tell([...session.waiting.splice(0), ...this.#inClaudesWords(this.#numbered(event), session)])
+    return told && [...told, ...this.#findAgain(session)]
+  }
+
+  #tell(events: readonly HostEvent[]): readonly HookRecord[] | undefined {
+    const told = events.map(one => this.#claude.accept(one))
     return told.includes(undefined) ? undefined : told.flatMap(records => records ?? [])
+  }
+
+  /** What was found before, and is not newer than the hook at hand. */
+  #findAgain({ newer, hookAt }: QwenSession): readonly HookRecord[] {
+    return newer.takeUntil(hookAt).flatMap(event => this.#find(event))
+  }
+
+  #find(event: HostEvent): readonly HookRecord[] {
+    if (!this.#isNew(event.data)) return []
+    const found = this.#numbered(event)
+    return this.#isOfSomebody(found.data) ? (this.#tell([...this.#join(found.data), found]) ?? []) : []
   }
 
   isQuiet(event: string): boolean {
@@ -71,28 +102,32 @@ class QwenMachine implements HostMachine {
   }
 
   end(at: number): readonly HookRecord[] {
-    const told = this.#waiting.splice(0).flatMap(one => this.#claude.accept(one) ?? [])
+    const told = this.#sessions.values().flatMap(session => {
+      session.hookAt = Number.POSITIVE_INFINITY
+      return [...(this.#tell(session.waiting.splice(0)) ?? []), ...this.#findAgain(session)]
+    })
     return [...told, ...this.#claude.end(at)]
   }
 
   /** A prompt of which a turn is over goes on when a background agent is done: in a turn of its own. */
-  #numbered({ event, data }: HostEvent): unknown {
+  #numbered(event: HostEvent): HostEvent {
+    const { data } = event
     const said = idOf(peek(data, 'prompt_id'))
     const prompt = said?.replace(AUTOMATIC, '')
-    if (prompt === undefined || typeof data !== 'object') return data
+    if (prompt === undefined || typeof data !== 'object') return event
     const isOfChild = peek(data, 'agent_id') !== undefined
     const known = this.#runs.get(prompt)
     const run: Run = known ?? { ended: 0, isOver: false, overAt: undefined }
-    if (event.startsWith(FOUND)) {
-      return known === undefined ? data : numbered(data, prompt, said === prompt ? 0 : numberIn(run, said))
+    if (isFinding(event)) {
+      return known === undefined ? event : numbered(event, prompt, said === prompt ? 0 : numberIn(run, said))
     }
-    if (!isOfChild && run.isOver && this.#begins(event, data, run)) nextIn(run)
-    if (!isOfChild && (event === 'Stop' || event === 'StopFailure')) {
+    if (!isOfChild && run.isOver && this.#begins(event.event, data, run)) nextIn(run)
+    if (!isOfChild && (event.event === 'Stop' || event.event === 'StopFailure')) {
       run.isOver = true
       run.overAt = peek(data, 'timestamp')
     }
     this.#runs.set(prompt, run)
-    return numbered(data, prompt, run.ended)
+    return numbered(event, prompt, run.ended)
   }
 
   /** Not what is told a second time; a prompt is, by two ways, and the second may be late. */
@@ -101,15 +136,11 @@ class QwenMachine implements HostMachine {
     return event === 'Stop' && peek(data, 'timestamp') !== overAt && peek(data, 'stop_hook_active') !== true
   }
 
-  #inClaudesWords(event: HostEvent): readonly HostEvent[] {
-    if (OF_TOOL.has(event.event)) return [this.#ofTool(event)]
-    if (event.event === 'PostToolBatch') {
-      this.#waiting = this.#batch(event)
-      return []
-    }
-    if (event.event === 'SubagentStart') return this.#child(event)
-    const isFound = event.event.startsWith(FOUND) && event.event !== OVER
-    return isFound && !this.#isOfSomebody(event.data) ? [] : [event]
+  #inClaudesWords(event: HostEvent, session: QwenSession): readonly HostEvent[] {
+    const join = this.#join(event.data)
+    if (event.event === 'SubagentStart') this.#agents.set(idOf(peek(event.data, 'agent_id')) ?? '', true)
+    if (event.event === 'PostToolBatch') session.waiting = this.#batch(event)
+    return event.event === 'PostToolBatch' ? join : [...join, OF_TOOL.has(event.event) ? this.#ofTool(event) : event]
   }
 
   /** What is read again belongs to a turn that is over. */
@@ -123,7 +154,7 @@ class QwenMachine implements HostMachine {
   /** Qwen Code asks the model things for itself, too, in its own name or in that of an agent. */
   #isOfSomebody(data: unknown): boolean {
     const agentId = idOf(peek(data, 'agent_id'))
-    if (agentId !== undefined) return this.#agents.has(agentId)
+    if (agentId !== undefined) return this.#agents.has(agentId) || this.#callOf(agentId) !== undefined
     const [prompt] = (idOf(peek(data, 'prompt_id')) ?? '').split(RUN)
     return this.#runs.has(prompt ?? '')
   }
@@ -136,33 +167,53 @@ class QwenMachine implements HostMachine {
     return { ...event, data: { ...data, tool_use_id: id, tool_response: resultOf(peek(data, 'tool_response')) } }
   }
 
-  /** No other hook tells of calls that were refused, nor of those that could not be begun. */
+  /** Of calls that were refused or that could not begin no other hook is fired, and the hook of an end may be lost. */
   #batch(event: HostEvent): HostEvent[] {
     const { data } = event
     if (typeof data !== 'object' || data === null) return []
     return elementsOf(peek(data, 'tool_calls'), CALLS_LIMIT).flatMap(call => {
       const response = peek(call, 'tool_response')
       const [tool_use_id, error] = [idOf(peek(call, 'tool_use_id')), textOf(peek(response, 'error'))]
-      if (tool_use_id === undefined || peek(call, 'status') === 'success') return []
-      const isDenied = DENIED.has(peek(response, 'error_type')) || peek(call, 'status') === 'cancelled'
-      const name = isDenied ? 'PermissionDenied' : 'PostToolUseFailure'
+      if (tool_use_id === undefined) return []
+      const name = endOf(peek(call, 'status'), peek(response, 'error_type'))
       const about = { tool_use_id, tool_name: peek(call, 'tool_name'), tool_input: peek(call, 'tool_input') }
-      return [{ ...event, event: name, data: { ...data, ...about, hook_event_name: name, error, reason: error } }]
+      const tool_response = name === 'PostToolUse' ? resultOf({ llmContent: outputOf(response) }) : undefined
+      const end = { hook_event_name: name, error, reason: error, tool_response }
+      return [{ ...event, event: name, data: { ...data, ...about, ...end } }]
     })
   }
 
-  /** The id of an agent ends with that of its call. */
-  #child(event: HostEvent): HostEvent[] {
-    const { data } = event
+  /** The call of a child, with its first hook or request: its start may be lost. */
+  #join(data: unknown): HostEvent[] {
     const agent_id = idOf(peek(data, 'agent_id'))
-    if (agent_id === undefined) return []
-    this.#agents.set(agent_id, true)
-    const calls = [...this.#calls].filter(([id, delegates]) => delegates && agent_id.endsWith(`-${id}`))
-    const joins = calls
-      .slice(-1)
-      .map(([tool_use_id]) => ({ session_id: peek(data, 'session_id'), agent_id, tool_use_id }))
-    return [...joins.map(join => ({ event: 'transcript:agent', at: event.at ?? 0, data: join })), event]
+    if (agent_id === undefined || this.#joined.has(agent_id)) return []
+    const tool_use_id = this.#callOf(agent_id)
+    if (tool_use_id === undefined) return []
+    this.#joined.set(agent_id, true)
+    return [{ event: 'transcript:agent', data: { session_id: peek(data, 'session_id'), agent_id, tool_use_id } }]
   }
+
+  /** The id of an agent ends with that of its call. */
+  #callOf(agentId: string): string | undefined {
+    const calls = [...this.#calls].filter(([id, delegates]) => delegates && agentId.endsWith(`-${id}`))
+    return calls.at(-1)?.[0]
+  }
+}
+
+function isFinding({ event }: HostEvent): boolean {
+  return event.startsWith(FOUND) && event !== OVER
+}
+
+/** The hook that a call in a batch should have had. */
+function endOf(status: unknown, errorType: unknown): 'PostToolUse' | 'PostToolUseFailure' | 'PermissionDenied' {
+  if (status === 'success') return 'PostToolUse'
+  return DENIED.has(errorType) || status === 'cancelled' ? 'PermissionDenied' : 'PostToolUseFailure'
+}
+
+/** The text of a result as a batch has it: `{response_parts: [{functionResponse: {response: {output}}}]}`. */
+function outputOf(response: unknown): string | undefined {
+  const parts = elementsOf(peek(response, 'response_parts'), CALLS_LIMIT)
+  return joined(parts.map(part => textOf(peek(peek(peek(part, 'functionResponse'), 'response'), 'output'))))
 }
 
 function nextIn(run: Run): void {
@@ -183,8 +234,9 @@ function callIdOf(data: unknown): string | undefined {
   return idOf(peek(data, 'tool_call_id')) ?? idOf(peek(data, 'tool_use_id'))
 }
 
-function numbered(data: object | null, prompt: string, ended: number): unknown {
-  return { ...data, prompt_id: ended === 0 ? prompt : `${prompt}${RUN}${ended + 1}` }
+function numbered(event: HostEvent, prompt: string, ended: number): HostEvent {
+  const prompt_id = ended === 0 ? prompt : `${prompt}${RUN}${ended + 1}`
+  return { ...event, data: { ...(event.data as object), prompt_id } }
 }
 
 function resultOf(response: unknown): unknown {

@@ -138,3 +138,42 @@ test('an agent that is asked again works a second time', async () => {
   scene.ends('t1', 'Agent').ends('t2', 'Agent').batch('t1', 't2').stops()
   expect((await treeOf(scene)).match(/subagent/g)).toHaveLength(2)
 })
+
+test('begins a child with its first request, if its call is known and the hook of its start is lost', async () => {
+  const scene = new Scene().prompted('one').answered('m1', { calls: ['t1'] })
+  scene.starts('t1', 'Agent', { tool_input: { prompt: 'look', subagent_type: 'scout' } })
+  scene.found('agent', { agent_id: 'a1', tool_use_id: 't1' }).answered('m2', { agent_id: 'a1' })
+  scene.hook('SubagentStop', { agent_id: 'a1', last_assistant_message: 'Seen.' }).found('read')
+  scene.found('result', { tool_use_id: 't1', at: scene.at + 1, response: { status: 'completed', agentId: 'a1' } })
+  expect(await treeOf(scene.batch('t1').stops())).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Agent OK [hermes.tool.outcome=completed]
+            subagent.scout OK
+              agent OK [hermes.turn.final_status=completed]
+                llm.claude OK
+                  api.claude OK [gen_ai.usage.input_tokens=120]
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})
+
+test('leaves a background child to itself, though the hook that launched it is lost', async () => {
+  const scene = new Scene().prompted('one').answered('m1', { calls: ['t1'] })
+  scene.starts('t1', 'Agent').found('agent', { agent_id: 'a1', tool_use_id: 't1' })
+  scene.hook('SubagentStart', { agent_id: 'a1', agent_type: 'scout' }).found('read')
+  const tool_response = [{ type: 'text', text: 'Async agent launched successfully.' }]
+  scene.hook('PostToolBatch', { tool_calls: [{ ...tool('t1', 'Agent'), tool_response }] }).found('read')
+  scene.stops('m2').answered('m3', { agent_id: 'a1' })
+  expect(await treeOf(scene.hook('SubagentStop', { agent_id: 'a1' }).found('read'))).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+          tool.Agent OK [hermes.tool.outcome=async_launched]
+            subagent.scout OK
+              agent OK [hermes.turn.final_status=completed]
+                llm.claude OK
+                  api.claude OK [gen_ai.usage.input_tokens=120]
+        api.claude OK [gen_ai.usage.input_tokens=120]"
+  `)
+})

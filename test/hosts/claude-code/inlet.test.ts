@@ -186,3 +186,76 @@ test('hooks that need no file have none read', async () => {
     expect(await hook(open, event, 5)).toEqual([])
   }
 })
+
+const BATCH = { tool_calls: [{ tool_use_id: 't1', tool_name: 'Bash' }] }
+
+test('waits at the end of a batch for the answer that asked for its tools, and for results that no hook reported', async () => {
+  const open = opened((path, times) => {
+    if (times === 2) appendFileSync(path, lines.block(8, 'm1', use('t1')))
+    if (times === 4) appendFileSync(path, lines.result(12, 't1', 'p1'))
+  })
+  writeFileSync(open.path, lines.prompt(0, 'p1'))
+  expect(await hook(open, 'PostToolBatch', 20, BATCH)).toEqual(['response m1', 'result t1', 'read'])
+  expect(open.waited()).toBe(80)
+})
+
+test('does not wait for a result whose tool has ended by its hook', async () => {
+  const open = opened()
+  writeFileSync(open.path, lines.prompt(0, 'p1') + lines.block(8, 'm1', use('t1')))
+  await hook(open, 'PreToolUse', 10, { tool_use_id: 't1' })
+  await hook(open, 'PostToolUse', 11, { tool_use_id: 't1' })
+  appendFileSync(open.path, lines.result(12, 't1', 'p1'))
+  expect(await hook(open, 'PostToolBatch', 20, BATCH)).toEqual(['response m1', 'read'])
+  expect(open.waited()).toBe(0)
+})
+
+test('a tool that only its batch reports has a request, though its answer is not written yet', async () => {
+  const open = opened()
+  writeFileSync(open.path, lines.prompt(0, 'p1'))
+  expect(await hook(open, 'PostToolBatch', 20, BATCH)).toEqual(['request', 'read'])
+})
+
+test('finds what a child did of which no hook was received by the result of its call', async () => {
+  const open = opened()
+  const child = join(open.project, 's1', 'subagents', 'agent-a1.jsonl')
+  mkdirSync(dirname(child), { recursive: true })
+  writeFileSync(child, lines.block(14, 'm2', use('t2')) + lines.result(16, 't2') + lines.block(18, 'm3', text('ok')))
+  const result = lines.result(20, 't1', 'p1', { toolUseResult: { status: 'completed', agentId: 'a1' } })
+  writeFileSync(open.path, lines.prompt(0, 'p1') + lines.block(8, 'm1', use('t1')) + result)
+  expect(await hook(open, 'PostToolBatch', 30, BATCH)).toEqual([
+    ...['response m1', 'agent t1', 'response m2', 'result t2', 'response m3', 'result t1', 'read'],
+  ])
+})
+
+test('finds the call of a child whose start was lost by its first hook', async () => {
+  const open = opened()
+  const folder = join(open.project, 's1', 'subagents')
+  mkdirSync(folder, { recursive: true })
+  writeFileSync(join(folder, 'agent-a1.meta.json'), JSON.stringify({ toolUseId: 't1' }))
+  writeFileSync(join(folder, 'agent-a1.jsonl'), lines.block(14, 'm2', use('t2')))
+  const child = { agent_id: 'a1', tool_use_id: 't2' }
+  expect(await hook(open, 'PreToolUse', 20, child)).toEqual(['agent t1', 'read'])
+  expect(await hook(open, 'SubagentStop', 25, { agent_id: 'a1' })).toEqual(['response m2', 'read'])
+})
+
+test('counts the hooks that timed out and never arrived', async () => {
+  const open = opened()
+  const url = { command: 'http://127.0.0.1:27640/claude-code', timeoutMs: 1000 }
+  writeFileSync(
+    open.path,
+    lines.cancelled(-5000, 'PostToolUse', 't0') +
+      lines.prompt(0, 'p1') +
+      lines.cancelled(1010, 'PostToolUse', 't1') +
+      lines.cancelled(1020, 'Stop', 'one', url) +
+      lines.cancelled(1030, 'Stop', 'another', { command: 'notify-send', timeoutMs: 1000 }) +
+      lines.cancelled(1040, 'PreToolUse', 't2', url) +
+      lines.cancelled(1050, 'UserPromptSubmit', 'two', url),
+  )
+  await hook(open, 'UserPromptSubmit', 55, { prompt_id: 'p2' })
+  await hook(open, 'UserPromptSubmit', 1100, { prompt_id: 'p3' })
+  expect(open.inlet.lostHooks).toBe(0)
+  // It was only late.
+  await hook(open, 'PreToolUse', 1200, { tool_use_id: 't2' })
+  await hook(open, 'SessionEnd', 9000)
+  expect(open.inlet.lostHooks).toBe(2)
+})

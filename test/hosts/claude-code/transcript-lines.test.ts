@@ -10,12 +10,14 @@ function read(...all: readonly string[]): TranscriptLines {
   return transcript
 }
 
+const BESIDE_REQUESTS: ReadonlySet<string> = new Set([
+  ...['transcript:prompt', 'transcript:stopped', 'transcript:result'],
+])
+
 /** What was found of requests up to a time, without the session. */
 function found(transcript: TranscriptLines, until = 10_000, isStop = false): object[] {
   transcript.advance(START + until, isStop)
-  const events = transcript
-    .take()
-    .filter(({ event }) => event !== 'transcript:prompt' && event !== 'transcript:stopped')
+  const events = transcript.take().filter(({ event }) => !BESIDE_REQUESTS.has(event))
   return events.map(told)
 }
 
@@ -172,4 +174,41 @@ test('an end says nothing of the next one', () => {
 test('lines that are no JSON, of other types, or without a time say nothing', () => {
   const transcript = read('', 'x"type":"user"', '{"type":"user"}\n', '[]', '{"type":"api-request-blob"}')
   expect(found(transcript)).toEqual([])
+})
+
+test('tells the results of tools behind the answer that asked for them', () => {
+  const transcript = read(
+    lines.prompt(0, 'p1'),
+    lines.block(20, 'm1', use('t1')),
+    lines.result(40, 't1', 'p1', { toolUseResult: { stdout: 'one' } }),
+    lines.block(50, 'm1', use('t2')),
+    lines.cancelled(60, 'PreToolUse', 't2', { timeoutMs: 10 }),
+    lines.result(70, 't2', 'p1', { toolUseResult: 'Error: Not that.', toolDenialKind: 'user-rejected' }, true),
+  )
+  transcript.advance(START + 100, false)
+  expect(transcript.has('t1', true)).toBe(true)
+  expect(transcript.has('t3', false)).toBe(false)
+  const results = transcript.take().map(told).slice(1)
+  const about = { event: 'result', prompt_id: 'p1' }
+  expect(results).toEqual([
+    expect.objectContaining({ event: 'response', message_id: 'm1' }),
+    { ...about, tool_use_id: 't1', at: 40, response: { stdout: 'one' } },
+    {
+      ...{ ...about, tool_use_id: 't2', at: 70, started_at: 50 },
+      ...{ is_error: true, denial: 'user-rejected', response: 'as the model sees it' },
+    },
+  ])
+})
+
+test('reads which hooks timed out, each once', () => {
+  const transcript = read(
+    lines.cancelled(110, 'PostToolUse', 't1'),
+    lines.cancelled(120, 'Stop', 'a-random-id', { command: 'http://127.0.0.1:1/claude-code', timeoutMs: 100 }),
+  )
+  transcript.advance(START + 1000, false)
+  expect(transcript.takeCancelled()).toEqual([
+    { event: 'PostToolUse', callId: 't1', command: undefined, firedAt: START + 110 },
+    { event: 'Stop', callId: 'a-random-id', command: 'http://127.0.0.1:1/claude-code', firedAt: START + 20 },
+  ])
+  expect(transcript.takeCancelled()).toEqual([])
 })

@@ -22,8 +22,20 @@ export const lines = {
       },
       ...more,
     }),
-  result: (at: number, tool_use_id: string, promptId?: string): string =>
-    line('user', at, { promptId, message: { role: 'user', content: [{ type: 'tool_result', tool_use_id }] } }),
+  result: (at: number, tool_use_id: string, promptId?: string, more: object = {}, is_error = false): string =>
+    line('user', at, {
+      promptId,
+      message: {
+        role: 'user',
+        content: [{ type: 'tool_result', tool_use_id, content: 'as the model sees it', is_error }],
+      },
+      ...more,
+    }),
+  /** A hook that timed out. */
+  cancelled: (at: number, hookEvent: string, toolUseID: string, more: object = {}): string =>
+    line('attachment', at, {
+      attachment: { type: 'hook_cancelled', hookName: hookEvent, toolUseID, hookEvent, ...more },
+    }),
   error: (at: number): string =>
     line('system', at, {
       subtype: 'api_error',

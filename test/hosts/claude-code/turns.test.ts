@@ -281,3 +281,26 @@ test('events of an unknown name are counted, those that say nothing are not', as
   const { plugin } = await play(scene.events)
   expect(plugin.stats().hooks).toMatchObject({ ignored: 1, error: 0 })
 })
+
+test('draws one turn for the ends of two background agents that the model is asked about together', async () => {
+  const scene = new Scene().prompted('start').stops('m1')
+  for (const id of ['n1', 'n2']) {
+    const prompt = `<task-notification>\n<task-id>${id}</task-id>`
+    scene.hook('UserPromptSubmit', { prompt_id: id, prompt }).found('read')
+  }
+  scene.found('response', { ...ANSWER, prompt_id: 'n2', started_at: scene.at + 1, ended_at: scene.at + 5 })
+  scene.hook('Stop', { prompt_id: 'n2', last_assistant_message: 'Done.' }).found('read')
+  const { tree, leftOpen } = await play(scene.events)
+  expect(leftOpen).toBe(0)
+  expect(tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=120]
+
+    agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=100]"
+  `)
+})
+
+const ANSWER = { message_id: 'm2', model: 'claude', usage: { input_tokens: 100, output_tokens: 17 }, content: [] }

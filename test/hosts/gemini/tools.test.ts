@@ -42,7 +42,7 @@ test('of equal tools at once, the first end is that of the first, in whatever or
       llm OK
         tool.grep OK (inferred) [hermes.tool.outcome=completed]
         tool.grep ERROR gone (inferred) [hermes.tool.outcome=error]
-        tool.glob OK (inferred) [hermes.tool.outcome=cancelled]"
+        tool.glob OK (inferred) [hermes.tool.outcome=completed]"
   `)
 })
 

@@ -1,0 +1,55 @@
+import { idOf, peek } from '../../contract/foreign.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { CancelledHook } from './transcript-results.ts'
+import type { Whose } from './types.ts'
+
+const HOOKS_LIMIT = 20_000
+const SUSPECTS_LIMIT = 1000
+/** After so long a hook that has timed out does not arrive any more. */
+const LATEST_MILLIS = 2000
+/** Between two clocks of one machine. */
+const TOLERANCE_MILLIS = 50
+const ENDS_OF_TOOL = ['PostToolUse', 'PostToolUseFailure'] as const
+const OF_TOOL: ReadonlySet<string> = new Set(['PreToolUse', 'PermissionDenied', ...ENDS_OF_TOOL])
+const OUR_COMMAND = /[/ ]claude-code$/
+
+interface Suspect {
+  readonly key: string
+  readonly firedAt: number
+}
+
+/** Which hooks were received, and how many of those that timed out never were. */
+export class HeardHooks {
+  /** By hook: when it was last received. */
+  readonly #at = new LimitedMap<string, number>(HOOKS_LIMIT)
+  #suspects: Suspect[] = []
+  /** Hooks before the first one were another process's to receive. */
+  #since = Number.POSITIVE_INFINITY
+  lost = 0
+
+  note(event: string, at: number, data: unknown): void {
+    this.#since = Math.min(this.#since, at)
+    const whose = { session_id: idOf(peek(data, 'session_id')) ?? '', agent_id: idOf(peek(data, 'agent_id')) }
+    this.#at.set(keyOf(event, whose, idOf(peek(data, 'tool_use_id'))), at)
+  }
+
+  hasEnd(whose: Whose, callId: string): boolean {
+    return ENDS_OF_TOOL.some(event => this.#at.has(keyOf(event, whose, callId)))
+  }
+
+  /** Counts those of the hooks that had timed out and did not arrive later. @param at of the hook at hand */
+  count(cancelled: readonly CancelledHook[], whose: Whose, at: number): void {
+    for (const { event, callId, command, firedAt } of cancelled) {
+      const isOurs = command === undefined ? OF_TOOL.has(event) : OUR_COMMAND.test(command)
+      if (isOurs && firedAt >= this.#since) this.#suspects.push({ key: keyOf(event, whose, callId), firedAt })
+    }
+    const isKnown = ({ key, firedAt }: Suspect): boolean => (this.#at.get(key) ?? 0) >= firedAt - TOLERANCE_MILLIS
+    const missing = this.#suspects.filter(suspect => !isKnown(suspect))
+    this.#suspects = missing.filter(({ firedAt }) => at < firedAt + LATEST_MILLIS).slice(-SUSPECTS_LIMIT)
+    this.lost += missing.length - this.#suspects.length
+  }
+}
+
+function keyOf(event: string, { session_id, agent_id = '' }: Whose, callId: string | undefined): string {
+  return `${session_id} ${agent_id} ${event} ${OF_TOOL.has(event) ? callId : ''}`
+}
