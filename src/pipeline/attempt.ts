@@ -1,10 +1,14 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { estimatedBytes, SpanLine, sizeOf } from '../trace-log/index.ts'
+import type { DeliveryFailure } from './delivery.ts'
 
 /** Where the spans of a request come from: straight from memory, or from the log, of this process or of one that has died. */
 export type Origin = 'live' | 'own' | 'adopted'
 
 const MOST_DEFERRED = 3
+/** So often, with long pauses, a span is offered again that a server refuses which has taken others before. */
+const PATIENT_TRIES = 3
+export const TOO_LARGE = 413
 
 /** Lines that go in one request. */
 type Group = readonly SpanLine[]
@@ -55,6 +59,13 @@ export class Attempt {
   look(): void {
     const [group = []] = this.#groups
     this.#groups[0] = group.filter(line => line.spans.length > 0)
+  }
+
+  /** Whether a refused span is at fault itself. If not, the server would refuse any. `hasTaken`: it has taken others. */
+  isAtFault(failure: DeliveryFailure, hasTaken: boolean): boolean {
+    if (failure.kind !== 'status' || failure.status === TOO_LARGE || this.isServerProven) return true
+    // Some servers refuse empty requests, too. Then their refusal counts in the end, or the span would hold up all others.
+    return hasTaken && failure.status < 500 && this.tries >= PATIENT_TRIES
   }
 
   /** The first group has been dealt with, well or not. */

@@ -6,6 +6,7 @@ import type { Report } from './settings.ts'
 /** A backend that fails and recovers all the time is said to at most this often, per cause. */
 const REPEAT_AFTER_MILLIS = 60_000
 const OVERFLOW = 'overflow'
+const TOO_LATE = 'too late'
 
 interface Streak {
   lost: number
@@ -76,6 +77,16 @@ export class DeliveryReport {
     this.#sayOnce(
       OVERFLOW,
       `backend ${this.#facts.name}: ${waiting} spans are waiting for it, and further ones are dropped until it has caught up; raise span_batch_max_queue_size if that happens often`,
+    )
+  }
+
+  /** `lost`: spans in memory only that a backend had not taken when the process ended. */
+  tooLate(lost: number): void {
+    const { name, isKept } = this.#facts
+    const advice = isKept ? '' : '; local_log: true keeps them for later, a longer force_flush_wait_ms sends more'
+    this.#sayOnce(
+      TOO_LATE,
+      `backend ${name}: ${count(lost, 'span was', 'spans were')} lost, because the process ended before it took them${advice}`,
     )
   }
 

@@ -1,5 +1,5 @@
 import { type Adopter, type Batch, type BatchTaker, type Segment, sizeOf } from '../trace-log/index.ts'
-import type { Attempt } from './attempt.ts'
+import { type Attempt, TOO_LARGE } from './attempt.ts'
 import { BackOff, judge, reasonOf } from './back-off.ts'
 import { BoundedSink } from './bounded-sink.ts'
 import type { DeliveryFailure, SpanDelivery, SpanSink } from './delivery.ts'
@@ -9,9 +9,6 @@ import { type Cursors, Outgoing } from './outgoing.ts'
 import type { BatchSettings } from './settings.ts'
 import { FlushWaiters, type SpanCounts, SpanTally } from './span-tally.ts'
 
-const TOO_LARGE = 413
-/** So often, with long pauses, a span is offered again that a server refuses which has taken others before. */
-const PATIENT_TRIES = 3
 const REJECTED = lossReason({ kind: 'rejected' })
 const TOO_LATE = 'the process ended'
 
@@ -62,7 +59,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#tally.accepted += size
     const isKept = log !== undefined && batch.position !== undefined
     if (this.#isAbandoned && isKept) this.#tally.spooled(size)
-    else if (this.#isClosed && !isKept) this.#tally.dropped(size, TOO_LATE)
+    else if (this.#isClosed && !isKept) this.#dropTooLate(size)
     else if (!this.#outgoing.take(batch)) {
       this.#tally.dropped(size, 'the queue was full')
       report.overflowed(Math.max(limits.maxQueueSize, this.#outgoing.waiting), size)
@@ -143,10 +140,10 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#isStopping = true
     this.#isAbandoned = true
     clearTimeout(this.#timer)
-    this.#tally.dropped(this.#outgoing.giveUp(), TOO_LATE)
+    const waiting = this.#outgoing.giveUp()
     this.#sink.abort()
     if (this.#isPumping) await this.#waiters.add(Number.POSITIVE_INFINITY)
-    this.#giveUpCurrent()
+    this.#dropTooLate(waiting + this.#giveUpCurrent())
     await this.#outgoing.close()
   }
 
@@ -155,8 +152,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#isClosed = true
     this.#isStopping = true
     this.#isAbandoned = true
-    this.#tally.dropped(this.#outgoing.giveUp(), TOO_LATE)
-    this.#giveUpCurrent()
+    this.#dropTooLate(this.#outgoing.giveUp() + this.#giveUpCurrent())
   }
 
   counts(): SpanCounts {
@@ -249,10 +245,15 @@ export class SpanQueue implements BatchTaker, Adopter {
     if (sizeOf(attempt.next) === 0) return attempt.pass()
     const verdict = judge(failure, attempt.tries)
     const isRefused = verdict.kind === 'refused'
-    // What comes after the deadline is no reason to begin with halves.
-    if (this.#isAbandoned && attempt.isKept) return this.#parts.report.failed('traces', failure, 0)
-    if (isRefused && sizeOf(attempt.next) > 1 && !this.#isAbandoned) return attempt.split()
-    if (!attempt.isKept || (isRefused && this.#isSpanAtFault(attempt, failure))) return this.#giveUp(attempt, failure)
+    // After the deadline, nothing is split or sent again: the rest of the attempt is given up as a whole.
+    if (this.#isAbandoned) {
+      // A request that was cut off says nothing of the backend; how many spans that costs is said of all of them.
+      if (attempt.isKept || failure.kind !== 'timeout') this.#parts.report.failed('traces', failure, 0)
+      return
+    }
+    if (isRefused && sizeOf(attempt.next) > 1) return attempt.split()
+    if (!attempt.isKept || (isRefused && attempt.isAtFault(failure, this.#hasTaken)))
+      return this.#giveUp(attempt, failure)
     // A server that has come to its senses between the two requests is offered the span once more.
     if (isRefused && (await this.#provesItself(attempt))) return
     if (isRefused && attempt.defer()) return
@@ -261,13 +262,6 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#parts.report.failed('traces', failure, 0)
     this.#backOff.failed(reasonOf(verdict, failure), retryAfterMillis)
     this.#outgoing.fallBehind()
-  }
-
-  /** One span was refused: is it at fault, or would the server refuse any? */
-  #isSpanAtFault(attempt: Attempt, failure: DeliveryFailure): boolean {
-    if (failure.kind !== 'status' || failure.status === TOO_LARGE || attempt.isServerProven) return true
-    // Some refuse empty requests, too. Theirs is the word on a span in the end, or it would hold up all others.
-    return this.#hasTaken && failure.status < 500 && attempt.tries >= PATIENT_TRIES
   }
 
   /** Who takes an empty request can read ours. */
@@ -285,13 +279,19 @@ export class SpanQueue implements BatchTaker, Adopter {
     attempt.pass()
   }
 
-  /** Nobody waits for it any more. */
-  #giveUpCurrent(): void {
+  /** Lets go of the attempt in progress. Returns how many of its spans are in memory only, and so lost. */
+  #giveUpCurrent(): number {
     const attempt = this.#current
     this.#current = undefined
     this.#outgoing.letGo()
-    if (attempt === undefined) return
-    if (!attempt.isKept) this.#tally.dropped(attempt.size, TOO_LATE, attempt.origin)
-    else if (attempt.origin === 'live') this.#tally.spooled(attempt.size)
+    if (attempt === undefined) return 0
+    if (!attempt.isKept) return attempt.size
+    if (attempt.origin === 'live') this.#tally.spooled(attempt.size)
+    return 0
+  }
+
+  #dropTooLate(spans: number): void {
+    this.#tally.dropped(spans, TOO_LATE)
+    if (spans > 0) this.#parts.report.tooLate(spans)
   }
 }

@@ -47,21 +47,16 @@ export interface Surroundings {
  * plugin.emit('on_session_start', { session_id: 's1', model: 'qwen3' })
  */
 export function createPlugin(options: PluginOptions = {}): Plugin {
-  return createPluginIn(options, {
-    env: process.env,
-    home: homeDirectory(),
-    isReplay: false,
-  })
+  return createPluginIn(options, ownSurroundings())
 }
 
 /** As `createPlugin`, for log events beside an agent's own plugin: nothing else is sent, served or stored. */
 export function createLogPlugin(options: PluginOptions): Plugin {
-  return createPluginIn(options, {
-    env: process.env,
-    home: homeDirectory(),
-    isReplay: false,
-    tellsLogsAlone: true,
-  })
+  return createPluginIn(options, { ...ownSurroundings(), tellsLogsAlone: true })
+}
+
+function ownSurroundings(): Surroundings {
+  return { env: process.env, home: homeDirectory(), isReplay: false }
 }
 
 /** Nothing that a host hands in or that its machine lacks may end the host: then there is no plugin, and a line says so. */
@@ -161,6 +156,7 @@ export function assemble(
     return late().openCore({ host, config, env, isReplay, draw: draw(), enrich, report, continuation }, opened, outside)
   }
   const isDirect = (isOurs && config.log_flush_ms === 0) || !isOurs || enrich !== undefined || hasProcessors(extensions)
+  const isEndedByItself = isReplay || continuation !== undefined
   const intake = new Intake({
     createCore: outside => started(() => createCore(outside), report),
     copier: new RecordCopier({
@@ -170,6 +166,8 @@ export function assemble(
     pieces: isDirect || isReplay ? undefined : telemetry.pieces,
     isDirect,
     flushesAtEnd: config.force_flush_on_session_end,
+    unwrittenMillis: isEndedByItself || config.log_flush_ms === 0 ? Number.POSITIVE_INFINITY : config.log_flush_ms,
+    save: () => pipeline?.saveNow(),
     activeSpan: () =>
       config.parent === 'active' ? askLate(loaded => loaded.activeSpan(isOurs), undefined) : undefined,
     now: continuation?.now ?? Date.now,
@@ -182,7 +180,6 @@ export function assemble(
     ending ??= endAll(leave, { intake, pipelineOf: () => pipeline, forgetExit, forgetSaving })
     return ending
   }
-  const isEndedByItself = isReplay || continuation !== undefined
   const forgetExit = isEndedByItself
     ? () => undefined
     : shutdownAtExit({ shutdown, flush: () => intake.flush() }, config.handle_signals)

@@ -46,6 +46,10 @@ export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
   readonly isDirect: boolean
   /** The end of a session is worked off while its host waits: many a process is ended right behind its answer. */
   readonly flushesAtEnd: boolean
+  /** How long a record may stay unwritten if the event loop does not turn, in milliseconds; infinite if that is not limited. */
+  readonly unwrittenMillis: number
+  /** Writes what the core has recorded to the trace log, before it returns. */
+  readonly save: () => void
 }
 
 /** Of a plugin that has taken nothing. */
@@ -72,6 +76,8 @@ export class Intake {
   #slice: NodeJS.Immediate | undefined
   /** The record that is worked off. */
   #current: Waiting | undefined
+  /** The time of the first hook since the event loop turned, or since the log was written in a hook. */
+  #unwrittenSince: number | undefined
   #isOver = false
 
   constructor(options: IntakeOptions) {
@@ -88,6 +94,12 @@ export class Intake {
 
   /** As `Core.on`; an end of a session may be awaited whatever comes of it. */
   on(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
+    const flushed = this.#take(hook, payload, meta)
+    if (!this.#isOver) this.#saveIfLoopIsHeld()
+    return flushed
+  }
+
+  #take(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
     const { copier, isDirect, flushesAtEnd } = this.#options
     const isFlushed = flushesAtEnd && hook === 'on_session_end'
     const canWait = !isDirect && !isFlushed && !this.#isOver && typeof hook === 'string'
@@ -163,6 +175,21 @@ export class Intake {
     while (this.#current === undefined && isFull()) this.#workOffNext()
   }
 
+  /** If the host holds the event loop, no timer writes the log: then this hook does, and nothing older is lost by a kill. */
+  #saveIfLoopIsHeld(): void {
+    const { unwrittenMillis: limit, now } = this.#options
+    if (limit === Number.POSITIVE_INFINITY) return
+    const at = now()
+    if (this.#unwrittenSince === undefined) {
+      this.#unwrittenSince = at
+      this.#putOff()
+    }
+    if (at - this.#unwrittenSince < (this.#isOpen ? limit : Math.max(limit, LOADING_MILLIS))) return
+    this.#unwrittenSince = at
+    this.#workOff()
+    this.#options.save()
+  }
+
   #putOff(): void {
     this.#slice ??= setImmediate(this.#workOffSlice)
     // What has been told is recorded before the process is at its end; what is only made ready does not hold it.
@@ -172,6 +199,7 @@ export class Intake {
 
   readonly #workOffSlice = (): void => {
     this.#slice = undefined
+    this.#unwrittenSince = undefined
     this.#core?.drawRest()
     const hasTime = this.#isOpen ? this.#waiting.length === 0 : !this.#hasWaitedFor(LOADING_MILLIS)
     if (this.#pieces !== undefined && hasTime) this.#loadNext(this.#pieces)

@@ -202,7 +202,8 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
 
   test('shutdown delivers, counts what comes later as dropped, and may be called again', async () => {
     const sink = await startSink()
-    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], flushWaitMillis: 5000 })
+    const lines = new Lines()
+    const pipeline = openPipeline({ backends: [backend('otlp', sink.url)], flushWaitMillis: 5000 }, lines)
     recordSpans(pipeline, 'one')
     countPoint(pipeline, 'points')
     await Promise.all([pipeline.shutdown(), pipeline.shutdown()])
@@ -212,6 +213,10 @@ describe.each(PROTOCOLS)('delivery over %s', protocol => {
     expect(sink.spanNames).toEqual(['one'])
     expect(sink.metricNames).toEqual(['points'])
     expect(pipeline.stats().backends[0]).toMatchObject({ delivered: 1, dropped: 1, queued: 0 })
+    expect(lines.said).toEqual([
+      'backend otlp: 1 span was lost, because the process ended before it took them; ' +
+        'local_log: true keeps them for later, a longer force_flush_wait_ms sends more',
+    ])
   })
 })
 

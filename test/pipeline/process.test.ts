@@ -47,21 +47,30 @@ describe.each(sample(PROTOCOLS, 1))(`over %s, a process that has nothing left to
   test.each([
     ['with a flush', true],
     ['without a flush', false],
-  ])('ends although none of its backends is well, and says so once of each: %s', async (_with, isFlushed) => {
-    const urls = Object.fromEntries(await Promise.all(UNWELL.map(async ([name, url]) => [name, await url()])))
-    // A request that is cut off before it is answered says another thing than its answer.
-    const settings = { flushWaitMillis: 2000 }
-    const ended = await room.run(hostThatEnds({ urls, protocol, isFlushed, settings }))
-    expect(ended.code).toBe(0)
-    const lines = ended.stderr.trim().split('\n')
-    expect(lines.map(line => /^backend (\w+): /.exec(line)?.[1]).sort(), ended.stderr).toEqual(
-      UNWELL.map(([name]) => name),
-    )
-    const stats = JSON.parse(ended.stdout) as object[]
-    expect(stats).toEqual(
-      UNWELL.map(([name]) => expect.objectContaining({ name, delivered: 0, dropped: 2, queued: 0 })),
-    )
-  })
+  ])(
+    'ends although none of its backends is well, and says so once of each, and how much it cost: %s',
+    async (_with, isFlushed) => {
+      const urls = Object.fromEntries(await Promise.all(UNWELL.map(async ([name, url]) => [name, await url()])))
+      // A request that is cut off before it is answered says another thing than its answer.
+      const settings = { flushWaitMillis: 2000 }
+      const ended = await room.run(hostThatEnds({ urls, protocol, isFlushed, settings }))
+      expect(ended.code).toBe(0)
+      const lines = ended.stderr.trim().split('\n')
+      const [lost, causes] = [
+        /: 2 spans were lost, because the process ended/,
+        lines.filter(line => !/were lost/.test(line)),
+      ]
+      expect(causes.map(line => /^backend (\w+): /.exec(line)?.[1]).sort(), ended.stderr).toEqual(
+        UNWELL.map(([name]) => name),
+      )
+      // Those that had failed for good before are said with their cause.
+      expect(lines.filter(line => lost.test(line))).toHaveLength(lines.length - causes.length)
+      const stats = JSON.parse(ended.stdout) as object[]
+      expect(stats).toEqual(
+        UNWELL.map(([name]) => expect.objectContaining({ name, delivered: 0, dropped: 2, queued: 0 })),
+      )
+    },
+  )
 
   test('waits for no timer of a backend that is unwell', async () => {
     const patient = await startSink({ kind: 'status', status: 503, headers: { 'retry-after': '5' } })

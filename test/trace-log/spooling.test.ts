@@ -28,6 +28,22 @@ describe('what a backend does not take', () => {
     expect(scene.spool()).toEqual([])
   })
 
+  test('is sent a second time if the answer comes after the time limit, and counts as retried, not as lost', async () => {
+    const arrived: string[] = []
+    const server = new FakeServer(spans => {
+      arrived.push(...spans)
+      // It has them, and says so too late.
+      return arrived.length > 2 ? TAKEN(spans) : { lost: 2, failure: { kind: 'timeout', afterMillis: 10 } }
+    })
+    const scene = sceneOf(server)
+    scene.record('one', 'two')
+    await scene.flush()
+    await until(() => server.taken.length === 2)
+    expect(arrived).toEqual(['one', 'two', 'one', 'two'])
+    expect(scene.queue.counts()).toMatchObject({ delivered: 2, dropped: 0, retried: 2 })
+    await scene.close()
+  })
+
   test('is left to the next process by one that ends, and sent by it', async () => {
     const server = new FakeServer(down)
     const first = sceneOf(server)

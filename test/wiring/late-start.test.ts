@@ -40,6 +40,8 @@ function watched(loads: readonly (() => unknown)[] | undefined, isStarted = true
     pieces: loads && (open => each(loads, done, open)),
     isDirect: false,
     flushesAtEnd: true,
+    unwrittenMillis: 200,
+    save: () => void done.push('save'),
     activeSpan: () => undefined,
     now,
   })
@@ -103,6 +105,32 @@ describe('a plugin that was made', () => {
     const { intake, done } = watched([nothing, nothing])
     void intake.on('on_session_end', {}, undefined)
     expect(done).toEqual(['open', 'on_session_end'])
+  })
+
+  test('is opened and saved in the hook when the event loop has been held for log_flush_ms', async () => {
+    let at = 1_800_000_000_000
+    const { intake, done } = watched([nothing, nothing], true, () => at)
+    for (const hook of ['first', 'second', 'third']) {
+      intake.on(hook, {}, undefined)
+      at += 100
+    }
+    expect(done).toEqual(['open', 'first', 'second', 'third', 'save'])
+    intake.on('fourth', {}, undefined)
+    at += 200
+    await turnOfLoop()
+    intake.on('fifth', {}, undefined)
+    at += 199
+    intake.on('sixth', {}, undefined)
+    expect(done.filter(each => each === 'save')).toHaveLength(1)
+  })
+
+  test('saves what could not be copied as well', () => {
+    let at = 1_800_000_000_000
+    const { intake, done } = watched([nothing, nothing], true, () => at)
+    intake.on('first', { value: new Map() }, undefined)
+    at += 200
+    intake.on('second', { value: new Map() }, undefined)
+    expect(done).toEqual(['open', 'first', 'second', 'save'])
   })
 
   test('tries again what could not be loaded, when it opens', async () => {
