@@ -97,7 +97,7 @@ const BLOCKED: ToolOutcome = { outcome: 'blocked', resultError: undefined }
 /** Among the facts of a record. */
 const WAS_BLOCKED = 'wasBlocked'
 
-/** The call of this end was kept from running: where its host calls that an error, it is the agent's way to be told so. */
+/** A guard kept the call of this end from running. Hosts report an error, the agent's answer to it, or a result with the reason. */
 export function noteBlocked(fired: Fired<unknown>): void {
   fired.facts[WAS_BLOCKED] = true
 }
@@ -107,6 +107,7 @@ export const toolOutcomeOf: (fired: Fired<ToolEnd>, draw: Draw) => ToolOutcome =
   'toolOutcome',
   (fired, draw) => {
     const read = readOutcome(fired, draw)
-    return read.outcome === 'error' && fired.facts[WAS_BLOCKED] === true ? BLOCKED : read
+    const isOpenToDoubt = read.outcome === 'error' || read.outcome === 'completed'
+    return isOpenToDoubt && fired.facts[WAS_BLOCKED] === true ? BLOCKED : read
   },
 )
