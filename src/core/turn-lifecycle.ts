@@ -18,6 +18,8 @@ import type { TurnRegistry } from './turn-registry.ts'
 const OPEN_TURNS_LIMIT = 20_000
 /** Between two hooks of one piece of background work pass milliseconds. */
 const BACKGROUND_LIMIT_MILLIS = 5000
+/** Records of a child may arrive behind the stop of its delegation; a turn that begins later is one of its own. */
+const LATE_CHILD_LIMIT_MILLIS = 5000
 /** After a request that failed for good a host may turn to another model provider: a matter of seconds. */
 const PRESUMED_OVER_LIMIT_MILLIS = 30_000
 
@@ -45,7 +47,9 @@ export class TurnLifecycle {
     this.#background = new OrphanSweep(Math.min(BACKGROUND_LIMIT_MILLIS, limit))
     this.#presumedOver = new OrphanSweep(Math.min(PRESUMED_OVER_LIMIT_MILLIS, limit))
     this.#spans = new OrphanSweep(limit)
-    this.delegations = new DelegationRegistry(limit, ({ open }) => this.#orphan(open))
+    this.delegations = new DelegationRegistry(Math.min(LATE_CHILD_LIMIT_MILLIS, limit), ({ open }) =>
+      this.#orphan(open),
+    )
   }
 
   /** Turns that have ended, and answers of hosts that report no end. */
@@ -53,10 +57,10 @@ export class TurnLifecycle {
     return this.#settled
   }
 
-  /** Open turns that are presumed over. */
-  get presumedOver(): number {
-    let count = 0
-    for (const turn of this.#presumedOver.items()) if (this.#isPresumedOver(turn)) count += 1
+  /** Open turns that are not presumed over. */
+  get turnsOpen(): number {
+    let count = this.#registry.openCount
+    for (const turn of this.#presumedOver.items()) if (this.#isPresumedOver(turn)) count -= 1
     return count
   }
 
