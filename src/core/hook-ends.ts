@@ -21,7 +21,7 @@ import type { CoreOptions } from './options.ts'
 import { noteCalls, parentOf } from './parents.ts'
 import { isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
 import type { SpanTracker } from './span-tracker.ts'
-import { decidedAttributes, keepDecision, noteBlockedEnd } from './tool-decisions.ts'
+import { decidedAttributes, escalationAt, keepDecision, noteBlockedEnd, unansweredGuardian } from './tool-decisions.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
@@ -113,6 +113,8 @@ export class HookEnds {
     noteTransformed(open, fired, options.draw.names)
     noteBlockedEnd(open, fired)
     if (open.kind === 'api') noteCalls(open.turn, open.slot, fired.payload)
+    const guarded = open.kind === 'tool' ? unansweredGuardian(open.turn, fired) : undefined
+    if (guarded !== undefined) lifecycle.endByHost(guarded, escalationAt(fired.at))
     lifecycle.endByHost(open, fired)
     lifecycle.closeWhenEmpty(open.turn)
     if (open.kind === 'tool') this.#openSkill(open, fired)

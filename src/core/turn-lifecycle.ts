@@ -1,10 +1,9 @@
-import { TraceFlags } from '@opentelemetry/api'
 import { literal } from '../content/capture.ts'
 import type { IncompleteReason } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { type SamplingReason, samplingReason } from '../spans/keep.ts'
+import type { SamplingReason } from '../spans/keep.ts'
 import type { TurnEnd } from '../spans/session.ts'
-import { addChild, withChildren } from '../spans/turn-totals.ts'
+import { addChild } from '../spans/turn-totals.ts'
 import { DelegationRegistry } from './delegation.ts'
 import type { AnyFired } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
@@ -13,6 +12,7 @@ import type { SpanTracker } from './span-tracker.ts'
 import { contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
 import { isIdle, isPresumedOver, provenEnd, type TurnOver } from './turn-outcome.ts'
 import type { TurnRegistry } from './turn-registry.ts'
+import { judgeEarly, openAbove, traceOf } from './turns-above.ts'
 
 /** Beyond this the turn that was silent longest is ended, marked and counted. */
 const OPEN_TURNS_LIMIT = 20_000
@@ -81,23 +81,7 @@ export class TurnLifecycle {
 
   /** As `Core.judgeEarly`. */
   judgeEarly(traceId: string): SamplingReason | undefined {
-    const { draw, now } = this.#options
-    const { keep } = draw
-    if (keep === undefined) return undefined
-    const reasons: SamplingReason[] = []
-    const children = [...this.#registry.openTurns()].filter(({ delegation }) => delegation !== undefined)
-    for (const turn of this.#registry.openTurns()) {
-      if (turn.root === undefined || traceOf(turn) !== traceId) continue
-      const durationMillis = now() - turn.root.startAt
-      const atWork = children.filter(child => outermostOf(child) === turn)
-      const totals = withChildren(
-        turn.totals,
-        atWork.map(child => child.totals),
-      )
-      turn.judgedEarly = samplingReason(keep, { traceId, totals, durationMillis, hasFailed: false })
-      reasons.push(turn.judgedEarly)
-    }
-    return reasons.find(reason => reason !== 'none') ?? reasons[0]
+    return judgeEarly(this.#registry, traceId, this.#options)
   }
 
   add(turn: Turn, at: number): void {
@@ -252,6 +236,7 @@ export class TurnLifecycle {
       agentName: turn.agentName,
       isBackground: turn.isBackground,
       traceId: traceOf(turn),
+      isPart: turn.delegation !== undefined,
       judgedEarly: turn.judgedEarly,
     }
     if (!turn.session.started) turn.tell(new AttributeList().set(this.#options.draw.names.own.sessionSynthesized, true))
@@ -276,26 +261,12 @@ export class TurnLifecycle {
   }
 }
 
-/** Of an outermost turn that is recorded: a child's is its parent's business. */
-function traceOf({ delegation, root }: Turn): string | undefined {
-  const context = delegation === undefined ? root?.span.spanContext() : undefined
-  return context && (context.traceFlags & TraceFlags.SAMPLED) !== 0 ? context.traceId : undefined
-}
-
 function endOfTurn({ at }: TurnOver, payload: object): AnyFired {
   return { hook: 'on_session_end', at, payload: payload as AnyFired['payload'], facts: {} }
 }
 
-/** What a child used is told to the nearest turn above it that can still say so: it may go on when its parent is over. */
-function addToParent({ delegation, totals }: Turn): void {
-  let parent = delegation?.open.turn
-  while (parent?.over) parent = parent.delegation?.open.turn
-  if (parent !== undefined) addChild(parent.totals, totals)
-}
-
-/** The turn that somebody asked for, over or not, of which this one is a part or which it is. */
-function outermostOf(turn: Turn): Turn {
-  let outermost = turn
-  while (outermost.delegation !== undefined) outermost = outermost.delegation.open.turn
-  return outermost
+/** A child may go on when its parent is over. */
+function addToParent(turn: Turn): void {
+  const parent = openAbove(turn)
+  if (parent !== undefined) addChild(parent.totals, turn.totals)
 }

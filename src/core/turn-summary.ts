@@ -5,6 +5,7 @@ import type {
   ApiError,
   ApprovalResponse,
   AuxiliaryEnd,
+  SubagentStop,
   ToolEnd,
   ToolStart,
   TurnAnswer,
@@ -16,6 +17,7 @@ import { type Begun, requestCost } from '../spans/cost.ts'
 import { modelProvider } from '../spans/request-parameters.ts'
 import { type KeptTool, skillOfEnded } from '../spans/skill.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
+import { isFailedStop } from '../spans/subagent.ts'
 import { toolCommand, toolName, toolTarget } from '../spans/tool.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
 import { addWait } from '../spans/turn-signs.ts'
@@ -195,6 +197,9 @@ function addEnd(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, ended: Fo
     case 'post_tool_call':
       if (!ended.startSeen) toolStarted(totals, fired as Fired<ToolStart>, draw)
       toolEnded(totals, fired as Fired<ToolEnd>, ended.start, draw)
+      return
+    case 'subagent_stop':
+      if (!ended.startSeen && isFailedStop(fired.payload as SubagentStop)) totals.signs.errors += 1
       return
     case 'post_approval_response':
     case 'on_human_input_resolved':
