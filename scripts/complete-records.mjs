@@ -112,6 +112,7 @@ const SESSION = {
 
 const TOOL = { ...FIRST, tool_name: 'terminal', tool_call_id: 'call_1', args: { command: 'npm test' } }
 const SKILL = { ...FIRST, tool_name: 'read_file', tool_call_id: 'call_2', args: { path: 'skills/release/SKILL.md' } }
+const MISSING = { ...TURN, tool_name: 'fetch', tool_call_id: 'c-missing', args: { url: 'https://example.com/none' } }
 const MCP = { ...FIRST, tool_name: 'mcp_files_read', tool_call_id: 'call_3', args: { uri: 'file:///tmp/a' } }
 const APPROVAL = {
   ...FIRST,
@@ -288,6 +289,8 @@ const STEPS = [
   [8160, 'post_control_hook', { ...TURN, hook_name: 'logging', hook_phase: 'before_tool', verdict: 'pass', count: 3 }],
   // Its start was never seen.
   [8200, 'post_tool_call', { ...MCP, result: 'a', status: 'ok', duration_ms: 100 }],
+  [8220, 'pre_tool_call', MISSING],
+  [8230, 'post_tool_call', { ...MISSING, error: { type: 'NotFound', message: 'there is no such page' } }],
 
   [8300, 'pre_tool_call', DELEGATING],
   [8310, 'subagent_start', { ...CHILD, child_goal: 'Review it', ...belongingTo('delegation') }],

@@ -82,7 +82,9 @@ def register(ctx):
     asking = guards.callbacks(CONVERSATIONS)
     for kind in asking.keys() - set(VALID_HOOKS):
         ctx.register_middleware(kind, asking[kind])
+    # Hermes 0.19, which has no side calls, fires it behind the end of the tool: nothing can come of it.
+    useless = set() if "pre_auxiliary_call" in VALID_HOOKS else {"transform_tool_result"} - asking.keys()
     for hook in sorted(VALID_HOOKS):
-        if hook not in UNHEARD and "kanban_" not in hook:
+        if hook not in UNHEARD and hook not in useless and "kanban_" not in hook:
             ctx.register_hook(hook, asking.get(hook) or observer(hook))
     atexit.register(lambda: receiver.sender().drain(EXIT_SECONDS))

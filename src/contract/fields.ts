@@ -185,6 +185,7 @@ export const FIELDS: { readonly [Name in HookName]: FieldKinds<HookPayloads[Name
     result: 'any',
     duration_ms: 'number',
     status: 'text',
+    error: 'any',
     error_type: 'text',
     error_message: 'text',
   },

@@ -94,7 +94,8 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   on_skill_lifecycle: 'a skill is used, made or changed',
   on_iteration_start: "the agent's loop begins another iteration",
   on_turn_event: 'something happens to a turn that no other hook tells, such as a command of a person',
-  transform_tool_result: 'a tool result is offered to other plugins, which may change it',
+  transform_tool_result:
+    'a tool result is offered to other plugins, which may change it, before the tool ends (Hermes 0.19 fires it later, so nothing comes of it)',
   transform_llm_output: 'the answer is offered to other plugins, which may change it',
 }
 

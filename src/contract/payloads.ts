@@ -129,8 +129,10 @@ export interface ToolEnd extends ToolStart {
   readonly result?: unknown
   /** Milliseconds; includes the wait for an approval. */
   readonly duration_ms?: number | undefined
-  /** `ok`, `error`, `blocked`, `cancelled`, `timeout`, …; without it the result is asked */
+  /** `ok`, `error`, `blocked`, `cancelled`, `timeout`, …; without it, an error makes the call a failed one, and else the result is asked */
   readonly status?: string | undefined
+  /** `{type, message}`, an Error object, or text */
+  readonly error?: unknown
   /** Kind of the error, in a word */
   readonly error_type?: string | null | undefined
   /** What the error says */

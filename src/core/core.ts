@@ -14,7 +14,7 @@ import { HookCounts } from './hook-counts.ts'
 import { HookEnds } from './hook-ends.ts'
 import { HookEvents } from './hook-events.ts'
 import { HookStarts } from './hook-starts.ts'
-import { type Incoming, idsOf, isToldApproval, plausibleAt } from './incoming.ts'
+import { type Incoming, idsOf, inSession, isToldApproval, plausibleAt, type RecordIds } from './incoming.ts'
 import { Instruments } from './instruments.ts'
 import { type HostLine, LogEvents } from './log-events.ts'
 import type { CoreOptions } from './options.ts'
@@ -113,10 +113,6 @@ export class Core {
     return hook === 'on_session_end' ? flushed : undefined
   }
 
-  get #turnsOpen(): number {
-    return this.#registry.openCount - this.#lifecycle.presumedOver
-  }
-
   /** What was put off for somebody who waited; what comes next does it, too. */
   drawRest(): void {
     if (this.#tracker.isUndrawn) this.#guard.run('draw', () => this.#tracker.drawRest(), undefined)
@@ -155,7 +151,7 @@ export class Core {
   }
 
   stats(): CoreStats {
-    const open = { spansOpen: this.#tracker.openCount, turnsOpen: this.#turnsOpen }
+    const open = { spansOpen: this.#tracker.openCount, turnsOpen: this.#lifecycle.turnsOpen }
     return { hooks: this.#counts.total, ...open, openSince: this.#lifecycle.openSince(), unread: this.#slips.stats }
   }
 
@@ -217,7 +213,16 @@ export class Core {
     }
     const host = typeof meta?.host === 'string' && meta.host !== '' ? (idOf(meta.host) ?? '') : this.#options.host
     this.#lastAt = fired.at
-    return { fired, host, ids: idsOf(hook, fields), isExplicit, deliveryId: meta?.delivery_id }
+    return { fired, host, ids: this.#idsOf(hook, fields, host), isExplicit, deliveryId: meta?.delivery_id }
+  }
+
+  /** Some hosts give the id of a session as that of a task, in records that name neither session nor turn. */
+  #idsOf(hook: HookName, fields: Readonly<Record<string, unknown>>, host: string): RecordIds {
+    const ids = idsOf(hook, fields)
+    const { sessionId, turnId, taskId } = ids
+    if (sessionId !== undefined || turnId !== undefined || taskId === undefined) return ids
+    const ofSession = inSession(ids, taskId)
+    return this.#registry.knownSession(host, ofSession) === undefined ? ids : ofSession
   }
 
   #route(hook: HookName, incoming: Incoming): HookResult {
@@ -268,7 +273,7 @@ export class Core {
       {
         hooks: result => this.#counts.observe(result),
         spansOpen: result => result.observe(this.#tracker.openCount),
-        turnsOpen: result => result.observe(this.#turnsOpen),
+        turnsOpen: result => result.observe(this.#lifecycle.turnsOpen),
         ...gauges,
       },
     )

@@ -1,6 +1,5 @@
 import { INVALID_SPAN_CONTEXT, trace } from '@opentelemetry/api'
 import type { HookResult, SubagentStop } from '../contract/index.ts'
-import type { Names } from '../semconv/index.ts'
 import type { AttributeList } from '../spans/attribute-list.ts'
 import { opensTurn } from '../spans/control-hook.ts'
 import type { AnyDefinition } from '../spans/hook-plan.ts'
@@ -16,12 +15,13 @@ import {
   notePassed,
   unseenAttempt,
 } from './attempts.ts'
+import { noteTransformed } from './hook-events.ts'
 import type { AnyFired, Incoming } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
 import { noteCalls, parentOf } from './parents.ts'
 import { isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
 import type { SpanTracker } from './span-tracker.ts'
-import { decidedAttributes, keepDecision, noteBlockedEnd } from './tool-decisions.ts'
+import { decidedAttributes, escalationAt, keepDecision, noteBlockedEnd, unansweredGuardian } from './tool-decisions.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
@@ -113,6 +113,8 @@ export class HookEnds {
     noteTransformed(open, fired, options.draw.names)
     noteBlockedEnd(open, fired)
     if (open.kind === 'api') noteCalls(open.turn, open.slot, fired.payload)
+    const guarded = open.kind === 'tool' ? unansweredGuardian(open.turn, fired) : undefined
+    if (guarded !== undefined) lifecycle.endByHost(guarded, escalationAt(fired.at))
     lifecycle.endByHost(open, fired)
     lifecycle.closeWhenEmpty(open.turn)
     if (open.kind === 'tool') this.#openSkill(open, fired)
@@ -290,14 +292,4 @@ export class HookEnds {
       },
     )
   }
-}
-
-/** At the end of a tool or of the loop: an event where the text is another than the one that was offered to be changed. */
-function noteTransformed(open: OpenSpan, { payload }: AnyFired, { own }: Names): void {
-  const isTool = open.kind === 'tool'
-  const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined
-  const text = payload[isTool ? 'result' : 'assistant_response']
-  if (target?.offered === undefined || typeof text !== 'string' || target.offered.text === text) return
-  const name = isTool ? own.eventToolResultTransformed : own.eventOutputTransformed
-  if (name !== '') target.span.addEvent(name, {}, target.offered.at)
 }

@@ -1,11 +1,12 @@
 import type { Attributes } from '@opentelemetry/api'
 import { peek, textOf, wholeOf } from '../contract/foreign.ts'
 import type { HookResult } from '../contract/index.ts'
+import type { Names } from '../semconv/index.ts'
 import { happeningFacts, iterationFacts } from '../spans/session.ts'
 import { skillLifecycle } from '../spans/skill.ts'
 import type { Draw } from '../spans/span-definition.ts'
-import type { Incoming } from './incoming.ts'
-import type { Turn } from './turn.ts'
+import type { AnyFired, Incoming } from './incoming.ts'
+import type { OpenSpan, Turn } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
@@ -76,4 +77,14 @@ function noteOffer(turn: Turn, { fired, ids }: Incoming): void {
   const open = isTool ? turn.openTool(ids.toolCallId) : turn.root
   const text = fired.payload[isTool ? 'result' : 'response_text']
   if (open !== undefined && typeof text === 'string') open.offered = { at: fired.at, text }
+}
+
+/** At the end of a tool or of the loop: an event where the text is another than the one that was offered to be changed. */
+export function noteTransformed(open: OpenSpan, { payload }: AnyFired, { own }: Names): void {
+  const isTool = open.kind === 'tool'
+  const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined
+  const text = payload[isTool ? 'result' : 'assistant_response']
+  if (target?.offered === undefined || typeof text !== 'string' || target.offered.text === text) return
+  const name = isTool ? own.eventToolResultTransformed : own.eventOutputTransformed
+  if (name !== '') target.span.addEvent(name, {}, target.offered.at)
 }

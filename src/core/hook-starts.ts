@@ -1,5 +1,5 @@
 import type { HookResult, SessionStart, SubagentStart } from '../contract/index.ts'
-import { ESCALATED, isEscalation } from '../spans/approval.ts'
+import { isEscalation } from '../spans/approval.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import type { Belonging } from '../spans/belongings.ts'
 import { opensTurn } from '../spans/control-hook.ts'
@@ -13,7 +13,7 @@ import { parentOf } from './parents.ts'
 import { HERMES, linkCaller } from './root-span.ts'
 import { isRequest } from './span-ends.ts'
 import type { SpanTracker } from './span-tracker.ts'
-import { decidedAttributes } from './tool-decisions.ts'
+import { decidedAttributes, escalationAt } from './tool-decisions.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import { rotatedIdentity, type TurnFacts } from './turn-facts.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
@@ -182,8 +182,7 @@ export class HookStarts {
   /** The same key starts anew: what is open under it had no end. A guardian that passes its question on has decided so. */
   #supersede(open: OpenSpan, { fired: { at, payload } }: Incoming): void {
     const { lifecycle } = this.#needs
-    if (isEscalation(open, payload))
-      lifecycle.endByHost(open, { hook: 'post_approval_response', at, payload: { choice: ESCALATED }, facts: {} })
+    if (isEscalation(open, payload)) lifecycle.endByHost(open, escalationAt(at))
     else lifecycle.abandon(open, 'superseded', at)
   }
 

@@ -65,6 +65,12 @@ export function startedAt({ isExplicit, fired }: Incoming): number {
   return isExplicit ? fired.at : Number.POSITIVE_INFINITY
 }
 
+/** The same ids, under a session that the record does not name itself. */
+export function inSession(ids: RecordIds, sessionId: string): RecordIds {
+  const { turnId, taskId, apiRequestId, toolCallId } = ids
+  return { sessionId, turnId, taskId, apiRequestId, toolCallId }
+}
+
 export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>): RecordIds {
   return new PayloadIds(hook, payload)
 }

@@ -1,5 +1,7 @@
-import { eachField, isArray, numberOf } from '../contract/foreign.ts'
+import { eachField, isArray, numberOf, peek } from '../contract/foreign.ts'
 import { FIELDS, type FieldKind, HOOK_NAMES, type HookName, isUnheard } from '../contract/index.ts'
+import { isUnknownStatus, TOOL_OUTCOMES } from '../spans/tool-outcome.ts'
+import { isUnreadableUsage } from '../spans/usage.ts'
 import type { Report } from './guard.ts'
 import type { UnreadStats } from './stats.ts'
 
@@ -67,9 +69,34 @@ export class Slips {
       return
     }
     if (payload === null) return
+    this.#lookAtValue(hook, payload)
     const { verdicts } = seen
     if (verdicts.size > NAMES_LIMIT) return
     eachField(payload, name => this.#lookAt(hook, verdicts, payload as Readonly<Record<string, unknown>>, name))
+  }
+
+  /** Values of the right type in which nothing can be read. */
+  #lookAtValue(hook: HookName, payload: object): void {
+    if (hook === 'post_tool_call') {
+      const status = peek(payload, 'status')
+      if (isUnknownStatus(status)) this.#unknownStatus(hook, status)
+    } else if (hook === 'post_api_request' || hook === 'post_auxiliary_call') {
+      if (!isUnreadableUsage(peek(payload, 'usage'))) return
+      this.#stats.types += 1
+      this.#tell(
+        `${hook} usage`,
+        () => `${hook}: no tokens can be read from usage; docs/hooks.md lists the names of its fields`,
+      )
+    }
+  }
+
+  #unknownStatus(hook: HookName, status: unknown): void {
+    this.#stats.types += 1
+    const word = String(status).trim().toLowerCase()
+    this.#tell(`${hook} status ${word}`, () => {
+      const meant = didYouMean(this.#nearest(word, TOOL_OUTCOMES))
+      return `${hook}: status ${this.#clean(word)} is unknown, so it is the outcome and no error${meant}`
+    })
   }
 
   #lookAt(

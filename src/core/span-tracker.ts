@@ -15,6 +15,7 @@ import { labelled, type RootLabel } from './root-span.ts'
 import { durationOf, endTime, isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import { type FoldedEnd, foldEnd, foldStart } from './turn-summary.ts'
+import { noteLateFailure } from './turns-above.ts'
 
 export interface TrackerOptions {
   readonly tracer: Tracer
@@ -245,6 +246,7 @@ export class SpanTracker {
     const error = options.status === 'unset' ? undefined : drawn.error
     if (options.incomplete !== undefined) attributes.set(own.spanIncomplete, literal(options.incomplete))
     if (error !== undefined) attributes.set(general.errorType, error.type)
+    if (error !== undefined) noteLateFailure(open, attributes, draw)
     attributes.writeTo(open.span)
     this.#enrich(open, fired, { at: ended.endAt, errorType: error?.type })
     if (error !== undefined && drawn.exception) {

@@ -23,7 +23,7 @@ export interface UnreadStats {
   readonly hooks: number
   /** Fields of unknown name, near that of a field which was not told. */
   readonly fields: number
-  /** Values of a type that nothing can be read out of; each counts as missing. */
+  /** Values that nothing can be read out of: of a wrong type, usage without tokens, a status of a tool that is unknown. */
   readonly types: number
 }
 

@@ -1,3 +1,5 @@
+import { idOf } from '../contract/foreign.ts'
+import { ESCALATED, isGuarded } from '../spans/approval.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
 import { blockOf, type KeptControlHook, type NewArguments, newArgumentsOf } from '../spans/control-hook.ts'
 import type { Draw } from '../spans/span-definition.ts'
@@ -43,4 +45,16 @@ export function decidedAttributes(turn: Turn, place: string, draw: Draw): Attrib
 /** Before a tool is ended by its host. */
 export function noteBlockedEnd({ kind, turn, slot }: OpenSpan, fired: AnyFired): void {
   if (kind === 'tool' && turn.memory.takeBlocker(slot) !== undefined) noteBlocked(fired)
+}
+
+/** The question about a tool call that a guardian model has not answered when the call ends: it has passed it on. */
+export function unansweredGuardian(turn: Turn, { payload }: AnyFired): OpenSpan | undefined {
+  const call = idOf(payload['tool_call_id'])
+  const open = call === undefined ? undefined : turn.find(slot('approval', call))
+  return open !== undefined && isGuarded(open) ? open : undefined
+}
+
+/** The end of a question that a guardian has passed on. */
+export function escalationAt(at: number): AnyFired {
+  return { hook: 'post_approval_response', at, payload: { choice: ESCALATED }, facts: {} }
 }

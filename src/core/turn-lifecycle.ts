@@ -1,10 +1,9 @@
-import { TraceFlags } from '@opentelemetry/api'
 import { literal } from '../content/capture.ts'
 import type { IncompleteReason } from '../contract/index.ts'
 import { AttributeList } from '../spans/attribute-list.ts'
-import { type SamplingReason, samplingReason } from '../spans/keep.ts'
+import type { SamplingReason } from '../spans/keep.ts'
 import type { TurnEnd } from '../spans/session.ts'
-import { addChild, withChildren } from '../spans/turn-totals.ts'
+import { addChild } from '../spans/turn-totals.ts'
 import { DelegationRegistry } from './delegation.ts'
 import type { AnyFired } from './incoming.ts'
 import type { CoreOptions } from './options.ts'
@@ -13,11 +12,14 @@ import type { SpanTracker } from './span-tracker.ts'
 import { contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
 import { isAtWork, isIdle, isPresumedOver, provenEnd, type TurnOver } from './turn-outcome.ts'
 import type { EndedTurn, TurnRegistry } from './turn-registry.ts'
+import { judgeEarly, openAbove, traceOf } from './turns-above.ts'
 
 /** Beyond this the turn that was silent longest is ended, marked and counted. */
 const OPEN_TURNS_LIMIT = 20_000
 /** Between two hooks of one piece of background work pass milliseconds. */
 const BACKGROUND_LIMIT_MILLIS = 5000
+/** Records of a child may arrive behind the stop of its delegation; a turn that begins later is one of its own. */
+const LATE_CHILD_LIMIT_MILLIS = 5000
 /** After a request that failed for good a host may turn to another model provider: a matter of seconds. */
 const PRESUMED_OVER_LIMIT_MILLIS = 30_000
 
@@ -46,7 +48,9 @@ export class TurnLifecycle {
     this.#background = new OrphanSweep(Math.min(BACKGROUND_LIMIT_MILLIS, limit))
     this.#presumedOver = new OrphanSweep(Math.min(PRESUMED_OVER_LIMIT_MILLIS, limit))
     this.#spans = new OrphanSweep(limit, { limitMillis: workLimit, isFor: open => this.#isOpenWork(open) })
-    this.delegations = new DelegationRegistry(limit, ({ open }) => this.#orphan(open))
+    this.delegations = new DelegationRegistry(Math.min(LATE_CHILD_LIMIT_MILLIS, limit), ({ open }) =>
+      this.#orphan(open),
+    )
   }
 
   /** Turns that have ended, and answers of hosts that report no end. */
@@ -54,10 +58,10 @@ export class TurnLifecycle {
     return this.#settled
   }
 
-  /** Open turns that are presumed over. */
-  get presumedOver(): number {
-    let count = 0
-    for (const turn of this.#presumedOver.items()) if (this.#isPresumedOver(turn)) count += 1
+  /** Open turns that are not presumed over. */
+  get turnsOpen(): number {
+    let count = this.#registry.openCount
+    for (const turn of this.#presumedOver.items()) if (this.#isPresumedOver(turn)) count -= 1
     return count
   }
 
@@ -78,23 +82,7 @@ export class TurnLifecycle {
 
   /** As `Core.judgeEarly`. */
   judgeEarly(traceId: string): SamplingReason | undefined {
-    const { draw, now } = this.#options
-    const { keep } = draw
-    if (keep === undefined) return undefined
-    const reasons: SamplingReason[] = []
-    const children = [...this.#registry.openTurns()].filter(({ delegation }) => delegation !== undefined)
-    for (const turn of this.#registry.openTurns()) {
-      if (turn.root === undefined || traceOf(turn) !== traceId) continue
-      const durationMillis = now() - turn.root.startAt
-      const atWork = children.filter(child => outermostOf(child) === turn)
-      const totals = withChildren(
-        turn.totals,
-        atWork.map(child => child.totals),
-      )
-      turn.judgedEarly = samplingReason(keep, { traceId, totals, durationMillis, hasFailed: false })
-      reasons.push(turn.judgedEarly)
-    }
-    return reasons.find(reason => reason !== 'none') ?? reasons[0]
+    return judgeEarly(this.#registry, traceId, this.#options)
   }
 
   add(turn: Turn, at: number): void {
@@ -257,6 +245,7 @@ export class TurnLifecycle {
       agentName: turn.agentName,
       isBackground: turn.isBackground,
       traceId: traceOf(turn),
+      isPart: turn.delegation !== undefined,
       judgedEarly: turn.judgedEarly,
     }
     if (!turn.session.started) turn.tell(new AttributeList().set(this.#options.draw.names.own.sessionSynthesized, true))
@@ -281,26 +270,12 @@ export class TurnLifecycle {
   }
 }
 
-/** Of an outermost turn that is recorded: a child's is its parent's business. */
-function traceOf({ delegation, root }: Turn): string | undefined {
-  const context = delegation === undefined ? root?.span.spanContext() : undefined
-  return context && (context.traceFlags & TraceFlags.SAMPLED) !== 0 ? context.traceId : undefined
-}
-
 function endOfTurn({ at }: TurnOver, payload: object): AnyFired {
   return { hook: 'on_session_end', at, payload: payload as AnyFired['payload'], facts: {} }
 }
 
-/** What a child used is told to the nearest turn above it that can still say so: it may go on when its parent is over. */
-function addToParent({ delegation, totals }: Turn): void {
-  let parent = delegation?.open.turn
-  while (parent?.over) parent = parent.delegation?.open.turn
-  if (parent !== undefined) addChild(parent.totals, totals)
-}
-
-/** The turn that somebody asked for, over or not, of which this one is a part or which it is. */
-function outermostOf(turn: Turn): Turn {
-  let outermost = turn
-  while (outermost.delegation !== undefined) outermost = outermost.delegation.open.turn
-  return outermost
+/** A child may go on when its parent is over. */
+function addToParent(turn: Turn): void {
+  const parent = openAbove(turn)
+  if (parent !== undefined) addChild(parent.totals, turn.totals)
 }

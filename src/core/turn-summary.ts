@@ -5,6 +5,7 @@ import type {
   ApiError,
   ApprovalResponse,
   AuxiliaryEnd,
+  SubagentStop,
   ToolEnd,
   ToolStart,
   TurnAnswer,
@@ -17,6 +18,7 @@ import { modelProvider } from '../spans/model-provider.ts'
 import { promptAttributes } from '../spans/session.ts'
 import { type KeptTool, skillOfEnded } from '../spans/skill.ts'
 import type { Draw, Fired } from '../spans/span-definition.ts'
+import { isFailedStop } from '../spans/subagent.ts'
 import { toolCommand, toolName, toolTarget } from '../spans/tool.ts'
 import { toolOutcomeOf } from '../spans/tool-outcome.ts'
 import { addWait } from '../spans/turn-signs.ts'
@@ -201,6 +203,9 @@ function addEnd(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, ended: Fo
     case 'post_tool_call':
       if (!ended.startSeen) toolStarted(totals, fired as Fired<ToolStart>, draw)
       toolEnded(totals, fired as Fired<ToolEnd>, ended.start, draw)
+      return
+    case 'subagent_stop':
+      if (!ended.startSeen && isFailedStop(fired.payload as SubagentStop)) totals.signs.errors += 1
       return
     case 'post_approval_response':
     case 'on_human_input_resolved':

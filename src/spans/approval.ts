@@ -49,12 +49,19 @@ export function isDenied(payload: Answer, start: unknown): boolean {
   return !isOpen && !GRANTING_CHOICES.has(choice ?? '')
 }
 
+interface Started {
+  readonly kind: string
+  readonly start: unknown
+}
+
+/** Whether a guardian model is asked. */
+export function isGuarded({ kind, start }: Started): boolean {
+  return kind === 'approval' && peek(start, 'surface') === GUARDIAN
+}
+
 /** Whether a request asks a person what a guardian was asked before, under the same key. */
-export function isEscalation(
-  { kind, start }: { readonly kind: string; readonly start: unknown },
-  next: unknown,
-): boolean {
-  return kind === 'approval' && peek(start, 'surface') === GUARDIAN && peek(next, 'surface') !== GUARDIAN
+export function isEscalation(open: Started, next: unknown): boolean {
+  return isGuarded(open) && peek(next, 'surface') !== GUARDIAN
 }
 
 /** A person (or a guardian model) is asked: the span is the waiting. A denial is a decision, never an error. */

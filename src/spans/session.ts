@@ -17,8 +17,10 @@ export interface TurnEnd extends SessionEnd {
   readonly durationMillis: number
   readonly agentName: SafeText | undefined
   readonly isBackground: boolean
-  /** Of an outermost turn; undefined for one of a child agent. */
+  /** Of a turn that is judged: an outermost one, and one of a child agent that ends after all turns above it. */
   readonly traceId: string | undefined
+  /** It is that of a child agent. */
+  readonly isPart: boolean
   /** What was said of its trace when there was no room to wait for its end. */
   readonly judgedEarly: SamplingReason | undefined
 }
@@ -50,17 +52,20 @@ function sessionKind(payload: SessionStart): string {
 
 /** Whether the trace is worth keeping, and why: a matter of the outermost turn, which knows what its children came to. */
 function judged(
-  { traceId, totals, durationMillis, judgedEarly }: TurnEnd,
+  { traceId, isPart, totals, durationMillis, judgedEarly }: TurnEnd,
   error: SpanError | undefined,
   { keep }: Draw,
 ): SafeText | undefined {
   if (keep === undefined || traceId === undefined) return undefined
-  const turn = { traceId, totals, durationMillis, hasFailed: error !== undefined }
-  return literal(judgedEarly ?? samplingReason(keep, turn))
+  const hasFailed = error !== undefined
+  if (!isPart) return literal(judgedEarly ?? samplingReason(keep, { traceId, totals, durationMillis, hasFailed }))
+  // The root has been judged without it, and how long that took is known.
+  const reason = samplingReason(keep, { traceId, totals, durationMillis: 0, hasFailed })
+  return reason === 'none' ? undefined : literal(reason)
 }
 
-function samplingPoints({ judgedEarly }: TurnEnd, reason: SafeText | undefined): readonly MetricPoint[] {
-  if (reason === undefined) return []
+function samplingPoints({ judgedEarly, isPart }: TurnEnd, reason: SafeText | undefined): readonly MetricPoint[] {
+  if (reason === undefined || isPart) return []
   const early = String(judgedEarly !== undefined)
   return [{ instrument: 'samplingTurns', value: 1, labels: { [LABEL.reason]: reason, [LABEL.early]: early } }]
 }

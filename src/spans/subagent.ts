@@ -12,7 +12,7 @@ function statusOf(payload: SubagentStop): string | undefined {
   return textOf(payload.child_status) ?? textOf(payload.status)
 }
 
-function isFailure(payload: SubagentStop): boolean {
+export function isFailedStop(payload: SubagentStop): boolean {
   return FAILED_SUBAGENT_STATUSES.has(statusOf(payload)?.trim().toLowerCase() ?? '')
 }
 
@@ -61,7 +61,7 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
         .set(inference.outputMimeType, summary?.mimeType)
         .set(own.contentTruncated, summary?.truncated || undefined),
       error:
-        isFailure(payload) && status !== undefined
+        isFailedStop(payload) && status !== undefined
           ? { type: status, message: errorText(payload.child_summary) ?? status }
           : undefined,
     }
@@ -69,7 +69,7 @@ export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
   measure({ payload }, draw, ended) {
     const role = draw.capture.id(payload.child_role) ?? draw.capture.id(ended.start?.child_role) ?? NO_ROLE
     const durationMillis = numberOf(payload.duration_ms) ?? ended.durationMillis
-    const labels = { [LABEL.role]: role, [LABEL.status]: isFailure(payload) ? 'error' : 'ok' }
+    const labels = { [LABEL.role]: role, [LABEL.status]: isFailedStop(payload) ? 'error' : 'ok' }
     return [
       { instrument: 'subagentCount', value: 1, labels },
       ...(durationMillis === undefined

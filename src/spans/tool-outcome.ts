@@ -22,10 +22,29 @@ const SAME_WORD: ReadonlyMap<string, string> = new Map([
   ['complete', 'completed'],
   ['failed', 'error'],
   ['failure', 'error'],
+  ['fail', 'error'],
+  ['err', 'error'],
+  ['errored', 'error'],
+  ['exception', 'error'],
   ['timed_out', 'timeout'],
   ['denied', 'blocked'],
   ['rejected', 'blocked'],
   ['canceled', CANCELLED],
+  ['aborted', CANCELLED],
+])
+
+/** Of the hook alone: in a result they say what the tool has done to something else, such as a process. */
+const HOOK_WORD: ReadonlyMap<string, string> = new Map([
+  ...SAME_WORD,
+  ['killed', CANCELLED],
+  ['abort', CANCELLED],
+  ['terminated', CANCELLED],
+])
+
+/** Words of hosts that are outcomes as they are. */
+const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
+  ...['accepted', 'async_launched', 'background', 'cached', 'interrupted', 'partial', 'pending', 'pending_approval'],
+  ...['queued', 'running', 'skipped', 'started', 'stopped', 'waiting'],
 ])
 
 /** Of these a result knows more than a host's bare `error` does. */
@@ -47,9 +66,17 @@ const TELLING_KEYS = [
   `"exit_code":${STOPPED}`,
 ]
 
-function statusWord(value: unknown): string | undefined {
+function statusWord(value: unknown, meanings = SAME_WORD): string | undefined {
   const word = textOf(value)?.trim().toLowerCase()
-  return word === undefined || word.length > 40 ? undefined : (SAME_WORD.get(word) ?? word)
+  return word === undefined || word.length > 40 ? undefined : (meanings.get(word) ?? word)
+}
+
+export const TOOL_OUTCOMES: readonly string[] = ['completed', 'error', 'timeout', 'blocked', CANCELLED]
+
+/** Whether a hook's status is a word that says nothing: it is kept as the outcome, and nobody sees an error in it. */
+export function isUnknownStatus(status: unknown): boolean {
+  const word = statusWord(status, HOOK_WORD)
+  return word !== undefined && !OUTCOMES.has(word) && !OTHER_OUTCOMES.has(word)
 }
 
 function parse(text: string): unknown {
@@ -80,9 +107,17 @@ function outcomeOfResult(object: unknown, status: string | undefined): string {
   return peek(object, 'blocked') ? 'blocked' : 'completed'
 }
 
+/** What a hook without a status says of an error. The names are those of `AbortSignal`. */
+function outcomeOfError({ error, error_type, error_message }: ToolEnd): string | undefined {
+  const name = isTold(error) ? textOf(peek(error, 'name')) : undefined
+  if (name === 'AbortError') return CANCELLED
+  if (name === 'TimeoutError') return 'timeout'
+  return isTold(error) || isTold(error_type) || isTold(error_message) ? 'error' : undefined
+}
+
 function readOutcome(fired: Fired<ToolEnd>, { capture }: Draw): ToolOutcome {
   const { status, result } = fired.payload
-  const told = statusWord(status)
+  const told = statusWord(status, HOOK_WORD) ?? outcomeOfError(fired.payload)
   if (told !== undefined && told !== 'error' && told !== 'completed') return { outcome: told, resultError: undefined }
   const object = resultObject(result)
   const said = statusWord(peek(object, 'status')) ?? (peek(object, 'exit_code') === STOPPED ? CANCELLED : undefined)

@@ -70,10 +70,13 @@ function isMcp(name: string): boolean {
 function errorOf(fired: Fired<ToolEnd>, draw: Draw): SpanError | undefined {
   const { outcome, resultError } = toolOutcomeOf(fired, draw)
   if (outcome !== 'error') return undefined
+  const { error, error_type, error_message } = fired.payload
+  const { capture } = draw
+  const inHook = errorFacts(error)
   const inResult = errorFacts(resultError)
   return {
-    type: draw.capture.id(fired.payload.error_type) ?? draw.capture.id(inResult.type) ?? literal(TOOL_ERROR),
-    message: draw.capture.errorText(fired.payload.error_message ?? inResult.message),
+    type: capture.id(error_type) ?? capture.id(inHook.type) ?? capture.id(inResult.type) ?? literal(TOOL_ERROR),
+    message: capture.errorText(error_message ?? inHook.message ?? inResult.message),
   }
 }
 

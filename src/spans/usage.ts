@@ -1,4 +1,4 @@
-import { numberOf, peek, positive } from '../contract/foreign.ts'
+import { keysOf, numberOf, peek, positive } from '../contract/foreign.ts'
 import type { ApiEnd } from '../contract/index.ts'
 import type { Usage } from './pricing.ts'
 import { type Draw, type Fired, perRecord } from './span-definition.ts'
@@ -53,6 +53,8 @@ const SPELLINGS = {
 
 type Bucket = keyof typeof SPELLINGS
 
+const BUCKETS = Object.keys(SPELLINGS) as readonly Bucket[]
+
 /** `a.b` → ['a', 'b'], split once: this is on the path of every model request. */
 const PATHS = Object.fromEntries(
   Object.entries(SPELLINGS).map(([bucket, names]) => [bucket, names.map(name => name.split('.'))]),
@@ -101,6 +103,17 @@ function normaliseUsage(usage: unknown): Usage | undefined {
     reasoningTokens: reasoning,
     totalTokens: prompt + output,
   }
+}
+
+/** Fields that are looked at for something in them. */
+const FIELDS_LIMIT = 50
+
+/** Whether something is reported as usage in which no tokens are found. What is absent, empty or `null` reports nothing. */
+export function isUnreadableUsage(usage: unknown): boolean {
+  if (usage === undefined || usage === null || usage === '') return false
+  if (typeof usage !== 'object') return true
+  const isEmpty = keysOf(usage, FIELDS_LIMIT).every(key => (peek(usage, key) ?? undefined) === undefined)
+  return !isEmpty && BUCKETS.every(bucket => count(usage, bucket) === undefined)
 }
 
 /** The usage that a record reports, normalised once. */

@@ -202,3 +202,40 @@ describe('nothing is said of what real agents have told', () => {
     expect(plugin.reported).toEqual([])
   })
 })
+
+describe('a value in which nothing can be read', () => {
+  const USAGE = 'post_api_request: no tokens can be read from usage; docs/hooks.md lists the names of its fields'
+
+  test.each([
+    [{ spent: 12 }, true],
+    [{ input_tokens: 'many' }, true],
+    ['12 tokens', true],
+    [12, true],
+    [undefined, false],
+    [null, false],
+    [{}, false],
+    [{ input_tokens: null }, false],
+    [{ input_tokens: 0, output_tokens: 0 }, false],
+    [{ total_tokens: 12 }, false],
+  ])('usage %o: %s', (usage, isSaid) => {
+    const plugin = told('post_api_request', { ...IDS, usage })
+    expect(plugin.reported).toEqual(isSaid ? [USAGE] : [])
+    expect(plugin.stats().unread.types).toBe(isSaid ? 2 : 0)
+  })
+
+  test.each([
+    ['completd', 'status completd is unknown, so it is the outcome and no error; did you mean completed?'],
+    ['Brilliant', 'status brilliant is unknown, so it is the outcome and no error'],
+    ['killed', undefined],
+    ['pending', undefined],
+    ['  OK ', undefined],
+    ['', undefined],
+  ])('the status %s of a tool', (status, line) => {
+    const plugin = told('post_tool_call', { ...IDS, tool_name: 'ls', status })
+    expect(plugin.reported).toEqual(line === undefined ? [] : [`post_tool_call: ${line}`])
+  })
+
+  test('the status of a result is what its tool says', () => {
+    expect(told('post_tool_call', { ...IDS, tool_name: 'ls', result: { status: 'brilliant' } }).reported).toEqual([])
+  })
+})

@@ -230,3 +230,28 @@ test('who has started the receiver is not taken for the one who has asked for tu
   await atLast(world, EVENTS)
   expect(inOrder(world.collected)).toEqual((await untroubled()).spans)
 })
+
+test('a turn that failed for good does not count as open, and ends as failed with the receiver', async () => {
+  const ids = { session_id: 's1', turn_id: 't1' }
+  const request = { ...ids, api_request_id: 'r1', model: 'qwen3' }
+  const failed = toldOf([
+    [0, 'on_session_start', { session_id: 's1' }],
+    [20, 'pre_llm_call', { ...ids, model: 'qwen3' }],
+    [100, 'pre_api_request', request],
+    [200, 'api_request_error', { ...request, retryable: false, error: { type: 'AuthenticationError' } }],
+  ])
+  const world = await World.create()
+  const recorder = await world.open()
+  for (const told of failed.slice(0, 3)) recorder.take(told)
+  await recorder.flush()
+  expect(recorder.openTurns).toBe(1)
+  recorder.take(failed[3] as Told)
+  await recorder.flush()
+  expect(recorder.openTurns).toBe(0)
+  await recorder.close('end')
+  expect(treesOf(inOrder(world.collected))).toMatchInlineSnapshot(`
+    "agent ERROR AuthenticationError 200 ms [hermes.turn.number=1, hermes.turn.final_status=failed]
+      llm.qwen3 UNSET 180 ms (incomplete: turn_ended) [hermes.span.incomplete=turn_ended]
+        api.qwen3 ERROR AuthenticationError 100 ms"
+  `)
+})

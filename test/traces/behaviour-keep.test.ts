@@ -96,6 +96,90 @@ test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
   expect(reasons(steps, keep)).toEqual(expected)
 })
 
+const STARTED: Step[] = [
+  delegated(30),
+  [40, 'on_session_start', { session_id: 'C', model: 'small' }],
+  [45, 'pre_llm_call', { session_id: 'C', turn_id: 'ct1' }],
+]
+const childEnds = (at: number, how: object): Step => [at, 'on_session_end', { session_id: 'C', turn_id: 'ct1', ...how }]
+const stops = (at: number, child_status: string, child = 'C'): Step => [
+  at,
+  'subagent_stop',
+  { parent_session_id: 's1', parent_turn_id: 't1', child_session_id: child, child_status },
+]
+const CHILD_TOOL = used(25_000, { session_id: 'C', turn_id: 'ct1' }, { status: 'error' })
+const GRANDCHILD: Step = [
+  60,
+  'subagent_start',
+  { parent_session_id: 'C', parent_turn_id: 'ct1', child_session_id: 'G', child_role: 'inner' },
+]
+
+test.each<[string, readonly Step[], object | boolean, readonly string[]]>([
+  [
+    'a child whose turn fails when its parent is over',
+    [...turn(...STARTED), childEnds(30_000, { failed: true }), stops(30_010, 'completed')],
+    true,
+    ['root: none', 'below: error'],
+  ],
+  [
+    'a child whose tool fails when its parent is over',
+    [...turn(...STARTED), ...CHILD_TOOL, childEnds(30_000, { completed: true }), stops(30_010, 'completed')],
+    true,
+    ['root: none', 'below: error'],
+  ],
+  [
+    'a child that goes well when its parent is over',
+    [...turn(...STARTED), childEnds(90_000, { completed: true }), stops(90_010, 'completed')],
+    { slower_than_ms: 60_000 },
+    ['root: none'],
+  ],
+  [
+    'a child that costs too much when its parent is over',
+    [...turn(delegated(30), ...childTurn(19_950, 'C', 'ct1', { prompt_tokens: 100 })), stops(30_010, 'completed')].sort(
+      ([one], [other]) => one - other,
+    ),
+    { tokens_over: 99 },
+    ['root: none', 'below: tokens'],
+  ],
+  [
+    'a child of which only its stop says that it failed',
+    turn(delegated(30), stops(900, 'failed')),
+    true,
+    ['root: error'],
+  ],
+  ['such a child whose start was lost', turn(stops(900, 'failed')), true, ['root: error']],
+  [
+    'such a child that stops when its parent is over',
+    [...turn(delegated(30)), stops(30_010, 'failed')],
+    true,
+    ['root: none', 'below: error'],
+  ],
+  [
+    'such a child, if errors are no reason',
+    [...turn(delegated(30)), stops(30_010, 'failed')],
+    { errors: false },
+    ['root: none'],
+  ],
+  [
+    'a child of a child that stops when that is over, in a turn that goes on',
+    turn(...STARTED, GRANDCHILD, childEnds(80, { completed: true }), [
+      90,
+      'subagent_stop',
+      { parent_session_id: 'C', parent_turn_id: 'ct1', child_session_id: 'G', child_status: 'error' },
+    ]),
+    true,
+    ['root: error'],
+  ],
+])('%s', (_, steps, keep, expected) => {
+  expect(reasons(steps, keep)).toEqual(expected)
+})
+
+test('a trace is counted once, whatever its children say later', async () => {
+  const steps = [...turn(...STARTED), childEnds(30_000, { failed: true })]
+  const counted = await seriesText(plugin(steps, true), 'hermes.sampling.turns')
+  expect(counted).toEqual(['reason=none early=false → 1'])
+})
+
 test('a turn that falls silent is one to keep', () => {
   const silent = plugin([...began(), [30 * 60_000 * 10, 'on_session_start', { session_id: 'other' }]], true)
   const root = silent.spans().find(span => span.attributes['hermes.turn.final_status'] === 'timed_out')

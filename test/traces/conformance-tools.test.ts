@@ -50,6 +50,56 @@ describe('the tool', () => {
     expect(span?.attributes).toMatchObject({ 'hermes.tool.outcome': 'error', 'error.message': 'boom' })
   })
 
+  test.each<[object, string, string, string | undefined, string | undefined]>([
+    [{ error_message: 'no such file' }, 'error', 'error', 'tool_error', 'no such file'],
+    [{ error_type: 'ENOENT' }, 'error', 'error', 'ENOENT', undefined],
+    [{ error: { type: 'NotFound', message: 'no such file' } }, 'error', 'error', 'NotFound', 'no such file'],
+    [{ error: new RangeError('too far') }, 'error', 'error', 'RangeError', 'too far'],
+    [{ error: 'no such file' }, 'error', 'error', 'tool_error', 'no such file'],
+    [{ error: true }, 'error', 'error', 'tool_error', undefined],
+    [
+      { error: new RangeError('too far'), error_type: 'ENOENT', error_message: 'gone' },
+      'error',
+      'error',
+      'ENOENT',
+      'gone',
+    ],
+    [{ error: { name: 'AbortError', message: 'stopped' } }, 'cancelled', 'ok', undefined, undefined],
+    [{ error: { name: 'TimeoutError', message: 'late' } }, 'timeout', 'ok', undefined, undefined],
+    [{ error: 'blocked', result: { status: 'blocked' } }, 'blocked', 'ok', undefined, undefined],
+    [{ error: new RangeError('too far'), status: 'ok' }, 'completed', 'ok', undefined, undefined],
+    [{ error: false, error_type: '', error_message: ' ' }, 'completed', 'ok', undefined, undefined],
+  ])('%o without a status is the outcome %s, status %s, type %s', (end, outcome, status, type, message) => {
+    const span = tool({}, { status: undefined, ...end })
+    expect(span?.attributes['hermes.tool.outcome']).toBe(outcome)
+    expect(span?.status).toBe(status)
+    expect(span?.attributes['error.type']).toBe(type)
+    expect(span?.attributes['error.message']).toBe(message)
+  })
+
+  test.each([
+    ['err', 'error', 'error'],
+    ['fail', 'error', 'error'],
+    ['Exception', 'error', 'error'],
+    ['errored', 'error', 'error'],
+    ['killed', 'cancelled', 'ok'],
+    ['aborted', 'cancelled', 'ok'],
+    ['abort', 'cancelled', 'ok'],
+    ['terminated', 'cancelled', 'ok'],
+    ['pending', 'pending', 'ok'],
+    ['brilliant', 'brilliant', 'ok'],
+  ])('the status %s is the outcome %s, status %s', (word, outcome, status) => {
+    const span = tool({}, { status: word })
+    expect(span?.attributes['hermes.tool.outcome']).toBe(outcome)
+    expect(span?.status).toBe(status)
+  })
+
+  test('a result says of what it has killed, not that the call was cancelled', () => {
+    expect(tool({}, { status: undefined, result: { status: 'killed' } })?.attributes['hermes.tool.outcome']).toBe(
+      'killed',
+    )
+  })
+
   test('case 35: an end without a start and without a duration makes no span and measures no duration', async () => {
     const [, post] = used(100) as [Step, Step]
     const plugin = told([...began(), post])

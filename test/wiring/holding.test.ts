@@ -297,3 +297,24 @@ test('turns that nobody samples are not judged', async () => {
   tell(plugin, 'one')
   expect((await plugin.metrics()).filter(({ name }) => name === 'hermes.sampling.turns')).toEqual([])
 })
+
+test('a child that fails when its parent is over has the whole trace sent', async () => {
+  const sink = await sinkFor()
+  const { plugin } = pluginFor(sink, true)
+  const child = { session_id: 'child', turn_id: 'c1' }
+  begin(plugin, 'parent')
+  plugin.on('subagent_start', { parent_session_id: 'parent', child_session_id: 'child' })
+  plugin.on('pre_llm_call', { ...child, model: 'm', user_message: 'look' })
+  plugin.on('post_tool_call', { session_id: 'parent', tool_name: 'parent', tool_call_id: 'c1', status: 'ok' })
+  void plugin.on('on_session_end', { session_id: 'parent', turn_id: 'parent.t1', completed: true })
+  await plugin.flush()
+  expect(sentTo(sink)).toEqual([])
+  void plugin.on('on_session_end', { ...child, failed: true })
+  plugin.on('subagent_stop', { child_session_id: 'child', child_status: 'completed' })
+  await plugin.flush()
+  expect(
+    sentTo(sink)
+      .map(({ name }) => name)
+      .sort(),
+  ).toEqual(['agent', 'agent', 'llm.m', 'llm.qwen3', 'subagent', 'tool.parent'].sort())
+})

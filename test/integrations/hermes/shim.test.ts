@@ -55,6 +55,14 @@ describePython('the hooks of Hermes', () => {
     expect(JSON.parse(heard)).toEqual([...HOOK_NAMES, 'on_something_new'].toSorted())
   })
 
+  test('are not heard where nothing can come of them: a result is offered behind the end of its tool in 0.19', async () => {
+    const hooks = HOOK_NAMES.filter(name => !name.endsWith('_auxiliary_call'))
+    const play = 'print(json.dumps("transform_tool_result" in context.hooks))'
+    expect(JSON.parse(await new ShimScene().play(play, { hooks }))).toBe(false)
+    expect(JSON.parse(await new ShimScene().play(play, { hooks, env: { HOOKSPAN_GUARDS: 'open' } }))).toBe(true)
+    expect(JSON.parse(await new ShimScene().play(play))).toBe(true)
+  })
+
   test('arrive in order, as records with the time and an id of their own', async () => {
     const scene = new ShimScene()
     await scene.listen()
