@@ -52,5 +52,11 @@ async function send(path: string, signal: AbortSignal | undefined): Promise<Resp
   )
   if (response.ok) return response
   const { problem } = (await response.json().catch(() => ({ problem: '' }))) as Problem
-  throw new NotAnswered(response.status, problem || `The viewer answers ${response.status}.`)
+  throw new NotAnswered(response.status, sentence(problem) || `The viewer answers ${response.status}.`)
+}
+
+/** The server writes a problem as a part of a line; on the page it is one by itself. */
+function sentence(problem: string): string {
+  const text = problem.charAt(0).toUpperCase() + problem.slice(1)
+  return text === '' || /[.!?]$/.test(text) ? text : `${text}.`
 }

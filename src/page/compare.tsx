@@ -4,7 +4,7 @@ import { humanCost, humanCount, humanDuration } from '../viewer/human-figures.ts
 import { DiffText } from './diff-text.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
-import { Notice, Outcome, shortId, timeText } from './pieces.tsx'
+import { Notice, Outcome, shortId, timeText, Unread } from './pieces.tsx'
 import { counted } from './words.ts'
 
 /** Two turns or sessions, side by side. */
@@ -13,7 +13,7 @@ export function CompareView({ a, b }: { readonly a: string; readonly b: string }
   const path = isAsked ? `/api/compare?${new URLSearchParams({ a, b })}` : undefined
   const { value, problem } = useLoaded<Compared>(path, ids => ids.includes(a) || ids.includes(b))
   if (!isAsked) return <Notice>The button beside a turn in its session compares it with the one before.</Notice>
-  if (value === undefined) return <Notice tone={problem === undefined ? '' : 'failed'}>{problem ?? 'Looking …'}</Notice>
+  if (value === undefined) return <Unread problem={problem} />
   return (
     <>
       <h1>Side by side</h1>

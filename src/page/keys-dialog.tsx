@@ -6,7 +6,7 @@ const KEYS: readonly (readonly [string, string])[] = [
   ['Home End or g G', 'the first row, the last'],
   ['Enter', 'details of the row'],
   ['Esc', 'close the details'],
-  ['/', 'find in this turn'],
+  ['/', 'find in this turn, or among the sessions'],
   ['n N', 'the next hit, the one before'],
   ['] [', 'open all, close all'],
   ['?', 'this list'],
@@ -15,7 +15,7 @@ const KEYS: readonly (readonly [string, string])[] = [
 export function KeysDialog(): JSX.Element {
   return (
     <dialog id="keys" aria-label="Keys">
-      <h2>Keys in a turn</h2>
+      <h2>Keys</h2>
       <dl class="keys">
         {KEYS.map(([keys, words]) => (
           <div key={keys}>

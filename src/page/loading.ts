@@ -10,6 +10,8 @@ export interface Loaded<Shape> {
 
 /** Between two readings of what changes all the time. */
 const REST_MILLIS = 1_000
+/** What the server does not have may still come, while it reads older files. */
+const MISSING_REST_MILLIS = 10_000
 /** What takes long to read is read less often: at most a fourth of the time goes into it. */
 const SHARE = 3
 
@@ -58,6 +60,7 @@ class Reading<Shape> {
   #value: Shape | undefined
   #isBusy = false
   #isStale = false
+  #isMissing = false
 
   constructor(path: string, tell: (state: State<Shape>) => void) {
     this.#path = path
@@ -71,7 +74,8 @@ class Reading<Shape> {
     }
     this.#isBusy = true
     void this.#readOnce().then(async millis => {
-      await new Promise(resolve => setTimeout(resolve, Math.max(REST_MILLIS, millis * SHARE)))
+      const rest = this.#isMissing ? MISSING_REST_MILLIS : Math.max(REST_MILLIS, millis * SHARE)
+      await new Promise(resolve => setTimeout(resolve, rest))
       this.#isBusy = false
       if (!this.#isStale || this.#ending.signal.aborted) return
       this.#isStale = false
@@ -88,8 +92,10 @@ class Reading<Shape> {
     const { signal } = this.#ending
     try {
       this.#value = await ask<Shape>(this.#path, signal)
+      this.#isMissing = false
       if (!signal.aborted) this.#tell({ path: this.#path, value: this.#value, problem: undefined })
     } catch (error) {
+      this.#isMissing = error instanceof NotAnswered && error.status === 404
       const problem = error instanceof NotAnswered ? error.message : 'This could not be read.'
       if (!signal.aborted) this.#tell({ path: this.#path, value: this.#value, problem })
     }

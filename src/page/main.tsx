@@ -3,6 +3,7 @@ import { App, LetIn } from './app.tsx'
 import { askWith } from './ask.ts'
 import { startLiveFeed } from './live-feed.ts'
 import { startNavigation } from './navigation.tsx'
+import { startPageKeys } from './page-keys.ts'
 import { startTabTitle } from './tab-title.ts'
 import { findToken, watchAddress } from './token.ts'
 
@@ -12,6 +13,7 @@ if (token === undefined) render(<LetIn />, document.body)
 else {
   askWith(token)
   startNavigation()
+  startPageKeys()
   startTabTitle()
   startLiveFeed()
   render(<App />, document.body)

@@ -11,15 +11,36 @@ function here(): Place {
 
 /** `push`: somewhere else, and back leads here. `replace`: the same place, looked at in another way. */
 export function go(to: Place, how: 'push' | 'replace' = 'push'): void {
-  if (how === 'push') history.pushState(null, '', hrefOf(to))
-  else history.replaceState(null, '', hrefOf(to))
+  if (how === 'push') {
+    history.replaceState({ scrollTop: scrollY }, '')
+    history.pushState(null, '', hrefOf(to))
+  } else history.replaceState(history.state, '', hrefOf(to))
   place.value = to
 }
 
 export function startNavigation(): void {
-  addEventListener('popstate', () => {
+  // The browser restores the position at once, before the view has read what it shows.
+  history.scrollRestoration = 'manual'
+  addEventListener('popstate', ({ state }) => {
     place.value = here()
+    restoreScroll((state as { readonly scrollTop?: number } | null)?.scrollTop ?? 0)
   })
+}
+
+/** A view that takes longer to come stays at its top. */
+const RESTORE_LIMIT_MILLIS = 3_000
+
+/** Scrolls as soon as the page is long enough, unless the reader scrolls or leaves before. */
+function restoreScroll(top: number): void {
+  const startedAt = performance.now()
+  const at = place.peek()
+  scrollTo(0, 0)
+  const attempt = (): void => {
+    if (place.peek() !== at || scrollY > 0 || performance.now() - startedAt > RESTORE_LIMIT_MILLIS) return
+    if (document.documentElement.scrollHeight - innerHeight >= top) scrollTo(0, top)
+    else requestAnimationFrame(attempt)
+  }
+  attempt()
 }
 
 interface LinkProps {

@@ -3,6 +3,7 @@ import { useState } from 'preact/hooks'
 import type { TurnRow } from '../view/api.ts'
 import { age, humanCost, humanCount, humanDuration } from '../viewer/human-figures.ts'
 import type { Segment } from '../viewer/segments.ts'
+import { Link } from './navigation.tsx'
 import { now } from './state.ts'
 import { ago, counted, percent } from './words.ts'
 
@@ -112,6 +113,16 @@ export function Notice({
     <p class={`notice ${tone}`} role={tone === 'failed' ? 'alert' : undefined}>
       {children}
     </p>
+  )
+}
+
+/** In the place of a view of which nothing could be read so far, with a way on. */
+export function Unread({ problem }: { readonly problem: string | undefined }): JSX.Element {
+  if (problem === undefined) return <Notice>Looking …</Notice>
+  return (
+    <Notice tone="failed">
+      {problem} <Link to={{ view: 'sessions', filter: {} }}>All sessions</Link>
+    </Notice>
   )
 }
 

@@ -4,14 +4,14 @@ import { humanDuration } from '../viewer/human-figures.ts'
 import { useLoaded } from './loading.ts'
 import { go, Link } from './navigation.tsx'
 import { PickButton } from './picking.tsx'
-import { CopyButton, Figure, Notice, Outcome, Since, shortId, timeText, UsageFigures } from './pieces.tsx'
+import { CopyButton, Figure, Notice, Outcome, Since, shortId, timeText, Unread, UsageFigures } from './pieces.tsx'
 import { ShareButton } from './share.tsx'
 import { counted, percent, shortCount } from './words.ts'
 
 /** One session: its turns, one under the other. */
 export function SessionView({ id }: { readonly id: string }): JSX.Element {
   const { value, problem } = useLoaded<SessionDetail>(`/api/sessions/${encodeURIComponent(id)}`)
-  if (value === undefined) return <Notice tone={problem === undefined ? '' : 'failed'}>{problem ?? 'Looking …'}</Notice>
+  if (value === undefined) return <Unread problem={problem} />
   const { session, turns } = value
   const { agent, model, startAt, turnCount } = session
   const title = turns[0]?.title ?? ''

@@ -6,7 +6,7 @@ import { Announcer } from './announcer.tsx'
 import { useLoaded } from './loading.ts'
 import { Link } from './navigation.tsx'
 import { PickButton } from './picking.tsx'
-import { CopyButton, Figure, Notice, Since, shortId, timeText, UsageFigures } from './pieces.tsx'
+import { CopyButton, Figure, Notice, Since, shortId, timeText, Unread, UsageFigures } from './pieces.tsx'
 import { ShareButton } from './share.tsx'
 import { Waterfall } from './turn-tree.tsx'
 
@@ -19,7 +19,7 @@ interface TurnProps {
 export function TurnView({ traceId, look }: TurnProps): JSX.Element {
   const path = `/api/traces/${encodeURIComponent(traceId)}`
   const { value, problem } = useLoaded<TraceView>(path, ids => ids.includes(traceId))
-  if (value === undefined) return <Notice tone={problem === undefined ? '' : 'failed'}>{problem ?? 'Looking …'}</Notice>
+  if (value === undefined) return <Unread problem={problem} />
   return (
     <div class="turn-view">
       <Header view={value} />

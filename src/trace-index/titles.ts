@@ -4,8 +4,8 @@ import type { Database } from './database.ts'
 import { placeOfRow, readSpanAt } from './read-places.ts'
 import type { TraceRow } from './trace-row.ts'
 
-/** A longer line is not read for the sake of a title. */
-const MOST_BYTES = 1_048_576
+/** A longer line is not read for the sake of a title. One of 8 MiB takes some 50 ms, once. */
+const MAX_LINE_BYTES = 8_388_608
 const MOST_REMEMBERED = 5_000
 
 /** What turns are called in a list: it stands in the log alone, where looking it up takes a while. */
@@ -29,7 +29,7 @@ export class Titles {
 
   async #read(root: number, namespace: string): Promise<string> {
     const place = placeOfRow(this.#database, root)
-    const span = place === undefined || place.length > MOST_BYTES ? undefined : await readSpanAt(place)
+    const span = place === undefined || place.length > MAX_LINE_BYTES ? undefined : await readSpanAt(place)
     if (span === undefined) return ''
     const { hint, name } = factsOf({ span, children: [], orphan: false, elsewhere: false, awaiting: false }, namespace)
     return new SpanAttributes(span, namespace).text('input.value') || hint || name

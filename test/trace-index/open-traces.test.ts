@@ -87,6 +87,14 @@ describe.each(ENGINES)('with the engine %s', engine => {
     ])
   })
 
+  test('a turn is called by its question, also where its root stands in a line of more than 1 MiB', async () => {
+    const scene = new LogScene()
+    const big = { ...TOOL, to: 600, attributes: own('tool', { 'gen_ai.tool.call.result': 'x'.repeat(1_200_000) }) }
+    scene.lines(FILE, exportLine({ ...ROOT, to: 900 }, big))
+    const index = await opened(scene)
+    expect((await index.sessions()).rows).toMatchObject([{ title: 'Ship it' }])
+  })
+
   test('a turn waits for the user as long as a question is open, whatever runs beside it', async () => {
     const scene = new LogScene()
     leave(scene.stateDirectory, { owner: thisOwner(), segment: SEGMENT })

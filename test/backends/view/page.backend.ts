@@ -480,6 +480,60 @@ test('a picture of a turn', async () => {
   await takePicture(page, 'view-turn')
 })
 
+test('an unknown turn is said to be unknown, with a way on, and not asked for with every change', async () => {
+  const other = await context.newPage()
+  await other.goto(viewer.at('/sessions?text=change'))
+  await page.clock.install()
+  await page.goto(viewer.at('/turns/0123'))
+  await page.getByRole('alert').getByText('There is no such turn here, or not any more.').waitFor()
+  const clock = async (): Promise<number> => Number(await page.evaluate('Date.now()'))
+  const begunAt = await clock()
+  for (let index = 0; index < 4; index++) {
+    const attributes = { 'session.id': `change${index}`, 'input.value': `change ${index}` }
+    viewer.write(
+      'more.jsonl',
+      exportLine({ id: '1', trace: `7${index}`.repeat(16), name: 'agent', from: 0, to: 1, attributes }),
+    )
+    await other.getByText(`change ${index}`).first().waitFor()
+    await page.clock.fastForward(1_500)
+  }
+  const asked = watch.requests.filter(url => url.endsWith('/api/traces/0123')).length
+  expect(asked).toBeLessThanOrEqual(1 + Math.ceil(((await clock()) - begunAt) / 10_000))
+  await page.getByRole('main').getByRole('link', { name: 'All sessions' }).click()
+  await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+})
+
+test('keys of the page work in every view', async () => {
+  await page.goto(viewer.at('/numbers?since=all'))
+  await page.getByRole('heading', { name: 'Numbers' }).waitFor()
+  await page.keyboard.press('?')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor()
+  await page.keyboard.press('Escape')
+  await page.getByRole('dialog', { name: 'Keys' }).waitFor({ state: 'hidden' })
+  await page.keyboard.press('/')
+  await page.getByRole('heading', { name: 'Sessions' }).waitFor()
+  await page.keyboard.type('reviewer')
+  await expect.poll(() => page.getByLabel('Words in it').inputValue()).toBe('reviewer')
+})
+
+test('going back leads to where the list was', async () => {
+  for (let index = 0; index < 40; index++) {
+    const attributes = { 'hermes.span.kind': 'session', 'session.id': `row${index}`, 'input.value': `row ${index}` }
+    const trace = `ac${index.toString(16).padStart(2, '0')}`.repeat(8)
+    viewer.write('rows.jsonl', exportLine({ id: '1', trace, name: 'agent', from: 0, to: 1, attributes }))
+  }
+  await page.goto(viewer.at('/sessions?text=row'))
+  await expect.poll(() => page.getByRole('row').count()).toBe(41)
+  const link = page.getByRole('link', { name: /^row/ }).nth(30)
+  await link.scrollIntoViewIfNeeded()
+  const scrollTop = await page.evaluate('Math.round(scrollY)')
+  expect(scrollTop).toBeGreaterThan(200)
+  await link.click()
+  await page.locator('.turn-card').waitFor()
+  await page.goBack()
+  await expect.poll(() => page.evaluate('Math.round(scrollY)')).toBe(scrollTop)
+})
+
 test('numbers are charts, and tables for those who do not see them', async () => {
   await page.goto(viewer.at('/numbers?since=all'))
   await page.locator('canvas').first().waitFor()
