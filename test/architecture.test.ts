@@ -35,7 +35,11 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
   config: { rooms: ['backends', 'packages'], packages: ['yaml', 'node'] },
   prices: { rooms: ['spans', 'config', 'packages'], packages: ['@pydantic/genai-prices', 'node'] },
   'trace-log': { rooms: ['packages'], packages: ['@opentelemetry/*', 'node'] },
-  pipeline: { rooms: ['semconv', 'backends', 'trace-log', 'packages'], packages: ['@opentelemetry/*', 'node'] },
+  terminal: { rooms: [], packages: ['node:stream'] },
+  pipeline: {
+    rooms: ['semconv', 'backends', 'trace-log', 'packages', 'terminal'],
+    packages: ['@opentelemetry/*', 'node'],
+  },
   viewer: { rooms: [], packages: ['node'] },
   'trace-index': { rooms: ['viewer', 'trace-log'], packages: ['node-sqlite3-wasm', 'node'] },
   wrappers: { rooms: ['contract'], packages: ['node'] },
@@ -52,12 +56,13 @@ const ROOMS: Record<string, { rooms: readonly string[]; packages: readonly strin
       'pipeline',
       'wrappers',
       'packages',
+      'terminal',
     ],
     packages: ['@opentelemetry/api', 'node'],
   },
-  hooks: { rooms: ['contract', 'content', 'config', 'trace-log'], packages: ['unbash', 'node'] },
+  hooks: { rooms: ['contract', 'content', 'config', 'trace-log', 'terminal'], packages: ['unbash', 'node'] },
   hosts: {
-    rooms: ['contract', 'surface', 'hooks'],
+    rooms: ['contract', 'surface', 'hooks', 'terminal'],
     packages: ['node:async_hooks', 'node:fs', 'node:fs/promises', 'node:os', 'node:path', 'node:timers/promises'],
   },
   mcp: { rooms: ['contract', 'semconv', 'content', 'core'], packages: ['@opentelemetry/api'] },
@@ -128,6 +133,14 @@ test.each(files)('%s imports only what its room may', path => {
     return roomOf(target) !== room && !rules!.rooms.includes(roomOf(target))
   })
   expect(wrong).toEqual([])
+})
+
+// What runs in a host's process: a reader that is gone must not end it.
+test('standard output and error are written to through terminal alone', () => {
+  const direct = files.filter(
+    path => !/^(?:cli|forwarder)\//.test(path) && /process\.std(?:out|err)\.write/.test(code(path)),
+  )
+  expect(direct).toEqual([])
 })
 
 test('files reach their own room without leaving it', () => {

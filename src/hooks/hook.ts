@@ -1,3 +1,4 @@
+import { writeTo } from '../terminal/write-to.ts'
 import type { EventOf, Phase, Verdict } from './phases.ts'
 import type { Decision } from './verdict.ts'
 
@@ -14,7 +15,7 @@ export interface HookLogger {
 
 /** Where lines for the person go, unless they are wanted elsewhere. */
 export function toStandardError(line: string): void {
-  process.stderr.write(`${line}\n`)
+  writeTo(process.stderr, `${line}\n`)
 }
 
 /** What there is beside the event. */

@@ -1,4 +1,5 @@
 import { createPlugin, type Plugin, type PluginOptions } from '../index.ts'
+import { writeTo } from '../terminal/write-to.ts'
 import type { HostEvent, HostMachine } from './host-event.ts'
 import { Telling } from './telling.ts'
 
@@ -31,7 +32,7 @@ class Lines {
 
   /** Nobody has said where to. */
   release(): void {
-    if (this.#sink === undefined) this.sendTo(line => process.stderr.write(`${line}\n`))
+    if (this.#sink === undefined) this.sendTo(line => writeTo(process.stderr, `${line}\n`))
   }
 }
 

@@ -2,7 +2,7 @@
  * A string (kept as it is), or what JSON has no word for: Python writes it all the same, and an event is lost with it. A string matches
  * to its end wherever the text is cut off, also behind a backslash: a quote that did not match would have all that follows scanned anew.
  */
-const STRING_OR_BARE_NUMBER = /"(?:[^"\\]|\\[\s\S])*(?:"|\\?$)|-?\b(?:NaN|Infinity)\b/g
+const STRING_OR_BARE_NUMBER = /"(?:[^"\\]|\\.)*(?:"|\\?$)|-?\b(?:NaN|Infinity)\b/gs
 
 /**
  * JSON in which a number may be a bare NaN or Infinity; these are null.

@@ -1,5 +1,6 @@
 import type { MetricReader } from '@opentelemetry/sdk-metrics'
 import type { OtlpProtocol } from '../backends/backend-config.ts'
+import { writeTo } from '../terminal/write-to.ts'
 import { Cursor, type LossLog, type ReadTrouble } from '../trace-log/index.ts'
 import { type BackendPlan, destinationOf } from './backend-plan.ts'
 import { ConsoleSpanSink } from './console-sink.ts'
@@ -17,7 +18,6 @@ import type { Cursors } from './outgoing.ts'
 import type { PipelineSettings, Report } from './settings.ts'
 import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
-import { writeTo } from './terminal.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
 /** One place that telemetry goes to: a backend, or the local trace log. */

@@ -16,7 +16,7 @@ import { coreConfigOf, pipelineSettings } from './settings.ts'
 import { opened, type Telemetry } from './telemetry.ts'
 
 /** All that works records off: what a plugin is made of beside its door. It is loaded late, through `late.ts`. */
-export { writeTo } from '../pipeline/terminal.ts'
+export { writeTo } from '../terminal/write-to.ts'
 export { activeSpan, baseContext } from './host-context.ts'
 export { drawOf } from './settings.ts'
 export { telemetryHandedIn } from './telemetry.ts'

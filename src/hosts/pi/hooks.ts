@@ -4,6 +4,7 @@
  */
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, peek } from '../../contract/foreign.ts'
+import { toStandardError } from '../../hooks/hook.ts'
 import {
   type Able,
   type ControlHooks,
@@ -237,7 +238,7 @@ function of({ id }: ToolCall, ids: HookIds): HookIds {
 function refused(reason: string, _: unknown, { hasUI, ui }: PiContext): Answer {
   const line = `A hook has blocked this prompt: ${reason}`
   if (hasUI === true && typeof ui?.notify === 'function') ui.notify(line, 'warning')
-  else process.stderr.write(`hookspan: pi: ${line}\n`)
+  else toStandardError(`hookspan: pi: ${line}`)
   return { action: 'handled' }
 }
 

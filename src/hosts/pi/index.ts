@@ -1,5 +1,6 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { PluginOptions } from '../../index.ts'
+import { writeTo } from '../../terminal/write-to.ts'
 import { type Attachment, attachHost } from '../attach.ts'
 import { createPiMachine, READINGS } from './events.ts'
 import { ToolEnvironment } from './tool-environment.ts'
@@ -89,7 +90,7 @@ class PiListener {
         ui.notify?.(line, 'warning')
       } catch {
         // The session that it belonged to is gone.
-        process.stderr.write(`${line}\n`)
+        writeTo(process.stderr, `${line}\n`)
       }
     })
   }

@@ -1,0 +1,154 @@
+import {
+  appendFileSync,
+  mkdirSync,
+  mkdtempSync,
+  readdirSync,
+  readFileSync,
+  rmSync,
+  symlinkSync,
+  writeFileSync,
+} from 'node:fs'
+import { tmpdir } from 'node:os'
+import { join } from 'node:path'
+import { beforeEach, describe, expect, test } from 'vitest'
+import { type ReceivedRequest, RequestJournal } from '../../src/receiver/request-journal.ts'
+import { afterwards } from '../support/afterwards.ts'
+
+let folder: string
+let lines: string[]
+beforeEach(() => {
+  folder = join(mkdtempSync(join(tmpdir(), 'hookspan-requests-')), 'journal')
+  lines = []
+  afterwards(() => rmSync(join(folder, '..'), { recursive: true, force: true }))
+})
+
+const opened = (): RequestJournal => new RequestJournal(folder, { warn: line => lines.push(line) })
+const files = (): string[] => readdirSync(folder).filter(name => name.startsWith('requests-'))
+const written = (): string =>
+  files()
+    .map(name => readFileSync(join(folder, name), 'latin1'))
+    .join('')
+
+function request(id: string, body: string | Buffer = `{"event":"${id}"}`): ReceivedRequest {
+  return {
+    path: '/echo',
+    at: 1_795_256_000_000,
+    id,
+    headers: { 'content-type': 'application/json' },
+    bytes: Buffer.from(body),
+  }
+}
+
+/** What the next receiver finds, in order. */
+const recovered = (): ReceivedRequest[] => [...opened().takeRecovered()].map(({ request: found }) => found)
+
+test('keeps a request until it is settled', () => {
+  const journal = opened()
+  const settle = journal.add(request('a'))
+  expect(written()).toContain('{"event":"a"}')
+  expect(recovered()).toEqual([request('a')])
+  settle()
+  expect(written()).toBe('')
+})
+
+test('gives the next receiver the requests that are not settled, in order, whatever is in them', () => {
+  const journal = opened()
+  journal.add(request('a', 'a line\n{"path":"/echo"}\n\n'))
+  const settle = journal.add(request('b'))
+  journal.add(request('c', Buffer.from([0, 10, 255, 13])))
+  journal.add(request('d', ''))
+  settle()
+  // Of a file everything is read: what was settled is known by its id.
+  expect(recovered().map(({ id }) => id)).toEqual(['a', 'b', 'c', 'd'])
+  expect(recovered()[0]).toEqual(request('a', 'a line\n{"path":"/echo"}\n\n'))
+  expect(recovered()[2]?.bytes).toEqual(Buffer.from([0, 10, 255, 13]))
+})
+
+test('removes what an earlier receiver left when all of it is settled', () => {
+  const before = opened()
+  before.add(request('a'))
+  before.add(request('b'))
+  const journal = opened()
+  const [a, b] = journal.takeRecovered()
+  journal.add(request('c'))
+  a?.settle()
+  a?.settle()
+  expect(files()).toHaveLength(2)
+  b?.settle()
+  expect(files()).toHaveLength(1)
+  expect(recovered().map(({ id }) => id)).toEqual(['c'])
+})
+
+test('begins another file when one is large, and removes the first when its last request is settled', () => {
+  const journal = opened()
+  const settle = journal.add(request('a', 'x'.repeat(5_000_000)))
+  const settleNext = journal.add(request('b'))
+  expect(files()).toHaveLength(2)
+  expect(recovered().map(({ id }) => id)).toEqual(['a', 'b'])
+  settle()
+  expect(files()).toHaveLength(1)
+  settleNext()
+  expect(written()).toBe('')
+})
+
+test('leaves no file when it is closed and all is settled, else what is not', () => {
+  const journal = opened()
+  journal.add(request('a'))()
+  journal.close()
+  expect(files()).toEqual([])
+  const another = opened()
+  another.add(request('b'))
+  another.close()
+  expect(recovered().map(({ id }) => id)).toEqual(['b'])
+})
+
+describe('a file that is not whole', () => {
+  test('loses the request that was being written when its receiver was killed, in silence', () => {
+    const journal = opened()
+    journal.add(request('a'))
+    journal.add(request('b', 'x'.repeat(100)))
+    const [name = ''] = files()
+    const content = readFileSync(join(folder, name))
+    for (const cut of [1, 50, 110, 150]) {
+      writeFileSync(join(folder, name), content.subarray(0, content.length - cut))
+      expect(recovered().map(({ id }) => id)).toEqual(['a'])
+    }
+    expect(lines).toEqual([])
+  })
+
+  test('says from where on a damaged one is lost', () => {
+    opened().add(request('a'))
+    const [name = ''] = files()
+    const { length } = readFileSync(join(folder, name))
+    appendFileSync(join(folder, name), 'nonsense\nmore nonsense\n')
+    expect(recovered().map(({ id }) => id)).toEqual(['a'])
+    expect(lines).toEqual([`${join(folder, name)} is damaged: the requests from byte ${length} on are lost`])
+  })
+})
+
+describe('what cannot be written', () => {
+  test('is said once, and costs nothing else', () => {
+    mkdirSync(join(folder, '..'), { recursive: true })
+    writeFileSync(folder, 'a file')
+    const journal = opened()
+    for (const id of ['a', 'b']) journal.add(request(id))()
+    journal.close()
+    expect(lines).toHaveLength(1)
+    expect(lines[0]).toMatch(/^journal: requests cannot be written to .*Recording goes on/)
+  })
+
+  test('is not written where a link leads elsewhere', () => {
+    mkdirSync(folder, { recursive: true, mode: 0o700 })
+    symlinkSync('/etc/hostname', join(folder, 'requests-00000001'))
+    opened()
+    expect(lines[0]).toMatch(/ELOOP/)
+  })
+
+  test('begins a new file when somebody has removed the one there was', () => {
+    const journal = opened()
+    journal.add(request('a'))()
+    for (const name of files()) rmSync(join(folder, name))
+    journal.add(request('b'))
+    expect(recovered().map(({ id }) => id)).toEqual(['b'])
+  })
+})
