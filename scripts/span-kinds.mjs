@@ -16,7 +16,7 @@ export const SPAN_KINDS = [
     kind: 'llm',
     title: 'The loop of the turn: from the message of the user to the final answer.',
     about:
-      'It holds the requests and tools. It is no model request itself, so it carries no token counts: a backend would count them twice.',
+      'It holds the requests and tools. It is no model request itself, so it carries no token counts: a backend would count them twice. If only its end has the model, it is named by it then.',
     key: 'the turn; a turn has one at a time',
     parent: 'the root',
     status: 'OK; open at the end of the turn: marked and unset',
@@ -25,7 +25,7 @@ export const SPAN_KINDS = [
     kind: 'api',
     title: 'One attempt at a model request.',
     about:
-      'A retry is a span of its own, beside the one that failed. With `content_capture: full` it holds the messages of the request and the response.',
+      'A retry is a span of its own, beside the one that failed. If only its end has the model, it is named by it then. With `content_capture: full` it holds the messages of the request and the response.',
     key: '`api_request_id`, else `api_call_count`, else the task; and the attempt',
     parent: 'the open `llm`, else the root',
     status: 'ERROR on `api_request_error`, described by its message, with an event `exception`',

@@ -10,6 +10,7 @@ import type { EndFacts, Enrichment } from './enrichment.ts'
 import type { Guard } from './guard.ts'
 import type { AnyFired } from './incoming.ts'
 import type { Instruments } from './instruments.ts'
+import { nameByModel } from './late-model.ts'
 import type { LogEvents } from './log-events.ts'
 import { labelled, type RootLabel } from './root-span.ts'
 import { durationOf, endTime, isFailedEnd, isRequest, saidDuration } from './span-ends.ts'
@@ -247,6 +248,7 @@ export class SpanTracker {
     if (options.incomplete !== undefined) attributes.set(own.spanIncomplete, literal(options.incomplete))
     if (error !== undefined) attributes.set(general.errorType, error.type)
     if (error !== undefined) noteLateFailure(open, attributes, draw)
+    guard.call(fired.hook, nameByModel, undefined, open, fired, draw)?.writeTo(open.span)
     attributes.writeTo(open.span)
     this.#enrich(open, fired, { at: ended.endAt, errorType: error?.type })
     if (error !== undefined && drawn.exception) {

@@ -13,7 +13,7 @@ const KEPT: Readonly<Record<SpanKindName, readonly string[]>> = {
     ...['session_type', 'origin', 'run_type', 'platform', 'source', 'trigger'],
     ...['job_id', 'cron_job_id', 'profile', 'agent_name', 'model'],
   ],
-  llm: [],
+  llm: ['model'],
   api: REQUEST,
   auxiliary: REQUEST,
   tool: ['tool_name'],

@@ -232,3 +232,19 @@ describe('values', () => {
     expect(all(plugin, 'llm.two lines')).toHaveLength(1)
   })
 })
+
+test('names a turn and a request by a model that only their ends report', () => {
+  const model = 'm1'
+  const plugin = told([
+    [0, 'pre_llm_call', TURN],
+    [10, 'pre_api_request', { ...TURN, api_request_id: 'r1' }],
+    [20, 'post_api_request', { ...TURN, api_request_id: 'r1', model }],
+    [30, 'post_llm_call', { ...TURN, model }],
+    [40, 'on_session_end', { ...TURN, completed: true }],
+  ])
+  expect(plugin.tree({ status: false, attributes: ['gen_ai.request.model'] })).toBe(text`
+    agent
+      llm.m1 [gen_ai.request.model=m1]
+        api.m1 [gen_ai.request.model=m1]
+  `)
+})

@@ -101,6 +101,9 @@ export function interrupted(session: Session, data: unknown): void {
   endTurn(loop, at, { outcome: 'interrupted', reason: 'interrupted' })
 }
 
+/** The session goes, and its id with it. */
+const CLEARED = 'clear'
+
 /** `SessionEnd`. */
 export function sessionEnded(session: Session, at: number, data: unknown): void {
   const reason = textOf(peek(data, 'reason')) ?? 'other'
@@ -109,6 +112,8 @@ export function sessionEnded(session: Session, at: number, data: unknown): void 
   compacted(session, at)
   if (!session.isAnnounced) return
   session.isAnnounced = false
+  // Any other end is that of a process: the session can be resumed, and its turns are numbered on.
+  if (reason !== CLEARED) return
   session.records.add('on_session_finalize', at, { session_id: session.id, platform: session.dialect.platform, reason })
 }
 

@@ -64,6 +64,9 @@ export function agentDone({ main }: Session, at: number, data: unknown): void {
   endTurn(main, at, { outcome: 'completed', text: main.answer ?? peek(data, 'prompt_response') })
 }
 
+/** The session goes, and its id with it. */
+const CLEARED = 'clear'
+
 /** `SessionEnd`: it fires several times. Of a request that failed for good in `gemini -p` nothing more is told. */
 export function sessionEnded(session: Session, at: number, data: unknown): void {
   const { main } = session
@@ -74,9 +77,11 @@ export function sessionEnded(session: Session, at: number, data: unknown): void 
     settleCalls(main, at)
     session.main = undefined
   }
-  if (session.isFinalized) return
+  const reason = textOf(peek(data, 'reason'))
+  // Any other end is that of a process: the session can be resumed, and its turns are numbered on.
+  if (session.isFinalized || (main === undefined && reason !== CLEARED)) return
   session.isFinalized = true
-  session.records.add('on_session_finalize', at, { session_id: session.id, reason: textOf(peek(data, 'reason')) })
+  session.records.add('on_session_finalize', at, { session_id: session.id, reason })
 }
 
 interface TurnOver {

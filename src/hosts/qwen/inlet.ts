@@ -9,6 +9,7 @@ import { openOwnFile, type Place } from '../base/own-file.ts'
 import { READS_FIRST } from '../claude-code/types.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { Delivery, Inlet, World } from '../inlet.ts'
+import { HeardHooks } from './heard-hooks.ts'
 import { TranscriptLines } from './transcript-lines.ts'
 
 /**
@@ -38,6 +39,7 @@ class QwenInlet implements Inlet {
   readonly #world: World
   readonly #transcripts = new LimitedMap<string, Transcript>(SESSIONS_LIMIT)
   readonly #readers = new LimitedMap<string, LineReader>(FILES_LIMIT)
+  readonly #heard = new HeardHooks()
 
   constructor(world: World) {
     this.#world = world
@@ -46,7 +48,12 @@ class QwenInlet implements Inlet {
   events({ body, at }: Delivery): readonly HostEvent[] {
     const event = textOf(peek(body, 'hook_event_name'))
     if (event === undefined || event.startsWith('transcript:')) return []
+    this.#heard.note(event, body)
     return [{ event, at: saidAt(Date.parse(textOf(peek(body, 'timestamp')) ?? ''), at), data: body }]
+  }
+
+  get lostHooks(): number {
+    return this.#heard.lost
   }
 
   async more({ event, data }: HostEvent): Promise<readonly HostEvent[]> {

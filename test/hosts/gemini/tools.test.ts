@@ -1,4 +1,5 @@
 import { expect, test } from 'vitest'
+import { replayEvents } from '../replay-fixture.ts'
 import { lines, read, Scene } from './scene.ts'
 
 const OUTCOME = ['hermes.tool.outcome', 'gen_ai.usage.input_tokens', 'gen_ai.usage.output_tokens']
@@ -144,4 +145,34 @@ test('a tool whose input a hook has rewritten is one call, though it ends with a
           tool.run_shell_command OK (inferred) [hermes.tool.outcome=completed]
           tool.run_shell_command OK (inferred) [hermes.tool.outcome=completed]"
   `)
+})
+
+test('leaves what a late look finds to the hooks that it came before', async () => {
+  const scene = new Scene()
+  scene.writes(lines.sent(10, 'go'))
+  scene.writes(lines.answer(50))
+  scene.writes(lines.answer(50, '', [lines.call(90, 'c1')]))
+  scene.writes(lines.sent(95))
+  scene.writes(lines.answer(120, 'Done.'))
+  await scene.hook('SessionStart', 0, { source: 'startup' })
+  await scene.hook('BeforeAgent', 5, { prompt: 'go' })
+  await scene.hook('BeforeTool', 60, read())
+  await scene.hook('AfterTool', 80, { ...read(), tool_response: { llmContent: 'text' } })
+  await scene.hook('AfterAgent', 130, { prompt_response: 'Done.' })
+  const { plugin, tree } = await replayEvents('gemini', scene.events)
+  expect(tree.match(/api\.gemini-3|tool\.read_file/g)).toEqual(['api.gemini-3', 'tool.read_file', 'api.gemini-3'])
+  const requests = plugin.spans().filter(({ name }) => name === 'api.gemini-3')
+  const times = requests.toSorted((a, b) => a.startAt - b.startAt).map(({ startAt, endAt }) => endAt - startAt)
+  expect(times).toEqual([40, 25])
+})
+
+test('numbers the turns of a session on when another process resumes it', async () => {
+  const scene = new Scene()
+  for (const at of [0, 1000]) {
+    await scene.hook('SessionStart', at, { source: at === 0 ? 'startup' : 'resume' })
+    await scene.hook('BeforeAgent', at + 10, { prompt: 'go' })
+    await scene.hook('AfterAgent', at + 60)
+    await scene.hook('SessionEnd', at + 70, { reason: 'exit' })
+  }
+  expect((await scene.tree(['hermes.turn.number'])).match(/number=\d/g)).toEqual(['number=1', 'number=2'])
 })

@@ -22,6 +22,7 @@ class Scene {
   readonly path: string
   readonly events: HostEvent[] = []
   waited = 0
+  lostHooks = 0
   /** What is written while the inlet waits for the n-th time. */
   late: Readonly<Record<number, () => void>> = {}
   readonly #inlet
@@ -48,6 +49,7 @@ class Scene {
       told.push(event, ...((await this.#inlet.more?.(event)) ?? []))
     }
     this.events.push(...told)
+    this.lostHooks = this.#inlet.lostHooks ?? 0
     return told.slice(1).map(({ event }) => event.slice('transcript:'.length))
   }
 
@@ -170,7 +172,7 @@ test('the results of a background agent are taken up in a turn of their own; the
   await scene.hook('Stop', 90, { last_assistant_message: 'It was found.' })
   expect(await scene.tree()).toMatchInlineSnapshot(`
     "agent OK
-      llm OK
+      llm.qwen OK
         tool.agent OK
           subagent.x OK
             agent OK
@@ -204,4 +206,19 @@ test('no other file is read', async () => {
     await scene.hook('SubagentStop', 60, { agent_id, transcript_path: join(dirname(scene.path), 'none.jsonl') })
   }
   expect(await scene.hook('StopFailure', 60)).toEqual(['response', 'read'])
+})
+
+test('counts hooks that must have been fired and were never received', async () => {
+  const scene = new Scene()
+  const call = (tool_call_id: string): object => ({ tool_call_id, tool_name: 'agent' })
+  const batch = { tool_calls: ['c1', 'c2', 'c3'].map(id => ({ ...call(id), status: 'success' })) }
+  await scene.hook('UserPromptSubmit', 0, { prompt: 'go' })
+  for (const id of ['c1', 'c2']) await scene.hook('PreToolUse', 10, call(id))
+  await scene.hook('SubagentStart', 20, { agent_id: 'helper-c1' })
+  await scene.hook('PostToolUse', 30, call('c1'))
+  expect(scene.lostHooks).toBe(0)
+  await scene.hook('PreToolUse', 35, { ...call('c9'), agent_id: 'helper-c2' })
+  // The start of c3 was another process's to receive.
+  for (let times = 0; times < 2; times++) await scene.hook('PostToolBatch', 40, batch)
+  expect(scene.lostHooks).toBe(2)
 })

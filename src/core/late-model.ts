@@ -1,0 +1,17 @@
+import { peek } from '../contract/foreign.ts'
+import { AttributeList } from '../spans/attribute-list.ts'
+import type { Draw } from '../spans/span-definition.ts'
+import type { AnyFired } from './incoming.ts'
+import type { OpenSpan } from './turn.ts'
+
+/** The model of a request, or of a turn, may be known only at its end: the span is named then, `llm` -> `llm.claude-opus-5-5`. */
+export function nameByModel(open: OpenSpan, fired: AnyFired, draw: Draw): AttributeList | undefined {
+  const { kind, definition, name, span, start } = open
+  if ((kind !== 'api' && kind !== 'llm') || peek(start, 'model') !== undefined) return undefined
+  const model = draw.capture.id(peek(fired.payload, 'model'))
+  const named = definition.name(fired.payload, draw)
+  if (model === undefined || named === name) return undefined
+  span.updateName(named)
+  const { genAi, inference } = draw.names
+  return new AttributeList().set(genAi.requestModel, model).set(inference.modelName, model)
+}
