@@ -82,6 +82,14 @@ export const LIVE_HOSTS = {
     version: '0.169.0',
     program: 'node_modules/.bin/codex',
   },
+  copilot: {
+    name: '@github/copilot',
+    version: '1.0.102',
+    // The program itself. Those for other processors would come along as optional dependencies.
+    also: [`@github/copilot-${PLATFORM}@1.0.102`],
+    omitsOptional: true,
+    program: `node_modules/@github/copilot-${PLATFORM}/copilot`,
+  },
   hermes: {
     name: 'hermes-agent',
     version: '0.19.0',

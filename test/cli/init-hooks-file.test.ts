@@ -21,7 +21,7 @@ const HOSTS: readonly Host[] = [
   {
     host: 'copilot',
     file: '.copilot/hooks/hookspan.json',
-    next: /This follows its documentation/,
+    next: /Copilot reads it when it starts the next time/,
     folders: ['.copilot', '.copilot/hooks'],
   },
 ]

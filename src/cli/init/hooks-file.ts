@@ -166,14 +166,14 @@ export const cursor: HostSetup = hooksFileSetup({
   file: 'hooks.json',
 })
 
-/** GitHub Copilot CLI, which reads every file of a folder, as its documentation has it. */
+/** GitHub Copilot CLI, which reads every file of a folder (read from 1.0.102). Its session file has most facts. */
 export const copilot: HostSetup = hooksFileSetup({
   name: 'copilot',
   title: 'GitHub Copilot CLI',
   // Spelled so, each says its own name.
   events: [
     ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'PostToolUseFailure', 'ErrorOccurred', 'Stop'],
-    'SessionEnd',
+    ...['SubagentStop', 'SessionEnd'],
   ],
   // A command that fails, as one that is not there any more, would refuse the tool.
   entry: command => ({
@@ -183,10 +183,7 @@ export const copilot: HostSetup = hooksFileSetup({
     timeoutSec: TIMEOUT,
   }),
   head: [{ path: ['version'], value: 1 }],
-  notes: [
-    'Copilot reads it when it starts the next time. This follows its documentation: we could not run Copilot.',
-    'Requests and tokens are in traces of its own; docs/hosts/copilot.md has the lines that let it send them here.',
-  ],
+  notes: ['Copilot reads it when it starts the next time.'],
   folder: surroundings =>
     folderFrom(surroundings.env['COPILOT_HOME'], join(surroundings.home, '.copilot'), surroundings),
   file: join('hooks', 'hookspan.json'),

@@ -29,7 +29,6 @@ function hookedCall(loop: Loop, at: number, data: unknown): Call | undefined {
   if (id === undefined) return undefined
   const call = loop.callOf(id, at)
   if (call.state !== 'asked') return call
-  call.isHooked = true
   call.name = textOf(peek(data, 'tool_name')) ?? call.name
   call.args = peek(data, 'tool_input') ?? call.args
   return call
@@ -90,8 +89,8 @@ export function judged(loop: Loop, data: unknown): void {
   if (id === undefined) return
   const call = loop.callOf(id, loop.lastAt)
   const exitCode = numberOf(peek(data, 'exit_code'))
-  call.verdict = { status: peek(data, 'status'), exitCode, ranAt: numberOf(peek(data, 'ran_at')) }
   const at = numberOf(peek(data, 'at')) ?? loop.lastAt
+  call.verdict = { at, status: peek(data, 'status'), exitCode, ranAt: numberOf(peek(data, 'ran_at')) }
   for (const agent of elementsOf(peek(data, 'agents'), AGENTS_LIMIT)) taskOfCall(call, at, agent)
 }
 
@@ -117,16 +116,17 @@ function statusFromText(call: Call, text: string, exitCode: number | undefined):
   const verdict = statusOf(call)
   if (verdict !== undefined) return verdict
   if (REFUSED.test(text)) return 'blocked'
-  // Of a call that hooks know, its end would have been told, had it run.
-  const isBad = call.isHooked ? exitCode !== 0 : IMPOSSIBLE.test(text) || (exitCode ?? 0) !== 0
-  return isBad ? 'error' : 'completed'
+  return IMPOSSIBLE.test(text) || (exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
 /** The turn is over, and nothing more will come of these. */
 export function settleCalls(loop: Loop, at: number): void {
   for (const call of loop.calls.values()) {
-    const { wentOn, state, startAt } = call
-    if (wentOn !== undefined) endCall(call, wentOn.at, { status: 'background', result: wentOn.result })
+    const { wentOn, verdict, state, startAt } = call
+    const hasEnded = wentOn !== undefined && verdict !== undefined && verdict.at > wentOn.at
+    if (hasEnded)
+      endCall(call, verdict.at, { status: statusOf(call), result: wentOn.result, exitCode: verdict.exitCode })
+    else if (wentOn !== undefined) endCall(call, wentOn.at, { status: 'background', result: wentOn.result })
     else if (state === 'running') endCall(call, Math.max(at, startAt), { status: 'cancelled' })
   }
 }

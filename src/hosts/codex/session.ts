@@ -14,6 +14,8 @@ const FOUND_LIMIT = 10_000
 
 /** What a rollout says of how a tool ended. */
 export interface Verdict {
+  /** When the line was written, epoch milliseconds. */
+  readonly at: number
   readonly status: unknown
   readonly exitCode: number | undefined
   readonly ranAt: number | undefined
@@ -24,8 +26,6 @@ export class Call extends Tool<Loop> {
   verdict: Verdict | undefined
   /** The model was told that it goes on in the background. */
   wentOn: { readonly at: number; readonly result: unknown } | undefined
-  /** A hook has told of it: then `PostToolUse` follows, where it went well. */
-  isHooked = false
 }
 
 /** A model and its tools, from a prompt to the answer: a turn of the session, or of a child agent. */

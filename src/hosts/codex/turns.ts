@@ -53,13 +53,9 @@ export function sessionStarted(session: Session, data: unknown): void {
   if (!isSameProcess) endAll(session, 'abandoned')
 }
 
-/** `SessionEnd`. */
+/** `SessionEnd`: the process leaves. The session may be resumed, so it is not finalized: its turn numbers continue. */
 export function sessionEnded(session: Session, at: number, data: unknown): void {
-  const reason = textOf(peek(data, 'reason')) ?? 'other'
-  endAll(session, reason, at)
-  if (!session.isAnnounced) return
-  session.isAnnounced = false
-  session.records.add('on_session_finalize', at, { session_id: session.id, platform: PLATFORM, reason })
+  endAll(session, textOf(peek(data, 'reason')) ?? 'other', at)
 }
 
 /** @param at without: each when it was heard of last */

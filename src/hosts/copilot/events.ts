@@ -6,16 +6,24 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { Outcome } from '../base/turn.ts'
 import type { HostEvent, HostMachine } from '../host-event.ts'
 import { SessionStates } from '../session-states.ts'
+import { LINES, RECORDED_HOOKS } from './recorded-lines.ts'
+import { RecordedSession } from './recorded-session.ts'
 import { type RequestSpan, requestIn, tellRequest } from './requests.ts'
-import { CONVERSATION, QUIET_HOOKS, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
+import { CONVERSATION, FILE_READ, QUIET_HOOKS, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
 
 const PLATFORM = 'copilot'
 const SPANS_LIMIT = 1000
 const EARLY_LIMIT = 100
 
+/** Hooks that fire first in a turn. */
+const FIRST_HOOKS: ReadonlySet<string> = new Set(['SessionStart', 'UserPromptSubmit'])
+const CHILDREN_LIMIT = 10_000
+
 class CopilotSession extends HookedSession {
-  /** A hook that ends a turn, and waits for its spans. */
+  /** A hook that waits until the session file, or the turn's spans, have been read. */
   held: Moment | undefined
+  /** When the first hook fired, if it was the first of a turn. */
+  since: number | undefined
   /** Requests that began behind it: of a turn that is not known yet. */
   readonly early: RequestSpan[] = []
   /** Requests that were told: exporters send again what they do not know to have arrived. */
@@ -85,12 +93,6 @@ function tellEarly(session: CopilotSession): void {
   for (const span of session.early.splice(0)) requestFound(session, span)
 }
 
-function release(session: CopilotSession): void {
-  const { held } = session
-  session.held = undefined
-  if (held !== undefined) take(session, held)
-}
-
 function take(session: CopilotSession, { event, at, data }: Moment): void {
   HOOKS[event]?.(session, at, data)
   // Behind the end of a turn they wait for the next one.
@@ -98,55 +100,110 @@ function take(session: CopilotSession, { event, at, data }: Moment): void {
 }
 
 /**
- * What the hooks of GitHub Copilot CLI mean, and the spans that it sends of itself: hooks say nothing of requests that went well,
- * nor of tokens, and all else is told by them alone. Spans come late; so a hook that ends a turn waits until they are known.
+ * Translates the hooks of GitHub Copilot CLI. A session whose file is read is translated from the file, which has requests,
+ * ids, exit codes and child agents. Without a file (VS Code, an older Copilot) hooks have prompts, tools and failures, and
+ * telemetry has the requests.
  */
 class CopilotMachine extends EventMachine {
-  readonly #sessions = new SessionStates(id => new CopilotSession(this.records, id, PLATFORM))
-  protected readonly events: Events = eventsOf(
-    {
-      ...Object.fromEntries(Object.keys(HOOKS).map(name => [name, (moment: Moment) => this.#hook(moment)])),
-      [SPAN_REQUEST]: ({ data }) => {
-        const span = requestIn(data)
-        const session = this.#ofSpan(data)
-        if (span !== undefined && session !== undefined) requestFound(session, span)
-      },
-      [SPAN_READ]: ({ data }) => {
-        const session = this.#sessions.look(idOf(peek(data, 'session_id')) ?? '')
-        if (session !== undefined) release(session)
-      },
-    },
-    QUIET_HOOKS,
-  )
+  /** By the id in the hook: a child agent has its own. */
+  readonly #hooked = new SessionStates(id => new CopilotSession(this.records, id, PLATFORM))
+  readonly #recorded = new SessionStates(id => new RecordedSession(this.records, id, this.#hooked.look(id)?.since ?? 0))
+  /** By the child agent: the session whose file it is in. */
+  readonly #sessionOfChild: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
+  protected readonly events: Events = eventsOf({
+    ...Object.fromEntries(
+      [...Object.keys(HOOKS), ...QUIET_HOOKS].map(name => [name, (moment: Moment) => this.#hook(moment)]),
+    ),
+    ...Object.fromEntries(
+      Object.entries(LINES).map(([type, read]) => [`file:${type}`, (moment: Moment) => this.#line(moment, read)]),
+    ),
+    [SPAN_REQUEST]: ({ data }) => this.#span(data),
+    [SPAN_READ]: ({ data }) => this.#read(data),
+    [FILE_READ]: ({ data }) => this.#read(data),
+  })
 
-  /** A request of a session of which no hook was heard is counted as ignored. */
+  /** A request of a session without hooks is counted as ignored. */
   override accept(event: HostEvent): readonly HookRecord[] | undefined {
-    const isNobodys = event.event === SPAN_REQUEST && this.#ofSpan(event.data) === undefined
-    return isNobodys ? undefined : super.accept(event)
+    const isStray =
+      event.event === SPAN_REQUEST && this.#ofSpan(event.data) === undefined && !this.#isRecorded(event.data)
+    return isStray ? undefined : super.accept(event)
   }
 
   protected finish(): void {
-    for (const session of this.#sessions.values()) {
-      release(session)
+    for (const session of this.#hooked.values()) {
+      this.#release(session)
       tellEarly(session)
     }
+  }
+
+  #read(data: unknown): void {
+    const session = this.#hooked.look(idOf(peek(data, 'session_id')) ?? '')
+    if (session !== undefined) this.#release(session)
   }
 
   #hook({ event, at, data }: Moment): void {
     const id = idOf(peek(data, 'session_id'))
     if (id === undefined) return
-    const session = this.#sessions.get(id)
-    release(session)
+    const session = this.#hooked.get(id)
+    this.#release(session)
     const moment = { event, at: saidAt(timeOf(peek(data, 'timestamp')), at), data }
-    if (WAITING_HOOKS.has(event)) session.held = moment
-    else take(session, moment)
+    session.since ??= FIRST_HOOKS.has(event) ? moment.at : 0
+    session.held = moment
+  }
+
+  #release(session: CopilotSession): void {
+    const { held } = session
+    session.held = undefined
+    if (held === undefined) return
+    const recorded = this.#recorded.look(this.#fileOf(held.data))
+    if (recorded === undefined) take(session, held)
+    else RECORDED_HOOKS[held.event]?.(recorded, held.at, held.data)
+  }
+
+  /** The session whose file has what a hook is about. */
+  #fileOf(data: unknown): string {
+    const agentId = idOf(peek(data, 'agent_id'))
+    const known = agentId === undefined ? undefined : this.#sessionOfChild.get(agentId)
+    return known ?? idOf(peek(data, agentId === undefined ? 'session_id' : 'parent_agent_id')) ?? ''
+  }
+
+  #line({ event, at, data }: Moment, read: (session: RecordedSession, at: number, data: unknown) => void): void {
+    const id = idOf(peek(data, 'session_id'))
+    if (id === undefined) return
+    const hooked = this.#hooked.look(id)
+    // Its file was not there in time: the turn goes on as it began.
+    if (this.#recorded.look(id) === undefined && hooked?.turn?.isOver === false) return
+    const session = this.#recorded.get(id)
+    const agentId = idOf(peek(data, 'agent_id'))
+    if (agentId !== undefined) this.#sessionOfChild.set(agentId, id)
+    // A hook before the line that begins the next turn belongs to the turn before.
+    else if (event === 'file:user.message' && hooked?.held?.event === 'Stop' && hooked.held.at <= at)
+      this.#release(hooked)
+    if (session.isNew(idOf(peek(data, 'line_id')))) read(session, at, data)
+  }
+
+  #span(data: unknown): void {
+    if (this.#isRecorded(data)) return
+    const span = requestIn(data)
+    const session = this.#ofSpan(data)
+    if (span === undefined || session === undefined) return
+    if (!WAITING_HOOKS.has(session.held?.event ?? '')) this.#release(session)
+    requestFound(session, span)
+  }
+
+  #isRecorded(span: unknown): boolean {
+    return this.#recorded.look(conversationOf(span)) !== undefined
   }
 
   /** Behind its end a session takes no more: its requests would look like a turn. */
   #ofSpan(span: unknown): CopilotSession | undefined {
-    const session = this.#sessions.look(idOf(peek(peek(span, 'attributes'), CONVERSATION)) ?? '')
+    const session = this.#hooked.look(conversationOf(span))
     return session?.isOpen === true || session?.held !== undefined ? session : undefined
   }
+}
+
+function conversationOf(span: unknown): string {
+  return idOf(peek(peek(span, 'attributes'), CONVERSATION)) ?? ''
 }
 
 /** ISO 8601. */

@@ -1,9 +1,13 @@
+import { homedir } from 'node:os'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { idOf, numberOf, peek, textOf } from '../../contract/foreign.ts'
 import { LimitedMap } from '../base/limited-map.ts'
+import type { Place } from '../base/own-file.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { Delivery, Inlet } from '../inlet.ts'
-import { ATTRIBUTES, CONVERSATION, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
+import { copilotPlace } from './session-file.ts'
+import { SessionFiles } from './session-files.ts'
+import { ATTRIBUTES, CONVERSATION, FILE_READ, OPERATION, SPAN_READ, SPAN_REQUEST, WAITING_HOOKS } from './types.ts'
 
 /** Of a body that names no hook, as those of names like `preToolUse`: it is counted as ignored. */
 const UNNAMED = 'unnamed'
@@ -16,6 +20,12 @@ const CLIENT = 3
 /** In tests, what has to happen meanwhile. Ends early, without a word, when it is told to. */
 export type Wait = (millis: number, signal: AbortSignal) => Promise<unknown>
 
+/** In tests, other files and another clock. */
+export interface CopilotWorld {
+  readonly place: Place
+  readonly wait: Wait
+}
+
 interface Session {
   /** When the turn that is not known to be over began; undefined when there is none. */
   since: number | undefined
@@ -27,11 +37,12 @@ interface Session {
 }
 
 /**
- * The hooks of GitHub Copilot CLI, and what it sends of itself. Its spans come seconds after its hooks, and the last are those of
- * the turn itself. So a hook that ends a turn waits for them, where they are sent.
+ * The hooks of GitHub Copilot CLI, its session files, and its telemetry. Without a file, requests are in telemetry alone: spans
+ * come seconds after the hooks, and the turn's own span is the last. A hook that ends a turn waits for it, if spans are sent.
  */
 class CopilotInlets {
   readonly #wait: Wait
+  readonly #files: SessionFiles
   readonly #sessions = new LimitedMap<string, Session>(SESSIONS_LIMIT)
   /** It was waited for in vain, and nothing was heard since: most do not have it sent. */
   #isSilent = false
@@ -40,24 +51,27 @@ class CopilotInlets {
     events: ({ body, at }) => {
       if (typeof body !== 'object' || body === null) return []
       const event = textOf(peek(body, 'hook_event_name')) ?? UNNAMED
-      return event === SPAN_READ || event === SPAN_REQUEST ? [] : [{ event, at, data: body }]
+      return /^(?:span|file):/.test(event) ? [] : [{ event, at, data: body }]
     },
     more: event => this.#more(event),
   }
 
   readonly spans: Inlet = { events: delivery => this.#requests(delivery) }
 
-  constructor(wait: Wait) {
+  constructor({ place, wait }: CopilotWorld) {
     this.#wait = wait
+    this.#files = new SessionFiles(place, millis => wait(millis, new AbortController().signal))
   }
 
   async #more({ event, at = 0, data }: HostEvent): Promise<readonly HostEvent[]> {
     const session_id = idOf(peek(data, 'session_id'))
     if (session_id === undefined) return []
+    const found = await this.#files.read(event, at, data)
+    if (found !== undefined) return [...found, { event: FILE_READ, data: { session_id } }]
     const session = this.#sessionOf(session_id)
     // A prompt that was not seen.
     if (event === 'PreToolUse') session.since ??= at
-    if (!WAITING_HOOKS.has(event)) return []
+    if (!WAITING_HOOKS.has(event)) return [{ event: FILE_READ, data: { session_id } }]
     if (session.since !== undefined) await this.#known(session, session.since)
     session.since = event === 'UserPromptSubmit' ? at : undefined
     return [{ event: SPAN_READ, data: { session_id } }]
@@ -109,12 +123,14 @@ function wanted(attributes: unknown): Record<string, unknown> {
   )
 }
 
-/** @param wait in tests, another one */
-export function createCopilotInlets(wait: Wait): { readonly hooks: Inlet; readonly spans: Inlet } {
-  return new CopilotInlets(wait)
+export function createCopilotInlets(world: CopilotWorld): { readonly hooks: Inlet; readonly spans: Inlet } {
+  return new CopilotInlets(world)
 }
 
-const inlets = createCopilotInlets((millis, signal) => sleep(millis, undefined, { signal }).catch(() => undefined))
+const inlets = createCopilotInlets({
+  place: copilotPlace(process.env, homedir()),
+  wait: (millis, signal) => sleep(millis, undefined, { signal }).catch(() => undefined),
+})
 
 /** Hooks of GitHub Copilot CLI. */
 export const copilot: Inlet = inlets.hooks

@@ -1,14 +1,56 @@
 /**
- * What GitHub Copilot CLI sends to its hooks, and of itself, as its documentation has it (docs.github.com, "GitHub Copilot hooks
- * reference" and "OpenTelemetry monitoring", read in November 2026): it was not run.
+ * Input from GitHub Copilot CLI, read from 1.0.102 (real runs). Telemetry spans and hooks without a session file follow its
+ * documentation (docs.github.com, "GitHub Copilot hooks reference" and "OpenTelemetry monitoring", read in November 2026).
  *
- * Raw events, as fixtures hold them (`HostEvent`): the event is the name of the hook, `data` what the hook is given. What a
- * hook is given depends on how its name is spelled in the configuration: `PreToolUse` has the name of the hook in it, and
- * fields such as `session_id`; `preToolUse` has neither, and is not read.
+ * Raw events, as captures hold them (`HostEvent`):
+ *
+ * - the name of a hook (`PreToolUse`, …): `data` is the hook's input. The spelling in the configuration decides its shape:
+ *   `PreToolUse` sends its own name and `session_id`; `preToolUse` sends neither and is ignored. `SubagentStart` and
+ *   `PermissionRequest` send `sessionId` and no name in either spelling. Hooks of a child agent have `agent_id`, and that id as
+ *   their `session_id`.
+ * - `file:…`: a line of `session-state/<session>/events.jsonl`, by the line's type. One file holds a session and its child agents.
+ * - `file:read`: the file has been read for the hook before it. That hook waits until then.
+ * - `span:…`: telemetry. Ignored for a session whose file has been read: it has the same requests.
  */
 
-/** Hooks that say nothing which is not known from others. A child agent is known from the tool that starts it. */
-export const QUIET_HOOKS: readonly string[] = ['SubagentStop', 'PreCompact', 'Notification']
+/** Fields of a file line that every event of it has. */
+export interface FileLine {
+  readonly session_id: string
+  /** The child agent that the line is about. */
+  readonly agent_id?: string | undefined
+  /** Unique. Lines are read again when the receiver restarts. */
+  readonly line_id: string | undefined
+}
+
+/** The types of lines that are read, and the fields of each. The rest of a line may be large, and is not needed. */
+export const FILE_LINES: Readonly<Record<string, readonly string[]>> = {
+  'session.start': ['selectedModel'],
+  'session.resume': ['selectedModel'],
+  'user.message': ['content', 'interactionId', 'delivery'],
+  'system.notification': ['content'],
+  'assistant.turn_start': [],
+  'assistant.turn_end': [],
+  'session.usage_record': ['usage'],
+  'assistant.message': ['apiCallId', 'content', 'toolRequests'],
+  'tool.execution_start': ['toolCallId', 'toolName', 'arguments'],
+  'tool.execution_complete': ['toolCallId', 'success', 'error', 'shellExecution', 'result'],
+  'permission.requested': ['requestId', 'permissionRequest'],
+  'permission.completed': ['requestId', 'toolCallId', 'result', 'decisionSource'],
+  'subagent.started': ['toolCallId', 'agentName'],
+  'subagent.completed': ['toolCallId'],
+  'subagent.failed': ['toolCallId', 'error'],
+  'session.compaction_start': ['compactionAttemptId', 'model'],
+  'session.compaction_complete': ['compactionAttemptId', 'success', 'compactionTokensUsed', 'error'],
+  'session.error': ['errorType', 'message', 'statusCode'],
+  abort: ['reason'],
+  'session.shutdown': ['shutdownType'],
+}
+
+/** The file has been read as far as the hook before it needs. */
+export const FILE_READ = 'file:read'
+
+/** Hooks without facts of their own. They have the session file read. */
+export const QUIET_HOOKS: readonly string[] = ['SubagentStart', 'SubagentStop', 'PreCompact', 'Notification']
 
 /** Hooks that end a turn: they wait until its spans have been read. */
 export const WAITING_HOOKS: ReadonlySet<string> = new Set(['UserPromptSubmit', 'Stop', 'SessionEnd'])

@@ -6,6 +6,7 @@ import { readTraces } from '../../../src/receiver/traces.ts'
 import { replayEvents } from '../replay-fixture.ts'
 import { chat, executeTool, exported, invokeAgent, invokeChild, SESSION, START } from './telemetry.ts'
 
+const NO_FILES = { folders: [], uid: undefined }
 const BASH = { tool_name: 'Bash', tool_input: { command: 'npm test' } }
 
 /** A receiver's two ways in: hooks in the order in which they come, and spans beside them. */
@@ -15,12 +16,15 @@ class Scene {
   readonly waits: number[] = []
   #giveUp: () => void = () => undefined
   #lane: Promise<void> = Promise.resolve()
-  readonly #inlets = createCopilotInlets((millis, signal) => {
-    this.waits.push(millis)
-    return new Promise<void>(resolve => {
-      this.#giveUp = resolve
-      signal.addEventListener('abort', () => resolve())
-    })
+  readonly #inlets = createCopilotInlets({
+    place: NO_FILES,
+    wait: (millis, signal) => {
+      this.waits.push(millis)
+      return new Promise<void>(resolve => {
+        this.#giveUp = resolve
+        signal.addEventListener('abort', () => resolve())
+      })
+    },
   })
 
   hook(at: number, event: string, data: object = {}): void {
@@ -241,7 +245,7 @@ test('of what was said the answer is kept, by the policy for what may leave; not
 })
 
 test('a hook cannot pass for a span', () => {
-  const { hooks } = createCopilotInlets(() => Promise.resolve())
+  const { hooks } = createCopilotInlets({ place: NO_FILES, wait: () => Promise.resolve() })
   for (const name of ['span:request', 'span:read']) {
     expect(hooks.events({ body: { hook_event_name: name }, headers: {}, at: START })).toEqual([])
   }

@@ -1,0 +1,130 @@
+import type { Approval } from '../base/approval.ts'
+import type { Delegation } from '../base/delegation.ts'
+import { LimitedMap } from '../base/limited-map.ts'
+import type { Records } from '../base/records.ts'
+import { type ModelRequest, Requests } from '../base/requests.ts'
+import { Tool } from '../base/tool.ts'
+import { type Outcome, Turn } from '../base/turn.ts'
+
+export const PLATFORM = 'copilot'
+
+const AGENTS_LIMIT = 1000
+const CALLS_LIMIT = 10_000
+const LINES_LIMIT = 10_000
+
+export class Call extends Tool<Loop> {
+  approval: Approval | undefined
+}
+
+/** An answer whose tokens are known, and whose text is in a later line. */
+export interface OpenAnswer {
+  readonly request: ModelRequest
+  readonly at: number
+  readonly usage: unknown
+}
+
+/** A failed attempt. `status` is known for the last one of a turn only. */
+export interface Failure {
+  readonly at: number
+  readonly type: string | undefined
+  readonly message: unknown
+  readonly status?: number | undefined
+}
+
+/** A turn of the session, or of a child agent: from a prompt to the answer. */
+export class Loop extends Turn {
+  readonly session: RecordedSession
+  /** Undefined in the session itself. */
+  readonly agentId: string | undefined
+  /** Epoch milliseconds. */
+  readonly startAt: number
+  lastAt: number
+  model: string | undefined
+  readonly requests: Requests = new Requests(this)
+  readonly calls: LimitedMap<string, Call> = new LimitedMap(CALLS_LIMIT)
+  /** When the next request was prepared. */
+  askedAt: number
+  open: OpenAnswer | undefined
+  failure: Failure | undefined
+  /** The last failed attempt was not repeated. */
+  hasGivenUp = false
+  compaction: ModelRequest | undefined
+  answer: string | undefined
+  isOver = false
+
+  constructor(session: RecordedSession, agentId: string | undefined, turnId: string, at: number) {
+    super(session.records, agentId ?? session.id, turnId)
+    this.session = session
+    this.agentId = agentId
+    this.startAt = at
+    this.lastAt = at
+    this.askedAt = at
+    this.model = session.model
+  }
+
+  /** The call with this id. Created on first use. */
+  callOf(id: string, at: number): Call {
+    const known = this.calls.get(id)
+    if (known !== undefined) return known
+    const call = new Call(this, id, undefined, at)
+    call.requestId = this.requests.lastId
+    this.calls.set(id, call)
+    return call
+  }
+}
+
+/** A session whose file is read: it has every fact, and hooks say only when to look. */
+export class RecordedSession {
+  readonly records: Records
+  readonly id: string
+  /** When the first hook of the session fired. Earlier turns are history. 0 if that hook was not the first of a turn. */
+  readonly since: number
+  model: string | undefined
+  isAnnounced = false
+  /** The open turn of the session (key ''), and of each child agent. */
+  readonly loops: LimitedMap<string, Loop> = new LimitedMap(AGENTS_LIMIT)
+  readonly tasks: LimitedMap<string, Delegation> = new LimitedMap(AGENTS_LIMIT)
+  /** Text of the last notification, which a turn may answer. */
+  notice: { readonly at: number; readonly text: unknown } | undefined
+  readonly #lines: LimitedMap<string, true> = new LimitedMap(LINES_LIMIT)
+  /** By interaction: turns so far. */
+  readonly #interactions: LimitedMap<string, number> = new LimitedMap(AGENTS_LIMIT)
+
+  constructor(records: Records, id: string, since: number) {
+    this.records = records
+    this.id = id
+    this.since = since
+  }
+
+  isNew(lineId: string | undefined): boolean {
+    if (lineId === undefined) return true
+    if (this.#lines.has(lineId)) return false
+    this.#lines.set(lineId, true)
+    return true
+  }
+
+  loop(agentId: string | undefined): Loop | undefined {
+    return this.loops.get(agentId ?? '')
+  }
+
+  /** A turn that answers a notification has the interaction of the turn before it. */
+  turnId(interaction: string): string {
+    const count = (this.#interactions.get(interaction) ?? 0) + 1
+    this.#interactions.set(interaction, count)
+    return count === 1 ? interaction : `${interaction}:${count}`
+  }
+
+  /** The call with this id, in whichever open turn. */
+  callWith(id: string): Call | undefined {
+    for (const loop of this.loops.values()) {
+      const call = loop.calls.get(id)
+      if (call !== undefined) return call
+    }
+    return undefined
+  }
+}
+
+export interface LoopEnd {
+  readonly outcome: Outcome
+  readonly reason?: string | undefined
+}

@@ -1,0 +1,162 @@
+import { isAbsolute, join, normalize } from 'node:path'
+import { elementsOf, idOf, peek, textOf } from '../../contract/foreign.ts'
+import { LineReader } from '../base/line-reader.ts'
+import { openOwnFile, type Place } from '../base/own-file.ts'
+import { jsonIn } from '../event-json.ts'
+import type { HostEvent } from '../host-event.ts'
+import { FILE_LINES, type FileLine } from './types.ts'
+
+const PART = 'session-state'
+const NAME = 'events.jsonl'
+/** Session ids of Copilot. As a part of a path it leads nowhere else. */
+const ID = /^[\w-]{1,128}$/
+const CALLS_LIMIT = 1000
+/** Most of a file are lines that are not read. Their types come first, so they need not be parsed. */
+const TYPE = /^\{"type":"([\w.]{1,60})"/
+/** Fields of objects in a line. */
+const PARTS: Readonly<Record<string, readonly string[]>> = {
+  usage: [
+    ...['model', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens', 'duration'],
+    ...['timeToFirstTokenMs', 'modelProvider', 'apiCallId', 'interactionType', 'finishReason'],
+  ],
+  compactionTokensUsed: ['model', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens'],
+  permissionRequest: ['kind', 'toolCallId', 'fullCommandText', 'path', 'url', 'intention'],
+  error: ['message', 'code'],
+  result: ['content', 'kind'],
+  shellExecution: ['exitCode'],
+}
+
+/** A line that is read, as an event. */
+interface Line {
+  readonly at: number
+  readonly event: HostEvent
+  /** It begins a turn of the session, or a process. */
+  readonly isBoundary: boolean
+}
+
+/** What one look at the file is for. */
+export interface Occasion {
+  /** The hook. */
+  readonly event: string
+  /** When it fired, epoch milliseconds. */
+  readonly at: number
+}
+
+/** Hooks that fire before the line that begins their turn is written. */
+const BEGIN = 'UserPromptSubmit'
+const STARTS: ReadonlySet<string> = new Set(['SessionStart', BEGIN])
+
+/** @returns undefined for an id that cannot be part of a path */
+export function sessionFilePath(home: string, sessionId: string): string | undefined {
+  return ID.test(sessionId) ? join(home, PART, sessionId, NAME) : undefined
+}
+
+/** `events.jsonl` of one session, and how far it has been read. */
+export class SessionFile {
+  readonly #path: string
+  readonly #sessionId: string
+  readonly #reader = new LineReader()
+  #waiting: Line[] = []
+  #isFirst = true
+  /** Time of the last line, also of one that is not read. */
+  #lastAt = 0
+  #promptAt = 0
+  #shutdownAt = 0
+
+  constructor(path: string, sessionId: string) {
+    this.#path = path
+    this.#sessionId = sessionId
+  }
+
+  /** @returns whether the file exists and may be read */
+  async read(place: Place): Promise<boolean> {
+    const file = await openOwnFile(this.#path, place, PART)
+    if (file === undefined) return false
+    try {
+      await this.#reader.read(
+        file,
+        line => this.#line(line),
+        () => {
+          this.#waiting = []
+        },
+      )
+      return true
+    } finally {
+      await file.close()
+    }
+  }
+
+  /** Whether everything that belongs to the hook has been read. The file lags behind the hooks by up to half a second. */
+  isEnough({ event, at }: Occasion): boolean {
+    if (event === BEGIN) return this.#promptAt >= at
+    return event === 'SessionEnd' ? this.#shutdownAt >= at : this.#lastAt >= at
+  }
+
+  /** The lines for this hook. A turn that begins after the hook belongs to a later hook. */
+  take(occasion: Occasion): HostEvent[] {
+    const { event, at } = occasion
+    let begun = event === BEGIN ? 0 : 1
+    const end = this.#waiting.findIndex(line => line.isBoundary && line.at > at && ++begun > 1)
+    const taken = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
+    const given = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
+    if (taken.length > 0) this.#isFirst = false
+    return given.map(line => line.event)
+  }
+
+  #line(text: string): void {
+    const type = TYPE.exec(text)?.[1]
+    const isRead = type === undefined || Object.hasOwn(FILE_LINES, type)
+    const line = isRead ? jsonIn(text) : undefined
+    const at = isRead ? Date.parse(textOf(peek(line, 'timestamp')) ?? '') : timeIn(text)
+    if (Number.isNaN(at)) return
+    this.#lastAt = Math.max(this.#lastAt, at)
+    const event = eventOf(line, at, this.#sessionId)
+    if (event === undefined) return
+    if (event.event === 'file:session.shutdown') this.#shutdownAt = at
+    const isPrompt = event.event === 'file:user.message' || event.event === 'file:system.notification'
+    if (isPrompt) this.#promptAt = at
+    const isOfChild = peek(event.data, 'agent_id') !== undefined
+    this.#waiting.push({ at, event, isBoundary: (isPrompt && !isOfChild) || event.event === 'file:session.resume' })
+  }
+}
+
+function timeIn(text: string): number {
+  return Date.parse(/"timestamp":"([^"]{10,40})"(?:,"parentId":(?:null|"[^"]*"))?\}$/.exec(text)?.[1] ?? '')
+}
+
+function eventOf(line: unknown, at: number, session_id: string): HostEvent | undefined {
+  const type = textOf(peek(line, 'type')) ?? ''
+  const fields = Object.hasOwn(FILE_LINES, type) ? FILE_LINES[type] : undefined
+  if (fields === undefined) return undefined
+  const data = peek(line, 'data')
+  const about: FileLine = { session_id, agent_id: idOf(peek(line, 'agentId')), line_id: idOf(peek(line, 'id')) }
+  return { event: `file:${type}`, at, data: { ...about, ...picked(data, fields) } }
+}
+
+function picked(value: unknown, fields: readonly string[]): Record<string, unknown> {
+  return Object.fromEntries(
+    fields.map(name => [name, fieldOf(value, name)] as const).filter(([, one]) => one !== undefined),
+  )
+}
+
+function fieldOf(value: unknown, name: string): unknown {
+  const field = peek(value, name)
+  if (name === 'toolRequests') {
+    return elementsOf(field, CALLS_LIMIT).map(call => picked(call, ['toolCallId', 'name', 'arguments']))
+  }
+  const parts = PARTS[name]
+  return parts === undefined || typeof field !== 'object' || field === null ? field : picked(field, parts)
+}
+
+/** A file that is read for the first time has every turn of the session. Only the last ones can be news. */
+function lastTurns(lines: readonly Line[], count: number): readonly Line[] {
+  const prompts = lines.flatMap(({ isBoundary }, index) => (isBoundary ? [index] : []))
+  return lines.slice(prompts.at(-count) ?? 0)
+}
+
+/** Homes of Copilot. @param env of the process that reads */
+export function copilotPlace(env: Readonly<Record<string, string | undefined>>, home: string): Place {
+  const own = env['COPILOT_HOME']?.trim() ?? ''
+  const homes = [...(isAbsolute(own) ? [own] : []), join(home, '.copilot')]
+  return { folders: homes.map(folder => normalize(folder)), uid: process.getuid?.() }
+}
