@@ -1,7 +1,7 @@
 import { Chain, couldNotJudge, DEFAULT_PRIORITY } from './chain.ts'
 import type { About } from './context.ts'
-import { frozenCopy } from './frozen-copy.ts'
-import { type AnyHook, decisionsOf } from './hook.ts'
+import { frozenCopy, isPlain } from './frozen-copy.ts'
+import { type AnyHook, decisionsIn } from './hook.ts'
 import type { Outcome } from './outcome.ts'
 import { type EventOf, PHASE_NAMES, PHASES, type Phase, type ValueOf } from './phases.ts'
 import { quietly } from './quietly.ts'
@@ -24,10 +24,10 @@ export interface HookInfo {
   readonly priority: number
   /** Where it is asked. */
   readonly phases: readonly Phase[]
-  /** What it decides, beside `pass`. */
+  /** What it decides in any phase, beside `pass`. */
   readonly decides: readonly Decision[]
-  /** Phases in which it decides nothing of that. */
-  readonly looksIn: readonly Phase[]
+  /** What it decides in each of its phases. */
+  readonly decidesIn: { readonly [P in Phase]?: readonly Decision[] }
   /** What a failure of it means. */
   readonly onFailure: 'pass' | 'block'
   /** Nobody has said what a failure of it means. */
@@ -168,18 +168,30 @@ function troubleOf(hook: AnyHook, names: ReadonlySet<string>): string | undefine
   const phases: readonly unknown[] = PHASE_NAMES
   if (looksIn !== undefined && !(Array.isArray(looksIn) && looksIn.every(each => phases.includes(each))))
     return `looksIn of the hook "${hook.name}" is a list of ${PHASE_NAMES.join(', ')}`
-  if (decides !== undefined && !(Array.isArray(decides) && decides.every(each => DECISIONS.includes(each))))
-    return `decides of the hook "${hook.name}" is a list of ${DECISIONS.join(', ')}`
+  if (decides !== undefined && !isDecides(decides))
+    return `decides of the hook "${hook.name}" is a list of ${DECISIONS.join(', ')}, or such a list for each phase`
   return undefined
 }
 
+function isDecides(decides: unknown): boolean {
+  if (Array.isArray(decides)) return isList(decides)
+  const phases: readonly string[] = PHASE_NAMES
+  return isPlain(decides) && Object.entries(decides).every(([phase, each]) => phases.includes(phase) && isList(each))
+}
+
+function isList(decisions: unknown): boolean {
+  return decisions === undefined || (Array.isArray(decisions) && decisions.every(each => DECISIONS.includes(each)))
+}
+
 function infoOf(hook: AnyHook): HookInfo {
+  const phases = PHASE_NAMES.filter(phase => hook[phase] !== undefined)
+  const decidesIn = Object.fromEntries(phases.map(phase => [phase, decisionsIn(hook, phase)]))
   return {
     name: hook.name,
     priority: hook.priority ?? DEFAULT_PRIORITY,
-    phases: PHASE_NAMES.filter(phase => hook[phase] !== undefined),
-    decides: decisionsOf(hook),
-    looksIn: hook.looksIn ?? [],
+    phases,
+    decides: [...new Set(Object.values(decidesIn).flat())],
+    decidesIn,
     onFailure: hook.onFailure ?? 'pass',
     isFailureUnsaid: hook.onFailure === undefined,
   }

@@ -75,12 +75,15 @@ export interface FromExtensionOptions {
 /** A hook out of an extension. An action that its place does not have counts as a failure of the hook. */
 export function fromExtension(extension: Extension, options: FromExtensionOptions): AnyHook {
   const { transform_user_input, before_llm_call, intercept_tool_call } = extension
-  const all: Decision[] = ['block']
-  if (transform_user_input !== undefined || intercept_tool_call !== undefined) all.push('rewrite')
-  if (before_llm_call !== undefined) all.push('inject')
+  const allowed: readonly Decision[] = options.decides ?? ['block', 'rewrite', 'inject']
+  const only = (...decisions: Decision[]): Decision[] => decisions.filter(each => allowed.includes(each))
   const hook = {
     ...options,
-    decides: options.decides ?? all,
+    decides: {
+      beforeTurn: only('block', 'rewrite'),
+      beforeModel: only('block', 'inject'),
+      beforeTool: only('block', 'rewrite'),
+    },
     ...(transform_user_input !== undefined && {
       beforeTurn: async ({ prompt }: BeforeTurn, ctx: HookContext) =>
         verdictOf(

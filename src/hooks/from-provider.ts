@@ -63,6 +63,7 @@ type Method = Exclude<keyof HookProvider, 'name' | 'priority'>
 
 interface Row {
   readonly method: Method
+  /** What the provider's event takes in this phase. */
   readonly decisions: readonly Decision[]
   // biome-ignore lint/suspicious/noExplicitAny: each phase has its own event
   make(event: any, ctx: HookContext): { decided(): AnyVerdict | undefined }
@@ -120,8 +121,13 @@ export function fromProvider(provider: HookProvider, options: FromProviderOption
     name: options.name ?? provider.name ?? provider.constructor.name,
     priority: options.priority ?? provider.priority,
     onFailure: options.onFailure,
-    decides: options.decides ?? [...new Set(rows.flatMap(([, { decisions }]) => decisions))],
+    decides: Object.fromEntries(rows.map(([phase, { decisions }]) => [phase, only(decisions, options.decides)])),
     ...Object.fromEntries(phases),
   }
   return hook as AnyHook
+}
+
+/** Those of the decisions that the options allow. Default: all. */
+function only(decisions: readonly Decision[], allowed: readonly Decision[] = decisions): readonly Decision[] {
+  return decisions.filter(decision => allowed.includes(decision))
 }

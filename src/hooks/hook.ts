@@ -49,6 +49,9 @@ export type PhaseFunctions<D extends Decision> = {
   readonly [P in Phase]?: (event: EventOf<P>, ctx: HookContext) => HookAnswer<P, D> | Promise<HookAnswer<P, D>>
 }
 
+/** What a hook decides in each phase. */
+export type DecidesByPhase<D extends Decision = Decision> = { readonly [P in Phase]?: readonly D[] | undefined }
+
 /** A hook. It is handed a frozen event, and returns what it decides; nothing: `pass`. */
 export interface Hook<D extends Decision = Decision> extends PhaseFunctions<D> {
   /** One hook has a name. */
@@ -57,9 +60,9 @@ export interface Hook<D extends Decision = Decision> extends PhaseFunctions<D> {
   readonly priority?: number | undefined
   /**
    * What it decides, beside `pass`. Hooks that `rewrite` or `inject` come first; the others judge what has come out. Default:
-   * `block`.
+   * `block`. A hook that decides different things in different phases gives a list for each; a phase without one only looks.
    */
-  readonly decides?: readonly D[] | undefined
+  readonly decides?: readonly D[] | DecidesByPhase<D> | undefined
   /** Phases in which it only looks and decides nothing: no agent need be able to do there what it decides elsewhere. */
   readonly looksIn?: readonly Phase[] | undefined
   /** What it means that the hook throws, takes too long or returns nonsense. Default `pass`. */
@@ -74,7 +77,8 @@ export type AnyHook = Hook<any> | Hook<never>
 
 /** A hook, with its types. What it does not say that it decides, or what a phase cannot do, does not compile. */
 export function defineHook<const D extends Decision = 'block'>(
-  hook: Omit<Hook<NoInfer<D>>, 'decides'> & PhaseFunctions<NoInfer<D>> & { readonly decides?: readonly D[] },
+  hook: Omit<Hook<NoInfer<D>>, 'decides'> &
+    PhaseFunctions<NoInfer<D>> & { readonly decides?: readonly D[] | DecidesByPhase<D> },
 ): Hook<D> {
   return hook
 }
@@ -83,13 +87,10 @@ const ONLY_BLOCKS: readonly Decision[] = ['block']
 
 const NOTHING: readonly Decision[] = []
 
-export function decisionsOf(hook: AnyHook): readonly Decision[] {
-  return hook.decides ?? ONLY_BLOCKS
-}
-
-/** What it decides in a phase. */
-export function decisionsIn(hook: AnyHook, phase: Phase): readonly Decision[] {
-  return hook.looksIn?.includes(phase) === true ? NOTHING : decisionsOf(hook)
+/** The decisions of a hook in a phase. */
+export function decisionsIn({ decides = ONLY_BLOCKS, looksIn }: AnyHook, phase: Phase): readonly Decision[] {
+  if (looksIn?.includes(phase) === true) return NOTHING
+  return Array.isArray(decides) ? decides : ((decides as DecidesByPhase)[phase] ?? NOTHING)
 }
 
 /** It changes what the others judge. */

@@ -1,9 +1,10 @@
-import type { ControlHooks, HookInfo } from './create-hooks.ts'
+import type { ControlHooks } from './create-hooks.ts'
 import { type HookLogger, toStandardError } from './hook.ts'
 import { type HookIds, HookTrace, type Traced } from './hook-trace.ts'
 import type { HookRun, Outcome } from './outcome.ts'
 import { type DecisionOf, type EventOf, PHASE_NAMES, PHASES, type Phase } from './phases.ts'
 import { quietly } from './quietly.ts'
+import { canIn, impossible } from './start-lines.ts'
 import type { ToolArguments } from './tool-call.ts'
 import type { Decision } from './verdict.ts'
 
@@ -39,7 +40,6 @@ export interface HostHooksOptions {
 /** One try, and so many more. Who asks for a retry for ever would never be answered. */
 const RETRIES_LIMIT = 3
 const TURNS_LIMIT = 1000
-const LAST_SECURITY_PRIORITY = 99
 
 /** What there is of a turn. */
 interface TurnOfHooks {
@@ -243,51 +243,6 @@ const DO_NOTHING = {
 } as const
 
 const ACTIONS = { pass: 'none', block: 'blocked', ask: 'asked', retry: 'retried' } as const
-
-/** What hooks would decide and a host cannot do: a line each, when they are attached and not when it matters. */
-function impossible(hooks: readonly HookInfo[], host: string, able: Able): string[] {
-  return hooks.flatMap(hook => {
-    const lines: string[] = []
-    const reached = hook.phases.filter(phase => able[phase] !== undefined)
-    for (const phase of hook.phases) {
-      if (able[phase] === undefined)
-        lines.push(`hook ${hook.name} is never asked in ${phase}: ${host} has no such place`)
-    }
-    for (const decision of hook.decides) {
-      const meant = reached.filter(phase => PHASES[phase].decisions.has(decision) && !hook.looksIn.includes(phase))
-      const cannot = meant.filter(phase => !canIn(able, phase, decision))
-      for (const instead of new Set(cannot.map(phase => insteadOf(decision, able, phase)))) {
-        const there = cannot.filter(phase => insteadOf(decision, able, phase) === instead)
-        lines.push(`hook ${hook.name} cannot ${decision} in ${there.join(', ')} of ${host}: ${instead}`)
-      }
-    }
-    const open = reached.filter(phase => !canIn(able, phase, 'block'))
-    if (hook.onFailure === 'block' && !hook.decides.includes('block') && open.length > 0)
-      lines.push(`hook ${hook.name} cannot block in ${open.join(', ')} of ${host}: it goes on there when it fails`)
-    if (hook.priority <= LAST_SECURITY_PRIORITY && hook.isFailureUnsaid && hook.decides.length > 0)
-      lines.push(
-        `hook ${hook.name} guards, and a failure of it lets everything pass: say onFailure "block", or "pass" if that is meant`,
-      )
-    return lines
-  })
-}
-
-const INSTEAD: { readonly [D in Decision]: string } = {
-  pass: 'it goes on there',
-  ask: 'it goes on there',
-  block: 'it goes on there',
-  rewrite: 'nothing is changed there',
-  inject: 'nothing is said there',
-  retry: 'nothing is tried again there',
-}
-
-function insteadOf(decision: Decision, able: Able, phase: Phase): string {
-  return decision === 'ask' && canIn(able, phase, 'block') ? 'it blocks there instead' : INSTEAD[decision]
-}
-
-function canIn(able: Able, phase: Phase, decision: Decision): boolean {
-  return (able[phase] as readonly Decision[] | undefined)?.includes(decision) === true
-}
 
 function keyOf({ sessionId = '', turnId = '' }: HookIds): string {
   return `${sessionId}\n${turnId}`

@@ -23,6 +23,7 @@ export {
 } from './from-provider.ts'
 export {
   type AnyHook,
+  type DecidesByPhase,
   defineHook,
   type Hook,
   type HookAnswer,

@@ -2,10 +2,9 @@ import { isDeepStrictEqual } from 'node:util'
 import { parentPort, workerData } from 'node:worker_threads'
 import { hooksOf, whatWentWrong } from './exported-hooks.ts'
 import { frozenCopy } from './frozen-copy.ts'
-import { type AnyHook, decisionsOf, type HookContext, type HookLogger } from './hook.ts'
+import type { AnyHook, HookContext, HookLogger } from './hook.ts'
 import { PHASE_NAMES, type Phase } from './phases.ts'
 import { TurnIdentities } from './turn-identity.ts'
-import type { Decision } from './verdict.ts'
 
 /** Which file this thread is for. */
 export interface ThreadFile {
@@ -18,7 +17,7 @@ export interface ThreadFile {
 export interface DescribedHook {
   readonly name: string
   readonly priority: number | undefined
-  readonly decides: readonly Decision[]
+  readonly decides: AnyHook['decides']
   readonly looksIn: readonly Phase[] | undefined
   readonly onFailure: 'pass' | 'block' | undefined
   readonly timeLimitMillis: number | undefined
@@ -77,7 +76,7 @@ function described(hook: AnyHook): DescribedHook {
   return {
     name: hook.name,
     priority: hook.priority,
-    decides: decisionsOf(hook),
+    decides: hook.decides,
     looksIn: hook.looksIn,
     onFailure: hook.onFailure,
     timeLimitMillis: hook.timeLimitMillis,

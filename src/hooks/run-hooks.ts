@@ -1,13 +1,27 @@
+import type { RunningPlugins } from '../contract/running-plugins.ts'
+import { toStandardError } from './hook.ts'
+import type { Traced } from './hook-trace.ts'
 import { ABLE_OF_ALL, HostHooks, type HostHooksOptions } from './host-hooks.ts'
+import { quietly } from './quietly.ts'
 
-/** @see HostHooksOptions `host`: what your agent is called, the same as in its trace */
-export type RunHooksOptions = Pick<HostHooksOptions, 'limitMillis' | 'plugin' | 'report'> & { readonly host: string }
+/** Where your agent asks hooks, and where they are traced. */
+export interface RunHooksOptions extends Pick<HostHooksOptions, 'limitMillis' | 'report'> {
+  /** The name of your agent, as in its trace. */
+  readonly host: string
+  /**
+   * The plugin that traces the agent, or a function that returns it. Default: the plugin that `createPlugin({ host })` or `register`
+   * made in this process for the same host; without one, one line says that decisions are not traced. `() => undefined`: no trace is
+   * wanted, and nothing is said.
+   */
+  readonly plugin?: Traced | (() => Traced | undefined) | undefined
+}
 
 /**
  * Hooks for an agent of your own. Ask them where something is about to happen, and do what they say:
  *
  * @example
- * const hooks = runHooks(createHooks([noRm]), { host: 'my-agent', plugin: () => plugin })
+ * const plugin = createPlugin({ host: 'my-agent' })
+ * const hooks = runHooks(createHooks([noRm]), { host: 'my-agent' })
  * const ids = { sessionId, turnId, toolCallId }
  * const said = await hooks.run('beforeTool', ids, { tool: toolCallOf({ name, arguments: args }) })
  * if (said.decision === 'block') return said.reason
@@ -15,5 +29,28 @@ export type RunHooksOptions = Pick<HostHooksOptions, 'limitMillis' | 'plugin' | 
  * hooks.endTurn(ids)
  */
 export function runHooks(hooks: HostHooksOptions['hooks'], options: RunHooksOptions): HostHooks {
-  return new HostHooks({ ...options, hooks, able: ABLE_OF_ALL })
+  return new HostHooks({ ...options, plugin: tracedBy(options), hooks, able: ABLE_OF_ALL })
 }
+
+function tracedBy({ host, plugin, report = toStandardError }: RunHooksOptions): () => Traced | undefined {
+  if (plugin !== undefined) return typeof plugin === 'function' ? plugin : () => plugin
+  let isSaid = false
+  return () => {
+    const running = runningPlugin(host)
+    if (running === undefined && !isSaid) {
+      isSaid = true
+      quietly(() =>
+        report(`hookspan: ${host}: what hooks decide is not traced: ${ADVICE} createPlugin({ host: '${host}' })`),
+      )
+    }
+    return running
+  }
+}
+
+function runningPlugin(host: string): Traced | undefined {
+  const running = (globalThis as { [PLUGINS]?: RunningPlugins })[PLUGINS]?.get(host)
+  return running?.isOver() === false ? (running.plugin as Traced) : undefined
+}
+
+const PLUGINS = Symbol.for('hookspan.plugins')
+const ADVICE = 'no plugin of this host runs in this process; make one before, by'

@@ -14,7 +14,7 @@ import { saveAtExit, shutdownAtExit } from './exit.ts'
 import { apart, type Extensions, type ParsedOptions, usableEnrich } from './extensions.ts'
 import { Intake, NOTHING_TAKEN, type Outside } from './intake.ts'
 import { askLate, late, loadApi } from './late.ts'
-import { type Life, withLife } from './life.ts'
+import { type Life, noteRunning, withLife } from './life.ts'
 import { logsAlone } from './logs-alone.ts'
 import type { Plugin, PluginOptions, PluginStats } from './plugin.ts'
 import { RecordCopier } from './record-copy.ts'
@@ -102,7 +102,9 @@ function create(options: PluginOptions, surroundings: Surroundings): Plugin {
     )
   }
   const telemetry = telemetryFor(parsed, config, surroundings, report)
-  return assemble(host ?? '', config, telemetry, surroundings, report, extensions)
+  const plugin = assemble(host ?? '', config, telemetry, surroundings, report, extensions)
+  const isAgents = !surroundings.isReplay && !surroundings.continuation && !surroundings.tellsLogsAlone
+  return isAgents ? noteRunning(host ?? '', plugin) : plugin
 }
 
 function telemetryFor(

@@ -1,3 +1,4 @@
+import type { RunningPlugins } from '../contract/running-plugins.ts'
 import type { Report } from '../core/guard.ts'
 import type { Plugin } from './plugin.ts'
 
@@ -9,6 +10,7 @@ export interface Life {
 }
 
 const lives = new WeakMap<Plugin, Life>()
+const PLUGINS = Symbol.for('hookspan.plugins')
 
 export function withLife(plugin: Plugin, life: Life): Plugin {
   lives.set(plugin, life)
@@ -17,4 +19,12 @@ export function withLife(plugin: Plugin, life: Life): Plugin {
 
 export function lifeOf(plugin: Plugin): Life | undefined {
   return lives.get(plugin)
+}
+
+/** Makes a plugin the one that traces a host in this process, until another one does or it is shut down. */
+export function noteRunning(host: string, plugin: Plugin): Plugin {
+  const shared = globalThis as { [PLUGINS]?: RunningPlugins }
+  shared[PLUGINS] ??= new Map()
+  shared[PLUGINS].set(host, { plugin, isOver: () => lifeOf(plugin)?.isOver !== false })
+  return plugin
 }

@@ -271,12 +271,16 @@ describe('what a provider does to an event', () => {
       on_before_tool_call(): void {}
     }
     const provider = new Named()
-    const about = ({ name, priority, decides }: ReturnType<typeof fromProvider>) => [name, priority, decides?.join()]
-    expect(about(fromProvider(provider))).toEqual(['Named', undefined, 'block,rewrite,retry'])
+    const about = ({ name, priority, decides }: ReturnType<typeof fromProvider>) => [name, priority, decides]
+    expect(about(fromProvider(provider))).toEqual([
+      'Named',
+      undefined,
+      { beforeTool: ['block', 'rewrite'], afterTool: ['rewrite', 'retry'] },
+    ])
     expect(about(fromProvider(provider, { name: 'mine', priority: 7, decides: ['block'] }))).toEqual([
       'mine',
       7,
-      'block',
+      { beforeTool: ['block'], afterTool: [] },
     ])
   })
 })

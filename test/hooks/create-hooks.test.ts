@@ -41,11 +41,19 @@ const WRONG: Record<string, readonly [hooks: readonly unknown[], line: string, o
   ],
   'decisions that are no list': [
     [{ name: 'a', beforeTool, decides: 'block' }],
-    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask',
+    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
+  ],
+  'a decision that is none, in a phase': [
+    [{ name: 'a', beforeTool, decides: { beforeTool: ['deny'] } }],
+    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
+  ],
+  'decisions in a phase that is none': [
+    [{ name: 'a', beforeTool, decides: { before_tool: ['block'] } }],
+    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
   ],
   'a decision that is none': [
     [{ name: 'a', beforeTool, decides: ['deny'] }],
-    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask',
+    'decides of the hook "a" is a list of pass, block, rewrite, inject, retry, ask, or such a list for each phase',
   ],
   'a phase to look in that is none': [
     [{ name: 'a', beforeTool, looksIn: ['after_tool'] }],
@@ -66,7 +74,7 @@ test('what is known of hooks before they run, by priority', () => {
   const hooks = createHooks([
     { name: 'pretty', priority: PRIORITY.cosmetic, decides: [], afterTool: beforeTool },
     defineHook({ name: 'guard', priority: PRIORITY.security, onFailure: 'block', beforeTool }),
-    { name: 'plain', beforeTool, afterTool: beforeTool },
+    { name: 'plain', decides: { beforeTool: ['block'] }, beforeTool, afterTool: beforeTool },
   ])
   expect(hooks.hooks).toEqual([
     {
@@ -74,7 +82,7 @@ test('what is known of hooks before they run, by priority', () => {
       priority: 0,
       phases: ['beforeTool'],
       decides: ['block'],
-      looksIn: [],
+      decidesIn: { beforeTool: ['block'] },
       onFailure: 'block',
       isFailureUnsaid: false,
     },
@@ -83,7 +91,7 @@ test('what is known of hooks before they run, by priority', () => {
       priority: 200,
       phases: ['beforeTool', 'afterTool'],
       decides: ['block'],
-      looksIn: [],
+      decidesIn: { beforeTool: ['block'], afterTool: [] },
       onFailure: 'pass',
       isFailureUnsaid: true,
     },
@@ -92,7 +100,7 @@ test('what is known of hooks before they run, by priority', () => {
       priority: 300,
       phases: ['afterTool'],
       decides: [],
-      looksIn: [],
+      decidesIn: { afterTool: [] },
       onFailure: 'pass',
       isFailureUnsaid: true,
     },

@@ -1,5 +1,7 @@
 import { expect, test } from 'vitest'
 import { createHooks } from '../../src/hooks/create-hooks.ts'
+import { fromExtension } from '../../src/hooks/from-extension.ts'
+import { fromProvider } from '../../src/hooks/from-provider.ts'
 import type { AnyHook } from '../../src/hooks/hook.ts'
 import type { Traced } from '../../src/hooks/hook-trace.ts'
 import { ABLE_OF_ALL, type Able, HostHooks, type HostHooksOptions, tableOf } from '../../src/hooks/host-hooks.ts'
@@ -344,6 +346,11 @@ const IMPOSSIBLE: readonly (readonly [hook: object, able: Able, lines: readonly 
   ],
   [phases('afterTool'), { afterTool: ['rewrite'] }, ['hook h cannot block in afterTool of codex: it goes on there']],
   [{ decides: [], ...phases('afterTool') }, { afterTool: ['rewrite'] }, []],
+  [
+    { decides: { beforeTool: ['block'], afterTool: ['rewrite'] }, ...phases('beforeTool', 'afterTool') },
+    { beforeTool: ['block'], afterTool: ['block'] },
+    ['hook h cannot rewrite in afterTool of codex: nothing is changed there'],
+  ],
   // It blocks before a tool, and only counts behind it.
   [
     { looksIn: ['afterTool'], ...phases('beforeTool', 'afterTool') },
@@ -373,6 +380,25 @@ const IMPOSSIBLE: readonly (readonly [hook: object, able: Able, lines: readonly 
 test.each(IMPOSSIBLE)('attached: %j to %j', (hook, able, lines) => {
   const said = hostHooks([{ name: 'h', ...hook } as AnyHook], able).lines
   expect(said).toEqual(lines.map(line => `hookspan: ${line}`))
+})
+
+test('says of a provider and an extension only what they decide in each phase', () => {
+  const able: Able = {
+    beforeTurn: ['block'],
+    beforeModel: ['inject'],
+    afterModel: [],
+    beforeTool: ['block'],
+    afterTurn: [],
+  }
+  const method = (): void => undefined
+  const provider = { name: 'p', on_before_invocation: method, on_before_tool_call: method, on_after_invocation: method }
+  const extension = { transform_user_input: method, before_llm_call: method, intercept_tool_call: method }
+  const hooks = [fromProvider(provider), fromExtension(extension, { name: 'x' })]
+  expect(hostHooks(hooks, able).lines).toEqual([
+    'hookspan: hook p cannot rewrite in beforeTool of codex: nothing is changed there',
+    'hookspan: hook x cannot block in beforeModel of codex: it goes on there',
+    'hookspan: hook x cannot rewrite in beforeTurn, beforeTool of codex: nothing is changed there',
+  ])
 })
 
 test('the table of a host names all phases', () => {

@@ -61,7 +61,7 @@ test('a hook in a thread says what it would say here', async () => {
       priority: 200,
       phases: ['beforeTool'],
       decides: ['block', 'rewrite'],
-      looksIn: [],
+      decidesIn: { beforeTool: ['block', 'rewrite'] },
       onFailure: 'block',
       isFailureUnsaid: false,
     },

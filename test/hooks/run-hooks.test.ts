@@ -1,5 +1,6 @@
-import { expect, test } from 'vitest'
+import { expect, test, vi } from 'vitest'
 import { ask, block, createHooks, defineHook, rewrite, runHooks, toolCallOf } from '../../src/hooks/index.ts'
+import { createPlugin } from '../../src/index.ts'
 import { createTestPlugin, type TestPlugin } from '../../src/testing.ts'
 
 const noRm = defineHook({
@@ -73,4 +74,45 @@ test('the trace that a hook is handed is the one in which it is seen', async () 
   plugin.emit('on_session_end', { ...told, completed: true })
   const tool = plugin.spans().find(({ name }) => name === 'tool.bash')
   expect(seen).toEqual([`00-${tool?.traceId}-${tool?.spanId}-01`])
+})
+
+/** Asks the guard about a command of an agent; gives the lines that a user reads. */
+async function askIn(host: string, plugin?: TestPlugin | (() => undefined)): Promise<string[]> {
+  const lines: string[] = []
+  const hooks = runHooks(createHooks([noRm]), { host, plugin, report: line => lines.push(line) })
+  for (const toolCallId of ['c1', 'c2']) {
+    const ids = { sessionId: 's1', turnId: 't1', toolCallId }
+    await hooks.run('beforeTool', ids, { tool: toolCallOf({ name: 'bash', arguments: { command: 'rm x' } }) })
+  }
+  return lines
+}
+
+test('hooks are traced by the plugin that runs for their host, until it is shut down', async () => {
+  const options = { local_log: false, handle_signals: false }
+  const [other, plugin] = [createPlugin({ host: 'other', ...options }), createPlugin({ host: 'own', ...options })]
+  const emitted = vi.spyOn(plugin, 'emitUntyped')
+  expect(await askIn('own')).toEqual([])
+  expect(emitted.mock.calls.map(([hook]) => hook)).toEqual([
+    'pre_control_hook',
+    'post_control_hook',
+    'pre_control_hook',
+    'post_control_hook',
+  ])
+  await Promise.all([other.shutdown(), plugin.shutdown()])
+  expect(await askIn('own')).toHaveLength(1)
+})
+
+test('without a plugin one line says that nothing is traced, unless none is wanted', async () => {
+  expect(await askIn('alone')).toEqual([
+    'hookspan: alone: what hooks decide is not traced: no plugin of this host runs in this process; ' +
+      "make one before, by createPlugin({ host: 'alone' })",
+  ])
+  expect(await askIn('alone', () => undefined)).toEqual([])
+})
+
+test('a plugin may be given as it is', async () => {
+  const plugin = createTestPlugin({ host: 'my-agent' })
+  plugin.emit('pre_llm_call', { session_id: 's1', turn_id: 't1' })
+  expect(await askIn('my-agent', plugin)).toEqual([])
+  expect(plugin.stats().hooks.ok).toBe(5)
 })

@@ -12,8 +12,9 @@ function found(): object {
     env: { ...process.env },
     directory: process.cwd(),
     listeners: process.eventNames().flatMap(listeners).sort(),
-    // Node's own is there once something was fetched, and OpenTelemetry's once anything was registered, also when it is gone.
-    globals: Reflect.ownKeys(globalThis).filter(key => !/undici|opentelemetry/.test(String(key))),
+    // Node's own is there once something was fetched, OpenTelemetry's once anything was registered, also when it is gone, and ours
+    // once a plugin was made.
+    globals: Reflect.ownKeys(globalThis).filter(key => !/undici|opentelemetry|hookspan\.plugins/.test(String(key))),
     telemetry: Object.keys(Reflect.get(globalThis, TELEMETRY) ?? {}).filter(key => key !== 'version'),
     isTimeFake: vi.isFakeTimers(),
   }

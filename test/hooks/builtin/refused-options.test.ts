@@ -102,14 +102,14 @@ test('what guards is closed when it fails, what looks is not, unless somebody sa
     workflowGuard({ planPath: 'plan.md' }),
     contentFilter(),
   ]
-  expect(made.map(({ name, priority, onFailure, decides }) => [name, priority, onFailure, decides?.join()])).toEqual([
+  expect(made.map(({ name, priority, onFailure, decides }) => [name, priority, onFailure, String(decides)])).toEqual([
     ['logging', 100, 'pass', ''],
     ['structured-logging', 100, 'pass', ''],
     ['model-retry', 200, 'pass', 'retry'],
-    ['loop-guard', 200, 'pass', undefined],
-    ['steering', 200, 'block', undefined],
-    ['budget', 200, 'block', undefined],
-    ['workflow-guard', 200, 'block', undefined],
+    ['loop-guard', 200, 'pass', 'undefined'],
+    ['steering', 200, 'block', 'undefined'],
+    ['budget', 200, 'block', 'undefined'],
+    ['workflow-guard', 200, 'block', 'undefined'],
     ['content-filter', 0, 'block', 'block,rewrite'],
   ])
 })
