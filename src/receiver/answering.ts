@@ -4,7 +4,7 @@ import type { Socket } from 'node:net'
 import type { Reply } from '../hosts/guarding.ts'
 import type { Delivery } from '../hosts/inlet.ts'
 import { failingIn, setReply } from './asking.ts'
-import { readBody } from './body.ts'
+import { type Body, readBody } from './body.ts'
 import { type Counts, REFUSALS, type Refusal, Refused } from './counts.ts'
 import type { Failing } from './decider.ts'
 import { type Admitted, admit } from './gate.ts'
@@ -97,7 +97,8 @@ export class Answering {
     port: number | undefined,
     underWay: number,
   ): Promise<void> {
-    const { token, version, limits, behind } = this.#options
+    const { token, version, limits, behind, now } = this.#options
+    const arrivedAt = now()
     const { method, url, headers } = request
     const admitted = admit({ method, url, headers, port }, token)
     const { path } = admitted
@@ -106,19 +107,20 @@ export class Answering {
     const client = headers['x-hookspan-client']
     if (client !== undefined && isNewer(String(client), version)) throw new Refused('older')
     const { bytes, held } = await readBody(request, limits, this.#room)
-    const values = this.#taken(admitted, headers, bytes, held)
+    const values = this.#taken(admitted, headers, { bytes, held, arrivedAt })
     if (behind.servicesOf(path) !== undefined) this.#endExport(response, headers['content-type'])
     else if (values.length !== 1) this.#end(response, 204)
     else await this.#endAsked(response, behind.decide(path, values[0], failingIn(headers)), bytes.length)
   }
 
   /** What was sent, when it is taken. @throws Refused */
-  #taken(admitted: Admitted, headers: IncomingHttpHeaders, bytes: Buffer, held: number): readonly unknown[] {
+  #taken(admitted: Admitted, headers: IncomingHttpHeaders, body: Body & { arrivedAt: number }): readonly unknown[] {
     const { path } = admitted
+    const { bytes, held, arrivedAt } = body
     try {
       this.#check(admitted, headers, bytes)
       const id = idIn(headers) ?? `~${this.#id}-${++this.#requests}`
-      const request = { path, at: this.#options.now(), id, headers: inletHeaders(headers), bytes }
+      const request = { path, at: arrivedAt, id, headers: inletHeaders(headers), bytes }
       const deliveries = this.deliveriesIn(request)
       if (!this.#rate.take(deliveries.length)) throw new Refused('rate')
       if (!this.#options.behind.take(request, deliveries, () => this.#room.give(held))) throw new Refused('busy')

@@ -78,6 +78,8 @@ export class Intake {
   #current: Waiting | undefined
   /** The time of the first hook since the event loop turned, or since the log was written in a hook. */
   #unwrittenSince: number | undefined
+  /** When the call arrived that is handled inline. */
+  #inlineAt: number | undefined
   #isOver = false
 
   constructor(options: IntakeOptions) {
@@ -100,21 +102,23 @@ export class Intake {
   }
 
   #take(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
-    const { copier, isDirect, flushesAtEnd } = this.#options
+    const { copier, isDirect, flushesAtEnd, now } = this.#options
+    const at = now()
     const isFlushed = flushesAtEnd && hook === 'on_session_end'
     const canWait = !isDirect && !isFlushed && !this.#isOver && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
-    if (copy === undefined) return this.#caughtUp()?.on(hook, payload, meta)
-    this.#keep(hook, copy)
+    if (copy === undefined) return this.#inline(at, () => this.#caughtUp()?.on(hook, payload, meta))
+    this.#keep(hook, copy, at)
     return undefined
   }
 
   /** A line of the host's log: in order with its hooks, because they say beside which span it stands. */
   log(line: HostLine): void {
-    const { copier, isDirect } = this.#options
+    const { copier, isDirect, now } = this.#options
+    const at = now()
     const copy = isDirect || this.#isOver ? undefined : copier.copyOf(line, undefined)
-    if (copy === undefined) this.#caughtUp()?.log(line)
-    else this.#keep(undefined, copy)
+    if (copy === undefined) this.#inline(at, () => this.#caughtUp()?.log(line))
+    else this.#keep(undefined, copy, at)
   }
 
   flush(): Promise<void> {
@@ -122,7 +126,7 @@ export class Intake {
   }
 
   endAll(): void {
-    this.#leave()?.endAll()
+    this.#inline(this.#options.now(), () => this.#leave()?.endAll())
   }
 
   /** Takes no more. What is open stays so, for a process that goes on with it. */
@@ -154,7 +158,7 @@ export class Intake {
     this.#isOpen = true
     const { now, activeSpan, createCore } = this.#options
     this.#core = createCore({
-      now: () => this.#current?.at ?? now(),
+      now: () => this.#current?.at ?? this.#inlineAt ?? now(),
       activeSpan: () => (this.#current === undefined ? activeSpan() : this.#current.caller),
       catchUp: () => this.#workOff(),
     })
@@ -166,9 +170,19 @@ export class Intake {
     return this.#open()
   }
 
-  #keep(hook: string | undefined, copy: RecordCopy): void {
-    const { now, activeSpan } = this.#options
-    this.#waiting.push({ hook, copy, at: now(), caller: activeSpan() })
+  /** Handles a call at the time of its arrival: what handles it may have to be loaded first. */
+  #inline<Result>(at: number, run: () => Result): Result {
+    const before = this.#inlineAt
+    this.#inlineAt = at
+    try {
+      return run()
+    } finally {
+      this.#inlineAt = before
+    }
+  }
+
+  #keep(hook: string | undefined, copy: RecordCopy, at: number): void {
+    this.#waiting.push({ hook, copy, at, caller: this.#options.activeSpan() })
     this.#chars += copy.chars
     this.#putOff()
     const isFull = (): boolean => this.#waiting.length > MOST_RECORDS || this.#chars > MOST_CHARS

@@ -161,6 +161,31 @@ describe('a plugin that was made', () => {
   })
 })
 
+test.each<[string, (intake: Intake) => unknown]>([
+  ['the end of a session', intake => intake.on('on_session_end', {}, undefined)],
+  ['a record that cannot be copied', intake => intake.on('pre_tool_call', { args: new Map() }, undefined)],
+  ['the shutdown of a plugin', intake => intake.endAll()],
+])('%s has the time of its arrival, however long loading takes', (_what, call) => {
+  let clock = 1_800_000_000_000
+  const times: number[] = []
+  const intake = new Intake({
+    createCore: outside => {
+      clock += 300
+      const note = (): void => void times.push(outside.now())
+      return { on: note, endAll: note, stats: note, drawRest: nothing } as unknown as Core
+    },
+    copier: new RecordCopier({ isFull: false, conversationHistory: false }),
+    pieces: open => each([nothing, nothing], [], open),
+    isDirect: false,
+    flushesAtEnd: true,
+    activeSpan: () => undefined,
+    now: () => clock,
+  })
+  call(intake)
+  intake.stats()
+  expect(times).toEqual([1_800_000_000_000, 1_800_000_000_300])
+})
+
 describe('in a process of its own', () => {
   const LOADED = `import { createRequire } from 'node:module'
     const loaded = () => Object.keys(createRequire(import.meta.url).cache).filter(path => path.includes('/sdk-'))
@@ -177,6 +202,30 @@ describe('in a process of its own', () => {
       { HOME: scratchHome() },
     )
     expect(ended).toMatchObject({ code: 0, stdout: '0\n1\n', stderr: '' })
+  })
+
+  test.concurrent('a turn of five hooks in one tick lasts no longer than that, whatever is loaded in its end', async () => {
+    const ended = await runHost(
+      `import { readFileSync } from 'node:fs'
+       // Each look at the clock is a second later than the one before: loading takes long.
+       let at = Date.now()
+       Date.now = () => (at += 1000)
+       const plugin = createPlugin({ host: 'toy', backends: [] })
+       const ids = { session_id: 's1', turn_id: 't1' }
+       plugin.emit('on_session_start', ids)
+       plugin.emit('pre_llm_call', ids)
+       plugin.emit('pre_tool_call', { ...ids, tool_name: 'terminal', tool_call_id: 'c1' })
+       plugin.emit('post_tool_call', { ...ids, tool_name: 'terminal', tool_call_id: 'c1', status: 'ok' })
+       const before = at
+       const flushed = plugin.emit('on_session_end', { ...ids, completed: true })
+       await flushed
+       await plugin.shutdown()
+       const text = readFileSync(plugin.stats().traceFiles[0], 'utf8')
+       const spans = text.match(/"name":"agent".*?"endTimeUnixNano":"\\d+"/)[0]
+       console.log(Math.round(Number(/endTimeUnixNano":"(\\d+)"/.exec(spans)[1]) / 1e6 - before))`,
+      { HOME: scratchHome() },
+    )
+    expect(ended).toMatchObject({ code: 0, stdout: '1000\n', stderr: '' })
   })
 
   test.concurrent('a program that ends with nothing told opens nothing', async () => {
