@@ -96,14 +96,14 @@ export class Intake {
 
   /** As `Core.on`; an end of a session may be awaited whatever comes of it. */
   on(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
-    const flushed = this.#take(hook, payload, meta)
-    if (!this.#isOver) this.#saveIfLoopIsHeld()
+    const at = this.#options.now()
+    const flushed = this.#take(at, hook, payload, meta)
+    if (!this.#isOver) this.#saveIfLoopIsHeld(at)
     return flushed
   }
 
-  #take(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
-    const { copier, isDirect, flushesAtEnd, now } = this.#options
-    const at = now()
+  #take(at: number, hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
+    const { copier, isDirect, flushesAtEnd } = this.#options
     const isFlushed = flushesAtEnd && hook === 'on_session_end'
     const canWait = !isDirect && !isFlushed && !this.#isOver && typeof hook === 'string'
     const copy = canWait ? copier.copyOf(payload, meta) : undefined
@@ -190,10 +190,9 @@ export class Intake {
   }
 
   /** If the host holds the event loop, no timer writes the log: then this hook does, and nothing older is lost by a kill. */
-  #saveIfLoopIsHeld(): void {
-    const { unwrittenMillis: limit, now } = this.#options
+  #saveIfLoopIsHeld(at: number): void {
+    const limit = this.#options.unwrittenMillis
     if (limit === Number.POSITIVE_INFINITY) return
-    const at = now()
     if (this.#unwrittenSince === undefined) {
       this.#unwrittenSince = at
       this.#putOff()

@@ -178,6 +178,8 @@ test.each<[string, (intake: Intake) => unknown]>([
     pieces: open => each([nothing, nothing], [], open),
     isDirect: false,
     flushesAtEnd: true,
+    unwrittenMillis: Number.POSITIVE_INFINITY,
+    save: nothing,
     activeSpan: () => undefined,
     now: () => clock,
   })
