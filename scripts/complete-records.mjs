@@ -288,7 +288,7 @@ const STEPS = [
   [8148, 'post_control_hook', { ...RULES, hook_run_id: 'h-4', verdict: 'inject', action: 'injected', duration_ms: 2 }],
   [8160, 'post_control_hook', { ...TURN, hook_name: 'logging', hook_phase: 'before_tool', verdict: 'pass', count: 3 }],
   // Its start was never seen.
-  [8200, 'post_tool_call', { ...MCP, result: 'a', status: 'ok', duration_ms: 100 }],
+  [8200, 'post_tool_call', { ...MCP, result: 'a', status: 'timeout', duration_ms: 100 }],
   [8220, 'pre_tool_call', MISSING],
   [8230, 'post_tool_call', { ...MISSING, error: { type: 'NotFound', message: 'there is no such page' } }],
 
