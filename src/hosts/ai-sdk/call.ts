@@ -90,6 +90,10 @@ export class Call extends Turn {
     })
   }
 
+  get hasOpenTools(): boolean {
+    return this.#tools.size > 0
+  }
+
   toolStarts(at: number, asked: AskedCall): Tool {
     const isTaken = this.#toolIds.has(asked.id)
     const tool = new Tool(this, isTaken ? `${asked.id}:${this.#toolIds.size}` : asked.id, asked.name, at)

@@ -208,7 +208,8 @@ class AiSdkMachine extends EventMachine {
     const session = sessionIn(data) ?? this.#approvals.sessionOf(decisions) ?? id
     const open = this.#turns.get(session)
     if (open === undefined) return session
-    if (at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
+    // A tool that runs for long is no call that was left.
+    if (open.hasOpenTools || at - open.lastAt <= STALE_MILLIS) return `${session}:${id}`
     this.#over(open, open.lastAt, 'interrupted', 'cut_off')
     return session
   }

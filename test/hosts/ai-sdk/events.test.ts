@@ -128,6 +128,22 @@ describe('a session', () => {
     expect(roots.map(span => span.attributes['session.id'])).toEqual(['s', 's'])
   })
 
+  test('keeps its call while a tool of it runs, however long', async () => {
+    const scene = new Scene().starts('a', { runtimeContext: { sessionId: 's' } }).calls('a', PARIS)
+    scene.says('a', 'onToolExecutionStart', { toolCall: PARIS }).waits(600_001)
+    scene
+      .starts('b', { runtimeContext: { sessionId: 's' } })
+      .asks('b')
+      .answers('b')
+      .ends('b')
+    const toolOutput = { type: 'tool-result', output: 'ok' }
+    scene.says('a', 'onToolExecutionEnd', { toolCall: PARIS, toolOutput }).asks('a').answers('a').ends('a')
+    const { plugin, tree } = await scene.play()
+    expect(statuses(tree)).toEqual(['completed', 'completed'])
+    const tool = plugin.spans().find(span => span.name === 'tool.get_weather')
+    expect((tool?.endAt ?? 0) - (tool?.startAt ?? 0)).toBeGreaterThan(600_000)
+  })
+
   test('is the call itself where none is named, and nothing but a name is taken for one', async () => {
     const { plugin } = await whole('a', { runtimeContext: { sessionId: {} } }).play()
     expect(plugin.spans()[0]?.attributes['session.id']).toBe('a')
