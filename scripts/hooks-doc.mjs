@@ -23,7 +23,8 @@ the host calls, \`plugin.handlers.pre_tool_call(payload)\`. In a file, or throug
 - The names are the wire names of \`hermes.observer.v1\`. Fields that are not listed are ignored, and a hook that is not
   listed is ignored and counted: both are additions of a newer host, not errors.
 - What looks like a slip is said once, in a line that names what was probably meant, and counted in \`stats().unread\`: a hook
-  that is not known, a field whose name is near that of one which is missing, a value that nothing can be read out of.
+  that is not known, a field whose name is near that of one which is missing, a value that nothing can be read out of,
+  such as usage without tokens, and a status of a tool that is unknown.
   \`hookspan replay --strict\` exits with 1 when there is one. Of a running agent the first hundred records of each hook are
   looked at, and from then on each sixteenth.
 - A value of a wrong type is treated as if it were missing. Nothing that comes in makes hookspan throw.
@@ -37,8 +38,9 @@ records that name none. A line that is no record is reported with its number and
 `
 
 const AFTER_PLAN = `A turn is one user message and everything that follows from it until the answer: one trace, with \`session\` as its root.
-Some hosts fire \`on_session_start\` once a session and some once a turn; both are understood. What opens a turn, and what
-happens to records that come late, twice or never, is in [design.md](design.md#which-turn-a-record-belongs-to).
+Some hosts fire \`on_session_start\` once a session and some once a turn; both are understood. A host may also fire none about
+sessions: a turn that has its \`post_llm_call\` is then completed, and ends at the next prompt, after 30 seconds, or when the
+process ends. What opens a turn, and what happens to records that come late, twice or never, is in [design.md](design.md#which-turn-a-record-belongs-to).
 What becomes of a caller's \`traceparent\`: [opentelemetry.md](opentelemetry.md#whose-child-a-turn-is).
 `
 

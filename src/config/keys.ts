@@ -160,7 +160,11 @@ const KEYS = {
     about:
       'Hand the trace context (`traceparent`) to model requests and to the processes of tools, where the host lets us',
   },
-  force_flush_on_session_end: { type: 'bool', default: true, about: 'Flush all backends when a turn ends' },
+  force_flush_on_session_end: {
+    type: 'bool',
+    default: true,
+    about: 'Flush all backends when a turn ends, and at its answer if the host has fired no hook about a session',
+  },
   force_flush_wait_ms: {
     type: 'millis',
     default: 1500,
