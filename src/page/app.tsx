@@ -109,7 +109,7 @@ function NavLink({ to, here, children }: NavLinkProps): JSX.Element {
 
 function OpenCount(): JSX.Element | null {
   const { living, waiting } = countOpen(openTraces.value ?? [])
-  if (living === 0) return null
+  if (living === 0 || connection.value === 'lost') return null
   return (
     <span class={`count ${waiting > 0 ? 'is-waiting' : ''}`}>
       {living}

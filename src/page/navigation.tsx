@@ -28,7 +28,7 @@ export function startNavigation(): void {
 }
 
 /** A view that takes longer to come stays at its top. */
-const RESTORE_LIMIT_MILLIS = 3_000
+const RESTORE_LIMIT_MILLIS = 10_000
 
 /** Scrolls as soon as the page is long enough, unless the reader scrolls or leaves before. */
 function restoreScroll(top: number): void {

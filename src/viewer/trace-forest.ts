@@ -1,8 +1,9 @@
+import { callIdOf, callPlaces } from './call-order.ts'
 import type { StoredSpan } from './stored-span.ts'
 
 export interface SpanNode {
   readonly span: StoredSpan
-  /** By start; of those with the same start the one first that arrived first. */
+  /** By start. Calls of the same start stand in the order of their request's answer, if that is stored; others as they arrived. */
   readonly children: readonly SpanNode[]
   /** A root that names a parent which is not there, or whose parents go round in a circle. */
   readonly orphan: boolean
@@ -75,6 +76,7 @@ export function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan
     })
   }
   const roots = attachToParents(nodes)
+  for (const node of nodes.values()) orderCalls(node)
   if (isGrowing) for (const root of roots) root.awaiting = root.orphan
   for (const root of roots) markReached(root)
   for (const node of nodes.values()) if (!node.reached) roots.push(cutCircle(node, nodes))
@@ -98,6 +100,20 @@ function attachToParents(nodes: ReadonlyMap<string, GrowingNode>): GrowingNode[]
     else parent.children.push(node)
   }
   return roots
+}
+
+/** Spans are stored as they end. Times have milliseconds, so calls that were made at once tell no order by themselves. */
+function orderCalls({ span, children }: GrowingNode): void {
+  const areTied = children.some((child, index) => {
+    const before = children[index - 1]
+    return before?.span.startAt === child.span.startAt && callIdOf(before.span) !== undefined
+  })
+  if (!areTied) return
+  const places = callPlaces(span)
+  const placeOf = (child: GrowingNode): number => places.get(callIdOf(child.span) ?? '') ?? places.size
+  if (places.size > 0) {
+    children.sort((a, b) => a.span.startAt - b.span.startAt || placeOf(a) - placeOf(b) || a.order - b.order)
+  }
 }
 
 function markReached(root: GrowingNode): void {

@@ -49,6 +49,42 @@ agent OK
     expect(drawn(note('b', 'r', 5), note('z', 'r', 3), note('a', 'r', 5), note('r'))).toBe('r\n  z\n  b\n  a')
   })
 
+  test.each<[string, SpanNote['attributes']]>([
+    [
+      'messages',
+      {
+        'gen_ai.output.messages': JSON.stringify([
+          {
+            role: 'assistant',
+            parts: [{ type: 'text' }, { type: 'tool_call', id: 'c1' }, { type: 'tool_call', id: 'c2' }],
+          },
+        ]),
+      },
+    ],
+    [
+      'a list',
+      {
+        'llm.output_messages.0.message.tool_calls.1.tool_call.id': 'c2',
+        'llm.output_messages.0.message.tool_calls.0.tool_call.id': 'c1',
+      },
+    ],
+  ])('sorts calls of one start in the order of the answer, stored as %s', (_, answer) => {
+    const call = (id: string, from: number): SpanNote =>
+      note(id, 'r', from, { attributes: { 'gen_ai.tool.call.id': id } })
+    const calls = [note('x', 'r', 5), call('c2', 5), call('c1', 5), call('c0', 4)]
+    expect(drawn(...calls, note('r', undefined, 0, { attributes: answer ?? {} }))).toBe('r\n  c0\n  c1\n  c2\n  x')
+    expect(drawn(...calls, note('r'))).toBe('r\n  c0\n  x\n  c2\n  c1')
+  })
+
+  test.each(['', '{}', '[', '[null, {"parts": 7}, {"parts": [null, {"id": 3}]}]'])(
+    'bears an answer that is %j',
+    answer => {
+      const call = (id: string): SpanNote => note(id, 'r', 5, { attributes: { 'gen_ai.tool.call.id': id } })
+      const request = note('r', undefined, 0, { attributes: { 'gen_ai.output.messages': answer } })
+      expect(drawn(call('b'), call('a'), request)).toBe('r\n  b\n  a')
+    },
+  )
+
   test('keeps traces apart, in the order of their starts', () => {
     const forest = buildForest(
       storedSpans(note('a', undefined, 9, { trace: 't2' }), note('a', undefined, 4, { trace: 't1' })),

@@ -141,6 +141,9 @@ const DELEGATION = exportLine(
   },
 )
 
+/** An agent is a process that has to start, on a machine that may be busy. */
+const SOON = { timeout: 20_000 }
+
 let viewer: Viewer
 let browser: Browser
 let context: BrowserContext
@@ -513,7 +516,7 @@ test('keys of the page work in every view', async () => {
   await page.keyboard.press('/')
   await page.getByRole('heading', { name: 'Sessions' }).waitFor()
   await page.keyboard.type('reviewer')
-  await expect.poll(() => page.getByLabel('Words in it').inputValue()).toBe('reviewer')
+  await expect.poll(() => page.getByLabel('Words in it').inputValue(), SOON).toBe('reviewer')
 })
 
 test('going back leads to where the list was', async () => {
@@ -523,7 +526,7 @@ test('going back leads to where the list was', async () => {
     viewer.write('rows.jsonl', exportLine({ id: '1', trace, name: 'agent', from: 0, to: 1, attributes }))
   }
   await page.goto(viewer.at('/sessions?text=row'))
-  await expect.poll(() => page.getByRole('row').count()).toBe(41)
+  await expect.poll(() => page.getByRole('row').count(), SOON).toBe(41)
   const link = page.getByRole('link', { name: /^row/ }).nth(30)
   await link.scrollIntoViewIfNeeded()
   const scrollTop = await page.evaluate('Math.round(scrollY)')
@@ -531,7 +534,7 @@ test('going back leads to where the list was', async () => {
   await link.click()
   await page.locator('.turn-card').waitFor()
   await page.goBack()
-  await expect.poll(() => page.evaluate('Math.round(scrollY)')).toBe(scrollTop)
+  await expect.poll(() => page.evaluate('Math.round(scrollY)'), SOON).toBe(scrollTop)
 })
 
 test('numbers are charts, and tables for those who do not see them', async () => {
@@ -576,7 +579,7 @@ test('a page that loses its viewer says so across its width, and its clocks stop
   const bar = lost.getByRole('alert').getByText(/^Not connected since \d\d:\d\d/)
   await bar.waitFor()
   expect((await bar.boundingBox())?.width).toBe(lost.viewportSize()?.width)
-  await expect.poll(() => lost.title()).toBe('not connected · hookspan')
+  await expect.poll(() => lost.title(), SOON).toBe('not connected · hookspan')
   const stopped = await badge.textContent()
   await lost.clock.fastForward(10_000)
   expect(await badge.textContent()).toBe(stopped)
@@ -608,7 +611,7 @@ test('the titles of hidden tabs stay right, over one connection', async () => {
     await tab.clock.install()
     await tab.goto(viewer.url)
     await tab.getByText('live', { exact: true }).waitFor()
-    await expect.poll(() => tab.title()).toBe('hookspan')
+    await expect.poll(() => tab.title(), SOON).toBe('hookspan')
   }
   const connections = (): number => watch.requests.filter(url => url.endsWith('/api/live')).length
   const before = connections()
@@ -617,16 +620,16 @@ test('the titles of hidden tabs stay right, over one connection', async () => {
       document.dispatchEvent(new Event('visibilitychange'))`)
     await tab.clock.fastForward(21_000)
   }
-  await expect.poll(connections).toBe(before + 1)
+  await expect.poll(connections, SOON).toBe(before + 1)
   const agent = new Agent(viewer)
   agent.emit('pre_llm_call', { user_message: 'Is anybody there?', model: 'qwen3' })
-  for (const tab of tabs) await expect.poll(() => tab.title()).toBe('1 open · hookspan')
+  for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('1 open · hookspan')
   agent.emit('pre_tool_call', { tool_name: 'terminal', tool_call_id: 'c1', args: { command: 'git push' } })
   agent.emit('pre_approval_request', { command: 'git push', pattern_key: 'push', surface: 'cli' })
-  for (const tab of tabs) await expect.poll(() => tab.title()).toBe('(1) waiting for you · hookspan')
+  for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('(1) waiting for you · hookspan')
   expect(connections()).toBe(before + 1)
   await agent.end()
-  for (const tab of tabs) await expect.poll(() => tab.title()).toBe('hookspan')
+  for (const tab of tabs) await expect.poll(() => tab.title(), SOON).toBe('hookspan')
   await page.evaluate(`delete document.hidden; document.dispatchEvent(new Event('visibilitychange'))`)
-  await expect.poll(connections).toBe(before + 2)
+  await expect.poll(connections, SOON).toBe(before + 2)
 })
