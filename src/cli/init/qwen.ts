@@ -16,13 +16,17 @@ const BY_HTTP = [
   ...['UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PermissionDenied', 'PostToolUse', 'PostToolUseFailure'],
   ...['PostToolBatch', 'SubagentStart', 'SubagentStop', 'Stop', 'StopFailure', 'PreCompact', 'PostCompact'],
 ]
-/** Sent by a program, which starts a receiver if none listens; for the same reasons as in `claude-settings.ts`. */
-const BY_PROGRAM: Readonly<Record<string, 'awaited' | 'async' | 'unless up'>> = {
-  SessionStart: 'awaited',
-  UserPromptSubmit: 'async',
+/**
+ * Sent by a program, which starts a receiver if none listens. SessionStart waits for it. Where a request is sent as well, a shell looks
+ * for the receiver's process and runs the program only if it is gone; Qwen Code waits for that, because it starts no program with
+ * `async` in `qwen -p`.
+ */
+const BY_PROGRAM: Readonly<Record<string, 'always' | 'unless up'>> = {
+  SessionStart: 'always',
+  UserPromptSubmit: 'unless up',
   PostToolBatch: 'unless up',
   Stop: 'unless up',
-  SessionEnd: 'awaited',
+  SessionEnd: 'always',
 }
 const GUARDED: GuardedEvents = {
   asked: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop']),
@@ -66,12 +70,9 @@ function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
   const program = (options: readonly string[] = []): object => programFor(commandFor('qwen', receiver, options))
   const hooks = new Map<string, object[]>()
   for (const [event, how] of Object.entries(BY_PROGRAM)) {
-    if (how === 'awaited') hooks.set(event, [program(guardOptions(event, guards, GUARDED))])
-    else if (how === 'async') hooks.set(event, [{ ...program(), async: true }])
+    if (how === 'always') hooks.set(event, [program(guardOptions(event, guards, GUARDED))])
     // A shell that Windows need not have.
-    else if (process.platform !== 'win32') {
-      hooks.set(event, [{ ...programFor(unlessUp('qwen', receiver)), async: true }])
-    }
+    else if (process.platform !== 'win32') hooks.set(event, [programFor(unlessUp('qwen', receiver))])
   }
   for (const event of BY_HTTP) {
     const closes = guards === 'closed' && GUARDED.closed.has(event)
