@@ -29,11 +29,11 @@ function callIn(loop: Loop, at: number, data: unknown): Call | undefined {
   return call
 }
 
-function startCall(call: Call, at: number): void {
+function startCall(call: Call, at: number, correlation?: 'inferred'): void {
   if (call.state !== 'asked') return
   call.turn.tellPrompt()
   call.startAt = at
-  call.tellStart()
+  call.tellStart(correlation)
 }
 
 interface CallEnd {
@@ -41,25 +41,26 @@ interface CallEnd {
   readonly result?: unknown
   readonly durationMillis?: number | undefined
   readonly message?: string | undefined
-  /** No hook has reported it. */
+  /** Of a call whose start no hook has reported. */
+  readonly startAt?: number | undefined
+  /** That start is a guess. */
   readonly isInferred?: boolean
 }
 
-function endCall(call: Call, at: number, { status, result, durationMillis, message, isInferred }: CallEnd): void {
+function endCall(call: Call, at: number, end: CallEnd): void {
   if (call.state === 'ended') return
-  // One that failed and did not begin has not run.
-  const isRun = status === 'completed' || isInferred === true
-  startCall(call, durationMillis === undefined && isRun ? Math.min(call.startAt, at) : at - (durationMillis ?? 0))
+  const { status, result, durationMillis = 0, message, startAt = at - durationMillis, isInferred } = end
+  startCall(call, Math.min(startAt, at), isInferred === true ? 'inferred' : undefined)
   call.turn.calls.delete(call)
   const endAt = Math.max(at, call.startAt)
-  call.approval?.answer(endAt - (durationMillis ?? 0), status === 'blocked' ? 'deny' : 'once', 'inferred')
+  call.approval?.answer(endAt - durationMillis, status === 'blocked' ? 'deny' : 'once', 'inferred')
   call.tellEnd(
     endAt,
     {
       result,
       // A result that says more than that it is there, such as `async_launched`, is asked itself.
       status: status === 'completed' ? undefined : status,
-      duration_ms: durationMillis,
+      duration_ms: end.durationMillis,
       error_message: message,
     },
     isInferred === true ? 'inferred' : undefined,
@@ -73,8 +74,10 @@ export function toolEnded(loop: Loop, at: number, data: unknown): Call | undefin
   const durationMillis = numberOf(peek(data, 'duration_ms'))
   const message = textOf(peek(data, 'error'))
   const hasFailed = peek(data, 'hook_event_name') === 'PostToolUseFailure'
-  if (!hasFailed) endCall(call, at, { status: 'completed', result: peek(data, 'tool_response'), durationMillis })
-  else {
+  if (!hasFailed) {
+    const startAt = durationMillis === undefined ? call.startAt : undefined
+    endCall(call, at, { status: 'completed', result: peek(data, 'tool_response'), durationMillis, startAt })
+  } else {
     const status = peek(data, 'is_interrupt') === true ? 'cancelled' : 'error'
     endCall(call, at, { status, result: message, durationMillis, message })
   }
@@ -96,9 +99,11 @@ export function resultFound(loop: Loop, data: unknown): Call | undefined {
   const response = peek(data, 'response')
   const status = statusOf(data, response)
   const startedAt = numberOf(peek(data, 'started_at'))
-  if (call.state === 'asked') call.startAt = startedAt ?? (hasRun(status, response) ? call.startAt : at)
+  const isRun = hasRun(status, response)
+  if (call.state === 'asked') call.startAt = startedAt ?? (isRun ? call.startAt : at)
   const message = status === 'error' ? textOf(response) : undefined
-  endCall(call, at, { status, result: resultOf(response), message, isInferred: true })
+  const isInferred = isRun && startedAt === undefined
+  endCall(call, at, { status, result: resultOf(response), message, startAt: call.startAt, isInferred })
   return call
 }
 
@@ -145,7 +150,6 @@ export function batchOver(loop: Loop, at: number, data: unknown): void {
       call.batchEnd = { at, result }
       continue
     }
-    if (call.state === 'asked') call.startAt = at
     endCall(call, at, { status, result, message: status === 'error' ? text : undefined })
   }
 }
@@ -159,7 +163,12 @@ export function settleCalls(loop: Loop, at: number, outcome: Outcome): void {
     const isRefused = batchEnd !== undefined && call.approval?.isAnswered === false
     if (endAt !== undefined && (call.state === 'running' || batchEnd !== undefined)) {
       const status = isRefused ? 'blocked' : 'completed'
-      endCall(call, endAt, { status, result: resultOf(batchEnd?.result), isInferred: !isRefused })
+      endCall(call, endAt, {
+        status,
+        result: resultOf(batchEnd?.result),
+        startAt: call.startAt,
+        isInferred: !isRefused,
+      })
     } else if (call.state === 'running') endCall(call, at, { status: 'cancelled' })
     loop.calls.delete(call)
   }

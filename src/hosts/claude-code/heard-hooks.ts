@@ -25,7 +25,12 @@ export class HeardHooks {
   #suspects: Suspect[] = []
   /** Hooks before the first one were another process's to receive. */
   #since = Number.POSITIVE_INFINITY
-  lost = 0
+  #lost = 0
+
+  /** One that arrives late is not counted any more. */
+  get lost(): number {
+    return this.#lost + this.#missing().length
+  }
 
   note(event: string, at: number, data: unknown): void {
     this.#since = Math.min(this.#since, at)
@@ -37,16 +42,19 @@ export class HeardHooks {
     return ENDS_OF_TOOL.some(event => this.#at.has(keyOf(event, whose, callId)))
   }
 
-  /** Counts those of the hooks that had timed out and did not arrive later. @param at of the hook at hand */
-  count(cancelled: readonly CancelledHook[], whose: Whose, at: number): void {
+  /** Hooks that timed out: they may have arrived, or may yet arrive. @param at of the hook at hand */
+  suspect(cancelled: readonly CancelledHook[], whose: Whose, at: number): void {
     for (const { event, callId, command, firedAt } of cancelled) {
       const isOurs = command === undefined ? OF_TOOL.has(event) : OUR_COMMAND.test(command)
       if (isOurs && firedAt >= this.#since) this.#suspects.push({ key: keyOf(event, whose, callId), firedAt })
     }
-    const isKnown = ({ key, firedAt }: Suspect): boolean => (this.#at.get(key) ?? 0) >= firedAt - TOLERANCE_MILLIS
-    const missing = this.#suspects.filter(suspect => !isKnown(suspect))
+    const missing = this.#missing()
     this.#suspects = missing.filter(({ firedAt }) => at < firedAt + LATEST_MILLIS).slice(-SUSPECTS_LIMIT)
-    this.lost += missing.length - this.#suspects.length
+    this.#lost += missing.length - this.#suspects.length
+  }
+
+  #missing(): readonly Suspect[] {
+    return this.#suspects.filter(({ key, firedAt }) => (this.#at.get(key) ?? 0) < firedAt - TOLERANCE_MILLIS)
   }
 }
 

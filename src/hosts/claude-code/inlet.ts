@@ -97,7 +97,7 @@ class ClaudeCodeInlet implements Inlet {
     const taken = callId === undefined ? file.lines.take() : file.lines.takeFor(callId)
     const late = file.isThere && this.#lacksRequest(file.lines, occasion) ? [lateRequest(file, occasion)] : []
     const found = agent_id === undefined ? await this.#news(taken, occasion) : this.#ofChild(taken)
-    this.#heard.count(file.lines.takeCancelled(), whose, at)
+    this.#heard.suspect(file.lines.takeCancelled(), whose, at)
     if (event === 'PostToolBatch') file.lines.asked(at)
     const owed = agent_id === undefined ? await this.#owedTo(occasion) : []
     return [...join, ...found, ...late, ...owed, over({ session_id: whose.session_id, goes_on: goes_on || undefined })]
@@ -127,12 +127,13 @@ class ClaudeCodeInlet implements Inlet {
   }
 
   /** Of children that have ended, what was not written then. */
-  async #owedTo({ event, whose }: Occasion): Promise<HostEvent[]> {
+  async #owedTo({ event, at, whose }: Occasion): Promise<HostEvent[]> {
     if (!ENDS.has(event)) return []
     const found: HostEvent[] = []
     for (const file of this.#files.values()) {
       if (!file.isOwing || file.whose.session_id !== whose.session_id) continue
       await file.readRest(this.#world)
+      this.#heard.suspect(file.lines.takeCancelled(), file.whose, at)
       found.push(...this.#ofChild(file.lines.take()))
     }
     return found
@@ -158,7 +159,7 @@ class ClaudeCodeInlet implements Inlet {
   }
 
   /** What a child agent did of which no hook was received: its parent has its result. */
-  async #childOf({ session_id, tool_use_id, response }: ResultFound, transcript: string): Promise<HostEvent[]> {
+  async #childOf({ session_id, tool_use_id, at, response }: ResultFound, transcript: string): Promise<HostEvent[]> {
     const agent_id = idOf(peek(response, 'agentId'))
     const path = agent_id === undefined ? undefined : agentFile(transcript, agent_id, '.jsonl')
     if (agent_id === undefined || path === undefined || this.#joined.has(agent_id)) return []
@@ -166,6 +167,7 @@ class ClaudeCodeInlet implements Inlet {
     const join: AgentFound = { session_id, agent_id, tool_use_id }
     const file = this.#fileOf(path, { session_id, agent_id })
     await file.readRest(this.#world)
+    this.#heard.suspect(file.lines.takeCancelled(), file.whose, at)
     return [{ event: 'transcript:agent', data: join }, ...this.#ofChild(file.lines.take())]
   }
 

@@ -4,6 +4,7 @@ import { expect, test } from 'vitest'
 import { createClaudeCodeInlet } from '../../../src/hosts/claude-code/inlet.ts'
 import type { HostEvent } from '../../../src/hosts/host-event.ts'
 import type { Inlet } from '../../../src/hosts/inlet.ts'
+import { play } from './play.ts'
 import { START } from './scene.ts'
 import { type Folder, lines, scratchFolder, text, use } from './transcript.ts'
 
@@ -253,9 +254,44 @@ test('counts the hooks that timed out and never arrived', async () => {
   )
   await hook(open, 'UserPromptSubmit', 55, { prompt_id: 'p2' })
   await hook(open, 'UserPromptSubmit', 1100, { prompt_id: 'p3' })
-  expect(open.inlet.lostHooks).toBe(0)
+  expect(open.inlet.lostHooks).toBe(3)
   // It was only late.
   await hook(open, 'PreToolUse', 1200, { tool_use_id: 't2' })
   await hook(open, 'SessionEnd', 9000)
   expect(open.inlet.lostHooks).toBe(2)
+})
+
+test('a receiver that starts after one was killed in a turn draws the tools that ran meanwhile from the transcript', async () => {
+  const killed = opened()
+  const events: HostEvent[] = []
+  const take = async (inlet: Inlet, hook_event_name: string, at: number, data: object = {}): Promise<void> => {
+    const body = { hook_event_name, session_id: 's1', transcript_path: killed.path, prompt_id: 'p1', ...data }
+    for (const event of inlet.events({ body, headers: {}, at: START + at })) {
+      events.push(event, ...((await inlet.more?.(event)) ?? []))
+    }
+  }
+  const tool = { tool_name: 'Bash', tool_input: { command: 'ls' } }
+  writeFileSync(killed.path, lines.prompt(0, 'p1') + lines.request(5, 'r1'))
+  await take(killed.inlet, 'UserPromptSubmit', 0, { prompt: 'go' })
+  await take(killed.inlet, 'PreToolUse', 20, { ...tool, tool_use_id: 't1' })
+  const steps = [1, 2, 3].map(
+    number =>
+      lines.block(number * 100, `m${number}`, use(`t${number}`)) + lines.result(number * 100 + 50, `t${number}`, 'p1'),
+  )
+  appendFileSync(killed.path, [...steps, lines.block(400, 'm4', text('Done.')), lines.stopped(410)].join(''))
+  const place = { folders: [killed.folder], uid: process.getuid?.() }
+  await take(createClaudeCodeInlet({ place, wait: async () => undefined }), 'SessionStart', 900, { source: 'resume' })
+  const { tree, leftOpen } = await play(events)
+  expect(leftOpen).toBe(0)
+  expect(tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.final_status=completed]
+      llm.claude OK
+        api.claude OK [gen_ai.usage.input_tokens=100]
+          tool.Bash OK [hermes.tool.outcome=completed]
+        api.claude OK (inferred) [gen_ai.usage.input_tokens=100]
+          tool.Bash OK (inferred) [hermes.tool.outcome=completed]
+        api.claude OK (inferred) [gen_ai.usage.input_tokens=100]
+          tool.Bash OK (inferred) [hermes.tool.outcome=completed]
+        api.claude OK (inferred) [gen_ai.usage.input_tokens=100]"
+  `)
 })

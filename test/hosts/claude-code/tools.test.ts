@@ -74,7 +74,7 @@ test('takes the end of a tool from its result, if no hook has reported it', asyn
     "agent OK [hermes.turn.final_status=completed]
       llm.claude OK
         api.claude OK [gen_ai.usage.input_tokens=120]
-          tool.Bash OK [hermes.tool.outcome=cancelled]
+          tool.Bash OK (inferred) [hermes.tool.outcome=cancelled]
           tool.Bash OK [hermes.tool.outcome=completed]
           tool.Bash ERROR tool_error [hermes.tool.outcome=error]
           tool.Bash OK [hermes.tool.outcome=blocked]

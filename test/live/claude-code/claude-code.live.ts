@@ -1,5 +1,5 @@
 import { expect, test } from 'vitest'
-import type { ModelRequest } from '../../support/model-server.mjs'
+import type { ModelReply, ModelRequest } from '../../support/model-server.mjs'
 import { call, runClaude, TYPED, talk } from './claude.ts'
 
 const ECHO = ['--allowedTools', 'Bash(echo:*)', 'Bash(exit:*)', 'Bash(sleep:*)', 'Read', 'Agent']
@@ -237,7 +237,7 @@ test('two prompts in two processes', async () => {
       llm.claude-opus-5-5 OK
         api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
 
-    agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=137, hermes.turn.exit_reason=completed]
+    agent OK [hermes.turn.number=2, hermes.turn.final_status=completed, hermes.turn.tokens.total=137, hermes.turn.exit_reason=completed]
       llm.claude-opus-5-5 OK
         api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
   `)
@@ -385,8 +385,55 @@ test('a compaction', async () => {
 
     aux.compression OK
 
-    agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=137, hermes.turn.exit_reason=completed]
+    agent OK [hermes.turn.number=2, hermes.turn.final_status=completed, hermes.turn.tokens.total=137, hermes.turn.exit_reason=completed]
       llm.claude-opus-5-5 OK
         api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
   `)
 })
+
+test('heals the hooks that time out from the transcripts, and counts them', async () => {
+  const run = await runClaude({
+    scenario: 'lost-hooks',
+    description: 'two child agents at once; the hooks that start children and end tools time out',
+    loses: ['SubagentStart', 'PostToolUse', 'PostToolUseFailure', 'PostToolBatch'],
+    runs: [['-p', 'Delegate', ...ECHO]],
+    answer: request => {
+      if (!isChild(request)) return request.toolResults > 0 ? { text: 'Done.' } : delegation('CHILD one', 'CHILD two')
+      const isSecond = request.prompt.includes('two')
+      if (request.toolResults > 0) return { text: 'Seen.' }
+      return call('Bash', { command: isSecond ? 'exit 3' : 'echo child' })
+    },
+  })
+  expect(run.said).toEqual(['Done.'])
+  expect(run.traced).toBe(run.served)
+  // Two children, a tool each, their two calls, and three batches.
+  expect(run.lostHooks).toBe(9)
+  expect(run.tree).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+      llm.claude-opus-5-5 OK
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+          tool.Agent OK [hermes.tool.outcome=completed]
+            subagent.general-purpose OK
+              agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+                llm.claude-opus-5-5 OK
+                  api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+                    tool.Bash OK [hermes.tool.outcome=completed]
+                  api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+          tool.Agent OK [hermes.tool.outcome=completed]
+            subagent.general-purpose OK
+              agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=completed]
+                llm.claude-opus-5-5 OK
+                  api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
+                    tool.Bash ERROR tool_error [hermes.tool.outcome=error]
+                  api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]
+        api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
+  `)
+})
+
+function delegation(...prompts: readonly string[]): ModelReply {
+  const toolCalls = prompts.map(prompt => {
+    const about = { description: prompt, prompt, subagent_type: 'general-purpose', run_in_background: false }
+    return { name: 'Agent', arguments: about }
+  })
+  return { toolCalls }
+}

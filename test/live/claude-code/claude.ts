@@ -44,6 +44,8 @@ export interface Scene {
   readonly env?: Readonly<Record<string, string>>
   /** Further hooks, of somebody else. */
   readonly hooks?: Readonly<Record<string, readonly object[]>>
+  /** Hooks of ours that time out, and what they report is lost. */
+  readonly loses?: readonly string[]
   /** What is done with a process that is at work. */
   readonly meanwhile?: (claude: HostProcess) => Promise<unknown>
   answer: Answer
@@ -55,6 +57,8 @@ export interface Run {
   /** What each process printed. */
   readonly said: readonly string[]
   readonly events: readonly HostEvent[]
+  /** Hooks that the transcripts name and the recorder never received. */
+  readonly lostHooks: number
   /** Tokens of the answers that the model has given. */
   readonly served: number
   /** Those of all spans. */
@@ -72,7 +76,7 @@ export async function runClaude({ answer, ...scene }: Scene): Promise<Run> {
     return reply
   })
   const home = scratchHome()
-  const recorder = await Recorder.start(join(home, '.claude'))
+  const recorder = await Recorder.start(join(home, '.claude'), scene.loses)
   try {
     const said = await runAll(scene, { home, port: recorder.port, model: model.url })
     const events = await recorder.stop()
@@ -82,7 +86,15 @@ export async function runClaude({ answer, ...scene }: Scene): Promise<Run> {
       input: Number(attributes['gen_ai.usage.input_tokens'] ?? 0),
       output: Number(attributes['gen_ai.usage.output_tokens'] ?? 0),
     }))
-    return { tree, said, events, served, traced: numbers.reduce((sum, { input, output }) => sum + input + output, 0) }
+    const { lostHooks } = recorder
+    return {
+      tree,
+      said,
+      events,
+      lostHooks,
+      served,
+      traced: numbers.reduce((sum, { input, output }) => sum + input + output, 0),
+    }
   } finally {
     await recorder.stop()
     await model.close()
@@ -95,10 +107,15 @@ interface Around {
   readonly model: string
 }
 
-async function runAll({ runs, env, hooks = {}, meanwhile }: Omit<Scene, 'answer'>, around: Around): Promise<string[]> {
+async function runAll(
+  { runs, env, hooks = {}, meanwhile, loses }: Omit<Scene, 'answer'>,
+  around: Around,
+): Promise<string[]> {
   const { home, port, model } = around
   const project = scratchProject(home, { files: { 'forward.mjs': FORWARD } })
-  write(join(home, '.claude', 'settings.json'), { hooks: settingsOf(port, join(project, 'forward.mjs'), hooks) })
+  write(join(home, '.claude', 'settings.json'), {
+    hooks: settingsOf({ port, forward: join(project, 'forward.mjs'), timeout: loses ? 0.5 : 5 }, hooks),
+  })
   const said: string[] = []
   for (const args of runs) {
     const [command = '', ...first] = hostCommand()
@@ -121,9 +138,16 @@ async function runAll({ runs, env, hooks = {}, meanwhile }: Omit<Scene, 'answer'
   return said
 }
 
-function settingsOf(port: number, forward: string, more: NonNullable<Scene['hooks']>): object {
+interface Receiving {
+  readonly port: number
+  readonly forward: string
+  /** Seconds. */
+  readonly timeout: number
+}
+
+function settingsOf({ port, forward, timeout }: Receiving, more: NonNullable<Scene['hooks']>): object {
   const command = { type: 'command', command: hostNode(), args: [forward, `${port}`] }
-  const http = { type: 'http', url: `http://127.0.0.1:${port}`, timeout: 5 }
+  const http = { type: 'http', url: `http://127.0.0.1:${port}/claude-code`, timeout }
   const own = HOOKS.map(name => [name, [{ hooks: [name === 'SessionStart' ? command : http] }, ...(more[name] ?? [])]])
   return Object.fromEntries(own)
 }

@@ -13,21 +13,28 @@ export class Recorder {
   readonly #server: Server
   #last: Promise<void> = Promise.resolve()
 
-  /** @param folder the configuration of the Claude Code that is recorded */
-  static async start(folder: string): Promise<Recorder> {
-    const recorder = new Recorder(folder)
+  /**
+   * @param folder the configuration of the Claude Code that is recorded
+   * @param loses hooks that are neither kept nor answered, so that they time out
+   */
+  static async start(folder: string, loses: readonly string[] = []): Promise<Recorder> {
+    const recorder = new Recorder(folder, loses)
     await new Promise<void>((resolve, reject) => {
       recorder.#server.once('error', reject).listen(0, '127.0.0.1', resolve)
     })
     return recorder
   }
 
-  private constructor(folder: string) {
+  private constructor(folder: string, loses: readonly string[]) {
     this.#inlet = createClaudeCodeInlet({ place: { folders: [folder], uid: process.getuid?.() }, wait: sleep })
     this.#server = createServer((request, response) => {
       const at = Date.now()
-      void this.#take(request, at).finally(() => response.writeHead(204).end())
+      void this.#take(request, at, loses).then(isTaken => isTaken && response.writeHead(204).end())
     })
+  }
+
+  get lostHooks(): number {
+    return this.#inlet.lostHooks ?? 0
   }
 
   get port(): number {
@@ -42,11 +49,13 @@ export class Recorder {
     return this.events
   }
 
-  async #take(request: IncomingMessage, at: number): Promise<void> {
-    const body = await json(request)
+  async #take(request: IncomingMessage, at: number, loses: readonly string[]): Promise<boolean> {
+    const body = (await json(request)) as { readonly hook_event_name: string }
+    if (loses.includes(body.hook_event_name)) return false
     const events = this.#inlet.events({ body, headers: {}, at })
     this.#last = this.#last.then(async () => {
       for (const event of events) this.events.push(event, ...((await this.#inlet.more?.(event)) ?? []))
     })
+    return true
   }
 }
