@@ -46,13 +46,39 @@ async function passedOn(promise: Promise<unknown>, outcome: Outcome): Promise<un
   return value
 }
 
+/**
+ * A promise with a `then` of its own may only run when it is awaited, and must not run because it is looked at: it ends when the
+ * caller awaits it, or calls `then` or `catch`. One that is read by other methods of its own is ended by `end`.
+ */
 function watch(promise: Promise<unknown>, outcome: Outcome): void {
   try {
-    promise.then(value => take(value, outcome), outcome.failed)
-  } catch (error) {
-    // Its `then` is not ours, and whoever awaits it will meet the same.
-    outcome.failed(error)
+    const { then } = promise
+    if (then === Promise.prototype.then) void promise.then(value => take(value, outcome), outcome.failed)
+    else watchThen(promise, then, outcome)
+  } catch {
+    // Frozen, or a `then` that cannot be read.
   }
+}
+
+function watchThen(promise: Promise<unknown>, then: Promise<unknown>['then'], outcome: Outcome): void {
+  const watchedThen: Promise<unknown>['then'] = (onValue, onError) => {
+    const value = (given: unknown): unknown => {
+      take(given, outcome)
+      return typeof onValue === 'function' ? onValue(given) : given
+    }
+    const error = (thrown: unknown): unknown => {
+      outcome.failed(thrown)
+      if (typeof onError === 'function') return onError(thrown)
+      throw thrown
+    }
+    return then.call(promise, value, error) as never
+  }
+  const hidden = { configurable: true, writable: true }
+  Object.defineProperties(promise, {
+    // biome-ignore lint/suspicious/noThenProperty: it is a promise
+    then: { ...hidden, value: watchedThen },
+    catch: { ...hidden, value: (onError?: (thrown: unknown) => unknown) => watchedThen(undefined, onError) },
+  })
 }
 
 function take(value: unknown, outcome: Outcome): void {
@@ -61,13 +87,21 @@ function take(value: unknown, outcome: Outcome): void {
   else outcome.ended(value)
 }
 
-/** Of no promise: to ask one for its value could run it a second time. */
+/** Whether it is a thenable that is no promise. It is not asked for its value, which could run it, and no getter of it is called. */
 function isThenable(value: unknown): boolean {
   try {
-    return typeof (value as { then?: unknown } | undefined | null)?.then === 'function'
+    for (let at = value; isObject(at); at = Object.getPrototypeOf(at)) {
+      const found = Object.getOwnPropertyDescriptor(at, 'then')
+      if (found !== undefined) return found.get !== undefined || typeof found.value === 'function'
+    }
+    return false
   } catch {
     return true
   }
+}
+
+function isObject(value: unknown): value is object {
+  return (typeof value === 'object' && value !== null) || typeof value === 'function'
 }
 
 function isStream(value: unknown): value is Stream {
@@ -85,35 +119,42 @@ function isStream(value: unknown): value is Stream {
 function watchStream(stream: Stream, outcome: Outcome): void {
   try {
     const iterate = stream[Symbol.asyncIterator]
-    const value = (): AsyncIterator<unknown> => watched(iterate.call(stream), outcome)
+    const value = (): AsyncIterator<unknown> => {
+      try {
+        return watched(iterate.call(stream), outcome)
+      } catch (error) {
+        outcome.failed(error)
+        throw error
+      }
+    }
     Object.defineProperty(stream, Symbol.asyncIterator, { value, configurable: true, writable: true })
   } catch {
     // Frozen, or somebody's Proxy.
   }
 }
 
-/** The same iterator, as far as anybody can tell who calls its methods. */
+type Step = (...args: unknown[]) => Promise<IteratorResult<unknown>>
+
+/** Looks the same to its reader. Methods are read when the reader reads them: a getter of theirs may throw. */
 function watched(iterator: AsyncIterator<unknown>, { ended, failed, came }: Outcome): AsyncIterator<unknown> {
-  const step =
-    (method: 'next' | 'return' | 'throw') =>
-    async (...args: [unknown?]): Promise<IteratorResult<unknown>> => {
-      let result: IteratorResult<unknown>
+  const step = (method: Step, isLeaving = false): Step => {
+    return async (...args) => {
       try {
-        result = await (iterator[method] as (...args: unknown[]) => Promise<IteratorResult<unknown>>)(...args)
+        const result = await method.apply(iterator, args)
+        // A reader that leaves a stream before its end has had enough of it.
+        if (isLeaving || (isObject(result) && result.done === true)) ended(undefined)
+        else came?.(isObject(result) ? result.value : undefined)
+        return result
       } catch (error) {
         failed(error)
         throw error
       }
-      // Whoever leaves a stream before its end has had enough of it.
-      if (result.done === true || method === 'return') ended(undefined)
-      else came?.(result.value)
-      return result
     }
-  const same = {
-    next: step('next'),
-    ...(iterator.return && { return: step('return') }),
-    ...(iterator.throw && { throw: step('throw') }),
-    [Symbol.asyncIterator]: () => same,
   }
-  return same
+  const optional = (name: 'return' | 'throw') => (): Step | undefined => {
+    const method = iterator[name] as Step | undefined | null
+    return method === undefined || method === null ? undefined : step(method, name === 'return')
+  }
+  const same = { next: step(iterator.next as Step), [Symbol.asyncIterator]: () => same }
+  return Object.defineProperties(same, { return: { get: optional('return') }, throw: { get: optional('throw') } })
 }

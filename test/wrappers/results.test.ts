@@ -2,6 +2,41 @@ import { describe, expect, test } from 'vitest'
 import type { TurnHandle } from '../../src/index.ts'
 import { createTestPlugin } from '../../src/testing.ts'
 
+type Run = (run: () => unknown) => unknown
+
+/** Runs a function in a turn. */
+function inTurn(run: (turn: TurnHandle) => unknown): unknown {
+  let result: unknown
+  createTestPlugin().turn({}, turn => {
+    result = run(turn)
+  })
+  return result
+}
+
+/** Everything that runs a function of the user. */
+const WAYS: readonly Run[] = [
+  run => createTestPlugin().turn({}, run),
+  run => inTurn(turn => turn.tool('t', {}, run)),
+  run => inTurn(turn => turn.request({}, run)),
+  run => inTurn(turn => turn.approval({}, run)),
+  run => inTurn(turn => turn.subagent({}, run)),
+]
+
+function thrownBy(run: () => unknown): unknown {
+  try {
+    run()
+  } catch (error) {
+    return error
+  }
+  return undefined
+}
+
+function revokedProxy(): object {
+  const { proxy, revoke } = Proxy.revocable({}, {})
+  revoke()
+  return proxy
+}
+
 describe('what is returned', () => {
   class Answer extends Promise<object> {
     withResponse(): string {
@@ -41,6 +76,77 @@ describe('what is returned', () => {
     const rows = await hooks.turn({}, async turn => turn.tool('query', {}, () => query))
     expect(rows).toEqual(['row'])
     expect(runs).toBe(1)
+  })
+
+  test.each([
+    ['NaN', Number.NaN],
+    ['-0', -0],
+    ['a symbol', Symbol('s')],
+    ['an invalid date', new Date(Number.NaN)],
+    ['a revoked proxy', revokedProxy()],
+  ])('is handed back and thrown as it is: %s', async (_, value) => {
+    const fails = (): never => {
+      throw value
+    }
+    for (const run of WAYS) {
+      expect(
+        Object.is(
+          run(() => value),
+          value,
+        ),
+      ).toBe(true)
+      expect(
+        Object.is(
+          thrownBy(() => run(fails)),
+          value,
+        ),
+      ).toBe(true)
+      const thrown = await (run(async () => fails()) as Promise<unknown>).then(
+        () => [],
+        (error: unknown) => [error],
+      )
+      expect(Object.is(thrown[0], value)).toBe(true)
+    }
+  })
+
+  test('is not run, and no getter of it is called, if it is a promise that runs only when it is awaited', async () => {
+    let runs = 0
+    class Lazy extends Promise<string> {
+      // biome-ignore lint/suspicious/noThenProperty: promises of some libraries are like that
+      override then(...args: Parameters<Promise<string>['then']>): never {
+        runs += 1
+        return Promise.resolve('done').then(...args) as never
+      }
+    }
+    const asked: string[] = []
+    const plain = {
+      // biome-ignore lint/suspicious/noThenProperty: a getter of a foreign object
+      get then() {
+        asked.push('then')
+        return undefined
+      },
+    }
+    for (const run of WAYS) {
+      const lazy = new Lazy(resolve => resolve(''))
+      expect(run(() => lazy)).toBe(lazy)
+      expect(run(() => plain)).toBe(plain)
+    }
+    await new Promise(setImmediate)
+    expect([runs, asked]).toEqual([0, []])
+  })
+
+  test('that runs only when it is awaited ends what it is of when it is', async () => {
+    const hooks = createTestPlugin()
+    class Lazy extends Promise<string> {
+      // biome-ignore lint/suspicious/noThenProperty: promises of some libraries are like that
+      override then(...args: Parameters<Promise<string>['then']>): never {
+        return Promise.resolve('done').then(...args) as never
+      }
+    }
+    await hooks.turn({}, async turn => {
+      expect(await turn.tool('t', {}, () => new Lazy(resolve => resolve('')))).toBe('done')
+      expect(hooks.spans().map(({ name, status }) => [name, status])).toEqual([['tool.t', 'ok']])
+    })
   })
 
   test('may be a rejection that nobody handles: it stays one', async () => {

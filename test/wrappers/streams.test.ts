@@ -33,6 +33,52 @@ describe('a stream', () => {
     })
   })
 
+  test('is read as it would be without us, whatever its methods throw', async () => {
+    const error = new Error('not to be read')
+    const hostile = (next: () => unknown): AsyncIterable<unknown> => ({
+      [Symbol.asyncIterator]: () => ({
+        next: next as () => Promise<IteratorResult<unknown>>,
+        get return(): never {
+          throw error
+        },
+        get throw(): never {
+          throw error
+        },
+      }),
+    })
+    const read = async (stream: AsyncIterable<unknown>): Promise<unknown[]> => {
+      const seen: unknown[] = []
+      try {
+        for await (const each of stream) seen.push(each)
+      } catch (thrown) {
+        seen.push(thrown)
+      }
+      return seen
+    }
+    let step = 0
+    const counting = async (): Promise<object> => ({ done: ++step > 2, value: step })
+    const failing = (): never => {
+      throw null
+    }
+    const hooks = createTestPlugin()
+    await hooks.turn({}, async turn => {
+      expect(await read(turn.request({ model: 'a' }, () => hostile(counting)))).toEqual([1, 2])
+      expect(await read(turn.request({ model: 'b' }, () => hostile(failing)))).toEqual([null])
+      const closed: AsyncIterable<unknown> = {
+        [Symbol.asyncIterator]() {
+          throw error
+        },
+      }
+      expect(await read(turn.request({ model: 'c' }, () => closed))).toEqual([error])
+    })
+    const requests = hooks.spans().filter(({ name }) => name.startsWith('api.'))
+    expect(requests.map(({ name, status }) => [name, status])).toEqual([
+      ['api.a', 'ok'],
+      ['api.b', 'error'],
+      ['api.c', 'error'],
+    ])
+  })
+
   test('counts what is used in its first and in its last chunk', async () => {
     const hooks = createTestPlugin()
     async function* events(): AsyncGenerator<object> {

@@ -18,7 +18,8 @@ import {
 } from '../../hooks/index.ts'
 import { runningPlugin, tellRunning } from '../attach.ts'
 import { LimitedMap } from '../base/limited-map.ts'
-import { hasKnownShape, resultSaid, resultSeen, toolSeen } from './hook-shapes.ts'
+import { hasKnownShape, resultSaid, resultSeen } from '../base/tool-response.ts'
+import { toolSeen } from './hook-shapes.ts'
 import { changed } from './query-options.ts'
 
 const HOST = 'claude-agent-sdk'

@@ -1,6 +1,7 @@
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import type { Able, HookIds, Outcome, Phase } from '../../hooks/index.ts'
 import { type ToolCall, toolCallOf } from '../../hooks/tool-call.ts'
+import { resultSaid, resultSeen } from '../base/tool-response.ts'
 import type { Guarding, Question, Reply } from '../guarding.ts'
 
 /** What Claude Code lets a hook decide (read and run with 2.1.330). */
@@ -35,7 +36,7 @@ export function questionIn(body: unknown, { callIdOf }: Spoken): Question | unde
     }
     case 'PostToolUse': {
       const tool = toolIn(body, callIdOf(body))
-      const result = peek(body, 'tool_response')
+      const result = resultSeen(peek(body, 'tool_response'))
       return (
         tool && {
           phase: 'afterTool',
@@ -110,7 +111,7 @@ function reply(body: unknown, outcome: Outcome<Phase>): Reply {
       return specific('PreToolUse', { ...asked, updatedInput: isRewritten ? value : undefined, additionalContext })
     }
     case 'PostToolUse': {
-      const updatedToolOutput = isRewritten ? inShape(peek(body, 'tool_response'), value) : undefined
+      const updatedToolOutput = isRewritten ? resultSaid(peek(body, 'tool_response'), value) : undefined
       return specific('PostToolUse', { updatedToolOutput, additionalContext })
     }
     case 'Stop':
@@ -119,19 +120,6 @@ function reply(body: unknown, outcome: Outcome<Phase>): Reply {
     default:
       return NOTHING
   }
-}
-
-/**
- * A result that has not the shape of the tool's own is dropped by Claude Code, and the model sees the old one. So a text takes the
- * place of the text in it, where that is known.
- */
-function inShape(result: unknown, value: unknown): unknown {
-  if (typeof value !== 'string' || typeof result !== 'object' || result === null) return value
-  if (Array.isArray(result)) return [{ type: 'text', text: value }]
-  if (typeof peek(result, 'stdout') === 'string') return { ...result, stdout: value, stderr: '' }
-  const file = peek(result, 'file')
-  if (typeof file !== 'object' || typeof peek(file, 'content') !== 'string') return value
-  return { ...result, file: { ...file, content: value } }
 }
 
 /** What has happened cannot be stopped any more: only what comes before a turn or a tool is closed. */

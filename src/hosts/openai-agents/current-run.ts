@@ -33,3 +33,8 @@ export function markAsFailed(message: string): void {
   const setError = peek(span, 'setError')
   if (typeof setError === 'function') setError.call(span, { message })
 }
+
+/** What the SDK's span says that the code in it failed with. A new object for each failure. */
+export function failureHere(): unknown {
+  return peek(here().span, 'error')
+}

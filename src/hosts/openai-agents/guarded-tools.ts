@@ -5,7 +5,7 @@ import { plainCopy } from '../../hooks/frozen-copy.ts'
 import { type HostHooks, type Outcome, type ToolArguments, toolCallOf } from '../../hooks/index.ts'
 import { LimitedMap } from '../base/limited-map.ts'
 import { argumentsOf, type CalledTool, isPlain } from './called-tool.ts'
-import { currentRun, markAsFailed } from './current-run.ts'
+import { currentRun, failureHere, markAsFailed } from './current-run.ts'
 import { LOCAL_FORMS, type LocalForm } from './local-forms.ts'
 import { replacing } from './replacing.ts'
 
@@ -180,16 +180,16 @@ export class GuardedTools {
     const tool = toolCallOf({ name, arguments: args, id })
     const ids = { ...currentRun().ids, toolCallId: id }
     for (let attempt = 0; ; attempt++) {
-      const { result, error, isError } = await settled(run)
+      const { result, error, isError, isThrown } = await settled(run)
       const given = form === undefined ? result : form.resultOf(result)
-      const said = isError ? textOf(peek(error, 'message')) : given
+      const said = isThrown ? textOf(peek(error, 'message')) : given
       const event = { tool, result: said, isError: isError || form?.isFailure(result) === true, attempt }
       const outcome = await this.#hooks.run('afterTool', ids, event, signal)
       if (outcome.decision === 'block') return form === undefined ? outcome.reason : form.refused(outcome.reason ?? '')
       if (outcome.decision !== 'retry') {
         const value = outcome.isRewritten ? plainCopy(outcome.value) : undefined
         if (outcome.isRewritten) return form === undefined ? value : form.resultWith(result, value)
-        if (isError) throw error
+        if (isThrown) throw error
         return result
       }
       await sleep(outcome.delayMillis ?? 0, undefined, { signal })
@@ -218,11 +218,23 @@ interface Invocation {
   readonly context: unknown
 }
 
-async function settled(run: () => unknown): Promise<{ result?: unknown; error?: unknown; isError: boolean }> {
+interface Settled {
+  readonly result?: unknown
+  readonly error?: unknown
+  /** It threw: also where the SDK has caught that, and gives the model a text in its place. */
+  readonly isError: boolean
+  readonly isThrown: boolean
+}
+
+async function settled(run: () => unknown): Promise<Settled> {
+  const before = failureHere()
   try {
-    return { result: await run(), isError: false }
+    const result = await run()
+    const failure = failureHere()
+    const hasFailed = failure !== undefined && failure !== null && failure !== before
+    return { result, isError: hasFailed, isThrown: false }
   } catch (error) {
-    return { error, isError: true }
+    return { error, isError: true, isThrown: true }
   }
 }
 

@@ -42,7 +42,7 @@ test.each<[string, object, object | undefined]>([
     {
       phase: 'afterTool',
       ids: { sessionId: 's', turnId: 'p', toolCallId: 't' },
-      event: { tool: TOOL, result: STDOUT, isError: false, attempt: 0 },
+      event: { tool: TOOL, result: `${STDOUT.stdout}\n${STDOUT.stderr}`, isError: false, attempt: 0 },
     },
   ],
   [

@@ -123,6 +123,13 @@ export function fakeTool(name: string, execute: (args: unknown) => unknown, need
   }
 }
 
+/** As the SDK does with a tool that throws: the span gets the error, and the model a text. */
+export function caught(message: string): string {
+  const { span } = storage.getStore() as { readonly span: { setError(error: object): void } }
+  span.setError({ message: 'Error running tool (non-fatal)' })
+  return `An error occurred while running the tool. Please try again. Error: ${message}`
+}
+
 let runs = 0
 
 export class FakeRunner {
@@ -136,9 +143,12 @@ export class FakeRunner {
 
   run(agent: FakeAgent, input: string | FakeState, options: Plain = {}): Promise<FakeResult> {
     const task = { spanId: `task-${++runs}`, spanData: { type: 'task' } }
-    const setError = (error: unknown): number => this.errors.push(error)
+    const setError = (error: unknown): void => {
+      this.errors.push(error)
+      span['error'] = error
+    }
     const spanData = { type: 'agent', name: agent.name }
-    const span = { spanId: `agent-${runs}`, spanData, previousSpan: task, setError }
+    const span: Plain = { spanId: `agent-${runs}`, spanData, previousSpan: task, setError, error: null }
     const trace = { traceId: 'trace-1', groupId: 'group-1' }
     return storage.run({ trace, span }, () => this.#run(agent, input, options))
   }

@@ -5,12 +5,14 @@ import {
   block,
   createHooks,
   type EventOf,
+  fromProvider,
   inject,
   retry,
   rewrite,
 } from '../../../src/hooks/index.ts'
 import { attachHooks } from '../../../src/hosts/openai-agents/hooks.ts'
 import {
+  caught,
   FakeAgent,
   type FakeReply,
   FakeRunner,
@@ -341,6 +343,25 @@ test('a result is blocked, rewritten, or had again', async () => {
   const twice = scene([{ decides: ['retry'], afterTool: ({ attempt }) => (attempt === 0 ? retry() : undefined) }])
   await twice.run()
   expect(twice.ran).toHaveLength(2)
+})
+
+test('a tool that threw is an error, also where the SDK has caught it; a retry is judged by itself', async () => {
+  const seen: unknown[] = []
+  const provider = {
+    name: 'p',
+    on_after_tool_call: (event: { error: unknown; result: unknown; retry: unknown }) => {
+      seen.push([event.error, event.result])
+      if (seen.length === 1) event.retry = true
+    },
+  }
+  const attempts = ['An error', 'fine']
+  const execute = (): string => (attempts.shift() === 'fine' ? 'fine' : caught('boom'))
+  await scene([fromProvider(provider)], { execute }).run()
+  const text = 'An error occurred while running the tool. Please try again. Error: boom'
+  expect(seen).toEqual([
+    [text, text],
+    [null, 'fine'],
+  ])
 })
 
 test('the state of a turn is its own', async () => {
