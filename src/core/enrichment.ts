@@ -64,6 +64,7 @@ const INTERNAL = new Set([
   'agentName',
   'isBackground',
   'traceId',
+  'isPart',
   'judgedEarly',
 ])
 

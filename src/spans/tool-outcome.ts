@@ -132,7 +132,7 @@ const BLOCKED: ToolOutcome = { outcome: 'blocked', resultError: undefined }
 /** Among the facts of a record. */
 const WAS_BLOCKED = 'wasBlocked'
 
-/** A guard kept the call of this end from running. Hosts report an error, the agent's answer to it, or a result with the reason. */
+/** A guard kept the call of this end from running. A host may report that as an error, or as a result with the reason. */
 export function noteBlocked(fired: Fired<unknown>): void {
   fired.facts[WAS_BLOCKED] = true
 }
@@ -142,7 +142,7 @@ export const toolOutcomeOf: (fired: Fired<ToolEnd>, draw: Draw) => ToolOutcome =
   'toolOutcome',
   (fired, draw) => {
     const read = readOutcome(fired, draw)
-    const isOpenToDoubt = read.outcome === 'error' || read.outcome === 'completed'
-    return isOpenToDoubt && fired.facts[WAS_BLOCKED] === true ? BLOCKED : read
+    const isInferred = read.outcome === 'completed' && fired.correlation === 'inferred'
+    return fired.facts[WAS_BLOCKED] === true && (read.outcome === 'error' || isInferred) ? BLOCKED : read
   },
 )

@@ -64,7 +64,7 @@ class Scene {
   }
 }
 
-const ONE_TURN = 'agent OK 110\n  llm OK\n    api.m OK'
+const ONE_TURN = 'agent OK 110\n  llm.m OK\n    api.m OK'
 
 test('it waits for lines that the agent writes behind the hook', async () => {
   const scene = new Scene()
