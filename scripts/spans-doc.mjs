@@ -63,7 +63,7 @@ These appear where they have something to say:
 
 | attribute | value |
 | --- | --- |
-| \`hermes.span.incomplete\` | hookspan had to end the span: \`turn_ended\`, \`orphaned\` (no sign of life for \`root_span_ttl_ms\`), \`superseded\` (the same began again), \`shutdown\`, \`crashed\` (its process was killed; ended by the next one). Its status is unset (of a turn that fell silent OK, of a request whose stream broke off ERROR), and it is counted |
+| \`hermes.span.incomplete\` | hookspan had to end the span: \`turn_ended\`, \`orphaned\` (no record for \`root_span_ttl_ms\`, or for \`open_work_ttl_ms\` where work was open), \`superseded\` (the same began again), \`shutdown\`, \`crashed\` (its process was killed; ended by the next one). Its status is unset (of a turn that fell silent OK, of a request whose stream broke off ERROR), and it is counted |
 | \`hermes.span.retroactive\` | \`true\`: its start was never seen and is computed from a duration |
 | \`hermes.correlation\` | \`inferred\` or \`ambiguous\`: an adapter, or hookspan itself, was not sure of the ids |
 `
