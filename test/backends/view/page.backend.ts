@@ -389,6 +389,35 @@ test('what is open is there when it begins, grows, and goes when it ends', async
   await page.getByText('Nothing is open').waitFor()
 })
 
+test('a turn that is silent for long while its process lives stays open, and says so', async () => {
+  const from = Date.now() - 1_795_256_100_000 - 41 * 60_000 - 5_000
+  const root: SpanNote = {
+    id: 'e100000000000001',
+    trace: 'e1'.repeat(16),
+    name: 'agent',
+    from,
+    to: from,
+    attributes: { 'hermes.span.kind': 'session', 'session.id': 'silent', 'input.value': 'Run all tests' },
+  }
+  const tool = {
+    ...root,
+    id: 'e100000000000002',
+    parent: root.id,
+    name: 'tool.terminal',
+    attributes: { 'hermes.span.kind': 'tool' },
+  }
+  viewer.own('1000-1')
+  viewer.write('1000-1.jsonl', noteLine(root, tool))
+  await page.goto(viewer.url)
+  const card = page.locator('.open-card.is-hung', { hasText: 'Run all tests' })
+  await card.getByText(/^Silent for 41 m \d\d s, its process is alive · open for 41 m/).waitFor()
+  await card.getByRole('link', { name: 'Run all tests' }).click()
+  await page.getByText('silent for; its process is alive').waitFor()
+  viewer.write('1000-1.jsonl', exportLine(tool, root))
+  await page.goto(viewer.url)
+  await page.getByText('Nothing is open').waitFor()
+})
+
 test('what an agent is at is there while it runs, and its turn is drawn to its end', async () => {
   const agent = new Agent(viewer)
   agent.emit('pre_llm_call', { user_message: 'Is anybody there?', model: 'qwen3' })

@@ -3,8 +3,10 @@ import { mkdirSync, writeFileSync } from 'node:fs'
 import { join } from 'node:path'
 import type { Readable } from 'node:stream'
 import type { BrowserContext, Page } from 'playwright-core'
+import { thisOwner } from '../../../src/trace-log/index.ts'
 import { ended, fixture, Program, REPOSITORY } from '../../cli/program.ts'
 import { afterwards } from '../../support/afterwards.ts'
+import { leave } from '../../trace-log/checkpoint-fixture.ts'
 
 const STATE = join('.local', 'state', 'hookspan')
 const URL_LINE = /(http:\/\/127\.0\.0\.1:\d+\/#k=[\w-]+)/
@@ -28,6 +30,11 @@ export class Viewer {
     const folder = join(this.program.home, STATE, 'traces')
     mkdirSync(folder, { recursive: true, mode: 0o700 })
     writeFileSync(join(folder, name), lines.map(line => `${line}\n`).join(''), { flag: 'a', mode: 0o600 })
+  }
+
+  /** This process owns the segment, and lives. */
+  own(segment: string): void {
+    leave(join(this.program.home, STATE), { owner: thisOwner(), segment })
   }
 
   async start(...args: readonly string[]): Promise<void> {
