@@ -1,4 +1,4 @@
-import { type SpawnSyncReturns, spawn, spawnSync } from 'node:child_process'
+import { spawn, spawnSync } from 'node:child_process'
 import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
@@ -29,7 +29,12 @@ test.runIf(process.platform === 'linux')('the shell script, when the killed rece
 })
 
 /** @param pid what is in the file; undefined: there is none */
-function ran(pid: string | undefined): Pick<SpawnSyncReturns<string>, 'status' | 'stdout' | 'stderr' | 'error'> {
+function ran(pid: string | undefined): {
+  status: number | null
+  stdout: string
+  stderr: string
+  error: Error | undefined
+} {
   const folder = mkdtempSync(join(tmpdir(), 'hookspan-pid-'))
   afterwards(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'a pid')
