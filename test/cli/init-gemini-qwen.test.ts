@@ -89,7 +89,7 @@ describe('hookspan init qwen', () => {
     expect(stdout).not.toContain(TOKEN)
     const headers = { 'x-hookspan-token': TOKEN }
     const http = { type: 'http', name: 'hookspan', url: 'http://127.0.0.1:4711/qwen', headers, timeout: 1 }
-    const program = { type: 'command', name: 'hookspan', command: commandOf('qwen'), timeout: 5 }
+    const program = { type: 'command', name: 'hookspan-program', command: commandOf('qwen'), timeout: 5 }
     const hooks = hooksOf(QWEN)
     expect(hooks['PreToolUse']).toEqual([{ hooks: [http] }])
     expect(hooks['SessionStart']).toEqual([{ hooks: [{ ...program, command: `${program.command} --up` }] }])

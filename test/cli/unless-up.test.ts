@@ -1,10 +1,11 @@
-import { spawnSync } from 'node:child_process'
-import { mkdtempSync, rmSync, writeFileSync } from 'node:fs'
+import { spawn, spawnSync } from 'node:child_process'
+import { mkdtempSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { tmpdir } from 'node:os'
 import { join } from 'node:path'
 import { expect, test } from 'vitest'
 import { UNLESS_UP } from '../../src/cli/init/hook-command.ts'
 import { afterwards } from '../support/afterwards.ts'
+import { until } from '../support/until.ts'
 
 /** Prints what it reads, and its arguments. */
 const PROGRAM = ['sh', '-c', 'cat; echo "$@"', 'sh', 'claude-code']
@@ -15,6 +16,25 @@ test.runIf(process.platform !== 'win32').each([
   ['the file is empty', '', 'an event claude-code\n'],
   ['there is no file', undefined, 'an event claude-code\n'],
 ])('the shell script, when %s', (_, pid, expected) => {
+  expect(ran(pid)).toEqual({ status: 0, stdout: expected, stderr: '', error: undefined })
+})
+
+test.runIf(process.platform === 'linux')('the shell script, when the killed receiver is a zombie', async () => {
+  // The child ends at once, and what it is a child of then never collects it.
+  const parent = spawn('sh', ['-c', 'true & echo $!; exec sleep 60'], { stdio: ['ignore', 'pipe', 'ignore'] })
+  afterwards(() => parent.kill('SIGKILL'))
+  const pid = await new Promise<string>(resolve => parent.stdout.once('data', text => resolve(String(text))))
+  await until(() => / Z /.test(readFileSync(`/proc/${pid.trim()}/stat`, 'utf8')))
+  expect(ran(pid).stdout).toBe('an event claude-code\n')
+})
+
+/** @param pid what is in the file; undefined: there is none */
+function ran(pid: string | undefined): {
+  status: number | null
+  stdout: string
+  stderr: string
+  error: Error | undefined
+} {
   const folder = mkdtempSync(join(tmpdir(), 'hookspan-pid-'))
   afterwards(() => rmSync(folder, { recursive: true, force: true }))
   const file = join(folder, 'a pid')
@@ -23,5 +43,5 @@ test.runIf(process.platform !== 'win32').each([
     input: 'an event ',
     encoding: 'utf8',
   })
-  expect({ status, stdout, stderr, error }).toEqual({ status: 0, stdout: expected, stderr: '', error: undefined })
-})
+  return { status, stdout, stderr, error }
+}

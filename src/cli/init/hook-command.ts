@@ -18,10 +18,15 @@ export function commandFor(
 
 /**
  * A shell script that runs a program only if the receiver's process is gone. `$1` is the file with its process id, the rest is the
- * program. It takes a millisecond or two, where starting Node takes fifty. Input is read to its end: an agent may report a broken pipe.
+ * program. It takes a millisecond or two, where starting Node takes fifty. A killed process may stay as a zombie for long, as in a
+ * container whose first process collects none. Input is read to its end: an agent may report a broken pipe.
  */
-export const UNLESS_UP: string =
-  '{ read -r pid <"$1" && kill -0 "$pid"; } 2>/dev/null && exec cat >/dev/null; shift; exec "$@"'
+export const UNLESS_UP: string = [
+  'state=',
+  '{ read -r pid <"$1" && kill -0 "$pid" && { read -r _ _ state _ <"/proc/$pid/stat" || :; } && [ "$state" != Z ]; } 2>/dev/null && exec cat >/dev/null',
+  'shift',
+  'exec "$@"',
+].join('; ')
 
 /** As a line of a shell: `commandFor`, only if the receiver's process is gone. */
 export function unlessUp(agent: string, receiver: { readonly folder: string; readonly pidFile: string }): string {

@@ -18,8 +18,8 @@ const BY_HTTP = [
 ]
 /**
  * Sent by a program, which starts a receiver if none listens. SessionStart waits for it. Where a request is sent as well, a shell looks
- * for the receiver's process and runs the program only if it is gone; Qwen Code waits for that, because it starts no program with
- * `async` in `qwen -p`.
+ * for the receiver's process and runs the program only if it is gone. Qwen Code waits for that: `qwen -p` ends without SessionEnd, and
+ * might end before a program in the background has run.
  */
 const BY_PROGRAM: Readonly<Record<string, 'always' | 'unless up'>> = {
   SessionStart: 'always',
@@ -40,6 +40,8 @@ const TIMEOUT = 1
 const ASKED_TIMEOUT = 2
 const PROGRAM_TIMEOUT = 5
 const NAME = 'hookspan'
+/** Of hooks of an event that have one name, Qwen Code drops all but the first. */
+const PROGRAM_NAME = 'hookspan-program'
 const OUR_URL = /^http:\/\/127\.0\.0\.1:\d+\/(?:t\/[0-9a-f]{64}\/)?qwen$/
 
 /** Qwen Code (read from 0.24.4). */
@@ -85,7 +87,7 @@ function hooksOf(receiver: Receiver): ReadonlyMap<string, readonly object[]> {
 }
 
 function programFor(command: string): object {
-  return { type: 'command', name: NAME, command, timeout: PROGRAM_TIMEOUT }
+  return { type: 'command', name: PROGRAM_NAME, command, timeout: PROGRAM_TIMEOUT }
 }
 
 function requestFor(receiver: Receiver, guards: Guards): object {
