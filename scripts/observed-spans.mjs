@@ -68,6 +68,10 @@ class ObservedSpan {
     this.links.push(link)
   }
 
+  updateName(name) {
+    this.name = name
+  }
+
   setStatus(status) {
     this.status = status
   }

@@ -4,7 +4,7 @@ import { LimitedMap } from '../base/limited-map.ts'
 import type { HostEvent } from '../host-event.ts'
 import type { Delivery, Inlet, World } from '../inlet.ts'
 import { HeardHooks } from './heard-hooks.ts'
-import { LOOK_MILLIS, PATIENCE_MILLIS, TranscriptFile } from './transcript-file.ts'
+import { ABSENT_PATIENCE_MILLIS, LOOK_MILLIS, TranscriptFile } from './transcript-file.ts'
 import type { TranscriptLines } from './transcript-lines.ts'
 import { agentFile, openFile, ownPlace, type Place } from './transcript-place.ts'
 import {
@@ -83,7 +83,7 @@ class ClaudeCodeInlet implements Inlet {
   async #read(occasion: Occasion): Promise<HostEvent[]> {
     const { event, at, data, whose, transcript } = occasion
     const { agent_id } = whose
-    if (event === 'SubagentStart') return this.#joinOf(occasion, PATIENCE_MILLIS)
+    if (event === 'SubagentStart') return this.#joinOf(occasion, ABSENT_PATIENCE_MILLIS)
     const path = agent_id === undefined ? transcript : agentFile(transcript, agent_id, '.jsonl')
     if (path === undefined) return []
     const join = agent_id === undefined || this.#joined.has(agent_id) ? [] : await this.#joinOf(occasion, 0)

@@ -4,8 +4,13 @@ import { TranscriptLines } from './transcript-lines.ts'
 import { openFile, type Place } from './transcript-place.ts'
 import type { Whose } from './types.ts'
 
-/** Transcripts lag behind the hooks, mostly by a tenth of a second. Waiting costs the agent nothing. */
-export const PATIENCE_MILLIS = 500
+/**
+ * Transcripts lag behind the hooks: mostly by a tenth of a second, on a busy machine by more than one. Waiting costs the agent
+ * nothing.
+ */
+const PATIENCE_MILLIS = 1500
+/** For a file that is not there. */
+export const ABSENT_PATIENCE_MILLIS = 500
 /** Where it was in vain before. */
 const LESS_PATIENCE_MILLIS = 160
 export const LOOK_MILLIS = 20
@@ -30,7 +35,6 @@ export class TranscriptFile {
 
   /** Reads until it is enough, or for as long as it is worth it. */
   async until(event: string, { place, wait }: World, isEnough: (lines: TranscriptLines) => boolean): Promise<void> {
-    const patience = this.#vain.has(event) ? LESS_PATIENCE_MILLIS : PATIENCE_MILLIS
     for (let waited = 0; ; waited += LOOK_MILLIS) {
       this.isThere = await this.#read(place)
       if (isEnough(this.lines)) {
@@ -38,13 +42,18 @@ export class TranscriptFile {
         this.isOwing = false
         return
       }
-      if (waited >= patience || (!this.isThere && this.#vain.has(event))) {
+      if (waited >= this.#patienceFor(event)) {
         this.#vain.add(event)
         this.isOwing = this.whose.agent_id !== undefined && event !== 'PreToolUse'
         return
       }
       await wait(LOOK_MILLIS)
     }
+  }
+
+  #patienceFor(event: string): number {
+    if (this.isThere) return this.#vain.has(event) ? LESS_PATIENCE_MILLIS : PATIENCE_MILLIS
+    return this.#vain.has(event) ? 0 : ABSENT_PATIENCE_MILLIS
   }
 
   /** What has been written since it was given up. */

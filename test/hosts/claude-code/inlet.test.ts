@@ -67,13 +67,13 @@ test('what lags is waited for, until it is there', async () => {
   expect(open.waited()).toBe(100)
 })
 
-test('half a second and no longer; where it was in vain, less', async () => {
+test('waits for a second and a half and no longer; where it was in vain, less', async () => {
   const open = opened()
   writeFileSync(open.path, lines.prompt(0, 'p1'))
   expect(await hook(open, 'Stop', 10)).toEqual(['read'])
-  expect(open.waited()).toBe(500)
+  expect(open.waited()).toBe(1500)
   expect(await hook(open, 'Stop', 20)).toEqual(['read'])
-  expect(open.waited()).toBe(660)
+  expect(open.waited()).toBe(1660)
 })
 
 test('a transcript that is not written at all is waited for once', async () => {
@@ -162,7 +162,7 @@ test('a request that is written too late is known from its tool', async () => {
   const open = opened()
   writeFileSync(open.path, lines.prompt(0, 'p1'))
   expect(await hook(open, 'PreToolUse', 10, { tool_use_id: 't1' })).toEqual(['request', 'read'])
-  expect(open.waited()).toBe(500)
+  expect(open.waited()).toBe(1500)
 })
 
 test('the end of a tool has the files read where its start was not heard', async () => {

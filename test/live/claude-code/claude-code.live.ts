@@ -80,8 +80,8 @@ test('a tool that nobody is there to permit, one that a rule forbids, and one th
           tool.Write OK [hermes.tool.outcome=blocked]
             approval.Write OK (inferred) [hermes.approval.choice=deny]
         api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=tool_use]
-          tool.Bash OK [hermes.tool.outcome=blocked]
           tool.NoSuchTool ERROR tool_error [hermes.tool.outcome=error]
+          tool.Bash OK [hermes.tool.outcome=blocked]
         api.claude-opus-5-5 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.response.finish_reason=end_turn]"
   `)
 })
