@@ -1,7 +1,7 @@
 // npm run build: what the compiler makes of each file of `src` goes into `build`, for our own programs and tests; what is
 // published goes into `dist`.
 import { spawnSync } from 'node:child_process'
-import { copyFileSync, mkdirSync, readFileSync, rmSync } from 'node:fs'
+import { copyFileSync, mkdirSync, readFileSync, rmSync, writeFileSync } from 'node:fs'
 import { dirname, join } from 'node:path'
 import { argv } from 'node:process'
 import { fileURLToPath, pathToFileURL } from 'node:url'
@@ -10,7 +10,7 @@ import { buildPage } from './build-page.mjs'
 import { writeWords } from './declarations.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
-const { exports, bin } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
+const { exports, bin, version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
 /** A user imports these. */
 const ENTRIES = new Set(Object.values(exports).flatMap(({ default: entry }) => (entry ? [moduleOf(entry)] : [])))
 const PROGRAM = moduleOf(bin.hookspan)
@@ -104,6 +104,8 @@ async function bundleInto(published) {
     format: 'cjs',
     define: { 'import.meta.dirname': '__dirname' },
   })
+  const script = readFileSync(join(REPOSITORY, 'src', 'forwarder', 'hook.sh'), 'utf8').replace('@VERSION@', version)
+  writeFileSync(join(published, 'hook.sh'), script)
   await bundle({
     ...COMMON,
     entryPoints: ['src/wiring/core-and-pipeline.ts'],
