@@ -11,7 +11,7 @@ import { writeWords } from './declarations.mjs'
 import { loadedLate, loadFiles, withPackageFacts } from './load-files.mjs'
 
 const REPOSITORY = fileURLToPath(new URL('../', import.meta.url))
-const { exports, bin } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
+const { exports, bin, version } = JSON.parse(readFileSync(join(REPOSITORY, 'package.json'), 'utf8'))
 /** A user imports these. */
 const ENTRIES = new Set(Object.values(exports).flatMap(({ default: entry }) => (entry ? [moduleOf(entry)] : [])))
 const PROGRAM = moduleOf(bin.hookspan)
@@ -89,6 +89,8 @@ async function bundleInto(published) {
     format: 'cjs',
     define: { 'import.meta.dirname': '__dirname' },
   })
+  const script = readFileSync(join(REPOSITORY, 'src', 'forwarder', 'hook.sh'), 'utf8').replace('@VERSION@', version)
+  writeFileSync(join(published, 'hook.sh'), script)
   await loadFiles(join(published, 'chunks'), COMMON)
 }
 

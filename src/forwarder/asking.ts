@@ -14,22 +14,32 @@ export interface Wanted {
   readonly otherwise: Said
   /** It goes on when a receiver listens, which may be started first. */
   readonly waits: boolean
+  /** Of the event, if a receiver may have it already. */
+  readonly id: string | undefined
 }
 
 const EMPTY = Buffer.alloc(0)
 export const NOTHING: Said = { code: 0, out: EMPTY, error: '' }
 const REASON = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
+/** It ends in what a file of the spool is named by. */
+const ID = /^[0-9a-f-]{1,40}[0-9a-f]{8}$/
 const OK = /^HTTP\/1\.[01] 2\d\d /
 
 /**
  * `--decide`: wait for an answer, and hand it on. `--closed exit2`, or `--closed '{…}'`: should there be none, end with 2, or print
- * that. `--up`: wait for a receiver.
+ * that. `--up`: wait for a receiver. `--id ID`: the event was sent under this id, and not surely taken.
  */
 export function wantedBy(options: readonly string[]): Wanted {
   const at = options.indexOf('--closed')
   const isClosed = at >= 0
   const decides = isClosed ? 'closed' : options.includes('--decide') ? 'open' : undefined
-  return { decides, otherwise: isClosed ? closed(options[at + 1] ?? '') : NOTHING, waits: options.includes('--up') }
+  const id = options[options.indexOf('--id') + 1] ?? ''
+  return {
+    decides,
+    otherwise: isClosed ? closed(options[at + 1] ?? '') : NOTHING,
+    waits: options.includes('--up'),
+    id: options.includes('--id') && ID.test(id) ? id : undefined,
+  }
 }
 
 /** What nobody knows closes, too. */

@@ -60,7 +60,7 @@ async function forward(
   const body = await readInput(process.stdin)
   if (body === undefined) countDropped(place)
   if (body === undefined || body.length === 0) return undefined
-  const event = eventOf(host, body)
+  const event = eventOf(host, body, wanted.id)
   const said = await taken(event, place, program, wanted, millis)
   if (said !== undefined) return wanted.decides === undefined ? NOTHING : said
   spool(event, place)
@@ -69,13 +69,13 @@ async function forward(
   return undefined
 }
 
-function eventOf(host: string, body: Buffer): HookEvent {
+function eventOf(host: string, body: Buffer, id: string | undefined): HookEvent {
   const told = process.env['TRACEPARENT']
   return {
     path: `/${host}`,
     // When this process began: the agent has fired the hook just before. `performance` says it, too, and takes a millisecond to load.
     at: Math.round(Date.now() - process.uptime() * 1000),
-    id: `${process.pid}-${hex()}${hex()}`,
+    id: id ?? `${process.pid}-${hex()}${hex()}`,
     body,
     traceparent: told !== undefined && TRACEPARENT.test(told) ? told : undefined,
   }

@@ -22,7 +22,7 @@ export class InitScene {
     for (const host of ['pi', 'openclaw', 'opencode']) this.#put(join(folder, 'dist', 'hosts', host, 'index.js'), '')
     this.#put(join(folder, 'integrations', 'hermes', '__init__.py'), '')
     this.#put(join(folder, 'integrations', 'locus', 'pyproject.toml'), '')
-    this.#put(join(folder, 'dist', 'hook.cjs'), '')
+    for (const name of ['hook.cjs', 'hook.sh']) this.#put(join(folder, 'dist', name), '')
     this.#put(join(folder, 'package.json'), '{ "name": "hookspan" }')
     this.#put(join(folder, 'openclaw.plugin.json'), '{}')
     return folder

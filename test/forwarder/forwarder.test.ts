@@ -6,7 +6,7 @@ import { describe, expect, test } from 'vitest'
 import { readInput } from '../../src/forwarder/input.ts'
 import { REPOSITORY } from '../cli/program.ts'
 import { until } from '../support/until.ts'
-import { type Ended, names, run, Scene, TOKEN } from './scene.ts'
+import { type Ended, HOSTILE, names, run, Scene, TOKEN } from './scene.ts'
 
 const TAKEN = 'HTTP/1.1 204 No Content\r\n\r\n'
 const EVENT = '{"hook_event_name":"Stop","session_id":"s1"}'
@@ -71,20 +71,6 @@ describe('a receiver that listens', () => {
 })
 
 describe('where no receiver takes it', () => {
-  const HOSTILE: Record<string, (scene: Scene) => unknown> = {
-    'there is none': () => undefined,
-    'it hangs': scene => scene.listen(),
-    'it does not know the token': scene => scene.listen('HTTP/1.1 401 Unauthorized\r\n\r\n'),
-    'it is overburdened': scene => scene.listen('HTTP/1.1 503 Service Unavailable\r\n\r\n'),
-    'it is something else': scene => scene.listen('SSH-2.0-OpenSSH_9.2\r\n'),
-    'it has died, and its socket is there': scene => scene.listenAndDie(),
-    'its address is no JSON': scene => {
-      scene.announce({ socket: '/nowhere' })
-      writeFileSync(join(scene.receiver, 'address.json'), '{"socket": "/now')
-    },
-    'it has no token': scene => scene.announce({ socket: '/nowhere' }, ''),
-  }
-
   test.each(Object.entries(HOSTILE))(
     'because %s: a file in the spool, and a receiver is started',
     async (_, hostile) => {

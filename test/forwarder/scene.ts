@@ -46,6 +46,8 @@ export class Scene {
   readonly spool: string = join(this.receiver, 'spool')
   readonly program: string = join(this.home, 'package', 'dist', 'hook.cjs')
 
+  readonly script: string = join(this.home, 'package', 'dist', 'hook.sh')
+
   readonly #patient: string = join(this.home, 'patient.mjs')
 
   constructor() {
@@ -53,6 +55,7 @@ export class Scene {
     afterwards(() => until(() => isRemoved(this.home)))
     mkdirSync(join(this.home, 'package', 'dist', 'cli'), { recursive: true })
     copyFileSync(join(REPOSITORY, 'dist', 'hook.cjs'), this.program)
+    copyFileSync(join(REPOSITORY, 'dist', 'hook.sh'), this.script)
     writeFileSync(join(this.home, 'package', 'package.json'), '{"type": "module", "version": "9.8.7"}')
     const main = join(this.home, 'package', 'dist', 'cli', 'main.js')
     writeFileSync(main, PROGRAM)
@@ -70,6 +73,11 @@ export class Scene {
     isPatient = false,
   }: Start = {}): Promise<Ended> {
     return run([isPatient ? this.#patient : this.program, ...args], { input, stdin, env: { ...this.env, ...env } })
+  }
+
+  /** By the shell forwarder. */
+  fireShell({ args = ['codex'], input = '', env = {} }: Start = {}): Promise<Ended> {
+    return run([this.script, process.execPath, ...args], { input, env: { ...this.env, ...env } }, '/bin/sh')
   }
 
   get env(): Record<string, string> {
@@ -121,6 +129,21 @@ export class Scene {
   }
 }
 
+/** Receivers that take nothing. */
+export const HOSTILE: Record<string, (scene: Scene) => unknown> = {
+  'there is none': () => undefined,
+  'it hangs': scene => scene.listen(),
+  'it does not know the token': scene => scene.listen('HTTP/1.1 401 Unauthorized\r\n\r\n'),
+  'it is overburdened': scene => scene.listen('HTTP/1.1 503 Service Unavailable\r\n\r\n'),
+  'it is something else': scene => scene.listen('SSH-2.0-OpenSSH_9.2\r\n'),
+  'it has died, and its socket is there': scene => scene.listenAndDie(),
+  'its address is no JSON': scene => {
+    scene.announce({ socket: '/nowhere' })
+    writeFileSync(join(scene.receiver, 'address.json'), '{"socket": "/now')
+  },
+  'it has no token': scene => scene.announce({ socket: '/nowhere' }, ''),
+}
+
 export function names(folder: string): string[] {
   try {
     return readdirSync(folder).sort()
@@ -141,8 +164,9 @@ function isRemoved(folder: string): boolean {
 export function run(
   args: readonly string[],
   { input = '', stdin = 'pipe', env = {} }: Omit<Start, 'args' | 'isPatient'>,
+  program: string = process.execPath,
 ): Promise<Ended> {
-  const child = spawn(process.execPath, args, { env, stdio: [stdin, 'pipe', 'pipe'] })
+  const child = spawn(program, args, { env, stdio: [stdin, 'pipe', 'pipe'] })
   let printed = ''
   let brokenPipe = false
   child.stdout?.on('data', chunk => (printed += chunk))

@@ -33,9 +33,19 @@ export function unlessUp(agent: string, receiver: { readonly folder: string; rea
   return `${['sh', '-c', UNLESS_UP, 'sh', receiver.pidFile].map(quoted).join(' ')} ${commandFor(agent, receiver)}`
 }
 
+/** The same without Node where a receiver listens and there is curl: `/bin/sh …/hook.sh /usr/bin/node codex`. On Windows as above. */
+export function lightCommandFor(agent: string, { folder }: { readonly folder: string }): string {
+  if (process.platform === 'win32') return commandFor(agent, { folder })
+  packageFile(folder, 'dist', 'hook.cjs')
+  const script = packageFile(folder, 'dist', 'hook.sh')
+  return ['/bin/sh', script, process.execPath, agent].map(quoted).join(' ')
+}
+
 /** Also that of another copy of hookspan, with options, and one that ends well whatever happens. */
 export function isCommandFor(agent: string, command: unknown): boolean {
-  const ours = new RegExp(`[/\\\\]dist[/\\\\]hook\\.cjs['"]? ${agent}(?: --[a-z]+(?: [a-z0-9]+)?)*(?: \\|\\| true)?$`)
+  const ours = new RegExp(
+    `[/\\\\]dist[/\\\\]hook\\.(?:cjs['"]?|sh['"]? .{1,4096}) ${agent}(?: --[a-z]+(?: [a-z0-9]+)?)*(?: \\|\\| true)?$`,
+  )
   return typeof command === 'string' && ours.test(command)
 }
 

@@ -1,5 +1,12 @@
 import { dirname, join } from 'node:path'
-import { commandFor, type GuardedEvents, guardOptions, guardsOfCommand, isCommandFor } from './hook-command.ts'
+import {
+  commandFor,
+  type GuardedEvents,
+  guardOptions,
+  guardsOfCommand,
+  isCommandFor,
+  lightCommandFor,
+} from './hook-command.ts'
 import { aboutGuards, type Guards } from './hook-settings.ts'
 import { editJson, type JsonChange, valueAt } from './json-change.ts'
 import { about, byHand, edited, exactUndo, FRESH, type JsonConfig, readConfig } from './json-config.ts'
@@ -11,8 +18,12 @@ interface HooksFileHost {
   readonly name: string
   readonly title: string
   readonly events: readonly string[]
+  /** Its hooks are started by the shell forwarder where no decision is wanted: it waits for each. */
+  readonly isLight?: boolean
+  /** Events that it need not wait for, unless a decision is wanted. */
+  readonly async?: ReadonlySet<string>
   /** What stands in the list of each event. @param command our forwarder, as a line for the shell */
-  entry(command: string): object
+  entry(command: string, isAsync: boolean): object
   /** What the file has beside the hooks. */
   readonly head: readonly JsonChange[]
   /** Said when it is enabled. */
@@ -68,7 +79,9 @@ function enabling(host: HooksFileHost, root: unknown, surroundings: Surroundings
   const head = host.head.filter(({ path }) => valueAt(root, path) === undefined)
   const entryOf = (event: string): object => {
     const options = host.guarded === undefined ? [] : guardOptions(event, guards, host.guarded)
-    return host.entry(commandFor(host.name, surroundings, options))
+    if (options.length > 0) return host.entry(commandFor(host.name, surroundings, options), false)
+    const command = (host.isLight === true ? lightCommandFor : commandFor)(host.name, surroundings)
+    return host.entry(command, host.async?.has(event) === true)
   }
   return [...head, ...changesOf(root, host, event => (host.events.includes(event) ? [entryOf(event)] : []))]
 }
@@ -135,7 +148,12 @@ export const codex: HostSetup = hooksFileSetup({
     ...['SessionStart', 'UserPromptSubmit', 'PreToolUse', 'PermissionRequest', 'PostToolUse', 'SubagentStart'],
     ...['SubagentStop', 'PreCompact', 'PostCompact', 'Stop', 'Interrupt', 'SessionEnd'],
   ],
-  entry: command => ({ hooks: [{ type: 'command', command, timeout: TIMEOUT }] }),
+  entry: (command, isAsync) => ({
+    hooks: [{ type: 'command', command, timeout: TIMEOUT, ...(isAsync && { async: true }) }],
+  }),
+  isLight: true,
+  // The rollout has the result. The hook says only when to read it.
+  async: new Set(['PostToolUse']),
   guarded: {
     asked: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse', 'SubagentStop', 'Stop']),
     closed: new Set(['UserPromptSubmit', 'PreToolUse', 'PostToolUse']),
