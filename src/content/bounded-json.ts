@@ -1,8 +1,11 @@
-import { type Clipped, clip, redactWithin, WINDOW_MARGIN } from './clip.ts'
+import { type Clipped, clip, keepAll, redactWithin, WINDOW_MARGIN } from './clip.ts'
 import { JsonWriter } from './json-writer.ts'
 import { isSecretKey } from './secret-keys.ts'
 import { type Masking, Neighbours } from './secret-neighbours.ts'
+import { acrossStrings } from './secret-private-keys.ts'
+import { isSecretMember } from './secret-records.ts'
 import { MASK } from './secret-span.ts'
+import { namesNoSecret } from './secret-values.ts'
 
 export { closeJson } from './json-text.ts'
 
@@ -51,7 +54,8 @@ function isWritable(value: unknown): boolean {
 
 /** An absent value, a yes or a no gives nothing away, and is often what one is looking for. */
 function hidesNothing(value: unknown): boolean {
-  return value === null || typeof value === 'boolean' || value === '' || isEmpty(value)
+  if (typeof value === 'string') return namesNoSecret(value)
+  return value === null || typeof value === 'boolean' || isEmpty(value)
 }
 
 function isEmpty(value: unknown): boolean {
@@ -75,7 +79,7 @@ class ValueWalk {
 
   constructor(maxChars: number, masking: Masking) {
     this.writer = new JsonWriter(maxChars)
-    this.#masking = masking
+    this.#masking = masking.leaf === keepAll ? masking : { ...masking, leaf: acrossStrings(masking.leaf) }
     this.#visitsLeft = maxChars
     this.#readsLeft = READS_PER_CHARACTER * (maxChars + WINDOW_MARGIN)
   }
@@ -141,7 +145,7 @@ class ValueWalk {
     if (object instanceof String || object instanceof Number || object instanceof Boolean) {
       return this.value(lead, object.valueOf())
     }
-    return this.#entries(lead, this.#ownEntries(object))
+    return this.#entries(lead, this.#ownEntries(object), object)
   }
 
   #array(lead: string, elements: Iterable<unknown>): boolean {
@@ -180,26 +184,32 @@ class ValueWalk {
     if (firstKeysOfWide.has(object)) this.writer.stop()
   }
 
-  #entries(lead: string, entries: Iterable<readonly [string, unknown]>): boolean {
+  #entries(lead: string, entries: Iterable<readonly [string, unknown]>, object?: object): boolean {
     if (!this.writer.open(lead, '{')) return false
     const neighbours = new Neighbours()
     let comma = ''
     for (const [key, value] of entries) {
       if (this.#isSpent()) break
       if (!isWritable(value)) continue
-      if (!this.#property(comma, key, value, neighbours)) break
+      if (!this.#property(comma, key, value, neighbours, object)) break
       comma = ','
     }
     this.writer.close('}')
     return true
   }
 
-  #property(comma: string, key: string, value: unknown, neighbours: Neighbours): boolean {
+  #property(comma: string, key: string, value: unknown, neighbours: Neighbours, object?: object): boolean {
     const lead = `${comma}${JSON.stringify(this.#key(key))}:`
     if (typeof value === 'string') neighbours.field(key, value, this.#masking)
-    if ((this.#masking.isSecret(key) || neighbours.isSecretField(key)) && !hidesNothing(value))
+    if (this.#isSecret(key, value, neighbours, object) && !hidesNothing(value))
       return this.writer.scalar(lead, `"${MASK}"`)
     return this.value(lead, value)
+  }
+
+  #isSecret(key: string, value: unknown, neighbours: Neighbours, object: object | undefined): boolean {
+    const { leaf, isSecret } = this.#masking
+    if (isSecret(key) || neighbours.isSecretField(key)) return true
+    return object !== undefined && leaf !== keepAll && isSecretMember(key, value, sibling => read(object, sibling))
   }
 
   #key(key: string): string {

@@ -9,10 +9,20 @@ import {
   literal,
   type SafeText,
 } from './capture.ts'
-import { type Clipped, clip, keepAll, redactWithin, WINDOW_MARGIN, windowOf, withinBytes } from './clip.ts'
+import {
+  type Clipped,
+  clip,
+  keepAll,
+  maskedWindowOf,
+  redactWithin,
+  WINDOW_MARGIN,
+  windowOf,
+  withinBytes,
+} from './clip.ts'
 import { rewriteJson } from './json-text.ts'
 import { oneLine, withoutControls } from './one-line.ts'
 import { isSecretKey } from './secret-keys.ts'
+import { maskRecords } from './secret-records.ts'
 import { MASK } from './secret-span.ts'
 
 export interface CaptureSettings {
@@ -53,6 +63,17 @@ function isNumeric(value: unknown): value is number | bigint {
 
 function numberText(value: number | bigint): SafeText {
   return safe(typeof value === 'bigint' ? bigintText(value) : String(value))
+}
+
+/** How many characters of a text make a line of so many, once its white space is collapsed. */
+function charsForLine(text: string, lineLength: number): number {
+  let length = lineLength
+  while (length < text.length) {
+    const missing = lineLength - oneLine(text.slice(0, length)).length
+    if (missing <= 0) return length
+    length += 2 * missing
+  }
+  return text.length
 }
 
 class CapturePolicy {
@@ -160,10 +181,11 @@ class CapturePolicy {
 
   /** JSON text stays JSON, also when it has to be cut: a view of it would otherwise show a broken half. */
   #capturedJson(value: string, cap: number): CapturedContent | undefined {
-    const window = windowOf(value, cap * SPACE_ALLOWANCE + WINDOW_MARGIN)
+    const window = this.#window(value, cap)
     const first = window.text.trimStart().charAt(0)
     if (first !== '{' && first !== '[') return undefined
-    const json = rewriteJson(window.text, cap, {
+    const text = this.#settings.redact === keepAll ? window.text : maskRecords(window.text)
+    const json = rewriteJson(text, cap, {
       leaf: this.#leaf,
       isSecret: this.#isSecret,
       keepsSpace: this.mode === 'full',
@@ -175,13 +197,18 @@ class CapturePolicy {
     return clip(redactWithin({ text: value, isCut: false }, cap, this.#settings.redact), cap)
   }
 
+  /** Masked before the lines become one: they say where a block of YAML or a description ends. */
   #line(value: string, cap: number): Clipped {
-    const window = windowOf(value, cap * SPACE_ALLOWANCE + WINDOW_MARGIN)
-    // A space at the end of the window says that the last word is whole.
-    const ending = window.isCut && /\s$/.test(window.text) ? ' ' : ''
-    const flat = { text: oneLine(window.text) + ending, isCut: window.isCut }
-    const redacted = redactWithin(flat, cap, this.#settings.redact)
-    return clip(redacted.isCut ? { text: redacted.text.trimEnd(), isCut: true } : redacted, cap)
+    const { text, isCut } = this.#window(value, cap)
+    const plain = withoutControls(text)
+    const length = charsForLine(plain, cap + WINDOW_MARGIN)
+    const redacted = redactWithin({ text: plain, isCut }, length - WINDOW_MARGIN, this.#settings.redact)
+    return clip({ text: oneLine(redacted.text), isCut: redacted.isCut }, cap)
+  }
+
+  #window(value: string, cap: number): Clipped {
+    const length = cap * SPACE_ALLOWANCE + WINDOW_MARGIN
+    return this.#settings.redact === keepAll ? windowOf(value, length) : maskedWindowOf(value, length)
   }
 
   #snippetOf(value: string): SafeText | undefined {

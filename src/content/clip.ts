@@ -1,3 +1,5 @@
+import { maskRecords, RECORD_REACH } from './secret-records.ts'
+
 /** Cutting text to a length without leaving half of anything: half a character, or half a secret. */
 
 const ELLIPSIS = '...'
@@ -82,12 +84,22 @@ export function windowOf(text: string, length: number): Clipped {
   return { text: text.length < 4 * length ? window : copyOf(window), isCut: true }
 }
 
+/** The window of a text. What says that a value in it is secret may stand behind it. */
+export function maskedWindowOf(text: string, length: number): Clipped {
+  const { text: window, isCut } = windowOf(text, length)
+  if (!isCut) return { text: window, isCut }
+  const ahead = text.slice(0, length + RECORD_REACH)
+  const masked = maskRecords(ahead)
+  return masked === ahead ? { text: window, isCut } : { text: head(masked, length), isCut }
+}
+
 /**
  * Redacts a text of which at most `room` characters will be kept. Of a cut text, the last word of the window goes:
  * it may be the head of a secret that was too short to be recognised.
  */
 export function redactWithin(source: Clipped, room: number, redact: (text: string) => string): Clipped {
-  const window = windowOf(source.text, Math.max(room, 0) + WINDOW_MARGIN)
+  const length = Math.max(room, 0) + WINDOW_MARGIN
+  const window = redact === keepAll ? windowOf(source.text, length) : maskedWindowOf(source.text, length)
   const redacted = redact(wellFormed(window.text))
   const isCut = source.isCut || window.isCut
   return { text: isCut && redact !== keepAll ? withoutLastWord(redacted) : redacted, isCut }

@@ -2,6 +2,7 @@ import { keepAll, redactWithin } from './clip.ts'
 import { JsonWriter } from './json-writer.ts'
 import { type Masking, Neighbours } from './secret-neighbours.ts'
 import { MASK } from './secret-span.ts'
+import { namesNoSecret } from './secret-values.ts'
 
 /** What is done to JSON text on its way through. */
 export interface JsonRewrite extends Masking {
@@ -157,7 +158,7 @@ class JsonTextWalk {
   #stringValue(): Step {
     const value = this.#string()
     if (typeof value === 'string') return value
-    if (this.#isUnderSecretKey && value.text !== '') this.#put(lead => this.writer.scalar(lead, `"${MASK}"`))
+    if (this.#isUnderSecretKey && !namesNoSecret(value.text)) this.#put(lead => this.writer.scalar(lead, `"${MASK}"`))
     else this.#put(lead => this.writer.string(lead, this.#redacted(value, this.#leafOfValue(value.text))))
     if (value.isCut) return 'cut'
     this.#afterValue()

@@ -3,10 +3,12 @@ import { rewriteJson } from './json-text.ts'
 import { withoutColours } from './one-line.ts'
 import { ADDRESSES } from './secret-addresses.ts'
 import { ASSIGNMENTS } from './secret-assignments.ts'
-import { COMMAND_CREDENTIALS, STATEMENTS } from './secret-commands.ts'
+import { COMMAND_CREDENTIALS } from './secret-commands.ts'
 import { SCHEMED_CREDENTIALS } from './secret-credentials.ts'
 import { isSecretKey } from './secret-keys.ts'
+import { maskRecords, RECORDS } from './secret-records.ts'
 import { MASK, maskSpans, type SecretFamily } from './secret-span.ts'
+import { ORACLE_LOGINS, STATEMENTS } from './secret-statements.ts'
 import { PREFIXED_TOKENS, UNSEPARATED_TOKENS } from './secret-tokens.ts'
 
 export { isSecretKey }
@@ -47,12 +49,14 @@ function maskOwn(text: string, pattern: RegExp): string {
 
 /** Assignments come last: what they name may have been masked more closely before. */
 const FAMILIES: readonly SecretFamily[] = [
+  RECORDS,
   UNSEPARATED_TOKENS,
   PREFIXED_TOKENS,
   ADDRESSES,
   SCHEMED_CREDENTIALS,
   COMMAND_CREDENTIALS,
   STATEMENTS,
+  ORACLE_LOGINS,
   ASSIGNMENTS,
 ]
 
@@ -111,7 +115,8 @@ export function createRedactor({ enabled, patterns, own }: RedactorOptions): (te
     for (const pattern of patterns) masked = maskOwn(masked, pattern)
     const seen = maskFamilies(masked)
     if (depth === DEEPEST || (seen === masked && !mayHide(masked))) return seen
-    return maskJson(masked, inner => maskAt(inner, depth + 1)) ?? seen
+    const json = maskJson(maskRecords(masked), inner => maskAt(inner, depth + 1))
+    return json === undefined ? seen : json.includes(MASK) ? json : masked
   }
   return own === undefined ? text => maskAt(text, 0) : text => maskAt(own(text), 0)
 }

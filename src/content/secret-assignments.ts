@@ -1,9 +1,23 @@
+import { declaredValueAt, isType, WRAPPER } from './secret-declarations.ts'
+import { commandValueAt, takesValueBehindSpace } from './secret-directives.ts'
+import { elementSpan } from './secret-elements.ts'
 import { credentialsSpan, holdsCredentials } from './secret-headers.ts'
 import { type SecretKeyStrength, secretKeyStrength } from './secret-keys.ts'
 import { pairedValueAt } from './secret-neighbours.ts'
-import { endOfQuoted, endOfStructure, quoteLevel } from './secret-quotes.ts'
+import {
+  endOfQuoted,
+  endOfSpelled,
+  endOfStructure,
+  isSpelled,
+  LINE_END,
+  QUOTE,
+  quoteLevel,
+  SPACE,
+} from './secret-quotes.ts'
+import { azureKeyAt } from './secret-records.ts'
 import { afterEscape, endOfMatch, isWordCharacter, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
-import { isCode, isPlaceholder, isSpokenOf, looksGenerated, looksRandom } from './secret-values.ts'
+import { isCode, isMode, isPlaceholder, isSpokenOf, looksRandom } from './secret-values.ts'
+import { beginsBlock, behindProperties, blockSpan } from './secret-yaml.ts'
 
 /** `password=…`, `"api_key": …`, `--token …`, `Cookie: …`, `<password>…</password>`: a secret's name, a sign, a value. */
 
@@ -18,37 +32,49 @@ interface Assignment {
   readonly closing: string
   /** The name is the quoted key of an object: what follows is JSON, or close to it. */
   readonly isKey: boolean
-  /** `=`, `:`, `>` or, for flags, a space. */
+  /** `=`, `:`, `(`, `{`, or empty for the space behind a flag. */
   readonly sign: string
-  readonly spaced: boolean
+  /** The white space behind the sign. */
+  readonly gap: string
   readonly valueAt: number
 }
 
 const LONGEST_NAME = 64
-const LONGEST_ELEMENT = 4096
-const SEPARATOR =
-  /(\\{0,31}["'`])?(\]?)[?!]?\*{0,2}(\s{0,8}(?:=>|={1,3}|:=|:(?!:|\/\/)|%3[ADad](?:%20)?)(?!\s*\n\s*\n)(?:\*{2}(?=\s))?\s{0,8}|>|\(\s{0,4}(?=["'`\\])|\s{1,8})/y
-const OPENING = /[bfru]{0,2}(\\{0,31}["'`])/iy
+const SIGN = String.raw`=>|\|\||\?\?|={1,3}|:=|:(?!:|\/\/)|[：＝]|%3[ADad](?:%20)?`
+/** Behind a name: its closing quote, a sign and the gap in front of the value, or the gap alone. */
+const SEPARATOR = new RegExp(
+  String.raw`(${QUOTE})?(\]?)[?!]?\*{0,2}(?:${SPACE}{0,8}(${SIGN})(?!\s*\n\s*\n)(?:\*{2}(?=\s))?([ \t]{0,8}${LINE_END}(?:[+>|-](?=\s)| {0,8}\d{1,6}(?:[\t→:|]|\\{1,31}t))?[ \t]{0,40}|${SPACE}{0,8})|([({])\s{0,4}(?=["'\`\\])|\s{1,8}|(?:\\{1,31}t){1,8})`,
+  'y',
+)
+const OPENING = new RegExp(`${WRAPPER}(?:[bfru]{0,2}|[N@$])(${QUOTE})`, 'iy')
+const TRIPLE = /^\\{0,15}(["'])\\{0,15}\1\\{0,15}\1$/
+const LINE_BREAK = /\n|\\n/
 const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
+const NUMBER = /-?\d/y
+const STATEMENT = /^\s*(?:if|elif|else|while|for|def|class|case|with|except|when|unless)\b/
+const KEYWORD = /^(?:return|pass|raise|throw|break|continue|yield|do|else|then|end|begin|default)$/
+/** Behind a value that stands on a line of its own. */
+const LINE_IS_OVER = /[,;]?[ \t]*(?:[\r\n"'`]|\\|$)/y
 
 /**
  * A comma or semicolon ends a value when the next assignment, or nothing of the value's, follows; an ampersand where a
  * query or a command goes on; a `<` where a tag begins; a quote unless a letter or digit follows it.
  */
 const BARE =
-  /(?!["'`])(?:[^\s"'`\\&;,<]|\\(?!\\{0,31}[nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:])|&(?!&|\s|$|["'`\\]|(?:amp;)?[\w.%[\]-]{1,40}=)|<(?!\/?[A-Za-z!][^<>\n]{0,60}>|[\s/]|$)|["'`](?=\w))+/y
+  /(?!["'`])(?:[^\s"'`\\&;,<]|\\(?!\\{0,31}[nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:])|&(?!&|\s|$|["'`\\]|(?:amp;)?[\w.%[\]-]{1,40}=|(?:amp;){0,2}(?:quot|apos|lt|gt|#\w{2,4});)|<(?!\/?[A-Za-z!][^<>\n]{0,60}>|[\s/]|$)|["'`](?=\w))+/y
 /** What JSON allows without quotes. */
 const SCALAR = /[^\s,}\]"'`\\]+/y
 const COOKIE_HEADER = /cookies?$/i
 const COOKIES = /[^\s"'`\\;=]+=[^\s"'`\\;]*(?:;\s?[^\s"'`\\;]+)*/y
 const PATH = /[~./]|[A-Za-z]:/y
-const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
+const ENVIRONMENT_NAME = /^-?[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const NAMES_A_KEY = /(?:api|access|secret|private|encryption|signing|master|account) $/i
-const BEFORE_PASSWORD = /(?:\blogin \S{1,64}|identified by|with|encrypted|\bset|\w login) $/i
-const BEFORE_NAME = /(?:\b(?:config(?:ure)?|secrets?) set (?:\S{1,80}[/:])?|#define )$/
-/** Directives that take a password behind a space. */
-const DIRECTIVE = /^(?:requirepass|masterauth)$/
 const SETTER = /(?:^|\.)(?:(?:with|set)\w+|password|passphrase|token|secret|api_?key|access_?key|secret_?key)$/i
+
+/** `arn:aws:secretsmanager:eu-west-1:123456789012:secret:db` names a secret. */
+const ARN_BEFORE = /\barn:[\w-]{1,20}:secretsmanager:[\w-]{0,30}:\w{0,20}:$/
+/** `eas secret:create` */
+const SUBCOMMAND = /^(?:create|set|get|list|push|pull|add|remove|delete|update|rotate|show)$/
 
 function isNameCharacter(code: number): boolean {
   return isWordCharacter(code) || code === 95 || code === 45 || code === 46
@@ -66,34 +92,63 @@ function nameAround(text: string, at: number): { start: number; end: number } | 
 
 type Named = Pick<Assignment, 'text' | 'name' | 'nameStart' | 'strength'>
 
-function assignmentAt(text: string, at: number): Assignment | undefined {
+/** The dash of a removed line is the diff's. Behind a backslash the line goes on, and it is a flag's. */
+function isRemovedLine(text: string, at: number): boolean {
+  if (text.charAt(at) !== '-' || text.charAt(at + 1) === '-') return false
+  return /[^\\](?:\r?\n|\\{1,31}n)(?:[+>|-]|\s{0,8}\d{1,6}(?:[\t→:|]|\\{1,31}t))?$/.test(
+    text.slice(Math.max(0, at - 60), at),
+  )
+}
+
+function assignmentAt(text: string, at: number): Assignment | SecretSpan | undefined {
   const around = nameAround(text, at)
   if (around === undefined) return undefined
-  const name = text.slice(around.start, around.end)
-  const strength = strengthOf(text, name, around.start)
-  if (strength === undefined) return undefined
-  const named = { text, name, nameStart: around.start, strength }
-  const pairedAt = pairedValueAt(text, name, around.start, around.end)
+  const nameStart = isRemovedLine(text, around.start) ? around.start + 1 : around.start
+  const name = text.slice(nameStart, around.end)
+  const strength = strengthOf(text, name, nameStart)
+  if (strength === undefined) return azureKeyAt(text, name, nameStart)
+  if (text.charAt(nameStart - 1) === ':' && ARN_BEFORE.test(text.slice(Math.max(0, nameStart - 80), nameStart)))
+    return undefined
+  const named = { text, name, nameStart, strength }
+  const pairedAt = pairedValueAt(text, name, nameStart, around.end)
   if (pairedAt !== -1) return paired(named, around.end, pairedAt)
-  SEPARATOR.lastIndex = around.end
-  const separator = SEPARATOR.exec(text)
+  const element = elementSpan(text, nameStart, around.end)
+  if (element !== undefined) return element === 'none' ? undefined : element
+  const declaredAt = declaredValueAt(text, around.end)
+  if (declaredAt !== -1) {
+    if (endOfMatch(OPENING, text, declaredAt) !== -1) return declared(named, declaredAt)
+    if (isType(text.slice(around.end, declaredAt))) return undefined
+  }
+  const commandAt = commandValueAt(text, name, around.end)
+  if (commandAt !== -1) return declared(named, commandAt)
+  return separated(named, around.end)
+}
+
+function declared(named: Named, valueAt: number): Assignment {
+  return { ...named, quote: '', closing: '', isKey: false, sign: '=', gap: ' ', valueAt }
+}
+
+function separated(named: Named, nameEnd: number): Assignment | undefined {
+  SEPARATOR.lastIndex = nameEnd
+  const separator = SEPARATOR.exec(named.text)
   if (separator === null) return undefined
-  const [, closing = '', bracket = '', sign = ''] = separator
+  const [, closing = '', bracket = '', sign = '', gap = '', parenthesis = ''] = separator
   const quote = ownQuote(closing)
   return {
     ...named,
     quote,
     closing,
-    isKey: /["']$/.test(quote) && bracket === '',
-    sign: sign.trim(),
-    spaced: /\s$/.test(sign),
+    isKey: quote !== '' && !quote.endsWith('`') && bracket === '',
+    sign: sign === '' ? parenthesis : sign.replace('：', ':').replace('＝', '='),
+    gap: gap === '' && sign === '：' ? ' ' : gap,
     valueAt: SEPARATOR.lastIndex,
   }
 }
 
 /** The quote at the end of `closing`, with the backslashes that are its own. */
 function ownQuote(closing: string): string {
-  return closing === '' ? '' : closing.slice(closing.length - 1 - quoteLevel(closing, closing.length - 1, 0))
+  if (closing === '' || isSpelled(closing)) return closing
+  return closing.slice(closing.length - 1 - quoteLevel(closing, closing.length - 1, 0))
 }
 
 const CLOSING = /\\{0,31}["'`]|/y
@@ -101,7 +156,7 @@ const CLOSING = /\\{0,31}["'`]|/y
 function paired(named: Named, nameEnd: number, valueAt: number): Assignment {
   const closing = named.text.slice(nameEnd, endOfMatch(CLOSING, named.text, nameEnd))
   const quote = ownQuote(closing)
-  return { ...named, quote, closing, isKey: quote !== '', sign: ':', spaced: true, valueAt }
+  return { ...named, quote, closing, isKey: quote !== '', sign: ':', gap: ' ', valueAt }
 }
 
 function strengthOf(text: string, name: string, start: number): SecretKeyStrength | undefined {
@@ -109,85 +164,75 @@ function strengthOf(text: string, name: string, start: number): SecretKeyStrengt
   return secretKeyStrength(name)
 }
 
-function valueSpan(found: Assignment): SecretSpan | undefined {
+function valueSpan(assignment: Assignment): SecretSpan | undefined {
+  const { text, sign, gap, name } = assignment
+  const valueAt = sign === ':' && gap !== '' ? behindProperties(text, assignment.valueAt) : assignment.valueAt
   // Before anything looks for the value's end: masked text is gone through again, and may be long.
-  if (found.text.startsWith(MASK, found.valueAt)) return undefined
-  if (found.sign === '>') return elementSpan(found)
-  if (found.sign === '' && !mayFollowSpace(found)) return undefined
+  if (valueAt === -1 || text.startsWith(MASK, valueAt)) return undefined
+  const found = valueAt === assignment.valueAt ? assignment : { ...assignment, valueAt }
+  if (sign === '' && (found.quote !== '' || !takesValueBehindSpace(found))) return undefined
+  if (sign === ':' && beginsBlock(text, valueAt)) return blockSpan(found)
   const opened = openingOf(found)
-  if (found.sign === '(' && !(opened !== undefined && SETTER.test(found.name))) return undefined
+  if ((sign === '(' || sign === '{') && !(opened !== undefined && SETTER.test(name))) return undefined
   if (opened !== undefined) return quotedSpan(found, opened.opening, opened.start)
+  if (sign === '||' || sign === '??') return undefined
   return beginsStructure(found) ? structureSpan(found) : bareSpan(found)
 }
 
-/** `<password>…</password>` */
-function elementSpan({ text, nameStart, valueAt }: Assignment): SecretSpan | undefined {
-  if (!'<:'.includes(text.charAt(nameStart - 1) || ' ')) return undefined
-  const reach = text.slice(valueAt, valueAt + LONGEST_ELEMENT)
-  const length = reach.indexOf('<')
-  const end = length === -1 ? valueAt + reach.length : valueAt + length
-  const isClosed = length !== -1 && text[end + 1] === '/'
-  const value = text.slice(valueAt, end)
-  return isPlaceholder(value) || !/\w/.test(value) || (isClosed ? /"\s*[,:}\]]/ : /[\s"]/).test(value)
-    ? undefined
-    : { start: valueAt, end }
-}
-
-/** A flag's value, a netrc line, SQL's `PASSWORD '…'`, or a name of several words followed by what can only be a key. */
-function mayFollowSpace({ text, name, nameStart, quote, valueAt }: Assignment): boolean {
-  if (quote !== '') return false
-  const value = text.slice(valueAt, valueAt + 100)
-  if (name.startsWith('-')) return !/^[-|&;<>]/.test(value)
-  if (/^(?:token|auth|secret|jwt|key|cookie|pass)s?$/.test(name)) return false
-  const before = text.slice(Math.max(0, nameStart - 100), nameStart)
-  if (DIRECTIVE.test(name) || (/ set |#define /.test(before) && BEFORE_NAME.test(before))) return true
-  if (/^password$/i.test(name) && BEFORE_PASSWORD.test(before)) return true
-  return /[a-z][_-][a-z]/i.test(name) && looksGenerated(/^[^\s\\]*/.exec(value)?.[0] ?? '')
-}
-
 /** The quote that opens the value, and where the value begins behind it. */
-function openingOf({ text, valueAt, quote, closing }: Assignment): { opening: string; start: number } | undefined {
+function openingOf({
+  text,
+  valueAt,
+  quote,
+  closing,
+  sign,
+  gap,
+}: Assignment): { opening: string; start: number } | undefined {
   OPENING.lastIndex = valueAt
   const opening = OPENING.exec(text)?.[1]
   const start = OPENING.lastIndex
   if (opening === undefined) return undefined
   // Python doubles the backslashes of a text and leaves its quotes: then only the same again can be the end.
-  if (!isLevel(opening) && opening !== closing) return undefined
+  if (!isSpelled(opening) && !isLevel(opening) && opening !== closing) return undefined
   // In `{"note": "the password:", …}` the quote behind the sign closes the string that the name stands in.
-  return opening !== quote && endOfMatch(CLOSES_INSTEAD, text, start) !== -1 ? undefined : { opening, start }
+  if (opening === quote) return { opening, start }
+  // Below a line that ends with a colon it is the description of a Python class or function.
+  if (TRIPLE.test(opening)) return sign === ':' && LINE_BREAK.test(gap) ? undefined : { opening, start }
+  return endOfMatch(CLOSES_INSTEAD, text, start) === -1 ? { opening, start } : undefined
 }
 
 function isLevel(opening: string): boolean {
   return quoteLevel(opening, opening.length - 1, 0) === opening.length - 1
 }
 
-function quotedSpan({ text, isKey, strength }: Assignment, opening: string, start: number): SecretSpan | undefined {
+function quotedSpan(
+  { text, isKey, strength, sign }: Assignment,
+  opening: string,
+  start: number,
+): SecretSpan | undefined {
   if (text.startsWith(MASK, start)) return undefined
-  const end = isLevel(opening) ? endOfQuoted(text, start, opening) : endAtSame(text, start, opening)
+  const isSame = isSpelled(opening) || !isLevel(opening)
+  const end = isSame ? endOfSpelled(text, start, opening) : endOfQuoted(text, start, opening)
   const value = text.slice(start, end)
-  if (isPlaceholder(value) || (!isKey && strength === 'weak' && value.length < 6)) return undefined
-  return { start, end }
-}
-
-function endAtSame(text: string, start: number, opening: string): number {
-  const reach = text.slice(start, start + LONGEST_ELEMENT)
-  const length = reach.indexOf(opening)
-  return start + (length === -1 ? reach.length : length)
+  if (isPlaceholder(value) || isMode(value)) return undefined
+  // `process.env.DB_PASSWORD || 'none'`
+  if ((sign === '||' || sign === '??') && !looksRandom(value)) return undefined
+  return !isKey && strength === 'weak' && value.length < 6 ? undefined : { start, end }
 }
 
 /** A password of a `.env` file may begin with a bracket; where code or JSON has a value, that opens something. */
-function beginsStructure({ text, valueAt, sign, spaced }: Assignment): boolean {
-  return /[{[]/.test(text.charAt(valueAt)) && (sign === ':' || spaced)
+function beginsStructure({ text, valueAt, sign, gap }: Assignment): boolean {
+  return /[{[]/.test(text.charAt(valueAt)) && (sign === ':' || gap !== '')
 }
 
 /** Masked as a whole only where JSON says how far it reaches; else what is inside speaks for itself. */
 function structureSpan({ text, valueAt, isKey, quote }: Assignment): SecretSpan | undefined {
-  if (!isKey || /[}\]]/.test(text.charAt(valueAt + 1))) return undefined
+  if (!isKey || isSpelled(quote) || /[}\]]/.test(text.charAt(valueAt + 1))) return undefined
   return { start: valueAt, end: endOfStructure(text, valueAt, quote), mask: `${quote}${MASK}${quote}` }
 }
 
 function bareSpan(found: Assignment): SecretSpan | undefined {
-  const { text, name, nameStart, valueAt, isKey, sign, quote } = found
+  const { text, name, nameStart, valueAt, isKey, sign, gap, quote } = found
   // Headers hold more than one word.
   if (!isKey && sign !== '') {
     if (holdsCredentials(name)) return credentialsSpan(text, nameStart, valueAt)
@@ -199,16 +244,26 @@ function bareSpan(found: Assignment): SecretSpan | undefined {
   if (/^-*pwd$/i.test(name) && endOfMatch(PATH, text, valueAt) !== -1) return undefined
   const end = isKey ? endOfMatch(SCALAR, text, valueAt) : endOfBare(text, valueAt)
   if (end <= valueAt) return undefined
+  if (LINE_BREAK.test(gap) && !isAloneOnLine(found, end)) return undefined
   const value = text.slice(valueAt, end)
   if (!isSecretValue(value, text.charAt(end), found)) return undefined
   return isKey ? { start: valueAt, end, mask: `${quote}${MASK}${quote}` } : { start: valueAt, end }
 }
 
+/** Below `password:` may as well be the next name, a list, or the code that the colon begins. */
+function isAloneOnLine({ text, nameStart, valueAt, sign, isKey }: Assignment, end: number): boolean {
+  if (sign !== ':' || endOfMatch(LINE_IS_OVER, text, end) === -1) return false
+  if (isKey) return endOfMatch(NUMBER, text, valueAt) !== -1
+  const line = text.slice(Math.max(0, nameStart - 80), nameStart)
+  return !STATEMENT.test(line.slice(line.lastIndexOf('\n') + 1)) && !KEYWORD.test(text.slice(valueAt, end))
+}
+
 function isSecretValue(value: string, next: string, found: Assignment): boolean {
-  const { name, sign, spaced, strength, isKey } = found
-  const isGlued = sign === '=' && !spaced
+  const { name, sign, gap, strength, isKey } = found
+  if (sign === ':' && gap === '' && SUBCOMMAND.test(value)) return false
+  const isGlued = sign === '=' && gap === ''
   if (sign.startsWith('==') && /^[A-Za-z_$][\w.$]*:?$/.test(value)) return false
-  if (isPlaceholder(value) || isSpokenOf(value, !isGlued) || isCode(value, name, spaced, next)) return false
+  if (isPlaceholder(value) || isSpokenOf(value, !isGlued) || isCode(value, name, gap !== '', next)) return false
   if (strength === 'strong' || isKey || sign === '') return true
   return (isGlued && ENVIRONMENT_NAME.test(name)) || looksRandom(value)
 }
@@ -227,10 +282,11 @@ function endOfBare(text: string, start: number): number {
 }
 
 export const ASSIGNMENTS: SecretFamily = {
+  // Signs and quotes beyond Latin-1 are not listed in a class: that slows each text that holds such a character.
   candidates:
-    /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!*]{0,40}(?:[=:\s>%,(]|[nr][\s\\])/gi,
+    /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!*&;%]{0,40}(?:[=:\s<>%,({&;[]|[nrt][\s\\=:+>|-]|u002[27]|[\u0100-\uffff])/gi,
   spanAt(text, at) {
     const found = assignmentAt(text, at)
-    return found === undefined ? undefined : valueSpan(found)
+    return found === undefined || 'end' in found ? found : valueSpan(found)
   },
 }

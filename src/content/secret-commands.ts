@@ -1,52 +1,91 @@
-import { endOfQuoted, quoteLevel } from './secret-quotes.ts'
-import { endOfMatch, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
+import { endOfQuoted, endOfSpelled, isSpelled, QUOTE, quoteLevel, SPACE } from './secret-quotes.ts'
+import { endOfMatch, type SecretFamily, type SecretSpan } from './secret-span.ts'
 import { isPlaceholder } from './secret-values.ts'
 
 /** Flags without a telling name, which hold a password only behind the right command: `curl -u user:password`. */
 interface CommandFlag {
   readonly command: RegExp
+  /** How the flag may begin: two characters, or three behind two dashes. */
+  readonly beginnings: readonly string[]
   /** Sticky, at the dash; ends where the password begins. */
   readonly flag: RegExp
   /** What the password has to hold: `curl -b` takes a file, too. */
   readonly must?: RegExp
 }
 
-/** Between a flag and its argument; in a list of arguments that is a comma between two quotes. */
-const GAP = String.raw`(?:=|\s{1,8}|\\{0,31}["'],\s{0,8}(?=\\{0,31}["']))`
-const OPEN = String.raw`(?:\$?\\{0,31}["'])?`
+/** Between a flag and its argument; in a list of arguments that is a comma between two quotes, or the next line. */
+const GAP = String.raw`(?:=|${SPACE}{1,8}(?:(?:[+>|-]|\d{1,6}(?:[\t→:|]|\\{1,31}t))?${SPACE}{0,8}- ${SPACE}{0,4})?|\\{0,31}["'],${SPACE}{0,40}(?=\\{0,31}["']))`
+const OPEN = String.raw`(?:\$?${QUOTE})?`
 
-function flag(names: string, gap: string, user = ''): RegExp {
-  return new RegExp(`(?:${names})${gap}${OPEN}${user}`, 'y')
+type Flag = Pick<CommandFlag, 'beginnings' | 'flag'>
+
+/** `names`: literal, or with the pattern behind their first three characters. */
+function flag(names: string, gap: string, user = ''): Flag {
+  return {
+    beginnings: names.split('|').map(name => name.slice(0, name.startsWith('--') ? 3 : 2)),
+    // The quote stands in front of the user's name, or behind it.
+    flag: new RegExp(`(?:${names})${gap}(?:${user === '' ? '' : `${user}${QUOTE}|`}${OPEN}${user})`, 'y'),
+  }
 }
 
 function command(names: string): RegExp {
-  return new RegExp(String.raw`(?:^|[^\w.-])(?:${names})(?:\.exe)?["'\\,]{0,17}\s`)
+  return new RegExp(String.raw`(?:^|[^\w.-])(?:${names})(?:\.exe)?["'\\,\s]`)
+}
+
+/** A command, and a word of it that has to stand in front of the flag. */
+function command2(names: string, word: string): RegExp {
+  return new RegExp(String.raw`(?:^|[^\w.-])(?:${names})["'\\,\s].{0,180}\b${word}["'\\,\s]`)
 }
 
 const LOGIN = String.raw`(?:docker|podman|nerdctl|buildah|skopeo|oras|crane|helm|az|cf|oc|rosa)\s.{0,150}\blogin`
+const KEY = String.raw`[^\s:,"'\\]{1,128}[:,]`
 
 const COMMAND_FLAGS: readonly CommandFlag[] = [
+  { command: command('curl|wget|https?|xh|lftp'), ...flag('-u|--user|-U|--proxy-user', `${GAP}?`, KEY) },
+  // The key of an interface is its user, without a password.
+  { command: command('curl'), ...flag('-u|--user', `${GAP}?`), must: /^[^:]{12,}:$/ },
+  { command: command('curl'), ...flag('-b|--cookie', `${GAP}?`), must: /=/ },
+  { command: command('sshpass'), ...flag('-p', `${GAP}?`) },
+  { command: command('https?|xh'), ...flag('-a|--auth', GAP, String.raw`(?:[^\s:"'\\]{1,128}:)?`) },
+  { command: command(String.raw`mysql\w*|mariadb[\w-]*|mycli|7za?|p7zip|xtrabackup`), ...flag('-p', '') },
+  { command: command('redis-cli|valkey-cli|keydb-cli'), ...flag('-a', GAP) },
+  { command: command(LOGIN), ...flag('-p', `${GAP}?`) },
   {
-    command: command('curl|wget|https?|xh|lftp'),
-    flag: flag('-u|--user|-U|--proxy-user', `${GAP}?`, String.raw`[^\s:,"'\\]{1,128}[:,]`),
+    command: command('twine|mongo(?:sh|dump|restore|export|import)?|cypher-shell|cqlsh|pscp|sqoop|hdbsql'),
+    ...flag('-p', GAP),
   },
-  { command: command('curl'), flag: flag('-b|--cookie', `${GAP}?`), must: /=/ },
-  { command: command('sshpass'), flag: flag('-p', `${GAP}?`) },
-  { command: command('https?|xh'), flag: flag('-a|--auth', GAP, String.raw`(?:[^\s:"'\\]{1,128}:)?`) },
-  { command: command(String.raw`mysql\w*|mariadb[\w-]*|mycli|7za?|p7zip|xtrabackup`), flag: flag('-p', '') },
-  { command: command('redis-cli|valkey-cli|keydb-cli'), flag: flag('-a', GAP) },
-  { command: command(LOGIN), flag: flag('-p', `${GAP}?`) },
+  { command: command(String.raw`ldap\w+`), ...flag('-w', GAP) },
+  { command: command2('security', 'add-(?:generic|internet)-password'), ...flag('-w', GAP) },
+  { command: command('sqlcmd|bcp|osql|isql|zip|unzip|zipcloak|ipmitool'), ...flag('-P', `${GAP}?`) },
+  { command: command('plink|pscp|psftp|putty'), ...flag('-pw', GAP) },
+  { command: command('smbclient|smbget|rpcclient|net'), ...flag('-U', `${GAP}?`, String.raw`[^\s%"'\\]{1,128}%`) },
+  { command: command('openssl'), ...flag('-pass|-passin|-passout', GAP, 'pass:') },
+  { command: command2('openssl', 'enc'), ...flag('-k', GAP) },
+  { command: command('snmp[a-z]+'), ...flag('-A|-X', GAP) },
+  { command: command('ssh-keygen'), ...flag('-N|-P', GAP) },
   {
-    command: command('twine|mongo(?:sh|dump|restore|export|import)?|cypher-shell|cqlsh|pscp|sqoop'),
-    flag: flag('-p', GAP),
+    command: command('keytool|jarsigner|apksigner'),
+    ...flag('-storepass|-keypass|-srcstorepass|-srckeypass|-deststorepass|-destkeypass', GAP),
   },
-  { command: command(String.raw`ldap\w+`), flag: flag('-w', GAP) },
-  { command: command('sqlcmd|bcp|osql|isql|zip|unzip|zipcloak'), flag: flag('-P', `${GAP}?`) },
-  { command: command('plink|pscp|psftp|putty'), flag: flag('-pw', GAP) },
-  { command: command('smbclient|smbget|rpcclient|net'), flag: flag('-U', `${GAP}?`, String.raw`[^\s%"'\\]{1,128}%`) },
-  { command: command('openssl'), flag: flag('-pass(?:in|out)?', GAP, 'pass:') },
-  { command: command('snmp[a-z]+'), flag: flag('-[AX]', GAP) },
+  { command: command2('nuget', 'push'), ...flag('-k|-ApiKey', GAP) },
+  { command: command2('gh', 'secret[^|]{1,40}set'), ...flag('-b|--body', `${GAP}?`) },
+  { command: command2('az', 'secret[^|]{1,40}set'), ...flag('--value', GAP) },
+  { command: command2('eas|expo', '(?:secret|env):create'), ...flag('--value', GAP) },
+  { command: command2('aws', 'secretsmanager'), ...flag('--secret-string', GAP) },
+  { command: command2('pulumi', 'set'), ...flag('--secret', GAP, String.raw`[\w.:[\]"-]{1,80}${SPACE}{1,8}`) },
+  { command: command2('kubectl|oc', 'secret'), ...flag('--from-literal', GAP, String.raw`[\w.-]{1,80}=`) },
 ]
+
+const BY_BEGINNING = new Map<string, CommandFlag[]>()
+for (const each of COMMAND_FLAGS) {
+  for (const beginning of each.beginnings) {
+    BY_BEGINNING.set(beginning, [...(BY_BEGINNING.get(beginning) ?? []), each])
+  }
+}
+
+/** Flags that say so of an argument in front of them, or of another flag. */
+const AWS_VALUE = new RegExp(`--value${GAP}${OPEN}`, 'y')
+const SECURE_PARAMETER = /put-parameter[\s\S]{0,400}SecureString/
 
 const REACH = 200
 const LONGEST = 512
@@ -56,67 +95,110 @@ const WORD = /(?:[^\s"'\\]|\\(?!\\{0,31}[nrt"'])[\s\S])+/y
 
 /** A line break written as `\n` at some depth of escaping has 1, 2, 4, … backslashes; one that a backslash joins has more. */
 function asLines(text: string): string {
-  return text
+  const plain = text
     .replace(/(\\{1,32})([nrt])/g, (_, { length }: string, letter: string) =>
       (length & (length - 1)) === 0 && letter !== 't' ? '\n' : ' ',
     )
     .replace(/\\\r?\n/g, ' ')
+  // One argument a line: of a list in JSON or code, and of one in YAML.
+  return plain
+    .replace(/([,[])[ \t]{0,40}\n[ \t]{0,40}(?=\\{0,31}["'])/g, '$1 ')
+    .replace(/\n[ \t]{0,40}(?:[+>|-]|\d{1,6}[\t→:|])?[ \t]{0,40}- /g, ' ')
 }
 
-/** What stands in front of the flag in the same command. */
+/** What stands in front of the flag in the same command, without the mark that a diff gives its line. */
 function commandBefore(text: string, at: number): string {
   const before = asLines(text.slice(Math.max(0, at - REACH), at))
-  return before.slice(Math.max(...['|', '; ', '&&', '\n'].map(mark => before.lastIndexOf(mark))) + 1)
+  const start = Math.max(...['|', '; ', '&&', '\n'].map(mark => before.lastIndexOf(mark))) + 1
+  return before.slice(start).replace(/^[+-]/, ' ')
 }
 
 /** Not inside a word: behind a space, a quote or an escape that stands for a space. */
 function beginsArgument(text: string, at: number): boolean {
-  return at > 0 && (/[\s"']/.test(text.charAt(at - 1)) || /\\[nrt]$/.test(text.slice(at - 2, at)))
+  const before = text.charAt(at - 1)
+  if (before === ' ' || before === '"' || before === "'") return at > 0
+  if ('nrt'.includes(before)) return text.charAt(at - 2) === '\\'
+  return before === '\n' || before === '\t' || before === '\r'
 }
 
 function passwordAt(text: string, at: number): SecretSpan | undefined {
+  if (text.charAt(at + 1) === 'S' && text.startsWith('-SecureString', at)) return secureStringAt(text, at)
   if (!beginsArgument(text, at)) return undefined
-  const before = commandBefore(text, at)
-  for (const each of COMMAND_FLAGS) {
-    const start = each.command.test(before) ? endOfMatch(each.flag, text, at) : -1
+  const flags = BY_BEGINNING.get(text.slice(at, at + (text.charAt(at + 1) === '-' ? 3 : 2)))
+  if (flags === undefined) return undefined
+  let before: string | undefined
+  for (const each of flags) {
+    const start = endOfMatch(each.flag, text, at)
     if (start === -1) continue
+    before ??= commandBefore(text, at)
+    if (!each.command.test(before)) continue
     const end = endOfArgument(text, start)
     const value = text.slice(start, end)
-    if (NO_PASSWORD.test(value) || isPlaceholder(value) || value.startsWith(MASK)) continue
-    if (each.must?.test(value) ?? true) {
-      return { start, end }
-    }
+    if (NO_PASSWORD.test(value) || isPlaceholder(value)) continue
+    if (each.must?.test(value) ?? true) return { start, end }
   }
-  return undefined
+  if (text.startsWith('--value', at)) return parameterAt(text, at)
+  return text.startsWith('--secret', at) ? valueBefore(text, at) : undefined
 }
+
+const PULUMI_BEFORE =
+  /\bpulumi\s.{0,80}\bset\s{1,4}(?:--?[\w-]{1,20}\s{1,4}){0,2}[\w.:[\]"-]{1,80}\s{1,4}\\{0,31}["']?([^\s"'\\-][^\s"'\\]{0,200})\\{0,31}["']?\s{1,4}$/
+
+/** `pulumi config set name … --secret` */
+function valueBefore(text: string, at: number): SecretSpan | undefined {
+  const before = text.slice(Math.max(0, at - LONGEST), at)
+  const value = PULUMI_BEFORE.exec(before)?.[1]
+  if (value === undefined || isPlaceholder(value)) return undefined
+  const start = at - before.length + before.lastIndexOf(value)
+  return { start, end: start + value.length }
+}
+
+/** `aws ssm put-parameter --value … --type SecureString` */
+function parameterAt(text: string, at: number): SecretSpan | undefined {
+  if (!SECURE_PARAMETER.test(text.slice(Math.max(0, at - REACH), at + LONGEST))) return undefined
+  return argumentAt(text, endOfMatch(AWS_VALUE, text, at))
+}
+
+const SECURE_STRING = new RegExp(
+  `-SecureString(?:${SPACE}{1,4}-(?:AsPlainText|Force))*${SPACE}{1,4}(?:-String${SPACE}{1,4})?(?!-)${OPEN}`,
+  'y',
+)
+const PIPED = new RegExp(String.raw`(${QUOTE})([^"'\\|]{1,200})${QUOTE}${SPACE}{0,4}\|${SPACE}{0,4}ConvertTo$`)
+
+/** `ConvertTo-SecureString "…" -AsPlainText` and `"…" | ConvertTo-SecureString` */
+function secureStringAt(text: string, at: number): SecretSpan | undefined {
+  const before = text.slice(Math.max(0, at - 300), at)
+  const piped = PIPED.exec(before)
+  const plain = text.slice(at, at + LONGEST)
+  if (!/^[^|;\r\n]*-AsPlainText/i.test(plain)) return undefined
+  if (piped === null) return argumentAt(text, endOfMatch(SECURE_STRING, text, at))
+  const [whole, opening = '', value = ''] = piped
+  const start = at - whole.length + opening.length
+  return isPlaceholder(value) ? undefined : { start, end: start + value.length }
+}
+
+function argumentAt(text: string, start: number): SecretSpan | undefined {
+  if (start === -1) return undefined
+  const end = endOfArgument(text, start)
+  const value = text.slice(start, end)
+  return NO_PASSWORD.test(value) || isPlaceholder(value) ? undefined : { start, end }
+}
+
+const OPENED = new RegExp(String.raw`(${QUOTE})[^\s"'\\]{0,130}$`)
 
 /** A quoted argument may hold spaces; the quote may stand in front of the user's name. */
 function endOfArgument(text: string, start: number): number {
   const word = text.slice(Math.max(0, start - LONGEST), start)
-  const opened = /(\\{0,31}["'])[^\s"'\\]{0,130}$/.exec(word)?.[1] ?? ''
+  const opened = OPENED.exec(word)?.[1] ?? ''
   if (opened === '' || text.charAt(start) === '') return Math.max(start, endOfMatch(WORD, text, start))
+  if (isSpelled(opened)) return endOfSpelled(text, start, opened)
   const quote = opened.slice(opened.length - 1 - quoteLevel(opened, opened.length - 1, 0))
   return endOfQuoted(text.slice(0, start + LONGEST), start, quote)
 }
 
 /** Passwords as arguments of the commands that take them. */
 export const COMMAND_CREDENTIALS: SecretFamily = {
-  candidates: /-(?:[upabwPUAX]|-user|-proxy-user|-cookie|-auth)/g,
+  // What each of them goes on with is checked at its place: a list of names costs three times as much here.
+  candidates: /-(?:[upabwksdSPUAXN]|-[upcavbsf][sroaue])/g,
   spanAt: passwordAt,
-}
-
-const PHRASE =
-  /\bIDENTIFIED\s{1,8}(?:WITH\s{1,8}\S{1,64}\s{1,8})?(?:BY|AS)\s{1,8}(?:PASSWORD\s{1,8})?(?=\\{0,31}["'])/iy
-const QUOTE = /\\{0,31}["']/y
-
-/** SQL that names the password without a word for it: `CREATE USER bob IDENTIFIED BY '…'`. */
-export const STATEMENTS: SecretFamily = {
-  candidates: /IDENTIFIED\s/gi,
-  spanAt(text, at) {
-    const quoteAt = endOfMatch(PHRASE, text, at)
-    if (quoteAt === -1) return undefined
-    const start = endOfMatch(QUOTE, text, quoteAt)
-    const end = endOfQuoted(text.slice(0, start + LONGEST), start, text.slice(quoteAt, start))
-    return isPlaceholder(text.slice(start, end)) ? undefined : { start, end }
-  },
 }

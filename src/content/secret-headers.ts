@@ -44,7 +44,7 @@ export function credentialsSpan(text: string, nameStart: number, valueAt: number
   const words = firstWords(text, start)
   if (text.startsWith(MASK, start) || isSpokenOf(words[0] ?? '', true)) return undefined
   const opening = quoteBefore(text, nameStart)
-  const end = opening === '' ? endOfWords(text, start, words, shown !== -1) : endInQuote(text, start, opening)
+  const end = opening === '' ? endOfWords(text, start, words, shown !== -1) : endInQuote(text, start, opening, words)
   return end <= start || isPlaceholder(text.slice(start, end)) ? undefined : { start, end }
 }
 
@@ -54,23 +54,31 @@ function firstWords(text: string, start: number): string[] {
   return line.slice(0, endOfMatch(LINE, line, 0)).split(/(\s+)/, 3)
 }
 
-function endInQuote(text: string, start: number, opening: string): number {
-  return Math.max(endOfQuoted(text, start, opening), endOfMatch(CREDENTIAL_LIST, text, start))
+function endInQuote(text: string, start: number, opening: string, words: string[]): number {
+  const second = start + (words[0]?.length ?? 0) + (words[1]?.length ?? 0)
+  const lists = [start, second].map(at => endOfMatch(CREDENTIAL_LIST, text, at))
+  return Math.max(endOfQuoted(text, start, opening), ...lists)
 }
 
 /** In running text: the key alone, a scheme and its key, or a list of parameters. */
 function endOfWords(text: string, start: number, words: string[], isScheme: boolean): number {
-  const list = endOfMatch(CREDENTIAL_LIST, text, start)
+  const list = endOfList(text, start)
   if (list !== -1) return list
   const [first = '', gap = '', second = ''] = words
   if (second.startsWith(MASK)) return start
   if (!isScheme && SCHEME.test(first) && second !== '' && !NEXT_HEADER.test(second)) {
     const secondAt = start + first.length + gap.length
-    const parameters = endOfMatch(CREDENTIAL_LIST, text, secondAt)
+    const parameters = endOfList(text, secondAt)
     if (parameters !== -1) return parameters
     if (looksRandom(withoutStop(second))) return endOfKey(text, secondAt)
   }
   return isScheme || looksRandom(withoutStop(first)) ? endOfKey(text, start) : start
+}
+
+/** Behind a comma and a space the list goes on, also with what is no parameter: `id=x, 00Qx7Zk2`. */
+function endOfList(text: string, start: number): number {
+  const end = endOfMatch(CREDENTIAL_LIST, text, start)
+  return end === -1 || text.charAt(end - 1) !== ' ' ? end : Math.max(endOfKey(text, end), end - 2)
 }
 
 function withoutStop(word: string): string {

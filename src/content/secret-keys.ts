@@ -6,7 +6,7 @@ const HINT = /ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt|signature|bearer/i
 
 /** Names whose value is a secret whatever it looks like. */
 const ALWAYS =
-  /(?:passwords?|passwd|passphrase|passcode|requirepass|masterauth|psk|secrets?|apikeys?|accesskey|secretkey|privatekey|presharedkey|clientkeydata|credentials?|(?:auth|access|refresh|api|bot|bearer|csrf|xsrf|id|session|private|secret)tokens?)$/
+  /(?:passwords?|passwd|passphrase|passcode|requirepass|masterauth|psk|storepass|keypass|secrets?|apikeys?|accesskey|secretkey|privatekey|presharedkey|clientkeydata|credentials?|(?:auth|access|refresh|api|bot|bearer|csrf|xsrf|id|session|private|secret)tokens?)$/
 const GLUED_PASS = /^(?:db|user|smtp|ftp|mail|admin|root|my|pg|ssh)pass$/
 const PASS_OF =
   /^(?:db|user|smtp|ftp|mail|email|admin|root|mysql|pg|postgres|redis|mongo|http|proxy|login|basic|auth|sudo|ssh|key)$/
@@ -20,11 +20,13 @@ const TOKEN_OF_TEXT = new Set(
 )
 /** A key is a secret only as one of these. */
 const KEY_OF =
-  /^(?:api|access|private|secret|encryption|decryption|signing|master|account|auth|shared|deploy|storage|webhook|consumer|admin|root|license|preshared|subscription|ingest|ingestion|hmac|jwt|aes|rsa|ssh|pgp|gpg|openai|anthropic|azure|stripe|groq|gemini|mistral|openrouter)$/
+  /^(?:api|access|private|secret|encryption|decryption|signing|master|account|auth|shared|deploy|storage|webhook|consumer|admin|root|license|preshared|subscription|ingest|ingestion|hmac|jwt|aes|rsa|ssh|pgp|gpg|openai|anthropic|azure|stripe|groq|gemini|mistral|openrouter|fernet|nonce)$/
+/** A key of these may be an identifier that anybody may see: only one that looks random is a secret. */
+const WEAK_KEY_OF = /^(?:app|application)$/
 
 /** Words behind the noun that say which one it is, not what it is. */
 const QUALIFIER =
-  /^(?:value|prod|production|dev|development|staging|test|live|base|old|new|current|confirm|confirmation|primary|secondary|default|text|plain|plaintext|str|string|raw|base64|b64|pem|header)$/
+  /^(?:value|prod|production|dev|development|staging|test|live|base|old|new|current|confirm|confirmation|primary|secondary|default|text|plain|plaintext|str|string|raw|base64|b64|pem|header|binary)$/
 /** Words in front that make it a question about the secret. */
 const QUESTION =
   /^(?:no|ask|prompt|skip|without|use|show|hide|require|requires|required|has|is|enable|disable|allow|forgot)$/
@@ -71,7 +73,10 @@ function judge(name: string): SecretKeyStrength | undefined {
   const before = parts.at(-2) ?? ''
   if (parts.length > 1 && QUESTION.test(parts[0] ?? '')) return undefined
   if (noun === 'pwd' || ALWAYS.test(noun)) return 'strong'
-  if (noun === 'key' || noun === 'keys') return KEY_OF.test(before) ? 'strong' : undefined
+  if (noun === 'key' || noun === 'keys') {
+    if (KEY_OF.test(before) || parts.slice(-3).join(' ') === 'logged in key') return 'strong'
+    return WEAK_KEY_OF.test(before) ? 'weak' : undefined
+  }
   if (noun === 'signature') return before === 'amz' || before === 'goog' ? 'strong' : undefined
   if (noun === 'token' && TOKEN_OF_TEXT.has(before)) return undefined
   if (GLUED_PASS.test(noun) || (noun === 'pass' && PASS_OF.test(before))) return 'strong'

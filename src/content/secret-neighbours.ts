@@ -1,5 +1,6 @@
 import { keepAll } from './clip.ts'
 import { isHeaderName } from './secret-headers.ts'
+import { saysValueIsSecret } from './secret-records.ts'
 import { endOfMatch, MASK } from './secret-span.ts'
 
 /**
@@ -7,10 +8,16 @@ import { endOfMatch, MASK } from './secret-span.ts'
  * `{"name": "DB_PASSWORD", "value": "…"}`, `<add key="DB_PASSWORD" value="…">`, and the same over two lines of YAML.
  */
 
-const NAMED_BEFORE = /(?:name|key|header|variable|field)\\{0,31}["']?\s{0,4}[:=]\s{0,4}\\{0,31}["']?$/i
+const NAMED_BEFORE = /(?:name|key|header|variable|field|label)\\{0,31}["']?\s{0,4}[:=]\s{0,4}\\{0,31}["']?$/i
 /** Over two lines, which a diff or a listing may number or mark. */
 const VALUE_BEHIND =
-  /\\{0,31}["']?(?:[\s,+>|]|\\{1,31}[nrt]|\d{1,6}(?=[\s\\→:|])){0,60}\\{0,31}["']?val(?:ue)?\\{0,31}["']?\s{0,4}[:=]\s{0,4}/iy
+  /\\{0,31}["']?(?:[\s,+>|-]|\\{1,31}[nrt]|\d{1,6}(?=[\s\\→:|])){0,60}\\{0,31}["']?val(?:ue)?\\{0,31}["']?\s{0,4}[:=]\s{0,4}/iy
+/** `variable "db_password" { … default = "…" }` of Terraform. */
+const TERRAFORM_BEFORE = /\bvariable\s{1,4}\\{0,31}"$/
+const TERRAFORM_DEFAULT = /\\{0,31}"\s{0,4}\{[^{}]{0,400}?\bdefault\s{0,20}=\s{0,8}/y
+/** `add_argument("--password", default="…")` */
+const ARGUMENT_DEFAULT =
+  /\\{0,31}["'](?:\s{0,4},\s{0,4}\\{0,31}["']-\w{1,3}\\{0,31}["'])?\s{0,4},\s{0,40}(?:[^()"'\\]{0,80}?\b)?default\s{0,2}=\s{0,2}/y
 const COMMA = /\\{0,31}["'`]\s{0,4},\s{0,40}(?=[bfru]{0,2}\\{0,31}["'`])/iy
 const SETTER =
   /(?:\b(?:\w*[_.])?(?:set|put|add|define|append|header|insert)\w*|putenv|setenv|[a-z](?:Set|Put|Add)\w*|(?:Header|Item|Property|Env)s?)\(\s*\\{0,31}["'`]$/
@@ -28,7 +35,7 @@ function isValueOf(first: string, second: string): boolean {
 
 /** A field that says what the field `value` beside it is. */
 function isNameField(key: string): boolean {
-  return /^(?:name|key|header|variable|field)$/i.test(key)
+  return /^(?:name|key|header|variable|field|label)$/i.test(key)
 }
 
 function isValueField(key: string): boolean {
@@ -39,12 +46,21 @@ function isValueField(key: string): boolean {
 export function pairedValueAt(text: string, name: string, start: number, end: number): number {
   const fieldAt = endOfMatch(VALUE_BEHIND, text, end)
   if (fieldAt !== -1 && NAMED_BEFORE.test(textBefore(text, start))) return fieldAt
-  const valueAt = `"'\``.includes(text.charAt(start - 1) || ' ') ? endOfMatch(COMMA, text, end) : -1
+  if (!`"'\``.includes(text.charAt(start - 1) || ' ')) return -1
+  const defaultAt = defaultValueAt(text, name, start, end)
+  if (defaultAt !== -1) return defaultAt
+  const valueAt = endOfMatch(COMMA, text, end)
   if (valueAt === -1) return -1
   if (SETTER.test(textBefore(text, start))) return valueAt
   NEXT_NAME.lastIndex = valueAt
   const [, next = ' ', colon] = NEXT_NAME.exec(text) ?? []
   return colon === undefined && isValueOf(name, next) ? valueAt : -1
+}
+
+/** The value that a variable or an argument has when it is given none. */
+function defaultValueAt(text: string, name: string, start: number, end: number): number {
+  if (name.startsWith('-')) return endOfMatch(ARGUMENT_DEFAULT, text, end)
+  return TERRAFORM_BEFORE.test(textBefore(text, start)) ? endOfMatch(TERRAFORM_DEFAULT, text, end) : -1
 }
 
 function textBefore(text: string, start: number): string {
@@ -102,6 +118,6 @@ export class Neighbours {
 
   /** A field whose value is this text. */
   field(key: string, text: string, { isSecret }: Masking): void {
-    if (isNameField(key) && isSecret(text)) this.#isNamed = true
+    if ((isNameField(key) && isSecret(text)) || saysValueIsSecret(key, text)) this.#isNamed = true
   }
 }

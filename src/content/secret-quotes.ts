@@ -7,6 +7,43 @@ import { endOfMatch } from './secret-span.ts'
 
 const BACKSLASH = 92
 
+/** A space, also as JSON text spells it: `\t`, `\n`, `\\n`. */
+export const SPACE: string = String.raw`(?:\s|\\{1,31}[nrt])`
+
+/** The end of a line, likewise. */
+export const LINE_END: string = String.raw`(?:\r?\n|(?:\\{1,31}r)?\\{1,31}n)`
+
+/** `'\''` and `'"'"'` in a quoted command. */
+const OF_SHELL = String.raw`\\{0,31}'\\{1,31}'\\{0,31}'|\\{0,31}'\\{0,31}"\\{0,31}'\\{0,31}"\\{0,31}'`
+/** `"""` of TOML and Python; `""` of CSV. */
+const REPEATED = [
+  ...[0, 1, 3, 7, 15].flatMap(level => [`"`, `'`].map(quote => `(?:\\\\{${level}}${quote}){3}`)),
+  String.raw`""(?=\w|\s?:)`,
+].join('|')
+/** HTML, a URL, JSON by numbers, typographic quotes. */
+const ENCODED = String.raw`&(?:amp;){0,2}(?:quot|apos|#34|#39|#x2[27]);|%2[27]|\\{1,31}u002[27]|[“”‘’「」]`
+
+/** One opening or closing quote as it stands in the text. */
+export const QUOTE: string = String.raw`(?:${OF_SHELL}|${REPEATED}|${ENCODED}|\\{0,31}["'\`])`
+
+const PLAIN = /^\\{0,31}["'`]$/
+
+/** Whether the quote is spelled as anything but backslashes and one character. */
+export function isSpelled(quote: string): boolean {
+  return !PLAIN.test(quote)
+}
+
+const LONGEST_SPELLED = 4096
+const CURLY_ENDS: Readonly<Record<string, string>> = { '“': '”', '‘': '’', '「': '」' }
+
+/** The end of the content behind a spelled quote, or of what is looked at. */
+export function endOfSpelled(text: string, from: number, opening: string): number {
+  // A slice keeps the search from running to the end of the text for each of many values.
+  const within = text.slice(from, from + LONGEST_SPELLED)
+  const length = within.indexOf(CURLY_ENDS[opening] ?? opening)
+  return from + (length === -1 ? within.length : length)
+}
+
 /**
  * How deep a quote is escaped: JSON inside JSON writes it with 1 backslash, once more inside JSON with 3, then 7. What
  * stands in front of those is the content's: in `\\\\"` two escaped backslashes and a quote of level 0.
@@ -43,7 +80,11 @@ export function endOfQuoted(text: string, from: number, opening: string): number
   for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
     const found = quoteLevel(text, at, from)
     // Less deep: it closes the text around the value.
-    if (found <= level) return quote === '"' ? at - found : endOfJsonString(text, from, at - found)
+    if (found > level) continue
+    const end = at - found
+    // `--secret-string '{"user": "bob"}'`: the double quotes are the value's.
+    const isJson = '{['.includes(text.charAt(from)) && '}]'.includes(text.charAt(end - 1))
+    return quote === '"' || isJson ? end : endOfJsonString(text, from, end)
   }
   return quote === '"' ? text.length : endOfJsonString(text, from, text.length)
 }

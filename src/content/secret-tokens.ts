@@ -1,3 +1,4 @@
+import { PRIVATE_KEYS } from './secret-private-keys.ts'
 import { afterEscape, endOfMatch, isWordCharacter, type SecretFamily, type SecretSpan } from './secret-span.ts'
 
 /** Keys that vendors made recognisable: what they begin with, and the least that has to follow. */
@@ -83,7 +84,7 @@ function prefixedAt(text: string, start: number, separatorAt: number): SecretSpa
 
 /** `ghp_…`, `sk-ant-…`, `SG.….…`: a known word, a separator, and enough of a token behind it. */
 export const PREFIXED_TOKENS: SecretFamily = {
-  candidates: /[-_.~](?=[\w.-]{12})/g,
+  candidates: /[-_.~](?=[\w-][\w.-]{11})/g,
   spanAt(text, separatorAt) {
     let start = separatorAt
     // One escape (`u001b`) can be glued on in front of the word.
@@ -117,10 +118,6 @@ const UNSEPARATED: readonly RegExp[] = [
 ]
 
 const TELEGRAM = /:AA[\w-]{30,}/y
-const PRIVATE_KEY_HEAD = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
-const PRIVATE_KEY_TAIL = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/
-const LONGEST_PRIVATE_KEY = 16_384
-
 /** `123456789:AA…`, with or without the `bot` of the API's addresses. */
 function telegramAt(text: string, colonAt: number): SecretSpan | undefined {
   let start = colonAt
@@ -129,39 +126,6 @@ function telegramAt(text: string, colonAt: number): SecretSpan | undefined {
   if (colonAt - start < 6) return undefined
   const end = endOfMatch(TELEGRAM, text, colonAt)
   return end === -1 ? undefined : { start, end }
-}
-
-/** A block without its END line was cut off: it reaches to the quote that holds it, else to the end of the text. */
-function privateKeyAt(text: string, start: number): SecretSpan | undefined {
-  const body = endOfMatch(PRIVATE_KEY_HEAD, text, start)
-  if (body === -1) return undefined
-  const tail = PRIVATE_KEY_TAIL.exec(text.slice(body, body + LONGEST_PRIVATE_KEY))
-  if (tail !== null) return { start, end: body + tail.index + tail[0].length }
-  let end = text.indexOf('"', body)
-  if (end === -1) end = text.length
-  while (end > body && text.charCodeAt(end - 1) === 92) end--
-  return { start, end }
-}
-
-const PRIVATE_KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
-/** With the mark or number that a diff or a listing gives the next line. */
-const LINE_BREAK = /(?:\s|\\{1,31}[nrt])+(?:(?:[+>|]|\d{1,6}[→:|]?)(?:\s|\\{1,31}[nrt])*)?$/
-const KEY_LINE = /[A-Za-z0-9+/=]{1,100}$/
-
-/** The lines in front of an END line whose BEGIN was cut off: of a key's form, the last one of any length. */
-function privateKeyTailAt(text: string, at: number): SecretSpan | undefined {
-  const end = endOfMatch(PRIVATE_KEY_END, text, at)
-  if (end === -1) return undefined
-  let start = at
-  for (let shortest = 1; at - start < LONGEST_PRIVATE_KEY; shortest = 30) {
-    const before = text.slice(Math.max(0, start - 120), start)
-    const gap = LINE_BREAK.exec(before)?.[0].length ?? 0
-    const line = KEY_LINE.exec(before.slice(0, before.length - gap))?.[0] ?? ''
-    if (gap === 0 || line.length < shortest) break
-    start -= gap + line.length
-    start = afterEscape(text, start)
-  }
-  return start === at ? undefined : { start, end }
 }
 
 /** Known by their dots: what stands in front of the first one, and what begins with it. */
@@ -197,13 +161,13 @@ function isEscapeEndingAt(text: string, at: number): boolean {
   return [1, 2, 3, 4, 5].some(length => afterEscape(text, at - length) === at)
 }
 
-/** Keys that are recognised without a separator: cloud access keys, JWTs, bot tokens, private key blocks. */
+/** Keys that are recognised without a separator: cloud access keys, JWTs, bot tokens, private keys. */
 export const UNSEPARATED_TOKENS: SecretFamily = {
   candidates:
     /A(?:[KSCT][ICA][ATCD]|BSK|TBB|KC[a-z])|AIza|LTAI|EAA[A-Za-z\d]{4}|EZ[AT]K|eyJ|dapi[\da-f]|SK[\da-f]{4}|1\/\/0[\w-]|:AA[\w-]|-----[BE]/g,
   spanAt(text, at) {
     const first = text[at]
-    if (first === '-') return text[at + 5] === 'B' ? privateKeyAt(text, at) : privateKeyTailAt(text, at)
+    if (first === '-') return PRIVATE_KEYS.spanAt(text, at)
     return first === ':' ? telegramAt(text, at) : unseparatedAt(text, at)
   },
 }

@@ -1,6 +1,10 @@
+import { ARGUMENTS } from './corpus-arguments.ts'
 import { COMMANDS } from './corpus-commands.ts'
+import { DECLARATIONS } from './corpus-declarations.ts'
+import { DOCUMENTS } from './corpus-documents.ts'
 import { FILES } from './corpus-files.ts'
 import { HEADERS } from './corpus-headers.ts'
+import { RECORDS } from './corpus-records.ts'
 import { VENDOR_TOKENS } from './corpus-tokens.ts'
 import { alnum, hex, upper } from './made-up-tokens.ts'
 import { type SecretCase, secret } from './secret-case.ts'
@@ -211,4 +215,14 @@ const USUAL: readonly SecretCase[] = [
   secret('URL-encoded assignment', 'body=grant%3Dx%26password%3D', 'hunter2', ' end'),
 ]
 
-export const SECRETS: readonly SecretCase[] = [...USUAL, ...HEADERS, ...COMMANDS, ...FILES, ...VENDOR_TOKENS]
+export const SECRETS: readonly SecretCase[] = [
+  ...USUAL,
+  ...HEADERS,
+  ...COMMANDS,
+  ...ARGUMENTS,
+  ...FILES,
+  ...DOCUMENTS,
+  ...DECLARATIONS,
+  ...RECORDS,
+  ...VENDOR_TOKENS,
+]

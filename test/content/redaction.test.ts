@@ -75,7 +75,7 @@ describe('innocent look-alikes', () => {
 
   it.each(INNOCENTS.map(text => [text]))('leaves %j alone wherever an agent meets it', text => {
     // What ends with a sign would be given a value by what stands behind it.
-    const places = /[:=|]\s*$/.test(text) ? PLACEMENTS.filter(({ what }) => /JSON|argument/.test(what)) : PLACEMENTS
+    const places = /[:=|：＝]\s*$/.test(text) ? PLACEMENTS.filter(({ what }) => /JSON|argument/.test(what)) : PLACEMENTS
     for (const { what, place } of places) {
       const masked = allThatIsSaid(place(text), 'full').filter(each => each.includes('[REDACTED]'))
       expect(masked, what).toEqual([])

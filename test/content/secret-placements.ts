@@ -32,10 +32,15 @@ function markedInside({ before, secret, after }: SecretCase): string {
   return before + marked(secret.slice(0, middle), secret.slice(middle, middle + 2), secret.slice(middle + 2)) + after
 }
 
+function jsonValue(text: string): unknown {
+  return /^[[{]["{]/.test(text) ? JSON.parse(text) : text
+}
+
 const json = (value: unknown): string => JSON.stringify(value)
 
 export const PLACEMENTS: readonly Placement[] = [
   { what: 'as it is', place: text => text },
+  { what: 'as the value that it is the JSON of', place: jsonValue },
   { what: 'in a paragraph', place: text => `Here is what I found:\n\n${text}\n\nShall I go on?` },
   { what: 'in a block of Markdown', place: text => `Run this:\n\`\`\`\n${text}\n\`\`\`\nand wait.` },
   { what: 'in a log', place: text => `2026-11-21T10:20:30.123Z DEBUG [worker-3] ${text}\n2026-11-21 INFO done` },
