@@ -26,6 +26,7 @@ export interface TurnEnd extends SessionEnd {
 }
 
 const CRON = 'cron'
+const MAX_TURNS = 'max_turns'
 /** Of work that no turn asked for. */
 export const BACKGROUND: SafeText = literal('background')
 
@@ -114,9 +115,14 @@ function errorOf(end: TurnEnd, draw: Draw): SpanError | undefined {
   if (end.finalStatus !== 'failed' && end.finalStatus !== 'incomplete') return undefined
   const reason = draw.capture.id(end.turn_exit_reason) ?? draw.capture.id(end.reason)
   return {
-    type: end.totals.lastErrorType ?? literal(end.finalStatus),
+    type: limitOf(end) ?? end.totals.lastErrorType ?? literal(end.finalStatus),
     message: reason ?? literal(`turn ${end.finalStatus}`),
   }
+}
+
+/** A limit that the agent set for itself ended the turn: no error of a request or a tool did. */
+function limitOf({ turn_exit_reason }: TurnEnd): SafeText | undefined {
+  return turn_exit_reason === MAX_TURNS ? literal(MAX_TURNS) : undefined
 }
 
 /** Attributes of the start that a repeated `on_session_start` may still supply. */

@@ -55,12 +55,17 @@ export class Call extends Turn {
     const request = this.#request
     if (request === undefined) return
     this.#request = undefined
+    // The caller's decision: neither the model nor the network has failed.
+    if (isAborted(failure)) {
+      request.tellAnswer(at, { finish_reason: 'aborted' })
+      return
+    }
     this.requests.failures += 1
     request.tellFailure(at, {
       status_code: failure.statusCode,
       retryable: failure.isRetryable === true && request.retry !== this.maxRetries,
       max_retries: this.maxRetries,
-      error: { type: isAborted(failure) ? 'aborted' : failure.name, message: failure.message },
+      error: { type: failure.name, message: failure.message },
     })
   }
 

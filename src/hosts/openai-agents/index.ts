@@ -62,7 +62,7 @@ export function createTraceProcessor(options?: PluginOptions): TraceProcessor {
   }
   const ofSpan = (event: string, span: HostSpan, isEnd: boolean): Promise<void> => {
     const at = Date.now()
-    return take(peek(span, 'traceId'), () => spanEvent(event, span, isEnd, at))
+    return take(peek(span, 'traceId'), () => spanEvent(event, span, isEnd, at, isEnd && isAborted(span.traceId)))
   }
   // What was told until now is read first.
   const flush = (): Promise<void> => DONE.then(() => attachment.plugin.flush())
@@ -136,17 +136,33 @@ function wrapRun(attachment: Attachment, runner: object): void {
   Object.defineProperty(runner, 'run', { value: wrapped, writable: true, configurable: true })
 }
 
+/** Results of the runs that stream now. */
+const streaming = new Set<unknown>()
+
+/** Whether a run of the trace streams, and its reader or its signal has cancelled it. */
+function isAborted(traceId: unknown): boolean {
+  for (const result of streaming) {
+    if (peek(result, 'cancelled') !== true) continue
+    if (peek(peek(peek(result, 'state'), '_trace'), 'traceId') === traceId) return true
+  }
+  return false
+}
+
 /** A run that is streamed is over with its stream. A rejection stays the caller's to handle, and is not handled here. */
 function whenRun(running: unknown, ended: (result: unknown) => void): unknown {
   if (!(running instanceof Promise)) return running
   return running.then(result => {
     const completed = peek(result, 'completed')
-    if (completed instanceof Promise)
+    if (completed instanceof Promise) {
+      streaming.add(result)
+      // Its last spans may be read a moment after it.
+      const over = (): void => void setImmediate(() => streaming.delete(result))
       completed.then(
         () => ended(result),
         () => undefined,
       )
-    else ended(result)
+      completed.then(over, over)
+    } else ended(result)
     return result
   })
 }

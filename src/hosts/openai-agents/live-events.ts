@@ -29,8 +29,17 @@ export function traceEvent(event: string, trace: unknown): HostEvent {
   }
 }
 
-/** @param isEnd the host goes on with the object: what it says of the end is none of the start's business */
-export function spanEvent(event: string, span: unknown, isEnd: boolean, at: number): HostEvent {
+/** The spans whose end is that of a run. */
+const OF_RUNS: ReadonlySet<unknown> = new Set(['agent', 'task'])
+/** The error that a run without a stream has when it is aborted. */
+const ABORTED = { message: 'AbortError: the caller has aborted the stream' }
+
+/**
+ * @param isEnd the host goes on with the object: what it says of the end is none of the start's business
+ * @param isAborted the run is streamed, and was aborted: the SDK ends its spans as if nothing had happened
+ */
+export function spanEvent(event: string, span: unknown, isEnd: boolean, at: number, isAborted = false): HostEvent {
+  const isCutOff = isAborted && OF_RUNS.has(peek(peek(span, 'spanData'), 'type'))
   return {
     event,
     at,
@@ -42,7 +51,7 @@ export function spanEvent(event: string, span: unknown, isEnd: boolean, at: numb
       started_at: peek(span, 'startedAt'),
       ended_at: isEnd ? peek(span, 'endedAt') : null,
       span_data: peek(span, 'spanData'),
-      error: isEnd ? peek(span, 'error') : null,
+      error: isEnd ? (peek(span, 'error') ?? (isCutOff ? ABORTED : null)) : null,
     },
   }
 }

@@ -166,7 +166,7 @@ test('a request that the runner repeats is an attempt of its own', async () => {
 })
 
 test.each([
-  ['MaxTurnsExceededError: Max turns (3) exceeded', 'final_status=failed, hermes.turn.exit_reason=max_turns'],
+  ['MaxTurnsExceededError: Max turns (3) exceeded', 'agent ERROR max_turns [gen_ai.agent.name=main'],
   ['ToolCallError: Failed to run function tools', 'final_status=failed, hermes.turn.exit_reason=tool_error'],
   ['ModelBehaviorError: no JSON', 'final_status=failed, hermes.turn.exit_reason=ModelBehaviorError'],
   ['AbortError: aborted', 'final_status=interrupted, hermes.turn.exit_reason=aborted'],

@@ -425,7 +425,7 @@ test('a limit of turns', async () => {
   })
   expect(run.said).toBe('failed: Claude Code returned an error result: Reached maximum number of turns (2)')
   expect(run.tree).toMatchInlineSnapshot(`
-    "agent ERROR failed [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=max_turns]
+    "agent ERROR max_turns [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=max_turns]
       llm.claude-sonnet-4-5 OK
         api.claude-sonnet-4-5 OK (inferred) [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=1, gen_ai.response.finish_reason=tool_use]
           tool.Bash OK [hermes.tool.outcome=completed]

@@ -248,7 +248,7 @@ test('too many turns', async () => {
   const answer: Answer = () => ({ toolCalls: [PARIS] })
   const { tree } = await lived('max-turns', 'a model that never stops calling', answer, {})
   expect(tree.split('\n')[0]).toMatchInlineSnapshot(
-    `"agent ERROR failed [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.tokens.total=411, hermes.turn.exit_reason=max_turns]"`,
+    `"agent ERROR max_turns [hermes.turn.number=1, hermes.turn.final_status=failed, hermes.turn.tokens.total=411, hermes.turn.exit_reason=max_turns]"`,
   )
 })
 
