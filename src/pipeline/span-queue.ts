@@ -143,7 +143,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     const waiting = this.#outgoing.giveUp()
     this.#sink.abort()
     if (this.#isPumping) await this.#waiters.add(Number.POSITIVE_INFINITY)
-    this.#dropTooLate(waiting + this.#giveUpCurrent())
+    this.#dropTooLate(waiting, this.#giveUpCurrent())
     await this.#outgoing.close()
   }
 
@@ -152,7 +152,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#isClosed = true
     this.#isStopping = true
     this.#isAbandoned = true
-    this.#dropTooLate(this.#outgoing.giveUp() + this.#giveUpCurrent())
+    this.#dropTooLate(this.#outgoing.giveUp(), this.#giveUpCurrent())
   }
 
   counts(): SpanCounts {
@@ -279,19 +279,24 @@ export class SpanQueue implements BatchTaker, Adopter {
     attempt.pass()
   }
 
-  /** Lets go of the attempt in progress. Returns how many of its spans are in memory only, and so lost. */
+  /** Lets go of the attempt in progress. Returns how many of its spans are in no log, and so lost. */
   #giveUpCurrent(): number {
     const attempt = this.#current
     this.#current = undefined
     this.#outgoing.letGo()
     if (attempt === undefined) return 0
-    if (!attempt.isKept) return attempt.size
+    if (!attempt.isKept) {
+      // The log may have dropped them meanwhile, for want of room: they count no longer as spooled.
+      this.#tally.dropped(attempt.size, TOO_LATE, attempt.origin)
+      return attempt.size
+    }
     if (attempt.origin === 'live') this.#tally.spooled(attempt.size)
     return 0
   }
 
-  #dropTooLate(spans: number): void {
-    this.#tally.dropped(spans, TOO_LATE)
-    if (spans > 0) this.#parts.report.tooLate(spans)
+  /** @param current spans of the attempt in progress, which are counted already */
+  #dropTooLate(waiting: number, current = 0): void {
+    this.#tally.dropped(waiting, TOO_LATE)
+    if (waiting + current > 0) this.#parts.report.tooLate(waiting + current)
   }
 }
