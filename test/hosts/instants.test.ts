@@ -15,6 +15,7 @@ const INSTANTS = new Set([
   'claude-code tool.Bash',
   'claude-code tool.NoSuchTool',
   'codex tool.Bash',
+  'copilot tool.bash',
   'cursor tool.Edit',
   'gemini tool.run_shell_command',
   'qwen tool.no_such_tool',
