@@ -87,7 +87,7 @@ test('requests that come behind the end of their turn are in it, and in its sums
   expect(await scene.tree()).toBe(
     [
       'agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=2040, hermes.turn.exit_reason=completed]',
-      '  llm OK',
+      '  llm.gpt-5.2-2026-08 OK',
       `    ${REQUEST}`,
       '    tool.Bash OK (inferred) [hermes.tool.outcome=completed]',
       `    ${REQUEST}`,

@@ -118,7 +118,7 @@ test('a run that was begun in another process: what was decided is shown, withou
   expect(leftOpen).toBe(0)
   expect(tree).toMatchInlineSnapshot(`
     "agent OK [gen_ai.agent.name=main, hermes.turn.number=1, hermes.turn.final_status=completed]
-      llm OK
+      llm.gpt-5 OK
         approval.delete_file OK (inferred) [gen_ai.tool.call.id=call_d, hermes.approval.choice=once]
         tool.delete_file OK [gen_ai.tool.call.id=call_d, hermes.tool.outcome=completed]
         api.gpt-5 OK [gen_ai.usage.input_tokens=100, gen_ai.usage.output_tokens=10]"

@@ -157,7 +157,7 @@ test('a request that the runner repeats is an attempt of its own', async () => {
   const { plugin, tree } = await replay(scene.events)
   expect(tree).toMatchInlineSnapshot(`
     "agent OK [gen_ai.agent.name=main, hermes.turn.number=1, hermes.turn.final_status=completed]
-      llm OK
+      llm.gpt-5 OK
         api.error ERROR RateLimitError [http.response.status_code=429]
         api.gpt-5 OK [gen_ai.usage.input_tokens=100, gen_ai.usage.output_tokens=10]"
   `)
