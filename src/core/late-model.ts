@@ -13,5 +13,6 @@ export function nameByModel(open: OpenSpan, fired: AnyFired, draw: Draw): Attrib
   if (model === undefined || named === name) return undefined
   span.updateName(named)
   const { genAi, inference } = draw.names
-  return new AttributeList().set(genAi.requestModel, model).set(inference.modelName, model)
+  // The end of a turn has the model that answered, which may be another than the one that was asked for.
+  return new AttributeList().set(inference.modelName, model).set(genAi.requestModel, kind === 'api' ? model : undefined)
 }

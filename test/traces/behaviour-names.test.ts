@@ -244,7 +244,7 @@ test('names a turn and a request by a model that only their ends report', () => 
   ])
   expect(plugin.tree({ status: false, attributes: ['gen_ai.request.model'] })).toBe(text`
     agent
-      llm.m1 [gen_ai.request.model=m1]
+      llm.m1
         api.m1 [gen_ai.request.model=m1]
   `)
 })
