@@ -215,6 +215,13 @@ describe('a tool', () => {
   })
 })
 
+test('a request that the caller aborts is no error, and the turn is interrupted', async () => {
+  const { tree } = await new Scene().starts('a').asks('a').says('a', 'onAbort').play()
+  expect(tree).toContain('hermes.turn.final_status=interrupted, hermes.turn.exit_reason=aborted')
+  expect(tree).toContain('api.fake-1 OK [gen_ai.response.finish_reason=aborted]')
+  expect(tree).not.toContain('ERROR')
+})
+
 describe('approvals', () => {
   const request = { type: 'tool-approval-request', approvalId: 'p1', toolCall: DELETE }
   const answered = (approved: boolean) => [

@@ -151,6 +151,32 @@ describe('the runner', () => {
     ])
   })
 
+  test.each([
+    ['agent', true, { message: 'AbortError: the caller has aborted the stream' }],
+    ['agent', false, null],
+    ['response', true, null],
+  ])(
+    'ends a span of the type %s, in a stream whose cancelled is %s, with the error %j',
+    async (type, cancelled, error) => {
+      const processor = createTraceProcessor(OPTIONS)
+      let over = (): void => undefined
+      const completed = new Promise<void>(resolve => {
+        over = resolve
+      })
+      const runner = traceRunner(new FakeRunner(), OPTIONS)
+      runner.outcome = async () => ({ state: { _trace: TRACE }, completed, cancelled })
+      await runner.run(AGENT, 'Hi', { stream: true })
+      const span = new FakeSpan()
+      span.spanData.type = type
+      await processor.onSpanEnd(span)
+      over()
+      await new Promise(setImmediate)
+      await settled()
+      const ends = events.filter(({ event }) => event === 'span_end')
+      expect(ends.map(({ data }) => (data as { readonly error: unknown }).error)).toEqual([error])
+    },
+  )
+
   test('that may not trace content keeps it from us, too', async () => {
     const runner = new FakeRunner()
     runner.config['traceIncludeSensitiveData'] = false
