@@ -28,6 +28,14 @@ export const LIVE_HOSTS = {
     omitsOptional: true,
     program: `node_modules/opencode-${PLATFORM}/bin/opencode`,
   },
+  kilo: {
+    name: '@kilocode/cli',
+    version: '7.7.7',
+    // As with opencode.
+    also: [`@kilocode/cli-${PLATFORM}@7.7.7`],
+    omitsOptional: true,
+    program: `node_modules/@kilocode/cli-${PLATFORM}/bin/kilo`,
+  },
   'claude-agent-sdk': {
     name: '@anthropic-ai/claude-agent-sdk',
     version: '0.3.330',

@@ -61,6 +61,7 @@ const HOSTS = [
   'pi',
   'openclaw',
   'opencode',
+  'kilo',
   'hermes',
   'claude-code',
   'codex',

@@ -202,7 +202,7 @@ describe('hookspan init without a host', () => {
     const { code, stdout, stderr } = await scene.init([], { typed: 'y\n' })
     expect({ code, stdout }).toEqual({ code: 1, stdout: '' })
     expect(stderr).toBe(
-      `hookspan init: found no agent: looked for their programs on PATH (openclaw, opencode, claude, codex, cursor, cursor-agent, gemini, qwen), their folders in ${scene.home}, SDKs in package.json, pyproject.toml, requirements.txt of ${scene.home}; name yours, as in "hookspan init pi"; there are pi, openclaw, opencode, hermes, claude-code, codex, cursor, copilot, gemini, qwen, claude-agent-sdk, openai-agents, ai-sdk, locus\n`,
+      `hookspan init: found no agent: looked for their programs on PATH (openclaw, opencode, kilocode, claude, codex, cursor, cursor-agent, gemini, qwen), their folders in ${scene.home}, SDKs in package.json, pyproject.toml, requirements.txt of ${scene.home}; name yours, as in "hookspan init pi"; there are pi, openclaw, opencode, kilo, hermes, claude-code, codex, cursor, copilot, gemini, qwen, claude-agent-sdk, openai-agents, ai-sdk, locus\n`,
     )
     expect(scene.names()).toEqual([])
   })
@@ -305,12 +305,14 @@ describe('an agent is here', () => {
     ['gemini', ['gemini']],
     ['qwen', ['qwen']],
     ['opencode', ['opencode']],
+    ['kilocode', ['kilo']],
     ['openclaw', ['openclaw']],
     ['cursor', ['cursor']],
     ['cursor-agent', ['cursor']],
     // Names that other programs have, too.
     ['pi', []],
     ['hermes', []],
+    ['kilo', []],
     ['copilot', []],
   ])('by the program %s: %j', async (program, hosts) => {
     expect(await found({ env: { PATH: `/nowhere:${scene.program(program)}` } })).toEqual(hosts)
@@ -323,6 +325,7 @@ describe('an agent is here', () => {
     ['.gemini/antigravity/x', []],
     ['.qwen/x', ['qwen']],
     ['.config/opencode/x', ['opencode']],
+    ['.config/kilo/x', ['kilo']],
     ['.openclaw/x', ['openclaw']],
     ['.cursor/x', ['cursor']],
     ['.copilot/x', ['copilot']],

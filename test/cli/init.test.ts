@@ -18,7 +18,7 @@ describe('hookspan init', () => {
     [['--json'], /--json without a host asks nothing: it wants --yes or --dry-run\n/],
     [
       ['zzz'],
-      /there is no host "zzz"; hosts: pi, openclaw, opencode, hermes, claude-code, codex, cursor, copilot, gemini, qwen, claude-agent-sdk, openai-agents, ai-sdk, locus\. An agent of/,
+      /there is no host "zzz"; hosts: pi, openclaw, opencode, kilo, hermes, claude-code, codex, cursor, copilot, gemini, qwen, claude-agent-sdk, openai-agents, ai-sdk, locus\. An agent of/,
     ],
     [['pi', 'opencode'], /expected one host, got "opencode", too/],
     [['pi', '--force'], /unknown option --force/],
@@ -120,7 +120,7 @@ describe('hookspan init', () => {
     )
   })
 
-  test.each(['pi', 'openclaw', 'opencode', 'hermes', 'codex', 'cursor', 'copilot'])(
+  test.each(['pi', 'openclaw', 'opencode', 'kilo', 'hermes', 'codex', 'cursor', 'copilot'])(
     'of %s where the system knows of no home directory',
     async host => {
       const { code, stdout, stderr } = await scene.init([host], { home: '' })

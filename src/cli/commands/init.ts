@@ -24,9 +24,9 @@ there before is kept beside it (FILE.hookspan-backup). A second run finds nothin
 
 Without HOST: every agent that is found on this machine, after one question for all.
 
-  pi, openclaw, opencode, hermes,  writes the host's configuration
-  claude-code, codex, cursor,
-  copilot, gemini, qwen
+  pi, openclaw, opencode, kilo,    writes the host's configuration
+  hermes, claude-code, codex,
+  cursor, copilot, gemini, qwen
   claude-agent-sdk, openai-agents, shows the lines for your program: these have
   ai-sdk, locus                    no configuration`,
   options: {

@@ -4,7 +4,7 @@ import { hermes, hermesWebhook } from './hermes.ts'
 import { codex, copilot, cursor } from './hooks-file.ts'
 import { openclaw } from './openclaw.ts'
 import type { HostSetup } from './plan.ts'
-import { opencode, pi } from './plugin-file.ts'
+import { kilo, opencode, pi } from './plugin-file.ts'
 import { qwen } from './qwen.ts'
 
 /** An agent that has a configuration, and what shows that it is on this machine: its program, or its own folder. */
@@ -24,6 +24,8 @@ export const HOSTS: ReadonlyMap<string, HostRow> = new Map<string, HostRow>([
   ['pi', { setup: pi, programs: [] }],
   ['openclaw', { setup: openclaw, programs: ['openclaw'] }],
   ['opencode', { setup: opencode, programs: ['opencode'] }],
+  // An editor is called `kilo`.
+  ['kilo', { setup: kilo, programs: ['kilocode'] }],
   // A JavaScript engine is called so, and a relayer of blockchains, which has its `config.toml` in the same folder.
   ['hermes', { setup: hermes, programs: [], file: 'config.yaml', otherWay: hermesWebhook }],
   ['claude-code', { setup: claudeCode, programs: ['claude'] }],

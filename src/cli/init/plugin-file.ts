@@ -6,8 +6,10 @@ import type { HostSetup, Plan, Surroundings } from './plan.ts'
 
 /** A host that loads every module of a folder. */
 interface PluginFolderHost {
-  /** As in `dist/hosts/`. */
+  /** As on the command line. */
   readonly name: string
+  /** As in `dist/hosts/`, if it takes another host's plugin. */
+  readonly module?: string
   readonly title: string
   /** What the host takes from our module. */
   readonly exported: string
@@ -55,7 +57,7 @@ async function enable(host: PluginFolderHost, surroundings: Surroundings): Promi
   const { file, before } = await findFile(host, surroundings)
   if (before === after) return { kind: 'nothing', file, why: `${host.title} loads hookspan already` }
   if (before !== undefined && !isOurs(before, host)) {
-    const module = hostModule(surroundings.folder, host.name)
+    const module = hostModule(surroundings.folder, host.module ?? host.name)
     if (before.includes(module)) return { kind: 'nothing', file, why: 'a file of your own loads hookspan already' }
     throw new Error(
       `${file} is not what hookspan wrote; it stays as it is: move it away, or add ${lineFor(host, module)}`,
@@ -89,7 +91,7 @@ function firstPlace(host: PluginFolderHost, surroundings: Surroundings): PluginP
 }
 
 function contentFor(host: PluginFolderHost, { folder }: Surroundings): string {
-  const line = lineFor(host, hostModule(folder, host.name))
+  const line = lineFor(host, hostModule(folder, host.module ?? host.name))
   return `// Written by "hookspan init ${host.name}"; "hookspan init ${host.name} --undo" takes it away.\n${line}\n`
 }
 
@@ -100,7 +102,7 @@ function lineFor({ exported }: PluginFolderHost, module: string): string {
 }
 
 /** Whether all of it may go: comments of ours, and the line, whichever copy of hookspan it leads to. */
-function isOurs(text: string, { name }: PluginFolderHost): boolean {
+function isOurs(text: string, { name, module: folder = name }: PluginFolderHost): boolean {
   const lines = text
     .split(/\r?\n/)
     .filter(line => line.trim() !== '' && !line.startsWith('// Written by "hookspan init '))
@@ -108,7 +110,7 @@ function isOurs(text: string, { name }: PluginFolderHost): boolean {
   return (
     lines.length === 1 &&
     module !== undefined &&
-    module.endsWith(join('/hosts', name, 'index.js').replaceAll('\\', '/'))
+    module.endsWith(join('/hosts', folder, 'index.js').replaceAll('\\', '/'))
   )
 }
 
@@ -137,13 +139,29 @@ export const opencode: HostSetup = pluginFileSetup({
   // Not all that the module exports: opencode calls each export as a plugin.
   exported: 'HookspanPlugin',
   notes: ['opencode loads it when it starts the next time.'],
-  folder: surroundings => {
-    const { home, env } = surroundings
-    return join(folderFrom(env['XDG_CONFIG_HOME'], join(home, '.config'), surroundings), 'opencode')
-  },
-  places: config =>
-    ['plugins', 'plugin'].map(name => {
-      const folder = join(config, name)
-      return { file: join(folder, 'hookspan.js'), folders: [folder, config] }
-    }),
+  ...inConfigFolder('opencode'),
 })
+
+/** Kilo CLI is a fork of opencode and takes its plugin as it is (7.7.7). */
+export const kilo: HostSetup = pluginFileSetup({
+  name: 'kilo',
+  module: 'opencode',
+  title: 'Kilo',
+  exported: 'HookspanPlugin',
+  notes: ['Kilo loads it when it starts the next time.'],
+  ...inConfigFolder('kilo'),
+})
+
+function inConfigFolder(own: string): Pick<PluginFolderHost, 'folder' | 'places'> {
+  return {
+    folder: surroundings => {
+      const { home, env } = surroundings
+      return join(folderFrom(env['XDG_CONFIG_HOME'], join(home, '.config'), surroundings), own)
+    },
+    places: config =>
+      ['plugins', 'plugin'].map(name => {
+        const folder = join(config, name)
+        return { file: join(folder, 'hookspan.js'), folders: [folder, config] }
+      }),
+  }
+}
