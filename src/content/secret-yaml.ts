@@ -21,6 +21,7 @@ const BLOCK_LINE = new RegExp(
   'y',
 )
 const LONGEST_BLOCK = 16_384
+const NEXT_KEY = /^(?:- |[\w.'"-]{1,60}:(?:\s|$))/
 
 /** Where the value begins behind an anchor and a tag; -1 when the tag makes it a reference. */
 export function behindProperties(text: string, valueAt: number): number {
@@ -65,7 +66,8 @@ export function blockSpan({ text, nameStart, valueAt, strength }: Named): Secret
     const isSpelled = text.charAt(at) === '\\'
     const line = isSpelled ? content.replace(/\\{0,31}["'`].*$/s, '') : content
     if (start === -1) indented = indent
-    if (line !== '' && indent.length < least) break
+    // A text that was indented as a whole may have lost that of its later lines: only the next key ends the block then.
+    if (line !== '' && indent.length < least && (indent === '' || NEXT_KEY.test(line))) break
     if (line !== '' && (indent === '' || !indent.startsWith(indented))) break
     const lineEnd = BLOCK_LINE.lastIndex - content.length + line.length
     if (line !== '') {
