@@ -68,7 +68,7 @@ async function inProject(body: string, ...flags: readonly string[]): Promise<str
 
 const EXPECTED: readonly RegExp[] = [
   /^dist\/(.+\.d\.ts|(index|testing|mcp\/index|pino\/index|cli\/main|trace-index\/index-thread|hooks\/((builtin\/)?index|isolated-thread)|hosts\/[\w-]+\/(index|hooks)|chunks\/[\w-]+)\.js(\.map)?|(hook|chunks\/core-and-pipeline)\.cjs(\.map)?)$/,
-  /^dist\/(chunks\/licenses\.txt|page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt))$/,
+  /^dist\/(hook\.sh|chunks\/licenses\.txt|page\/(index\.html|icon\.svg|page\.(js|css)|part-\w+\.js|licenses\.txt))$/,
   /^fixtures\/[\w.-]+\.jsonl$/,
   /^integrations\/hermes\/(__init__\.py|receiver\.py|guards\.py|plugin\.yaml|pyproject\.toml|gateway\/(HOOK\.yaml|handler\.py))$/,
   /^integrations\/claude-code\/(\.claude-plugin\/plugin\.json|hooks\/hooks\.json)$/,

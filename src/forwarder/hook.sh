@@ -1,7 +1,7 @@
 #!/bin/sh
 # Hands the input of a hook to the receiver by curl, which starts several times faster than Node:
 #
-#     sh hook.sh NODE AGENT
+#     sh hook.sh NODE AGENT [--up]
 #
 # Prints nothing and exits with 0: agents take anything else for a decision. Without curl, or a receiver that takes the event,
 # hook.cjs beside it gets the same input under the same id: it spools the event and starts a receiver. Only files of the user
@@ -9,6 +9,7 @@
 
 exec >/dev/null 2>&1
 node=$1 agent=$2
+shift 2
 folder=${0%/*}
 input=$(cat)
 id='' delivery=''
@@ -49,5 +50,5 @@ HEADERS
 
 [ -z "$input" ] && exit 0
 if [ "${#token}" -eq 64 ] && [ -S "$socket" ] && [ ! -h "$socket" ] && [ -O "$socket" ] && post; then exit 0; fi
-printf '%s' "$input" | "$node" "$folder/hook.cjs" "$agent" ${id:+--id "$id"}
+printf '%s' "$input" | "$node" "$folder/hook.cjs" "$agent" "$@" ${id:+--id "$id"}
 exit 0

@@ -34,11 +34,15 @@ export function unlessUp(agent: string, receiver: { readonly folder: string; rea
 }
 
 /** The same without Node where a receiver listens and there is curl: `/bin/sh …/hook.sh /usr/bin/node codex`. On Windows as above. */
-export function lightCommandFor(agent: string, { folder }: { readonly folder: string }): string {
-  if (process.platform === 'win32') return commandFor(agent, { folder })
+export function lightCommandFor(
+  agent: string,
+  { folder }: { readonly folder: string },
+  options: readonly string[] = [],
+): string {
+  if (process.platform === 'win32') return commandFor(agent, { folder }, options)
   packageFile(folder, 'dist', 'hook.cjs')
   const script = packageFile(folder, 'dist', 'hook.sh')
-  return ['/bin/sh', script, process.execPath, agent].map(quoted).join(' ')
+  return ['/bin/sh', script, process.execPath, agent, ...options].map(quoted).join(' ')
 }
 
 /** Also that of another copy of hookspan, with options, and one that ends well whatever happens. */

@@ -79,9 +79,9 @@ function enabling(host: HooksFileHost, root: unknown, surroundings: Surroundings
   const head = host.head.filter(({ path }) => valueAt(root, path) === undefined)
   const entryOf = (event: string): object => {
     const options = host.guarded === undefined ? [] : guardOptions(event, guards, host.guarded)
-    if (options.length > 0) return host.entry(commandFor(host.name, surroundings, options), false)
-    const command = (host.isLight === true ? lightCommandFor : commandFor)(host.name, surroundings)
-    return host.entry(command, host.async?.has(event) === true)
+    const wantsDecision = options.some(option => option !== '--up')
+    const commandOf = host.isLight === true && !wantsDecision ? lightCommandFor : commandFor
+    return host.entry(commandOf(host.name, surroundings, options), !wantsDecision && host.async?.has(event) === true)
   }
   return [...head, ...changesOf(root, host, event => (host.events.includes(event) ? [entryOf(event)] : []))]
 }
