@@ -29,6 +29,8 @@ const LOST_BY_EVENTS: Readonly<Record<string, string>> = {
 
 /** What ATIF cannot say of a run. */
 const LOST_BY_TRAJECTORIES: Readonly<Record<string, string>> = {
+  'every field': 'the order of two calls of one request, if one of them failed before the other began',
+  'copilot: background': 'a child agent that begins after its tool has ended',
   'codex: subagent': 'a child agent that begins after its tool has ended',
   'openclaw: child': 'a child agent that begins after its tool has ended',
   'demo-session.jsonl': 'a child agent that goes on after its tool has ended',

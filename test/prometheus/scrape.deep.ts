@@ -54,6 +54,7 @@ function isSample({ name, labels }: ExpectedSeries, { metric }: Sample): boolean
     instance: _instance,
     otel_scope_name: _scope,
     otel_scope_version: _version,
+    otel_scope_schema_url: _schema,
     ...own
   } = metric
   const isEqual = Object.keys(own).length === Object.keys(labels).length

@@ -49,8 +49,8 @@ export class Tally {
   #turnTokens = NO_TOKENS
   #sideTokens = NO_TOKENS
 
-  count(what: Counter): void {
-    this.#counts[what] += 1
+  count(what: Counter, times = 1): void {
+    this.#counts[what] += times
   }
 
   outcome(word: string): void {

@@ -59,6 +59,8 @@ class Accountant {
   readonly turns = new Map<string, Tally>()
   readonly models = new Map<string, ModelTotals>()
   readonly #begun = new Map<string, Begun[]>()
+  /** Questions to a guardian model that have no answer yet, by the id of the call. */
+  readonly #guarded = new Map<string, Begun>()
   /** Where a turn began: a later record may name another session (it has rotated), or none (some approvals). */
   readonly #sessionOfTurn = new Map<string, string>()
   readonly #over = new Set<string>()
@@ -91,10 +93,17 @@ class Accountant {
       const begun = this.#end('tool', told, host)
       if (begun === undefined) this.#count(told, 'toolCalls')
       for (const tally of this.#tallies(begun ?? told)) tally.outcome(outcomeOf(told.payload))
+      this.#escalate(text(told.payload['tool_call_id']) ?? '')
     },
-    pre_approval_request: told => this.#count(told, 'approvalsAsked'),
+    pre_approval_request: told => {
+      this.#count(told, 'approvalsAsked')
+      const call = text(told.payload['tool_call_id'])
+      if (call !== undefined && told.payload['surface'] === 'smart') this.#guarded.set(call, told)
+      else if (call !== undefined) this.#guarded.delete(call)
+    },
     // An answer counts whether or not the question was heard.
     post_approval_response: told => {
+      this.#guarded.delete(text(told.payload['tool_call_id']) ?? '')
       for (const tally of this.#tallies(told)) tally.choice(text(told.payload['choice']) ?? 'unknown')
     },
     // A question is a wait like an approval; one for an approval is told by those hooks, too.
@@ -131,6 +140,15 @@ class Accountant {
     queue.push(told)
     this.#begun.set(key, queue)
     this.#count(told, COUNTED[kind])
+  }
+
+  /** A guardian model that has not answered when the call ends has passed the question on: its turn asked no person. */
+  #escalate(call: string): void {
+    const asked = this.#guarded.get(call)
+    if (asked === undefined) return
+    this.#guarded.delete(call)
+    for (const tally of this.#tallies(asked)) tally.choice('escalated')
+    if (asked.turn !== undefined) tallyIn(this.turns, asked.turn).count('approvalsAsked', -1)
   }
 
   /** Several calls under one key: tools without an id end first in, first out; of attempts the last one is under way. */

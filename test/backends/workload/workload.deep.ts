@@ -109,7 +109,7 @@ test('a backend that sums all spans of the project does, too', () => {
 
 test('and one that sums by model, for what they cost', () => {
   const modelOf = ({ attributes }: StoredSpan): string =>
-    `${attributes['llm.provider'] ?? 'unknown'} ${attributes['llm.model_name'] ?? 'unknown'}`
+    `${attributes['gen_ai.provider.name'] ?? 'unknown'} ${attributes['llm.model_name'] ?? 'unknown'}`
   const wellKnown = (key: string): string => key.replace(/^gemini /, 'gcp.gemini ')
   const fed = [...fedTokens(totals.byModel)].map(([key, tokens]) => [wellKnown(String(key)), tokens] as const)
   expect(tokensBy(modelOf, inferenceTokens)).toEqual(new Map(fed))
