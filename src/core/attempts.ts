@@ -37,8 +37,8 @@ export function isOfLaterAttempt(kind: SpanKindName, fired: AnyFired, { attempt,
 }
 
 /**
- * Notes the start of the turn's next request. An earlier request that never gets an answer is ended at this time.
- * Hosts that count their requests make one at a time.
+ * Notes the start of the turn's next request. An earlier request that never gets an answer is ended at this time. Hosts
+ * that count their requests make one at a time.
  */
 export function noteFollowed(turn: Turn, payload: ApiStart, at: number): void {
   const before = turn.innermost('api')

@@ -15,8 +15,7 @@ export interface FlusherOptions {
 
 /**
  * Flushes at the end of a turn: bounded for callers that wait, free for others. Concurrent requests share one flush. A
- * request
- * during a running flush gets its own flush afterwards, so that the later turn is not missed.
+ * request during a running flush gets its own flush afterwards, so that the later turn is not missed.
  */
 export class Flusher {
   readonly #flush: () => Promise<void>

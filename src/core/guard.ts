@@ -29,8 +29,7 @@ const CAUSES_LIMIT = 100
 
 /**
  * The fail-open boundary, and the only place of the hot path that catches. An error inside becomes one line per
- * distinct
- * cause and a count. The host never sees it.
+ * distinct cause and a count. The host never sees it.
  */
 export class Guard {
   readonly #report: Report
