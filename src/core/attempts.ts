@@ -27,8 +27,8 @@ export function attemptAttribute(attempt: number | undefined, draw: Draw): Attri
 }
 
 /**
- * Returns true if an end belongs to a later attempt than the remembered one. Its start was lost, or the host emits one
- * for all attempts.
+ * Returns true if an end belongs to a later attempt than the remembered one. The start of that attempt was lost, or the
+ * host emits one start per request.
  */
 export function isOfLaterAttempt(kind: SpanKindName, fired: AnyFired, { attempt, failed }: EndedMark): boolean {
   if (!isRequest(kind)) return false

@@ -9,7 +9,10 @@ export interface FlusherOptions {
   readonly hurry?: (() => void) | undefined
   /** Begins to write recorded data to disk: if no caller waits, the process may exit right after the turn. */
   readonly save?: (() => void) | undefined
-  /** True if a pending flush must keep the process alive. Otherwise Node would exit while a program awaits the flush. */
+  /**
+   * True if the flush itself does not keep the process alive. The timer then must, or Node exits while a program awaits
+   * the flush.
+   */
   readonly holdsProcess?: boolean | undefined
 }
 
