@@ -33,7 +33,7 @@ interface OpeningHow {
 /** Opens turns: with a root, late ones that continue with their past, and loose ones for spans without a turn. */
 export class TurnOpening {
   readonly #needs: OpeningNeeds
-  /** Turns with identical ids are told apart by arrival order. */
+  /** Turns with identical ids are distinguished by arrival order. */
   readonly #alike = new BoundedMap<string, number>(ALIKE_LIMIT)
 
   constructor(needs: OpeningNeeds) {
