@@ -134,7 +134,7 @@ export function oneMessage(
   if (last?.content === content) return last.text
   const said = { role: literal(role), parts: [{ type: literal('text'), content: content.text }] }
   const message = [role === 'user' ? said : { ...said, finish_reason: literal('stop') }]
-  // `capture.json` truncates: escaping may push a text of maximum length over the limit.
+  // A text may have the maximum length in `full` mode, and escaping makes it longer. `capture.json` truncates it.
   const text = capture.mode === 'full' ? capture.json(message) : safeJson(message)
   if (text === undefined) return undefined
   lastMessage.set(role, { content, text })
