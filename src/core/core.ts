@@ -58,7 +58,7 @@ export class Core {
   readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
   readonly #counts = new HookCounts()
   #timer: NodeJS.Timeout | undefined
-  /** In a replay, a record without a time gets the time of the record before it. */
+  /** Time of the last record. A replay uses it for a record without a time. */
   #lastAt = 0
   #over = false
 

@@ -13,7 +13,7 @@ export interface CoreConfig {
   readonly statusOk: boolean
   /** `turn`: one trace per turn. `session`: later turns of a session go under its first one. */
   readonly traceScope: 'turn' | 'session'
-  /** How a caller outside of the agent relates to a turn. For `active`, see also `activeSpan`. */
+  /** Relation of a turn to a caller outside of the agent. For `active`, see also `activeSpan`. */
   readonly parent: 'link' | 'nest' | 'active'
   /** Lower-case names of tools that start a child agent. */
   readonly delegatingTools: ReadonlySet<string>

@@ -107,7 +107,7 @@ export interface RootLabel {
   readonly session: SafeText | undefined
 }
 
-/** For lists that show only the root's name of a trace. Undefined if the name has no suffix. */
+/** Used by lists that show only the root's name of a trace. Undefined if the name has no suffix. */
 export function rootLabel({ draw }: CoreOptions, { agentName, session }: Turn): RootLabel | undefined {
   if (draw.rootLabel === 'none') return undefined
   return { agent: agentName, session: draw.rootLabel === 'session' ? draw.capture.id(session.id) : undefined }

@@ -18,7 +18,7 @@ export class SessionChanges {
   readonly #registry: TurnRegistry
   readonly #lifecycle: TurnLifecycle
   readonly #finalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
-  /** By host. A reset that names only the new session replaces the one that was torn down last. */
+  /** Last torn-down session by host. A reset that names only the new session replaces it. */
   readonly #lastFinalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
 
   constructor(capture: Capture, registry: TurnRegistry, lifecycle: TurnLifecycle) {

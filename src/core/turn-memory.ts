@@ -13,7 +13,7 @@ export interface EndedMark {
   readonly attempt: number
   /** The host ended it. False if hookspan did, and the host's own end may still arrive. */
   readonly byHost: boolean
-  /** It ended in an error, so a success under the same key belongs to a later attempt. */
+  /** The span ended in an error, so a success under the same key belongs to a later attempt. */
   readonly failed: boolean
   /** The end itself, if it arrived before its start and got no span. If the start still arrives, the span is built from both. */
   readonly early?: EarlyEnd | undefined

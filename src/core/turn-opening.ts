@@ -107,7 +107,7 @@ export class TurnOpening {
     const delegation = lifecycle.delegations.forChild(session.host, session.id, fired.at)
     session.remembered.putAll(rememberedAttributes(payload, options.draw))
     const belonging = facts.inherited(session, delegation)
-    // In a replay, a record without a time has the time of the replay, which would make the seed vary.
+    // A replayed record without a time has the time of the replay, which would make the seed vary.
     const beganAt = isExplicit || options.sweepByClock ? fired.at : undefined
     return new Turn({
       session,

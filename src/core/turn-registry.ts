@@ -9,7 +9,7 @@ const IDLE_SESSIONS_LIMIT = 2000
 const ENDED_TURNS_LIMIT = 500
 /** Limit of open turns that are searched for a record without a turn. */
 const SEARCH_LIMIT = 1000
-/** With more open turns than this, finding the only real one is not worth the search. */
+/** Beyond this number of open turns, finding the only real one is not worth the search. */
 const ROOTED_SEARCH_LIMIT = 16
 
 /** Sessions of one host: by session id, and those that only a turn or a task names. */

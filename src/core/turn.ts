@@ -61,7 +61,7 @@ export interface Delegation {
   readonly belonging: Belonging | undefined
   /** `subagent_stop` was seen, or hookspan ended the span. */
   stopped: boolean
-  /** By the records' time, epoch ms. */
+  /** Record time, epoch ms. */
   stoppedAt: number
   /** Turns of the child that are open now. */
   readonly childTurns: Set<Turn>

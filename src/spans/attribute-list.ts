@@ -9,8 +9,8 @@ export type AttributeValue = SafeText | number | boolean | readonly SafeText[]
  * no conditionals. Also drops numbers that are not finite, and those that JSON would write as unsafe integers: a
  * collector rejects the whole request for one of them.
  *
- * Two arrays and not an object: an object with computed keys costs V8 more than ten times as much to build, and again
- * to iterate, which was most of the cost of a hook.
+ * Two arrays and not an object. An object with computed keys costs V8 more than ten times as much to build, and again
+ * to iterate. That was most of the cost of a hook.
  */
 export class AttributeList {
   readonly names: string[] = []
@@ -48,7 +48,7 @@ export class AttributeList {
     for (let at = 0; at < names.length; at++) span.setAttribute(names[at] as string, values[at] as string)
   }
 
-  /** For OpenTelemetry APIs that require an object. The last value of a name wins. */
+  /** Used for OpenTelemetry APIs that require an object. The last value of a name wins. */
   toAttributes(): Attributes {
     return Object.fromEntries(this.names.map((name, at) => [name, this.values[at]])) as Attributes
   }

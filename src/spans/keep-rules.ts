@@ -8,7 +8,7 @@ export interface KeepRules {
   /** US dollars. */
   readonly costOver: number | undefined
   readonly tokensOver: number | undefined
-  /** In lower case. */
+  /** Lower-case names. */
   readonly tools: ReadonlySet<string>
   /** Format of `thresholdOf`. */
   readonly threshold: string | undefined

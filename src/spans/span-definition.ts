@@ -60,7 +60,7 @@ export interface MetricPoint {
 /** A log event beside a span, for alerts and searches. */
 export interface ToldEvent {
   readonly event: LogEventKey
-  /** In addition to the turn's attributes. */
+  /** Added to the turn's attributes. */
   readonly attributes: AttributeList
 }
 

@@ -156,7 +156,7 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
         .set(inference.toolId, callId)
         .set(inference.inputValue, input?.text)
         .set(inference.inputMimeType, input?.mimeType)
-        // The convention requires JSON. The text `{}` of a tool without parameters is not written.
+        // The convention requires JSON, so arguments that are plain text are not written.
         .set(inference.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
         .set(genAi.operationName, literal(OPERATION.executeTool))
         .set(genAi.toolName, name)
