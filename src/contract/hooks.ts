@@ -63,7 +63,6 @@ export interface HookPayloads {
   transform_llm_output: TransformLlmOutput
 }
 
-/** The name of a hook. */
 export type HookName = keyof HookPayloads
 
 /** Every supported hook and its meaning. `docs/hooks.md` is generated from this. */
@@ -99,7 +98,6 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   transform_llm_output: 'the answer is offered to other plugins, which may change it',
 }
 
-/** All supported hooks. */
 export const HOOK_NAMES: readonly HookName[] = Object.keys(HOOKS) as HookName[]
 
 /** Returns true if a hook of this name is supported. */

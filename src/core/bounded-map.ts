@@ -45,7 +45,6 @@ export class BoundedMap<Key, Value> {
     return this.#entries.values()
   }
 
-  /** Drops each entry for which `isDue` returns true. */
   dropIf(isDue: (value: Value) => boolean): void {
     for (const [key, value] of this.#entries) if (isDue(value)) this.#entries.delete(key)
   }

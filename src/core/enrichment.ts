@@ -9,7 +9,6 @@ import type { OpenSpan } from './turn.ts'
 
 /** The hook record that starts or ends a span, as the host emitted it. */
 export interface EnrichRecord {
-  /** Name of the hook */
   readonly hook: HookName
   /** Epoch milliseconds. */
   readonly at: number
@@ -47,7 +46,6 @@ export type Enrich = (
   span: EnrichedSpan,
 ) => Readonly<Record<string, string | number | boolean | null | undefined>> | null | undefined
 
-/** Facts that are known only at the end of a span. */
 export interface EndFacts {
   readonly at: number
   readonly errorType: string | undefined
@@ -89,7 +87,6 @@ export class Enrichment {
     this.#complain = line => guard.tell(line)
   }
 
-  /** Undefined if there is nothing to add. */
   ask(open: OpenSpan, fired: AnyFired, end?: EndFacts): AttributeList | undefined {
     // The callback may emit hooks itself; their spans are not enriched in turn.
     if (this.#isAsking) return undefined

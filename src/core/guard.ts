@@ -43,7 +43,6 @@ export class Guard {
     this.#clean = clean
   }
 
-  /** Number of errors caught. */
   get count(): number {
     return this.#count
   }

@@ -8,7 +8,6 @@ function noCounts(): Counts {
   return { ok: 0, ignored: 0, duplicate: 0, error: 0 }
 }
 
-/** Counts received hook records by hook and result. */
 export class HookCounts {
   readonly #total: Counts = noCounts()
   readonly #byHook = new Map<string, Counts>()

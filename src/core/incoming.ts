@@ -14,7 +14,6 @@ export interface RecordIds {
   readonly toolCallId: string | undefined
 }
 
-/** One record on its way through the core. */
 export interface Incoming {
   readonly fired: AnyFired
   readonly host: string
@@ -65,7 +64,6 @@ export function startedAt({ isExplicit, fired }: Incoming): number {
   return isExplicit ? fired.at : Number.POSITIVE_INFINITY
 }
 
-/** The same ids under another session id. */
 export function inSession(ids: RecordIds, sessionId: string): RecordIds {
   const { turnId, taskId, apiRequestId, toolCallId } = ids
   return { sessionId, turnId, taskId, apiRequestId, toolCallId }

@@ -64,7 +64,6 @@ function keyOf(labels: Labels): string {
   return key
 }
 
-/** Replaces label values beyond the limit. */
 const OTHER = 'other'
 
 /**
@@ -108,7 +107,6 @@ export class LabelLimit {
 /** Reads a number at collection, for example open spans or the bytes sent to a backend. */
 export type Gauge = (result: ObservableResult) => void
 
-/** All instruments, built from the table once. */
 export class Instruments {
   readonly #counters = new Map<MetricKey | NextMetricKey, Counter>()
   readonly #histograms = new Map<MetricKey | NextMetricKey, Histogram>()

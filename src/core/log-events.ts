@@ -52,7 +52,6 @@ interface LogOptions {
   readonly namespace: string
 }
 
-/** Builds log events from span definitions, and log lines from the host's own. */
 export class LogEvents {
   readonly #take: TakeLog
   readonly #namespace: string

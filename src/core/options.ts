@@ -7,7 +7,6 @@ import type { Report } from './guard.ts'
 import type { Gauge } from './instruments.ts'
 import type { TakeLog } from './log-events.ts'
 
-/** The resolved configuration of the core. */
 export interface CoreConfig {
   readonly namespace: string
   readonly statusOk: boolean
@@ -30,7 +29,6 @@ export interface CoreConfig {
   readonly flushWaitMillis: number
 }
 
-/** The configuration and the collaborators of the core. */
 export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly tracer: Tracer
   readonly meter: Meter
@@ -50,7 +48,6 @@ export interface CoreOptions extends CoreConfig, FlusherOptions {
   readonly noteAgain?: ((span: Span) => void) | undefined
   /** Called before reading values that a pending record could change. */
   readonly catchUp?: (() => void) | undefined
-  /** The user's callback for additional attributes of each span. */
   readonly enrich?: Enrich | undefined
   /** Receives log events; undefined if no backend wants any. */
   readonly log?: TakeLog | undefined

@@ -12,7 +12,6 @@ const FINALIZED_LIMIT = 1000
 
 type Predecessor = NonNullable<Session['previous']>
 
-/** Handles the end and the replacement of sessions: finalize and reset. */
 export class SessionChanges {
   readonly #capture: Capture
   readonly #registry: TurnRegistry

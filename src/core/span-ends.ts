@@ -18,7 +18,6 @@ export function isRequest(kind: SpanKindName): boolean {
   return kind === 'api' || kind === 'auxiliary'
 }
 
-/** Returns true for the failed end of a request. */
 export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyFired): boolean {
   return hook === 'api_request_error' || (kind === 'auxiliary' && isFailedCall(payload))
 }
@@ -55,7 +54,6 @@ export function measuredDuration(
   return attempt > 0 || said > spanMillis + EARLIER_START_MILLIS ? spanMillis : said
 }
 
-/** The duration of a span that ends with this record, in milliseconds. */
 export function durationOf(open: OpenSpan, { payload }: AnyFired, endAt: number): number | undefined {
   const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
   return measuredDuration(open.kind, payload, open.attempt, spanMillis)

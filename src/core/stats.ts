@@ -1,10 +1,8 @@
 import type { HookResult } from '../contract/index.ts'
 
-/** Counts of received hooks and open spans. */
 export interface CoreStats {
   /** Hook records received, by result. */
   readonly hooks: Readonly<Record<HookResult, number>>
-  /** Spans that have started and not ended. */
   readonly spansOpen: number
   /** Running turns. Excludes a turn that failed for good, and one that has its answer if its host reports no end. */
   readonly turnsOpen: number

@@ -19,7 +19,6 @@ export function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext):
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
 }
 
-/** An open span and its turn. */
 export interface NamedSpan {
   readonly context: SpanContext
   readonly turn: Turn | undefined

@@ -33,7 +33,6 @@ export class TurnFacts {
     return this.join(this.join(delegation.open.turn.belonging, delegation.belonging), session.belonging)
   }
 
-  /** Attributes of a delegation's own span. */
   attributesOf(belonging: Belonging | undefined): AttributeList {
     return belonging === undefined ? new AttributeList() : belongingAttributes(belonging, this.#draw)
   }

@@ -122,7 +122,6 @@ export class TurnLifecycle {
     turn.tell(new AttributeList().set(own.sessionKind, literal('session')).set(own.turnNumber, turn.number))
   }
 
-  /** Ends a span because of the host's record. */
   endByHost(open: OpenSpan, fired: AnyFired): void {
     if (!open.turn.over) this.touch(open.turn, fired.at)
     this.#spans.forget(open)

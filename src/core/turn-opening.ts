@@ -68,7 +68,6 @@ export class TurnOpening {
     return this.#rootless(this.#needs.registry.session(incoming.host, incoming.ids), incoming, undefined)
   }
 
-  /** The memory of spans that belong to no turn. */
   looseMemory(session: Session): TurnMemory {
     session.looseMemory ??= new TurnMemory(this.#seed(session, 'loose', 0))
     return session.looseMemory

@@ -1,7 +1,6 @@
 import type { FinalStatus, IncompleteReason, SessionEnd, SpanKindName } from '../contract/index.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 
-/** The end of a turn. */
 export interface TurnOver {
   readonly at: number
   readonly finalStatus: FinalStatus
@@ -20,7 +19,6 @@ export function isWorking(turn: Turn): boolean {
   return WORK.some(kind => turn.innermost(kind) !== undefined)
 }
 
-/** Returns true if only the root is open. */
 export function isIdle(turn: Turn): boolean {
   return turn.openCount <= 1
 }

@@ -14,7 +14,6 @@ const ROOTED_SEARCH_LIMIT = 16
 
 /** Sessions of one host: by session id, and those that only a turn or a task names. */
 interface HostSessions {
-  /** True once the host has fired a hook about a session. */
   areReported: boolean
   readonly named: Map<string, Session>
   readonly unnamed: Map<string, Session>

@@ -99,7 +99,6 @@ const GOES_ON: ReadonlySet<string> = new Set([
   'pre_approval_request',
 ])
 
-/** Returns true if the host has used up its attempts. */
 function areRetriesUsedUp({ retry_count, max_retries }: ApiError): boolean {
   const most = numberOf(max_retries)
   return most !== undefined && (numberOf(retry_count) ?? 0) + 1 >= most

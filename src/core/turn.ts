@@ -179,7 +179,6 @@ export class Turn {
   /** Metadata of the turn and of the turns above it, set on every span like the identity. */
   belonging: Belonging | undefined
   readonly agentName: SafeText | undefined
-  /** The delegation that started this turn. */
   readonly delegation: Delegation | undefined
   /** The external span that requested the turn. */
   caller: SpanContext | undefined

@@ -1,4 +1,5 @@
 /** Relations between child turns and the turns above them. */
+
 import { TraceFlags } from '@opentelemetry/api'
 import { literal } from '../content/capture.ts'
 import type { AttributeList } from '../spans/attribute-list.ts'

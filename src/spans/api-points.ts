@@ -40,7 +40,6 @@ function partOf({ hook }: Fired<ApiEnd>, { isSubagent }: EndedSpan<ApiStart>): s
   return hook === 'post_auxiliary_call' ? 'auxiliary' : 'own'
 }
 
-/** Token and cost points of a request. */
 export function tokenPoints(
   fired: Fired<ApiEnd>,
   draw: Draw,

@@ -54,7 +54,6 @@ interface Started {
   readonly start: unknown
 }
 
-/** Returns true for an approval by a guardian model. */
 export function isGuarded({ kind, start }: Started): boolean {
   return kind === 'approval' && peek(start, 'surface') === GUARDIAN
 }

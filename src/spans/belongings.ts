@@ -26,7 +26,6 @@ function overfull(field: string): string {
   return `${field}: there are more than ${ENTRIES_LIMIT}; the others are left out`
 }
 
-/** Returns the first `ENTRIES_LIMIT` distinct tags. */
 function distinct(tags: readonly (SafeText | undefined)[], complain: Complain): readonly SafeText[] {
   const all = [...new Set(tags)].filter(tag => tag !== undefined)
   if (all.length > ENTRIES_LIMIT) complain(overfull('tags'))

@@ -21,7 +21,6 @@ export function roundedDollars(dollars: number): number {
   return Math.round(dollars * SMALLEST) / SMALLEST
 }
 
-/** Start facts of an ending request. */
 export interface Begun {
   readonly startAt: number
   readonly start: Partial<ApiStart> | undefined

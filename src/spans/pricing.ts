@@ -25,7 +25,6 @@ export interface Cost {
   readonly prices?: string | undefined
 }
 
-/** The request facts that a price depends on. */
 export interface PricedRequest {
   /** The well-known name, if there is one. */
   readonly provider: string | undefined
