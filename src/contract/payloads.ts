@@ -12,8 +12,8 @@ export interface SessionStart extends Identity, Belongings {
   /** Name of the model */
   readonly model?: string | undefined
   /**
-   * Messaging platform. With `cron` in it, and without `session_type`, `origin` and `run_type`, the kind of the turn is
-   * `cron`
+   * Platform that the user writes from. With `cron` in it, and without `session_type`, `origin` and `run_type`, the
+   * kind is `cron`
    */
   readonly platform?: string | undefined
   /** Not read */
@@ -58,7 +58,7 @@ export interface TurnStart extends Identity, Belongings {
   readonly model?: string | undefined
   /** The model provider */
   readonly provider?: string | undefined
-  /** Messaging platform; prefixed to the sender's id */
+  /** Platform that the user writes from; prefixed to the sender's id */
   readonly platform?: string | undefined
   /** The user who wrote to the agent. Only with `capture_sender_id` */
   readonly sender_id?: string | undefined

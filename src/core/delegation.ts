@@ -26,7 +26,7 @@ export class DelegationRegistry {
   readonly #limitMillis: number
 
   /**
-   * @param limitMillis how long after its stop a delegation waits for records from before the stop
+   * @param limitMillis time after its stop in which a delegation accepts records from before the stop
    * @param onEvict ends the span of a delegation that is dropped
    */
   constructor(limitMillis: number, onEvict: (delegation: Delegation) => void) {
