@@ -172,7 +172,6 @@ export class Core {
     return this.#guard.call('context', this.#contextOf, base, ids, host, base)
   }
 
-  /** Receives a line of the host's own log. */
   log(line: HostLine): void {
     const { host, now, draw } = this.#options
     this.drawRest()

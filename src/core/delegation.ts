@@ -66,7 +66,6 @@ export class DelegationRegistry {
     )
   }
 
-  /** The delegation that a new turn of this session works for. */
   forChild(host: string, sessionId: string | undefined, at: number): Delegation | undefined {
     if (sessionId === undefined) return undefined
     const delegation = this.#delegations.get(sessionKey(host, sessionId))

@@ -16,7 +16,6 @@ export interface EnrichRecord {
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** The span being written. */
 export interface EnrichedSpan {
   /** `enrich` is called at the start and at the end of each span. */
   readonly phase: 'start' | 'end'
@@ -30,7 +29,6 @@ export interface EnrichedSpan {
   readonly spanId: string
   /** Session of the span: a child agent's spans have the child's. */
   readonly sessionId: string | undefined
-  /** The turn that the span belongs to */
   readonly turnId: string | undefined
   /** Epoch milliseconds. */
   readonly startAt: number

@@ -20,7 +20,6 @@ export interface LogEvent {
   readonly severity: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL'
   /** Epoch milliseconds. */
   readonly at: number
-  /** The span that the event belongs to. */
   readonly span?: Pick<SpanContext, 'traceId' | 'spanId' | 'traceFlags'>
   readonly attributes: Attributes
 }

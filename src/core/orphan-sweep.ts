@@ -92,7 +92,6 @@ export class OrphanSweep<Item extends Watched> {
     return this.#links.has(item) || this.#patient?.has(item) === true
   }
 
-  /** The item that was touched longest ago. */
   oldest(): Item | undefined {
     return this.#patient?.oldest() ?? this.#first?.item
   }

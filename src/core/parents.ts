@@ -14,7 +14,6 @@ function requestOf(turn: Turn, payload: Identity): Context | undefined {
   return request === undefined ? undefined : requestIn(turn, slot('api', request))
 }
 
-/** The request whose answer contains the tool call that a record names. */
 function requestOfCall(turn: Turn, payload: Identity): Context | undefined {
   const call = idOf(payload.tool_call_id)
   const place = call === undefined ? undefined : turn.memory.requestOfCall(call)

@@ -8,7 +8,6 @@ export interface CoreStats {
   readonly turnsOpen: number
   /** Start of the oldest turn with something open: epoch ms, by the records' time. Undefined if nothing is open. */
   readonly openSince: number | undefined
-  /** Input that could not be read, such as a misspelt name. */
   readonly unread: UnreadStats
 }
 

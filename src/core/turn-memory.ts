@@ -92,7 +92,6 @@ export class TurnMemory {
     this.#blockers.set(slot, name)
   }
 
-  /** The slot of the request whose answer contains a tool call. */
   requestOfCall(call: string): string | undefined {
     return this.#requestsOfCalls?.get(call)
   }

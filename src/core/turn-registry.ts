@@ -59,7 +59,6 @@ function isNamedBy(turn: Turn, { toolCallId, apiRequestId, taskId }: RecordIds):
 
 type Told = 'identity' | 'belonging' | 'agentName'
 
-/** A finished turn whose late records still find their trace. */
 export interface EndedTurn
   extends Pick<Turn, Told | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'memory'> {
   readonly endAt: number

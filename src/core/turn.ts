@@ -63,7 +63,6 @@ export interface Delegation {
   stopped: boolean
   /** Record time, epoch ms. */
   stoppedAt: number
-  /** Turns of the child that are open now. */
   readonly childTurns: Set<Turn>
   childSeen: boolean
 }

@@ -112,7 +112,6 @@ function both(field: string, before: Entries, later: Entries, complain: Complain
   return new Map([...entries].slice(0, ENTRIES_LIMIT))
 }
 
-/** Attributes of the metadata, under the names that backends read. */
 export function belongingAttributes(
   { tags, metadata, attributes, userId }: Belonging,
   { names, capture }: Draw,

@@ -42,7 +42,6 @@ export interface Block {
   readonly by: SafeText
 }
 
-/** The tool call that a run has blocked, if any. */
 export function blockOf(end: ControlHookEnd, start: KeptControlHook | undefined, draw: Draw): Block | undefined {
   const said = (name: keyof KeptControlHook): unknown => peek(end, name) ?? peek(start, name)
   const call = idOf(said('tool_call_id'))
@@ -56,7 +55,6 @@ export interface NewArguments {
   readonly args: unknown
 }
 
-/** The tool call whose arguments a run has changed, if any. */
 export function newArgumentsOf(end: ControlHookEnd, start: KeptControlHook | undefined): NewArguments | undefined {
   const call = idOf(peek(end, 'tool_call_id') ?? peek(start, 'tool_call_id'))
   const args = peek(end, 'rewritten_args')

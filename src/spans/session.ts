@@ -60,7 +60,7 @@ function judged(
   if (keep === undefined || traceId === undefined) return undefined
   const hasFailed = error !== undefined
   if (!isPart) return literal(judgedEarly ?? samplingReason(keep, { traceId, totals, durationMillis, hasFailed }))
-  // The root was sampled without this child, and its duration is already known.
+  // The root was sampled without this child, but with its own duration. Duration is not checked again.
   const reason = samplingReason(keep, { traceId, totals, durationMillis: 0, hasFailed })
   return reason === 'none' ? undefined : literal(reason)
 }
@@ -71,7 +71,6 @@ function samplingPoints({ judgedEarly, isPart }: TurnEnd, reason: SafeText | und
   return [{ instrument: 'samplingTurns', value: 1, labels: { [LABEL.reason]: reason, [LABEL.early]: early } }]
 }
 
-/** Attributes of the event for a new iteration. */
 export function iterationFacts({ iteration, confidence }: IterationStart, { names: { own } }: Draw): Attributes {
   return new AttributeList()
     .set(own.iterationNumber, wholeOf(iteration))

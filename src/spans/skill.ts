@@ -51,7 +51,6 @@ function fromPath(args: unknown): SkillEvidence | undefined {
   return undefined
 }
 
-/** The skill that a tool call loads, if any. */
 export function skillOf(payload: ToolStart): SkillEvidence | undefined {
   return (payload.tool_name === 'skill_view' ? fromSkillView(payload.args) : undefined) ?? fromPath(payload.args)
 }
@@ -66,7 +65,6 @@ export function skillOfEnded(start: KeptTool | undefined, end: ToolStart): Skill
   return start === undefined ? skillOf(end) : start.skill
 }
 
-/** Attributes of the event for a skill that is used, created or changed. */
 export function skillLifecycle(payload: SkillLifecycle, { names, capture }: Draw): Attributes {
   const { own } = names
   return new AttributeList()

@@ -129,7 +129,6 @@ function readOutcome(fired: Fired<ToolEnd>, { capture }: Draw): ToolOutcome {
 }
 
 const BLOCKED: ToolOutcome = { outcome: 'blocked', resultError: undefined }
-/** Key in the facts of a record. */
 const WAS_BLOCKED = 'wasBlocked'
 
 /** Marks an end whose call was blocked by a guard. A host may report it as an error, or as a result with the reason. */

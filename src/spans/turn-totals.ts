@@ -111,7 +111,6 @@ function addCosts(to: CostSum, { dollars, known, unknown }: CostSum): void {
   to.unknown += unknown
 }
 
-/** Adds the totals of a child agent to the turn that it works for. */
 export function addChild(to: TurnTotals, child: TurnTotals): void {
   addTokens(to.subagentTokens, allTokens(child))
   addCosts(to.cost, child.cost)
@@ -136,7 +135,6 @@ const some = (value: number): number | undefined => value || undefined
 
 const totalOf = ({ input, output }: TokenSum): number => input + output
 
-/** The turn summary of the root span. */
 export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: Draw): void {
   const { own } = draw.names
   const all = allTokens(totals)
