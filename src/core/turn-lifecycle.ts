@@ -111,7 +111,7 @@ export class TurnLifecycle {
     this.#spans.touch(open, at, this.#options.now())
   }
 
-  /** Makes a regular turn of supposed background work, because a turn hook names it. */
+  /** Turns supposed background work into a regular turn, because a turn hook names it. */
   promote(turn: Turn): void {
     if (!turn.isBackground || turn.isReview || turn.over) return
     const { own } = this.#options.draw.names
