@@ -1,14 +1,14 @@
 /**
- * What belongs to a turn, said by a hook that begins one: it is written on the turn's spans from then on, and on those of
- * its child agents. At most 32 entries each, at most 200 characters a text; masked like everything.
+ * The metadata of a turn, from a hook that begins one. It is written on the turn's spans from then on, and on those of
+ * its child agents. At most 32 entries each, at most 200 characters per text; masked like all content.
  */
 export interface Belongings {
-  /** To find turns by */
+  /** Tags to find turns by */
   readonly tags?: readonly string[] | undefined
-  /** A flat map of text, numbers and booleans: what is known of the turn beyond its tags */
+  /** A flat map of text, numbers and booleans: facts about the turn beyond its tags */
   readonly metadata?: Readonly<Record<string, string | number | boolean>> | undefined
-  /** Whose turn it is. With `content_capture: off` only where `capture_sender_id` is on */
+  /** User of the turn. With `content_capture: off` only if `capture_sender_id` is on */
   readonly user_id?: string | undefined
-  /** A flat map like `metadata`, written under its own names. Names that hookspan writes itself are left out, with a line */
+  /** A flat map like `metadata`, written under its own names. Names that hookspan writes itself are dropped and reported */
   readonly attributes?: Readonly<Record<string, string | number | boolean>> | undefined
 }

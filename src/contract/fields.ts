@@ -1,11 +1,11 @@
 import type { HookName, HookPayloads } from './hooks.ts'
 
 /**
- * The fields of the payloads for run time: what a slip of the pen is told from. The interfaces of `payloads.ts` say what they
- * mean; the compiler sees to it that these are the same.
+ * The fields of the payloads for run time, for the payload lint. The interfaces of `payloads.ts` describe them, and the
+ * compiler checks that both have the same fields.
  */
 
-/** What a field has to be so that something can be read out of it; `any`: whatever it is. */
+/** The type that a field must have to be readable; `any` accepts every value. */
 export type FieldKind = 'text' | 'number' | 'boolean' | 'list' | 'any'
 
 type KindOf<Value> = [Value] extends [string]

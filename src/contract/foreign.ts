@@ -1,9 +1,9 @@
 /**
- * Reading values that belong to somebody else. A getter or a Proxy trap of the host can throw at any property; one bad
- * field must not cost the span its other attributes, so this file may catch (like `bounded-json.ts`).
+ * Reads values that belong to the host. A getter or a Proxy trap can throw at any property. One bad field must not cost
+ * the span its other attributes, so this file may catch (like `bounded-json.ts`).
  */
 
-/** The property, or undefined when the value is not an object or reading it throws. */
+/** The property, or undefined if the value is not an object or reading it throws. */
 export function peek(value: unknown, key: string | number): unknown {
   if (typeof value !== 'object' || value === null) return undefined
   try {
@@ -14,8 +14,8 @@ export function peek(value: unknown, key: string | number): unknown {
 }
 
 /**
- * The property, where it is plain data of the value itself. A getter is not asked: those of some SDKs warn, or set off what
- * only their user may set off. Undefined also where a Proxy refuses.
+ * The property, if it is plain data of the value itself. Getters are not called: those of some SDKs warn or have side
+ * effects that only their user may cause. Undefined also if a Proxy refuses.
  */
 export function ownValue(value: unknown, key: string): unknown {
   if ((typeof value !== 'object' && typeof value !== 'function') || value === null) return undefined
@@ -26,15 +26,15 @@ export function ownValue(value: unknown, key: string): unknown {
   }
 }
 
-/** Text with something in it, else undefined. */
+/** Text that is not blank, else undefined. */
 export function textOf(value: unknown): string | undefined {
   return typeof value === 'string' && value.trim() !== '' ? value : undefined
 }
 
-/** Ids are kept as keys: a host that puts a document into one must not make us keep the document. */
+/** Ids are kept as keys. If a host puts a document into one, only the beginning is kept. */
 const KEY_LIMIT = 512
 
-/** An id as a key: text or a number; undefined where absent, blank or no id at all. */
+/** An id as a key: text or a number. Undefined if absent, blank or of another type. */
 export function idOf(value: unknown): string | undefined {
   if (typeof value === 'string') {
     if (value === '') return undefined
@@ -43,7 +43,7 @@ export function idOf(value: unknown): string | undefined {
   return typeof value === 'number' && Number.isFinite(value) ? String(value) : undefined
 }
 
-/** A finite number, also out of numeric text; booleans, garbage, NaN and infinities are undefined. */
+/** A finite number, also from numeric text; undefined for booleans, other text, NaN and infinities. */
 export function numberOf(value: unknown): number | undefined {
   if (typeof value === 'number') return Number.isFinite(value) ? value : undefined
   if (typeof value === 'bigint') return Number(value)
@@ -52,13 +52,13 @@ export function numberOf(value: unknown): number | undefined {
   return Number.isFinite(parsed) ? parsed : undefined
 }
 
-/** A finite number without its fraction: what is a count by its convention may not become a number with a point. */
+/** A finite number without its fraction: a convention's count must not become a float. */
 export function wholeOf(value: unknown): number | undefined {
   const number = numberOf(value)
   return number === undefined ? undefined : Math.trunc(number)
 }
 
-/** A finite number that is above zero. */
+/** A finite number above zero. */
 export function positive(value: unknown): number | undefined {
   const number = numberOf(value)
   return number !== undefined && number > 0 ? number : undefined
@@ -68,7 +68,7 @@ export function booleanOf(value: unknown): boolean | undefined {
   return typeof value === 'boolean' ? value : undefined
 }
 
-/** Whether it is an array; a revoked Proxy, which even refuses to say, is none. */
+/** Like `Array.isArray`, but returns false for a revoked Proxy, on which that throws. */
 export function isArray(value: unknown): value is readonly unknown[] {
   try {
     return Array.isArray(value)
@@ -77,7 +77,7 @@ export function isArray(value: unknown): value is readonly unknown[] {
   }
 }
 
-/** The names of its own properties, at most `limit`; none when the value is no object, a list, or refuses to say. */
+/** The names of its own properties, at most `limit`. None if the value is not an object, is a list, or throws. */
 export function keysOf(value: unknown, limit: number): readonly string[] {
   if (typeof value !== 'object' || value === null || isArray(value)) return []
   try {
@@ -87,16 +87,16 @@ export function keysOf(value: unknown, limit: number): readonly string[] {
   }
 }
 
-/** Calls for each field of an object until it is told to stop; what throws on the way stops it, too. */
+/** Calls `visit` for each field until it returns false. An error on the way stops it, too. */
 export function eachField(holder: object, visit: (name: string) => boolean): void {
   try {
     for (const name in holder) if (!visit(name)) return
   } catch {
-    // The rest cannot be read.
+    // The remaining fields cannot be read.
   }
 }
 
-/** The first `limit` elements, or the last; none when the value is not an array. */
+/** The first `limit` elements, or the last; none if the value is not an array. */
 export function elementsOf(value: unknown, limit: number, which: 'first' | 'last' = 'first'): readonly unknown[] {
   if (!isArray(value)) return []
   const length = numberOf(peek(value, 'length')) ?? 0
@@ -106,13 +106,13 @@ export function elementsOf(value: unknown, limit: number, which: 'first' | 'last
   return elements
 }
 
-/** What was thrown, as `a TypeError`; not what it says, for a message can quote anything. */
+/** The type of a thrown value, such as `a TypeError`. The message is left out, because it can quote anything. */
 export function kindOf(error: unknown): string {
   const name = textOf(peek(error, 'name'))
   return name !== undefined && /^\w{1,60}$/.test(name) ? `a ${name}` : 'something that is no error'
 }
 
-/** Whether a callback has answered with a promise; then, should it reject, that ends nobody's process. */
+/** Returns true if a callback returned a promise. Also handles its rejection, so that it does not end the process. */
 export function isPromise(answer: unknown): boolean {
   if (typeof peek(answer, 'then') !== 'function') return false
   Promise.resolve(answer).catch(() => undefined)

@@ -1,25 +1,25 @@
 import type { HookName, HookPayloads } from './hooks.ts'
 
 /**
- * How sure an adapter is of the ids that it filled in.
- * `explicit`: the host said them. `inferred`: derived from order or names. `ambiguous`: more than one reading was possible.
+ * An adapter's certainty about the ids that it filled in.
+ * `explicit`: sent by the host. `inferred`: derived from order or names. `ambiguous`: more than one reading was possible.
  */
 export type Correlation = 'explicit' | 'inferred' | 'ambiguous'
 
-/** What travels beside a payload. */
+/** Metadata that accompanies a payload. */
 export interface HookMeta {
-  /** When the host fired the hook: epoch milliseconds, fractions allowed. Absent = now. */
+  /** Time at which the host fired the hook: epoch milliseconds, fractions allowed. Absent = now. */
   readonly at?: number | undefined
-  /** The agent product: `hermes`, `pi`, `openclaw`, … Sessions of different hosts never meet. */
+  /** The agent product: `hermes`, `pi`, `openclaw`, … Sessions of different hosts are always separate. */
   readonly host?: string | undefined
   /** The same id twice is the same event; the second is dropped and counted. */
   readonly delivery_id?: string | undefined
-  /** How sure an adapter is of the ids that it filled in; the last two mark the spans. Absent: `explicit`. */
+  /** Certainty of the ids that an adapter filled in. `inferred` and `ambiguous` mark the spans. Absent: `explicit`. */
   readonly correlation?: Correlation | undefined
 }
 
 /**
- * What a host tells us: one hook that fired. Files hold one such record a line; an optional first line
+ * A hook that fired, as a host reports it. Files hold one such record per line; an optional first line
  * `{"fixture": {…}}` describes the file. Readers ignore fields that they do not know.
  *
  * @example
@@ -28,6 +28,6 @@ export interface HookMeta {
 export interface HookRecord<Name extends HookName = HookName> extends HookMeta {
   /** One of the names of `HOOKS` */
   readonly hook: Name
-  /** What the hook says */
+  /** Fields of the hook */
   readonly payload: HookPayloads[Name]
 }

@@ -32,7 +32,7 @@ import type {
 
 /** Hook name → its payload. */
 export interface HookPayloads {
-  // What each means, `HOOKS` says; the build puts that here, for editors.
+  // `HOOKS` has the meaning of each. The build inserts it here, for editors.
   on_session_start: SessionStart
   pre_llm_call: TurnStart
   pre_api_request: ApiStart
@@ -63,10 +63,9 @@ export interface HookPayloads {
   transform_llm_output: TransformLlmOutput
 }
 
-/** The name of a hook. */
 export type HookName = keyof HookPayloads
 
-/** Every hook that we listen to, and what it means. `docs/hooks.md` is generated from this. */
+/** Every supported hook and its meaning. `docs/hooks.md` is generated from this. */
 export const HOOKS: { readonly [Name in HookName]: string } = {
   on_session_start: 'a session (or, on some hosts, a turn) begins',
   pre_llm_call: 'a turn begins: once per user turn, before the tool loop',
@@ -99,10 +98,9 @@ export const HOOKS: { readonly [Name in HookName]: string } = {
   transform_llm_output: 'the answer is offered to other plugins, which may change it',
 }
 
-/** All hooks that we listen to. */
 export const HOOK_NAMES: readonly HookName[] = Object.keys(HOOKS) as HookName[]
 
-/** Whether there is a hook of this name. */
+/** Returns true if a hook of this name is supported. */
 export function isHookName(value: unknown): value is HookName {
   return typeof value === 'string' && Object.hasOwn(HOOKS, value)
 }
@@ -122,7 +120,10 @@ const UNHEARD: ReadonlySet<string> = new Set([
   'transform_terminal_output',
 ])
 
-/** A hook of Hermes that says nothing for a trace: ignored like one of unknown name, and no slip of anybody's. */
+/**
+ * Returns true for a hook of Hermes that a trace does not need. It is ignored like an unknown one, but not reported as
+ * a typo.
+ */
 export function isUnheard(name: string): boolean {
   return UNHEARD.has(name) || /^(on_)?kanban_/.test(name)
 }

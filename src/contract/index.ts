@@ -1,4 +1,4 @@
-/** The slow-changing contract: what a host may tell us. Types and closed vocabularies, no behaviour. */
+/** The slow-changing contract: the records that a host may emit. Types and closed vocabularies, no behaviour. */
 export * from './belongings.ts'
 export * from './control-payloads.ts'
 export * from './fields.ts'

@@ -2,44 +2,47 @@ import type { Belongings } from './belongings.ts'
 import type { DelegationIdentity, Identity } from './identity.ts'
 
 /**
- * One interface a hook; those of requests to a model are in `request-payloads.ts`. The types say what hosts send; the code
- * trusts none of them, because anything at all can arrive in any field. Names are the wire names of `hermes.observer.v1`.
- * `fields.ts` has the same fields for run time, and the compiler compares the two.
+ * One interface per hook; those of requests to a model are in `request-payloads.ts`. The types describe what hosts
+ * send. The code trusts none of them, because any field can hold any value. Names are the wire names of
+ * `hermes.observer.v1`. `fields.ts` has the same fields for run time, and the compiler compares the two.
  */
 
 /** `on_session_start` */
 export interface SessionStart extends Identity, Belongings {
   /** Name of the model */
   readonly model?: string | undefined
-  /** Where people write from. With `cron` in it, and without `session_type`, `origin` and `run_type`, the kind of the turn is `cron` */
+  /**
+   * Platform that the user writes from. With `cron` in it, and without `session_type`, `origin` and `run_type`, the
+   * kind is `cron`
+   */
   readonly platform?: string | undefined
   /** Not read */
   readonly provider?: string | undefined
-  /** What set the turn off. The first of `session_type`, `origin` and `run_type` counts */
+  /** Trigger of the turn. The first of `session_type`, `origin` and `run_type` counts */
   readonly session_type?: string | undefined
-  /** What set the turn off, where there is no `session_type` */
+  /** Trigger of the turn, if there is no `session_type` */
   readonly origin?: string | undefined
-  /** What set the turn off, where there is neither `session_type` nor `origin` */
+  /** Trigger of the turn, if there is neither `session_type` nor `origin` */
   readonly run_type?: string | undefined
   /** With `cron` in it, and without the three above, the kind of the turn is `cron` */
   readonly source?: string | undefined
-  /** As `source` */
+  /** Like `source` */
   readonly trigger?: string | undefined
-  /** Id of a scheduled job; one that is set makes the kind `cron`, too */
+  /** Id of a scheduled job; if set, the kind is `cron`, too */
   readonly job_id?: string | undefined
-  /** As `job_id` */
+  /** Like `job_id` */
   readonly cron_job_id?: string | undefined
-  /** Name of the agent; the key `agent_name` stands in for it */
+  /** Name of the agent. Without it, the option `agent_name` is used */
   readonly agent_name?: string | undefined
-  /** Which of the agent's profiles is in use */
+  /** The agent's active profile */
   readonly profile?: string | undefined
-  /** Who wrote to the agent. Only with `capture_sender_id` */
+  /** The user who wrote to the agent. Only with `capture_sender_id` */
   readonly sender_id?: string | undefined
-  /** An id of the caller's own, on every span of the session from then on */
+  /** The caller's own id, on every span of the session from then on */
   readonly correlation_id?: string | undefined
-  /** Of a child agent: its parent's session */
+  /** Parent's session, for a child agent */
   readonly parent_session_id?: string | null | undefined
-  /** W3C trace context of who asked for the turn that begins here; `parent` says what it becomes. */
+  /** W3C trace context of the caller that requested this turn; the option `parent` decides how it is used. */
   readonly traceparent?: string | undefined
 }
 
@@ -55,13 +58,13 @@ export interface TurnStart extends Identity, Belongings {
   readonly model?: string | undefined
   /** The model provider */
   readonly provider?: string | undefined
-  /** Where people write from; stands before the sender's id */
+  /** Platform that the user writes from; prefixed to the sender's id */
   readonly platform?: string | undefined
-  /** Who wrote to the agent. Only with `capture_sender_id` */
+  /** The user who wrote to the agent. Only with `capture_sender_id` */
   readonly sender_id?: string | undefined
-  /** Where this hook opens the turn of a child agent: its parent's session */
+  /** Parent's session, if this hook opens the turn of a child agent */
   readonly parent_session_id?: string | null | undefined
-  /** W3C trace context of who asked for the turn, where the session was told of before. */
+  /** W3C trace context of the caller that requested the turn, if the session was reported before. */
   readonly traceparent?: string | undefined
 }
 
@@ -77,17 +80,17 @@ export interface TurnAnswer extends Identity {
 
 /** `on_session_end` */
 export interface SessionEnd extends Identity {
-  /** The turn went well */
+  /** The turn succeeded */
   readonly completed?: boolean | undefined
-  /** A person stopped it; stronger than `completed` */
+  /** The user stopped it; overrides `completed` */
   readonly interrupted?: boolean | undefined
-  /** Stronger than `interrupted`, and that than `completed`; none of them is `incomplete` */
+  /** Overrides `interrupted`, which overrides `completed`; if none is set, the turn is `incomplete` */
   readonly failed?: boolean | undefined
-  /** Why the turn ended, in a word */
+  /** Reason of the turn's end, in a word */
   readonly turn_exit_reason?: string | undefined
-  /** Describes a failure where `turn_exit_reason` does not */
+  /** Describes a failure if `turn_exit_reason` does not */
   readonly reason?: string | undefined
-  /** Name of the model, where it changed on the way */
+  /** Name of the model, if it changed during the turn */
   readonly model?: string | undefined
   /** Not read */
   readonly platform?: string | undefined
@@ -95,7 +98,7 @@ export interface SessionEnd extends Identity {
 
 /** `on_session_finalize` */
 export interface SessionFinalize {
-  /** Without it: the only open turn's */
+  /** Without it: the session of the only open turn */
   readonly session_id?: string | null | undefined
   /** Not read */
   readonly platform?: string | undefined
@@ -105,11 +108,11 @@ export interface SessionFinalize {
 
 /** `on_session_reset` */
 export interface SessionReset {
-  /** The new one, where `new_session_id` is not given */
+  /** The new session, if `new_session_id` is not given */
   readonly session_id?: string | null | undefined
   /** Without it: the session that was torn down last */
   readonly old_session_id?: string | null | undefined
-  /** The session that takes its place */
+  /** The session that replaces it */
   readonly new_session_id?: string | null | undefined
   /** Not read */
   readonly reason?: string | undefined
@@ -117,9 +120,9 @@ export interface SessionReset {
 
 /** `pre_tool_call` */
 export interface ToolStart extends Identity {
-  /** Name of the tool; what begins with `mcp_` is one of an MCP server */
+  /** Name of the tool. The prefix `mcp_` marks a tool of an MCP server */
   readonly tool_name?: string | undefined
-  /** An object, or anything else. `path`, `file_path`, `target`, `url`, `uri`, `command`, `cmd` are looked for */
+  /** An object, or any value. `path`, `file_path`, `target`, `url`, `uri`, `command`, `cmd` are read from it */
   readonly args?: unknown
 }
 
@@ -129,21 +132,21 @@ export interface ToolEnd extends ToolStart {
   readonly result?: unknown
   /** Milliseconds; includes the wait for an approval. */
   readonly duration_ms?: number | undefined
-  /** `ok`, `error`, `blocked`, `cancelled`, `timeout`, …; without it, an error makes the call a failed one, and else the result is asked */
+  /** `ok`, `error`, `blocked`, `cancelled`, `timeout`, …; without it, an error makes the call fail, else the result decides */
   readonly status?: string | undefined
   /** `{type, message}`, an Error object, or text */
   readonly error?: unknown
   /** Kind of the error, in a word */
   readonly error_type?: string | null | undefined
-  /** What the error says */
+  /** Message of the error */
   readonly error_message?: string | null | undefined
 }
 
 /** `subagent_start` */
 export interface SubagentStart extends DelegationIdentity, Belongings {
-  /** What the child agent is for, in a word */
+  /** Purpose of the child agent, in a word */
   readonly child_role?: string | undefined
-  /** What it is asked to do: text, or a value */
+  /** Task of the child agent: text, or a value */
   readonly child_goal?: unknown
 }
 
@@ -151,11 +154,11 @@ export interface SubagentStart extends DelegationIdentity, Belongings {
 export interface SubagentStop extends DelegationIdentity {
   /** For metrics */
   readonly child_role?: string | undefined
-  /** What it answered: text, or a value */
+  /** Answer of the child agent: text, or a value */
   readonly child_summary?: unknown
-  /** `completed`, `failed`, `error`, `timeout`, …; what is not known to be a failure is none */
+  /** `completed`, `failed`, `error`, `timeout`, …; an unknown status is not a failure */
   readonly child_status?: string | undefined
-  /** Where there is no `child_status` */
+  /** Used if there is no `child_status` */
   readonly status?: string | undefined
   /** Milliseconds */
   readonly duration_ms?: number | undefined
@@ -163,19 +166,19 @@ export interface SubagentStop extends DelegationIdentity {
 
 /** `pre_approval_request` */
 export interface ApprovalRequest extends Identity {
-  /** The command that wants approval: text, or a list of words */
+  /** The command that requires approval: text, or a list of words */
   readonly command?: unknown
-  /** What the person is told of it */
+  /** Description shown to the user */
   readonly description?: unknown
-  /** The rule that asks for approval */
+  /** The rule that requires approval */
   readonly pattern_key?: string | undefined
-  /** All rules that do */
+  /** All rules that require it */
   readonly pattern_keys?: readonly string[] | undefined
-  /** Where it is asked: `cli`, `gateway`, …; `smart` is a guardian model */
+  /** Place of the question: `cli`, `gateway`, …; `smart` is a guardian model */
   readonly surface?: string | undefined
   /** Not read */
   readonly session_key?: string | undefined
-  /** Pairs the answer with the question, where several are open */
+  /** Pairs the answer with the question, if several are open */
   readonly request_id?: string | undefined
 }
 
@@ -187,15 +190,15 @@ export interface ApprovalResponse extends ApprovalRequest {
   readonly decided_by?: string | undefined
 }
 
-/** `on_human_input_request`. A person is asked something: a question, a secret, an approval (which its own hooks tell, too). */
+/** `on_human_input_request`. The user is asked something: a question, a secret, an approval (which has its own hooks, too). */
 export interface HumanInputRequest extends Identity {
-  /** `clarify`, `secret`, …; what is an `approval` has hooks of its own, and nothing is drawn of it here */
+  /** `clarify`, `secret`, …; an `approval` has its own hooks and gets no span here */
   readonly kind?: string | undefined
   /** Pairs the answer with the question */
   readonly request_id?: string | undefined
-  /** What is asked: text, or a value */
+  /** The question: text, or a value */
   readonly prompt?: unknown
-  /** Where it is asked */
+  /** Place of the question */
   readonly platform?: string | undefined
   /** Not read */
   readonly session_key?: string | undefined
@@ -213,9 +216,9 @@ export interface SkillLifecycle extends Identity {
   readonly action?: string | undefined
   /** Name of the skill */
   readonly skill_name?: string | undefined
-  /** Where the skill comes from: `bundled`, `agent`, … */
+  /** Origin of the skill: `bundled`, `agent`, … */
   readonly provenance?: string | undefined
-  /** How often it was used until now */
+  /** Number of uses until now */
   readonly use_count?: number | undefined
   /** Not read */
   readonly reused?: boolean | undefined
@@ -225,15 +228,15 @@ export interface SkillLifecycle extends Identity {
 
 /** `on_iteration_start` */
 export interface IterationStart extends Identity {
-  /** Which one of the loop it is, as the host counts */
+  /** Number of the iteration in the loop, as the host counts */
   readonly iteration?: number | undefined
-  /** How sure the agent is of its work, mostly 0 to 1 */
+  /** The agent's certainty about its work, mostly 0 to 1 */
   readonly confidence?: number | undefined
 }
 
 /** `on_turn_event` */
 export interface TurnEvent extends Identity {
-  /** What happens, in a word: `command:stop`, `session:compress`, … */
+  /** The event, in a word: `command:stop`, `session:compress`, … */
   readonly name?: string | undefined
 }
 
@@ -241,12 +244,12 @@ export interface TurnEvent extends Identity {
 export interface TransformToolResult extends Identity {
   /** Not read */
   readonly tool_name?: string | undefined
-  /** Compared with what the tool's end says: an event only where it was changed */
+  /** Compared with the result at the tool's end: an event is written only if it was changed */
   readonly result?: unknown
 }
 
 /** `transform_llm_output` */
 export interface TransformLlmOutput extends Identity {
-  /** Compared with the answer: an event only where it was changed */
+  /** Compared with the answer: an event is written only if it was changed */
   readonly response_text?: unknown
 }

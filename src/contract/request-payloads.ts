@@ -1,28 +1,28 @@
 import type { Identity } from './identity.ts'
 
-/** The hooks of requests to a model. `payloads.ts` has the others, and says what holds for all of them. */
+/** The hooks of requests to a model. `payloads.ts` has the others, and the rules for all of them. */
 
-/** Request parameters that are copied onto the span; taken from `request.body` where they are not fields. */
+/** Request parameters that are copied onto the span; read from `request.body` if they are not fields. */
 export interface RequestParameters {
-  /** Most tokens that the answer may have */
+  /** Maximum number of tokens in the answer */
   readonly max_tokens?: number | null | undefined
-  /** As the model provider takes it, mostly 0 to 2 */
+  /** Range according to the model provider, mostly 0 to 2 */
   readonly temperature?: number | undefined
   /** 0 to 1 */
   readonly top_p?: number | undefined
-  /** So many of the likeliest tokens are sampled from */
+  /** Number of most likely tokens to sample from */
   readonly top_k?: number | undefined
-  /** As the model provider takes it, mostly -2 to 2 */
+  /** Range according to the model provider, mostly -2 to 2 */
   readonly frequency_penalty?: number | undefined
-  /** As the model provider takes it, mostly -2 to 2 */
+  /** Range according to the model provider, mostly -2 to 2 */
   readonly presence_penalty?: number | undefined
-  /** Whether the answer is streamed */
+  /** True if the answer is streamed */
   readonly stream?: boolean | undefined
-  /** Where the answer is to stop */
+  /** Stop sequences of the answer */
   readonly stop?: string | readonly string[] | undefined
-  /** How many answers are asked for; 1 is not written */
+  /** Number of requested answers; 1 is not written */
   readonly n?: number | undefined
-  /** Makes the sampling repeatable, where the model provider can */
+  /** Makes the sampling repeatable, if the model provider supports it */
   readonly seed?: number | undefined
   /** `low`, `medium`, `high`, … */
   readonly reasoning_effort?: string | undefined
@@ -32,29 +32,29 @@ export interface RequestParameters {
 export interface ApiStart extends Identity, RequestParameters {
   /** Attempt of the same `api_request_id`, from 0. */
   readonly retry_count?: number | undefined
-  /** The model that was asked for; what `request.body.model` says wins */
+  /** The requested model; `request.body.model` wins */
   readonly model?: string | undefined
   /** The model provider; spellings of the well-known ones are mapped to the names of the conventions */
   readonly provider?: string | undefined
-  /** Host and port only; credentials and the path are left out */
+  /** Only host and port are written, without credentials and path */
   readonly base_url?: string | undefined
-  /** Which protocol the provider is spoken to in */
+  /** Protocol of the provider's API */
   readonly api_mode?: string | undefined
-  /** Messages in the request */
+  /** Number of messages in the request */
   readonly message_count?: number | undefined
-  /** Tools that the request offers; without it those of `request.body.tools` are counted */
+  /** Number of tools in the request; without it, `request.body.tools` is counted */
   readonly tool_count?: number | undefined
   /** Tokens of the input, as the host estimates them */
   readonly approx_input_tokens?: number | undefined
-  /** Characters of the request */
+  /** Number of characters in the request */
   readonly request_char_count?: number | undefined
   /** Epoch seconds. Hosts repeat the first attempt's on every retry, so it is never used as a start. */
   readonly started_at?: number | undefined
   /** Sanitised request: `{method, body: {model, messages, …}}`. */
   readonly request?: unknown
-  /** What was sent, the first of this, `messages` and `request.body.messages`; `content_capture: full` only */
+  /** Messages sent: the first of this, `messages` and `request.body.messages`; `content_capture: full` only */
   readonly request_messages?: readonly unknown[] | undefined
-  /** Where there are no `request_messages` */
+  /** Used if there are no `request_messages` */
   readonly messages?: readonly unknown[] | undefined
   /** Text, or a list of content parts; `content_capture: full` only */
   readonly system_prompt?: unknown
@@ -62,23 +62,23 @@ export interface ApiStart extends Identity, RequestParameters {
 
 /** `post_api_request` */
 export interface ApiEnd extends Identity {
-  /** Which attempt it was; an end of another one does not end this one */
+  /** Attempt that ended; the end of another attempt does not end this one */
   readonly retry_count?: number | undefined
-  /** For metrics, and where the start was never seen */
+  /** For metrics, and if the start was never seen */
   readonly model?: string | undefined
-  /** For metrics, and where the start was never seen */
+  /** For metrics, and if the start was never seen */
   readonly provider?: string | undefined
-  /** Where the start was never seen */
+  /** Used if the start was never seen */
   readonly base_url?: string | undefined
-  /** Seconds; covers failed attempts and back-off of the same logical request. Places the start of a request whose start was not seen. */
+  /** Seconds; covers failed attempts and back-off of the same logical request. Gives the start time if the start was not seen. */
   readonly api_duration?: number | undefined
   /** Not read */
   readonly started_at?: number | undefined
-  /** Epoch seconds; the span's end, where it is believable */
+  /** Epoch seconds; the span's end, if plausible */
   readonly ended_at?: number | undefined
   /** Epoch seconds */
   readonly first_chunk_at?: number | null | undefined
-  /** Why the answer stopped: `stop`, `tool_calls`, `length`, … */
+  /** Reason of the answer's end: `stop`, `tool_calls`, `length`, … */
   readonly finish_reason?: string | undefined
   /** Name of the model that answered */
   readonly response_model?: string | undefined
@@ -88,41 +88,41 @@ export interface ApiEnd extends Identity {
   readonly usage?: unknown
   /** `{assistant_message: {content, tool_calls}, upstream_provider}`; the message with `content_capture: full` only */
   readonly response?: unknown
-  /** Characters of the answer */
+  /** Number of characters in the answer */
   readonly assistant_content_chars?: number | undefined
-  /** Tokens that the model has room for. */
+  /** Size of the model's context in tokens. */
   readonly context_length?: number | undefined
-  /** Tools that the answer asks for */
+  /** Number of tool calls in the answer */
   readonly assistant_tool_call_count?: number | undefined
   /** US dollars, as the host counts them: a number, or `{total}`. */
   readonly cost?: unknown
-  /** The tier that was billed, as the provider names it: `default`, `batch`, `priority` */
+  /** The billed tier, as the provider names it: `default`, `batch`, `priority` */
   readonly service_tier?: string | undefined
 }
 
 /** `api_request_error` */
 export interface ApiError extends Identity {
-  /** For metrics, and where the start was never seen */
+  /** For metrics, and if the start was never seen */
   readonly model?: string | undefined
-  /** For metrics, and where the start was never seen */
+  /** For metrics, and if the start was never seen */
   readonly provider?: string | undefined
-  /** Where the start was never seen */
+  /** Used if the start was never seen */
   readonly base_url?: string | undefined
   /** Seconds */
   readonly api_duration?: number | undefined
   /** Not read */
   readonly started_at?: number | undefined
-  /** Epoch seconds; the span's end, where it is believable */
+  /** Epoch seconds; the span's end, if plausible */
   readonly ended_at?: number | undefined
-  /** Of the HTTP answer; none means that there was no answer */
+  /** HTTP status; none means that there was no response */
   readonly status_code?: number | null | undefined
-  /** Which attempt it was, from 0 */
+  /** Attempt that failed, from 0 */
   readonly retry_count?: number | undefined
-  /** Attempts that are made again before it is given up */
+  /** Number of retries after which the host gives up */
   readonly max_retries?: number | null | undefined
-  /** Whether another attempt follows, if there is one left */
+  /** True if the request may be retried: another attempt follows, if one is left */
   readonly retryable?: boolean | null | undefined
-  /** What the host makes of the error, in a word */
+  /** The host's classification of the error, in a word */
   readonly reason?: string | null | undefined
   /** `{type, message}`; text and Error objects are read too. */
   readonly error?: unknown
@@ -130,7 +130,7 @@ export interface ApiError extends Identity {
 
 /** `pre_auxiliary_call` */
 export interface AuxiliaryStart extends ApiStart {
-  /** What the call is for: `title`, `compression`, `vision`, … */
+  /** Purpose of the call: `title`, `compression`, `vision`, … */
   readonly aux_task?: string | undefined
   /** Not read */
   readonly streaming?: boolean | undefined
@@ -138,19 +138,19 @@ export interface AuxiliaryStart extends ApiStart {
 
 /** `post_auxiliary_call` */
 export interface AuxiliaryEnd extends ApiEnd {
-  /** What the call was for */
+  /** Purpose of the call */
   readonly aux_task?: string | undefined
   /** Not read */
   readonly streaming?: boolean | undefined
-  /** As in [api_request_error](#api_request_error) */
+  /** Same as in [api_request_error](#api_request_error) */
   readonly error?: unknown
-  /** Kind of the error, in a word; one that is set makes the call a failed one */
+  /** Kind of the error, in a word; if set, the call counts as failed */
   readonly error_type?: string | null | undefined
 }
 
-/** `on_stream_start`. Told by a thread of its own, so it may come a little late. */
+/** `on_stream_start`. Emitted by a separate thread, so it may arrive a little late. */
 export interface StreamStart extends Identity {
-  /** Which request of the turn it is: its `api_call_count` */
+  /** The request's `api_call_count` in the turn */
   readonly iteration?: number | undefined
   /** Not read */
   readonly model?: string | undefined
@@ -166,6 +166,6 @@ export interface StreamEnd extends StreamStart {
   readonly final_text?: string | undefined
   /** Not read */
   readonly finished?: boolean | undefined
-  /** Why the stream broke off; what the request's own end says counts more */
+  /** Reason of a broken stream; the request's own end overrides it */
   readonly error?: string | null | undefined
 }

@@ -1,11 +1,11 @@
-/** The closed vocabularies of the contract. What a host may add lies open as `string` beside them. */
+/** The closed vocabularies of the contract. Open ones, which a host may extend, are typed as `string`. */
 
 export type SpanKindName = 'session' | 'llm' | 'api' | 'tool' | 'subagent' | 'approval' | 'hook' | 'skill' | 'auxiliary'
 
-/** Why we had to end a span ourselves. */
+/** Reason why hookspan ended a span itself. */
 export type IncompleteReason = 'turn_ended' | 'orphaned' | 'superseded' | 'shutdown' | 'crashed'
 
-/** How a turn ended. The first four come from `on_session_end`, in order of strength; the rest are other ways out. */
+/** Outcome of a turn. The first four come from `on_session_end`, in order of strength; the rest have other causes. */
 export type FinalStatus =
   | 'failed'
   | 'completed'
@@ -16,22 +16,22 @@ export type FinalStatus =
   | 'reset'
   | 'crashed'
 
-/** What became of one hook record. */
+/** Result of processing one hook record. */
 export type HookResult = 'ok' | 'ignored' | 'duplicate' | 'error'
 
 /** Choices that let the tool run. */
 export const GRANTING_CHOICES: ReadonlySet<string> = new Set(['once', 'session', 'always', 'smart_approve'])
 
-/** What a control hook looks at. */
+/** Step of the agent that a control hook inspects. */
 export type ControlPhase = 'before_turn' | 'after_turn' | 'before_model' | 'after_model' | 'before_tool' | 'after_tool'
 
-/** What a control hook said. */
+/** Decision of a control hook. */
 export type ControlVerdict = 'pass' | 'block' | 'rewrite' | 'inject' | 'retry' | 'ask' | 'failed'
 
-/** What the host did when a control hook had answered. */
+/** Effect of a control hook's decision in the host. */
 export type ControlAction = 'ran' | 'blocked' | 'rewritten' | 'injected' | 'retried' | 'asked' | 'none'
 
-/** How a control hook failed. */
+/** Kind of failure of a control hook. */
 export type ControlFailure = 'threw' | 'timed_out' | 'nonsense'
 
 export const CONTROL_PHASES: ReadonlySet<string> = new Set<ControlPhase>([
@@ -65,7 +65,7 @@ export const CONTROL_ACTIONS: ReadonlySet<string> = new Set<ControlAction>([
 
 export const CONTROL_FAILURES: ReadonlySet<string> = new Set<ControlFailure>(['threw', 'timed_out', 'nonsense'])
 
-/** Sub-agent statuses (lower case) that are errors; every other status, also an unknown one, is not. */
+/** Sub-agent statuses (lower case) that are errors. Every other status, even an unknown one, is not. */
 export const FAILED_SUBAGENT_STATUSES: ReadonlySet<string> = new Set([
   'error',
   'errored',
@@ -80,5 +80,5 @@ export const FAILED_SUBAGENT_STATUSES: ReadonlySet<string> = new Set([
 /** Tools (lower case) that start a child agent. */
 export const DELEGATING_TOOLS: readonly string[] = ['delegate_task', 'task', 'agent', 'subagent', 'dispatch_agent']
 
-/** Where the metrics count a failed request: by the hundreds of its HTTP status. */
+/** Metric label of a failed request: the class of its HTTP status. */
 export type StatusClass = '1xx' | '2xx' | '3xx' | '4xx' | '5xx' | 'network' | 'other'

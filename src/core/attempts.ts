@@ -8,16 +8,16 @@ import { isFailedEnd, isRequest } from './span-ends.ts'
 import type { OpenSpan, Turn } from './turn.ts'
 import type { EndedMark } from './turn-memory.ts'
 
-/** More attempts than this no host makes: the number is something else. */
+/** A sanity limit: a larger `retry_count` is not the number of an attempt. */
 const RETRY_LIMIT = 100_000
 
-/** A host's number of an attempt, from 0; undefined where it says none that can be one. */
+/** The host's attempt number, from 0. Undefined if it is missing or implausible. */
 export function retryCount(payload: unknown): number | undefined {
   const said = numberOf(peek(payload, 'retry_count'))
   return said !== undefined && Number.isInteger(said) && said >= 0 && said < RETRY_LIMIT ? said : undefined
 }
 
-/** The attempt that an end tells of whose start was never seen: its own number, or the one after the last that ended. */
+/** The attempt of an end whose start was never seen: the host's number, or the one after the last attempt that ended. */
 export function unseenAttempt(payload: unknown, before: EndedMark | undefined): number {
   return Math.max(retryCount(payload) ?? 0, before === undefined ? 0 : before.attempt + 1)
 }
@@ -26,14 +26,20 @@ export function attemptAttribute(attempt: number | undefined, draw: Draw): Attri
   return attempt === undefined ? undefined : new AttributeList().set(draw.names.own.apiAttempt, attempt)
 }
 
-/** Whether an end tells of an attempt after the one that is remembered: its start was lost, or the host fires one a request. */
+/**
+ * Returns true if an end belongs to a later attempt than the remembered one. The start of that attempt was lost, or the
+ * host emits one start per request.
+ */
 export function isOfLaterAttempt(kind: SpanKindName, fired: AnyFired, { attempt, failed }: EndedMark): boolean {
   if (!isRequest(kind)) return false
-  // Many a host says 0 of every attempt; but none tells of a success and then of a failure before it.
+  // Many hosts send 0 for every attempt. A success after a failure is a later attempt even then.
   return (retryCount(fired.payload) ?? 0) > attempt || (failed && !isFailedEnd(kind, fired))
 }
 
-/** The turn's next request begins: one before that is never answered was over by now. Hosts that count them make one at a time. */
+/**
+ * Notes the start of the turn's next request. An earlier request that never gets an answer is ended at this time. Hosts
+ * that count their requests make one at a time.
+ */
 export function noteFollowed(turn: Turn, payload: ApiStart, at: number): void {
   const before = turn.innermost('api')
   if (before === undefined || before.followedAt !== undefined) return
@@ -41,12 +47,15 @@ export function noteFollowed(turn: Turn, payload: ApiStart, at: number): void {
   if (last !== undefined && next !== undefined && next > last && at >= before.startAt) before.followedAt = at
 }
 
-/** A later attempt has ended, of which no start was told: what is open under its key got no answer, and was over by then. */
+/** A later attempt has ended without a start: the attempt still open under its key got no answer and ended by then. */
 export function notePassed(open: OpenSpan | undefined, attempt: number, at: number): void {
   if (open !== undefined && open.attempt < attempt) open.followedAt ??= Math.max(open.startAt, at)
 }
 
-/** Whether an end may close this attempt: an end that names another attempt came late for one that is gone. */
+/**
+ * Returns true if an end may end this attempt. An end that names another attempt arrived late, for one that has already
+ * ended.
+ */
 export function isEndOf(open: OpenSpan, payload: { readonly retry_count?: number }): boolean {
   const said = retryCount(payload)
   const started = open.start === undefined ? undefined : retryCount(open.start)
@@ -54,14 +63,14 @@ export function isEndOf(open: OpenSpan, payload: { readonly retry_count?: number
 }
 
 /**
- * Whether an end tells of an attempt before the one that is remembered, whose own end has been told already. A success does
- * not, whatever its number: it is the last.
+ * Returns true if an end belongs to an attempt before the remembered one, whose end was already received. A success is
+ * always the last attempt, whatever its number.
  */
 export function isOfEarlierAttempt(kind: SpanKindName, fired: AnyFired, { attempt }: EndedMark): boolean {
   return isFailedEnd(kind, fired) && (retryCount(fired.payload) ?? attempt) < attempt
 }
 
-/** The end of a later attempt than the open one, if it is that of the attempt which starts here. */
+/** The remembered end of a later attempt, if that attempt is the one that starts here. */
 export function endedBehind(open: OpenSpan, payload: unknown): EndedMark | undefined {
   const ended = isRequest(open.kind) ? open.turn.memory.ended(open.slot) : undefined
   return ended !== undefined && ended.attempt > open.attempt && ended.attempt === retryCount(payload)
@@ -69,7 +78,7 @@ export function endedBehind(open: OpenSpan, payload: unknown): EndedMark | undef
     : undefined
 }
 
-/** The end of this very start, which came before it and is already counted. */
+/** The end of this very start, if it arrived before the start. It is already counted. */
 export function earlyEnd(ended: EndedMark | undefined, { fired, isExplicit }: Incoming): AnyFired | undefined {
   const early = isExplicit ? ended?.early : undefined
   if (early === undefined || fired.at > early.fired.at || fired.at < early.after) return undefined
@@ -77,7 +86,7 @@ export function earlyEnd(ended: EndedMark | undefined, { fired, isExplicit }: In
   return said === undefined || told === undefined || said === told ? early.fired : undefined
 }
 
-/** The same start once more: redelivered, or late although its span has come and gone. */
+/** Returns true for a start that was received before: redelivered, or late when its span has already ended. */
 export function isRepeat(
   ended: EndedMark | undefined,
   open: OpenSpan | undefined,
@@ -86,7 +95,7 @@ export function isRepeat(
   if (!isExplicit || (open === undefined && ended === undefined)) return false
   const retry = retryCount(fired.payload) ?? Number.NaN
   if (open !== undefined) {
-    // One that began before what is open now comes late, and must not put an end to it.
+    // A start older than the open span arrived late and must not end it.
     return (
       open.startIsExplicit && fired.at <= open.startAt && !(retry > open.attempt) && !isEscalation(open, fired.payload)
     )
@@ -95,7 +104,7 @@ export function isRepeat(
   return fired.at === ended.startAt || fired.at < ended.endAt
 }
 
-/** The end of a request or a tool whose start was not seen has told the turn's sums of the start, too. */
+/** The end of a request or tool whose start was not seen has already added the start to the turn's totals. */
 export function foldedByEnd({ kind }: OpenSpan): boolean {
   return kind === 'api' || kind === 'tool'
 }

@@ -1,4 +1,4 @@
-/** A Map that forgets its oldest entry rather than grow without end; `onEvict` is told, so that nothing goes silently. */
+/** A Map with a size limit. It drops its oldest entry and passes it to `onEvict`, so that no entry is lost silently. */
 export class BoundedMap<Key, Value> {
   readonly #entries = new Map<Key, Value>()
   readonly #limit: number
@@ -21,7 +21,7 @@ export class BoundedMap<Key, Value> {
     return this.#entries.has(key)
   }
 
-  /** Sets and makes it the youngest. */
+  /** Sets the entry and makes it the youngest. */
   set(key: Key, value: Value): void {
     this.#entries.delete(key)
     this.#entries.set(key, value)
@@ -45,7 +45,6 @@ export class BoundedMap<Key, Value> {
     return this.#entries.values()
   }
 
-  /** Forgets each entry for which `isDue` returns true. */
   dropIf(isDue: (value: Value) => boolean): void {
     for (const [key, value] of this.#entries) if (isDue(value)) this.#entries.delete(key)
   }

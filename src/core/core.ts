@@ -29,15 +29,18 @@ import { TurnOpening } from './turn-opening.ts'
 import { TurnRegistry } from './turn-registry.ts'
 
 const DELIVERIES_LIMIT = 10_000
-/** Of a replay: nobody waits for it. */
+/** Clock of a replay, in which the duration of `enrich` calls does not matter. */
 const NO_CLOCK = (): number => 0
 const UNKNOWN_HOOK = 'unknown'
-/** How late the timer may notice a silence. */
+/** The longest delay until the timer notices a silent turn. */
 const SWEEP_INTERVAL_MILLIS = 10_000
-/** How far a live record may be ahead of our clock before we take our own: one such record must not sweep all others. */
+/**
+ * A live record may be this far ahead of our clock. Beyond it our clock is used: one such record must not expire all
+ * other turns.
+ */
 const FUTURE_LIMIT_MILLIS = 24 * 3_600_000
 
-/** The whole core: hook records in, spans and points out. Nothing that it is given makes it throw. */
+/** The whole core: receives hook records, emits spans and metric points. No input makes it throw. */
 export class Core {
   readonly #options: CoreOptions
   readonly #guard: Guard
@@ -55,7 +58,7 @@ export class Core {
   readonly #deliveries = new BoundedMap<string, true>(DELIVERIES_LIMIT)
   readonly #counts = new HookCounts()
   #timer: NodeJS.Timeout | undefined
-  /** In a replay a record without a time is as old as the one before it. */
+  /** Time of the last record. A replay uses it for a record without a time. */
   #lastAt = 0
   #over = false
 
@@ -87,9 +90,10 @@ export class Core {
   }
 
   /**
-   * Takes one hook record. Returns a promise only for the end of a session, where a host may want to await the flush.
+   * Receives one hook record. Returns a promise only for the end of a session, so that the host can await the flush.
    *
-   * @param isAskedFor somebody waits for where its span stands, and for no more: a tool's is drawn by `drawRest`
+   * @param isAskedFor the caller waits only for the position of the span: the attributes of a tool span are set by
+   * `drawRest`
    */
   on(hook: string, payload: unknown, meta: HookMeta | undefined, isAskedFor = false): Promise<void> | undefined {
     if (this.#over) {
@@ -113,35 +117,38 @@ export class Core {
     return hook === 'on_session_end' ? flushed : undefined
   }
 
-  /** What was put off for somebody who waited; what comes next does it, too. */
+  /** Sets the attributes that were deferred for a waiting caller. The next record does it, too. */
   drawRest(): void {
     if (this.#tracker.isUndrawn) this.#guard.run('draw', () => this.#tracker.drawRest(), undefined)
   }
 
-  /** All that was recorded until now, sent; bounded, never rejects. */
+  /** Flushes everything recorded until now. Resolves after the flush wait at the latest and never rejects. */
   flush(): Promise<void> {
     return this.#flusher?.request() ?? Promise.resolve()
   }
 
-  /** Ends everything that is open as `shutdown`. Idempotent; later records are not taken. */
+  /** Ends everything that is open as `shutdown`. Idempotent; later records are ignored. */
   endAll(): void {
     if (this.#over) return
     this.leaveOpen()
     this.#lifecycle.endAll(end => this.#guard.run('shutdown', end, undefined))
   }
 
-  /** Later records are not taken, and what is open stays so: another process goes on with it. */
+  /** Ignores later records and leaves spans open, because another process continues them. */
   leaveOpen(): void {
     this.#over = true
     clearInterval(this.#timer)
   }
 
-  /** Why the trace of turns that go on is kept, by what is known of them now, or that it is not; undefined = there is no such turn. */
+  /**
+   * Applies the sampling rules to the turns of a trace before they end. `none` means not kept; undefined if no such
+   * turn is open.
+   */
   judgeEarly(traceId: string): SamplingReason | undefined {
     return this.#guard.run('keep', () => this.#lifecycle.judgeEarly(traceId), undefined)
   }
 
-  /** Spans that another process left open when it was killed, and that have been ended for it. */
+  /** Counts spans that another process left open when it was killed. They have been ended on its behalf. */
   countCrashed(crashed: readonly CrashedTrace[]): void {
     for (const { spans, ...outermost } of crashed) {
       this.#instruments.add('spansIncomplete', spans, { [LABEL.reason]: 'crashed' })
@@ -155,17 +162,16 @@ export class Core {
     return { hooks: this.#counts.total, ...open, openSince: this.#lifecycle.openSince(), unread: this.#slips.stats }
   }
 
-  /** W3C `traceparent` of exactly the tool or turn that is named; undefined when it is not open. */
+  /** W3C `traceparent` of exactly the tool or turn that the ids name; undefined if it is not open. */
   traceparent(ids: unknown, host: string): string | undefined {
     return this.#guard.call('traceparent', this.#traceparentOf, undefined, ids, host, undefined)
   }
 
-  /** A context with the span of exactly the tool or turn that is named; `base` itself when it is not open. */
+  /** A context with the span of exactly the tool or turn that the ids name; `base` itself if it is not open. */
   context(ids: unknown, host: string, base: Context): Context {
     return this.#guard.call('context', this.#contextOf, base, ids, host, base)
   }
 
-  /** Takes a line of the host's own log. */
   log(line: HostLine): void {
     const { host, now, draw } = this.#options
     this.drawRest()
@@ -178,7 +184,7 @@ export class Core {
     return named && formatTraceparent(named.context)
   }
 
-  /** It holds the ids alone: through the span itself anybody could write to it what has not been masked, or end it. */
+  /** Contains the ids alone: with the span itself, user code could end it or write attributes that are not masked. */
   readonly #contextOf = (ids: unknown, host: string, base: Context): Context => {
     const named = namedSpan(this.#registry, ids, host)
     return named === undefined ? base : trace.setSpanContext(base, named.context)
@@ -216,7 +222,7 @@ export class Core {
     return { fired, host, ids: this.#idsOf(hook, fields, host), isExplicit, deliveryId: meta?.delivery_id }
   }
 
-  /** Some hosts give the id of a session as that of a task, in records that name neither session nor turn. */
+  /** Some hosts send the session id as the task id, in records that name neither session nor turn. */
   #idsOf(hook: HookName, fields: Readonly<Record<string, unknown>>, host: string): RecordIds {
     const ids = idsOf(hook, fields)
     const { sessionId, turnId, taskId } = ids

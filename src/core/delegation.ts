@@ -5,7 +5,7 @@ import { BoundedMap } from './bounded-map.ts'
 import type { Delegation, OpenSpan, Turn } from './turn.ts'
 
 const DELEGATIONS_LIMIT = 10_000
-/** Stops that were seen, to know a repeated one. */
+/** Remembered stops, to recognise a repeated one. */
 const STOPPED_LIMIT = 2000
 
 type ChildIds = Pick<SubagentStart & SubagentStop, 'child_session_id' | 'child_subagent_id'>
@@ -18,7 +18,7 @@ function subagentKey(host: string, id: string): string {
   return `${host}\u0000subagent\u0000${id}`
 }
 
-/** Which child belongs to which delegation: found by either of the child's ids, because a stop may carry only one. */
+/** Maps child agents to delegations. Looks up by either id of the child, because a stop may carry only one. */
 export class DelegationRegistry {
   readonly #delegations: BoundedMap<string, Delegation>
   readonly #stopped = new BoundedMap<string, true>(STOPPED_LIMIT)
@@ -26,8 +26,8 @@ export class DelegationRegistry {
   readonly #limitMillis: number
 
   /**
-   * @param limitMillis how long after its stop a delegation waits for records from before the stop
-   * @param onEvict ends the span of a delegation that is forgotten
+   * @param limitMillis time after its stop in which a delegation accepts records from before the stop
+   * @param onEvict ends the span of a delegation that is dropped
    */
   constructor(limitMillis: number, onEvict: (delegation: Delegation) => void) {
     this.#limitMillis = limitMillis
@@ -66,7 +66,6 @@ export class DelegationRegistry {
     )
   }
 
-  /** The delegation that a new turn of this session is the work of. */
   forChild(host: string, sessionId: string | undefined, at: number): Delegation | undefined {
     if (sessionId === undefined) return undefined
     const delegation = this.#delegations.get(sessionKey(host, sessionId))
@@ -75,7 +74,7 @@ export class DelegationRegistry {
     return undefined
   }
 
-  /** A stop that had no delegation: its repeat must not count again. */
+  /** Remembers a stop without a delegation: its repeat must not count again. */
   noteStopped(host: string, ids: ChildIds): void {
     const session = idOf(ids.child_session_id)
     const subagent = idOf(ids.child_subagent_id)
@@ -92,7 +91,7 @@ export class DelegationRegistry {
     )
   }
 
-  /** Of an open span, when it is a delegation's. */
+  /** The delegation of an open span, if the span has one. */
   of(open: OpenSpan): Delegation | undefined {
     const delegation = this.find(open.turn.host, open.start as ChildIds)
     return delegation?.open === open ? delegation : undefined
@@ -115,7 +114,7 @@ export class DelegationRegistry {
     this.#forgetWhenOver(delegation)
   }
 
-  /** Whether the span must stay open although its parent's turn is over: the child runs, or is still to start. */
+  /** Returns true if the span must stay open after its parent's turn ended: the child is running, or has not started. */
   outlivesTurn(open: OpenSpan): boolean {
     const delegation = this.of(open)
     return delegation !== undefined && (!delegation.childSeen || delegation.childTurns.size > 0)
@@ -127,7 +126,7 @@ export class DelegationRegistry {
     }
   }
 
-  /** The entry serves the child's own turn, also when the stop came first. */
+  /** The child's own turn still needs the entry, even if the stop arrived first. */
   #forgetWhenOver(delegation: Delegation): void {
     if (delegation.stopped && delegation.childSeen && delegation.childTurns.size === 0) this.forget(delegation)
   }

@@ -7,56 +7,52 @@ import type { Guard } from './guard.ts'
 import type { AnyFired } from './incoming.ts'
 import type { OpenSpan } from './turn.ts'
 
-/** The hook record that begins or ends a span, as the host told it. */
+/** The hook record that starts or ends a span, as the host emitted it. */
 export interface EnrichRecord {
-  /** Its name */
   readonly hook: HookName
   /** Epoch milliseconds. */
   readonly at: number
-  /** The host's own object, not a copy: not to be changed. */
+  /** The host's own object, not a copy. Do not change it. */
   readonly payload: Readonly<Record<string, unknown>>
 }
 
-/** The span that is written. */
 export interface EnrichedSpan {
-  /** Each span is asked about twice */
+  /** `enrich` is called at the start and at the end of each span. */
   readonly phase: 'start' | 'end'
-  /** What it is: `tool`, `api`, … */
+  /** Kind of the span: `tool`, `api`, … */
   readonly kind: SpanKindName
-  /** As drawn: `tool.terminal` */
+  /** Name of the span: `tool.terminal` */
   readonly name: string
   /** 32 hex digits */
   readonly traceId: string
   /** 16 hex digits */
   readonly spanId: string
-  /** The span's own: a child agent's spans have the child's */
+  /** Session of the span: a child agent's spans have the child's. */
   readonly sessionId: string | undefined
-  /** Of the turn that it belongs to */
   readonly turnId: string | undefined
   /** Epoch milliseconds. */
   readonly startAt: number
   /** Epoch milliseconds; at the end only. */
   readonly endAt: number | undefined
-  /** At the end of what failed: the value of `error.type`. */
+  /** The value of `error.type`, at the end of a span that failed. */
   readonly errorType: string | undefined
 }
 
-/** Attributes of one's own for a span: a flat map of text, numbers and booleans; nothing for none. */
+/** Returns custom attributes of a span: a flat map of text, numbers and booleans, or nothing. */
 export type Enrich = (
   record: EnrichRecord,
   span: EnrichedSpan,
 ) => Readonly<Record<string, string | number | boolean | null | undefined>> | null | undefined
 
-/** What is known at the end only. */
 export interface EndFacts {
   readonly at: number
   readonly errorType: string | undefined
 }
 
-/** On average a call may take so long; told when it has cost this much in all. */
+/** Average time that a call may take. A slow callback is reported once it has cost `SLOW_IN_ALL_MILLIS` in total. */
 const SLOW_MILLIS = 1
 const SLOW_IN_ALL_MILLIS = 50
-/** What we add to the record that ends a turn. */
+/** Fields that hookspan adds to the record that ends a turn. */
 const INTERNAL = new Set([
   'finalStatus',
   'totals',
@@ -68,7 +64,7 @@ const INTERNAL = new Set([
   'judgedEarly',
 ])
 
-/** Asks somebody else's callback what else is to be said of a span. The agent waits for it. */
+/** Calls the user's `enrich` callback for additional attributes. The agent waits for it. */
 export class Enrichment {
   readonly #enrich: Enrich
   readonly #draw: Draw
@@ -80,7 +76,7 @@ export class Enrichment {
   #calls = 0
   #millis = 0
 
-  /** @param clock milliseconds, of any beginning */
+  /** @param clock milliseconds since an arbitrary origin */
   constructor(enrich: Enrich, draw: Draw, guard: Guard, clock: () => number) {
     this.#enrich = enrich
     this.#draw = draw
@@ -89,9 +85,8 @@ export class Enrichment {
     this.#complain = line => guard.tell(line)
   }
 
-  /** Undefined when there is nothing to add. */
   ask(open: OpenSpan, fired: AnyFired, end?: EndFacts): AttributeList | undefined {
-    // What it does may be told to us by hooks, and is not to be enriched in turn.
+    // The callback may emit hooks itself; their spans are not enriched in turn.
     if (this.#isAsking) return undefined
     this.#isAsking = true
     const answer = this.#guard.call('enrich', this.#timed, undefined, recordOf(fired), spanOf(open, end), undefined)

@@ -1,18 +1,24 @@
-/** Between two flushes that nobody waits for: turns that end one behind another are few requests, and seen soon all the same. */
+/**
+ * Pause between two flushes that no caller awaits. Turns that end in quick succession cause few requests and still
+ * appear soon.
+ */
 const PAUSE_MILLIS = 1000
 
 export interface FlusherOptions {
-  /** Begins to send what came after the flush that runs. */
+  /** Begins to send data that arrived after the running flush started. */
   readonly hurry?: (() => void) | undefined
-  /** Begins to write to disk what has been recorded: where nobody waits, the process may be ended right behind the turn. */
+  /** Begins to write recorded data to disk: if no caller waits, the process may exit right after the turn. */
   readonly save?: (() => void) | undefined
-  /** Where what is flushed need not keep the process alive: Node would end a program that waits for it in the middle. */
+  /**
+   * True if the flush itself does not keep the process alive. The timer then must, or Node exits while a program awaits
+   * the flush.
+   */
   readonly holdsProcess?: boolean | undefined
 }
 
 /**
- * Flushes of a turn's end: bounded for those who wait, free for those who do not. Concurrent requests coalesce, and one
- * that comes while a flush runs gets a flush of its own afterwards, so that the later turn is not missed.
+ * Flushes at the end of a turn: bounded for callers that wait, free for others. Concurrent requests share one flush. A
+ * request during a running flush gets its own flush afterwards, so that the later turn is not missed.
  */
 export class Flusher {
   readonly #flush: () => Promise<void>
@@ -20,9 +26,9 @@ export class Flusher {
   readonly #options: FlusherOptions
   #isRunning = false
   #running: Promise<void> = Promise.resolve()
-  /** What everybody gets who asks while a flush runs: one promise, however many turns end meanwhile. */
+  /** The flush after the running one: one promise, however many turns end meanwhile. */
   #next: Promise<void> | undefined
-  /** Of turns that have ended, and that nobody has waited for yet. */
+  /** The flush of turns that have ended and that no caller has awaited yet. */
   #soon: Promise<void> | undefined
   #requestedAt = Number.NEGATIVE_INFINITY
 
@@ -33,7 +39,7 @@ export class Flusher {
     this.#options = options
   }
 
-  /** Resolves when all that was recorded before is flushed, at the latest after the wait. Never rejects. */
+  /** Resolves when everything recorded before is flushed, or after the wait at the latest. Never rejects. */
   request(): Promise<void> {
     this.#requestedAt = performance.now()
     if (!this.#isRunning) return this.#bounded(this.#run())
@@ -42,7 +48,7 @@ export class Flusher {
     return this.#next
   }
 
-  /** As `request`; but within a second of the last one, what nobody waits for is flushed when that second is over. */
+  /** Like `request`. Within a second of the last request, a flush that no caller awaits is delayed until that second is over. */
   turnEnded(): Promise<void> {
     const pauseMillis = this.#requestedAt + PAUSE_MILLIS - performance.now()
     if (pauseMillis <= 0) return this.request()
@@ -57,7 +63,7 @@ export class Flusher {
       this.#soon = undefined
       return this.request()
     })
-    // What is recorded is safe without it: it has been saved.
+    // The timer need not keep the process alive: recorded data is already saved.
     const timer = setTimeout(() => void soon.then(), Math.ceil(millis)).unref()
     return soon
   }
@@ -79,7 +85,7 @@ export class Flusher {
   #bounded(work: Promise<void>): Promise<void> {
     return new Promise(resolve => {
       const timer = setTimeout(resolve, this.#waitMillis)
-      // A dead backend must not keep the process alive for the sake of a wait that nobody may be doing.
+      // An unreachable backend must not keep the process alive for a wait that no caller may need.
       if (!this.#options.holdsProcess) timer.unref()
       work.then(() => {
         clearTimeout(timer)
@@ -89,12 +95,12 @@ export class Flusher {
   }
 }
 
-/** A promise of what is begun when somebody waits for it: `await`, `Promise.all` and `finally` all call `then`. */
+/** A promise whose work begins when it is awaited: `await`, `Promise.all` and `finally` all call `then`. */
 class OnDemand<Value> extends Promise<Value> {
   readonly #begin: () => Promise<Value>
   #begun: Promise<Value> | undefined
 
-  /** What comes of it is an ordinary promise. */
+  /** Derived promises are ordinary promises. */
   static override get [Symbol.species](): PromiseConstructor {
     return Promise
   }

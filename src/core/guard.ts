@@ -1,17 +1,17 @@
-/** Where diagnostics go. One call is one line. */
+/** The destination of diagnostics. One call is one line. */
 export interface Report {
-  /** Something was lost or is set wrong, and the person can do something about it. */
+  /** Data was lost or an option is wrong, and the user can do something about it. */
   warn(line: string): void
   error(line: string): void
-  /** Only for those who asked (`HOOKSPAN_DEBUG=1`). */
+  /** Shown only with `HOOKSPAN_DEBUG=1`. */
   debug(line: string): void
 }
 
-/** What is looked at behind the message: the first frames, however long a host's paths are. */
+/** Length of the stack that is searched after the message: its first frames, however long a host's paths are. */
 const FRAMES_LIMIT = 1000
 const FRAME = /^ {4}at .{0,300}?([\w-]{1,60}\.[cm]?[jt]s:\d{1,7})/
 
-/** File and line of the first frame. The message comes first in a stack and is skipped: it could imitate a frame. */
+/** File and line of the first frame. The message comes first in a stack and is skipped, because it could imitate a frame. */
 function placeOf({ stack, message }: Error): string | undefined {
   if (typeof stack !== 'string' || typeof message !== 'string') return undefined
   const header = stack.indexOf(message)
@@ -24,16 +24,16 @@ function placeOf({ stack, message }: Error): string | undefined {
   return undefined
 }
 
-/** Beyond this many distinct causes only the count goes on: a host that fails in ever new words must not flood stderr. */
+/** Limit of distinct causes; further ones are only counted. A host whose failures vary in wording must not flood stderr. */
 const CAUSES_LIMIT = 100
 
 /**
- * The fail-open boundary, and the only place of the hot path that catches. What throws inside becomes one line per
- * distinct cause and a count; the host sees nothing.
+ * The fail-open boundary, and the only place of the hot path that catches. An error inside becomes one line per
+ * distinct cause and a count. The host never sees it.
  */
 export class Guard {
   readonly #report: Report
-  /** Makes an error's name fit to be written: a host's error can carry there what an agent said. */
+  /** Masks an error's name before it is written: a host's error can carry agent content there. */
   readonly #clean: (text: string) => string
   readonly #causes = new Set<string>()
   #count = 0
@@ -43,7 +43,6 @@ export class Guard {
     this.#clean = clean
   }
 
-  /** How often something was caught. */
   get count(): number {
     return this.#count
   }
@@ -57,7 +56,7 @@ export class Guard {
     }
   }
 
-  /** The same for a function with arguments: on the hot path it saves a closure a call. */
+  /** Like `run`, for a function with arguments: saves a closure per call on the hot path. */
   call<One, Two, Three, Result>(
     site: string,
     body: (one: One, two: Two, three: Three) => Result,
@@ -74,7 +73,7 @@ export class Guard {
     }
   }
 
-  /** A line that is worth it once: what is wrong comes again with each record. */
+  /** Reports a line once. The same problem recurs with each record. */
   tell(line: string): void {
     if (this.#causes.has(line) || this.#causes.size >= CAUSES_LIMIT) return
     this.#causes.add(line)
@@ -87,7 +86,7 @@ export class Guard {
     this.tell(`${cause}; the hook is counted as an error, the agent is not affected`)
   }
 
-  /** What it was and where, not what it says: a host's error can quote its user. Even these can be getters that throw. */
+  /** The type and place of an error, not its message: a host's error can quote its user. Even these can be throwing getters. */
   #describe(error: unknown): string {
     try {
       if (!(error instanceof Error)) return 'something that is no error was thrown'

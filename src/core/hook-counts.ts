@@ -8,7 +8,6 @@ function noCounts(): Counts {
   return { ok: 0, ignored: 0, duplicate: 0, error: 0 }
 }
 
-/** Hook records received, by hook and by what became of them. */
 export class HookCounts {
   readonly #total: Counts = noCounts()
   readonly #byHook = new Map<string, Counts>()
@@ -27,7 +26,7 @@ export class HookCounts {
     counts[result] += 1
   }
 
-  /** Counts a record that came after the end, which no metric shows. */
+  /** Counts a record that arrived after shutdown. No metric shows it. */
   countLate(): void {
     this.#total.ignored += 1
   }

@@ -28,7 +28,7 @@ import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
 import type { TurnOpening } from './turn-opening.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
-/** For records that a key identifies, so that their time need not. */
+/** Matches finished turns by key, whatever the record's time. */
 const LATER_THAN_NOTHING = Number.NEGATIVE_INFINITY
 
 interface Remembered {
@@ -44,7 +44,7 @@ export interface EndNeeds {
   readonly opening: TurnOpening
 }
 
-/** What a record that ends something does; an end opens no turn, but for a tool whose start was never seen. */
+/** Handles records that end something. An end opens no turn, except for a tool whose start was never seen. */
 export class HookEnds {
   readonly #needs: EndNeeds
 
@@ -52,7 +52,7 @@ export class HookEnds {
     this.#needs = needs
   }
 
-  /** `on_session_end`: the turn is over, whatever is still open in it. */
+  /** `on_session_end`: ends the turn, whatever is still open in it. */
   session({ fired, ids, host, isExplicit }: Incoming): HookResult {
     const { registry, lifecycle } = this.#needs
     const turn = registry.claim(host, ids, false)
@@ -84,7 +84,7 @@ export class HookEnds {
     return 'ok'
   }
 
-  /** Every other end. */
+  /** Handles every other end. */
   span(definition: AnyDefinition, incoming: Incoming): HookResult {
     const { registry, tracker, lifecycle } = this.#needs
     const { fired, ids, host } = incoming
@@ -101,7 +101,7 @@ export class HookEnds {
     if (mark === undefined || (!isOfEarlierCall && isOfLaterAttempt(kind, fired, mark.ended)))
       return this.#withoutStart(definition, key, turn, incoming, mark?.ended)
     if (mark.ended.byHost || isOfEarlierCall || isOfEarlierAttempt(kind, fired, mark.ended)) return 'duplicate'
-    // We ended the span before its host did: what it says now can only be counted.
+    // hookspan ended the span before its host did, so this end is only counted.
     this.#countOnly(definition, turn, true, incoming)
     mark.by.keepEnded(place, { ...mark.ended, byHost: true })
     return 'ok'
@@ -125,7 +125,8 @@ export class HookEnds {
     const { ids, host } = incoming
     const found = this.#endedIn(turn, place, incoming)
     if (found !== undefined || ids.turnId !== undefined) return found
-    // Some hosts leave the turn id out of an end: it may belong to another open turn of the session, also of one that is gone, or to none.
+    // Some hosts omit the turn id in an end. The span may be in another open turn of the session, in a turn of a
+    // session that was dropped, or in none.
     const { registry } = this.#needs
     const session = turn?.session ?? registry.knownSession(host, ids)
     const gone = turn === undefined ? registry.findEnded(host, ids, LATER_THAN_NOTHING, false)?.session : undefined
@@ -141,14 +142,14 @@ export class HookEnds {
     return open === undefined || this.#isEndOfAnother(open, incoming) ? undefined : open
   }
 
-  /** The end of an attempt, or of a call with the same id, that came and went before this one started. */
+  /** The end of an earlier attempt, or of an earlier call with the same id, that ended before this one started. */
   #isEndOfAnother(open: OpenSpan, { fired, isExplicit }: Incoming): boolean {
     if (open.kind === 'api' && !isEndOf(open, fired.payload)) return true
     const isBefore = isExplicit && open.startIsExplicit && fired.at < open.startAt
     return isBefore && open.turn.memory.ended(open.slot) !== undefined
   }
 
-  /** What is remembered of a span that has ended already, in an open turn or in one that is over. */
+  /** The mark of a span that has already ended, in an open turn or in a finished one. */
   #markOf(turn: Turn | undefined, place: string, isQueued: boolean, incoming: Incoming): Remembered | undefined {
     const { registry } = this.#needs
     const { fired, ids, host, isExplicit } = incoming
@@ -157,12 +158,16 @@ export class HookEnds {
     const by = own === undefined ? registry.knownSession(host, ids)?.looseMemory : memory
     const ended = own ?? by?.ended(place)
     if (by === undefined || ended === undefined) return undefined
-    // What came when there was no turn yet may have the key of another turn's: only the very same is a repeat.
+    // A mark from before any turn was open may have the key of another turn's span. Only an end with the same time is a
+    // repeat.
     const isCertain = !isQueued && (memory === undefined || by === memory)
     return isCertain || (isExplicit && fired.at === ended.endAt) ? { by, ended } : undefined
   }
 
-  /** No start was seen: a span is made up where that tells something true, else the end only counts. */
+  /**
+   * Handles an end whose start was not seen. Creates a span afterwards if its time is known or it failed; otherwise
+   * only counts.
+   */
   #withoutStart(
     definition: AnyDefinition,
     key: string | undefined,
@@ -179,7 +184,7 @@ export class HookEnds {
     if (isHook && turn !== undefined) keepDecision(turn, fired, undefined, options.draw)
     const canDraw = key !== undefined && definition.kind !== 'llm' && definition.kind !== 'approval'
     if (canDraw && (duration !== undefined || isFailure)) {
-      // What a host says of a retry's duration may cover the attempts before it.
+      // The host's duration of a retry may cover the attempts before it.
       const at = Math.max(fired.at - (duration ?? 0), Math.min(fired.at, before?.endAt ?? 0))
       const start = { at, isComputed: duration !== undefined, before }
       const home =
@@ -195,7 +200,7 @@ export class HookEnds {
     return 'ok'
   }
 
-  /** Whose work it was, is also known of a turn that has ended. */
+  /** The delegation and the agent name are also known for a turn that has ended. */
   #countOnly(definition: AnyDefinition, turn: Turn | undefined, startSeen: boolean, incoming: Incoming): void {
     const { registry, tracker } = this.#needs
     const { fired, ids, host } = incoming
@@ -237,12 +242,12 @@ export class HookEnds {
 
   #extra(turn: Turn, { kind }: AnyDefinition, place: string, attempt: number | undefined): AttributeList | undefined {
     const { draw } = this.#needs.options
-    // Of the first one nobody knows that there was none before it.
+    // Attempt 0 is not written: earlier attempts may have been missed.
     if (kind === 'api') return attemptAttribute(attempt || undefined, draw)
     return kind === 'tool' ? decidedAttributes(turn, place, draw) : undefined
   }
 
-  /** A repeat of an end that only counted must not count again. */
+  /** Remembers an end that was only counted, so that its repeat does not count again. */
   #mark(
     turn: Turn | undefined,
     definition: AnyDefinition,
@@ -260,7 +265,7 @@ export class HookEnds {
     if (turn !== undefined && definition.kind === 'api') noteCalls(turn, place, fired.payload)
     notePassed(turn?.find(place), attempt, at)
     memory.keepEnded(place, {
-      // What would be below it goes where it would be.
+      // Children attach to the parent this span would have had.
       context: (parent && trace.getSpanContext(parent)) ?? INVALID_SPAN_CONTEXT,
       startAt: at,
       endAt: at,
@@ -271,7 +276,7 @@ export class HookEnds {
     })
   }
 
-  /** A tool that loaded a skill opens a window that lasts as long as the turn. */
+  /** Opens a skill span after a tool that loaded a skill. It lasts until the end of the turn. */
   #openSkill({ turn, start }: OpenSpan, fired: AnyFired): void {
     const { tracker, options } = this.#needs
     if (!options.skillSpans || turn.root === undefined || turn.over) return

@@ -10,7 +10,7 @@ import type { OpenSpan, Turn } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
-/** What a record that neither starts nor ends a span says of one that is open. */
+/** Handles records that neither start nor end a span: they add to an open one. */
 export class HookEvents {
   readonly #draw: Draw
   readonly #registry: TurnRegistry
@@ -55,12 +55,12 @@ export class HookEvents {
   }
 }
 
-/** @param name empty where the user's set of names has none for it */
+/** @param name empty if the configured conventions have no name for it */
 function tellRoot(turn: Turn, { fired }: Incoming, name: string, facts: Attributes): void {
   if (name !== '') turn.root?.span.addEvent(name, facts, fired.at)
 }
 
-/** The stream of the request that is open; the record comes from a thread of its own, so that may be another by now. */
+/** Notes the stream of the open request. The record comes from a separate thread, so another request may be open by now. */
 function noteStream(turn: Turn, { fired }: Incoming): void {
   const open = turn.innermost('api')
   if (open === undefined) return
@@ -71,7 +71,7 @@ function noteStream(turn: Turn, { fired }: Incoming): void {
     fired.hook === 'on_stream_start' ? undefined : { at: fired.at, error: textOf(fired.payload['error']) }
 }
 
-/** Hosts offer every result and every answer to be changed: that alone says nothing, so it is kept until the end is told. */
+/** Hosts emit this hook for every result and every answer, changed or not. The text is kept and compared at the end. */
 function noteOffer(turn: Turn, { fired, ids }: Incoming): void {
   const isTool = fired.hook === 'transform_tool_result'
   const open = isTool ? turn.openTool(ids.toolCallId) : turn.root
@@ -79,7 +79,7 @@ function noteOffer(turn: Turn, { fired, ids }: Incoming): void {
   if (open !== undefined && typeof text === 'string') open.offered = { at: fired.at, text }
 }
 
-/** At the end of a tool or of the loop: an event where the text is another than the one that was offered to be changed. */
+/** Adds an event at the end of a tool or of the loop if its text differs from the text that was offered for changes. */
 export function noteTransformed(open: OpenSpan, { payload }: AnyFired, { own }: Names): void {
   const isTool = open.kind === 'tool'
   const target = isTool ? open : open.kind === 'llm' ? open.turn.root : undefined

@@ -22,11 +22,11 @@ import type { TurnOpening } from './turn-opening.ts'
 import { isFailed, isWorking } from './turn-outcome.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
-/** Beyond this the turn's oldest open span is ended, marked and counted. */
+/** Limit of open spans in a turn. Beyond it the oldest one is ended, marked and counted. */
 const OPEN_SPANS_LIMIT = 10_000
-/** Between two hooks of a turn of Hermes in which nothing is open pass milliseconds. */
+/** Limit for the time between two hooks of a running Hermes turn in which nothing is open. It is usually milliseconds. */
 const RUNNING_MILLIS = 2000
-/** How each of Hermes' prompts for a review begins. */
+/** The beginning of each Hermes review prompt. */
 const REVIEW_PROMPT = 'Review the conversation above and '
 
 export interface StartNeeds {
@@ -38,7 +38,7 @@ export interface StartNeeds {
   readonly facts: TurnFacts
 }
 
-/** What a record that starts something does: to its turn, and the span that it opens there. */
+/** Handles records that start something: finds or opens their turn and starts the span there. */
 export class HookStarts {
   readonly #needs: StartNeeds
 
@@ -46,7 +46,7 @@ export class HookStarts {
     this.#needs = needs
   }
 
-  /** `on_session_start`: opens the turn's root, or adds to the one that is open. */
+  /** `on_session_start`: opens the turn's root, or adds attributes to the open one. */
   session(incoming: Incoming): HookResult {
     const { registry, lifecycle, opening, facts } = this.#needs
     const { fired, ids, host } = incoming
@@ -56,7 +56,7 @@ export class HookStarts {
     session.started = true
     this.#endKilled(session.main, incoming)
     let open = this.#rooted(incoming)
-    // Some hosts start the session anew with each turn, also after one of which they have reported no end.
+    // Some hosts start the session again with each turn, even if they reported no end of the turn before.
     if (open !== undefined && (isFailed(open) || open.answeredAt !== undefined) && fired.at > open.activityAt) {
       this.#interrupt(open, fired.at)
       open = undefined
@@ -66,7 +66,7 @@ export class HookStarts {
       lifecycle.promote(open)
       return this.#supply(open, incoming, said)
     }
-    // Its turn has come and gone before it arrived, or it arrives again.
+    // A late or repeated start: its turn has already ended.
     const late = registry.findEnded(host, ids, startedAt(incoming), true)?.session
     if (late !== undefined) return wasStarted || (late.forgotten && late.started) ? 'duplicate' : 'ok'
     if (ids.turnId !== undefined) this.#interrupt(session.main, fired.at)
@@ -75,7 +75,7 @@ export class HookStarts {
     return 'ok'
   }
 
-  /** `pre_llm_call`: begins a turn, so another one of its session that is still open was interrupted. */
+  /** `pre_llm_call`: begins a turn. Another turn of its session that is still open was interrupted. */
   turn(definition: AnyDefinition, incoming: Incoming): HookResult {
     const { options, registry, lifecycle, opening, facts } = this.#needs
     const { fired, ids, host } = incoming
@@ -92,7 +92,7 @@ export class HookStarts {
       }
     }
     const isReview = known?.isReview ?? isReviewPrompt(incoming)
-    // One that began before the turn that is open now comes late: it stands beside it and interrupts nothing.
+    // A turn that began before the open one arrives late. It is opened beside it and interrupts nothing.
     const isBehind = isReview || (session.main !== known && this.#isBehind(session.main, incoming))
     if (session.main !== known && !isBehind && !isStillRunning(session.main, incoming))
       this.#interrupt(session.main, fired.at)
@@ -105,7 +105,7 @@ export class HookStarts {
     return this.#open(turn, definition, incoming)
   }
 
-  /** Every other start. */
+  /** Handles every other start. */
   span(definition: AnyDefinition, incoming: Incoming): HookResult {
     if (definition.kind === 'subagent' && this.#isKnownDelegation(incoming)) return 'duplicate'
     const isHook = definition.kind === 'hook'
@@ -114,7 +114,7 @@ export class HookStarts {
     return this.#open(turn, definition, incoming)
   }
 
-  /** A delegation outlives its turn, so a repeat of its start cannot be told by the turn. */
+  /** A delegation outlives its turn, so a repeated start must be looked up by the child's ids. */
   #isKnownDelegation({ fired, host, isExplicit }: Incoming): boolean {
     const known = this.#needs.lifecycle.delegations.find(host, fired.payload as SubagentStart)
     return known !== undefined && isExplicit && known.open.startIsExplicit && fired.at <= known.open.startAt
@@ -136,7 +136,7 @@ export class HookStarts {
     }
     lifecycle.touch(turn, fired.at)
     turn.taskId ??= ids.taskId
-    // An attempt whose end came first leaves the one before it to its own end.
+    // If this attempt's end arrived first, the attempt before it still gets its own end.
     if (predecessor !== undefined && early === undefined) this.#supersede(predecessor, incoming)
     const outermost = turn.openCount < OPEN_SPANS_LIMIT ? undefined : turn.outermost()
     if (outermost !== undefined) lifecycle.abandon(outermost, 'orphaned', fired.at)
@@ -158,7 +158,7 @@ export class HookStarts {
     return 'ok'
   }
 
-  /** What is remembered in its place; an end that came when there was no turn yet is told to the turn now. */
+  /** The mark of the span that ended in this slot. An end from before the turn was open is now folded into the turn's totals. */
   #endedOf(
     turn: Turn,
     definition: AnyDefinition,
@@ -179,7 +179,10 @@ export class HookStarts {
     return ended
   }
 
-  /** The same key starts anew: what is open under it had no end. A guardian that passes its question on has decided so. */
+  /**
+   * Ends the span that is still open under the key of a new start. If a guardian escalated its question, that is its
+   * decision.
+   */
   #supersede(open: OpenSpan, { fired: { at, payload } }: Incoming): void {
     const { lifecycle } = this.#needs
     if (isEscalation(open, payload)) lifecycle.endByHost(open, escalationAt(at))
@@ -202,7 +205,10 @@ export class HookStarts {
     return rotated === undefined ? own : rotated.addAll(own)
   }
 
-  /** Delegations and approvals have a limit of their own; a child may have started before its delegation was told. */
+  /**
+   * Watches delegations and approvals, which have their own limit. Links a child that started before its delegation was
+   * reported.
+   */
   #watch(open: OpenSpan, { fired, ids, host }: Incoming): void {
     const { lifecycle, options, registry, facts } = this.#needs
     if (open.kind !== 'subagent' && open.kind !== 'approval') return
@@ -223,13 +229,16 @@ export class HookStarts {
     })
   }
 
-  /** The open turn that a record which begins a turn belongs to; late and loose spans are none. */
+  /**
+   * The open turn that a record which begins a turn belongs to. Ignores turns without a root, which hold late and loose
+   * spans.
+   */
   #rooted({ host, ids }: Incoming): Turn | undefined {
     const turn = this.#needs.registry.claim(host, ids, true)
     return turn?.root === undefined ? undefined : turn
   }
 
-  /** A repeated start of a session supplies what was missing, and is otherwise without effect. */
+  /** A repeated session start adds missing attributes and has no other effect. */
   #supply(turn: Turn, { fired }: Incoming, said: Belonging | undefined): HookResult {
     const { options, lifecycle, facts } = this.#needs
     lifecycle.touch(turn, fired.at)
@@ -257,14 +266,14 @@ export class HookStarts {
     return root !== undefined && isExplicit && root.startIsExplicit && fired.at < root.startAt
   }
 
-  /** A prompt that does not name the turn which has its answer begins another one. */
+  /** Interrupts a turn that already has its answer, if the new prompt does not name it. */
   #endAnswered(turn: Turn | undefined, { fired, ids, isExplicit }: Incoming): void {
     if (turn?.answeredAt === undefined || (ids.turnId !== undefined && ids.turnId === turn.turnId)) return
     const isRepeated = isExplicit && fired.at <= turn.answeredAt
     if (!isRepeated) this.#interrupt(turn, fired.at)
   }
 
-  /** Another process continues the session, so the one that ran this turn was killed: at the turn's last sign of life. */
+  /** Another process continues the session, so the process of this turn was killed. Ends the turn at its last activity. */
   #endKilled(turn: Turn | undefined, incoming: Incoming): void {
     const sender = turn?.sender === undefined ? undefined : senderOf(incoming)
     if (turn !== undefined && sender !== undefined && sender !== turn.sender) this.#interrupt(turn, turn.activityAt)
@@ -277,15 +286,15 @@ export class HookStarts {
 }
 
 /**
- * Whether a turn goes on beside the prompt of another one. Hermes runs two turns of one session at once if it is asked to, and
- * reports each interruption, so a prompt alone interrupts nothing that is at work there.
+ * Returns true if a turn continues beside the prompt of another one. Hermes can run two turns of one session at once,
+ * and it reports each interruption. There a prompt alone does not interrupt a turn with work in progress.
  */
 function isStillRunning(turn: Turn | undefined, { host, fired }: Incoming): boolean {
   if (turn === undefined || host !== HERMES || turn.turnId === undefined || isFailed(turn)) return false
   return isWorking(turn) || fired.at - turn.activityAt < RUNNING_MILLIS
 }
 
-/** Up to 0.19 Hermes fires the hooks of a whole turn for its reviews: only what the fork is asked tells it from one. */
+/** Until 0.19, Hermes emits the hooks of a whole turn for its reviews. Only the prompt distinguishes them from turns. */
 function isReviewPrompt({ host, fired }: Incoming): boolean {
   const message = host === HERMES ? fired.payload['user_message'] : undefined
   return typeof message === 'string' && message.startsWith(REVIEW_PROMPT)

@@ -2,10 +2,10 @@ import { idOf, peek } from '../contract/foreign.ts'
 import type { HookName } from '../contract/index.ts'
 import type { Fired } from '../spans/span-definition.ts'
 
-/** A record whose payload may be anything at all. */
+/** A record whose payload is not validated. */
 export type AnyFired = Fired<Readonly<Record<string, unknown>>>
 
-/** The ids of a record that can name its turn; undefined where absent, blank or no id at all. */
+/** The ids of a record that can identify its turn; undefined if absent, blank or of another type. */
 export interface RecordIds {
   readonly sessionId: string | undefined
   readonly turnId: string | undefined
@@ -14,32 +14,31 @@ export interface RecordIds {
   readonly toolCallId: string | undefined
 }
 
-/** One record on its way through the core. */
 export interface Incoming {
   readonly fired: AnyFired
   readonly host: string
   readonly ids: RecordIds
-  /** The host said when it fired; only then can two records be known for the same. */
+  /** The host sent the time. Only then can two records be recognised as the same. */
   readonly isExplicit: boolean
-  /** As it came, so it may be anything. */
+  /** Not validated: may be of any type. */
   readonly deliveryId: unknown
 }
 
-/** `0123456789abcdef-0000000a`: the process that sent a record, and its number there. */
+/** Process that sent a record, and its sequence number there: `0123456789abcdef-0000000a` */
 const NUMBERED_DELIVERY = /^([0-9a-f]{16})-[0-9a-f]{8}$/
 
-/** The process that sent a record. Undefined if its delivery id is not one of a plugin of ours. */
+/** The process that sent a record. Undefined if the delivery id was not made by a hookspan plugin. */
 export function senderOf({ deliveryId }: Pick<Incoming, 'deliveryId'>): string | undefined {
   return typeof deliveryId === 'string' ? NUMBERED_DELIVERY.exec(deliveryId)?.[1] : undefined
 }
 
-/** What most records need are the first two; the others are read when somebody asks for them. */
+/** Reads the session and turn ids at once, which most records need, and the others on access. */
 class PayloadIds implements RecordIds {
   readonly sessionId: string | undefined
   readonly turnId: string | undefined
   readonly #payload: Readonly<Record<string, unknown>>
 
-  /** A delegation is told in the parent's terms: its ids are the parent's. */
+  /** Delegation records describe the parent, so their ids are the parent's. */
   constructor(hook: HookName, payload: Readonly<Record<string, unknown>>) {
     const isDelegation = hook === 'subagent_start' || hook === 'subagent_stop'
     this.sessionId = (isDelegation ? idOf(payload['parent_session_id']) : undefined) ?? idOf(payload['session_id'])
@@ -60,12 +59,11 @@ class PayloadIds implements RecordIds {
   }
 }
 
-/** The time at which a record says that it began something: later than all else, if the host did not say when. */
+/** The start time of a record, or infinity if the host sent no time. */
 export function startedAt({ isExplicit, fired }: Incoming): number {
   return isExplicit ? fired.at : Number.POSITIVE_INFINITY
 }
 
-/** The same ids, under a session that the record does not name itself. */
 export function inSession(ids: RecordIds, sessionId: string): RecordIds {
   const { turnId, taskId, apiRequestId, toolCallId } = ids
   return { sessionId, turnId, taskId, apiRequestId, toolCallId }
@@ -75,12 +73,15 @@ export function idsOf(hook: HookName, payload: Readonly<Record<string, unknown>>
   return new PayloadIds(hook, payload)
 }
 
-/** Hosts tell of an approval by its own hooks as well; as a question to a person it would be there twice. */
+/**
+ * Returns true for a human-input record about an approval. The approval hooks report it as well, and it must not appear
+ * twice.
+ */
 export function isToldApproval({ hook, payload }: AnyFired): boolean {
   return (hook === 'on_human_input_request' || hook === 'on_human_input_resolved') && payload['kind'] === 'approval'
 }
 
-/** 1973 to 2100: what is outside is no epoch in milliseconds (seconds by mistake, garbage). */
+/** 1973 to 2100. A value outside is not epoch milliseconds, but seconds or garbage. */
 const EARLIEST = 1e11
 const LATEST = 4.1e12
 

@@ -2,16 +2,16 @@ import { LABEL, type MetricKey, type NextMetricKey, TOKEN_MODALITY } from '../se
 
 export type InstrumentKind = 'counter' | 'histogram' | 'up_down_counter' | 'gauge'
 
-/** One instrument. The documentation table is generated from these rows and the dashboards are checked against them. */
+/** One instrument. The documentation table is generated from these rows, and the dashboards are checked against them. */
 export interface InstrumentRow {
   readonly kind: InstrumentKind
-  /** UCUM. */
+  /** UCUM unit. */
   readonly unit: string
   readonly description: string
   readonly labels: readonly string[]
   /** Upper bounds of a histogram's buckets, in `unit`. */
   readonly buckets?: readonly number[]
-  /** Where the point is recorded. */
+  /** The record or event at which the point is recorded. */
   readonly recorded: string
 }
 
@@ -270,7 +270,7 @@ function nextHistogram(unit: string, description: string, labels: readonly strin
 const CALLS = doubling(1, 10)
 const AGENT_LABELS = ['gen_ai.agent.name', 'error.type'] as const
 
-/** Recorded only where `conventions` has `gen_ai_next`. */
+/** Recorded only if `conventions` contains `gen_ai_next`. */
 export const NEXT_INSTRUMENTS: { readonly [Key in NextMetricKey]: InstrumentRow } = {
   nextInferenceDuration: nextHistogram(
     's',

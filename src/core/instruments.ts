@@ -18,13 +18,13 @@ export interface InstrumentOptions {
   readonly emitGenAiNext: boolean
   /** Distinct values per label, 0 = no limit. */
   readonly labelLimit: number
-  /** Called when somebody collects, before anything is given. */
+  /** Called at each collection, before values are read. */
   readonly catchUp?: (() => void) | undefined
-  /** Whether what happens now does not count. */
+  /** Returns true while points must not be counted. */
   readonly isMuted?: (() => boolean) | undefined
 }
 
-/** Label sets per counter, just below the limit of the SDK (2000), which folds what is beyond it without a word. */
+/** Label sets per counter. Just below the limit of the SDK (2000), which silently merges those beyond it. */
 const SERIES_LIMIT = 1900
 const OVERFLOW: Labels = { overflow: 'true' }
 
@@ -34,8 +34,8 @@ interface Series {
 }
 
 /**
- * Counters are summed in plain maps and handed over at collection: in the SDK a point with labels costs about as much as
- * a whole span, because it sorts and stringifies the labels each time. Histograms must go through it.
+ * Sums counters in plain maps and reports them at collection. In the SDK a point with labels costs about as much as a
+ * whole span, because it sorts and stringifies the labels each time. Histograms must go through the SDK.
  */
 class Counter {
   readonly #series = new Map<string, Series>()
@@ -64,12 +64,11 @@ function keyOf(labels: Labels): string {
   return key
 }
 
-/** Value that stands in for those beyond the limit. */
 const OTHER = 'other'
 
 /**
- * Keeps metrics low-cardinality whatever hosts send: each label keeps its first `limit` values, the rest become `other`.
- * A limit of 0 means none.
+ * Keeps metrics low-cardinality whatever hosts send: each label keeps its first `limit` values, the rest become
+ * `other`. A limit of 0 means none.
  */
 export class LabelLimit {
   readonly #limit: number
@@ -79,7 +78,7 @@ export class LabelLimit {
     this.#limit = limit
   }
 
-  /** The labels themselves when every value is within the limit, so that the common case allocates nothing. */
+  /** Returns the labels themselves if every value is within the limit, so that the common case allocates nothing. */
   apply(labels: Readonly<Record<string, string>>): Readonly<Record<string, string>> {
     let limited: Record<string, string> | undefined
     for (const key in labels) {
@@ -105,10 +104,9 @@ export class LabelLimit {
   }
 }
 
-/** What reads a number at collection: open spans, what a backend was given. */
+/** Reads a number at collection, for example open spans or the bytes sent to a backend. */
 export type Gauge = (result: ObservableResult) => void
 
-/** All instruments, built from the table once. */
 export class Instruments {
   readonly #counters = new Map<MetricKey | NextMetricKey, Counter>()
   readonly #histograms = new Map<MetricKey | NextMetricKey, Histogram>()
@@ -164,7 +162,7 @@ export class Instruments {
     }
   }
 
-  /** Whichever is asked first: the others, and the histograms, are read after it. */
+  /** The first callback of a collection catches up. The other callbacks and the histograms are read after it. */
   #caughtUp(gauge: Gauge): Gauge {
     return result => {
       this.#catchUp?.()

@@ -4,7 +4,7 @@ import type { Draw } from '../spans/span-definition.ts'
 import type { AnyFired } from './incoming.ts'
 import type { OpenSpan } from './turn.ts'
 
-/** The model of a request, or of a turn, may be known only at its end: the span is named then, `llm` -> `llm.claude-opus-5-5`. */
+/** Renames a span if the model is known only at the end: `llm` -> `llm.claude-opus-5-5`. */
 export function nameByModel(open: OpenSpan, fired: AnyFired, draw: Draw): AttributeList | undefined {
   const { kind, definition, name, span, start } = open
   if ((kind !== 'api' && kind !== 'llm') || peek(start, 'model') !== undefined) return undefined
@@ -13,6 +13,6 @@ export function nameByModel(open: OpenSpan, fired: AnyFired, draw: Draw): Attrib
   if (model === undefined || named === name) return undefined
   span.updateName(named)
   const { genAi, inference } = draw.names
-  // The end of a turn has the model that answered, which may be another than the one that was asked for.
+  // The end of a turn names the model that answered, which may differ from the requested one.
   return new AttributeList().set(inference.modelName, model).set(genAi.requestModel, kind === 'api' ? model : undefined)
 }

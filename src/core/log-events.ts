@@ -8,35 +8,37 @@ import type { Draw, ToldEvent } from '../spans/span-definition.ts'
 import { plausibleAt } from './incoming.ts'
 import type { NamedSpan } from './traceparent.ts'
 
-/** One log event, or a line of the host's own, as it is sent: what `pipeline/log-record.ts` takes, which core does not know. */
+/**
+ * A log event or a line of the host's own log, ready to be sent. The input of `pipeline/log-record.ts`, which core does
+ * not import.
+ */
 export interface LogEvent {
-  /** Absent = a line. */
+  /** Absent for a log line. */
   readonly name?: string
-  /** Of a line. */
+  /** Text of a log line. */
   readonly body?: SafeText
   readonly severity: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL'
   /** Epoch milliseconds. */
   readonly at: number
-  /** What it is about. */
   readonly span?: Pick<SpanContext, 'traceId' | 'spanId' | 'traceFlags'>
   readonly attributes: Attributes
 }
 
-/** What a host says beside a line of its log. */
+/** Options of a host's log line. */
 export interface LogAbout {
   /** Default: `INFO` */
   readonly severity?: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL' | undefined
   /** Epoch milliseconds; default: now. */
   readonly at?: number | undefined
-  /** Of your own: a flat map of text, numbers and booleans; masked and cut. */
+  /** Custom attributes: a flat map of text, numbers and booleans; masked and truncated. */
   readonly attributes?: Readonly<Record<string, string | number | boolean | null | undefined>> | undefined
-  /** What was thrown: its type and its message are written, not its stack, which has paths in it. */
+  /** The thrown error. Its type and message are written; its stack is not, because it contains paths. */
   readonly error?: unknown
-  /** W3C: the span that it stands beside, where that is not one of an open turn */
+  /** W3C: the span that the line belongs to, if it is not one of an open turn */
   readonly traceparent?: string | undefined
 }
 
-/** A line as a host handed it in: anything. */
+/** A log line as the host passed it in, not validated. */
 export interface HostLine {
   readonly message: unknown
   readonly about: unknown
@@ -49,7 +51,6 @@ interface LogOptions {
   readonly namespace: string
 }
 
-/** Makes log events of what definitions tell, and lines of what a host says itself. */
 export class LogEvents {
   readonly #take: TakeLog
   readonly #namespace: string
@@ -63,7 +64,7 @@ export class LogEvents {
     this.#complain = complain
   }
 
-  /** @param identity what each span of the turn says */
+  /** @param identity attributes that are on each span of the turn */
   tell({ event, attributes }: ToldEvent, at: number, span: SpanContext, identity?: AttributeList): void {
     if (this.#isMuted()) return
     const row = LOG_EVENT[event]

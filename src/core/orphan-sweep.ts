@@ -1,8 +1,8 @@
-/** What the sweep watches: turns, and spans with a limit of their own. */
+/** An item of the sweep: a turn, or a span with its own limit. */
 export interface Watched {
-  /** The last sign of life by the records' own time, epoch ms. */
+  /** Last activity by the records' time, epoch ms. */
   activityAt: number
-  /** When we saw it by the clock of this process, epoch ms. */
+  /** Last activity by the clock of this process, epoch ms. */
   seenAt: number
 }
 
@@ -17,14 +17,14 @@ const NONE: readonly never[] = []
 /** A longer limit for items that have a reason to be silent. */
 export interface Patience<Item> {
   readonly limitMillis: number
-  /** Asked when an item reaches the short limit. */
+  /** Called when an item reaches the short limit. */
   readonly isFor: (item: Item) => boolean
 }
 
 /**
- * Finds what has been silent for too long. Kept in order of the last touch, so a look costs nothing when nothing is due.
- * Records are judged by their own time, so a replay sweeps exactly as the live run did; the timer, which has no record,
- * by how long ago we saw the last one.
+ * Finds items that have been silent for too long. Items are in order of the last touch, so a look costs nothing if none
+ * is due. By a record's time, a replay expires items exactly as the live run did. The timer has no record and goes by
+ * the time at which this process last saw each item.
  *
  * A linked list, because every hook moves an item to its end: a Set would be rebuilt all the time.
  */
@@ -36,7 +36,7 @@ export class OrphanSweep<Item extends Watched> {
   readonly #patient: OrphanSweep<Item> | undefined
   #first: Link<Item> | undefined
   #last: Link<Item> | undefined
-  /** Nothing can be due before: most looks end here. */
+  /** No item can be due before this time: most looks end here. */
   #quietUntil = Number.POSITIVE_INFINITY
 
   constructor(limitMillis: number, patience?: Patience<Item>) {
@@ -83,7 +83,7 @@ export class OrphanSweep<Item extends Watched> {
     this.#unlink(link)
   }
 
-  /** Puts an item that has lost its reason to be silent back under the short limit. */
+  /** Puts an item that has no more reason to be silent back under the short limit. */
   hasten(item: Item): void {
     if (this.#patient?.has(item)) this.#watch(item)
   }
@@ -92,7 +92,6 @@ export class OrphanSweep<Item extends Watched> {
     return this.#links.has(item) || this.#patient?.has(item) === true
   }
 
-  /** The one that was touched longest ago. */
   oldest(): Item | undefined {
     return this.#patient?.oldest() ?? this.#first?.item
   }

@@ -3,11 +3,11 @@ import type { SpanKindName } from '../contract/index.ts'
 
 interface Standing {
   readonly kind: SpanKindName
-  /** What is kept of the payload that started it. */
+  /** The fields kept from the payload that started the span. */
   readonly start: unknown
 }
 
-/** Where a span stands: among all that are open, and among those of its kind. */
+/** A span's neighbours: among all open spans, and among those of its kind. */
 interface Place<Open> {
   readonly open: Open
   outer: Place<Open> | undefined
@@ -17,18 +17,18 @@ interface Place<Open> {
 }
 
 /**
- * The open spans of one turn, outermost first. Ends come in any order (parallel tools), so removal is by identity, from
- * the middle if need be: a stray end never takes somebody else off.
+ * The open spans of one turn, outermost first. Spans end in any order (parallel tools), so removal is by identity, also
+ * from the middle. A stray end never removes another span.
  *
- * Linked, because thousands may be open at once and each start asks for the innermost of a kind: nothing but `all` looks
- * at more than it gives back.
+ * Linked, because thousands may be open at once and each start looks up the innermost of a kind. Only `all` visits more
+ * spans than it returns.
  */
 export class ParentStack<Open extends Standing> {
   readonly #places = new Map<Open, Place<Open>>()
   readonly #innermost = new Map<SpanKindName, Place<Open>>()
   #first: Place<Open> | undefined
   #last: Place<Open> | undefined
-  /** Once it has been asked for, kept from then on. */
+  /** Built on first use and maintained from then on. */
   #namedTools: { readonly names: ReadonlySet<string>; readonly open: Set<Open> } | undefined
 
   get size(): number {
@@ -65,18 +65,17 @@ export class ParentStack<Open extends Standing> {
     return true
   }
 
-  /** The outermost open span that is not the one named, which is mostly the root. */
+  /** The outermost open span other than `one`, which is usually the root. */
   outermostBut(one: Open | undefined): Open | undefined {
     const place = this.#first?.open === one ? this.#first?.inner : this.#first
     return place?.open
   }
 
-  /** The innermost open span of a kind. */
   innermost(kind: SpanKindName): Open | undefined {
     return this.#innermost.get(kind)?.open
   }
 
-  /** The open tool with one of these names (in lower case), when there is exactly one. */
+  /** The open tool with one of these names (in lower case), if there is exactly one. */
   onlyToolNamed(names: ReadonlySet<string>): Open | undefined {
     if (this.#namedTools?.names !== names)
       this.#namedTools = { names, open: new Set(this.all(open => isToolNamed(open, names))) }
@@ -89,7 +88,7 @@ export class ParentStack<Open extends Standing> {
     return false
   }
 
-  /** Those for which `matches` holds, innermost first; a copy, so that the caller may end them as it goes. */
+  /** All matching spans, innermost first. A copy, so that the caller may end them while iterating. */
   all(matches: (open: Open) => boolean = () => true): Open[] {
     const found: Open[] = []
     for (let place = this.#last; place !== undefined; place = place.outer)

@@ -5,23 +5,22 @@ import type { AnyDefinition } from '../spans/hook-plan.ts'
 import { contextOf, contextOfSpan, type OpenSpan, type Turn } from './turn.ts'
 import { slot } from './turn-memory.ts'
 
-/** An answer asks for a few tools. */
+/** An answer requests only a few tools. */
 const CALLS_LIMIT = 100
 
-/** The request that a record names, which has often ended by the time its tools run. */
+/** The request that a record names. It has often ended by the time its tools run. */
 function requestOf(turn: Turn, payload: Identity): Context | undefined {
   const request = idOf(payload.api_request_id)
   return request === undefined ? undefined : requestIn(turn, slot('api', request))
 }
 
-/** The request whose answer asked for the tool call that a record names. */
 function requestOfCall(turn: Turn, payload: Identity): Context | undefined {
   const call = idOf(payload.tool_call_id)
   const place = call === undefined ? undefined : turn.memory.requestOfCall(call)
   return place === undefined ? undefined : requestIn(turn, place)
 }
 
-/** Remembers the tool calls that the answer in this slot asks for: as fields of its message, or as parts of its content. */
+/** Remembers the tool calls in the answer of this slot's request: fields of its message, or parts of its content. */
 export function noteCalls({ memory }: Turn, place: string, { response }: ApiEnd): void {
   const message = peek(response, 'assistant_message') ?? peek(response, 'message')
   if (message === undefined) return
@@ -35,14 +34,14 @@ export function noteCalls({ memory }: Turn, place: string, { response }: ApiEnd)
 
 function requestIn(turn: Turn, place: string): Context | undefined {
   const open = turn.find(place)
-  // Where a later attempt has ended already, that is the one that asked.
+  // If a later attempt has already ended, that one made the call.
   if (open !== undefined && open.followedAt === undefined) return contextOf(open)
   const ended = turn.memory.ended(place)
   if (ended !== undefined && isSpanContextValid(ended.context)) return contextOfSpan(ended.context)
   return open && contextOf(open)
 }
 
-/** The host reports that no request has asked for a tool, so an open one belongs to something beside it. */
+/** Returns true if the host reports that no request made this tool call. An open request then must not become its parent. */
 function isUnasked(payload: Identity): boolean {
   return wholeOf(payload.api_call_count) === 0 && idOf(payload.api_request_id) === undefined
 }
@@ -56,7 +55,7 @@ function delegatingTool(turn: Turn, payload: Identity, delegatingTools: Readonly
   return gatedTool(turn, payload) ?? turn.onlyToolNamed(delegatingTools)
 }
 
-/** A tool that asks a person: of the kind of the question, else the only one that is open. */
+/** The tool that asks the user: the one named by the question's kind, else the only open one. */
 function askingTool(turn: Turn, payload: Identity): OpenSpan | undefined {
   const named = gatedTool(turn, payload)
   const kind = named === undefined ? textOf(peek(payload, 'kind')) : undefined
@@ -79,7 +78,7 @@ function callOf(turn: Turn, payload: Identity): Context | undefined {
   return ended !== undefined && isSpanContextValid(ended.context) ? contextOfSpan(ended.context) : undefined
 }
 
-/** What a control hook looks at: a tool call or a request; that it looks at the turn, no id has to say. */
+/** The tool call or request that a control hook inspects. Undefined for a hook that inspects the turn. */
 function lookedAt(turn: Turn, payload: ControlHookStart): Context | undefined {
   switch (payload.hook_phase) {
     case 'before_tool':
@@ -117,8 +116,8 @@ function openParent(
 }
 
 /**
- * The parent of a new span: by id where one names it, else the innermost open span of an allowed kind, always in the own
- * turn. No ambient context is asked: what is "active" may belong to anybody.
+ * The parent of a new span: the one named by an id, else the innermost open span of an allowed kind, always in its own
+ * turn. The ambient context is never used, because the active span may be unrelated.
  */
 export function parentOf(
   turn: Turn,

@@ -14,7 +14,10 @@ import type { TurnRegistry } from './turn-registry.ts'
 export const HERMES = 'hermes'
 const HERMES_AGENT = 'hermes-agent'
 
-/** Where one process serves several hosts, the agent name tells them apart: the setting is by default the plugin's host. */
+/**
+ * If one process serves several hosts, the agent name distinguishes them. The default of `agent_name` is the plugin's
+ * host, so it does not apply to another host.
+ */
 export function agentNameOf(
   { draw, host: own }: CoreOptions,
   host: string,
@@ -26,12 +29,15 @@ export function agentNameOf(
   return capture.id(payload.agent_name) ?? set ?? capture.id(host === HERMES ? HERMES_AGENT : host)
 }
 
-/** Who has asked for a turn, by what is nearest to it: the record, the place in the host where it began, the process. */
+/** The caller of a turn, nearest source first: the record, the active span at its start, the environment of the process. */
 export function callerOf(options: CoreOptions, payload: SessionStart): SpanContext | undefined {
   return parseTraceparent(peek(payload, 'traceparent')) ?? options.activeSpan() ?? options.remoteParent
 }
 
-/** A root has a parent only when it is somebody's child: a delegation's, the session's first turn's, a caller's. */
+/**
+ * A root has a parent only in three cases: it is a delegation's child, a later turn in a session's trace, or nested
+ * under a caller.
+ */
 export function rootParent(options: CoreOptions, turn: Turn): Context {
   const { session, delegation, caller } = turn
   if (delegation !== undefined) return contextOfSpan(delegation.open.span.spanContext())
@@ -43,7 +49,7 @@ function isLaterInTrace({ traceScope }: CoreOptions, { session }: Turn): boolean
   return traceScope === 'session' && session.firstRoot !== undefined
 }
 
-/** A caller that is told of when the root has its place already. */
+/** Links a caller that is reported after the root has started, when its parent can no longer change. */
 export function linkCaller({ draw }: CoreOptions, turn: Turn, payload: SessionStart): void {
   const caller = parseTraceparent(peek(payload, 'traceparent'))
   if (caller === undefined || caller.spanId === turn.caller?.spanId || turn.delegation !== undefined) return
@@ -55,7 +61,7 @@ function linkAttributes(name: string, value: string): Attributes {
   return name === '' ? {} : { [name]: value }
 }
 
-/** What a root is connected with beyond its trace: the turn before it, a parent that is known by name only. */
+/** Links of a root to other traces: the previous turn, and a parent that is known by name only. */
 export function rootLinks(options: CoreOptions, registry: TurnRegistry, turn: Turn, payload: SessionStart): Link[] {
   const { session, delegation, caller, isBackground } = turn
   const name = options.draw.names.own.link
@@ -64,7 +70,7 @@ export function rootLinks(options: CoreOptions, registry: TurnRegistry, turn: Tu
     if (context !== undefined) links.push({ context, attributes: linkAttributes(name, value) })
   }
   if (session.previous?.root !== undefined) link(session.previous.root, 'previous_session')
-  // Background work may begin before its session has heard that the turn is over.
+  // Background work may begin before the end of its session's turn is reported.
   else link((isBackground ? session.main?.root?.span.spanContext() : undefined) ?? session.lastRoot, 'previous_turn')
   if (delegation !== undefined) return links
   if (options.parent === 'link' || isLaterInTrace(options, turn)) link(caller, 'parent')
@@ -75,7 +81,7 @@ export function rootLinks(options: CoreOptions, registry: TurnRegistry, turn: Tu
   return links
 }
 
-/** What the core knows of a turn at its start, beside what the record says. */
+/** Attributes of a new root that come from the core, beside those from its record. */
 export function rootAttributes({ draw }: CoreOptions, turn: Turn, payload: SessionStart): AttributeList {
   const { own, genAi } = draw.names
   const { id } = draw.capture
@@ -92,22 +98,22 @@ export function rootAttributes({ draw }: CoreOptions, turn: Turn, payload: Sessi
     .set(own.subagentParentSessionId, id(parentSession))
 }
 
-/** Of a session's id: ids of one day begin alike, and columns are narrow. */
+/** Length of a shortened session id, kept from its end: ids of one day begin alike, and columns are narrow. */
 const SESSION_CHARACTERS = 8
 
-/** What stands behind the name of a root, in this order. */
+/** The suffix of a root's name, in this order. */
 export interface RootLabel {
   readonly agent: SafeText | undefined
   readonly session: SafeText | undefined
 }
 
-/** For lists that show nothing of a trace but the name of its root. Undefined when the name is to stand alone. */
+/** Used by lists that show only the root's name of a trace. Undefined if the name has no suffix. */
 export function rootLabel({ draw }: CoreOptions, { agentName, session }: Turn): RootLabel | undefined {
   if (draw.rootLabel === 'none') return undefined
   return { agent: agentName, session: draw.rootLabel === 'session' ? draw.capture.id(session.id) : undefined }
 }
 
-/** `agent writer …0000aaaa`. A name that ends with the agent already does not say it again. */
+/** `agent writer …0000aaaa`. If the name already ends with the agent, it is not repeated. */
 export function labelled(name: SafeText, { agent, session }: RootLabel): string {
   const isSaid = agent === undefined || name.endsWith(` ${agent}`)
   return [name, ...(isSaid ? [] : [agent]), ...(session === undefined ? [] : [shortened(session)])].join(' ')

@@ -7,18 +7,17 @@ import type { Session } from './turn.ts'
 import type { TurnLifecycle } from './turn-lifecycle.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
-/** Torn-down sessions whose successor may still be told. */
+/** Torn-down sessions whose successor may still be reported. */
 const FINALIZED_LIMIT = 1000
 
 type Predecessor = NonNullable<Session['previous']>
 
-/** Sessions that come and go: finalize and reset. */
 export class SessionChanges {
   readonly #capture: Capture
   readonly #registry: TurnRegistry
   readonly #lifecycle: TurnLifecycle
   readonly #finalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
-  /** Per host: a reset that names only the new session replaces the one that was torn down last. */
+  /** Last torn-down session by host. A reset that names only the new session replaces it. */
   readonly #lastFinalized = new BoundedMap<string, Predecessor>(FINALIZED_LIMIT)
 
   constructor(capture: Capture, registry: TurnRegistry, lifecycle: TurnLifecycle) {
@@ -34,7 +33,7 @@ export class SessionChanges {
     return 'ok'
   }
 
-  /** The old session's last root is linked from the first turn of the new one. */
+  /** Links the first turn of the new session to the old session's last root. */
   reset(incoming: Incoming): HookResult {
     const { fired, host } = incoming
     const payload = fired.payload as SessionReset
@@ -53,7 +52,7 @@ export class SessionChanges {
   }
 
   #tearDown(session: Session, { fired }: Incoming, finalStatus: FinalStatus): void {
-    // Also the one whose own session has rotated into this one.
+    // Includes a turn whose own session id was rotated into this one.
     for (const turn of new Set([...session.turns, ...(session.main === undefined ? [] : [session.main])]))
       this.#lifecycle.finish(turn, { at: fired.at, finalStatus, descendants: 'turn_ended' })
     const predecessor: Predecessor = { id: this.#capture.id(session.id), root: session.lastRoot }

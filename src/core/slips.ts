@@ -7,7 +7,7 @@ import type { UnreadStats } from './stats.ts'
 
 type NearestName = (unknown: string, known: readonly string[]) => string | undefined
 
-/** What is known of a name among the fields of a hook: what it should hold, that it is nobody's business, or a slip. */
+/** The classification of a field name: the type it should have, `other` for an unrelated name, or `slip` for a probable typo. */
 type Verdict = FieldKind | 'other' | 'slip'
 
 interface Seen {
@@ -15,31 +15,31 @@ interface Seen {
   readonly verdicts: Map<string, Verdict>
 }
 
-/** A program makes the same slip again and again: of each hook so many records are looked at, and then each sixteenth. */
+/** A program repeats its mistakes. So many records of each hook are checked, and then every sixteenth. */
 const RECORDS_LIMIT = 100
 const EVERY = 16
 
-/** So many lines are said; from then on it is only counted. */
+/** Limit of reported lines. Further findings are only counted. */
 const LINES_LIMIT = 100
-/** No hook has so many fields. What has more is not looked at: to list them costs more than to read what is known. */
+/** No hook has so many fields. A larger payload is not checked: listing its names costs more than reading the known ones. */
 const NAMES_LIMIT = 200
-/** No name of ours is nearly so long. */
+/** No known name is nearly this long. */
 const NAME_LIMIT = 100
 
 const SHOULD_BE = { text: 'text', number: 'a number', boolean: 'true or false', list: 'a list' }
 
-/** Looks at each record for what its author will not have meant, and says so once. */
+/** The payload lint: checks records for probable mistakes and reports each one once. */
 export class Slips {
   readonly #report: Report
   readonly #nearest: NearestName
-  /** Makes a host's name fit to be written. */
+  /** Masks a host's name before it is written. */
   readonly #clean: (name: unknown) => string
   readonly #isThorough: boolean
   readonly #hooks = new Map<HookName, Seen>()
   readonly #told = new Set<string>()
   readonly #stats = { hooks: 0, fields: 0, types: 0 }
 
-  /** @param isThorough look at every record: where nobody's agent waits */
+  /** @param isThorough check every record: only if no agent waits */
   constructor(report: Report, nearest: NearestName, clean: (name: unknown) => string, isThorough: boolean) {
     this.#isThorough = isThorough
     this.#report = report
@@ -51,7 +51,7 @@ export class Slips {
     return { ...this.#stats }
   }
 
-  /** A hook that we do not know. One of an adapter's (`pi:event`) is an event of a newer agent, and no slip of anybody's. */
+  /** Reports an unknown hook. A name of an adapter (`pi:event`) is an event of a newer agent and not a mistake. */
   hook(name: unknown): void {
     if (typeof name === 'string' && (name.includes(':') || isUnheard(name))) return
     this.#stats.hooks += 1
@@ -75,7 +75,7 @@ export class Slips {
     eachField(payload, name => this.#lookAt(hook, verdicts, payload as Readonly<Record<string, unknown>>, name))
   }
 
-  /** Values of the right type in which nothing can be read. */
+  /** Checks values of the right type that still contain nothing readable. */
   #lookAtValue(hook: HookName, payload: object): void {
     if (hook === 'post_tool_call') {
       const status = peek(payload, 'status')
@@ -113,7 +113,10 @@ export class Slips {
     return true
   }
 
-  /** A name that this hook has never had. Where the host also tells the field that it is near, it means something else. */
+  /**
+   * Classifies a field name that is new for this hook. If the payload also has the similar known field, the name is not
+   * a typo.
+   */
   #meet(hook: HookName, verdicts: Map<string, Verdict>, payload: object, name: string): boolean {
     if (name.length > NAME_LIMIT) return true
     const meant = this.#nearest(name, Object.keys(FIELDS[hook]))
@@ -161,7 +164,7 @@ function didYouMean(name: string | undefined): string {
   return name === undefined ? '' : `; did you mean ${name}?`
 }
 
-/** Whether something can be read out of it; what is absent or blank asks nothing of us. */
+/** Returns true if a value can be read from the field. Absent and blank values are fine. */
 function isUsable(kind: keyof typeof SHOULD_BE, value: unknown): boolean {
   if (value === undefined || value === null || value === '') return true
   switch (kind) {

@@ -5,11 +5,11 @@ import { isFailedCall } from '../spans/auxiliary.ts'
 import type { AnyFired } from './incoming.ts'
 import type { OpenSpan } from './turn.ts'
 
-/** No duration is longer, in milliseconds: it is something else. */
+/** Guards against values that are not a duration, in milliseconds. */
 const LONGEST_MILLIS = 4.1e12
-/** A host's own end may be this much after the record: its clock rounds. */
+/** A host's own end may be this much after the record, because its clock rounds. */
 const TOLERANCE_MILLIS = 1000
-/** A host may begin to count this much before it tells of the start. */
+/** A host may begin to measure this long before it emits the start. */
 const EARLIER_START_MILLIS = 250
 
 type Payload = Readonly<Record<string, unknown>>
@@ -18,19 +18,18 @@ export function isRequest(kind: SpanKindName): boolean {
   return kind === 'api' || kind === 'auxiliary'
 }
 
-/** Whether the record is the failed end of a request. */
 export function isFailedEnd(kind: SpanKindName, { hook, payload }: AnyFired): boolean {
   return hook === 'api_request_error' || (kind === 'auxiliary' && isFailedCall(payload))
 }
 
-/** The end: the payload's own where it has a believable one, else the record's time; never before the start. */
+/** The end time: the payload's own if plausible, else the record's; never before the start. */
 export function endTime(kind: SpanKindName, { at, payload }: AnyFired, startAt: number): number {
   const said = isRequest(kind) ? millis(payload['ended_at']) : undefined
   const believable = said !== undefined && said >= startAt && said <= at + TOLERANCE_MILLIS
   return Math.max(startAt, believable ? said : at)
 }
 
-/** How long the host says it took, in milliseconds. */
+/** The duration that the host reports, in milliseconds. */
 export function saidDuration(kind: SpanKindName, payload: Payload): number | undefined {
   const said = isRequest(kind)
     ? (numberOf(payload['api_duration']) ?? Number.NaN) * 1000
@@ -39,9 +38,9 @@ export function saidDuration(kind: SpanKindName, payload: Payload): number | und
 }
 
 /**
- * How long a span took, for attributes and metrics alike. The host's figure for a request may cover the attempts before
- * and the back-off between them: of a retry, and where it is longer than a span whose start was seen, the span's own
- * length is said.
+ * The duration of a span, for attributes and metrics alike. The host's value for a request may cover earlier attempts
+ * and the back-off between them. The span's own length is used for a retry, and if the host's value exceeds a span
+ * whose start was seen.
  */
 export function measuredDuration(
   kind: SpanKindName,
@@ -55,7 +54,6 @@ export function measuredDuration(
   return attempt > 0 || said > spanMillis + EARLIER_START_MILLIS ? spanMillis : said
 }
 
-/** Of a span that ends with this record: as it is measured, milliseconds. */
 export function durationOf(open: OpenSpan, { payload }: AnyFired, endAt: number): number | undefined {
   const spanMillis = open.start === undefined ? saidDuration(open.kind, payload) : endAt - open.startAt
   return measuredDuration(open.kind, payload, open.attempt, spanMillis)

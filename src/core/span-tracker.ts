@@ -23,7 +23,7 @@ export interface TrackerOptions {
   readonly draw: Draw
   readonly instruments: Instruments
   readonly guard: Guard
-  /** Status OK on success; false leaves it unset, as the OpenTelemetry specification prefers. */
+  /** Sets status OK on success. False leaves it unset, as the OpenTelemetry specification prefers. */
   readonly statusOk: boolean
   /** Seeds the ids of the next span, for repeatable traces. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
@@ -39,14 +39,17 @@ export interface StartOptions {
   readonly attempt?: number | undefined
   readonly links?: Link[] | undefined
   readonly attributes?: AttributeList | undefined
-  /** Behind the name. */
+  /** The suffix of the span's name. */
   readonly label?: RootLabel | undefined
-  /** The start was never seen: the record is the span's end. Computed from a duration, or without any. */
+  /**
+   * The start was never seen, and the record is the span's end. `computed`: the start comes from a duration; `instant`:
+   * there is none.
+   */
   readonly retroactive?: 'computed' | 'instant' | undefined
 }
 
 export interface EndOptions {
-  /** We end it, not the host. */
+  /** hookspan ends the span, not the host. */
   readonly incomplete?: IncompleteReason | undefined
   readonly status?: 'drawn' | 'unset' | undefined
 }
@@ -55,7 +58,7 @@ interface Drawn extends EndedSpan<unknown> {
   readonly endAt: number
 }
 
-/** A start, of which all but the span is put off. */
+/** A started span whose attributes are deferred. */
 interface Undrawn {
   readonly open: OpenSpan
   readonly fired: AnyFired
@@ -65,11 +68,11 @@ interface Undrawn {
 
 const NO_POINTS: readonly MetricPoint[] = []
 
-/** Starts and ends spans, each exactly once. It knows lifetimes, and nothing of what the rows write. */
+/** Starts and ends spans, each exactly once. Knows lifetimes, not the attributes that the definitions write. */
 export class SpanTracker {
   readonly #options: TrackerOptions
   #openCount = 0
-  /** Of a tool that starts nothing is drawn until `drawRest`, or until it ends. */
+  /** Defers the attributes of a starting tool until `drawRest`, or until the tool ends. */
   drawsToolsLater = false
   #undrawn: Undrawn | undefined
 
@@ -81,7 +84,7 @@ export class SpanTracker {
     return this.#openCount
   }
 
-  /** What pairs an end with its start; undefined: the record draws nothing. */
+  /** The key that pairs an end with its start. Undefined if the record gets no span. */
   keyOf(definition: AnyDefinition, { hook, payload }: AnyFired): string | undefined {
     return this.#options.guard.call(hook, definition.key, undefined, payload, undefined, undefined)
   }
@@ -136,7 +139,7 @@ export class SpanTracker {
     if (isFolded) this.foldStart(open.turn, fired)
   }
 
-  /** Ends a span with what its row says, records its points and folds it into the turn's sums. */
+  /** Ends a span with its definition's attributes, records its points and adds it to the turn's totals. */
   end(open: OpenSpan, fired: AnyFired, options: EndOptions = {}): void {
     if (open.ended) return
     const { draw, guard, instruments } = this.#options
@@ -146,12 +149,12 @@ export class SpanTracker {
     if (options.incomplete !== undefined) this.#countIncomplete(options.incomplete)
   }
 
-  /** Ends a span with an end that came before its start, and was counted then. */
+  /** Ends a span whose end arrived before its start. It was counted at that time. */
   endCounted(open: OpenSpan, fired: AnyFired): void {
     this.#close(open, fired, {})
   }
 
-  /** Ends a span that the host did not end: marked, status unset, counted. */
+  /** Ends a span that the host did not end: marks it, leaves the status unset and counts it. */
   abandon(open: OpenSpan, told: IncompleteReason, endAt: number): void {
     if (open.ended) return
     const { streamEnd, followedAt } = open
@@ -169,13 +172,13 @@ export class SpanTracker {
     this.#countIncomplete(reason)
   }
 
-  /** Folds a record that started something into the turn's sums; of one that is not drawn no content is wanted. */
+  /** Adds a start to the turn's totals. If its attributes are deferred, so is this: content is not captured before. */
   foldStart(turn: Turn, fired: AnyFired): void {
     if (this.#undrawn?.fired === fired) this.#undrawn.isFolded = true
     else this.#options.guard.call(fired.hook, foldStart, undefined, turn, fired, this.#options.draw)
   }
 
-  /** An end that has no span of its own: it counts, and it tells the turn (when there is one) what it knows. */
+  /** Handles an end without a span: records its points and adds it to the turn's totals, if there is a turn. */
   countOnly(
     definition: AnyDefinition,
     fired: AnyFired,
@@ -189,7 +192,7 @@ export class SpanTracker {
     if (turn !== undefined && !turn.over) guard.call(fired.hook, this.#fold, undefined, turn, fired, ended)
   }
 
-  /** An end that was counted when its turn was not known yet. */
+  /** Adds an end to a turn's totals that was counted before the turn was known. */
   foldCounted(turn: Turn, definition: AnyDefinition, fired: AnyFired): void {
     const durationMillis = saidDuration(definition.kind, fired.payload)
     const ended = { startAt: fired.at, start: undefined, durationMillis, startSeen: false }
@@ -284,7 +287,7 @@ export class SpanTracker {
     open.ended = true
     this.#openCount -= 1
     turn.remove(open)
-    // The end of a later attempt may have come first, and is what a repeat of it is known by.
+    // The end of a later attempt may have arrived first. Its mark must stay, to recognise a repeat.
     const known = isRequest(open.kind) ? turn.memory.ended(slot) : undefined
     if (known !== undefined && known.attempt > attempt) return
     turn.memory.keepEnded(slot, { context: span.spanContext(), startAt, endAt, attempt, byHost, failed })
@@ -292,7 +295,7 @@ export class SpanTracker {
 }
 
 /**
- * Heard by the processors that `pipeline/pipeline.ts` gives the provider: the trace log, or what sends. They may be anybody's;
+ * Calls the span processors that `pipeline/pipeline.ts` registers: the trace log or an exporter. They may be user code;
  * one that throws must not keep the rest of a turn open.
  */
 const endSpan = (span: Span, at: number): void => span.end(at)

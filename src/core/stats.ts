@@ -1,36 +1,33 @@
 import type { HookResult } from '../contract/index.ts'
 
-/** What has become of the hooks. */
 export interface CoreStats {
-  /** Hook records received, by what became of them. */
+  /** Hook records received, by result. */
   readonly hooks: Readonly<Record<HookResult, number>>
-  /** Spans that have started and not ended. */
   readonly spansOpen: number
-  /** Turns that are under way. One that failed for good, or that has its answer where no end is reported, is not. */
+  /** Running turns. Excludes a turn that failed for good, and one that has its answer if its host reports no end. */
   readonly turnsOpen: number
-  /** When the oldest turn began in which something is open: epoch ms, by the records' time. Undefined when nothing is. */
+  /** Start of the oldest turn with something open: epoch ms, by the records' time. Undefined if nothing is open. */
   readonly openSince: number | undefined
-  /** What was told and could not be read, such as a misspelt name. */
   readonly unread: UnreadStats
 }
 
 /**
- * What was told and could not be read: slips of the pen, most likely. Of each hook the first hundred records are looked at, and
- * from then on each sixteenth; in a replay and in tests all of them.
+ * Input that could not be read, most likely because of a typo. Checks the first hundred records of each hook and then
+ * every sixteenth; in a replay and in tests all of them.
  */
 export interface UnreadStats {
-  /** Records of a hook of unknown name; they are `ignored`, too. */
+  /** Records of an unknown hook; they are also counted as `ignored`. */
   readonly hooks: number
-  /** Fields of unknown name, near that of a field which was not told. */
+  /** Unknown fields whose name is close to that of a missing field. */
   readonly fields: number
-  /** Values that nothing can be read out of: of a wrong type, usage without tokens, a status of a tool that is unknown. */
+  /** Unreadable values: of a wrong type, usage without tokens, an unknown status of a tool. */
   readonly types: number
 }
 
-/** What a process that was killed had left open of one trace. */
+/** Spans of one trace that a killed process left open. */
 export interface CrashedTrace {
   readonly traceId: string
-  /** Of the outermost span that was open */
+  /** The outermost span that was open */
   readonly spanId: string
   readonly spans: number
 }

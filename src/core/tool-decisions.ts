@@ -10,8 +10,8 @@ import type { OpenSpan, Turn } from './turn.ts'
 import { slot } from './turn-memory.ts'
 
 /**
- * A control hook has answered. Where it kept a tool from running, or has it run with other arguments, that tool says so, whether it
- * has been told of or not.
+ * Handles the answer of a control hook. If it blocked a tool or changed its arguments, that tool's span gets the
+ * attributes, even if the tool starts later.
  */
 export function keepDecision(turn: Turn, { payload }: AnyFired, start: unknown, draw: Draw): void {
   const begun = start as KeptControlHook | undefined
@@ -34,7 +34,7 @@ function keepArguments(turn: Turn, { call, args }: NewArguments, draw: Draw): vo
   else if (turn.memory.ended(place) === undefined) turn.memory.keepArguments(place, attributes)
 }
 
-/** What a tool that starts now has of control hooks that were told before it. */
+/** Attributes of a starting tool from control hooks that answered before it. */
 export function decidedAttributes(turn: Turn, place: string, draw: Draw): AttributeList | undefined {
   const by = turn.memory.blocker(place)
   const args = turn.memory.takeArguments(place)
@@ -42,19 +42,19 @@ export function decidedAttributes(turn: Turn, place: string, draw: Draw): Attrib
   return new AttributeList().set(draw.names.own.toolBlockedBy, by).addAll(args)
 }
 
-/** Before a tool is ended by its host. */
+/** Must be called before the host's end of a tool is processed. */
 export function noteBlockedEnd({ kind, turn, slot }: OpenSpan, fired: AnyFired): void {
   if (kind === 'tool' && turn.memory.takeBlocker(slot) !== undefined) noteBlocked(fired)
 }
 
-/** The question about a tool call that a guardian model has not answered when the call ends: it has passed it on. */
+/** The approval of a tool call that a guardian model has not answered when the call ends: the guardian escalated it. */
 export function unansweredGuardian(turn: Turn, { payload }: AnyFired): OpenSpan | undefined {
   const call = idOf(payload['tool_call_id'])
   const open = call === undefined ? undefined : turn.find(slot('approval', call))
   return open !== undefined && isGuarded(open) ? open : undefined
 }
 
-/** The end of a question that a guardian has passed on. */
+/** The end of an approval that a guardian has escalated. */
 export function escalationAt(at: number): AnyFired {
   return { hook: 'post_approval_response', at, payload: { choice: ESCALATED }, facts: {} }
 }

@@ -4,10 +4,10 @@ import { idsOf } from './incoming.ts'
 import type { Turn } from './turn.ts'
 import type { TurnRegistry } from './turn-registry.ts'
 
-/** W3C trace context, version 00 and what later versions must keep. */
+/** W3C trace context, version 00 and the parts that later versions must keep. */
 const TRACEPARENT = /^(?!ff)(?:00(?=.{53}$)|(?!00)[0-9a-f]{2})-([0-9a-f]{32})-([0-9a-f]{16})-([0-9a-f]{2})(?:-.*)?$/
 
-/** A W3C `traceparent` as a remote span context; undefined when it is none. */
+/** Parses a W3C `traceparent` into a remote span context. Undefined if it is invalid. */
 export function parseTraceparent(value: unknown): SpanContext | undefined {
   const [, traceId, spanId, flags] = (typeof value === 'string' && TRACEPARENT.exec(value.trim())) || []
   if (traceId === undefined || spanId === undefined || flags === undefined) return undefined
@@ -19,23 +19,22 @@ export function formatTraceparent({ traceId, spanId, traceFlags }: SpanContext):
   return `00-${traceId}-${spanId}-${traceFlags.toString(16).padStart(2, '0')}`
 }
 
-/** An open span, and the turn that it is a part of. */
 export interface NamedSpan {
   readonly context: SpanContext
   readonly turn: Turn | undefined
 }
 
-/** Beside which a line of a log stands: that of its `traceparent`, else the open one that its ids name. */
+/** The span that a log line belongs to: that of its `traceparent`, else the open span that its ids name. */
 export function spanBeside(registry: TurnRegistry, about: unknown, host: string): NamedSpan | undefined {
   const told = parseTraceparent(peek(about, 'traceparent'))
   return told === undefined ? namedSpan(registry, about ?? {}, host) : { context: told, turn: undefined }
 }
 
 /**
- * The open span that ids name: of a tool exactly that tool's, of a turn that of its request, else its loop, else its root.
- * Undefined when it is not open, and where a provider that was handed in records nothing.
+ * The open span that ids name: the tool itself, or for a turn its request, else its loop, else its root. Undefined if
+ * it is not open, and if the user's own tracer provider records nothing.
  *
- * @param pluginHost of ids that name no host
+ * @param pluginHost host of ids that name none
  */
 export function namedSpan(registry: TurnRegistry, ids: unknown, pluginHost: string): NamedSpan | undefined {
   if (typeof ids !== 'object' || ids === null) return undefined

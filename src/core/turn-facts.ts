@@ -8,7 +8,7 @@ import type { Guard } from './guard.ts'
 import type { AnyFired } from './incoming.ts'
 import type { Delegation, Session, Turn } from './turn.ts'
 
-/** What is said of a turn once, and is on its spans from then on: who wrote, what it is about, what belongs to it. */
+/** Facts that a record states once and that every later span of the turn carries: sender, correlation id, turn metadata. */
 export class TurnFacts {
   readonly #draw: Draw
   readonly #complain: Complain
@@ -18,7 +18,7 @@ export class TurnFacts {
     this.#complain = line => guard.tell(line)
   }
 
-  /** Undefined when the record says nothing of it. */
+  /** The turn metadata of a record. Undefined if it has none. */
   said({ payload }: AnyFired): Belonging | undefined {
     return readBelonging(payload, this.#draw, this.#complain)
   }
@@ -27,24 +27,23 @@ export class TurnFacts {
     return joined(before, later, this.#complain)
   }
 
-  /** With what a new turn begins: a child agent has what its parent has, and what was said when it was delegated to. */
+  /** The metadata of a new turn. A child agent has its parent's and that of its delegation. */
   inherited(session: Session, delegation: Delegation | undefined): Belonging | undefined {
     if (delegation === undefined) return session.belonging
     return this.join(this.join(delegation.open.turn.belonging, delegation.belonging), session.belonging)
   }
 
-  /** Of a delegation, for its own span. */
   attributesOf(belonging: Belonging | undefined): AttributeList {
     return belonging === undefined ? new AttributeList() : belongingAttributes(belonging, this.#draw)
   }
 
-  /** A record says more of a turn that is open: for all that begins in it from now on, and for its root. */
+  /** Adds facts to an open turn: to its root, and to every span that starts from now on. */
   learn(turn: Turn, fired: AnyFired, said: Belonging | undefined): void {
     const remembered = rememberedAttributes(fired.payload as SessionStart, this.#draw)
     if (remembered.size === 0 && said === undefined) return
     turn.session.remembered.putAll(remembered)
     if (said !== undefined) turn.belonging = this.join(turn.belonging, said)
-    // After the sender: a user that is named counts more.
+    // After the sender: an explicit `user_id` wins.
     remembered.putAll(this.attributesOf(turn.belonging))
     turn.identity.putAll(remembered)
     turn.tell(remembered)
@@ -59,14 +58,14 @@ function sessionAttributes(draw: Draw, sessionId: unknown): AttributeList {
 
 /**
  * The session that the trace belongs to, which is that of its outermost turn. Backends file a whole trace under the
- * `session.id` of whichever of its spans arrives first, and that of a child ends, and arrives, before its parent's.
+ * `session.id` of whichever span arrives first. A child's span ends and arrives before its parent's.
  */
 function traceSession(draw: Draw, session: Session, delegation: Delegation | undefined): SafeText | undefined {
   const outer = delegation?.open.turn.identity.get(draw.names.general.sessionId)
   return typeof outer === 'string' ? outer : draw.capture.id(session.id)
 }
 
-/** What every span of a turn carries, not only the root: backends group and filter by it. */
+/** Attributes that every span of a turn carries, not only the root: backends group and filter by them. */
 export function turnIdentity(
   draw: Draw,
   session: Session,
@@ -82,7 +81,7 @@ export function turnIdentity(
   return belonging === undefined ? identity : identity.putAll(belongingAttributes(belonging, draw))
 }
 
-/** A record of a session that the turn's own has rotated into: its span says the new id. */
+/** The session attributes of a record whose session id was rotated during the turn: its span gets the new id. */
 export function rotatedIdentity(draw: Draw, turn: Turn, sessionId: string | undefined): AttributeList | undefined {
   return sessionId === undefined || sessionId === turn.session.id ? undefined : sessionAttributes(draw, sessionId)
 }
@@ -96,7 +95,7 @@ function senderAttributes(payload: SessionStart, draw: Draw): AttributeList {
     .set(draw.names.general.userId, draw.capture.id(platform === undefined ? sender : `${platform}:${sender}`))
 }
 
-/** Said once at a session's or a turn's start and true from then on: the sender, the correlation id. */
+/** Attributes from the start of a session or turn that stay valid from then on: the sender and the correlation id. */
 export function rememberedAttributes(payload: SessionStart, draw: Draw): AttributeList {
   const correlation = draw.capture.id(payload.correlation_id)
   return senderAttributes(payload, draw).set(draw.names.own.correlationId, correlation)

@@ -14,27 +14,27 @@ import { isAtWork, isIdle, isPresumedOver, provenEnd, type TurnOver } from './tu
 import type { EndedTurn, TurnRegistry } from './turn-registry.ts'
 import { judgeEarly, openAbove, traceOf } from './turns-above.ts'
 
-/** Beyond this the turn that was silent longest is ended, marked and counted. */
+/** Limit of open turns. Beyond it the turn that was silent longest is ended, marked and counted. */
 const OPEN_TURNS_LIMIT = 20_000
-/** Between two hooks of one piece of background work pass milliseconds. */
+/** Longest silence of background work, between whose hooks only milliseconds pass. */
 const BACKGROUND_LIMIT_MILLIS = 5000
-/** Records of a child may arrive behind the stop of its delegation; a turn that begins later is one of its own. */
+/** Records of a child may arrive after the stop of its delegation. A turn that begins later is independent. */
 const LATE_CHILD_LIMIT_MILLIS = 5000
-/** After a request that failed for good a host may turn to another model provider: a matter of seconds. */
+/** After a request that failed for good, a host may switch to another model provider within seconds. */
 const PRESUMED_OVER_LIMIT_MILLIS = 30_000
 
-/** Keeps turns alive, and ends them and what is open in them: by a record, by a silence, by the end of the process. */
+/** Keeps turns alive and ends them with their open spans: because of a record, a silence or the end of the process. */
 export class TurnLifecycle {
   readonly delegations: DelegationRegistry
   readonly #options: CoreOptions
   readonly #registry: TurnRegistry
   readonly #tracker: SpanTracker
   readonly #turns: OrphanSweep<Turn>
-  /** Background work has no end of its own: a short silence tells it. */
+  /** Background work has no end hook and is ended after a short silence. */
   readonly #background: OrphanSweep<Turn>
   /** Turns of which no further hook is expected; see `isPresumedOver`. */
   readonly #presumedOver: OrphanSweep<Turn>
-  /** Delegations and approvals have a limit of their own. */
+  /** Delegations and approvals, which have their own limit. */
   readonly #spans: OrphanSweep<OpenSpan>
   #settled = 0
 
@@ -53,7 +53,7 @@ export class TurnLifecycle {
     )
   }
 
-  /** Turns that have ended, and answers of hosts that report no end. */
+  /** Number of ended turns and, for hosts that report no end, of answers. */
   get settled(): number {
     return this.#settled
   }
@@ -65,7 +65,7 @@ export class TurnLifecycle {
     return count
   }
 
-  /** When the oldest turn began that is open, or has something open, or of which a part is: by the records' time. */
+  /** Start of the oldest turn that is open, or has an open span or an open child turn: by the records' time. */
   openSince(): number | undefined {
     let since = Number.POSITIVE_INFINITY
     const look = (first: Turn): void => {
@@ -80,7 +80,7 @@ export class TurnLifecycle {
     return Number.isFinite(since) ? since : undefined
   }
 
-  /** As `Core.judgeEarly`. */
+  /** See `Core.judgeEarly`. */
   judgeEarly(traceId: string): SamplingReason | undefined {
     return judgeEarly(this.#registry, traceId, this.#options)
   }
@@ -92,7 +92,7 @@ export class TurnLifecycle {
     if (oldest !== undefined && oldest !== turn) this.#timeOut(oldest, Math.min(at, oldest.activityAt))
   }
 
-  /** A sign of life, for the turn and for everything that waits for it. */
+  /** Records activity of a turn and of everything above it that waits for it. */
   touch(turn: Turn, at: number): void {
     const now = this.#options.now()
     if (turn.isBackground) this.#background.touch(turn, at, now)
@@ -106,12 +106,12 @@ export class TurnLifecycle {
     }
   }
 
-  /** A span that may outlive its turn, or wait for a person. */
+  /** Watches a span that may outlive its turn or wait for the user. */
   watch(open: OpenSpan, at: number): void {
     this.#spans.touch(open, at, this.#options.now())
   }
 
-  /** A hook of a turn names what looked like background work. */
+  /** Turns supposed background work into a regular turn, because a turn hook names it. */
   promote(turn: Turn): void {
     if (!turn.isBackground || turn.isReview || turn.over) return
     const { own } = this.#options.draw.names
@@ -122,7 +122,6 @@ export class TurnLifecycle {
     turn.tell(new AttributeList().set(own.sessionKind, literal('session')).set(own.turnNumber, turn.number))
   }
 
-  /** The host ends a span. */
   endByHost(open: OpenSpan, fired: AnyFired): void {
     if (!open.turn.over) this.touch(open.turn, fired.at)
     this.#spans.forget(open)
@@ -131,7 +130,7 @@ export class TurnLifecycle {
     if (this.#isPresumedOver(open.turn)) this.#presumedOver.touch(open.turn, fired.at, this.#options.now())
   }
 
-  /** We end a span that the host did not end, and all that is kept of it elsewhere. */
+  /** Ends a span that the host did not end, and drops its delegation. */
   abandon(open: OpenSpan, reason: IncompleteReason, at: number): void {
     this.#spans.forget(open)
     const delegation = open.kind === 'subagent' ? this.delegations.of(open) : undefined
@@ -142,7 +141,7 @@ export class TurnLifecycle {
   finish(turn: Turn, told: TurnOver): void {
     if (turn.over) return
     const over = provenEnd(turn, told)
-    // A turn that was silent may go on: its host did not end it.
+    // The host did not end a silent turn and may continue it.
     const isSilent = told.finalStatus === 'timed_out'
     const closedAt = over.at + (isSilent ? this.#options.openWorkTtlMillis : 0)
     turn.over = true
@@ -153,7 +152,7 @@ export class TurnLifecycle {
     this.#close(turn, over, { closedAt, isSilent })
   }
 
-  /** A rootless turn is over with its last span. */
+  /** A turn without a root ends with its last span. */
   closeWhenEmpty(turn: Turn): void {
     if (turn.over || turn.root !== undefined || turn.openCount > 0) return
     turn.over = true
@@ -162,23 +161,23 @@ export class TurnLifecycle {
     this.#registry.remove(turn)
   }
 
-  /** What has been silent for too long by the time of a record. */
+  /** Ends everything that has been silent for too long by the time of a record. */
   endSilent(at: number): void {
     this.#endPresumedOver(this.#presumedOver.dueAt(at))
     this.#endDue(this.#turns.dueAt(at), this.#background.dueAt(at), this.#spans.dueAt(at))
     this.#registry.forgetEndedBefore(at - this.#options.rootSpanTtlMillis)
   }
 
-  /** The same by the clock of this process. */
+  /** Like `endSilent`, by the clock of this process. */
   endUnseen(now: number): void {
     this.#endPresumedOver(this.#presumedOver.dueSeen(now))
     this.#endDue(this.#turns.dueSeen(now), this.#background.dueSeen(now), this.#spans.dueSeen(now))
   }
 
-  /** @param guarded runs each end by itself, so that one which fails keeps no other open */
+  /** @param guarded runs each end by itself, so that one failure keeps no other turn open */
   endAll(guarded: (end: () => void) => void): void {
     const { sweepByClock, now } = this.#options
-    // A child's before its parent's, whose sums have it then.
+    // Children end before their parents, whose totals include them.
     for (const turn of [...this.#registry.openTurns()].reverse()) {
       const at = Math.max(turn.activityAt, sweepByClock ? now() : turn.activityAt)
       const how = { descendants: 'shutdown', root: 'shutdown', rootStatus: 'unset' } as const
@@ -192,7 +191,8 @@ export class TurnLifecycle {
   #endDue(turns: readonly Turn[], background: readonly Turn[], spans: readonly OpenSpan[]): void {
     for (const turn of turns) this.#timeOut(turn, turn.activityAt)
     for (const turn of background) {
-      // What waits for something is heard of again when that comes; a side call may be that of a turn that begins later.
+      // Work that waits continues when its answer arrives. A side call without requests may belong to a turn that
+      // begins later.
       if (!isIdle(turn) || turn.totals.apiCalls === 0) continue
       this.finish(turn, { at: turn.activityAt, finalStatus: 'completed', descendants: 'turn_ended' })
     }
@@ -211,7 +211,7 @@ export class TurnLifecycle {
     }
   }
 
-  /** An approval, or a delegation of an open turn or to one. */
+  /** Returns true for an approval, and for a delegation whose turn or child turn is open. */
   #isOpenWork(open: OpenSpan): boolean {
     if (open.kind !== 'subagent' || !open.turn.over) return true
     return this.delegations.of(open)?.childTurns.size !== 0
@@ -263,7 +263,7 @@ export class TurnLifecycle {
       this.#registry.retain(turn, { anchor: contextOfSpan(context), endAt: over.at, ...how })
     }
     if (turn.delegation === undefined) return
-    // The child lived until now, so its delegation did.
+    // The child was active until now, and so was its delegation.
     if (!turn.delegation.open.ended) this.watch(turn.delegation.open, over.at)
     addToParent(turn)
     this.delegations.childEnded(turn.delegation, turn)
@@ -274,7 +274,7 @@ function endOfTurn({ at }: TurnOver, payload: object): AnyFired {
   return { hook: 'on_session_end', at, payload: payload as AnyFired['payload'], facts: {} }
 }
 
-/** A child may go on when its parent is over. */
+/** A child may continue after its parent has ended, so its totals go to the nearest open turn. */
 function addToParent(turn: Turn): void {
   const parent = openAbove(turn)
   if (parent !== undefined) addChild(parent.totals, turn.totals)

@@ -5,41 +5,41 @@ import type { AttributeList } from '../spans/attribute-list.ts'
 import { BoundedMap } from './bounded-map.ts'
 import type { AnyFired } from './incoming.ts'
 
-/** What is remembered of a span that has ended: late children still find their parent, repeats are recognised. */
+/** The mark of an ended span: late children find their parent by it, and repeats are recognised. */
 export interface EndedMark {
   readonly context: SpanContext
   readonly startAt: number
   readonly endAt: number
   readonly attempt: number
-  /** The host ended it; false when we did, and the host's own end may still come. */
+  /** The host ended it. False if hookspan did, and the host's own end may still arrive. */
   readonly byHost: boolean
-  /** It ended in an error, so a success under the same key tells of a later attempt. */
+  /** The span ended in an error, so a success under the same key belongs to a later attempt. */
   readonly failed: boolean
-  /** The end itself, where it came before its start and drew nothing: the start, should it still come, is drawn with it. */
+  /** The end itself, if it arrived before its start and got no span. If the start still arrives, the span is built from both. */
   readonly early?: EarlyEnd | undefined
 }
 
 export interface EarlyEnd {
   readonly fired: AnyFired
-  /** When the attempt before it had ended: its start is not earlier. */
+  /** End time of the attempt before it: its start is not earlier. */
   readonly after: number
 }
 
-/** Beyond this the oldest are forgotten, and a very late child goes under the root. */
+/** Limit of marks. Beyond it the oldest are dropped, and a very late child goes under the root. */
 const ENDED_MARKS_LIMIT = 4096
-/** Requests whose attempts are numbered; beyond this the oldest are forgotten, and numbered anew. */
+/** Limit of requests whose attempts are numbered. Beyond it the oldest are dropped and numbered anew. */
 const REQUESTS_LIMIT = 10_000
 
-/** Tool calls that were kept from running; beyond this the oldest no longer say by whom. */
+/** Limit of blocked tool calls. Beyond it the oldest lose the name of the control hook that blocked them. */
 const BLOCKS_LIMIT = 1000
 
-/** Tool calls that answers have asked for; beyond this the oldest are found by what is open alone. */
+/** Limit of tool calls that answers contain. Beyond it the oldest get their parent from the open spans alone. */
 const CALLS_LIMIT = 1000
 
-/** Tool calls that do not run with the arguments that they were made with, and have not been told yet. */
+/** Limit of tool calls with rewritten arguments that have not started yet. */
 const ARGUMENTS_LIMIT = 100
 
-/** Spans that are counted for their ids; the oldest beyond this, should one of its key come again, gets its id again. */
+/** Limit of slots with numbered span ids. Beyond it the oldest restart, so a reused slot repeats its span ids. */
 const SEEDS_LIMIT = 100_000
 
 /** The name of a span among the open and the ended ones of its turn. */
@@ -47,13 +47,13 @@ export function slot(kind: SpanKindName, key: string): string {
   return `${kind} ${key}`
 }
 
-/** What a turn remembers of its own past; a late turn goes on with it, so that nothing is drawn or numbered twice. */
+/** A turn's memory of its own past. A late turn continues with it, so that no span is created or numbered twice. */
 export class TurnMemory {
-  /** What deterministic ids of the turn are derived from: its session, its id, when it began, how many were like it. */
+  /** The seed of the turn's deterministic ids: its session, its id, its start and the number of identical turns before it. */
   readonly seed: string
   readonly #ended = new BoundedMap<string, EndedMark>(ENDED_MARKS_LIMIT)
   readonly #attempts = new BoundedMap<string, number>(REQUESTS_LIMIT)
-  /** Made for the first one: few turns have any. */
+  /** Created on first use: few turns have any. */
   #blockers: BoundedMap<string, SafeText> | undefined
   #requestsOfCalls: BoundedMap<string, string> | undefined
   readonly #arguments = new BoundedMap<string, AttributeList>(ARGUMENTS_LIMIT)
@@ -75,12 +75,12 @@ export class TurnMemory {
     this.#ended.delete(slot)
   }
 
-  /** Which control hook has kept the tool call in this slot from running. */
+  /** Name of the control hook that blocked the tool call in this slot. */
   blocker(slot: string): SafeText | undefined {
     return this.#blockers?.get(slot)
   }
 
-  /** The same, for its last time: the id may name another call later. */
+  /** Returns the blocker and drops it: the id may name another call later. */
   takeBlocker(slot: string): SafeText | undefined {
     const name = this.#blockers?.get(slot)
     this.#blockers?.delete(slot)
@@ -92,7 +92,6 @@ export class TurnMemory {
     this.#blockers.set(slot, name)
   }
 
-  /** The slot of the request whose answer asked for a tool call. */
   requestOfCall(call: string): string | undefined {
     return this.#requestsOfCalls?.get(call)
   }
@@ -102,7 +101,7 @@ export class TurnMemory {
     this.#requestsOfCalls.set(call, request)
   }
 
-  /** What the tool call in this slot runs with, for when it is told. */
+  /** Remembers the rewritten arguments of the tool call in this slot until it starts. */
   keepArguments(slot: string, attributes: AttributeList): void {
     this.#arguments.set(slot, attributes)
   }
@@ -114,7 +113,7 @@ export class TurnMemory {
   }
 
   /**
-   * The attempt that a start begins, from 0: the host's number, or our own ordinal where it repeats one, because several
+   * The attempt that a start begins, from 0: the host's number, or our own ordinal if the host repeats one. Several
    * hosts send the same id for every attempt.
    */
   nextAttempt(slot: string, said = 0): number {
@@ -124,12 +123,12 @@ export class TurnMemory {
     return attempt
   }
 
-  /** An attempt whose start was never seen: what follows is numbered on. */
+  /** Remembers an attempt whose start was never seen, so that later attempts get higher numbers. */
   keepAttempt(slot: string, attempt: number): void {
     this.#attempts.set(slot, Math.max(attempt, this.#attempts.get(slot) ?? 0))
   }
 
-  /** Distinct for each span under the slot, and the same in each replay. */
+  /** Distinct for each span in the slot, and the same in each replay. */
   nextSeed(slot: string): string {
     const ordinal = this.#seeded.get(slot) ?? 0
     this.#seeded.set(slot, ordinal + 1)

@@ -11,7 +11,7 @@ import type { TurnLifecycle } from './turn-lifecycle.ts'
 import { slot, TurnMemory } from './turn-memory.ts'
 import type { EndedTurn, TurnRegistry } from './turn-registry.ts'
 
-/** Distinct turns whose like may still come. */
+/** Limit of distinct turn identities that are counted. */
 const ALIKE_LIMIT = 10_000
 
 interface OpeningNeeds {
@@ -26,34 +26,34 @@ interface OpeningHow {
   readonly isSide: boolean
   readonly isBackground?: boolean
   readonly isReview?: boolean
-  /** Differs from the record's time only for a span that is made up afterwards. */
+  /** Differs from the record's time only for a span that is created afterwards. */
   readonly startAt?: number | undefined
 }
 
-/** Opens turns: with a root, late ones that go on with their past, and loose ones for spans that stand alone. */
+/** Opens turns: with a root, late ones that continue with their past, and loose ones for spans without a turn. */
 export class TurnOpening {
   readonly #needs: OpeningNeeds
-  /** Turns of which the same is known: their order is what tells them apart. */
+  /** Turns with identical ids are distinguished by arrival order. */
   readonly #alike = new BoundedMap<string, number>(ALIKE_LIMIT)
 
   constructor(needs: OpeningNeeds) {
     this.#needs = needs
   }
 
-  /** The turn that a record belongs to, opened where there is none. */
+  /** The turn that a record belongs to; opens one if there is none. */
   turnFor(incoming: Incoming, isSideCall: boolean, startAt?: number): Turn {
     const { registry } = this.#needs
     const { ids, host } = incoming
     const turn = registry.claim(host, ids, false) ?? this.late(incoming, false)
     if (turn !== undefined) return turn
-    // A side call that names no turn, between the turns, is nobody's work: it must not look like a turn of its own.
+    // A side call between turns that names no turn belongs to none, and must not look like a turn of its own.
     if (isSideCall && ids.turnId === undefined) return this.loose(incoming)
     const session = registry.session(host, ids)
     const isBackground = session.prompted && ids.turnId !== undefined
     return this.open(session, incoming, { isSide: isBackground || session.main !== undefined, isBackground, startAt })
   }
 
-  /** A turn that has ended, for a record that comes late. */
+  /** A late turn: continues one that has ended, for a record that arrives after the end. */
   late(incoming: Incoming, begins: boolean): Turn | undefined {
     const { registry } = this.#needs
     const { fired, ids, host } = incoming
@@ -63,18 +63,17 @@ export class TurnOpening {
     return open !== undefined && open.root === undefined ? open : this.#rootless(ended.session, incoming, ended)
   }
 
-  /** For spans that stand alone. */
+  /** A turn without a root, for spans that belong to no turn. */
   loose(incoming: Incoming): Turn {
     return this.#rootless(this.#needs.registry.session(incoming.host, incoming.ids), incoming, undefined)
   }
 
-  /** What is remembered of spans that belong to no turn. */
   looseMemory(session: Session): TurnMemory {
     session.looseMemory ??= new TurnMemory(this.#seed(session, 'loose', 0))
     return session.looseMemory
   }
 
-  /** A turn with its root span. */
+  /** Opens a turn with its root span. */
   open(session: Session, incoming: Incoming, how: OpeningHow): Turn {
     const { options, registry, tracker, lifecycle } = this.#needs
     const fired = ambiguousWithoutId(incoming)
@@ -107,7 +106,7 @@ export class TurnOpening {
     const delegation = lifecycle.delegations.forChild(session.host, session.id, fired.at)
     session.remembered.putAll(rememberedAttributes(payload, options.draw))
     const belonging = facts.inherited(session, delegation)
-    // In a replay, what has no time of its own has that of the replay.
+    // A replayed record without a time has the time of the replay, which would make the seed vary.
     const beganAt = isExplicit || options.sweepByClock ? fired.at : undefined
     return new Turn({
       session,
@@ -156,7 +155,7 @@ export class TurnOpening {
   }
 }
 
-/** A root that no id names is marked, so that nobody takes the tree for certain. */
+/** Marks a root that no id names as ambiguous: the tree is uncertain. */
 function ambiguousWithoutId({ fired, ids }: Incoming): Incoming['fired'] {
   const isNamed = ids.sessionId !== undefined || ids.turnId !== undefined || ids.taskId !== undefined
   return isNamed || fired.correlation !== undefined ? fired : { ...fired, correlation: 'ambiguous' }

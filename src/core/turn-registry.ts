@@ -3,18 +3,17 @@ import { BoundedMap } from './bounded-map.ts'
 import type { RecordIds } from './incoming.ts'
 import { Session, type Turn } from './turn.ts'
 
-/** Sessions without an open turn: forgetting one costs its numbering and its link to the previous turn. */
+/** Limit of sessions without an open turn. A dropped one loses its numbering and its link to the previous turn. */
 const IDLE_SESSIONS_LIMIT = 2000
-/** Finished turns whose late records still find their trace. */
+/** Limit of finished turns whose late records still find their trace. */
 const ENDED_TURNS_LIMIT = 500
-/** Records that name no turn are looked for among at most so many open ones. */
+/** Limit of open turns that are searched for a record without a turn. */
 const SEARCH_LIMIT = 1000
-/** With more turns than this at once, one of them being the only real one is not worth the search. */
+/** Beyond this number of open turns, finding the only real one is not worth the search. */
 const ROOTED_SEARCH_LIMIT = 16
 
-/** Sessions of one host: by their id, and those that only a turn or a task names. */
+/** Sessions of one host: by session id, and those that only a turn or a task names. */
 interface HostSessions {
-  /** Whether the host has fired a hook about a session. */
   areReported: boolean
   readonly named: Map<string, Session>
   readonly unnamed: Map<string, Session>
@@ -30,7 +29,7 @@ function unnamedKey({ turnId, taskId }: RecordIds): string {
   return taskId === undefined ? 'none' : `task ${taskId}`
 }
 
-/** The name of a session among those of all hosts, also of one that has been forgotten. */
+/** The key of a session among those of all hosts, also after the session was dropped. */
 function sessionKey(host: string, { id, key }: Pick<Session, 'id' | 'key'>): string {
   return joint(joint(host, id === undefined ? 'unnamed' : 'session'), key)
 }
@@ -39,7 +38,7 @@ function sessionKeyOf(host: string, ids: RecordIds): string {
   return sessionKey(host, { id: ids.sessionId, key: ids.sessionId ?? unnamedKey(ids) })
 }
 
-/** The only turn, when there is but one: background work and spans that stand alone are no turn to join. */
+/** The only turn, if there is exactly one. Ignores background work and turns without a root. */
 function onlyRooted(turns: ReadonlySet<Turn> | undefined): Turn | undefined {
   if (turns === undefined || turns.size > ROOTED_SEARCH_LIMIT) return undefined
   let found: Turn | undefined
@@ -60,17 +59,16 @@ function isNamedBy(turn: Turn, { toolCallId, apiRequestId, taskId }: RecordIds):
 
 type Told = 'identity' | 'belonging' | 'agentName'
 
-/** A finished turn whose late records still find their trace. */
 export interface EndedTurn
   extends Pick<Turn, Told | 'session' | 'turnId' | 'number' | 'delegation' | 'anchor' | 'memory'> {
   readonly endAt: number
-  /** From when on it can be forgotten like any other: that of a silent turn is long after its end. */
+  /** Time after which it can be dropped. For a silent turn, it is long after its end. */
   readonly closedAt: number
-  /** It was ended for its silence alone: its host may go on with it. */
+  /** The turn was ended only because of its silence, and its host may continue it. */
   readonly isSilent: boolean
 }
 
-/** Which turn a record belongs to, from explicit ids only. */
+/** Finds the turn of a record, from explicit ids only. */
 export class TurnRegistry {
   readonly #sessions = new Map<string, HostSessions>()
   readonly #idle = new BoundedMap<Session, true>(IDLE_SESSIONS_LIMIT, (_, session) => this.#drop(session))
@@ -79,7 +77,7 @@ export class TurnRegistry {
   readonly #ended = new BoundedMap<string, EndedTurn>(ENDED_TURNS_LIMIT)
   /** The key of the turn that ended last in each session. */
   readonly #lastEnded = new BoundedMap<string, string>(ENDED_TURNS_LIMIT)
-  /** No finished turn ended before: most looks end here. */
+  /** No finished turn ended before this time: most looks end here. */
   #endedUntil = Number.POSITIVE_INFINITY
   readonly #draw: Draw
   #openCount = 0
@@ -92,7 +90,7 @@ export class TurnRegistry {
     return this.#openCount
   }
 
-  /** A session by its id; records that name no session but a turn or a task share one under that name. */
+  /** A session by its id. Records without a session id share one session by turn or task id. */
   session(host: string, ids: RecordIds): Session {
     const known = this.knownSession(host, ids)
     if (known !== undefined) return known
@@ -119,14 +117,14 @@ export class TurnRegistry {
     return this.#sessions.get(host)?.areReported === true
   }
 
-  /** Forgets a session whose identity is torn down: should the id come again, it is a new one. */
+  /** Drops a session whose identity is torn down. If the id is used again, it is a new session. */
   forget(session: Session): void {
     session.forgotten = true
     this.#idle.delete(session)
     this.#drop(session)
   }
 
-  /** The open turn that the ids name as they stand. */
+  /** The open turn that the ids name, without changing it. */
   find(host: string, ids: RecordIds): Turn | undefined {
     const session = this.knownSession(host, ids)
     if (ids.sessionId === undefined) return this.#findWithoutSession(host, ids, session)
@@ -138,16 +136,17 @@ export class TurnRegistry {
   }
 
   /**
-   * The open turn that a record belongs to. Where it is the first to say the turn's id, or tells of it under a session of
-   * another id, the turn has these from then on.
-   * @param begins the record begins a turn itself, so a turn of another session is none of its business
+   * The open turn that a record belongs to. If the record is the first with the turn's id, or has another session id,
+   * the turn is indexed under these from then on.
+   *
+   * @param begins the record begins a turn itself, so it never joins a turn of another session
    */
   claim(host: string, ids: RecordIds, begins: boolean): Turn | undefined {
     const found = this.find(host, ids)
     const { sessionId, turnId } = ids
     if (found !== undefined || sessionId === undefined || turnId === undefined) return found
     const ended = this.#ended.get(joint(sessionKeyOf(host, ids), turnId))
-    // A turn of its own that is over is what a late record means: it names no other, however another session names its turns.
+    // A late record means the ended turn of its own session, even if a turn of another session has the same id.
     if (ended !== undefined) return begins ? undefined : this.#lateTurnOf(ended, host, turnId)
     const main = this.knownSession(host, ids)?.main
     if (main !== undefined && main.turnId === undefined) return this.#adopt(main, turnId)
@@ -158,7 +157,7 @@ export class TurnRegistry {
   findEnded(host: string, ids: RecordIds, at: number, begins: boolean): EndedTurn | undefined {
     const { sessionId, turnId } = ids
     if (sessionId === undefined && turnId !== undefined) return this.#endedNamed(host, turnId)
-    // Also of a session that has been forgotten since.
+    // Also finds turns of a session that has been dropped since.
     const session = sessionKeyOf(host, ids)
     const key = turnId === undefined ? this.#lastEnded.get(session) : joint(session, turnId)
     const ended = key === undefined ? undefined : this.#ended.get(key)
@@ -184,7 +183,10 @@ export class TurnRegistry {
     if (turn.turnId !== undefined) this.#unindex(this.#byTurnId, joint(turn.host, turn.turnId), turn)
   }
 
-  /** Also under the sessions that it rotated into. Records that name no turn are none of background work's business. */
+  /**
+   * Remembers a finished turn, also under the sessions that it was rotated into. Background work never receives records
+   * that name no turn.
+   */
   retain(turn: Turn, how: Pick<EndedTurn, 'anchor' | 'endAt' | 'closedAt' | 'isSilent'>): void {
     const { session, turnId, identity, belonging, agentName, number, delegation, memory } = turn
     const ended: EndedTurn = { session, turnId, identity, belonging, agentName, number, delegation, memory, ...how }
@@ -204,7 +206,7 @@ export class TurnRegistry {
     return others.length === 0 ? named : undefined
   }
 
-  /** Late records are waited for as long as silent turns are. */
+  /** Late records are awaited for as long as silent turns are. */
   forgetEndedBefore(at: number): void {
     if (at <= this.#endedUntil) return
     this.#endedUntil = Number.POSITIVE_INFINITY
@@ -216,7 +218,7 @@ export class TurnRegistry {
     for (const turns of this.#open.values()) yield* turns
   }
 
-  /** The only open turn of a host: what a record without any id may join. */
+  /** The only open turn of a host, which a record without any id may join. */
   onlyOpen(host: string): Turn | undefined {
     return onlyRooted(this.#open.get(host))
   }
@@ -236,7 +238,7 @@ export class TurnRegistry {
     return turn
   }
 
-  /** The session id has changed in the middle of the turn: the new session shares the turn from here on. */
+  /** The session id changed during the turn: the new session shares the turn from here on. */
   #claimRotated(host: string, ids: RecordIds): Turn | undefined {
     const turn = this.#only(this.#byTurnId.get(joint(host, ids.turnId)))
     if (turn === undefined) return undefined

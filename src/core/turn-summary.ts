@@ -26,7 +26,7 @@ import { addTokens, type TurnTotals } from '../spans/turn-totals.ts'
 import { contextFill, usageOf } from '../spans/usage.ts'
 import type { Turn } from './turn.ts'
 
-/** Lists are capped while they grow: joined they are clipped to 500 characters anyway. */
+/** Lists are capped while they grow: joined they are truncated to 500 characters anyway. */
 const DISTINCT_LIMIT = 200
 
 function addDistinct(list: SafeText[], value: SafeText | undefined): void {
@@ -88,7 +88,7 @@ function sideCallEnded(totals: TurnTotals, fired: Fired<AuxiliaryEnd>, ended: Fo
   addTokens(totals.auxiliaryTokens, { input: usage.promptTokens, output: usage.outputTokens })
 }
 
-/** What goes on in a turn after a failed request; a side call is made of failed turns, too. */
+/** Hooks that show that a turn continues after a failed request. Side calls are missing: failed turns make them, too. */
 const GOES_ON: ReadonlySet<string> = new Set([
   'pre_llm_call',
   'pre_api_request',
@@ -99,7 +99,6 @@ const GOES_ON: ReadonlySet<string> = new Set([
   'pre_approval_request',
 ])
 
-/** Whether the host has used up its attempts. */
 function areRetriesUsedUp({ retry_count, max_retries }: ApiError): boolean {
   const most = numberOf(max_retries)
   return most !== undefined && (numberOf(retry_count) ?? 0) + 1 >= most
@@ -111,7 +110,7 @@ function deadEndOf(payload: ApiError, at: number, draw: Draw): Turn['deadEnd'] {
   return { type: apiErrorType(payload, draw), at, isReported: isUsedUp || payload.retryable === false }
 }
 
-/** Notes a failure for good and the answer: some hosts report nothing of a turn after either of them. */
+/** Notes a permanent failure and the answer: some hosts report nothing of a turn after either of them. */
 function noteStanding(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
   const { hook, at } = fired
   if (hook === 'api_request_error') {
@@ -124,14 +123,14 @@ function noteStanding(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
   else if (turn.answeredAt !== undefined && at >= turn.answeredAt) turn.answeredAt = undefined
 }
 
-/** Folds a record that started a span into what its turn comes to. Content is wanted only where the root is recorded. */
+/** Adds a start to the totals of its turn. Content is captured only if the root is recorded. */
 export function foldStart(turn: Turn, fired: Fired<unknown>, draw: Draw): void {
   if (fired.hook === 'pre_llm_call') addPrompt(turn, fired.payload as TurnStart, draw)
   addStart(turn.totals, fired, draw)
   noteStanding(turn, fired, draw)
 }
 
-/** Written on the root at once: a user who looks at a running turn looks for its prompt. */
+/** Written on the root at once, so that the prompt of a running turn is visible. */
 function addPrompt({ totals, root }: Turn, { user_message }: TurnStart, draw: Draw): void {
   if (totals.input !== undefined || root?.span.isRecording() !== true) return
   totals.input = draw.capture.content(user_message, 'llm_input')
@@ -178,7 +177,7 @@ export interface FoldedEnd {
   readonly durationMillis: number | undefined
 }
 
-/** Folds a record that ended a span; `startSeen` is false for a span that is made up afterwards. */
+/** Adds an end to the totals of its turn. `startSeen` is false for a span that is created afterwards. */
 export function foldEnd(turn: Turn, fired: Fired<unknown>, draw: Draw, ended: FoldedEnd): void {
   addEnd(turn.totals, fired, draw, ended)
   noteStanding(turn, fired, draw)
@@ -209,7 +208,7 @@ function addEnd(totals: TurnTotals, fired: Fired<unknown>, draw: Draw, ended: Fo
       return
     case 'post_approval_response':
     case 'on_human_input_resolved':
-      // What a guardian passes on is one question, and it is the person who is waited for.
+      // An escalated approval and the user's answer are one question, and the wait for the user is what counts.
       approvalEnded(totals, fired as Fired<ApprovalResponse>, ended, draw)
   }
 }

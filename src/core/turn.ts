@@ -14,28 +14,28 @@ import { type EndedMark, slot, type TurnMemory } from './turn-memory.ts'
 export interface OpenSpan {
   readonly kind: SpanKindName
   readonly name: SafeText
-  /** Its place in the turn, that of its kind and key; queued tools share one. */
+  /** Kind and key of the span; queued tools share one slot. */
   readonly slot: string
   readonly definition: AnyDefinition
   readonly span: Span
   readonly turn: Turn
   readonly startAt: number
-  /** Whether the host said when it started; two starts of the same instant are then one delivery twice. */
+  /** True if the host sent the start time. Two starts of the same instant are then one delivery repeated. */
   readonly startIsExplicit: boolean
-  /** What is kept of the payload that started it; undefined when the start was never seen. */
+  /** The fields kept from the payload that started it; undefined if the start was never seen. */
   readonly start: unknown
   /** Attempt of an api span, from 0. */
   readonly attempt: number
-  /** For its children; made when the first one comes. */
+  /** Context for child spans, created for the first one. */
   context: Context | undefined
   ended: boolean
-  /** Of a request: when the turn made its next one, or told of a later attempt. One that is never answered was over by then. */
+  /** Requests only: start of the turn's next request, or end of a later attempt. A request without an answer ended by then. */
   followedAt: number | undefined
-  /** Of a request: the end of its stream, for those of which the host says no other. */
+  /** Requests only: the end of the stream, in case the host reports no other end. */
   streamEnd: { readonly at: number; readonly error: string | undefined } | undefined
-  /** What was handed to others that may change it, and when: a result, or (on the root) an answer. */
+  /** Text that other plugins may change, and its time: a tool result, or the answer (on the root). */
   offered: { readonly at: number; readonly text: string } | undefined
-  /** For limits of its own (delegations, approvals): the last sign of life, epoch ms, and when we saw it. */
+  /** Only for spans with their own limit (delegations, approvals): last activity by record time and by our clock, epoch ms. */
   activityAt: number
   seenAt: number
 }
@@ -49,7 +49,7 @@ export function contextOfSpan(context: SpanContext): Context {
   return trace.setSpanContext(ROOT_CONTEXT, context)
 }
 
-/** A child agent that was delegated to, from `subagent_start` until its own turn is over. */
+/** A delegation to a child agent, from `subagent_start` until the child's own turn has ended. */
 export interface Delegation {
   readonly host: string
   readonly open: OpenSpan
@@ -57,39 +57,38 @@ export interface Delegation {
   readonly childSubagentId: string | undefined
   readonly role: unknown
   readonly parentSessionId: string | undefined
-  /** What belongs to the child's turns, beside what belongs to the turn that delegates. */
+  /** Metadata of the child's turns, in addition to that of the delegating turn. */
   readonly belonging: Belonging | undefined
-  /** `subagent_stop` was seen, or we ended the span. */
+  /** `subagent_stop` was seen, or hookspan ended the span. */
   stopped: boolean
-  /** By the records' time, epoch ms. */
+  /** Record time, epoch ms. */
   stoppedAt: number
-  /** Turns of the child that are open now. */
   readonly childTurns: Set<Turn>
   childSeen: boolean
 }
 
 /** One conversation, as long as its identity lives. */
 export class Session {
-  /** Its name among the sessions of its host. */
+  /** Name of the session among those of its host. */
   readonly key: string
   readonly host: string
   /** Undefined for records that name none. */
   readonly id: string | undefined
-  /** Its identity was torn down. */
+  /** The session's identity was torn down. */
   forgotten = false
   /** `on_session_start` was seen. */
   started = false
-  /** `pre_llm_call` was seen: what begins without one is no turn. */
+  /** `pre_llm_call` was seen. From then on, a named turn without one is background work. */
   prompted = false
   turnCount = 0
-  /** Said once, true for every later turn: correlation id, sender. */
+  /** Stated once, valid for every later turn: correlation id, sender. */
   readonly remembered: AttributeList = new AttributeList()
-  /** What its last start said of it: every turn has it until the next one. */
+  /** Metadata from the last session start, valid for every turn until the next one. */
   belonging: Belonging | undefined
-  /** Only with `trace_scope: session`, where later turns go under it. */
+  /** Used only with `trace_scope: session`, where later turns go under it. */
   firstRoot: SpanContext | undefined
   lastRoot: SpanContext | undefined
-  /** Of spans that belong to no turn. */
+  /** Memory of spans that belong to no turn. */
   looseMemory: TurnMemory | undefined
   previous: { readonly id: SafeText | undefined; readonly root: SpanContext | undefined } | undefined
   readonly #turns = new Set<Turn>()
@@ -119,18 +118,18 @@ export class Session {
     if (!turn.isSide && turn.root !== undefined) this.#main = turn
   }
 
-  /** Its own, or one that rotated into it. */
+  /** Removes one of its own turns, or one that was rotated into it. */
   remove(turn: Turn): void {
     this.#turns.delete(turn)
     if (this.#main === turn) this.#main = undefined
   }
 
-  /** What names no turn is meant for this one from now on. */
+  /** Records that name no turn belong to this one from now on. */
   lead(turn: Turn): void {
     this.#main = turn
   }
 
-  /** The session's id has changed in the middle of a turn of another one's. */
+  /** Adds a turn of another session whose session id changed to this one during the turn. */
   share(turn: Turn): void {
     this.#main = turn
     this.prompted ||= turn.session.prompted
@@ -152,50 +151,49 @@ export type TurnSeed = Pick<Turn, Told | 'activityAt' | 'seenAt'> & {
 
 const NOBODY: readonly Session[] = []
 
-/** One user turn: its open spans, its past, its sums, and what is known of it. */
+/** One user turn: its open spans, its memory, its totals and its facts. */
 export class Turn {
   readonly host: string
   readonly session: Session
-  /** Sessions that the turn's own rotated into. */
+  /** Sessions that the turn's own session was rotated into. */
   sharedWith: readonly Session[] = NOBODY
-  /** Undefined until a record brings one. */
+  /** Undefined until a record names one. */
   turnId: string | undefined
   taskId: string | undefined
-  /** Ordinal among the turns of the session, this process; undefined for background work. */
+  /** Ordinal among the session's turns in this process; undefined for background work. */
   number: number | undefined
-  /** It stands beside the session's own turn, which goes on: a late turn, background work. */
+  /** A late turn or background work, which exists beside the session's own turn. */
   readonly isSide: boolean
-  /** Hermes reviews a turn by a fork that tells of itself as of a turn. */
+  /** A review by Hermes. It runs in a fork whose hooks look like those of a turn. */
   readonly isReview: boolean
-  /** No hook of a turn has named it, in a session whose turns are told (a review of the turn before): it is none. */
+  /** No turn hook has named it, in a session whose turns have prompts. Such work, like a review, is not a regular turn. */
   isBackground: boolean
   root: OpenSpan | undefined
-  /** Where spans go that have no open parent: the ended root of a late turn; else a trace of their own. */
+  /** Parent of spans without an open parent: the ended root of a late turn, else none, which starts a trace of their own. */
   readonly anchor: Context
   readonly memory: TurnMemory
   readonly totals: TurnTotals = emptyTotals()
   /** Set on every span of the turn. */
   readonly identity: AttributeList
-  /** What was said of it, and of what it is a part of: on every span, as the identity is. */
+  /** Metadata of the turn and of the turns above it, set on every span like the identity. */
   belonging: Belonging | undefined
   readonly agentName: SafeText | undefined
-  /** The delegation that this turn is the child of. */
   readonly delegation: Delegation | undefined
-  /** A span of somebody else's that has asked for it. */
+  /** The external span that requested the turn. */
   caller: SpanContext | undefined
-  /** As in `TurnEnd`. */
+  /** See `TurnEnd`. */
   judgedEarly: SamplingReason | undefined
   activityAt: number
   seenAt: number
   /** The process that reported its prompt; see `senderOf`. */
   sender: string | undefined
-  /** The error of the last attempt, when no retry of it can follow and nothing has. `isReported`: the host says that none follows. */
+  /** The error of the last attempt, if no retry can follow and nothing has. `isReported`: the host confirms that none follows. */
   deadEnd: { readonly type: SafeText; readonly at: number; readonly isReported: boolean } | undefined
-  /** When its answer was reported, if nothing of its loop has begun since, epoch ms. */
+  /** Time of the reported answer, if nothing of its loop has begun since, epoch ms. */
   answeredAt: number | undefined
   over = false
   readonly #open = new Map<string, OpenSpan>()
-  /** Tools that no id tells apart share a slot: those behind the first. */
+  /** Tools without a distinguishing id share a slot. This holds all but the first. */
   readonly #queued = new Map<string, Set<OpenSpan>>()
   readonly #stack = new ParentStack<OpenSpan>()
 
@@ -218,7 +216,7 @@ export class Turn {
     this.seenAt = seed.seenAt
   }
 
-  /** Spans that are open, the root included. */
+  /** Number of open spans, including the root. */
   get openCount(): number {
     return this.#stack.size
   }
@@ -227,7 +225,7 @@ export class Turn {
     return [this.session, ...this.sharedWith]
   }
 
-  /** The open span in a slot; of several that share it, the one that started first. */
+  /** The open span in a slot. If several share it, the one that started first. */
   find(slot: string): OpenSpan | undefined {
     return this.#open.get(slot)
   }
@@ -261,7 +259,7 @@ export class Turn {
     return this.#stack.onlyToolNamed(names)
   }
 
-  /** Innermost first; a copy, so that the caller may end them as it goes. */
+  /** Innermost first. A copy, so that the caller may end them while iterating. */
   openSpans(matches: (open: OpenSpan) => boolean): OpenSpan[] {
     return this.#stack.all(matches)
   }
@@ -289,12 +287,12 @@ export class Turn {
     if (next === undefined || !queue?.delete(next) || queue.size === 0) this.#queued.delete(open.slot)
   }
 
-  /** For the root alone. */
+  /** Sets attributes on the root alone. */
   tell(attributes: AttributeList): void {
     if (this.root !== undefined) attributes.writeTo(this.root.span)
   }
 
-  /** It was opened without an id and has got one: every span says it from now on, and the root. */
+  /** Sets the id of a turn that was opened without one: on the root, and on every span that starts from now on. */
   identify(turnId: string, { names, capture }: Draw): void {
     this.turnId = turnId
     const id = capture.id(turnId)

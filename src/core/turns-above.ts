@@ -1,4 +1,5 @@
-/** Turns and the turns that they are the work of. */
+/** Relations between child turns and the turns above them. */
+
 import { TraceFlags } from '@opentelemetry/api'
 import { literal } from '../content/capture.ts'
 import type { AttributeList } from '../spans/attribute-list.ts'
@@ -16,13 +17,16 @@ export function openAbove({ delegation }: Turn): Turn | undefined {
   return parent
 }
 
-/** The trace for which a turn says whether it is kept. A child's is its parent's business, unless that is over. */
+/** The trace that a turn decides about in sampling. The parent decides for a child, unless the parent has ended. */
 export function traceOf(turn: Turn): string | undefined {
   const context = openAbove(turn) === undefined ? turn.root?.span.spanContext() : undefined
   return context && (context.traceFlags & TraceFlags.SAMPLED) !== 0 ? context.traceId : undefined
 }
 
-/** A delegation fails whose turn has been judged: a turn above is still to be, else its own span says why the trace is kept. */
+/**
+ * Notes a delegation that fails after its turn was sampled. If a turn above is open, it counts the error. Otherwise the
+ * delegation's own span carries the sampling reason.
+ */
 export function noteLateFailure({ kind, turn }: OpenSpan, attributes: AttributeList, { keep, names }: Draw): void {
   if (kind !== 'subagent' || !turn.over) return
   const above = openAbove(turn)
@@ -30,7 +34,7 @@ export function noteLateFailure({ kind, turn }: OpenSpan, attributes: AttributeL
   else if (keep?.errors) attributes.set(names.own.samplingReason, literal('error'))
 }
 
-/** As `Core.judgeEarly`. */
+/** See `Core.judgeEarly`. */
 export function judgeEarly(
   registry: TurnRegistry,
   traceId: string,
@@ -54,7 +58,7 @@ export function judgeEarly(
   return reasons.find(reason => reason !== 'none') ?? reasons[0]
 }
 
-/** The turn of a user's message, open or not, of which this one is a part or which it is. */
+/** The outermost turn, open or not, that this one is part of. */
 function outermostOf(turn: Turn): Turn {
   let outermost = turn
   while (outermost.delegation !== undefined) outermost = outermost.delegation.open.turn

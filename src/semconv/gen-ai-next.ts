@@ -1,12 +1,12 @@
 /**
- * Names of v0.1.0, the first release of the GenAI conventions from a repository of their own, that v1.41 does not have.
+ * Names of v0.1.0, the first release of the GenAI conventions from a separate repository, that v1.41 does not have.
  * They are written beside those of v1.41. All have the status Development.
  */
 export const GEN_AI_NEXT = {
   requestReasoningLevel: 'gen_ai.request.reasoning.level',
   requestPreviousResponseId: 'gen_ai.request.previous_response.id',
   usageCacheWrite: 'gen_ai.usage.cache_write.input_tokens',
-  /** Of the agent whose tool it is: v1.41 has the name on agents only. */
+  /** The agent that uses a tool. In v1.41 only agents have the name. */
   toolAgentName: 'gen_ai.agent.name',
 } as const
 

@@ -41,8 +41,8 @@ export type GenAiNames = { readonly [Key in keyof typeof GEN_AI]: string }
 export const OPERATION = { chat: 'chat', executeTool: 'execute_tool', invokeAgent: 'invoke_agent' } as const
 
 /**
- * Host spelling → well-known value of `gen_ai.provider.name`. What is not listed is passed on as it is:
- * the convention allows custom values, and a guess would be worse.
+ * Host spelling → well-known value of `gen_ai.provider.name`. Unlisted names are passed through: the convention allows
+ * custom values, and a guess would be worse.
  */
 export const WELL_KNOWN_PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['anthropic', 'anthropic'],

@@ -1,4 +1,4 @@
-/** Stable OpenTelemetry names that every reader knows. Written out here so that the rooms above need no package. */
+/** Stable OpenTelemetry names that every backend reads. Written out so that the modules above need no package. */
 export const GENERAL = {
   sessionId: 'session.id',
   userId: 'user.id',

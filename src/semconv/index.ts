@@ -1,4 +1,4 @@
-/** Names only, one file a convention. */
+/** Names only, one file per convention. */
 export * from './gen-ai.ts'
 export * from './gen-ai-next.ts'
 export * from './general.ts'

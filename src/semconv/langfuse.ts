@@ -1,7 +1,7 @@
-/** Names that only Langfuse reads; of the others it reads `user.id` and `session.id`, and the kinds and contents of OpenInference. */
+/** Names that only Langfuse reads. It also reads `user.id`, `session.id` and the kinds and contents of OpenInference. */
 export const LANGFUSE = {
   traceTags: 'langfuse.trace.tags',
-  /** The beginning of a name: each key of the metadata is an attribute. */
+  /** A prefix: each key of the metadata becomes an attribute. */
   traceMetadata: 'langfuse.trace.metadata',
   /** JSON with dollars. A span with a model, no usage and no cost is priced by Langfuse from its texts. */
   costDetails: 'langfuse.observation.cost_details',

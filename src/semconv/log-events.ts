@@ -1,4 +1,4 @@
-/** As OpenTelemetry numbers them. */
+/** OpenTelemetry severity numbers. */
 export const SEVERITY = { TRACE: 1, DEBUG: 5, INFO: 9, WARN: 13, ERROR: 17, FATAL: 21 } as const
 
 export type Severity = keyof typeof SEVERITY
@@ -18,7 +18,7 @@ export type LogEventKey =
   | 'crashFound'
   | 'spansLost'
 
-/** Names of log events, and how grave each is; `{ns}` is the configured namespace. None of them has an id in it. */
+/** Names and severities of log events; `{ns}` is the configured namespace. Names never contain an id. */
 export const LOG_EVENT: Readonly<Record<LogEventKey, LogEventRow>> = {
   turnFailed: { name: '{ns}.turn.failed', severity: 'ERROR' },
   toolFailed: { name: '{ns}.tool.failed', severity: 'WARN' },
@@ -30,9 +30,9 @@ export const LOG_EVENT: Readonly<Record<LogEventKey, LogEventRow>> = {
   spansLost: { name: '{ns}.spans.lost', severity: 'ERROR' },
 }
 
-/** What only events say; all else is called as on spans. */
+/** Attributes that only events have; all others have the same names as on spans. */
 export const LOG_ATTRIBUTE = {
-  /** The name once more: some stores drop the field. */
+  /** Repeats the event's name: some stores drop the field. */
   eventName: 'event.name',
   spans: 'hookspan.spans',
   backend: 'hookspan.backend',

@@ -1,4 +1,4 @@
-/** Names of the MCP conventions, with what they take from those of JSON-RPC. Status Development. */
+/** Names of the MCP conventions, including those from JSON-RPC. Status Development. */
 export const MCP = {
   methodName: 'mcp.method.name',
   sessionId: 'mcp.session.id',

@@ -1,6 +1,6 @@
 import { TOKEN_MODALITY } from './gen-ai-next.ts'
 
-/** Instrument names; `{ns}` is the configured namespace. What each one is, is a row in `core/instrument-table.ts`. */
+/** Instrument names; `{ns}` is the configured namespace. `core/instrument-table.ts` describes each one. */
 export const METRIC = {
   sessions: '{ns}.sessions',
   turnDuration: '{ns}.turn.duration',
@@ -38,7 +38,7 @@ export const METRIC = {
 
 export type MetricKey = keyof typeof METRIC
 
-/** Label keys of our own instruments. The `gen_ai.*` instruments take theirs from the conventions. */
+/** Label keys of hookspan's own instruments. The `gen_ai.*` instruments use those of the conventions. */
 export const LABEL = {
   kind: 'kind',
   finalStatus: 'final_status',
@@ -69,7 +69,7 @@ export const LABEL = {
   tokenType: 'gen_ai.token.type',
 } as const
 
-/** Labels whose values we make ourselves, from closed vocabularies: no limit may turn one of them into `other`. */
+/** Labels with closed vocabularies: the label limit must not replace their values with `other`. */
 export const CLOSED_LABELS: ReadonlySet<string> = new Set([
   LABEL.finalStatus,
   LABEL.statusClass,

@@ -15,11 +15,11 @@ export interface Names {
   readonly genAiNext: GenAiNextNames
   readonly inference: OpenInferenceNames
   readonly langfuse: LangfuseNames
-  /** Whether a name is one that we write, or might: nobody else's value may stand under it. */
+  /** Returns true for a name that hookspan writes or might write. Custom attributes must not use it. */
   isOurs(name: string): boolean
 }
 
-/** The name of every attribute of a convention that is switched off: definitions write as always, and `AttributeList` leaves it out. */
+/** The name of every attribute of a disabled convention. Definitions write it as usual, and `AttributeList` drops it. */
 export const DISCARDED = ''
 
 function mapValues<Key extends string>(names: { readonly [K in Key]: string }, map: (name: string) => string) {
@@ -34,7 +34,7 @@ export function resolveNamespace(template: string, namespace: string): string {
   return template.replace('{ns}', namespace)
 }
 
-/** Ours are whole spaces of names and single ones, whether their convention is switched on or not. */
+/** hookspan owns whole prefixes and single names, whether or not their convention is enabled. */
 function ownership(namespace: string): Names['isOurs'] {
   const spaces = ['gen_ai.', `${namespace}.`, 'hookspan.', 'openinference.', 'llm.', `${LANGFUSE.traceMetadata}.`]
   const tables = [GENERAL, OWN, OPENINFERENCE, LANGFUSE]

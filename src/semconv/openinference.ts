@@ -38,7 +38,7 @@ export const OPENINFERENCE_KIND = {
   guardrail: 'GUARDRAIL',
 } as const
 
-/** `gen_ai.provider.name` -> `llm.provider`, where OpenInference uses another word. */
+/** `gen_ai.provider.name` -> `llm.provider`, if OpenInference uses another word. */
 export const OPENINFERENCE_PROVIDER = {
   'aws.bedrock': 'aws',
   'azure.ai.inference': 'azure',

@@ -1,6 +1,6 @@
 /**
- * Our own names. `{ns}` is the configured namespace (default `hermes`); the names without it are the ones that the
- * hooks reference gives and that dashboards built on it read.
+ * hookspan's own names. `{ns}` is the configured namespace (default `hermes`). Names without it come from the hooks
+ * reference, and dashboards built on that read them.
  */
 export const OWN = {
   spanKind: '{ns}.span.kind',

@@ -14,8 +14,8 @@ import { requestBody, toolDefinitions } from './request-parameters.ts'
 import type { Draw } from './span-definition.ts'
 
 /**
- * Whole requests and responses are written in `full` mode only: each request repeats the conversation so far, which
- * is the most private and the largest thing that an agent has.
+ * Whole requests and responses are written in `full` mode only. Each request repeats the conversation so far, which is
+ * an agent's largest and most private data.
  */
 export function requestContent(payload: ApiStart, draw: Draw): AttributeList {
   const { capture, names } = draw
@@ -45,7 +45,7 @@ export function requestContent(payload: ApiStart, draw: Draw): AttributeList {
     .set(names.own.contentTruncated, input?.truncated || undefined)
 }
 
-/** Some providers take the system prompt apart from the messages. OpenInference has no other place for it than these. */
+/** Some providers accept the system prompt outside the messages. OpenInference can hold it only as a message. */
 function withSystem(content: SafeText | undefined, messages: readonly CapturedMessage[]): readonly CapturedMessage[] {
   if (content === undefined) return messages
   const system = { role: literal('system'), content, name: undefined, toolCallId: undefined, toolCalls: [] }

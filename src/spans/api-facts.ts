@@ -10,7 +10,7 @@ export function millis(seconds: unknown): number | undefined {
   return value === undefined ? undefined : value * 1000
 }
 
-/** Seconds from this attempt's own start to its first chunk; a negative one belongs to another attempt. */
+/** Seconds from this attempt's own start to its first chunk. A negative value belongs to another attempt and is dropped. */
 export function timeToFirstChunk(payload: ApiEnd, opened: OpenedSpan<unknown>): number | undefined {
   const firstChunkAt = millis(payload.first_chunk_at)
   if (firstChunkAt === undefined || opened.start === undefined || firstChunkAt < opened.startAt) return undefined

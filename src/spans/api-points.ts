@@ -11,7 +11,7 @@ import { usageOf } from './usage.ts'
 
 type Labels = Readonly<Record<string, string>>
 
-/** What neither end nor start named. A label must have a value, and an empty one reads like a defect. */
+/** Stands for a name that neither end nor start has. A label must have a value, and an empty one looks like a defect. */
 const UNKNOWN = 'unknown'
 
 interface ApiLabels {
@@ -34,13 +34,12 @@ function labelsOf(payload: ApiEnd, draw: Draw, ended: EndedSpan<ApiStart>): ApiL
   }
 }
 
-/** The parts of a turn's total, as its root has them. */
+/** The part of the turn's total that a request belongs to: `own`, `auxiliary` or `subagent`. */
 function partOf({ hook }: Fired<ApiEnd>, { isSubagent }: EndedSpan<ApiStart>): string {
   if (isSubagent) return 'subagent'
   return hook === 'post_auxiliary_call' ? 'auxiliary' : 'own'
 }
 
-/** What a request used, and what that cost. */
 export function tokenPoints(
   fired: Fired<ApiEnd>,
   draw: Draw,

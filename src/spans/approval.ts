@@ -16,9 +16,9 @@ const PATTERNS_LIMIT = 16
 const NO_PATTERN = 'none'
 const NO_CHOICE = 'unknown'
 
-/** The guardian model that is asked before a person is. */
+/** Surface of a guardian model, which decides before the user is asked. */
 const GUARDIAN = 'smart'
-/** What became of a question that a guardian has passed on. */
+/** Choice of a guardian that passed its question on to the user. */
 export const ESCALATED = 'escalated'
 const APPROVAL = 'approval'
 
@@ -31,18 +31,18 @@ function choiceOf(payload: Answer): string | undefined {
     .toLowerCase()
 }
 
-/** What a question is about: the pattern that wants approval, else the kind of the question. */
+/** The subject of a question: the pattern that requires approval, else the kind of the question. */
 function patternOf(payload: Question): string | undefined {
   return textOf(payload.pattern_key) ?? textOf(payload.kind)
 }
 
-/** Something else than an approval is asked: it is answered, not granted. */
+/** Returns true for a question other than an approval. It is answered, not granted. */
 function isQuestion(payload: Question): boolean {
   const kind = textOf(payload.kind)
   return kind !== undefined && kind !== APPROVAL
 }
 
-/** A person, or who decides in a person's place, was asked whether something may be done, and it may not. */
+/** Returns true if the user, or a guardian in the user's place, did not allow the action. */
 export function isDenied(payload: Answer, start: unknown): boolean {
   const choice = choiceOf(payload)
   const isOpen = choice === ESCALATED || isQuestion(payload) || isQuestion((start ?? {}) as Question)
@@ -54,17 +54,16 @@ interface Started {
   readonly start: unknown
 }
 
-/** Whether a guardian model is asked. */
 export function isGuarded({ kind, start }: Started): boolean {
   return kind === 'approval' && peek(start, 'surface') === GUARDIAN
 }
 
-/** Whether a request asks a person what a guardian was asked before, under the same key. */
+/** Returns true if a request asks the user the question that a guardian had before, under the same key. */
 export function isEscalation(open: Started, next: unknown): boolean {
   return isGuarded(open) && peek(next, 'surface') !== GUARDIAN
 }
 
-/** A person (or a guardian model) is asked: the span is the waiting. A denial is a decision, never an error. */
+/** A question to the user or to a guardian model; its duration is the wait. A denial is a decision, never an error. */
 export const approval: SpanDefinition<Question, Answer> = {
   kind: 'approval',
   spanKind: SpanKind.INTERNAL,

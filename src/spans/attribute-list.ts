@@ -5,12 +5,12 @@ import { DISCARDED } from '../semconv/index.ts'
 export type AttributeValue = SafeText | number | boolean | readonly SafeText[]
 
 /**
- * The attributes that a row writes, in order. Absent values and names of a convention that is switched off are left
- * out, so rows need no conditionals for either; numbers that are not finite are left out, too, and those that JSON would
- * spell as integers which no reader can hold: a collector refuses the whole request for one of them.
+ * The attributes of a span, in order. Drops absent values and names of a disabled convention, so that definitions need
+ * no conditionals. Also drops numbers that are not finite, and those that JSON would write as unsafe integers: a
+ * collector rejects the whole request for one of them.
  *
- * Two arrays and not an object: an object with computed keys costs V8 more than ten times as much to build, and again
- * to walk, which was most of what a hook cost.
+ * Two arrays and not an object. An object with computed keys costs V8 more than ten times as much to build, and again
+ * to iterate. That was most of the cost of a hook.
  */
 export class AttributeList {
   readonly names: string[] = []
@@ -28,7 +28,7 @@ export class AttributeList {
     return this
   }
 
-  /** Sets, or replaces what has the name already. */
+  /** Sets an attribute, or replaces the one of the same name. */
   put(name: string, value: AttributeValue | undefined): this {
     const at = this.names.indexOf(name)
     if (at < 0 || value === undefined) return this.set(name, value)
@@ -41,14 +41,14 @@ export class AttributeList {
     return at < 0 ? undefined : this.values[at]
   }
 
-  /** To a span that records; another wants none. */
+  /** Writes to a span that records; does nothing for others. */
   writeTo(span: Span): void {
     if (!span.isRecording()) return
     const { names, values } = this
     for (let at = 0; at < names.length; at++) span.setAttribute(names[at] as string, values[at] as string)
   }
 
-  /** For where OpenTelemetry wants an object; the last value of a name counts. */
+  /** Used for OpenTelemetry APIs that require an object. The last value of a name wins. */
   toAttributes(): Attributes {
     return Object.fromEntries(this.names.map((name, at) => [name, this.values[at]])) as Attributes
   }

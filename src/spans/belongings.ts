@@ -6,7 +6,7 @@ import type { Draw } from './span-definition.ts'
 
 type Entries = ReadonlyMap<SafeText, CapturedEntry['value']>
 
-/** What belongs to a turn, as it may be written. */
+/** The metadata of a turn, captured and ready to be written. */
 export interface Belonging {
   readonly tags: readonly SafeText[]
   readonly metadata: Entries
@@ -14,19 +14,18 @@ export interface Belonging {
   readonly userId: SafeText | undefined
 }
 
-/** Takes a line for the person; the same one comes again with each record. */
+/** Reports a line to the user. The same line recurs with each record. */
 export type Complain = (line: string) => void
 
-/** Of tags, of metadata, of attributes: each is written on every span of a turn. */
+/** Limit of tags, of metadata and of attributes each: they are written on every span of a turn. */
 const ENTRIES_LIMIT = 32
-/** No tag is looked for beyond so many values. */
+/** Limit of list elements that are searched for tags. */
 const TAGS_LOOKED_AT = 1000
 
 function overfull(field: string): string {
   return `${field}: there are more than ${ENTRIES_LIMIT}; the others are left out`
 }
 
-/** The first so many different ones. */
 function distinct(tags: readonly (SafeText | undefined)[], complain: Complain): readonly SafeText[] {
   const all = [...new Set(tags)].filter(tag => tag !== undefined)
   if (all.length > ENTRIES_LIMIT) complain(overfull('tags'))
@@ -34,9 +33,9 @@ function distinct(tags: readonly (SafeText | undefined)[], complain: Complain): 
 }
 
 /**
- * A flat map that somebody hands in, as it may be written.
+ * Captures a flat map from the host or the user.
  *
- * @param mayBe false for a name that cannot be written
+ * @param mayBe returns false for a name that cannot be written
  */
 function readEntries(
   field: string,
@@ -61,18 +60,18 @@ function readEntries(
   return entries
 }
 
-/** A text that is left out is empty, or no identifier where only such may be written. */
+/** A rejected text is not reported: it is empty, or is no identifier in a mode that allows only identifiers. */
 function complainOf(field: string, name: SafeText | undefined, value: unknown, complain: Complain): void {
   if (name === undefined || typeof value === 'string') return
   complain(`${field}: ${name} is neither text, a number nor a boolean; it is left out`)
 }
 
-/** Attributes of somebody else's, which may not take the place of ours. */
+/** Custom attributes, which must not replace those of hookspan. */
 export function readAttributes(field: string, map: unknown, draw: Draw, complain: Complain): Entries {
   return readEntries(field, map, draw, complain, name => !draw.names.isOurs(name))
 }
 
-/** What a record says; undefined when it says nothing, which is the rule. */
+/** The turn metadata of a record; undefined if it has none, which is the usual case. */
 export function readBelonging(payload: unknown, draw: Draw, complain: Complain): Belonging | undefined {
   const tags = peek(payload, 'tags')
   const metadata = peek(payload, 'metadata')
@@ -81,7 +80,7 @@ export function readBelonging(payload: unknown, draw: Draw, complain: Complain):
   if (tags == null && metadata == null && attributes == null && user == null) return undefined
   const { capture } = draw
   const listed = elementsOf(tags, TAGS_LOOKED_AT).map(tag => capture.id(tag))
-  // A person's id is no content, and still nothing that one expects where all content is switched off.
+  // A user id is not content, but it is not expected where all content is switched off.
   const mayNameUser = capture.mode !== 'off' || capture.senderId
   return {
     tags: distinct(listed, complain),
@@ -91,7 +90,7 @@ export function readBelonging(payload: unknown, draw: Draw, complain: Complain):
   }
 }
 
-/** Tags are added up; of one name, and of the user, what is said later counts. */
+/** Merges metadata: adds up tags. For entries of the same name and for the user, the later value wins. */
 export function joined(
   before: Belonging | undefined,
   later: Belonging | undefined,
@@ -113,7 +112,6 @@ function both(field: string, before: Entries, later: Entries, complain: Complain
   return new Map([...entries].slice(0, ENTRIES_LIMIT))
 }
 
-/** Under the names that backends read. */
 export function belongingAttributes(
   { tags, metadata, attributes, userId }: Belonging,
   { names, capture }: Draw,

@@ -14,14 +14,14 @@ import { AttributeList } from './attribute-list.ts'
 import { OTHER_ERROR } from './error-facts.ts'
 import type { Draw, EndedSpan, Fired, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 
-/** What is kept of the start of a run. */
+/** The fields kept from the start of a run. */
 export type KeptControlHook = Pick<ControlHookStart, 'hook_name' | 'hook_phase' | 'tool_call_id'>
 
 const UNNAMED = 'unknown'
 const FAILED = 'failed'
 const FIELDS_LIMIT = 32
 
-/** A word of ours, so that neither an attribute nor a label ever has another. */
+/** Returns a word only if it is in the vocabulary, so that attributes and labels have no other values. */
 function wordOf(words: ReadonlySet<string>, value: unknown, { capture }: Draw): SafeText | undefined {
   return typeof value === 'string' && words.has(value) ? capture.id(value) : undefined
 }
@@ -36,13 +36,12 @@ function controlHookName({ hook_name }: ControlHookStart, draw: Draw): SafeText 
 }
 
 export interface Block {
-  /** The id of the tool call that was kept from running. */
+  /** The id of the blocked tool call. */
   readonly call: string
   /** Name of the control hook. */
   readonly by: SafeText
 }
 
-/** Which tool call a run has kept from running, if any. */
 export function blockOf(end: ControlHookEnd, start: KeptControlHook | undefined, draw: Draw): Block | undefined {
   const said = (name: keyof KeptControlHook): unknown => peek(end, name) ?? peek(start, name)
   const call = idOf(said('tool_call_id'))
@@ -51,19 +50,18 @@ export function blockOf(end: ControlHookEnd, start: KeptControlHook | undefined,
 }
 
 export interface NewArguments {
-  /** The id of the tool call that runs with them. */
+  /** The id of the tool call that runs with the arguments. */
   readonly call: string
   readonly args: unknown
 }
 
-/** Which tool call a run has given other arguments, if any. */
 export function newArgumentsOf(end: ControlHookEnd, start: KeptControlHook | undefined): NewArguments | undefined {
   const call = idOf(peek(end, 'tool_call_id') ?? peek(start, 'tool_call_id'))
   const args = peek(end, 'rewritten_args')
   return call === undefined || args == null || peek(end, 'action') !== 'rewritten' ? undefined : { call, args }
 }
 
-/** Work of the loop, or of the turn's end, is part of a turn that is there; only what comes before one may be its first sign. */
+/** Returns true for hooks before a turn, which may be its first record. Other phases happen in a turn that is already open. */
 export function opensTurn(payload: ControlHookStart): boolean {
   return peek(payload, 'hook_phase') === 'before_turn'
 }
@@ -72,7 +70,7 @@ function isFailed({ verdict }: ControlHookEnd): boolean {
   return verdict === FAILED
 }
 
-/** A block is what a guard is for; only one that could not judge has failed. */
+/** The error of a run that failed. A block is the purpose of a guard and not an error. */
 function errorOf({ payload }: Fired<ControlHookEnd>, draw: Draw): SpanError | undefined {
   if (!isFailed(payload)) return undefined
   return {
@@ -107,7 +105,7 @@ function isSum({ count }: ControlHookEnd): boolean {
   return positive(count) !== undefined
 }
 
-/** One run of a control hook: who decided what, and why. */
+/** One run of a control hook, with its decision and its reason. */
 export const controlHook: SpanDefinition<ControlHookStart, ControlHookEnd, KeptControlHook> = {
   kind: 'hook',
   spanKind: SpanKind.INTERNAL,

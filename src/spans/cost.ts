@@ -8,20 +8,19 @@ import { requestModel } from './request-parameters.ts'
 import type { Draw, Fired } from './span-definition.ts'
 import { usageOf } from './usage.ts'
 
-/** US dollars. Hosts say zero of a model whose price they do not know: a zero would look like a fact. */
+/** A cost in US dollars. Zero is dropped: hosts send it for a model of unknown price, and it would look like a fact. */
 function told(cost: unknown): number | undefined {
   const total = numberOf(cost) ?? numberOf(peek(cost, 'total'))
   return total !== undefined && total > 0 ? total : undefined
 }
 
-/** What sums of floats leave behind the last digit that means anything. */
+/** Rounding precision. Sums of floats have errors beyond the last meaningful digit. */
 const SMALLEST = 1e12
 
 export function roundedDollars(dollars: number): number {
   return Math.round(dollars * SMALLEST) / SMALLEST
 }
 
-/** What the span of a request that ends has kept of its start. */
 export interface Begun {
   readonly startAt: number
   readonly start: Partial<ApiStart> | undefined
@@ -35,7 +34,7 @@ function costOf(fired: Fired<ApiEnd>, draw: Draw, { start, startAt }: Begun): Co
   if (ofAgent !== undefined) return { dollars: ofAgent, source: 'agent' }
   if (draw.pricing === undefined) return undefined
   const usage = usageOf(fired, draw)
-  // A router is billed for the model that has answered.
+  // A router is billed for the model that answered.
   const model = draw.capture.id(payload.response_model ?? start?.model ?? requestModel(payload))
   if (usage === undefined || model === undefined) return undefined
   return draw.pricing({
@@ -51,7 +50,7 @@ function costOf(fired: Fired<ApiEnd>, draw: Draw, { start, startAt }: Begun): Co
 const FACT = 'cost'
 const NONE = Symbol('none')
 
-/** What a request cost, reckoned once a record: its span, the metrics and the sums of the turn ask for it. */
+/** The cost of a request, computed once per record: its span, the metrics and the turn's totals use it. */
 export function requestCost(fired: Fired<ApiEnd>, draw: Draw, begun: Begun): Cost | undefined {
   const known = fired.facts[FACT] as Cost | typeof NONE | undefined
   if (known !== undefined) return known === NONE ? undefined : known

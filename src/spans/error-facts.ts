@@ -1,7 +1,7 @@
 import { numberOf, peek, textOf } from '../contract/foreign.ts'
 import type { StatusClass } from '../contract/index.ts'
 
-/** Fallback of `error.type` that the conventions give. */
+/** Fallback of `error.type` according to the conventions. */
 export const OTHER_ERROR = '_OTHER'
 
 /** Type and text of a host's error value: `{type, message}`, an Error, or text. */
@@ -13,7 +13,7 @@ export function errorFacts(error: unknown): { type: string | undefined; message:
   }
 }
 
-/** Where a metric counts a failed request: by the hundreds of its status; without one the network failed. */
+/** Metric label of a failed request: the class of its status, such as `4xx`; `network` without one. */
 export function statusClass(status: unknown): StatusClass {
   const code = numberOf(status)
   if (code === undefined || code <= 0) return 'network'

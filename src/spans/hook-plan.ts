@@ -9,11 +9,11 @@ import type { SpanDefinition } from './span-definition.ts'
 import { subagent } from './subagent.ts'
 import { tool } from './tool.ts'
 
-/** A row whose payload types are known only to itself: the tracker hands it the records of its own hooks. */
+/** A definition whose payload types only it knows: the tracker passes it the records of its own hooks. */
 // biome-ignore lint/suspicious/noExplicitAny: each row takes its own payloads, and the table holds them all
 export type AnyDefinition = SpanDefinition<any, any, any>
 
-/** What a hook does to its span. `event`: something about a span that is open. `identity`: a session comes or goes. */
+/** Effect of a hook on its span. `event`: adds to an open span. `identity`: a session ends or is replaced. */
 export type Phase = 'start' | 'end' | 'event' | 'identity'
 
 export interface HookPlan {
@@ -22,8 +22,8 @@ export interface HookPlan {
 }
 
 /**
- * The whole plugin on one screen: which hook draws which span, and which end of it. What is of neither (`event`, `identity`) is
- * worked off by `core/hook-events.ts` and `core/session-changes.ts`.
+ * The whole plugin on one screen: the span and the phase of each hook. Hooks without a start or an end (`event`,
+ * `identity`) are handled by `core/hook-events.ts` and `core/session-changes.ts`.
  */
 export const HOOK_PLAN: { readonly [Name in HookName]: HookPlan } = {
   on_session_start: { definition: session, phase: 'start' },

@@ -1,15 +1,15 @@
-/** Which turns are worth keeping. Undefined, false or empty = that is no reason. */
+/** Rules of tail sampling. Undefined, false or empty disables a rule. */
 export interface KeepRules {
   readonly errors: boolean
   readonly denied: boolean
   readonly slowerThanMillis: number | undefined
-  /** Whether the time that a person was waited for counts as slow. */
+  /** True if waiting for the user counts as slow. */
   readonly waitsCount: boolean
   /** US dollars. */
   readonly costOver: number | undefined
   readonly tokensOver: number | undefined
-  /** In lower case. */
+  /** Lower-case names. */
   readonly tools: ReadonlySet<string>
-  /** As `thresholdOf` writes it. */
+  /** Format of `thresholdOf`. */
   readonly threshold: string | undefined
 }

@@ -4,10 +4,10 @@ import { allTokens, type TurnTotals } from './turn-totals.ts'
 
 export type KeepReason = 'error' | 'denied' | 'slow' | 'cost' | 'tokens' | 'tool' | 'rate'
 
-/** What the root of a turn says of its trace. `none`: it is not kept. */
+/** The sampling reason on the root of a turn. `none`: its trace is not kept. */
 export type SamplingReason = KeepReason | 'none'
 
-/** What a turn came to, child agents included. */
+/** The results of a turn, child agents included. */
 export interface JudgedTurn {
   readonly traceId: string
   readonly hasFailed: boolean
@@ -18,7 +18,7 @@ export interface JudgedTurn {
 const RANDOM_HEX_DIGITS = 14
 const RANDOM_VALUES = 2 ** (4 * RANDOM_HEX_DIGITS)
 
-/** The first rule that says so. */
+/** The first rule that applies. */
 export function samplingReason(rules: KeepRules, turn: JudgedTurn): SamplingReason {
   const { traceId, hasFailed, totals, durationMillis } = turn
   const { signs, cost } = totals
@@ -34,17 +34,17 @@ export function samplingReason(rules: KeepRules, turn: JudgedTurn): SamplingReas
 }
 
 /**
- * Of a share from 0 to 1: what the random part of a trace id must reach, as OpenTelemetry's consistent probability
- * sampling has it, in 14 hexadecimal digits. Undefined for a share of nothing.
+ * The threshold of a sampling rate from 0 to 1: the minimum of the trace id's random part, as in OpenTelemetry's
+ * consistent probability sampling. 14 hexadecimal digits; undefined for a rate of 0.
  */
 export function thresholdOf(rate: number): string | undefined {
-  // Not of `1 - rate`: near one, the numbers there are too far apart.
+  // Not from `1 - rate`: close to 1, floats are too coarse.
   const chosen = BigInt(Math.round(rate * RANDOM_VALUES))
   if (chosen === 0n) return undefined
   return (BigInt(RANDOM_VALUES) - chosen).toString(16).padStart(RANDOM_HEX_DIGITS, '0')
 }
 
-/** By the last 56 bits of the trace id and nothing else, so that all who have one rate choose the same traces. */
+/** Depends only on the last 56 bits of the trace id, so that all processes with one rate choose the same traces. */
 function isInShare(traceId: string, threshold: string): boolean {
   return traceId.slice(-RANDOM_HEX_DIGITS) >= threshold
 }

@@ -7,7 +7,7 @@ type Payload = Readonly<Record<string, unknown>>
 
 const REQUEST = ['api_call_count', 'retry_count', 'provider', 'base_url']
 
-/** What of the payload that started a span is asked for again, until the span has ended. */
+/** The fields of a starting payload that are read again until the span has ended. */
 const KEPT: Readonly<Record<SpanKindName, readonly string[]>> = {
   session: [
     ...['session_type', 'origin', 'run_type', 'platform', 'source', 'trigger'],
@@ -23,12 +23,15 @@ const KEPT: Readonly<Record<SpanKindName, readonly string[]>> = {
   skill: [],
 }
 
-/** The payload itself is the host's, who may change it, and can be large: neither is to show in a span that is long open. */
+/**
+ * Copies the fields. The payload itself belongs to the host, which may change it, and can be large: an open span must
+ * not hold it.
+ */
 export function keptStart(kind: SpanKindName, payload: Payload): Payload {
   const kept: Record<string, unknown> = {}
   for (const name of KEPT[kind]) {
     const value = peek(payload, name)
-    // Of anything else nothing would be read.
+    // Other types would not be read.
     if (typeof value === 'string' || typeof value === 'number' || typeof value === 'bigint') kept[name] = value
   }
   if (kind === 'tool') kept['skill' satisfies keyof KeptTool] = skillOf(payload as ToolStart)

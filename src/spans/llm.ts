@@ -45,7 +45,7 @@ export const llm: SpanDefinition<TurnStart, TurnAnswer> = {
           own.conversationMessageCount,
           history === undefined ? undefined : messageCount(payload.conversation_history),
         )
-        // Its requests have the cost.
+        // The cost is on the requests.
         .set(langfuse.costDetails, literal('{"total":0}'))
         .set(own.contentTruncated, input?.truncated || undefined)
     )

@@ -4,7 +4,7 @@ import { MESSAGE } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import type { Draw } from './span-definition.ts'
 
-/** A span has a limit of 1024 attributes, and each message takes several: of a longer conversation the end is kept. */
+/** A span has a limit of 1024 attributes, and each message needs several. The end of a longer conversation is kept. */
 export const MESSAGES_LIMIT = 100
 const CALLS_LIMIT = 32
 
@@ -32,7 +32,7 @@ function captureCall(call: unknown, draw: Draw, category: ContentCategory): Capt
   }
 }
 
-/** Text parts joined; other parts (images, audio) as JSON, so that nothing of a message is lost. */
+/** Joins text parts. If there are other parts (images, audio), returns the whole content, so that nothing is lost. */
 export function contentOf(content: unknown): unknown {
   if (!isArray(content)) return content
   const texts = elementsOf(content, MESSAGES_LIMIT).map(part => textOf(peek(part, 'text')) ?? textOf(part))
@@ -51,7 +51,7 @@ function captureMessage(message: unknown, draw: Draw, category: ContentCategory)
 
 const TOOL_PARTS = new Set<unknown>(['tool_use', 'tool_result'])
 
-/** Anthropic has calls and results as parts of the content, where everybody else has fields and messages of their own. */
+/** Anthropic sends calls and results as parts of the content, while others use fields and separate messages. */
 function captureParts(message: unknown, draw: Draw, category: ContentCategory): readonly CapturedMessage[] {
   const content = elementsOf(peek(message, 'content'), MESSAGES_LIMIT)
   const ofTools = content.filter(part => TOOL_PARTS.has(peek(part, 'type')))
@@ -120,7 +120,7 @@ export function genAiMessages(
   )
 }
 
-/** The loop's span and the root say the same message: the JSON of the last one is kept for the second. */
+/** Caches the JSON of the last message by role, because the loop's span and the root contain the same one. */
 const lastMessage = new Map<string, { readonly content: CapturedContent; readonly text: SafeText }>()
 
 /** One captured text as a one-message conversation. */
@@ -134,7 +134,7 @@ export function oneMessage(
   if (last?.content === content) return last.text
   const said = { role: literal(role), parts: [{ type: literal('text'), content: content.text }] }
   const message = [role === 'user' ? said : { ...said, finish_reason: literal('stop') }]
-  // Escaped, a text that is as long as it may be is longer.
+  // A text may have the maximum length in `full` mode, and escaping makes it longer. `capture.json` truncates it.
   const text = capture.mode === 'full' ? capture.json(message) : safeJson(message)
   if (text === undefined) return undefined
   lastMessage.set(role, { content, text })

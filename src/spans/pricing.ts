@@ -6,37 +6,36 @@ export interface Usage {
   readonly outputTokens: number
   readonly cacheReadTokens: number
   readonly cacheWriteTokens: number
-  /** The part of them that is kept for an hour. */
+  /** The part of the cache writes that is kept for an hour. */
   readonly cacheWriteLongTokens: number
   readonly reasoningTokens: number
   /** Prompt + output. */
   readonly totalTokens: number
 }
 
-/** Who says what a request cost: the model provider in its answer, the agent, a price of one's own, the list of prices. */
+/** Source of a cost: the model provider's answer, the agent, the user's configured price, or the price list. */
 export type CostSource = 'provider' | 'agent' | 'configured' | 'list'
 
 export interface Cost {
   readonly dollars: number
   readonly source: CostSource
-  /** Of the list: the name of the model whose prices were taken, where the request names it otherwise. */
+  /** `list` only: the model whose prices were used, if the request names it differently. */
   readonly pricedAs?: string | undefined
-  /** Of the list: which prices these are. */
+  /** `list` only: the version of the price list. */
   readonly prices?: string | undefined
 }
 
-/** What the price of a request depends on. */
 export interface PricedRequest {
-  /** The well-known value, where it is one. */
+  /** The well-known name, if there is one. */
   readonly provider: string | undefined
   readonly model: string
   readonly baseUrl: string | undefined
-  /** As the provider says it. */
+  /** The provider's own spelling. */
   readonly serviceTier: string | undefined
-  /** When it began, in epoch milliseconds. */
+  /** Start time in epoch milliseconds. */
   readonly at: number
   readonly usage: Usage
 }
 
-/** Undefined: its price is not known. */
+/** Computes the cost of a request. Undefined if its price is not known. */
 export type Pricing = (request: PricedRequest) => Cost | undefined

@@ -7,12 +7,12 @@ import type { Draw, Fired } from './span-definition.ts'
 const STOP_LIMIT = 16
 const NO_PARAMETERS = '{}'
 
-/** The request as the model provider got it, where the host passes it on. */
+/** The request as sent to the model provider, if the host provides it. */
 export function requestBody(payload: ApiStart): unknown {
   return peek(payload.request, 'body') ?? payload.request
 }
 
-/** What was really sent: a fallback or a mid-session switch shows in the body before it shows in `model`. */
+/** The model that was really requested. A fallback or a mid-session switch appears in the body before it appears in `model`. */
 export function requestModel(payload: ApiStart): unknown {
   return textOf(peek(requestBody(payload), 'model')) ?? payload.model
 }
@@ -24,12 +24,12 @@ function stopSequences(value: unknown, draw: Draw): readonly SafeText[] | undefi
   return stops.length === 0 ? undefined : stops
 }
 
-/** Where the protocols of OpenAI (Responses) and Anthropic have it. */
+/** The place of the effort in the protocols of OpenAI (Responses) and Anthropic. */
 function effortIn(body: unknown): unknown {
   return peek(peek(body, 'reasoning'), 'effort') ?? peek(peek(body, 'output_config'), 'effort')
 }
 
-/** What a request goes on from, so that its messages are not all that the model reads. */
+/** The response that a request continues. The model then reads more than the request's own messages. */
 function previousResponse(body: unknown): unknown {
   return peek(body, 'previous_response_id') ?? peek(body, 'previous_interaction_id')
 }
@@ -77,10 +77,10 @@ export function addRequestParameters(attributes: AttributeList, { payload }: Fir
   if (json !== NO_PARAMETERS) attributes.set(inference.invocationParameters, json)
 }
 
-/** More tools than this no model is offered with any use; the count says all of them. */
+/** Limit of listed tools; the count includes all of them. A model is not usefully offered more. */
 const DEFINITIONS_LIMIT = 256
 
-/** How many tools a request offers: what the host says, else those that it sends. */
+/** Number of tools in a request: the host's count, else the length of the list in the body. */
 export function toolCount(payload: ApiStart): number | undefined {
   const said = numberOf(payload.tool_count)
   const tools = said === undefined ? peek(requestBody(payload), 'tools') : undefined
@@ -89,8 +89,8 @@ export function toolCount(payload: ApiStart): number | undefined {
 }
 
 /**
- * The tools that a request offers, by name: their descriptions and parameters are the same from request to request, and
- * larger than all the rest of it.
+ * The tools in a request, by name. Their descriptions and parameters are left out: they repeat in each request and are
+ * larger than the rest of it.
  */
 export function toolDefinitions(payload: ApiStart, draw: Draw): SafeText | undefined {
   const named = elementsOf(peek(requestBody(payload), 'tools'), DEFINITIONS_LIMIT).flatMap(tool => {
@@ -117,7 +117,7 @@ function hostAndPort(baseUrl: string): Partial<ServerAddress> {
   return { address: hostname, port: port === '' ? (protocol === 'http:' ? 80 : 443) : Number(port) }
 }
 
-/** Host and port of a base URL; empty when it is none. An agent uses a handful of URLs, so each is parsed once. */
+/** Host and port of a base URL; empty if it is invalid. An agent uses a handful of URLs, so each is parsed once. */
 export function serverAddress(baseUrl: unknown): Partial<ServerAddress> {
   if (typeof baseUrl !== 'string' || baseUrl.length > 2048) return NO_ADDRESS
   let found = addresses.get(baseUrl)

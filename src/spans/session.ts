@@ -10,24 +10,24 @@ import { inferenceProvider } from './model-provider.ts'
 import type { Draw, Fired, MetricPoint, SpanDefinition, SpanError } from './span-definition.ts'
 import { addSummary, rootUsageAttributes, type TurnTotals } from './turn-totals.ts'
 
-/** What the tracker knows of a turn that is over, beside the host's own words. */
+/** The end of a turn: the host's payload and the facts that the core adds. */
 export interface TurnEnd extends SessionEnd {
   readonly finalStatus: FinalStatus
   readonly totals: TurnTotals
   readonly durationMillis: number
   readonly agentName: SafeText | undefined
   readonly isBackground: boolean
-  /** Of a turn that is judged: an outermost one, and one of a child agent that ends after all turns above it. */
+  /** The trace to sample: of an outermost turn, or of a child agent's turn that ends after all turns above it. */
   readonly traceId: string | undefined
-  /** It is that of a child agent. */
+  /** The turn belongs to a child agent. */
   readonly isPart: boolean
-  /** What was said of its trace when there was no room to wait for its end. */
+  /** The decision about its trace, if it was made before the end because the buffer was full. */
   readonly judgedEarly: SamplingReason | undefined
 }
 
 const CRON = 'cron'
 const MAX_TURNS = 'max_turns'
-/** Of work that no turn asked for. */
+/** Kind of work that no turn requested. */
 export const BACKGROUND: SafeText = literal('background')
 
 function saysCron(value: unknown): boolean {
@@ -38,7 +38,7 @@ function isGiven(id: unknown): boolean {
   return textOf(id) !== undefined || typeof id === 'number'
 }
 
-/** What set the session off; low-cardinality, because it is a metric label too. */
+/** The trigger of the session. Low-cardinality, because it is a metric label too. */
 function sessionKind(payload: SessionStart): string {
   const said = textOf(payload.session_type) ?? textOf(payload.origin) ?? textOf(payload.run_type)
   if (said !== undefined) return said
@@ -51,7 +51,7 @@ function sessionKind(payload: SessionStart): string {
   return cron ? CRON : 'session'
 }
 
-/** Whether the trace is worth keeping, and why: a matter of the outermost turn, which knows what its children came to. */
+/** The sampling reason of the trace. The outermost turn decides, because its totals include its children. */
 function judged(
   { traceId, isPart, totals, durationMillis, judgedEarly }: TurnEnd,
   error: SpanError | undefined,
@@ -60,7 +60,7 @@ function judged(
   if (keep === undefined || traceId === undefined) return undefined
   const hasFailed = error !== undefined
   if (!isPart) return literal(judgedEarly ?? samplingReason(keep, { traceId, totals, durationMillis, hasFailed }))
-  // The root has been judged without it, and how long that took is known.
+  // The root was sampled without this child, but with its own duration. Duration is not checked again.
   const reason = samplingReason(keep, { traceId, totals, durationMillis: 0, hasFailed })
   return reason === 'none' ? undefined : literal(reason)
 }
@@ -71,7 +71,6 @@ function samplingPoints({ judgedEarly, isPart }: TurnEnd, reason: SafeText | und
   return [{ instrument: 'samplingTurns', value: 1, labels: { [LABEL.reason]: reason, [LABEL.early]: early } }]
 }
 
-/** What the event says of an iteration that begins. */
 export function iterationFacts({ iteration, confidence }: IterationStart, { names: { own } }: Draw): Attributes {
   return new AttributeList()
     .set(own.iterationNumber, wholeOf(iteration))
@@ -79,7 +78,7 @@ export function iterationFacts({ iteration, confidence }: IterationStart, { name
     .toAttributes()
 }
 
-/** What the event says of something else that happens; who told of it may have had to guess where. */
+/** Attributes of a turn event. The adapter may have had to guess its turn, so `correlation` is included. */
 export function happeningFacts({ payload, correlation }: Fired<TurnEvent>, draw: Draw): Attributes {
   const { own } = draw.names
   const isGuess = correlation === 'inferred' || correlation === 'ambiguous'
@@ -90,8 +89,8 @@ export function happeningFacts({ payload, correlation }: Fired<TurnEvent>, draw:
 }
 
 /**
- * The end of a turn, read once and field by field: should reading one of them fail, or give something else the second
- * time, the turn must end all the same.
+ * Reads the end of a turn once, field by field. If a field throws or changes on a second read, the turn must end all
+ * the same.
  */
 export function readSessionEnd(payload: unknown): SessionEnd {
   return {
@@ -104,7 +103,7 @@ export function readSessionEnd(payload: unknown): SessionEnd {
   }
 }
 
-/** `failed` is stronger than `interrupted`, and so on: hosts set more than one, `completed` of what was killed, too. */
+/** `failed` overrides `interrupted`, which overrides `completed`. Hosts set more than one, even `completed` for a killed turn. */
 export function finalStatusOf(payload: SessionEnd): FinalStatus {
   if (payload.failed === true) return 'failed'
   if (payload.interrupted === true) return 'interrupted'
@@ -120,7 +119,7 @@ function errorOf(end: TurnEnd, draw: Draw): SpanError | undefined {
   }
 }
 
-/** A limit that the agent set for itself ended the turn: no error of a request or a tool did. */
+/** A limit that the agent set for itself ended the turn, not an error of a request or a tool. */
 function limitOf({ turn_exit_reason }: TurnEnd): SafeText | undefined {
   return turn_exit_reason === MAX_TURNS ? literal(MAX_TURNS) : undefined
 }
@@ -147,7 +146,7 @@ function callPoints({ apiCalls, toolCalls }: TurnTotals, labels: Readonly<Record
   ]
 }
 
-/** The prompt, which comes after the start of some turns. */
+/** Attributes of the prompt, which arrives after the start of some turns. */
 export function promptAttributes(input: CapturedContent | undefined, draw: Draw): AttributeList {
   const { own, genAi, inference } = draw.names
   return new AttributeList()
@@ -157,7 +156,7 @@ export function promptAttributes(input: CapturedContent | undefined, draw: Draw)
     .set(own.contentTruncated, input?.truncated || undefined)
 }
 
-/** The root: one turn of the agent, in every way out of it. */
+/** The root: one turn of the agent, whatever its end. */
 export const session: SpanDefinition<SessionStart, TurnEnd> = {
   kind: 'session',
   spanKind: SpanKind.INTERNAL,

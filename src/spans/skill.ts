@@ -6,11 +6,11 @@ import { OPENINFERENCE_KIND } from '../semconv/index.ts'
 import { AttributeList } from './attribute-list.ts'
 import type { Draw, SpanDefinition } from './span-definition.ts'
 
-/** That a tool call loaded a skill, and how we know. */
+/** Evidence that a tool call loaded a skill. */
 export interface SkillEvidence {
   readonly name: string
   readonly source: 'skill_view' | 'path_match'
-  /** The path that told, where one did. */
+  /** The path that identified the skill, if one did. */
   readonly path: string | undefined
 }
 
@@ -51,22 +51,20 @@ function fromPath(args: unknown): SkillEvidence | undefined {
   return undefined
 }
 
-/** Which skill a tool call loads, if any. */
 export function skillOf(payload: ToolStart): SkillEvidence | undefined {
   return (payload.tool_name === 'skill_view' ? fromSkillView(payload.args) : undefined) ?? fromPath(payload.args)
 }
 
-/** What is kept of the start of a tool call. */
+/** The fields kept from the start of a tool call. */
 export interface KeptTool extends Pick<ToolStart, 'tool_name'> {
   readonly skill?: SkillEvidence | undefined
 }
 
-/** The same when the call has ended; only where its start was not seen, its end is asked. */
+/** The skill that an ended call has loaded. Reads the end only if the start was not seen. */
 export function skillOfEnded(start: KeptTool | undefined, end: ToolStart): SkillEvidence | undefined {
   return start === undefined ? skillOf(end) : start.skill
 }
 
-/** What the event says of a skill that is used, made or changed. */
 export function skillLifecycle(payload: SkillLifecycle, { names, capture }: Draw): Attributes {
   const { own } = names
   return new AttributeList()
@@ -77,7 +75,7 @@ export function skillLifecycle(payload: SkillLifecycle, { names, capture }: Draw
     .toAttributes()
 }
 
-/** No hook of its own: the tracker opens the window when a tool has loaded a skill and closes it with the turn. */
+/** A skill span has no hook: the core opens it when a tool has loaded a skill and ends it with the turn. */
 export interface SkillWindowEnd {
   readonly finalStatus: FinalStatus
 }

@@ -6,10 +6,10 @@ import type { AttributeList } from './attribute-list.ts'
 import type { KeepRules } from './keep-rules.ts'
 import type { Pricing } from './pricing.ts'
 
-/** Readings of a record that several rows want; each is made once and forgotten with the record. */
+/** Values derived from a record that several definitions use. Each is computed once and dropped with the record. */
 export type RecordFacts = Record<string, unknown>
 
-/** One hook as the definitions see it: the payload's fields are what the contract says, or anything at all. */
+/** One hook as the definitions see it. The payload's fields follow the contract, or may be anything. */
 export interface Fired<Payload> {
   readonly hook: HookName
   readonly at: number
@@ -33,20 +33,20 @@ export interface SpanEnd {
   readonly exception?: boolean
 }
 
-/** What a row may ask about the span that it ends. */
+/** Facts about the span that a definition ends. */
 export interface OpenedSpan<Kept> {
   /** Epoch milliseconds. */
   readonly startAt: number
-  /** What is kept of the payload that started it (`kept-start.ts`); undefined when its start was never seen. */
+  /** The fields kept from the payload that started it (`kept-start.ts`); undefined if its start was never seen. */
   readonly start: Kept | undefined
 }
 
 export interface EndedSpan<Kept> extends OpenedSpan<Kept> {
-  /** Milliseconds; undefined when neither a start nor a duration is known. */
+  /** Milliseconds; undefined if neither a start nor a duration is known. */
   readonly durationMillis: number | undefined
-  /** Its turn is that of a child agent. */
+  /** The turn belongs to a child agent. */
   readonly isSubagent: boolean
-  /** Whose turn it is; undefined where nobody knows. */
+  /** Agent of the turn; undefined if unknown. */
   readonly agentName: SafeText | undefined
 }
 
@@ -57,58 +57,58 @@ export interface MetricPoint {
   readonly labels: Readonly<Record<string, string>>
 }
 
-/** What somebody would be told of, or search for, beside the span that it is about. */
+/** A log event beside a span, for alerts and searches. */
 export interface ToldEvent {
   readonly event: LogEventKey
-  /** Beside those of the turn. */
+  /** Added to the turn's attributes. */
   readonly attributes: AttributeList
 }
 
-/** Everything that is decided once, at construction, about how spans are drawn. */
+/** Options for building spans, fixed at construction. */
 export interface Draw {
   readonly names: Names
   readonly capture: Capture
-  /** Whether metric points of `gen_ai_next` are recorded, too. */
+  /** True if metric points of `gen_ai_next` are recorded, too. */
   readonly nextMetrics: boolean
   readonly spanNames: 'hermes' | 'semconv'
-  /** What stands behind the names of roots. */
+  /** The suffix of root names. */
   readonly rootLabel: 'none' | 'agent' | 'session'
   readonly agentName: SafeText | undefined
   readonly projectName: SafeText | undefined
   /** Write the turn's usage on the root too. */
   readonly usageOnRoot: boolean
-  /** What a request cost; undefined where nobody asks. */
+  /** Computes the cost of a request; undefined if costs are not computed. */
   readonly pricing: Pricing | undefined
-  /** Which turns are worth keeping; undefined where nobody asks. */
+  /** The rules of tail sampling; undefined without tail sampling. */
   readonly keep: KeepRules | undefined
 }
 
 /**
- * How one kind of span comes out of hook records: nine pure members, none of which touches a span.
- * `Start` and `End` are the payloads of its hooks, `Kept` is what is kept of the former (`kept-start.ts`).
+ * Builds one kind of span from hook records: nine pure members, none of which touches a span. `Start` and `End` are the
+ * payloads of its hooks, `Kept` is what is kept of the former (`kept-start.ts`).
  */
 export interface SpanDefinition<Start = never, End = never, Kept = Start> {
-  /** Our word for it: `{ns}.span.kind`. */
+  /** The value of `{ns}.span.kind`. */
   readonly kind: SpanKindName
   readonly spanKind: SpanKind
-  /** Kinds to nest under, best first; the innermost open span of the first kind found in the own turn is the parent. */
+  /** Parent kinds, best first. The parent is the innermost open span of the first kind found in the span's own turn. */
   readonly parents: readonly SpanKindName[]
-  /** Pairs an end with its start, inside the turn. From explicit ids only; undefined = this record draws nothing. */
+  /** The key that pairs an end with its start inside the turn, from explicit ids only. Undefined: the record gets no span. */
   key(payload: Start | End): string | undefined
   name(payload: Start | End, draw: Draw): SafeText
   start(fired: Fired<Start>, draw: Draw): AttributeList
   end(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): SpanEnd
   measure(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): readonly MetricPoint[]
-  /** Which event this end is, where logs are wanted; absent = none of its ends is. */
+  /** The log event for an end, if logs are enabled. Absent: no end of this kind has one. */
   tell?(fired: Fired<End>, draw: Draw, ended: EndedSpan<Kept>): ToldEvent | undefined
 }
 
-/** Undefined is a reading, too: it must not be made anew each time. */
+/** Stands for an undefined value, so that it is not computed again. */
 const NOTHING = Symbol('nothing')
 
 /**
- * A reading that attributes, metrics and the turn summary share and that costs something, such as parsing a tool's
- * result. Kept on the record itself: a WeakMap would cost more than most readings.
+ * Caches a derived value that attributes, metrics and the turn summary share and that is expensive, such as a parsed
+ * tool result. Kept on the record itself: a WeakMap would cost more than most computations.
  */
 export function perRecord<Fired extends { readonly facts: RecordFacts }, Reading>(
   name: string,

@@ -16,7 +16,7 @@ export function isFailedStop(payload: SubagentStop): boolean {
   return FAILED_SUBAGENT_STATUSES.has(statusOf(payload)?.trim().toLowerCase() ?? '')
 }
 
-/** A delegation as the parent sees it; the child's own turn nests below. It may outlive the parent's turn. */
+/** A delegation from the parent's side; the child's own turn nests below it. It may outlive the parent's turn. */
 export const subagent: SpanDefinition<SubagentStart, SubagentStop> = {
   kind: 'subagent',
   spanKind: SpanKind.INTERNAL,

@@ -6,11 +6,11 @@ import { type Draw, type Fired, perRecord } from './span-definition.ts'
 export interface ToolOutcome {
   /** `completed`, `error`, `timeout`, `blocked`, `cancelled`, or a result's own status in lower case. */
   readonly outcome: string
-  /** What the result says of its error, when the outcome is `error`. */
+  /** The error in the result, if the outcome is `error`. */
   readonly resultError: unknown
 }
 
-/** What a shell says of a command that was stopped with Ctrl-C: 128 + SIGINT. */
+/** Exit code of a command that was stopped with Ctrl-C: 128 + SIGINT. */
 const STOPPED = 130
 const CANCELLED = 'cancelled'
 
@@ -33,7 +33,7 @@ const SAME_WORD: ReadonlyMap<string, string> = new Map([
   ['aborted', CANCELLED],
 ])
 
-/** Of the hook alone: in a result they say what the tool has done to something else, such as a process. */
+/** Words that are valid only in a hook. A result with them reports what the tool did to something else, such as a process. */
 const HOOK_WORD: ReadonlyMap<string, string> = new Map([
   ...SAME_WORD,
   ['killed', CANCELLED],
@@ -41,19 +41,19 @@ const HOOK_WORD: ReadonlyMap<string, string> = new Map([
   ['terminated', CANCELLED],
 ])
 
-/** Words of hosts that are outcomes as they are. */
+/** Host words that are outcomes as they are. */
 const OTHER_OUTCOMES: ReadonlySet<string> = new Set([
   ...['accepted', 'async_launched', 'background', 'cached', 'interrupted', 'partial', 'pending', 'pending_approval'],
   ...['queued', 'running', 'skipped', 'started', 'stopped', 'waiting'],
 ])
 
-/** Of these a result knows more than a host's bare `error` does. */
+/** Outcomes that are more precise in a result than the `error` of its hook. */
 const SPECIFIC: ReadonlySet<string> = new Set(['blocked', 'timeout', CANCELLED])
 
-/** Our own words: a result is content, so in `off` it has no others. */
+/** The outcomes that hookspan defines. A result is content, so in mode `off` it supplies no other words. */
 const OUTCOMES: ReadonlySet<string> = new Set(['completed', 'error', ...SPECIFIC])
 
-/** Above this a result is not parsed: only its head is read. */
+/** Limit in characters. Of a longer result only the head is parsed. */
 const PARSE_LIMIT = 64 * 1024
 const HEAD = 4 * 1024
 
@@ -73,14 +73,14 @@ function statusWord(value: unknown, meanings = SAME_WORD): string | undefined {
 
 export const TOOL_OUTCOMES: readonly string[] = ['completed', 'error', 'timeout', 'blocked', CANCELLED]
 
-/** Whether a hook's status is a word that says nothing: it is kept as the outcome, and nobody sees an error in it. */
+/** Returns true if a hook's status is an unknown word. It is kept as the outcome and is not treated as an error. */
 export function isUnknownStatus(status: unknown): boolean {
   const word = statusWord(status, HOOK_WORD)
   return word !== undefined && !OUTCOMES.has(word) && !OTHER_OUTCOMES.has(word)
 }
 
 function parse(text: string): unknown {
-  // JSON.parse is the only way to know that text is JSON, and it answers by throwing.
+  // JSON.parse is the only reliable test for JSON, and it throws on other text.
   try {
     return JSON.parse(text)
   } catch {
@@ -88,7 +88,7 @@ function parse(text: string): unknown {
   }
 }
 
-/** A result as an object: itself, or JSON text that parses to one. Text that holds no telling key is not parsed. */
+/** A result as an object: itself, or parsed from JSON text. Text without a relevant key is not parsed. */
 function resultObject(result: unknown): unknown {
   if (typeof result !== 'string') return result
   const head = result.length > PARSE_LIMIT ? result.slice(0, HEAD) : result
@@ -107,7 +107,7 @@ function outcomeOfResult(object: unknown, status: string | undefined): string {
   return peek(object, 'blocked') ? 'blocked' : 'completed'
 }
 
-/** What a hook without a status says of an error. The names are those of `AbortSignal`. */
+/** The outcome from the error of a hook without a status. The names are those of `AbortSignal`. */
 function outcomeOfError({ error, error_type, error_message }: ToolEnd): string | undefined {
   const name = isTold(error) ? textOf(peek(error, 'name')) : undefined
   if (name === 'AbortError') return CANCELLED
@@ -129,15 +129,14 @@ function readOutcome(fired: Fired<ToolEnd>, { capture }: Draw): ToolOutcome {
 }
 
 const BLOCKED: ToolOutcome = { outcome: 'blocked', resultError: undefined }
-/** Among the facts of a record. */
 const WAS_BLOCKED = 'wasBlocked'
 
-/** A guard kept the call of this end from running. A host may report that as an error, or as a result with the reason. */
+/** Marks an end whose call was blocked by a guard. A host may report it as an error, or as a result with the reason. */
 export function noteBlocked(fired: Fired<unknown>): void {
   fired.facts[WAS_BLOCKED] = true
 }
 
-/** How a tool call ended: the hook's own word first, then what the result says. */
+/** The outcome of a tool call: the hook's own status first, then that of the result. */
 export const toolOutcomeOf: (fired: Fired<ToolEnd>, draw: Draw) => ToolOutcome = perRecord(
   'toolOutcome',
   (fired, draw) => {

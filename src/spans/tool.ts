@@ -24,7 +24,7 @@ const COMMAND_KEYS = ['command', 'cmd'] as const
 const UNNAMED = 'unknown'
 const TOOL_ERROR = 'tool_error'
 
-/** Tools without an id pair first in, first out, per name and task; the prefix tells the tracker so. */
+/** Tools without an id pair first in, first out, per name and task. The prefix marks these keys for the tracker. */
 const QUEUED_KEY_PREFIX = '\u0000queued '
 
 function firstText(args: unknown, keys: readonly string[]): string | undefined {
@@ -35,7 +35,7 @@ function firstText(args: unknown, keys: readonly string[]): string | undefined {
   return undefined
 }
 
-/** What the tool works on: the span's and the turn summary's. */
+/** The object that the tool works on, for the span and the turn summary. */
 export const toolTarget: (fired: Fired<ToolStart>, draw: Draw) => SafeText | undefined = perRecord(
   'toolTarget',
   ({ payload }, draw) => draw.capture.snippet(firstText(payload.args, TARGET_KEYS)),
@@ -50,7 +50,7 @@ export function toolName(payload: ToolStart, draw: Draw): SafeText {
   return draw.capture.id(payload.tool_name) ?? literal(UNNAMED)
 }
 
-/** What a tool says of its arguments, where it runs with others than those that it was called with. */
+/** Attributes of a tool's arguments, if they differ from those of the call. */
 export function argumentAttributes(args: unknown, { capture, names: { own, genAi, inference } }: Draw): AttributeList {
   const input = capture.content(args, 'tool_input')
   return new AttributeList()
@@ -80,7 +80,7 @@ function errorOf(fired: Fired<ToolEnd>, draw: Draw): SpanError | undefined {
   }
 }
 
-/** The host's own figure is worth an attribute only where it says something that the span does not. */
+/** The host's own duration, if it differs from the span's. */
 function ownDuration(fired: Fired<ToolEnd>, ended: EndedSpan<KeptTool>): number | undefined {
   const said = numberOf(fired.payload.duration_ms)
   return said === undefined || said === fired.at - ended.startAt ? undefined : said
@@ -127,7 +127,7 @@ function failure(fired: Fired<ToolEnd>, draw: Draw, { start }: EndedSpan<KeptToo
   }
 }
 
-/** One tool call. What every span has is added by `core/span-tracker.ts`, who blocked one by `core/tool-decisions.ts`. */
+/** One tool call. `core/span-tracker.ts` adds the attributes of every span, `core/tool-decisions.ts` the hook that blocked it. */
 export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
   kind: 'tool',
   spanKind: SpanKind.INTERNAL,
@@ -156,7 +156,7 @@ export const tool: SpanDefinition<ToolStart, ToolEnd, KeptTool> = {
         .set(inference.toolId, callId)
         .set(inference.inputValue, input?.text)
         .set(inference.inputMimeType, input?.mimeType)
-        // JSON by its convention: what a tool without parameters is given as text has none.
+        // The convention requires JSON, so arguments that are plain text are not written.
         .set(inference.toolParameters, input?.mimeType === JSON_TYPE ? input.text : undefined)
         .set(genAi.operationName, literal(OPERATION.executeTool))
         .set(genAi.toolName, name)

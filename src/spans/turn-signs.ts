@@ -1,26 +1,26 @@
-/** From and until when, epoch milliseconds. */
+/** Start and end of a wait, epoch milliseconds. */
 export type Waited = readonly [from: number, to: number]
 
-/** What happened in a turn, child agents included, that may make it one to keep. */
+/** Reasons to keep a turn, child agents included. */
 export interface TurnSigns {
-  /** Spans with an error, and child agents that fell silent. */
+  /** Spans with an error, and child agents that timed out. */
   errors: number
-  /** What a person, or who decides in a person's place, did not grant; and tools that were stopped. */
+  /** Actions that the user, or a guardian in the user's place, denied, and blocked tools. */
   denied: number
-  /** A tool was called that is asked for. */
+  /** A tool was called that a `keep` rule names. */
   tool: boolean
-  /** When a person was waited for: in order, apart from each other. */
+  /** Waits for the user: in order, without overlaps. */
   waited: readonly Waited[]
 }
 
-/** A turn in which a person was asked more often looks slower than it was: it is kept rather than not. */
+/** Limit of waits. A turn with more looks slower than it was, so it is kept rather than dropped. */
 const MOST_WAITS = 256
 
 export function noSigns(): TurnSigns {
   return { errors: 0, denied: 0, tool: false, waited: [] }
 }
 
-/** Two questions at once are waited for once. */
+/** Merges overlapping waits: two questions at once count once. */
 export function addWait(signs: TurnSigns, from: number, to: number): void {
   if (!(to > from)) return
   const touching = signs.waited.filter(wait => wait[0] <= to && wait[1] >= from)

@@ -13,17 +13,17 @@ export interface TokenSum {
 export interface CostSum {
   /** US dollars. */
   dollars: number
-  /** Requests whose cost is in it, and those that used tokens and whose cost nobody knows. */
+  /** `known`: requests whose cost is included. `unknown`: requests that used tokens and whose cost is not known. */
   known: number
   unknown: number
 }
 
-/** What a turn adds up to: the tracker folds records into it, the root's definition draws it. */
+/** The totals of a turn: the tracker adds records to them, and the root's definition writes them. */
 export interface TurnTotals {
   /** First user message and last answer. */
   input: CapturedContent | undefined
   output: CapturedContent | undefined
-  /** What the turn's model requests reported last. */
+  /** Last values reported by the turn's model requests. */
   modelProvider: SafeText | undefined
   responseModel: SafeText | undefined
   lastErrorType: SafeText | undefined
@@ -45,13 +45,13 @@ export interface TurnTotals {
   tokensCacheWrite: number
   tokensReasoning: number
   subagents: number
-  /** Those that are still at work when the turn ends: what they use from then on is not in its sums. */
+  /** Children still running at the end of the turn: their later usage is not in its totals. */
   subagentsOpen: number
-  /** Of child agents at any depth, their side calls included; apart from the turn's own. */
+  /** Tokens of child agents at any depth, their side calls included; not in the turn's own counts. */
   readonly subagentTokens: TokenSum
-  /** Of the turn's side calls; apart from both. */
+  /** Tokens of the turn's side calls; in neither of the two. */
   readonly auxiliaryTokens: TokenSum
-  /** Of everything that was used for the turn, child agents and side calls included. */
+  /** Cost of everything used for the turn, child agents and side calls included. */
   readonly cost: CostSum
   approvals: number
   approvalWaitMillis: number
@@ -92,7 +92,7 @@ export function emptyTotals(): TurnTotals {
   }
 }
 
-/** Everything that was used for the turn: what a backend comes to that adds up the requests of its trace. */
+/** All tokens used for the turn. A backend that adds up the requests of the trace gets the same totals. */
 export function allTokens({ tokensInput, tokensOutput, subagentTokens, auxiliaryTokens }: TurnTotals): TokenSum {
   return {
     input: tokensInput + subagentTokens.input + auxiliaryTokens.input,
@@ -111,14 +111,13 @@ function addCosts(to: CostSum, { dollars, known, unknown }: CostSum): void {
   to.unknown += unknown
 }
 
-/** What a child agent came to counts for the turn that it works for. */
 export function addChild(to: TurnTotals, child: TurnTotals): void {
   addTokens(to.subagentTokens, allTokens(child))
   addCosts(to.cost, child.cost)
   addSigns(to.signs, child.signs)
 }
 
-/** What a turn would come to if its child agents were over now. It is a copy: they are counted when they are. */
+/** The totals if all child agents ended now. A copy: the children are added when they end. */
 export function withChildren(totals: TurnTotals, children: readonly TurnTotals[]): TurnTotals {
   const { subagentTokens, cost, signs } = totals
   const sums = { ...totals, subagentTokens: { ...subagentTokens }, cost: { ...cost }, signs: { ...signs } }
@@ -126,17 +125,16 @@ export function withChildren(totals: TurnTotals, children: readonly TurnTotals[]
   return sums
 }
 
-/** Joined texts are cut to this, ellipsis included. */
+/** Joined texts are truncated to this length, ellipsis included. */
 const JOINED_LIMIT = 500
 
 const sorted = (values: Iterable<SafeText>): SafeText[] => [...values].sort()
 
-/** Zero and empty set nothing. */
+/** Zero sets no attribute. */
 const some = (value: number): number | undefined => value || undefined
 
 const totalOf = ({ input, output }: TokenSum): number => input + output
 
-/** The turn summary of the root span. */
 export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: Draw): void {
   const { own } = draw.names
   const all = allTokens(totals)
@@ -172,14 +170,17 @@ export function addSummary(attributes: AttributeList, totals: TurnTotals, draw: 
   attributes.set(own.turnApprovalWaitMs, some(totals.approvalWaitMillis))
 }
 
-/** A sum that is not all of it says so. Where nothing is known, that is news only to who asked for prices. */
+/**
+ * An incomplete sum is marked by the count of unknown costs. Without any known cost, that count is written only if
+ * prices are configured.
+ */
 function addTurnCost(attributes: AttributeList, { dollars, known, unknown }: CostSum, draw: Draw): void {
   const { own } = draw.names
   if (known > 0) attributes.set(own.turnCostTotal, roundedDollars(dollars))
   if (known > 0 || draw.pricing !== undefined) attributes.set(own.turnCostUnknownCount, some(unknown))
 }
 
-/** Usage on the root too, for backends that cannot sum; off by default, because others then count it twice. */
+/** Usage on the root too, for backends that cannot add it up. Off by default, because other backends would count it twice. */
 export function rootUsageAttributes(totals: TurnTotals, draw: Draw): AttributeList {
   if (totals.tokensInput + totals.tokensOutput === 0) return new AttributeList()
   const { genAi, inference } = draw.names

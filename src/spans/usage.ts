@@ -3,7 +3,7 @@ import type { ApiEnd } from '../contract/index.ts'
 import type { Usage } from './pricing.ts'
 import { type Draw, type Fired, perRecord } from './span-definition.ts'
 
-/** Spellings in use; a dot descends. In each list the first that holds a number wins. */
+/** Known spellings; a dot descends. The first one in each list that holds a number wins. */
 const SPELLINGS = {
   prompt: ['prompt_tokens', 'promptTokens', 'promptTokenCount'],
   input: ['input_tokens', 'inputTokens', 'input'],
@@ -72,7 +72,7 @@ function count(usage: unknown, bucket: Bucket): number | undefined {
 
 /**
  * Some hosts count the cache outside the input (Anthropic, Hermes' `input_tokens`), some inside (OpenAI). A total in
- * the same payload settles it; else the spelling does, because each is used by one camp.
+ * the same payload decides; otherwise the spelling does, because each is used by only one group.
  */
 function promptTokens(usage: unknown, output: number, cacheWrite: number): number | undefined {
   const prompt = count(usage, 'prompt')
@@ -84,7 +84,7 @@ function promptTokens(usage: unknown, output: number, cacheWrite: number): numbe
   return outside === 0 || total === input + output ? input : input + outside
 }
 
-/** Any spelling → canonical; undefined when nothing was reported or all of it is zero. */
+/** Normalises any spelling. Undefined if nothing was reported or all counts are zero. */
 function normaliseUsage(usage: unknown): Usage | undefined {
   if (typeof usage !== 'object' || usage === null) return undefined
   const output = count(usage, 'output') ?? 0
@@ -105,10 +105,10 @@ function normaliseUsage(usage: unknown): Usage | undefined {
   }
 }
 
-/** Fields that are looked at for something in them. */
+/** Limit of fields that are checked for a value. */
 const FIELDS_LIMIT = 50
 
-/** Whether something is reported as usage in which no tokens are found. What is absent, empty or `null` reports nothing. */
+/** Returns true if the reported usage contains no tokens. Absent, empty and `null` values report nothing and are fine. */
 export function isUnreadableUsage(usage: unknown): boolean {
   if (usage === undefined || usage === null || usage === '') return false
   if (typeof usage !== 'object') return true
@@ -116,21 +116,21 @@ export function isUnreadableUsage(usage: unknown): boolean {
   return !isEmpty && BUCKETS.every(bucket => count(usage, bucket) === undefined)
 }
 
-/** The usage that a record reports, normalised once. */
+/** The usage of a record, normalised once. */
 export const usageOf: (fired: Fired<{ readonly usage?: unknown }>, draw: Draw) => Usage | undefined = perRecord(
   'usage',
   fired => normaliseUsage(fired.payload.usage),
 )
 
-/** How much of a model's context a request fills. */
+/** The part of a model's context that a request fills. */
 export interface ContextFill {
-  /** Tokens that there is room for, as the host says. */
+  /** Size of the context in tokens, as the host reports it. */
   readonly length: number
-  /** Share that the request's input takes, from 0; above 1 where the host's figure is too small. */
+  /** Share of the context that the request's input takes, from 0; above 1 if the host's size is too small. */
   readonly used: number | undefined
 }
 
-/** Below this a share is noise. */
+/** Rounding precision of the share. */
 const DECIMALS = 1e4
 
 export function contextFill(fired: Fired<ApiEnd>, draw: Draw): ContextFill | undefined {
