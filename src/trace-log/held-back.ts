@@ -38,7 +38,7 @@ export interface HeldBack {
   readonly heldBy: string
   /** Directory of the segments of kept traces. */
   readonly keptTraces: string
-  /** See `Continuation`. */
+  /** See `Continued`. */
   readonly isTakenUp: (key: string) => boolean
 }
 
