@@ -18,12 +18,10 @@ export type BackendType =
   | 'file'
   | 'console'
 
-/** String values by name. */
 export type StringMap = Readonly<Record<string, string>>
 
 /** The encoding of OTLP over HTTP. */
 export type OtlpProtocol = 'http/json' | 'http/protobuf'
-/** The compression of request bodies. */
 export type Compression = 'gzip' | 'none'
 /** The start of a metric point: the first measurement, or the previous point. `lowmemory` mixes the two. */
 export type Temporality = 'cumulative' | 'delta' | 'lowmemory'

@@ -8,7 +8,6 @@ const UNTIL_MENDED_MILLIS = 300_000
 /** Upper limit of the pause that a server can request. */
 const MOST_ASKED_MILLIS = 3_600_000
 
-/** Why a backend is paused. */
 export type BackOffReason = 'unreachable' | 'unwell' | 'silent' | 'asked' | 'misconfigured'
 
 /**
@@ -96,7 +95,6 @@ export function judge(failure: DeliveryFailure, tries: number): Verdict {
   }
 }
 
-/** Why to pause the backend after this verdict. */
 export function reasonOf(verdict: Verdict, failure: DeliveryFailure): BackOffReason {
   if (verdict.kind === 'later') return verdict.reason
   return failure.kind === 'status' && failure.status >= 500 ? 'unwell' : 'misconfigured'

@@ -34,12 +34,10 @@ export class BoundedSink {
     return delivery
   }
 
-  /** Aborts the export in flight. */
   abort(): void {
     this.#inFlight?.abort()
   }
 
-  /** Duration so far of the export in flight. */
   waitedMillis(): number {
     return this.#inFlight ? performance.now() - this.#inFlightAt : 0
   }

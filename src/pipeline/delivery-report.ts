@@ -90,7 +90,6 @@ export class DeliveryReport {
     )
   }
 
-  /** The queue is empty again. */
   drained(): void {
     if (this.#overflowed === 0) return
     const dropped = count(this.#overflowed, 'span was', 'spans were')

@@ -17,7 +17,6 @@ export interface LogCounts {
   readonly queued: number
 }
 
-/** The destination of the log events of one backend. */
 export interface LogSink {
   /** Never rejects. */
   send(records: readonly string[], signal: AbortSignal): Promise<SpanDelivery>
@@ -73,7 +72,7 @@ export class LogQueue {
     if (this.#waiting.length === 0 || this.#backOff.isActive) return Promise.resolve()
     clearTimeout(this.#timer)
     this.#timer = undefined
-    // Forced shutdown reads `waitedMillis()`. Before the request is made it must be zero.
+    // Shutdown reads `waitedMillis()`, which must be zero until the request is made.
     this.#sentAt = performance.now()
     this.#sending = this.#sendAll().finally(() => {
       this.#sending = undefined
@@ -89,7 +88,6 @@ export class LogQueue {
     await this.forceFlush()
   }
 
-  /** Duration so far of the request in flight. */
   waitedMillis(): number {
     return this.#sending ? performance.now() - this.#sentAt : 0
   }

@@ -55,7 +55,6 @@ export class MetricOutbox implements PushMetricExporter {
     await this.#sink.close()
   }
 
-  /** Duration so far of the export in flight. */
   waitedMillis(): number {
     return this.#sending ? performance.now() - this.#sentAt : 0
   }

@@ -20,7 +20,6 @@ import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
-/** An opened backend: its queues, reader and report. */
 export interface OpenBackend {
   readonly name: string
   readonly type: string
@@ -91,7 +90,6 @@ function logQueue(
   return queue
 }
 
-/** Cursors over the log, read by the queue of this backend. */
 function cursors(name: string, report: Report, queue: () => SpanQueue | undefined): Cursors {
   const trouble: ReadTrouble = {
     damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are passed over`),

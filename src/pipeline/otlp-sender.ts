@@ -30,11 +30,11 @@ export interface OtlpTarget {
 
 /**
  * Sends metrics, and the lines of the trace log, to one URL. OpenTelemetry's own exporters are not used here, because they:
- * - merge the headers of `OTEL_EXPORTER_OTLP_HEADERS` into those of every backend, so that one backend's key would reach
- * another;
+ * - merge `OTEL_EXPORTER_OTLP_HEADERS` into the headers of every backend, so that one backend's key reaches another;
  * - hold the process with their retry timer;
  * - do not report the status that they retried;
  * - do not report a partial success.
+ *
  * Without a log, traces as `http/json` use such an exporter nevertheless (`otlp-trace-exporter.ts`), which corrects all of
  * that from outside. Retries and the reading of responses are shared.
  */

@@ -22,7 +22,6 @@ type MetricsSerializer = ISerializer<ResourceMetrics, IExportMetricsServiceRespo
 export class OtlpSpanSink implements SpanSink {
   readonly #transport: Transport
   readonly #isJson: boolean
-  /** Parses the responses. */
   readonly #serializer = (): Pick<TraceSerializer, 'deserializeResponse'> =>
     this.#isJson ? transformer().JsonTraceSerializer : transformer().ProtobufTraceSerializer
 
@@ -76,7 +75,6 @@ export function spanDelivery(
   return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
 
-/** Sends metrics as OTLP requests. */
 export class OtlpMetricSink {
   readonly #transport: Transport
   readonly #isJson: boolean

@@ -211,7 +211,6 @@ function isHolding(settings: PipelineSettings): settings is PipelineSettings & {
   return settings.holding !== undefined && settings.backends.length > 0
 }
 
-/** Loads a package. */
 type Load = () => unknown
 
 /** The packages that `createPipeline` loads, which may be loaded in advance, and those needed for sending. */

@@ -33,7 +33,6 @@ export function createTracerProvider(parts: TracerProviderParts): TracerProvider
   })
 }
 
-/** A meter provider and the methods that flush and close it. */
 export interface OwnMeterProvider {
   readonly meterProvider: MeterProvider
   forceFlush(): Promise<void>

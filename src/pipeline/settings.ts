@@ -32,7 +32,10 @@ export interface PipelineSettings {
   readonly localLog?: LocalLogSettings
   /** Buffers traces until they are sampled. If absent, everything is sent. */
   readonly holding?: HoldingSettings | undefined
-  /** These are not all configured backends. Spans must not be removed from the log for them alone. */
+  /**
+   * These are not all configured backends. Recovered traces of killed processes are not sampled then, because only these
+   * backends would get them.
+   */
   readonly isPartial?: boolean
   /** Share of the traces, 0 to 1, unless the parent context has decided. Absent = all. */
   readonly sampleRate?: number | undefined

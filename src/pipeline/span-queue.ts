@@ -159,7 +159,6 @@ export class SpanQueue implements BatchTaker, Adopter {
     return this.#tally.counts()
   }
 
-  /** Duration so far of the export in flight. */
   waitedMillis(): number {
     return this.#sink.waitedMillis()
   }

@@ -10,7 +10,6 @@ export interface TlsFiles {
   readonly key?: Buffer
 }
 
-/** The fields of a backend that name TLS files. */
 export type TlsPaths = Pick<BackendConfig, 'name' | 'certificate' | 'client_certificate' | 'client_key'>
 
 const NO_FILES: TlsFiles = {}

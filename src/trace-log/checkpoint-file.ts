@@ -145,7 +145,6 @@ export function codeOf(error: unknown): unknown {
 
 const DAY_MILLIS = 86_400_000
 
-/** A checkpoint file in the directory. */
 export interface CheckpointEntry {
   readonly segment: string
   /** Undefined = free: any process may take it. */

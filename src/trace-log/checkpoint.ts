@@ -86,7 +86,6 @@ export class Checkpoint {
     return checkpoint
   }
 
-  /** The segment may contain open spans. */
   get open(): boolean {
     return this.#open
   }

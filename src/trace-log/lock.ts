@@ -14,7 +14,6 @@ const PATIENCE_MILLIS = UNWRITTEN_MILLIS + 1000
 export interface Lock {
   /** Updates the heartbeat, for processes in another container or on another machine, which cannot look up the holder. */
   touch(): void
-  /** Releases the lock. */
   free(): void
 }
 

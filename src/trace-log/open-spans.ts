@@ -14,7 +14,6 @@ export class OpenSpans {
     if (!this.#fresh.delete(span)) this.#noted.delete(span)
   }
 
-  /** True if no span is open. */
   get isEmpty(): boolean {
     return this.#fresh.size === 0 && this.#noted.size === 0
   }
@@ -23,7 +22,6 @@ export class OpenSpans {
     return this.#noted.size > 0
   }
 
-  /** True if there are spans to be noted. */
   get hasNotes(): boolean {
     return this.#fresh.size > 0
   }
@@ -33,7 +31,6 @@ export class OpenSpans {
     return !this.hasNotes && !this.#hasMissed
   }
 
-  /** The next spans to be noted. */
   takeNotes(most: number): ReadableSpan[] {
     const notes: ReadableSpan[] = []
     for (const span of this.#fresh) {

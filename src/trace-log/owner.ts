@@ -70,7 +70,6 @@ export interface Owner {
 
 /** Look-ups of the processes of this machine. */
 export interface ProcessProbes {
-  /** The current process. */
   readonly self: Owner
   isRunning(pid: number): boolean
   /** `UNKNOWN` if the system does not provide it. */

@@ -36,7 +36,6 @@ export interface RecoveryParts {
   readonly stateDirectory: string
   readonly custody: SegmentCustody
   readonly adopters: ReadonlyMap<string, Adopter>
-  /** Destinations of the adopters. */
   readonly destinations: Destinations
   readonly report: Report
   /** Set if this process continues previous ones. It has noted all of their open spans. */

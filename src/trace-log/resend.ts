@@ -31,8 +31,8 @@ export interface ResendRequest {
  * - `left`: a part has not been received.
  * - `owed`: already pending for the backend, which does not accept it.
  * - `running`: the file belongs to a running agent.
- * - `judged`: its traces were buffered for sampling, and kept ones are delivered from a log of their own. Dropped ones are
- * sent only if the file is named.
+ * - `judged`: its traces were buffered for sampling. Kept ones are delivered from a log of their own.
+ *   Dropped ones are sent only if the file is named.
  * - `unjudged`: like `judged`, but its process was killed before sampling, and no process has done it since.
  */
 export type ResendState = 'sent' | 'had' | 'left' | 'owed' | 'running' | 'judged' | 'unjudged'

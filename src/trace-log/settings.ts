@@ -40,7 +40,6 @@ export interface Report {
   debug(line: string): void
 }
 
-/** Why a write failed. */
 export type LogFailure =
   | { readonly kind: 'file'; readonly code: string; readonly path: string }
   /** An internal failure of hookspan. */
@@ -51,7 +50,6 @@ export const UNSERIALISABLE: LogFailure & { readonly kind: 'internal' } = {
   reason: 'they cannot be serialised',
 }
 
-/** Receives the outcome of writes. */
 export interface LogReport {
   failed(signal: 'traces', failure: LogFailure, lost: number): void
   delivered(signal: 'traces'): void

@@ -27,7 +27,6 @@ const resourceHeads = new WeakMap<Resource, string>()
 const scratch = new JsonBytes()
 const scopeHeads = new WeakMap<Scope, string>()
 
-/** The outcome of writing spans. */
 export interface SpansOfLine {
   readonly written: ReadableSpan[]
   /** Spans with an unexpected value. */

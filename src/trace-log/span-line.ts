@@ -18,7 +18,6 @@ const BETWEEN_TIMES = /^"(\d+)","endTimeUnixNano":"(\d+)"/
 const TIMES_CHARS = 64
 const NOTHING: Buffer = Buffer.concat([HEAD, TAIL])
 
-/** Id and times of a span. */
 export interface SpanStamp {
   /** Trace id and span id. */
   readonly key: string

@@ -26,7 +26,6 @@ export interface StoreParts {
   readonly takers: readonly BatchTaker[]
   /** Backends, by name, that can receive spans from the log later. */
   readonly adopters: ReadonlyMap<string, Adopter & ResendTaker>
-  /** Destinations of the adopters. */
   readonly destinations: Destinations
   readonly deliveries: LogReport
   readonly report: Report

@@ -125,7 +125,6 @@ export class TraceLog implements SpanProcessor {
     this.#parts.custody.end(this.#open.isEmpty)
   }
 
-  /** True if no more spans are accepted. */
   get isClosed(): boolean {
     return this.#isClosed
   }
