@@ -39,7 +39,7 @@ export class Checkpoint {
   readonly #stateDirectory: string
   readonly #path: string
   readonly #delivered: Map<string, number>
-  /** Requests to send the segment again to backends that have acknowledged it. Not saved in this file. */
+  /** Requested sends to backends for which nothing of the segment is pending. Not saved in this file. */
   readonly #resends = new Map<string, ResendProgress>()
   #open: boolean
   #custody: Custody = 'ours'
@@ -95,7 +95,7 @@ export class Checkpoint {
     return [...this.#delivered.keys()]
   }
 
-  /** Acknowledged bytes. Undefined if nothing is pending or to be sent again for the backend. */
+  /** Acknowledged bytes. Undefined if nothing is pending or requested for the backend. */
   offsetOf(backend: string): number | undefined {
     return this.resendTo(backend)?.offset ?? this.#delivered.get(backend)
   }
@@ -104,7 +104,7 @@ export class Checkpoint {
     return this.#resends.get(backend)
   }
 
-  /** Starts sending again to a backend for which nothing is pending. Undefined stops it. */
+  /** Starts sending on request to a backend for which nothing is pending. Undefined stops it. */
   send(backend: string, progress: ResendProgress | undefined): void {
     if (progress === undefined) this.#resends.delete(backend)
     else this.#resends.set(backend, progress)

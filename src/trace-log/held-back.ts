@@ -18,7 +18,7 @@ interface HeldTrace {
   readonly spans: Timed[]
   /** Verdicts of root spans by span key: true if the turn is kept. */
   readonly said: Map<string, boolean>
-  /** Another process continues the trace and buffers it. */
+  /** This process continues the trace and buffers it. */
   isTakenUp: boolean
 }
 
@@ -44,8 +44,8 @@ export interface HeldBack {
 
 /**
  * The spans that a killed process had buffered, or had just decided to send. Of the traces in one of its segments these are
- * the undecided and the kept ones, except spans in the log of kept traces. Repeated calls therefore yield nothing twice. A
- * trace is read from its start, in earlier segments of the process or of one that it continued.
+ * the undecided and the kept ones, except spans in the log of kept traces. Spans written there after one call are therefore
+ * not yielded by the next. A trace is read from its start, in earlier segments of the process or of one that it continued.
  *
  * @throws the error of the file system
  */
