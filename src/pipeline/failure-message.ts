@@ -204,10 +204,7 @@ function fileSentence({ type, isKept }: BackendFacts, path: string, code: string
   return `${problem} or choose another path; until then its spans are ${fate}, other backends go on`
 }
 
-/**
- * What happens to undelivered data. Traces are always mentioned: a cause is reported once, for the first signal that hits
- * it.
- */
+/** The fate of undelivered data. Always includes traces: a cause is reported once, for the first signal that hits it. */
 function fate(facts: BackendFacts, signal: Signal): string {
   const isOther = signal !== 'traces' && facts.urls.traces !== undefined
   return (isOther ? (['traces', signal] as const) : [signal])

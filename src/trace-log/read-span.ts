@@ -72,7 +72,7 @@ function readContext(fields: Fields, traceFlags: number): SpanContext {
   }
 }
 
-/** Of the parent context only the id and the remote flag are stored. */
+/** Stores only the id and the remote flag of the parent context. */
 function readParent(
   fields: Fields,
   { traceId, traceFlags }: SpanContext,
