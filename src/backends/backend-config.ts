@@ -28,7 +28,6 @@ export type Temporality = 'cumulative' | 'delta' | 'lowmemory'
 
 /** The settings of one backend, as the exporters need them. */
 export interface BackendConfig {
-  /** Kind of backend */
   readonly type: BackendType
   /** Unique among the backends regardless of case, and safe as a file name. */
   readonly name: string
@@ -40,7 +39,6 @@ export interface BackendConfig {
   readonly headers: StringMap
   /** If this or one of the following is absent, the type's preference applies. */
   readonly protocol?: OtlpProtocol
-  /** `gzip` or `none` */
   readonly compression?: Compression
   /** Maximum duration of one request, retries included */
   readonly timeout_ms?: number
@@ -50,7 +48,6 @@ export interface BackendConfig {
   readonly metrics?: boolean
   /** Send logs */
   readonly logs?: boolean
-  /** `cumulative`, `delta` or `lowmemory` */
   readonly temporality?: Temporality
   /** Path of a PEM file with the certificate authorities to trust. */
   readonly certificate?: string

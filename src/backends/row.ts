@@ -28,7 +28,6 @@ export interface ReadBack {
 
 /** One backend type. The configuration, the pipeline, `doctor` and the documentation read the same rows. */
 export interface BackendRow {
-  /** One-line description for the user. */
   readonly about: string
   readonly transport: 'http' | 'file' | 'console'
   /** Derived from the options. Undefined if there is no usable default, so that `endpoint` is required. */
@@ -53,6 +52,5 @@ export interface BackendRow {
    */
   readonly traceView?: string
   readonly readBack?: ReadBack
-  /** A hint for the user who configures it. */
   readonly note?: string
 }

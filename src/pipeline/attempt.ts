@@ -53,7 +53,6 @@ export class Attempt {
     return this.#groups.length === 0
   }
 
-  /** The group of the next request. */
   get next(): Group {
     return this.#groups[0] ?? []
   }
@@ -140,7 +139,6 @@ export function grouped(lines: readonly SpanLine[], most: Most): Group[] {
   return groups
 }
 
-/** Splits a line that is too long. */
 function fitting(line: SpanLine, most: Most): readonly SpanLine[] {
   if (line.size <= 1 || (line.size <= most.spans && line.bytes <= most.bytes)) return [line]
   const parts: ReadableSpan[][] = []

@@ -29,7 +29,6 @@ export interface BackendPlan {
   readonly facts: BackendFacts
 }
 
-/** `problem`: one line that says what is missing. */
 export type Planned =
   | { readonly ok: true; readonly plan: BackendPlan; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problem: string }

@@ -23,7 +23,6 @@ export type Delivery =
   | {
       readonly ok: false
       readonly failure: DeliveryFailure
-      /** Pause requested by the server. */
       readonly retryAfterMillis?: number
     }
 
@@ -42,7 +41,6 @@ export interface SpanDelivery {
   readonly retryAfterMillis?: number
 }
 
-/** The destination of the spans of one backend. */
 export interface SpanSink {
   /** Sends the spans of these lines in one request. Never rejects. Resolves soon after `signal` aborts. */
   export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery>

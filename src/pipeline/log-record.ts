@@ -17,7 +17,6 @@ export interface LogEvent {
   readonly attributes: Attributes
 }
 
-/** A `LogRecord` of OTLP/JSON. */
 export function recordJson({ name, body, severity, at, span, attributes }: LogEvent, observedAt: number): string {
   const event = name === undefined ? '' : `,"eventName":${stringJson(name)}`
   const text = body === undefined ? '' : `,"body":{"stringValue":${stringJson(body)}}`

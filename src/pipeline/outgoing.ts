@@ -18,7 +18,6 @@ export interface OutgoingParts {
   /** If absent, spans that do not fit into memory are dropped. */
   readonly log: Cursors | undefined
   readonly tally: SpanTally
-  /** See `SpanQueueParts`. */
   readonly burstBytes: number | undefined
 }
 
@@ -29,7 +28,6 @@ export interface OutgoingParts {
 export class Outgoing {
   readonly #parts: OutgoingParts
   readonly #live = new LiveQueue()
-  /** Batches being sent. */
   #working: readonly Batch[] = []
   #isBehind = false
   /** Flush target: everything up to this count is sent, even if it does not fill a request. */

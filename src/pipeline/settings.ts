@@ -21,7 +21,6 @@ export interface PipelineSettings {
   /** Override `globalTags`. */
   readonly resourceAttributes: StringMap
   readonly globalTags: StringMap
-  /** Version of this package. */
   readonly version: string
   readonly backends: readonly BackendConfig[]
   /** Prefix of the names of log events. */

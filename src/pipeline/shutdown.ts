@@ -17,7 +17,6 @@ export interface ShutdownParts {
   readonly added: Added
   readonly prometheus: PrometheusEndpoint | undefined
   readonly waitMillis: number
-  /** See `PipelineSettings`. */
   readonly giveUp: AbortSignal | undefined
   /** The trace log and, with tail sampling, the log of kept traces. */
   readonly stores: readonly Store[]

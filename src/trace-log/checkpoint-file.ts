@@ -21,7 +21,6 @@ export interface CheckpointName {
   readonly isTemporary: boolean
 }
 
-/** The state of a segment. */
 export interface CheckpointContent {
   /** The segment may contain open spans. */
   readonly open: boolean

@@ -6,7 +6,6 @@ import { SpanLine, sizeOf, spansOf } from './span-line.ts'
 /** Attempts to read a segment that is temporarily unreadable. */
 const MOST_FAILURES = 3
 
-/** Receives read errors. */
 export interface ReadTrouble {
   /** Damaged lines were skipped. Called once per segment. */
   damaged(segment: Segment): void

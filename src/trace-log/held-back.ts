@@ -13,7 +13,6 @@ const CLOCK_MILLIS = 3_600_000
 const NANOS_PER_MILLI = 1_000_000n
 const TRACE_ID_CHARS = 32
 
-/** The recorded facts of a trace. */
 interface HeldTrace {
   readonly spans: Timed[]
   /** Verdicts of root spans by span key: true if the turn is kept. */

@@ -1,7 +1,6 @@
 import { listCheckpoints, readCheckpoint, segmentPath } from './checkpoint-file.ts'
 import { isAlive } from './owner.ts'
 
-/** A segment with open spans. */
 export interface OpenSegment {
   readonly path: string
   /** True if the owner process is alive. Otherwise the next process ends or continues the spans. */

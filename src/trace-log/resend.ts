@@ -66,7 +66,6 @@ interface TraceFile {
 
 type BegunAt = (traceId: string) => number
 
-/** One file to be sent to one backend. */
 interface Task {
   readonly backend: string
   readonly segment: Segment

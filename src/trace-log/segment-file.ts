@@ -64,7 +64,6 @@ export class SegmentFile {
     return this.#links() === 0
   }
 
-  /** True if the file can be appended to. */
   isUsable(): boolean {
     return !this.#isSpoilt && (this.#links() ?? 0) > 0
   }
@@ -174,7 +173,6 @@ export function failureAt(file: SegmentFile): (error: unknown) => LogFailure {
   return error => fileFailure(file.path, error)
 }
 
-/** Returns the failure of `run`, if it throws. */
 export function attempt(file: SegmentFile, run: () => void): LogFailure | undefined {
   try {
     run()

@@ -83,7 +83,6 @@ export function requestJson(spans: readonly ReadableSpan[]): Buffer {
   return Buffer.from(scratch.written)
 }
 
-/** A list of OTLP `KeyValue`. */
 export function attributesJson(attributes: Attributes): string {
   scratch.start()
   scratch.ascii('[')

@@ -127,7 +127,6 @@ export class SpanLine {
   }
 }
 
-/** Number of spans in all lines. */
 export function sizeOf(lines: readonly SpanLine[]): number {
   return lines.reduce((sum, { size }) => sum + size, 0)
 }
