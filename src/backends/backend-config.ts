@@ -18,16 +18,19 @@ export type BackendType =
   | 'file'
   | 'console'
 
+/** String values by name. */
 export type StringMap = Readonly<Record<string, string>>
 
 /** The encoding of OTLP over HTTP. */
 export type OtlpProtocol = 'http/json' | 'http/protobuf'
+/** The compression of request bodies. */
 export type Compression = 'gzip' | 'none'
 /** The start of a metric point: the first measurement, or the previous point. `lowmemory` mixes the two. */
 export type Temporality = 'cumulative' | 'delta' | 'lowmemory'
 
 /** The settings of one backend, as the exporters need them. */
 export interface BackendConfig {
+  /** Kind of backend */
   readonly type: BackendType
   /** Unique among the backends regardless of case, and safe as a file name. */
   readonly name: string
@@ -39,6 +42,7 @@ export interface BackendConfig {
   readonly headers: StringMap
   /** If this or one of the following is absent, the type's preference applies. */
   readonly protocol?: OtlpProtocol
+  /** `gzip` or `none` */
   readonly compression?: Compression
   /** Maximum duration of one request, retries included */
   readonly timeout_ms?: number
@@ -48,6 +52,7 @@ export interface BackendConfig {
   readonly metrics?: boolean
   /** Send logs */
   readonly logs?: boolean
+  /** Temporality of metrics: `cumulative`, `delta` or `lowmemory` */
   readonly temporality?: Temporality
   /** Path of a PEM file with the certificate authorities to trust. */
   readonly certificate?: string

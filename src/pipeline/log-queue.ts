@@ -7,6 +7,7 @@ const FULL: DeliveryFailure = { kind: 'internal', reason: 'too many are waiting,
 const TOO_LATE: DeliveryFailure = { kind: 'internal', reason: 'the process ended before they were taken' }
 const TOO_LARGE = 413
 
+/** Counts of log events by outcome. */
 export interface LogCounts {
   /** Acknowledged by the backend */
   readonly delivered: number

@@ -12,6 +12,7 @@ export interface LogEvent {
   readonly severity: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL'
   /** Epoch milliseconds. */
   readonly at: number
+  /** The related span. */
   readonly span?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
   /** Masked and cut, as on spans */
   readonly attributes: Attributes
