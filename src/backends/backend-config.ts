@@ -1,4 +1,4 @@
-/** The kinds of backends; `docs/configuration.md` says what each is. */
+/** The kinds of backends; `docs/configuration.md` describes each. */
 export type BackendType =
   | 'otlp'
   | 'jaeger'
@@ -18,33 +18,33 @@ export type BackendType =
   | 'file'
   | 'console'
 
-/** Names and texts. */
+/** String values by name. */
 export type StringMap = Readonly<Record<string, string>>
 
-/** How OTLP is spoken. */
+/** The encoding of OTLP over HTTP. */
 export type OtlpProtocol = 'http/json' | 'http/protobuf'
-/** Of what is sent. */
+/** The compression of request bodies. */
 export type Compression = 'gzip' | 'none'
-/** What a point of a metric counts from: the beginning, or the point before it; `lowmemory` mixes the two. */
+/** The start of a metric point: the first measurement, or the previous point. `lowmemory` mixes the two. */
 export type Temporality = 'cumulative' | 'delta' | 'lowmemory'
 
-/** One destination, as the exporters need it. */
+/** The settings of one backend, as the exporters need them. */
 export interface BackendConfig {
-  /** What kind of backend it is */
+  /** Kind of backend */
   readonly type: BackendType
-  /** Unique among the backends, also where case does not count; safe as a file name. */
+  /** Unique among the backends regardless of case, and safe as a file name. */
   readonly name: string
-  /** http or https, without credentials: those that the URL held are in `headers`. Absent: the type's own. */
+  /** http or https, without credentials: credentials in the URL are moved to `headers`. Absent: the type's own. */
   readonly endpoint?: string
-  /** The endpoint is used as it is. Else the path of each signal is appended to it where it is missing. */
+  /** If true, the endpoint is used as it is. Otherwise the path of each signal is appended if it is missing. */
   readonly exact_endpoint?: boolean
-  /** Names in lower case. Secrets: never to be shown. */
+  /** Lower-case names. The values are secrets and must not be shown. */
   readonly headers: StringMap
-  /** Absent, like the following: what the type prefers. */
+  /** If this or one of the following is absent, the type's preference applies. */
   readonly protocol?: OtlpProtocol
   /** `gzip` or `none` */
   readonly compression?: Compression
-  /** Longest time of one request, retries included */
+  /** Maximum duration of one request, retries included */
   readonly timeout_ms?: number
   /** Send traces */
   readonly traces?: boolean
@@ -52,22 +52,22 @@ export interface BackendConfig {
   readonly metrics?: boolean
   /** Send logs */
   readonly logs?: boolean
-  /** Of metrics: `cumulative`, `delta` or `lowmemory` */
+  /** Temporality of metrics: `cumulative`, `delta` or `lowmemory` */
   readonly temporality?: Temporality
   /** Path of a PEM file with the certificate authorities to trust. */
   readonly certificate?: string
-  /** Path of a PEM file with the certificate that is shown to the server. */
+  /** Path of a PEM file with the client certificate. */
   readonly client_certificate?: string
-  /** Path of a PEM file with its key. */
+  /** Path of a PEM file with the key of the client certificate. */
   readonly client_key?: string
   /** The type's own fields: `base_url`, `api_key`, `dataset`, …, with every `<x>_env` already read into `<x>`. */
   readonly options: StringMap
 }
 
-/** Where the metrics can be scraped. */
+/** The address at which metrics can be scraped. */
 export interface PrometheusAddress {
-  /** Address to listen at; `127.0.0.1` where absent */
+  /** Address to listen on; `127.0.0.1` if absent */
   readonly host: string
-  /** 9464 where absent; 0 takes any that is free */
+  /** 9464 if absent; 0 picks any free port */
   readonly port: number
 }

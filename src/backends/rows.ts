@@ -24,7 +24,7 @@ function originOfDsn(options: Options): string | undefined {
   return dsn !== undefined && URL.canParse(dsn) ? new URL(dsn).origin : undefined
 }
 
-/** What most of them have in common. */
+/** Defaults shared by most backends. */
 const OTLP = {
   transport: 'http',
   endpoint: () => COLLECTOR,
@@ -36,11 +36,10 @@ const OTLP = {
   headers: none,
 } as const
 
-/** Grafana's own address of a trace: the pane is JSON, escaped, with the trace id in the middle. */
+/** Grafana's address of a trace: the pane is escaped JSON with the trace id in the middle. */
 const GRAFANA_PANE =
   '%7B%22a%22:%7B%22datasource%22:%22tempo%22,%22queries%22:%5B%7B%22refId%22:%22A%22,%22datasource%22:%7B%22type%22:%22tempo%22,%22uid%22:%22tempo%22%7D,%22queryType%22:%22traceql%22,%22query%22:%22{trace_id}%22%7D%5D%7D%7D'
 
-/** Every backend that can be configured, one row each. */
 export const BACKENDS: Readonly<Record<BackendType, BackendRow>> = {
   otlp: {
     ...OTLP,
@@ -255,7 +254,7 @@ export function isBackendType(name: string): name is BackendType {
   return Object.hasOwn(BACKENDS, name)
 }
 
-/** Undefined for a type that is not known. */
+/** Returns undefined for an unknown type. */
 export function backendRow(type: string): BackendRow | undefined {
   return isBackendType(type) ? BACKENDS[type] : undefined
 }

@@ -4,13 +4,13 @@ let requireHere: NodeJS.Require | undefined
 
 /**
  * Loads a package, a built-in module or a file of this package on first use, so that importing hookspan loads none of them.
- * A bundler takes `load-bundled.js` instead (`imports` in `package.json`), which has everything inside.
+ * Bundlers resolve `load-bundled.js` instead (`imports` in `package.json`), which contains everything.
  *
  * @param name a literal: `scripts/load-files.mjs` collects the names. A path is relative to a module folder of `src`
- * @throws what `require` throws
+ * @throws the error of `require`
  */
 export function load<Module>(name: string): Module {
-  // Not at the top: in a CommonJS bundle there is no `import.meta.url`, and the program must not die of that.
+  // Created lazily: in a CommonJS bundle `import.meta.url` is undefined, and must not crash the program at startup.
   requireHere ??= createRequire(import.meta.url)
   return requireHere(name) as Module
 }

@@ -9,7 +9,7 @@ export type SpanProcessor = SdkSpanProcessor
 /** A reader of the OpenTelemetry SDK, of `@opentelemetry/sdk-metrics` */
 export type MetricReader = IMetricReader
 
-/** What somebody has added to our providers, as it was handed in: it need not be what its type says. */
+/** Processors and readers passed by the user. Unchecked: the values need not match their types. */
 export interface HandedOver {
   readonly spanProcessors?: readonly SpanProcessor[] | undefined
   readonly metricReaders?: readonly IMetricReader[] | undefined
@@ -17,7 +17,7 @@ export interface HandedOver {
 
 type Methods = Readonly<Record<string, (...of: unknown[]) => unknown>>
 
-/** One processor or reader of somebody else's: whatever it throws or never finishes costs nobody else anything. */
+/** A processor or reader of the user. If one of its methods throws or never settles, nothing else is affected. */
 class Guest {
   readonly #methods: Methods
   readonly #name: string
@@ -45,7 +45,7 @@ class Guest {
     }
   }
 
-  /** Resolves when the method's promise has settled, or `force_flush_wait_ms` is over. */
+  /** Resolves when the method's promise has settled, or after `force_flush_wait_ms`. */
   async ask(method: string): Promise<void> {
     let isDone = false
     const done = Promise.resolve(this.call(method)).then(() => {
@@ -73,7 +73,7 @@ function isGuest(given: unknown, methods: readonly string[]): given is object {
   }
 }
 
-/** Those of a list that can be used; of the others a line. */
+/** Returns the usable elements of a list, and reports each of the others. */
 function guestsOf(
   option: string,
   given: unknown,
@@ -103,7 +103,10 @@ function processorOf(guest: Guest): SpanProcessor {
   }
 }
 
-/** Instruments ask a reader how to count; one that does not know gets the usual. */
+/**
+ * Instruments ask a reader for aggregation, temporality and limits. If the reader does not answer, the defaults of the SDK
+ * apply.
+ */
 function readerOf(guest: Guest): IMetricReader {
   const { AggregationTemporality, AggregationType } = metricsSdk()
   type Of<Method extends keyof IMetricReader> = ReturnType<IMetricReader[Method]>
@@ -122,7 +125,7 @@ function readerOf(guest: Guest): IMetricReader {
   }
 }
 
-/** Processors and readers of the user's, beside ours. */
+/** Processors and readers of the user, beside ours. */
 export class Added {
   readonly spanProcessors: readonly SpanProcessor[]
   readonly metricReaders: readonly IMetricReader[]
@@ -137,7 +140,7 @@ export class Added {
     this.metricReaders = guestsOf('metricReaders', metricReaders, ['setMetricProducer', 'collect'], how).map(readerOf)
   }
 
-  /** Of the processors: readers are asked by their provider. */
+  /** Flushes the processors only: the meter provider flushes the readers. */
   async flush(): Promise<void> {
     await Promise.all(this.spanProcessors.map(processor => processor.forceFlush()))
   }

@@ -2,23 +2,26 @@ import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 import { estimatedBytes, SpanLine, sizeOf } from '../trace-log/index.ts'
 import type { DeliveryFailure } from './delivery.ts'
 
-/** Where the spans of a request come from: straight from memory, or from the log, of this process or of one that has died. */
+/** The source of the spans of a request: memory (`live`), or the log of this process (`own`) or of a dead one (`adopted`). */
 export type Origin = 'live' | 'own' | 'adopted'
 
 const MOST_DEFERRED = 3
-/** So often, with long pauses, a span is offered again that a server refuses which has taken others before. */
+/** A server that has accepted other spans gets a refused span this many times, with long pauses. */
 const PATIENT_TRIES = 3
 export const TOO_LARGE = 413
 
-/** Lines that go in one request. */
+/** Lines that are sent in one request. */
 type Group = readonly SpanLine[]
 
-/** An attempt to deliver spans, which goes on until each is dealt with: in requests of their own where a server does not take them together. */
+/**
+ * An attempt to deliver spans. If a server does not accept them together, they are split into separate requests until each
+ * is delivered or dropped.
+ */
 export class Attempt {
   readonly origin: Origin
-  /** How often the first group has been sent in vain. */
+  /** Number of failed sends of the first group. */
   tries = 0
-  /** The server has been seen to read what we send, and has not failed since: a span that it refuses is at fault itself. */
+  /** The server has accepted a request and has not failed since. A span that it refuses now is at fault itself. */
   isServerProven = false
   #deferred = 0
   readonly #groups: Group[]
@@ -36,12 +39,12 @@ export class Attempt {
     if (this.isDone) onDone()
   }
 
-  /** They are in the log, too, and stay there until they are delivered; if the log is not pruned. */
+  /** True if the spans are also in the log. They stay there until they are delivered, unless the log is pruned. */
   get isKept(): boolean {
     return this.#isKept()
   }
 
-  /** Spans that are not dealt with. */
+  /** Number of pending spans. */
   get size(): number {
     return this.#groups.reduce((sum, group) => sum + sizeOf(group), 0)
   }
@@ -50,25 +53,28 @@ export class Attempt {
     return this.#groups.length === 0
   }
 
-  /** What is to be sent next, in one request. */
   get next(): Group {
     return this.#groups[0] ?? []
   }
 
-  /** Reads closely what was to be sent as it stands in the log, and leaves out what is damaged. */
+  /** Parses lines that would be sent as they stand in the log, and drops damaged ones. */
   look(): void {
     const [group = []] = this.#groups
     this.#groups[0] = group.filter(line => line.spans.length > 0)
   }
 
-  /** Whether a refused span is at fault itself. If not, the server would refuse any. `hasTaken`: it has taken others. */
+  /**
+   * Returns true if the refused span itself is at fault, and false if the server would refuse any span.
+   * @param hasTaken the server has accepted other spans
+   */
   isAtFault(failure: DeliveryFailure, hasTaken: boolean): boolean {
     if (failure.kind !== 'status' || failure.status === TOO_LARGE || this.isServerProven) return true
-    // Some servers refuse empty requests, too. Then their refusal counts in the end, or the span would hold up all others.
+    // Some servers refuse empty requests, too, so the server cannot be proven. After enough tries the refusal counts:
+    // otherwise the span would block all others.
     return hasTaken && failure.status < 500 && this.tries >= PATIENT_TRIES
   }
 
-  /** The first group has been dealt with, well or not. */
+  /** Removes the first group, delivered or dropped. */
   pass(): void {
     this.#groups.shift()
     this.tries = 0
@@ -76,12 +82,12 @@ export class Attempt {
   }
 
   /**
-   * Others are tried first. Returns false when enough have been: a server that takes none of several spans takes none at
-   * all, and is not to be asked about each.
+   * Moves the first group to the end, so that the others are tried first. Returns false if enough groups have been
+   * deferred: a server that accepts none of several groups accepts none at all, and is not asked about each.
    */
   defer(): boolean {
     if (this.#groups.length <= this.#deferred + 1 || this.#deferred >= MOST_DEFERRED) {
-      // In order again, for later.
+      // Restores the order for the next attempt.
       const deferred = this.#groups.splice(this.#groups.length - this.#deferred, this.#deferred)
       this.#groups.unshift(...deferred)
       this.#deferred = 0
@@ -93,7 +99,7 @@ export class Attempt {
     return true
   }
 
-  /** The first group goes in two halves: of its lines, or of the spans of its only line. It must have more than one span. */
+  /** Splits the first group in two: by lines, or by the spans of its only line. It must have more than one span. */
   split(): void {
     const [group = []] = this.#groups.splice(0, 1)
     const [line] = group
@@ -114,7 +120,7 @@ interface Most {
   readonly bytes: number
 }
 
-/** Groups of at most so many spans and so many bytes, or of one span. */
+/** Groups of at most this many spans and bytes. A single span may be larger. */
 export function grouped(lines: readonly SpanLine[], most: Most): Group[] {
   const groups: SpanLine[][] = []
   let [group, spans, bytes] = [[] as SpanLine[], 0, 0]
@@ -133,7 +139,6 @@ export function grouped(lines: readonly SpanLine[], most: Most): Group[] {
   return groups
 }
 
-/** A line that is too long is taken apart. */
 function fitting(line: SpanLine, most: Most): readonly SpanLine[] {
   if (line.size <= 1 || (line.size <= most.spans && line.bytes <= most.bytes)) return [line]
   const parts: ReadableSpan[][] = []

@@ -3,35 +3,34 @@ import type { DeliveryFailure } from './delivery.ts'
 
 const FIRST_MILLIS = 1000
 const MOST_MILLIS = 60_000
-/** What only a person can mend is looked at again from time to time, because the person may have mended it. */
+/** Pause after a failure that only the user can fix. It is retried, because the user may have fixed it. */
 const UNTIL_MENDED_MILLIS = 300_000
-/** A server may ask for more than anybody would wait. */
+/** Upper limit of the pause that a server can request. */
 const MOST_ASKED_MILLIS = 3_600_000
 
-/** Why a backend is left alone for a while. */
 export type BackOffReason = 'unreachable' | 'unwell' | 'silent' | 'asked' | 'misconfigured'
 
 /**
- * What a failure means for the spans that were sent: `later`, the backend cannot take them now; `refused`, it does not take
- * them, but may take a part of them.
+ * The effect of a failure on the spans that were sent. `later`: the backend cannot accept them now. `refused`: it does not
+ * accept them, but may accept a part of them.
  */
 type Verdict = { readonly kind: 'later'; readonly reason: BackOffReason } | { readonly kind: 'refused' }
 
-/** For the moment only, says the OTLP specification; 408 says it of itself. */
+/** Statuses that the OTLP specification defines as retryable, and 408. */
 const PASSING: ReadonlySet<number> = new Set([408, 429, 502, 503, 504])
-/** What is wrong is the configuration, not the spans. */
+/** Statuses caused by the configuration, not by the spans. */
 const MISCONFIGURED: ReadonlySet<number> = new Set([401, 402, 403, 404, 405, 406, 407, 415])
-/** A server that fails so often on the same spans fails because of them. */
+/** If a server fails this often on the same spans, they are the cause. */
 const MOST_ERRORS = 5
 
-/** How long to leave a backend alone that does not take what it is sent. In the time of `performance.now()`. */
+/** The pause of a backend that does not accept data. Times are those of `performance.now()`. */
 export class BackOff {
   readonly #scale: number
   #failures = 0
   #until = 0
   #reason: BackOffReason | undefined
 
-  /** `scale` makes all pauses longer or shorter, for tests. */
+  /** @param scale factor of all pauses, for tests */
   constructor(scale = 1) {
     this.#scale = scale
   }
@@ -40,7 +39,7 @@ export class BackOff {
     return this.remainingMillis() > 0
   }
 
-  /** Why it failed last; undefined when it did not. */
+  /** Reason of the latest failure. Undefined after a success. */
   get reason(): BackOffReason | undefined {
     return this.#reason
   }
@@ -54,7 +53,7 @@ export class BackOff {
     this.#reason = askedMillis > 0 ? 'asked' : reason
     const own = reason === 'misconfigured' ? UNTIL_MENDED_MILLIS : FIRST_MILLIS * 2 ** Math.min(this.#failures - 1, 10)
     const most = reason === 'misconfigured' ? UNTIL_MENDED_MILLIS : MOST_MILLIS
-    // Many processes that saw the same outage must not come back in the same moment.
+    // Jitter: many processes that saw the same outage must not retry at the same moment.
     const jittered = Math.min(own, most) * (0.75 + Math.random() * 0.5) * this.#scale
     this.#until = performance.now() + Math.max(jittered, Math.min(askedMillis, MOST_ASKED_MILLIS))
   }
@@ -66,15 +65,15 @@ export class BackOff {
   }
 
   /**
-   * The last chance before the process ends: a server that was not there may be by now, and asking costs a moment. One that
-   * is unwell or silent would cost all the time that there is, and one that asked for a pause gets it.
+   * Allows one last attempt before the process ends. An unreachable server may be back, and trying takes a moment. One that
+   * is unwell or silent would use up the remaining time, and one that requested a pause gets it.
    */
   tryOnceMore(): void {
     if (this.#reason === 'unreachable') this.#until = 0
   }
 }
 
-/** `tries`: how often the same spans have failed before. */
+/** @param tries number of earlier failures of the same spans */
 export function judge(failure: DeliveryFailure, tries: number): Verdict {
   switch (failure.kind) {
     case 'status':
@@ -96,7 +95,6 @@ export function judge(failure: DeliveryFailure, tries: number): Verdict {
   }
 }
 
-/** How long to leave a backend alone after it. */
 export function reasonOf(verdict: Verdict, failure: DeliveryFailure): BackOffReason {
   if (verdict.kind === 'later') return verdict.reason
   return failure.kind === 'status' && failure.status >= 500 ? 'unwell' : 'misconfigured'
@@ -109,7 +107,7 @@ function judgeStatus(status: number, tries: number): Verdict {
   return { kind: 'refused' }
 }
 
-/** What answers is not HTTP, or not to be trusted. */
+/** The peer does not speak HTTP, or its certificate is not trusted. */
 function isMisconfigured(code: string): boolean {
   return code.startsWith('HPE_') || /CERT|SIGNATURE|ISSUER|EPROTO|SSL|TLS/.test(code)
 }

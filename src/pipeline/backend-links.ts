@@ -3,11 +3,11 @@ import type { ReadBack } from '../backends/row.ts'
 import { type BackendPlan, planBackend } from './backend-plan.ts'
 import { baseUrl } from './endpoint.ts'
 
-/** Where Phoenix files traces without a project name. */
+/** The project in which Phoenix files traces without a project name. */
 const DEFAULT_PROJECT = 'default'
 
 export interface TraceLinks {
-  /** For a person's browser. Absent where the address depends on something that we are not told. */
+  /** Address in the backend's UI. Absent if it depends on something unknown here. */
   readonly view?: string
   readonly readBack?: ReadBackRequest
 }
@@ -18,7 +18,7 @@ export interface ReadBackRequest {
   readonly found: ReadBack['found']
 }
 
-/** Where one trace can be looked at, and how it can be asked for. Empty for a backend that is not set up rightly. */
+/** The UI address of one trace and the request that reads it back. Empty if the backend is misconfigured. */
 export function traceLinks(settings: BackendConfig, traceId: string, projectName?: string): TraceLinks {
   const planned = planBackend(settings)
   if (!planned.ok) return {}

@@ -7,16 +7,16 @@ import type { BackendFacts } from './failure-message.ts'
 import { CONTENT_TYPES } from './otlp-sinks.ts'
 
 const DESTINATION_CHARS = 16
-/** The names that this machine has for itself. */
+/** Names of this machine: `localhost` and `[::1]`. */
 const THIS_MACHINE = /^(https?:\/\/)(?:localhost|\[::1\])(?=[:/]|$)/i
 
-/** One backend with its row, its defaults and its options put together: everything that is needed to open it. */
+/** One backend: its row, defaults and options combined into everything needed to open it. */
 export interface BackendPlan {
   readonly settings: BackendConfig
   readonly row: BackendRow
   readonly options: Options
   readonly protocol: OtlpProtocol
-  /** Signals that are sent, and where to; a file or the console has no URL. */
+  /** URLs of the signals that are sent. Empty for a file or the console. */
   readonly urls: Readonly<Partial<Record<Signal, string>>>
   readonly traces: boolean
   readonly metrics: boolean
@@ -24,12 +24,11 @@ export interface BackendPlan {
   readonly temporality: Temporality
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
-  /** Absent = this backend asks for none. */
+  /** Resource attributes that this backend requires. May be empty. */
   readonly resource: Readonly<Record<string, string>>
   readonly facts: BackendFacts
 }
 
-/** `problem`: one line that says what is missing. */
 export type Planned =
   | { readonly ok: true; readonly plan: BackendPlan; readonly warnings: readonly string[] }
   | { readonly ok: false; readonly problem: string }
@@ -107,12 +106,12 @@ function warnings({ name, type, protocol, logs }: BackendConfig, row: BackendRow
   ]
 }
 
-/** Names in lower case; of two with the same name the later one wins. */
+/** Lower-cases the names. If two sets have the same name, the later one wins. */
 function mergeHeaders(...sets: readonly Readonly<Record<string, string | undefined>>[]): Record<string, string> {
   const merged: Record<string, string> = {}
   for (const set of sets) {
     for (const [name, value] of Object.entries(set)) {
-      // A key that was read from a file often ends in a line break, which no header may have.
+      // A key read from a file often ends in a line break, which is invalid in a header.
       if (value !== undefined) merged[name.toLowerCase()] = value.trim()
     }
   }
@@ -145,8 +144,8 @@ function off(settings: BackendConfig, what: string): Planned {
 }
 
 /**
- * Tells where a backend's traces go from where any other's go: the same for the same name and the same address. A hash,
- * because an address may hold a key, and this stands in the trace log.
+ * Identifies where a backend's traces go: equal for the same name and the same address. It is a hash, because an address
+ * may hold a key and this value is stored in the trace log.
  */
 export function destinationOf({ settings, urls, options }: BackendPlan): string {
   const url = urls.traces?.replace(THIS_MACHINE, (_whole, scheme: string) => `${scheme}127.0.0.1`)

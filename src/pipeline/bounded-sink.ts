@@ -1,10 +1,10 @@
 import { type SpanLine, sizeOf } from '../trace-log/index.ts'
 import type { SpanDelivery, SpanSink } from './delivery.ts'
 
-/** How long a sink may take to say what happened, once it has been told to stop. */
+/** Time for an aborted sink to report its result. */
 const LAST_WORD_MILLIS = 50
 
-/** A sink that never answers must not hold its queue for ever. One export at a time. */
+/** Limits the duration of an export, so that a sink that never answers does not block its queue. One export at a time. */
 export class BoundedSink {
   readonly #sink: SpanSink
   readonly #timeoutMillis: number
@@ -34,12 +34,10 @@ export class BoundedSink {
     return delivery
   }
 
-  /** Cuts off what is in flight. */
   abort(): void {
     this.#inFlight?.abort()
   }
 
-  /** How long the export that is in flight has been. */
   waitedMillis(): number {
     return this.#inFlight ? performance.now() - this.#inFlightAt : 0
   }

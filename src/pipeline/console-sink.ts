@@ -4,7 +4,7 @@ import { type SpanLine, spansOf } from '../trace-log/index.ts'
 import type { SpanDelivery, SpanSink } from './delivery.ts'
 
 const STATUS_ERROR = 2
-/** Traces whose root has not ended; beyond that the oldest is printed as it is. */
+/** Traces whose root has not ended. Beyond the limit the oldest is printed incomplete. */
 const MAX_OPEN_TRACES = 100
 
 /** Prints each trace as an indented tree once its root has ended. */
@@ -65,7 +65,7 @@ function spanLine(span: ReadableSpan): string {
   return plain(`${span.name}  ${seconds(span.duration).toFixed(3)} s${problem}`.trimEnd())
 }
 
-/** Names and descriptions come from outside: they must not steer the terminal, nor break the line. */
+/** Names and descriptions are untrusted. Control characters could steer the terminal or break the line. */
 function plain(text: string): string {
   return text.replace(/\p{Cc}+/gu, ' ')
 }

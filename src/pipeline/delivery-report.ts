@@ -3,7 +3,7 @@ import type { Signal } from './endpoint.ts'
 import { type BackendFacts, describeFailure, failureClass, WRONG_PATH } from './failure-message.ts'
 import type { Report } from './settings.ts'
 
-/** A backend that fails and recovers all the time is said to at most this often, per cause. */
+/** If a backend fails and recovers repeatedly, each cause is reported at most this often. */
 const REPEAT_AFTER_MILLIS = 60_000
 const OVERFLOW = 'overflow'
 const TOO_LATE = 'too late'
@@ -13,13 +13,13 @@ interface Streak {
   isSaid: boolean
 }
 
-/** What the person is told about one backend: each cause once at its onset, and once how much it cost when it is over. */
+/** Reports the delivery state of one backend to the user: each cause once at its onset, and once the cost when it is over. */
 export class DeliveryReport {
   readonly #facts: BackendFacts
   readonly #report: Report
   /** Signals that are failing now. */
   readonly #streaks = new Map<Signal, Streak>()
-  /** Causes that are said already, until everything is delivered again. */
+  /** Causes already reported, until everything is delivered again. */
   readonly #said = new Set<string>()
   readonly #saidAt = new Map<string, number>()
   #overflowed = 0
@@ -34,13 +34,13 @@ export class DeliveryReport {
     return this.#facts.name
   }
 
-  /** `lost`: how many spans or log events did not arrive, where that can be said. */
+  /** @param lost spans or log events that did not arrive, if known */
   failed(signal: Signal, failure: DeliveryFailure, lost: number): void {
     const line = describeFailure(this.#facts, signal, failure)
     this.lastError = line
     this.#report.debug(`${line} [${lost} lost]`)
     const isSaid = this.#sayFailure(signal, failureClass(failure), line)
-    // Single spans that are not taken while others are: the backend is well.
+    // The backend accepts other spans, so it is not failing.
     if (failure.kind === 'rejected' || failure.kind === 'refused') return
     const streak = this.#streaks.get(signal) ?? { lost: 0, isSaid: false }
     this.#streaks.set(signal, streak)
@@ -52,7 +52,7 @@ export class DeliveryReport {
     const streak = this.#streaks.get(signal)
     if (!streak) return
     this.#streaks.delete(signal)
-    // What overflowed is said to be over when nothing waits any more.
+    // An overflow ends only when the queue is empty: see `drained`.
     if (this.#streaks.size === 0) for (const cause of this.#said) if (cause !== OVERFLOW) this.#said.delete(cause)
     if (!streak.isSaid) return
     this.#report.warn(this.#over(signal, streak.lost))
@@ -69,7 +69,7 @@ export class DeliveryReport {
     return isKept ? `${again}; what was kept for it is sent now` : again
   }
 
-  /** `lost`: spans that there is no room for. */
+  /** @param lost spans dropped because the queue is full */
   overflowed(waiting: number, lost: number): void {
     const isFirst = this.#overflowed === 0
     this.#overflowed += lost
@@ -80,7 +80,7 @@ export class DeliveryReport {
     )
   }
 
-  /** `lost`: spans in memory only that a backend had not taken when the process ended. */
+  /** @param lost spans held only in memory that were not delivered when the process ended */
   tooLate(lost: number): void {
     const { name, isKept } = this.#facts
     const advice = isKept ? '' : '; local_log: true keeps them for later, a longer force_flush_wait_ms sends more'
@@ -90,7 +90,6 @@ export class DeliveryReport {
     )
   }
 
-  /** The queue is empty again. */
   drained(): void {
     if (this.#overflowed === 0) return
     const dropped = count(this.#overflowed, 'span was', 'spans were')
@@ -100,7 +99,10 @@ export class DeliveryReport {
     }
   }
 
-  /** A wrong path may be that of one signal: it is said for traces whatever was said of metrics, and not the other way. */
+  /**
+   * A wrong path may be wrong for one signal only. It is reported for traces even after a report for metrics, but not the
+   * reverse.
+   */
   #sayFailure(signal: Signal, cause: string, line: string): boolean {
     if (cause !== WRONG_PATH || signal === 'traces') return this.#sayOnce(cause, line)
     return !this.#said.has(cause) && this.#sayOnce(`${cause} of ${signal}`, line)
@@ -116,7 +118,7 @@ export class DeliveryReport {
   }
 }
 
-/** The log of what is kept. The trace log has all of it. */
+/** For the log of kept traces. The trace log has all spans. */
 function keptAgain(lost: number): string {
   const again = 'trace log: what is kept is written again'
   return lost === 0 ? again : `${again}; ${count(lost, 'span of it was', 'spans of it were')} only sent from memory`

@@ -1,21 +1,21 @@
 import type { SpanLine } from '../trace-log/index.ts'
 
-/** Why something could not be delivered, before it is put in words. Never carries a header or a credential. */
+/** The cause of a failed delivery, before it is put in words. Never contains a header or a credential. */
 export type DeliveryFailure =
   | { readonly kind: 'status'; readonly status: number; readonly location?: string }
-  /** A web page answered with a status that says success: the URL is that of a user interface. */
+  /** A web page with a success status: the URL is that of a user interface. */
   | { readonly kind: 'page'; readonly status: number }
-  /** No answer was had: `code` is a system, TLS or parser code. */
+  /** There was no response. `code` is a system, TLS or parser code. */
   | { readonly kind: 'network'; readonly code: string }
   | { readonly kind: 'timeout'; readonly afterMillis: number }
   | { readonly kind: 'file'; readonly code: string; readonly path: string }
-  /** Taken by the backend, except for some of it. */
+  /** The backend accepted the request but rejected a part of it. */
   | { readonly kind: 'rejected' }
-  /** A single span that the backend does not take, although it takes others. */
+  /** A single span that the backend refuses although it accepts others. */
   | { readonly kind: 'refused'; readonly status: number }
-  /** Not sent: a header holds something that no header may. */
+  /** Not sent: a header contains invalid characters. */
   | { readonly kind: 'header'; readonly code: string }
-  /** Of our own making. */
+  /** An internal failure of hookspan. */
   | { readonly kind: 'internal'; readonly reason: string }
 
 export type Delivery =
@@ -23,28 +23,26 @@ export type Delivery =
   | {
       readonly ok: false
       readonly failure: DeliveryFailure
-      /** What the server asked for: not to be asked again before. */
       readonly retryAfterMillis?: number
     }
 
-/** Takes serialised telemetry somewhere: over HTTP or into a file. */
+/** Delivers serialised telemetry over HTTP or to a file. */
 export interface Transport {
-  /** One payload, in pieces. Never rejects. Resolves soon after `signal` aborts. */
+  /** Delivers one payload, given in pieces. Never rejects. Resolves soon after `signal` aborts. */
   deliver(payload: readonly Uint8Array[], signal: AbortSignal): Promise<Delivery>
-  /** Frees what is held; what is under way is cut off. */
+  /** Frees resources. Requests in flight are aborted. */
   close(): Promise<void>
 }
 
 export interface SpanDelivery {
-  /** Spans, or log events, that did not arrive. */
+  /** Spans or log events that did not arrive. */
   readonly lost: number
   readonly failure?: DeliveryFailure
   readonly retryAfterMillis?: number
 }
 
-/** Where the spans of one backend go. */
 export interface SpanSink {
-  /** The spans of these lines, in one request. Never rejects. Resolves soon after `signal` aborts. */
+  /** Sends the spans of these lines in one request. Never rejects. Resolves soon after `signal` aborts. */
   export(lines: readonly SpanLine[], signal: AbortSignal): Promise<SpanDelivery>
   close(): Promise<void>
 }

@@ -15,25 +15,25 @@ function random(digits: number): string {
   return valid(randomBytes(digits / 2).toString('hex'))
 }
 
-/** An id of zeros means "no id". */
+/** An id of only zeros is invalid in OpenTelemetry. */
 function valid(id: string): string {
   return /[^0]/.test(id) ? id : `${id.slice(1)}1`
 }
 
 /**
- * Ids that are derived from what the span is, so that a repeated delivery or replay gives the same ones.
- * A seed holds for the next span that is started; without one, ids are random.
+ * Derives ids from the identity of the span, so that a repeated delivery or replay yields the same ids. A seed applies to
+ * the next span that is started. Without a seed, ids are random.
  */
 export class DeterministicIds implements IdGenerator {
   #next: { readonly trace: string; readonly span: string } | undefined
   #trace: string | undefined
 
-  /** The trace identity is only used when that span starts a trace. */
+  /** @param traceIdentity used only if that span starts a trace */
   seed(traceIdentity: string, spanIdentity: string): void {
     this.#next = { trace: traceIdentity, span: spanIdentity }
   }
 
-  /** The tracer asks for the span id first, for every span, and then, for a root, for the trace id. */
+  /** The tracer requests the span id first, for every span, and then the trace id if the span is a root. */
   generateSpanId(): string {
     const seed = this.#next
     this.#next = undefined

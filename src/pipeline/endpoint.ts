@@ -9,8 +9,8 @@ function basePath(url: URL): string {
 }
 
 /**
- * The URL that takes a signal. The endpoint may be a base URL or the full URL of any signal, with or without a slash
- * at its end: `/v1/traces` is appended exactly when it is missing. Undefined when it is no http or https URL.
+ * The URL for a signal. The endpoint may be a base URL or the full URL of any signal, with or without a trailing slash.
+ * Example: `http://host:4318` -> `http://host:4318/v1/traces`. Returns undefined unless it is an http or https URL.
  */
 export function signalUrl(endpoint: string, signal: Signal): string | undefined {
   const url = parseHttpUrl(endpoint)
@@ -19,12 +19,12 @@ export function signalUrl(endpoint: string, signal: Signal): string | undefined 
   return url.href
 }
 
-/** The URL exactly as it is given; without a path its root. Undefined when it is no http or https URL. */
+/** The URL exactly as given, with the path `/` if it has none. Returns undefined unless it is an http or https URL. */
 export function exactUrl(endpoint: string): string | undefined {
   return parseHttpUrl(endpoint)?.href
 }
 
-/** The same endpoint without a signal's path, query and credentials; no slash at its end. */
+/** The endpoint without the signal's path, query, credentials and trailing slash. */
 export function baseUrl(endpoint: string): string | undefined {
   const url = parseHttpUrl(endpoint)
   return url && `${url.origin}${basePath(url)}`

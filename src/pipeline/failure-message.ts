@@ -3,22 +3,22 @@ import { shownUrl } from '../backends/http-url.ts'
 import type { DeliveryFailure } from './delivery.ts'
 import type { Signal } from './endpoint.ts'
 
-/** What a message may say about a backend. Nothing in it is secret once the URL has been stripped. */
+/** The facts of a backend that messages may contain. Nothing in them is secret once the URL has been stripped. */
 export interface BackendFacts {
   readonly name: string
   readonly type: string
   readonly urls: Readonly<Partial<Record<Signal, string>>>
-  /** The person gave the URLs as they are. */
+  /** The user has set the exact URLs. */
   readonly isExact?: boolean
-  /** What it does not take stays in the trace log until it does. */
+  /** Undelivered spans stay in the trace log until they are delivered. */
   readonly isKept?: boolean
   readonly protocol: OtlpProtocol
-  /** The keys that hold its credentials, as a person would write them. */
+  /** The configuration keys of its credentials, as the user writes them. */
   readonly credentials: string
   readonly defaultEndpoint: string | undefined
 }
 
-/** Failures of one class have one cause and are said once. */
+/** The class of a failure. Failures of one class have one cause and are reported once. */
 export function failureClass(failure: DeliveryFailure): string {
   switch (failure.kind) {
     case 'status':
@@ -31,7 +31,7 @@ export function failureClass(failure: DeliveryFailure): string {
   }
 }
 
-/** The class of the failure of a URL that leads nowhere. */
+/** The failure class of a URL with a wrong path. */
 export const WRONG_PATH = 'status path'
 
 const STATUS_CLASS: Readonly<Record<number, string>> = {
@@ -41,7 +41,7 @@ const STATUS_CLASS: Readonly<Record<number, string>> = {
   405: WRONG_PATH,
 }
 
-/** Why spans were lost, in a few words, for a list of losses. */
+/** A short reason for the list of losses. */
 export function lossReason(failure: DeliveryFailure): string {
   switch (failure.kind) {
     case 'status':
@@ -64,7 +64,7 @@ export function lossReason(failure: DeliveryFailure): string {
   }
 }
 
-/** One line: what went wrong, where, and what to do about it. */
+/** One line: what went wrong, where, and what to do. */
 export function describeFailure(facts: BackendFacts, signal: Signal, failure: DeliveryFailure): string {
   const isLog = facts.type === 'local_log' || facts.type === 'kept_log'
   const who = isLog ? 'trace log' : `backend ${facts.name}`
@@ -168,10 +168,10 @@ const SAME_AS: Readonly<Record<string, string>> = {
 function networkSentence(facts: BackendFacts, signal: Signal, url: string, code: string): string {
   const known = NETWORK[SAME_AS[code] ?? code]
   if (known) return `${known(facts, url, fate(facts, signal))} (${code})`
-  // The parser of node:http: what answered is not HTTP/1.1.
+  // Parser errors of node:http: the response is not HTTP/1.1.
   if (code.startsWith('HPE_'))
     return `${url} answers, but not in HTTP (${code}): 4317 is the port of OTLP/gRPC, 4318 the one of OTLP/HTTP`
-  // TLS names what the other side says so, in words that may have CERT in them.
+  // TLS alerts of the peer. Checked before the next condition, because their codes may contain CERT.
   if (code.includes('_ALERT_'))
     return `${url} ended the TLS handshake (${code}): it wants a certificate that it knows. Set client_certificate and client_key, or correct them`
   if (/CERT|SIGNATURE|ISSUER|TLS|SSL/.test(code))
@@ -204,7 +204,7 @@ function fileSentence({ type, isKept }: BackendFacts, path: string, code: string
   return `${problem} or choose another path; until then its spans are ${fate}, other backends go on`
 }
 
-/** What becomes of what a backend does not take. Of its traces always: a cause is said but once, by whichever signal meets it first. */
+/** The fate of undelivered data. Always includes traces: a cause is reported once, for the first signal that hits it. */
 function fate(facts: BackendFacts, signal: Signal): string {
   const isOther = signal !== 'traces' && facts.urls.traces !== undefined
   return (isOther ? (['traces', signal] as const) : [signal])

@@ -3,13 +3,13 @@ import { type BatchTaker, SpanLine } from '../trace-log/index.ts'
 
 const SAMPLED = 1
 
-/** Hands spans that have ended straight to the backends, where there is no trace log. */
+/** Passes ended spans directly to the backends if there is no trace log. */
 export class FanOut implements SpanProcessor {
   readonly #takers: readonly BatchTaker[]
 
   readonly #wasSent: () => boolean
 
-  /** @param wasSent whether what comes now came before, to a process that this one goes on with, and was sent by that */
+  /** @param wasSent returns true if the previous process, which this one continues, has already sent the current spans */
   constructor(takers: readonly BatchTaker[], wasSent: () => boolean = () => false) {
     this.#takers = takers
     this.#wasSent = wasSent
@@ -25,7 +25,7 @@ export class FanOut implements SpanProcessor {
     for (const taker of this.#takers) taker.take({ lines })
   }
 
-  /** The queues are flushed and closed by the pipeline. */
+  /** The pipeline flushes and closes the queues. */
   forceFlush(): Promise<void> {
     return Promise.resolve()
   }

@@ -1,6 +1,6 @@
 /**
- * Keeps the process alive while something is waited for. Requests do not: a collector that hangs must never hold the
- * process for longer than this.
+ * Keeps the process alive during a wait. Requests do not keep it alive: a hanging collector must not hold the process
+ * longer than this.
  */
 export class Hold {
   readonly over: Promise<void>
@@ -17,7 +17,7 @@ export class Hold {
   }
 }
 
-/** Resolves with what is waited for, or when so much time is over. */
+/** Resolves with `done`, or after this time. */
 export async function within(millis: number, done: Promise<unknown>): Promise<void> {
   const hold = new Hold(millis)
   await Promise.race([done, hold.over])

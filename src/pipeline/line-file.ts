@@ -8,13 +8,16 @@ const PRIVATE_DIRECTORY = 0o700
 const PRIVATE_FILE = 0o600
 // Windows has no O_NONBLOCK.
 const { O_APPEND, O_CREAT, O_WRONLY, O_NONBLOCK = 0 } = constants as Partial<typeof constants> & typeof constants
-/** A pipe that nobody reads holds a thread for ever, without which the host's own files wait and its process cannot end. */
+/**
+ * O_NONBLOCK: opening a pipe without a reader would block a libuv thread for ever. The host's file operations would wait,
+ * and its process could not end.
+ */
 const APPEND = O_WRONLY | O_APPEND | O_CREAT | O_NONBLOCK
 const LINE_END: Buffer = Buffer.from('\n')
 
 /**
- * An append-only file of lines, opened when the first one comes. Whoever writes waits for one line before the next.
- * After a failure it tries again with each line, so a disk that has room again is used again.
+ * An append-only file of lines, opened for the first line. The caller must await each line before the next. After a failure
+ * the next line is tried again, so a disk that has room again is used again.
  */
 export class LineFile implements Transport {
   readonly path: string
@@ -28,7 +31,7 @@ export class LineFile implements Transport {
   async deliver(line: readonly Uint8Array[]): Promise<Delivery> {
     try {
       const handle = await this.#opened()
-      // The rest of a line that was cut off by a full disk must not swallow this one.
+      // If a full disk cut off the previous line, its remainder must not merge with this line.
       const before = this.#isTorn ? [LINE_END] : []
       this.#isTorn = true
       await handle.appendFile(Buffer.concat([...before, ...line, LINE_END]))
@@ -57,7 +60,10 @@ export class LineFile implements Transport {
   }
 }
 
-/** One by one: where nothing can be made, below `/proc` say, Node's own way of doing that tries for ever. */
+/**
+ * Creates directories one by one: `mkdir` with `recursive` never returns where nothing can be created, for example below
+ * `/proc`.
+ */
 async function makeDirectory(path: string): Promise<void> {
   try {
     await makeOne(path)
@@ -78,7 +84,7 @@ function isMissing(error: unknown): boolean {
   return (error as NodeJS.ErrnoException).code === 'ENOENT'
 }
 
-/** Lines that are appended to a deleted file succeed and are gone. */
+/** Appending to a deleted file succeeds, but the lines are lost. */
 async function isDeleted(handle: FileHandle): Promise<boolean> {
   return (await handle.stat()).nlink === 0
 }

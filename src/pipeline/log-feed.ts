@@ -3,7 +3,7 @@ import { LOG_ATTRIBUTE, LOG_EVENT, resolveNamespace } from '../semconv/index.ts'
 import type { LogQueue } from './log-queue.ts'
 import { type LogEvent, recordJson, requestHead } from './log-record.ts'
 
-/** Losses come in bursts: each is one event. */
+/** Losses come in bursts. Each burst becomes one event. */
 const BURST_MILLIS = 1000
 const SCOPE = 'hookspan'
 
@@ -13,7 +13,7 @@ interface Loss {
   spans: number
 }
 
-/** Gives log events to all backends that want them, and tells of spans that are lost. */
+/** Distributes log events to all backends that accept them, and emits an event for lost spans. */
 export class LogFeed {
   readonly #queues: LogQueue[] = []
   readonly #losses = new Map<string, Loss>()
@@ -24,7 +24,7 @@ export class LogFeed {
   #head: string | undefined
   #timer: NodeJS.Timeout | undefined
 
-  /** `now` gives epoch milliseconds. */
+  /** @param now returns epoch milliseconds */
   constructor(
     { namespace, version }: { readonly namespace: string; readonly version: string },
     now: () => number = Date.now,
@@ -38,13 +38,13 @@ export class LogFeed {
     return this.#queues.length > 0
   }
 
-  /** What stands before the records of each request. */
+  /** The JSON before the records of each request. */
   get head(): string {
     this.#head ??= requestHead(this.#describe(), SCOPE, this.#version)
     return this.#head
   }
 
-  /** Whose events they are. Once, before the first. */
+  /** Sets the resource of the events. Called once, before the first event. */
   describe(resource: { readonly attributes: Attributes }): void {
     this.#describe = () => resource.attributes
   }
@@ -59,7 +59,10 @@ export class LogFeed {
     for (const queue of this.#queues) queue.take(record)
   }
 
-  /** Spans that a backend will never get. `reason` is one of few fixed texts. */
+  /**
+   * Counts spans that a backend will never receive.
+   * @param reason one of few fixed texts
+   */
   lost(backend: string, spans: number, reason: string): void {
     if (!this.isWanted) return
     const key = `${backend}\n${reason}`
@@ -69,13 +72,13 @@ export class LogFeed {
     this.#timer ??= setTimeout(() => this.#tellLosses(), BURST_MILLIS).unref()
   }
 
-  /** Resolves when what was told has been sent, or has failed. Never rejects. */
+  /** Resolves when the received events have been sent or have failed. Never rejects. */
   async flush(): Promise<void> {
     this.#tellLosses()
     await Promise.all(this.#queues.map(queue => queue.forceFlush()))
   }
 
-  /** Takes nothing more. */
+  /** Accepts no more events and sends the queued ones. */
   close(): readonly { readonly queue: LogQueue; readonly sent: Promise<void> }[] {
     this.#tellLosses()
     return this.#queues.map(queue => ({ queue, sent: queue.shutdown() }))

@@ -7,17 +7,16 @@ const FULL: DeliveryFailure = { kind: 'internal', reason: 'too many are waiting,
 const TOO_LATE: DeliveryFailure = { kind: 'internal', reason: 'the process ended before they were taken' }
 const TOO_LARGE = 413
 
-/** What has become of log events, in numbers of them. */
+/** Counts of log events by outcome. */
 export interface LogCounts {
-  /** Arrived */
+  /** Acknowledged by the backend */
   readonly delivered: number
   /** Lost: the backend refused them, the queue was full, or the process ended. */
   readonly dropped: number
-  /** Waiting in memory, or in flight */
+  /** Waiting in memory or in flight */
   readonly queued: number
 }
 
-/** Where the log events of one backend go. */
 export interface LogSink {
   /** Never rejects. */
   send(records: readonly string[], signal: AbortSignal): Promise<SpanDelivery>
@@ -32,16 +31,16 @@ export interface LogQueueParts {
 }
 
 /**
- * The log events of one backend on their way out: bounded, one request in flight. What the backend cannot take now waits in
- * memory, and nowhere else: what is left when the process ends is lost, and counted.
+ * The queue of log events for one backend: bounded, with one request in flight. Events that the backend cannot accept now
+ * wait in memory only. Those left when the process ends are lost and counted.
  */
 export class LogQueue {
   readonly #parts: LogQueueParts
   readonly #backOff: BackOff
   readonly #inFlight = new AbortController()
-  /** Those in flight are the first of them. */
+  /** Includes the records in flight, which come first. */
   #waiting: string[] = []
-  /** Of one request. */
+  /** Maximum number of records in a request. */
   #most: number
   #delivered = 0
   #dropped = 0
@@ -57,7 +56,7 @@ export class LogQueue {
     this.#most = parts.batch.maxExportBatchSize
   }
 
-  /** @param record as `recordJson` writes it */
+  /** @param record output of `recordJson` */
   take(record: string): void {
     const { batch } = this.#parts
     const isFull = this.#waiting.length >= batch.maxQueueSize
@@ -67,13 +66,13 @@ export class LogQueue {
     else this.#arm()
   }
 
-  /** Sends what waits; does not wait for a backend that is left alone for a while because it failed. Never rejects. */
+  /** Sends the queued events. Does not wait for a backend that is paused after a failure. Never rejects. */
   forceFlush(): Promise<void> {
     if (this.#sending) return this.#sending
     if (this.#waiting.length === 0 || this.#backOff.isActive) return Promise.resolve()
     clearTimeout(this.#timer)
     this.#timer = undefined
-    // What ends the process at once asks how long it has been waited for: before the request is made, no time at all.
+    // Shutdown reads `waitedMillis()`, which must be zero until the request is made.
     this.#sentAt = performance.now()
     this.#sending = this.#sendAll().finally(() => {
       this.#sending = undefined
@@ -82,24 +81,23 @@ export class LogQueue {
     return this.#sending
   }
 
-  /** Takes nothing more, and sends what there is. */
+  /** Accepts no more events and sends the queued ones. */
   async shutdown(): Promise<void> {
     this.#isClosed = true
     this.#backOff.tryOnceMore()
     await this.forceFlush()
   }
 
-  /** How long the request that is in flight has been. */
   waitedMillis(): number {
     return this.#sending ? performance.now() - this.#sentAt : 0
   }
 
-  /** Nothing is sent for others. */
+  /** Only span queues recover the spans of other processes. */
   stop(): Promise<void> {
     return Promise.resolve()
   }
 
-  /** Gives up what is left. Resolves within moments. */
+  /** Drops the queued events. Resolves within moments. */
   async abandon(): Promise<void> {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -124,7 +122,7 @@ export class LogQueue {
   }
 
   async #sendAll(): Promise<void> {
-    // A request is not the hook's that has told of the event.
+    // The request must not run inside the hook that emitted the event.
     await new Promise(setImmediate)
     while (this.#waiting.length > 0 && !this.#backOff.isActive && !this.#inFlight.signal.aborted) {
       const records = this.#waiting.slice(0, this.#most)

@@ -2,23 +2,22 @@ import type { Attributes } from '@opentelemetry/api'
 import { SEVERITY } from '../semconv/index.ts'
 import { attributesJson, stringJson } from '../trace-log/index.ts'
 
-/** Something that happened, for who looks for it or is to be told of it; or a line of the agent's own. */
+/** An event worth searching for or alerting on, or a log line of the agent. */
 export interface LogEvent {
-  /** Few there are: no ids in it. Absent = it is a line. */
+  /** One of few fixed names, without ids. Absent for a log line. */
   readonly name?: string
-  /** Of a line: masked and cut, as content on spans */
+  /** Text of a log line: masked and cut like content on spans */
   readonly body?: string
-  /** `ERROR`: something went wrong; `WARN`: it may matter; `INFO`: somebody decided */
+  /** `ERROR`: something went wrong; `WARN`: it may matter; `INFO`: a decision was made */
   readonly severity: 'TRACE' | 'DEBUG' | 'INFO' | 'WARN' | 'ERROR' | 'FATAL'
   /** Epoch milliseconds. */
   readonly at: number
-  /** What it is about. */
+  /** The related span. */
   readonly span?: { readonly traceId: string; readonly spanId: string; readonly traceFlags: number }
   /** Masked and cut, as on spans */
   readonly attributes: Attributes
 }
 
-/** A `LogRecord` of OTLP/JSON. */
 export function recordJson({ name, body, severity, at, span, attributes }: LogEvent, observedAt: number): string {
   const event = name === undefined ? '' : `,"eventName":${stringJson(name)}`
   const text = body === undefined ? '' : `,"body":{"stringValue":${stringJson(body)}}`
@@ -31,7 +30,7 @@ export function recordJson({ name, body, severity, at, span, attributes }: LogEv
   )
 }
 
-/** What stands before the records of a request. */
+/** The JSON before the records of a request. */
 export function requestHead(resource: Attributes, scope: string, version: string): string {
   return (
     `{"resourceLogs":[{"resource":{"attributes":${attributesJson(resource)}},"scopeLogs":[{"scope":` +

@@ -7,23 +7,23 @@ import { createResource } from './resource.ts'
 import { metricsSdk, traceSdk, transformer } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 
-/** One series of an instrument as it stands now. */
+/** The current state of one series of an instrument. */
 export interface MetricSample {
   /** Name of the instrument */
   readonly name: string
-  /** What tells the series from others of the instrument */
+  /** Labels that identify the series within the instrument */
   readonly labels: Readonly<Record<string, string>>
-  /** Of a counter or gauge; of a histogram the sum. */
+  /** Value of a counter or gauge, or the sum of a histogram. */
   readonly value: number
-  /** Recorded points; histograms only. */
+  /** Number of recorded points; histograms only. */
   readonly count?: number
 }
 
 export interface MemoryPipeline extends Pipeline {
-  /** All spans that have ended, in the order of their ends, as OTLP/JSON lines. */
+  /** All ended spans in the order of their ends, as OTLP/JSON lines. */
   lines(): readonly string[]
   samples(): Promise<readonly MetricSample[]>
-  /** All log events, in the order in which they were told. */
+  /** All log events in the order in which they were emitted. */
   readonly logEvents: readonly LogEvent[]
 }
 
@@ -35,7 +35,7 @@ function sampleOf(name: string, attributes: object, value: Value): MetricSample 
   return { name, labels, value: value.sum ?? 0, count: value.count }
 }
 
-/** Keeps everything in memory: for tests, ours and those of users. Nothing is written and nothing is sent. */
+/** Creates a pipeline that keeps everything in memory, for our tests and those of users. Nothing is written or sent. */
 export function createMemoryPipeline(
   settings: PipelineSettings,
   added: Added = new Added({}, settings.flushWaitMillis),

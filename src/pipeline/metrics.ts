@@ -20,8 +20,8 @@ const DONE = { code: 0 } as const
 type ExportCallback = Parameters<PushMetricExporter['export']>[1]
 
 /**
- * Metrics of one backend on their way out. The reader is told at once that it is done, because its own timeout would
- * hold the process; what is on its way is waited for in `forceFlush`.
+ * The metrics queued for one backend. `export` completes immediately, because the reader's own timeout would keep the
+ * process alive. `forceFlush` waits for pending collections.
  */
 export class MetricOutbox implements PushMetricExporter {
   readonly #sink: OtlpMetricSink
@@ -55,17 +55,16 @@ export class MetricOutbox implements PushMetricExporter {
     await this.#sink.close()
   }
 
-  /** How long the export that is in flight has been. */
   waitedMillis(): number {
     return this.#sending ? performance.now() - this.#sentAt : 0
   }
 
-  /** Nothing is sent for others. */
+  /** Only span queues recover the spans of other processes. */
   stop(): Promise<void> {
     return Promise.resolve()
   }
 
-  /** Gives up what is left. Resolves within moments. */
+  /** Drops queued collections. Resolves within moments. */
   abandon(): Promise<void> {
     this.#waiting.length = 0
     this.#inFlight.abort()
@@ -95,7 +94,7 @@ export class MetricOutbox implements PushMetricExporter {
   }
 }
 
-/** As the OTLP exporter specification has it: what can fall is always cumulative. */
+/** Follows the OTLP exporter specification: instruments whose value can fall are always cumulative. */
 function temporalityOf(temporality: Temporality, instrument: InstrumentType): AggregationTemporality {
   const { AggregationTemporality: Choice, InstrumentType: Kind } = metricsSdk()
   switch (instrument) {
@@ -115,21 +114,21 @@ export function createMetricReader(outbox: MetricOutbox, intervalMillis: number)
   return new (metricsSdk().PeriodicExportingMetricReader)({
     exporter: outbox,
     exportIntervalMillis: intervalMillis,
-    // Only bounds the collection; it may not be longer than the interval.
+    // Bounds the collection only. It must not exceed the interval.
     exportTimeoutMillis: intervalMillis,
   })
 }
 
 /**
- * Says since when each series has added up: since it was not there yet. To the SDK a counter that is read at collection
- * begins when it is first read. Its first value is then no increase over anything, and an agent that reports once, before
- * it ends, is in no rate.
+ * Sets the start time of each series to the last collection before it existed. For the SDK, an observable counter starts at
+ * its first read. Its first value would then be no increase, and an agent that reports once before it ends would be missing
+ * from every rate.
  */
 class SeriesStarts {
   readonly #starts = new Map<string, HrTime>()
   #lastAt = now()
 
-  /** The same metrics with those starts. To be called with every collection. */
+  /** The same metrics with those starts. Must be called for every collection. */
   apply(metrics: ResourceMetrics): ResourceMetrics {
     const scopeMetrics = metrics.scopeMetrics.map(scope => ({
       ...scope,
@@ -145,7 +144,7 @@ class SeriesStarts {
     return { ...metric, dataPoints } as MetricData
   }
 
-  /** Always the same for a series: another start would be a counter that has begun anew. */
+  /** Stable for a series: a changed start would mean a counter reset. */
   #startOf({ descriptor }: MetricData, { attributes }: DataPoint<unknown>): HrTime {
     const series = `${descriptor.name} ${JSON.stringify(attributes)}`
     const known = this.#starts.get(series)
@@ -160,7 +159,7 @@ function now(): HrTime {
   return [Math.floor(millis / 1000), (millis % 1000) * 1_000_000]
 }
 
-/** Not what may fall, and no differences: those begin where the last ones ended. */
+/** Excludes instruments whose value can fall, and deltas, which start where the previous ones ended. */
 function addsUp(metric: MetricData): boolean {
   const { AggregationTemporality, DataPointType } = metricsSdk()
   if (metric.aggregationTemporality !== AggregationTemporality.CUMULATIVE) return false

@@ -2,7 +2,7 @@ import type { Context } from '@opentelemetry/api'
 import type { ReadableSpan, Span, SpanProcessor } from '@opentelemetry/sdk-trace-base'
 import type { Continuation } from '../trace-log/index.ts'
 
-/** Stands before where spans go, and keeps from it those that a process before this one has written. */
+/** A span processor that filters out spans already written by the previous process. */
 export class OnlyNew implements SpanProcessor {
   readonly #next: SpanProcessor
   readonly #isWritten: Continuation['isWritten']

@@ -20,14 +20,13 @@ import { SpanQueue } from './span-queue.ts'
 import { SpanTally } from './span-tally.ts'
 import { readTlsFiles, type TlsFiles } from './tls-files.ts'
 
-/** One place that telemetry goes to: a backend, or the local trace log. */
 export interface OpenBackend {
   readonly name: string
   readonly type: string
-  /** As `destinationOf` names it. */
+  /** Result of `destinationOf`. */
   readonly destination: string
   readonly report: DeliveryReport
-  /** What it does not take stays in the trace log until it does. */
+  /** Undelivered spans stay in the trace log until they are delivered. */
   readonly isKept: boolean
   readonly queue?: SpanQueue
   readonly reader?: MetricReader
@@ -43,7 +42,7 @@ export function openBackend(
   feed: LogFeed,
 ): OpenBackend {
   const { name, type } = plan.settings
-  // What a terminal shows is of the moment.
+  // Console output shows the current run only: old spans are not printed later.
   const isKept = settings.localLog !== undefined && plan.row.transport !== 'console'
   const deliveries = new DeliveryReport({ ...plan.facts, isKept }, report)
   const files = readTlsFiles(plan.settings, line => report.error(line))
@@ -56,10 +55,10 @@ export function openBackend(
   })
   const log = isKept ? cursors(name, report, () => queue) : undefined
   const { holding } = settings
-  // The request itself says how long it was waited for: this bound is for one that does not.
+  // HTTP requests enforce their own timeout. This bound covers sinks that do not.
   const exportTimeoutMillis = Math.max(settings.batch.exportTimeoutMillis, timeoutOf(plan, settings))
   const batch = { ...settings.batch, exportTimeoutMillis }
-  // What was held comes at once, and what does not fit into memory has no log to be read from.
+  // Sampling releases a whole trace at once. Without a log, spans that do not fit into memory would be lost.
   const burst = log ? { log } : { burstBytes: holding?.maxBytes }
   const queue: SpanQueue | undefined =
     spans && new SpanQueue({ sink: spans, batch, report: deliveries, tally, ...burst })
@@ -84,14 +83,13 @@ function logQueue(
   feed: LogFeed,
 ): LogQueue | undefined {
   const { headers, ...to } = target(plan, settings, 'logs', files)
-  // Whatever its spans are sent as.
+  // Logs are always JSON, regardless of the protocol of the spans.
   const sender = new OtlpSender({ ...to, headers: { ...headers, 'content-type': CONTENT_TYPES['http/json'] } })
   const queue = new LogQueue({ sink: new OtlpLogSink(sender, () => feed.head), batch: settings.batch, report })
   feed.add(queue)
   return queue
 }
 
-/** What the log holds for the backend, read by its queue. */
 function cursors(name: string, report: Report, queue: () => SpanQueue | undefined): Cursors {
   const trouble: ReadTrouble = {
     damaged: ({ path }) => report.warn(`trace log: damaged lines of ${path} are passed over`),
@@ -133,7 +131,7 @@ function fileMetricSink(path: string | undefined): OtlpMetricSink | undefined {
   return path === undefined ? undefined : new OtlpMetricSink('http/json', new LineFile(path))
 }
 
-/** Lines of the log are requests already; where there is none, OpenTelemetry's exporter makes them. */
+/** Lines of the log are OTLP/JSON already. Without a log, OpenTelemetry's exporter serialises JSON. */
 function otlpSpanSink(protocol: OtlpProtocol, target: OtlpTarget, hasLog: boolean): SpanSink {
   return protocol === 'http/json' && !hasLog
     ? new OtlpTraceExporterSink(target)

@@ -4,19 +4,19 @@ import type { Socket } from 'node:net'
 import type { Delivery, DeliveryFailure } from './delivery.ts'
 import { http, https } from './sdk.ts'
 
-/** An answer is a few bytes; of a longer one, only the status counts. */
+/** A response is a few bytes. If it is longer, only its status counts. */
 const MAX_ANSWER_BYTES = 65_536
 
-/** An address that swallows packets would otherwise hold the process for the minutes that the system tries. */
+/** An address that swallows packets would otherwise hold the process for minutes, as long as the system retries. */
 const CONNECT_MILLIS = 3000
 
-/** One connection at a time and a spare: a backend has one request in flight per signal. */
+/** A backend has one request in flight per signal. The second socket is a spare. */
 const MAX_SOCKETS = 2
 
-/** How long one request may take. */
+/** The time limits of one request. */
 export interface Limits {
   readonly timeoutMillis: number
-  /** What the person configured, for the message: `timeoutMillis` is what earlier tries have left of it. */
+  /** The configured timeout, for the message. `timeoutMillis` is what earlier attempts have left of it. */
   readonly allowedMillis: number
   readonly signal: AbortSignal
 }
@@ -25,21 +25,23 @@ export interface OtlpRequest extends Limits {
   readonly url: string
   readonly headers: OutgoingHttpHeaders
   readonly agent: Agent
-  /** In pieces. */
   readonly payload: readonly Uint8Array[]
 }
 
-/** One request, for whoever makes it. */
+/** The state of one request, for the code that makes it. */
 export interface Exchange {
-  /** The outcome is known: nothing changes it any more. */
+  /** True once the outcome is settled. It does not change any more. */
   isOver(): boolean
-  /** To be called before the request is sent. Throws when the exchange is over, and nobody wants the request any more. */
+  /** Must be called before the request is sent. Throws if the exchange is already over. */
   watch(request: ClientRequest): void
-  /** The outcome where no answer tells it. Without effect once the exchange is over. */
+  /** Sets the outcome if there is no response. No effect once the exchange is over. */
   end(delivery: Delivery): void
 }
 
-/** What comes of the request that `begin` makes, now or later. Never rejects; resolves at the latest after the timeout. */
+/**
+ * Resolves with the outcome of the request that `begin` makes, now or later. Never rejects. Resolves after the timeout at
+ * the latest.
+ */
 export function exchange(limits: Limits, begin: (exchange: Exchange) => void): Promise<Delivery> {
   const startedAt = performance.now()
   return new Promise(resolve => {
@@ -72,7 +74,7 @@ export function exchange(limits: Limits, begin: (exchange: Exchange) => void): P
   })
 }
 
-/** Sends once. Never rejects; resolves at the latest after the timeout. */
+/** Sends once. Never rejects. Resolves after the timeout at the latest. */
 export function postOnce(post: OtlpRequest): Promise<Delivery> {
   return exchange(post, ({ watch, end }) => {
     try {
@@ -82,7 +84,7 @@ export function postOnce(post: OtlpRequest): Promise<Delivery> {
       for (const piece of post.payload) made.write(piece)
       made.end()
     } catch (error) {
-      // A header with a line break in it, usually a key that was read from a file.
+      // A header contains a line break, usually from a key that was read from a file.
       end(failed({ kind: 'header', code: codeOf(error) }))
     }
   })
@@ -91,9 +93,9 @@ export function postOnce(post: OtlpRequest): Promise<Delivery> {
 function readAnswer(response: IncomingMessage, settle: (delivery: Delivery) => void): void {
   const chunks: Buffer[] = []
   let size = 0
-  // Read at once: whoever else looks at the response may be shown something else.
+  // Read at once: another listener of the response may see modified values (`makeFinal` changes `statusCode`).
   const { statusCode: status = 0, headers } = response
-  // The status decides, also when the connection breaks in the middle of the body.
+  // The status decides, even if the connection breaks in the middle of the body.
   const done = (): void => settle(deliveryOf(status, headers, Buffer.concat(chunks)))
   response.on('data', (chunk: Buffer) => {
     size += chunk.length
@@ -136,10 +138,10 @@ export function codeOf(error: unknown): string {
   return typeof code === 'string' ? code : typeof name === 'string' ? name : 'unknown'
 }
 
-/** Sees each request before it is sent. What it throws is thrown at whoever makes the request. */
+/** Sees each request before it is sent. Errors it throws reach the code that makes the request. */
 export type RequestWatch = (request: ClientRequest) => void
 
-/** What node:http calls an agent's part in a request by; the types of Node leave it out. */
+/** The method that node:http calls on an agent. It is missing in the types of Node. */
 interface Dispatcher {
   addRequest(request: ClientRequest, ...rest: unknown[]): void
 }
@@ -169,12 +171,12 @@ function watching(Base: AgentClass, watch: RequestWatch): AgentClass {
 }
 
 /**
- * Keeps a request from holding the process: a host that has finished must be able to end although a collector hangs.
- * Whoever wants to wait for the request keeps the process alive itself.
+ * Keeps a request from holding the process: a host that has finished must be able to end although a collector hangs. A
+ * caller that waits for the request keeps the process alive itself.
  */
 function leaveProcessFree(request: ClientRequest): void {
   request.on('socket', socket => {
-    // The agent takes the socket's reference back whenever it hands a kept one out again, so this is done per request.
+    // Done per request: the agent calls `ref()` whenever it reuses a kept socket.
     socket.unref()
     if (socket.connecting) boundConnect(socket)
   })

@@ -6,31 +6,37 @@ import { createAgent, postOnce } from './otlp-request.ts'
 import { untraced, zlib } from './sdk.ts'
 import type { TlsFiles } from './tls-files.ts'
 
-/** At once, within one delivery, as the OTLP specification has it. What else passes (408) waits in the queue: `back-off.ts`. */
+/**
+ * Retried within one delivery, as the OTLP specification demands. Other temporary statuses (408) are retried by the queue:
+ * see `back-off.ts`.
+ */
 const RETRYABLE: ReadonlySet<number> = new Set([429, 502, 503, 504])
 const CONNECTION_LOST: ReadonlySet<string> = new Set(['ECONNRESET', 'EPIPE'])
 const FIRST_PAUSE_MILLIS = 500
-/** Times the number of tries, whatever sooner moment the server asks for. */
+/** Multiplied by the number of attempts. Applies even if the server requests a shorter pause. */
 const MIN_PAUSE_MILLIS = 20
 const MAX_PAUSE_MILLIS = 5000
 
 export interface OtlpTarget {
-  /** Of one signal, complete. */
+  /** The complete URL of one signal. */
   readonly url: string
   /** Lower-case names. */
   readonly headers: Readonly<Record<string, string>>
   readonly gzip: boolean
-  /** One payload with its retries. */
+  /** Time for one payload, retries included. */
   readonly timeoutMillis: number
   readonly tls: TlsFiles
 }
 
 /**
- * Sends metrics, and the lines of the trace log, to one URL. OpenTelemetry's own exporters, left to themselves, merge the
- * headers of `OTEL_EXPORTER_OTLP_HEADERS` into those of every backend, so that one backend's key would reach another one,
- * hold the process with their retry timer, forget the status that they retried, and keep a partial success to themselves.
- * Where there is no log, traces as `http/json` go by one all the same (`otlp-trace-exporter.ts`), with all that set right from
- * outside. The retries and the reading of answers are the same.
+ * Sends metrics, and the lines of the trace log, to one URL. OpenTelemetry's own exporters are not used here, because they:
+ * - merge `OTEL_EXPORTER_OTLP_HEADERS` into the headers of every backend, so that one backend's key reaches another;
+ * - hold the process with their retry timer;
+ * - do not report the status that they retried;
+ * - do not report a partial success.
+ *
+ * Without a log, traces as `http/json` use such an exporter nevertheless (`otlp-trace-exporter.ts`), which corrects all of
+ * that from outside. Retries and the reading of responses are shared.
  */
 export class OtlpSender implements Transport {
   readonly #target: OtlpTarget
@@ -62,11 +68,11 @@ export class OtlpSender implements Transport {
 }
 
 /**
- * Tries until it is delivered, until it is no use, or until the time is over. Pauses do not hold the process: that is
- * why the exporter's own retry is not used.
+ * Retries until the payload is delivered, cannot be delivered, or the deadline has passed. Pauses do not hold the process:
+ * that is why the exporter's own retry is not used.
  *
  * @param deadlineAt in the time of `performance.now()`
- * @param attempt is told how long it may take
+ * @param attempt receives the time it may take
  */
 export async function deliverBy(
   deadlineAt: number,
@@ -85,14 +91,15 @@ export async function deliverBy(
   }
 }
 
-/** What the server said last is more to the point than that our time was over. */
+/** If the last attempt timed out, the earlier response of the server is more useful to the user. */
 function withReason(last: Delivery, earlier: Delivery | undefined): Delivery {
   return earlier && !last.ok && last.failure.kind === 'timeout' ? earlier : last
 }
 
 /**
- * Undefined = do not retry. A connection that was lost is tried again once, at once: a server may close a kept one in
- * the very moment that we use it. A refused connection is not: who starts the backend wants to read about it now.
+ * Returns undefined if there is no retry. A lost connection is retried once, immediately: a server may close a kept
+ * connection at the moment of reuse. A refused connection is not retried: a user who is starting the backend needs the
+ * message now.
  */
 function pauseBeforeRetry(delivery: Delivery, attempts: number): number | undefined {
   if (delivery.ok) return undefined

@@ -18,11 +18,10 @@ export const CONTENT_TYPES: Readonly<Record<OtlpProtocol, string>> = {
 type TraceSerializer = ISerializer<ReadableSpan[], IExportTraceServiceResponse>
 type MetricsSerializer = ISerializer<ResourceMetrics, IExportMetricsServiceResponse>
 
-/** Spans as OTLP requests, put together from lines as they stand in the log, carried over HTTP or into a file. */
+/** Sends spans as OTLP requests, assembled from lines as they stand in the log, over HTTP or to a file. */
 export class OtlpSpanSink implements SpanSink {
   readonly #transport: Transport
   readonly #isJson: boolean
-  /** Reads the answers. */
   readonly #serializer = (): Pick<TraceSerializer, 'deserializeResponse'> =>
     this.#isJson ? transformer().JsonTraceSerializer : transformer().ProtobufTraceSerializer
 
@@ -45,7 +44,10 @@ export class OtlpSpanSink implements SpanSink {
   }
 }
 
-/** Requests of protobuf are one by being written one after another. Making one takes milliseconds: others get their turn between. */
+/**
+ * Concatenated protobuf messages are one valid request. Encoding a line takes milliseconds, so the event loop runs between
+ * lines.
+ */
 async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uint8Array[]> {
   const pieces: Uint8Array[] = []
   for (const line of lines) {
@@ -55,7 +57,7 @@ async function protobufRequest(lines: readonly SpanLine[]): Promise<readonly Uin
   return pieces
 }
 
-/** What a delivery means for the spans in it: a server may take the request and still reject some of them. */
+/** The outcome for the spans of a delivery. A server may accept the request and still reject some spans. */
 export function spanDelivery(
   delivery: Delivery,
   spans: number,
@@ -73,7 +75,6 @@ export function spanDelivery(
   return lost > 0 ? { lost, failure: { kind: 'rejected' } } : { lost: 0 }
 }
 
-/** Metrics as OTLP requests. */
 export class OtlpMetricSink {
   readonly #transport: Transport
   readonly #isJson: boolean
@@ -88,7 +89,7 @@ export class OtlpMetricSink {
     return payload.ok ? payload.bytes : payload.failure
   }
 
-  /** Undefined = taken whole. Never rejects. */
+  /** Resolves with undefined if everything was accepted. Never rejects. */
   async send(payload: Uint8Array, signal: AbortSignal): Promise<DeliveryFailure | undefined> {
     const delivery = await this.#transport.deliver([payload], signal)
     if (!delivery.ok) return delivery.failure
@@ -109,18 +110,21 @@ export class OtlpMetricSink {
   }
 }
 
-/** Log events as OTLP requests, which are JSON. */
+/** Sends log events as OTLP/JSON requests. */
 export class OtlpLogSink {
   readonly #transport: Transport
   readonly #head: () => string
 
-  /** @param head what stands before the records of each request */
+  /** @param head returns the JSON before the records of each request */
   constructor(transport: Transport, head: () => string) {
     this.#transport = transport
     this.#head = head
   }
 
-  /** @param records as `recordJson` writes them. Never rejects. */
+  /**
+   * Never rejects.
+   * @param records outputs of `recordJson`
+   */
   async send(records: readonly string[], signal: AbortSignal): Promise<SpanDelivery> {
     const payload = Buffer.from(`${this.#head()}${records.join(',')}]}]}]}`)
     const delivery = await this.#transport.deliver([payload], signal)
@@ -150,16 +154,16 @@ function serialize(write: () => Uint8Array | undefined): Payload {
     const bytes = write()
     if (bytes) return { ok: true, bytes }
   } catch {
-    // Falls through: what matters is that the batch is counted as lost.
+    // Falls through: the batch is counted as lost.
   }
   return { ok: false, failure: UNSERIALISABLE }
 }
 
-/** Many servers answer with nothing, or with something of their own: then nothing was rejected. */
+/** Many servers respond with an empty or non-OTLP body. Then nothing was rejected. */
 function readAnswer(delivery: Delivery, read: (answer: Uint8Array) => number | undefined): number {
   if (!delivery.ok || !delivery.answer || delivery.answer.byteLength === 0) return 0
   try {
-    // OTLP/JSON writes 64-bit numbers as text.
+    // OTLP/JSON encodes 64-bit numbers as strings.
     const count = Number(read(delivery.answer) ?? 0)
     return Number.isFinite(count) ? count : 0
   } catch {

@@ -8,20 +8,20 @@ import { deliverBy, type OtlpTarget } from './otlp-sender.ts'
 import { spanDelivery } from './otlp-sinks.ts'
 import { exporterBase, traceExporter, transformer, untraced } from './sdk.ts'
 
-/** Not one that any client tries again. */
+/** A status that no client retries. */
 const FINAL_STATUS = 400
 
 /**
- * Traces as `http/json` where there is no log, sent by OpenTelemetry's own exporter. Its requests are watched by the agent that we give it:
- * the exporter itself says neither which status it got, nor when to come back, nor how many spans were rejected.
+ * Sends traces as `http/json` through OpenTelemetry's own exporter if there is no log. Our agent watches its requests: the
+ * exporter reports neither the status, nor the requested pause, nor the number of rejected spans.
  */
 export class OtlpTraceExporterSink implements SpanSink {
   readonly #target: OtlpTarget
   readonly #agent: Agent
   readonly #exporter: OTLPTraceExporter
-  /** Whose request the agent sees next. */
+  /** The exchange of the next request that the agent sees. */
   #current: Exchange | undefined
-  /** Resolves when the exporter is done with everything that it was given. */
+  /** Resolves when the exporter has finished all exports. */
   #idle: Promise<void> = Promise.resolve()
 
   constructor(target: OtlpTarget) {
@@ -45,7 +45,7 @@ export class OtlpTraceExporterSink implements SpanSink {
 
   #attempt(spans: ReadableSpan[], timeoutMillis: number, signal: AbortSignal): Promise<Delivery> {
     return exchange({ timeoutMillis, allowedMillis: this.#target.timeoutMillis, signal }, own => {
-      // One at a time: a request that is made only after its exchange was given up must not pass for the next one.
+      // One at a time: a request made after its exchange was given up must not be attributed to the next one.
       this.#idle = this.#idle.then(() => (own.isOver() ? undefined : this.#send(spans, own)))
     })
   }
@@ -80,14 +80,14 @@ function createExporter({ url, headers, gzip, timeoutMillis }: OtlpTarget, agent
     url,
     headers: own,
     compression: gzip ? CompressionAlgorithm.GZIP : CompressionAlgorithm.NONE,
-    // It throws at zero, which is what a person may have configured.
+    // The exporter throws at zero, which is a valid configuration.
     timeoutMillis: Math.max(timeoutMillis, 1),
     httpAgentOptions: () => agent,
     ...(userAgent === undefined ? {} : { userAgent }),
   })
 }
 
-/** The exporter has added those of `OTEL_EXPORTER_OTLP_HEADERS`, which may be the key of another backend. */
+/** The exporter adds the headers of `OTEL_EXPORTER_OTLP_HEADERS`, which may hold the key of another backend. */
 function dropForeignHeaders(request: ClientRequest, { headers, gzip }: OtlpTarget): void {
   const own = new Set([
     'host',
@@ -99,19 +99,16 @@ function dropForeignHeaders(request: ClientRequest, { headers, gzip }: OtlpTarge
   for (const name of request.getHeaderNames()) if (!own.has(name)) request.removeHeader(name)
 }
 
-/**
- * The exporter is to take every failure for a final one. What it takes for a passing one it tries again by itself, on
- * a timer that holds the process.
- */
+/** Makes every failure look final to the exporter. It would retry temporary failures on a timer that holds the process. */
 function makeFinal(request: ClientRequest): void {
-  // Of two errors it takes the first one, and by its code it decides: this one comes first, and has none.
+  // The exporter decides by the code of the first error. This error comes first and has no code.
   request.once('error', error => request.emit('error', new Error('not delivered', { cause: error })))
   request.once('response', response => {
     if ((response.statusCode ?? 0) >= 300) response.statusCode = FINAL_STATUS
   })
 }
 
-/** Of an export that came to no request. */
+/** The outcome of an export that made no request. */
 function unsent(error: Error): Delivery {
   const code = codeOf(error)
   if (code.startsWith('ERR_')) return failed({ kind: 'header', code })

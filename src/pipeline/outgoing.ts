@@ -3,10 +3,10 @@ import { Attempt, grouped } from './attempt.ts'
 import type { BatchSettings } from './settings.ts'
 import type { SpanTally } from './span-tally.ts'
 
-/** Of one request, roughly: serialising more at a time would hold the event loop for too long. */
+/** Approximate size of one request. Serialising more at a time would block the event loop for too long. */
 const REQUEST_BYTES = 1_048_576
 
-/** What the log holds for one backend, of this process and of others. */
+/** Positions of one backend in the log of this process (`own`) and in those of others (`adopted`). */
 export interface Cursors {
   readonly own: Cursor
   readonly adopted: Cursor
@@ -15,36 +15,34 @@ export interface Cursors {
 export interface OutgoingParts {
   readonly backend: string
   readonly batch: BatchSettings
-  /** Absent = what does not fit into memory is dropped. */
+  /** If absent, spans that do not fit into memory are dropped. */
   readonly log: Cursors | undefined
   readonly tally: SpanTally
-  /** As in `SpanQueueParts`. */
   readonly burstBytes: number | undefined
 }
 
 /**
- * What goes to one backend next. Straight from memory, as a rule. A backend that has fallen behind gets everything from the
- * log, in order, until it has caught up; then, when there is nothing else, what other processes have left.
+ * Selects the spans that one backend gets next. They usually come from memory. A backend that has fallen behind is served
+ * from the log, in order, until it has caught up. Spans of other processes come last.
  */
 export class Outgoing {
   readonly #parts: OutgoingParts
   readonly #live = new LiveQueue()
-  /** What is being sent. */
   #working: readonly Batch[] = []
   #isBehind = false
-  /** Up to where somebody wants everything sent, whether it fills a request or not. */
+  /** Flush target: everything up to this count is sent, even if it does not fill a request. */
   #wanted = 0
 
   constructor(parts: OutgoingParts) {
     this.#parts = parts
   }
 
-  /** Spans that wait in memory. */
+  /** Spans waiting in memory. */
   get waiting(): number {
     return this.#live.size
   }
 
-  /** Returns whether it will be sent; false when there is no room for it. */
+  /** Returns false if there is no room for the batch, which is then not sent. */
   take(batch: Batch): boolean {
     const { log, batch: limits } = this.#parts
     const size = sizeOf(batch.lines)
@@ -69,23 +67,26 @@ export class Outgoing {
     return this.#parts.log?.adopted.isCaughtUp === false
   }
 
-  /** Spans of a segment that are in memory, and will be sent even if the segment goes. */
+  /** Spans of a segment that are in memory. They are sent even if the segment is removed. */
   inMemoryOf(segment: Segment): number {
     return sizeIn([...this.#working, ...this.#live.batches], segment)
   }
 
-  /** From now on the log is read instead of memory; `more` spans that are in it come with it. */
+  /**
+   * Switches from memory to the log.
+   * @param more additional spans that are only in the log
+   */
   fallBehind(more = 0): void {
     this.#isBehind = true
     this.#parts.tally.spooled(this.#live.dropKept() + more)
   }
 
-  /** Everything that was recorded until now is to be sent. */
+  /** Marks everything recorded until now for sending. */
   want(): void {
     this.#wanted = this.#parts.tally.accepted
   }
 
-  /** Whether there is something that is not to wait for more of its kind. */
+  /** True if something must be sent without waiting for a full batch. */
   get isDue(): boolean {
     const { size } = this.#live
     const isWanted = size > 0 && this.#parts.tally.settled < this.#wanted
@@ -96,7 +97,10 @@ export class Outgoing {
     return this.#live.size > 0 || this.#isBehind || this.hasAdopted
   }
 
-  /** Undefined when nothing is due. `withAdopted`: nobody waits for this process to end. */
+  /**
+   * Resolves with undefined if nothing is due.
+   * @param withAdopted returns true if spans of other processes may be sent, which must not delay the end of this process
+   */
   async next(withAdopted: () => boolean): Promise<Attempt | undefined> {
     const { log, batch } = this.#parts
     for (;;) {
@@ -115,13 +119,13 @@ export class Outgoing {
     }
   }
 
-  /** Nothing is sent any more. Returns the spans that are in memory only, and so lost. */
+  /** Stops sending. Returns the number of spans that are only in memory, and so lost. */
   giveUp(): number {
     this.#parts.tally.spooled(this.#live.dropKept())
     return this.#live.clear()
   }
 
-  /** What was being sent is not being sent any more. */
+  /** Releases the batches that were being sent. */
   letGo(): void {
     for (const { position } of this.#working) position?.segment.putBack(this.#parts.backend)
     this.#working = []
@@ -132,7 +136,7 @@ export class Outgoing {
     await Promise.all([log?.own.close(), log?.adopted.close()])
   }
 
-  /** Whether what waits is no more than may come at once. */
+  /** True if the waiting spans fit into the allowance for a burst. */
   get #isBurst(): boolean {
     const { burstBytes } = this.#parts
     return burstBytes !== undefined && this.#live.bytes <= burstBytes
@@ -158,7 +162,7 @@ export class Outgoing {
   }
 }
 
-/** What was never in the log is not in lines: each span came by itself. */
+/** Spans that were never in the log came one by one. They are merged into one line. */
 function linesOf(batches: readonly Batch[]): readonly SpanLine[] {
   const lines = batches.flatMap(batch => batch.lines)
   return batches.some(({ position }) => position !== undefined) ? lines : [SpanLine.of(spansOf(lines))]
@@ -178,18 +182,18 @@ interface Waiting {
   readonly bytes: number
 }
 
-/** Spans in memory that wait for one backend, in order. */
+/** The spans in memory that wait for one backend, in order. */
 class LiveQueue {
   #waiting: Waiting[] = []
   #size = 0
   #bytes = 0
 
-  /** Spans. */
+  /** Number of spans. */
   get size(): number {
     return this.#size
   }
 
-  /** Of those that were weighed. */
+  /** Size of the weighed batches only. */
   get bytes(): number {
     return this.#bytes
   }
@@ -198,7 +202,7 @@ class LiveQueue {
     return this.#waiting.map(({ batch }) => batch)
   }
 
-  /** @param bytes 0 where nobody asks for them: to weigh takes time */
+  /** @param bytes 0 if not needed, because weighing takes time */
   push(batch: Batch, bytes: number): void {
     const spans = sizeOf(batch.lines)
     this.#waiting.push({ batch, spans, bytes })
@@ -206,7 +210,7 @@ class LiveQueue {
     this.#bytes += bytes
   }
 
-  /** The first ones: at most so many spans, or one batch; all of them in the log, or none of them. */
+  /** Removes the first batches: at most this many spans, or one batch. Either all of them are in the log, or none. */
   take(most: number): Batch[] {
     const [first] = this.#waiting
     let [count, size] = [0, 0]
@@ -222,14 +226,14 @@ class LiveQueue {
     return taken.map(({ batch }) => batch)
   }
 
-  /** Lets go of those that are in the log. Returns how many spans that were. */
+  /** Drops batches that are in the log. Returns their number of spans. */
   dropKept(): number {
     const before = this.#size
     this.#keep(this.#waiting.filter(({ batch }) => !isInLog(batch)))
     return before - this.#size
   }
 
-  /** Lets go of everything. Returns how many spans that were. */
+  /** Drops everything. Returns the number of spans. */
   clear(): number {
     const size = this.#size
     this.#keep([])

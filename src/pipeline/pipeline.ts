@@ -31,24 +31,24 @@ import { type JudgeEarly, TraceHolder } from './trace-holder.ts'
 
 const BURST_SPANS = 65_536
 
-/** What has become of the spans for one backend. */
+/** Counts of the spans for one backend by outcome. */
 export interface BackendStats extends SpanCounts {
-  /** As configured; the local trace log is `local_log` */
+  /** Configured name; `local_log` for the local trace log */
   readonly name: string
-  /** What kind of backend it is */
+  /** Kind of backend */
   readonly type: string
-  /** What it does not take stays in the trace log until it does. */
+  /** Undelivered spans stay in the trace log until they are delivered. */
   readonly isKept: boolean
-  /** What this process has still to deliver from the trace log. */
+  /** Bytes of the trace log that this process has still to deliver. */
   readonly spoolBytes: number
-  /** Of a backend that takes logs. */
+  /** Present if the backend accepts logs. */
   readonly logs?: LogCounts
-  /** In words, for a person. */
+  /** The latest error, in words for the user. */
   readonly lastError?: string
 }
 
 export interface PipelineStats {
-  /** The local trace log is one of them, as `local_log`. */
+  /** Includes the local trace log as `local_log`. */
   readonly backends: readonly BackendStats[]
   /** The files of the local trace log that this process has written, oldest first. */
   readonly traceFiles: readonly string[]
@@ -57,47 +57,52 @@ export interface PipelineStats {
 export interface Pipeline {
   readonly tracerProvider: TracerProvider
   readonly meterProvider: MeterProvider
-  /** Takes log events for all backends that want them; undefined where none does. */
+  /** Emits a log event to all backends that accept logs. Undefined if there are none. */
   readonly log: ((event: LogEvent) => void) | undefined
-  /** Seeds the ids of the next span that is started; undefined unless ids are deterministic. */
+  /** Seeds the ids of the next span that is started. Undefined unless ids are deterministic. */
   readonly seedIds: ((traceIdentity: string, spanIdentity: string) => void) | undefined
   /**
-   * Resolves when everything that is queued or in flight now is in the trace log and has been delivered or has failed, on
-   * every backend, traces and metrics. Never rejects, and has no bound; it keeps the process alive for `flushWaitMillis` at most.
+   * Resolves when everything queued or in flight is in the trace log and has been delivered or has failed, on every
+   * backend, traces and metrics. Never rejects, and has no time limit. It keeps the process alive for at most
+   * `flushWaitMillis`.
    */
   flush(): Promise<void>
-  /** Begins to send what is queued, on every backend. For a turn that ends while a flush waits for one that hangs. */
+  /** Starts sending the queued data on every backend. Used when a turn ends while a flush waits for a hanging backend. */
   hurry(): void
   /**
-   * Delivers what there is, then closes. What is not delivered within `flushWaitMillis` stays in the trace log for the next
-   * process, or, without one, is given up and counted. Idempotent; never rejects.
+   * Delivers the pending data, then closes. Data not delivered within `flushWaitMillis` stays in the trace log for the next
+   * process. Without a trace log it is dropped and counted. Idempotent. Never rejects.
    */
   shutdown(): Promise<void>
-  /** Begins to write everything recorded to the trace log, without waiting for `flushMillis`. */
+  /** Starts writing everything recorded to the trace log, without waiting for `flushMillis`. */
   save(): void
-  /** Writes a new note of an open span to the trace log, if an older one is there. */
+  /** Writes a new note of an open span to the trace log, if it holds an older one. */
   noteAgain(span: Span): void
   /** Writes everything recorded to the trace log before it returns. */
   saveNow(): void
-  /** For a process that ends this moment: everything recorded is in the trace log, and nothing is delivered any more. */
+  /** For a process that ends immediately: writes everything recorded to the trace log and stops delivery. */
   endNow(): void
   /**
-   * Takes over what other processes left in the trace log: ends what was open when they were killed, and delivers what they
-   * could not. In the background, from now on. `onCrashed` is told what was open.
+   * Recovers the trace logs of other processes in the background: ends the spans that were open when those processes were
+   * killed, and delivers pending data.
+   * @param onCrashed receives the traces that were open
    */
   recover(onCrashed: (crashed: readonly CrashedTrace[]) => void): void
-  /** Where traces are held until they are judged: who judges one that takes too much room before its turn is over. */
+  /**
+   * Sets the function that samples a trace early if it needs too much room before its turn has ended. Used if traces are
+   * buffered for tail sampling.
+   */
   judgeEarlyBy(judge: JudgeEarly): void
-  /** As `recover`, once; resolves when each backend has got it, or does not take it for now. */
+  /** Runs `recover` once. Resolves when each backend has acknowledged the backlog, or cannot accept it now. */
   deliverBacklog(): Promise<void>
-  /** Sends what is asked for, as `Resend` says; undefined without a trace log. After `deliverBacklog`. */
+  /** Sends the requested spans again: see `Resend`. Undefined without a trace log. Must be called after `deliverBacklog`. */
   resend(request: ResendRequest): Resend | undefined
   stats(): PipelineStats
 }
 
 /**
- * Builds what records and delivers, without touching anything global. Problems with a backend are reported and leave
- * the others alone.
+ * Builds the pipeline without touching anything global. Problems with one backend are reported and do not affect the
+ * others.
  *
  * @example
  * const pipeline = createPipeline(settings, report)
@@ -134,7 +139,7 @@ export function createPipeline(settings: PipelineSettings, report: Report, hande
     ...added.spanProcessors,
   ]
   for (const { log } of stores) continuation?.join(() => log.forceFlush())
-  // What nobody has judged the next process finds in the log, or makes again of what it reads.
+  // With a log, the next process finds undecided traces there. A continuing process rebuilds them from what it reads.
   const release = (): void => (store || continuation?.leavesOpen ? undefined : holder?.release())
   return {
     tracerProvider: createTracerProvider({ settings, resource, spanProcessors, idGenerator: ids }),
@@ -188,12 +193,12 @@ function onlyUnsent(next: SpanProcessor, continuation: Continuation | undefined)
   return continuation ? new OnlyNew(next, (traceId, spanId) => continuation.isKept(traceId, spanId)) : next
 }
 
-/** Traces come whole: a long one is not to be written before the hook returns that ends it. */
+/** A kept trace arrives at once. A long one must not be written synchronously in the hook that ends it. */
 function inBursts(batch: BatchSettings): BatchSettings {
   return { ...batch, maxQueueSize: Math.max(batch.maxQueueSize, BURST_SPANS) }
 }
 
-/** At once: who shuts down waits for what has begun. */
+/** Starts all recoveries in the same tick: shutdown waits only for recoveries that have begun. */
 async function recoverAll(
   stores: readonly Store[],
   onCrashed: (crashed: readonly CrashedTrace[]) => void,
@@ -201,15 +206,14 @@ async function recoverAll(
   await Promise.all(stores.map(store => store.recover(onCrashed)))
 }
 
-/** Without a backend nothing is held back from anybody. */
+/** Without a backend, spans need not be buffered for tail sampling. */
 function isHolding(settings: PipelineSettings): settings is PipelineSettings & { readonly holding: HoldingSettings } {
   return settings.holding !== undefined && settings.backends.length > 0
 }
 
-/** Loads a package, or what there is of it. */
 type Load = () => unknown
 
-/** What `createPipeline` loads, in pieces that may be loaded before it; and what would be missing when something is to be sent. */
+/** The packages that `createPipeline` loads, which may be loaded in advance, and those needed for sending. */
 export function loadsOf(hasBackends: boolean): { readonly toOpen: readonly Load[]; readonly toSend: readonly Load[] } {
   const toOpen = [resources, traceSdk]
   return hasBackends ? { toOpen: [...toOpen, metricsSdk], toSend: [transformer, http, https] } : { toOpen, toSend: [] }
@@ -252,7 +256,7 @@ function openLocalLog(
 ): LocalLog {
   const { batch, marks, isPartial } = settings
   const deliveries = new DeliveryReport(LOCAL_LOG, report)
-  // One of the two may be written while the other is not.
+  // Separate reports: one log may be writable while the other is not.
   const ofKept = new DeliveryReport(KEPT_LOG, report)
   const takers = backends.flatMap(({ queue }) => queue ?? [])
   const adopters = new Map(backends.flatMap(({ name, queue, isKept }) => (queue && isKept ? [[name, queue]] : [])))
@@ -263,7 +267,7 @@ function openLocalLog(
   const directory = keptDirectory(localLog.directory)
   const maxBytes = localLog.maxBytes / 2
   const heldBy = isHolding(settings) ? settings.holding.reasonName : undefined
-  // What was kept when traces were held is delivered also when they are not any more.
+  // Traces kept while tail sampling was on are delivered even after it is switched off.
   const ofHolder = { ...parts, batch: inBursts(batch), deliveries: ofKept }
   const kept =
     heldBy !== undefined || existsSync(directory)
@@ -277,7 +281,7 @@ function openLocalLog(
   return { store, kept, stats: () => ({ name, type, ...countsOf(store), isKept: false, spoolBytes: 0, ...error() }) }
 }
 
-/** What is in the file has arrived. */
+/** A span counts as delivered when it is in the file. */
 function countsOf({ log }: Store): SpanCounts {
   const { stored, dropped, waiting } = log.counts()
   return { delivered: stored, dropped, queued: waiting, spooled: 0, spooledEver: 0, retried: 0, recovered: 0 }

@@ -1,10 +1,10 @@
 import type { MetricData, ResourceMetrics, ScopeMetrics } from '@opentelemetry/sdk-metrics'
 import { prometheusExporter } from './sdk.ts'
 
-/** Series of one piece: a millisecond's work or a few, after which the event loop has its turn. */
+/** Series per piece: about a millisecond of work, after which the event loop runs. */
 export const PIECE_SERIES = 100
 
-/** What an answer has no room for. */
+/** Label sets that did not fit into the response. */
 export interface LeftOut {
   readonly metric: string
   readonly labelSets: number
@@ -13,10 +13,10 @@ export interface LeftOut {
 type Serialize = (resource: ResourceMetrics['resource'], scopeMetrics: ScopeMetrics[]) => string
 
 /**
- * What a scrape is answered with, piece by piece: the text of the official serializer, which is asked for a few label
- * sets at a time, because for all of them at once it takes as long as an agent may notice. Beyond `maxSeries` label sets
- * are left out: those of histograms first, each of which is as many series as it has buckets. The end of the text says
- * which, and they are returned.
+ * The response to a scrape in pieces. The text is that of the official serializer, which gets a few label sets at a time:
+ * for all of them at once it would block long enough for an agent to notice. Label sets beyond `maxSeries` are left out.
+ * Histograms are left out first, because each is as many series as it has buckets. The end of the text lists them.
+ * @returns the label sets that were left out
  */
 export function* prometheusText(
   { resource, scopeMetrics }: ResourceMetrics,
@@ -48,7 +48,7 @@ function serializer(): Serialize {
   return (resource, scopeMetrics) => official.serialize({ resource, scopeMetrics })
 }
 
-/** Of a resource alone the serializer says, too, that it has no metrics. */
+/** For a resource without metrics the serializer adds a line that says so, which is removed. */
 function targetInfo(resource: ResourceMetrics['resource']): string {
   const official = new (prometheusExporter().PrometheusSerializer)()
   const text = official.serialize({ resource, scopeMetrics: [] })
@@ -62,13 +62,13 @@ function singlesFirst(scopes: readonly ScopeMetrics[]): [ScopeMetrics['scope'], 
   return [...all.filter(([, metric]) => seriesOf(metric) === 1), ...all.filter(([, metric]) => seriesOf(metric) > 1)]
 }
 
-/** Series of one label set: of a histogram its buckets, the one without a bound, its sum and its count. */
+/** Series per label set. A histogram has one per bucket, plus the unbounded bucket, the sum and the count. */
 function seriesOf({ dataPoints: [first] }: MetricData): number {
   if (typeof first?.value !== 'object' || !('buckets' in first.value)) return 1
   return first.value.buckets.boundaries.length + 3
 }
 
-/** The same metric has been described already. */
+/** Removes the comment lines of a metric that an earlier piece has described. */
 function withoutHead(text: string): string {
   let from = 0
   while (text.startsWith('# ', from)) from = text.indexOf('\n', from) + 1

@@ -11,13 +11,14 @@ export interface PrometheusEndpoint {
   close(): void
 }
 
-/** Nobody who scrapes comes near: Prometheus, too, gives a scrape 10 s, and labels are limited far below. */
+/** Far above real use: Prometheus gives a scrape 10 s, too, and labels are limited far below. */
 const LIMITS: ScrapeLimits = { connections: 16, series: 50_000, clientMillis: 10_000 }
 
 /**
- * Serves the metrics for scraping at `/metrics`. The server is ours rather than the exporter's: a connection that a
- * scraper keeps open must not hold the process, a port that is taken is said in one line, and whoever finds the port can
- * neither block the host nor fill its memory.
+ * Serves the metrics for scraping at `/metrics`. We use our own server instead of the exporter's for these reasons:
+ * - a connection that a scraper keeps open must not hold the process;
+ * - a port in use is reported in one line;
+ * - an unknown client can neither block the host nor fill its memory.
  */
 export function openPrometheus(
   settings: PrometheusAddress,
@@ -32,7 +33,8 @@ export function openPrometheus(
     (request, response) => scrapes.take(request, response),
   )
   server.maxConnections = connections
-  // Of what watches the requests that a process serves, most waits at `emit` of the prototype: a scrape is none of the host's.
+  // Instrumentation of HTTP servers usually patches `emit` on the prototype of the server. A scrape is not a request to the
+  // host.
   Object.assign(server, { emit: EventEmitter.prototype.emit })
   server.on('connection', socket => socket.unref())
   server.on('drop', () => scrapes.say('drop', `more than ${connections} clients at once; further ones are turned away`))

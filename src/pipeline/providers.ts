@@ -5,7 +5,7 @@ import type { IdGenerator, Sampler, SpanProcessor } from '@opentelemetry/sdk-tra
 import { api, metricsSdk, traceSdk } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 
-/** The SDK's own figures, said out loud: what is not said, it reads from the environment. */
+/** The SDK's own defaults, set explicitly: unset limits are read from the environment. */
 const PER_EVENT_OR_LINK = 128
 
 export interface TracerProviderParts {
@@ -15,7 +15,7 @@ export interface TracerProviderParts {
   readonly idGenerator: IdGenerator | undefined
 }
 
-/** Private: it is never registered, so a host's own OpenTelemetry works beside it. */
+/** Creates a private provider. It is never registered, so a host's own OpenTelemetry works beside it. */
 export function createTracerProvider(parts: TracerProviderParts): TracerProvider {
   return new (traceSdk().BasicTracerProvider)({
     resource: parts.resource,
@@ -33,14 +33,13 @@ export function createTracerProvider(parts: TracerProviderParts): TracerProvider
   })
 }
 
-/** A meter provider with what it takes to end it. */
 export interface OwnMeterProvider {
   readonly meterProvider: MeterProvider
   forceFlush(): Promise<void>
   shutdown(): Promise<void>
 }
 
-/** Without a reader the points go nowhere, and the metrics SDK is not even loaded. */
+/** Without a reader there is no use for points, so the metrics SDK is not loaded. */
 export function createMeterProvider(resource: Resource, readers: IMetricReader[]): OwnMeterProvider {
   if (readers.length === 0) return unreadMeterProvider()
   const provider = new (metricsSdk().MeterProvider)({ resource, readers })
@@ -60,7 +59,7 @@ function unreadMeterProvider(): OwnMeterProvider {
   }
 }
 
-/** Decided once per trace, at its root. Always explicit: without one, the SDK would read a sampler from the environment. */
+/** Samples once per trace, at its root. Always explicit: otherwise the SDK would read a sampler from the environment. */
 function createSampler(rate: number | undefined): Sampler {
   const { AlwaysOnSampler, ParentBasedSampler, TraceIdRatioBasedSampler } = traceSdk()
   return new ParentBasedSampler({

@@ -6,7 +6,7 @@ import { OPENINFERENCE, SCHEMA_URL } from '../semconv/index.ts'
 import { conventions, resources } from './sdk.ts'
 import type { PipelineSettings } from './settings.ts'
 
-/** Node's word → that of the conventions, where they differ. */
+/** Node's names -> those of the semantic conventions, if they differ. */
 const ARCHITECTURES: Readonly<Record<string, string>> = {
   arm: 'arm32',
   ia32: 'x86',
@@ -15,7 +15,7 @@ const ARCHITECTURES: Readonly<Record<string, string>> = {
 }
 const SYSTEMS: Readonly<Record<string, string>> = { sunos: 'solaris', win32: 'windows' }
 
-/** The process that recorded. Left out with deterministic ids, where the same input must give the same output anywhere. */
+/** Attributes of this process. Omitted with deterministic ids, so that the same input gives the same output on any machine. */
 function thisProcess(): Attributes {
   return {
     [conventions().ATTR_SERVICE_INSTANCE_ID]: randomUUID(),
@@ -37,7 +37,10 @@ function named(settings: PipelineSettings): Attributes {
   }
 }
 
-/** `backendAttributes` are those that a backend finds its tenant by. Later entries win. */
+/**
+ * Later entries win.
+ * @param backendAttributes attributes by which a backend identifies its tenant
+ */
 export function createResource(settings: PipelineSettings, backendAttributes: Attributes): Resource {
   const { defaultResource, resourceFromAttributes } = resources()
   return defaultResource().merge(

@@ -7,13 +7,13 @@ import type { Report } from './settings.ts'
 
 export interface ScrapeLimits {
   readonly connections: number
-  /** Of one answer. */
+  /** Maximum number of series in one response. */
   readonly series: number
-  /** For a client to send its request, and again to read the answer. */
+  /** Time for a client to send its request, and again to read the response. */
   readonly clientMillis: number
 }
 
-/** Answers that are kept for clients that read slowly, the newest among them. */
+/** Responses kept for clients that read slowly, including the newest. */
 const HELD_ANSWERS = 2
 
 interface Answer {
@@ -23,8 +23,8 @@ interface Answer {
 }
 
 /**
- * Answers scrapes: one text for all who ask at once, made and written in pieces between which the host goes on. A client
- * that does not read, or asks again before it has been answered, is cut off.
+ * Serves scrapes. Concurrent clients share one text, which is built and written in pieces, so that the host runs in
+ * between. A client that does not read, or sends another request before the response, is disconnected.
  */
 export class Scrapes {
   readonly #reader: MetricReader
@@ -32,7 +32,7 @@ export class Scrapes {
   readonly #report: Report
   readonly #said = new Set<string>()
   readonly #held = new Set<Answer>()
-  /** Sockets whose request has not been answered to its end. */
+  /** Sockets whose request has not been fully answered. */
   readonly #busy = new WeakSet<object>()
   #newest: Answer | undefined
 
@@ -54,7 +54,7 @@ export class Scrapes {
     else response.writeHead(404, { 'content-type': 'text/plain' }).end('metrics are at /metrics\n')
   }
 
-  /** A line for the person, once for each cause. */
+  /** Warns the user, once per cause. */
   say(cause: string, line: string): void {
     if (this.#said.has(cause)) return
     this.#said.add(cause)
@@ -76,7 +76,7 @@ export class Scrapes {
     }
   }
 
-  /** A new one, unless one is being made, or clients that read slowly hold as many as may be held. */
+  /** Returns a new response, unless one is being built or slow clients hold the maximum number. */
   #current(): Answer {
     const newest = this.#newest
     if (newest !== undefined && this.#held.has(newest) && (!newest.isBuilt || this.#held.size >= HELD_ANSWERS))

@@ -3,8 +3,8 @@ import { api } from '../trace-log/index.ts'
 
 export { api, resources } from '../trace-log/index.ts'
 
-// The packages of OpenTelemetry, beside those that the trace log reads with. Each loads when something that needs it is
-// constructed: importing this module costs nothing, and a backend that is not configured is never paid for.
+// The packages of OpenTelemetry beyond those of the trace log. Each is loaded on first use. Importing this module costs
+// nothing, and an unconfigured backend loads nothing.
 
 function core(): typeof import('@opentelemetry/core') {
   return load('@opentelemetry/core')
@@ -54,7 +54,7 @@ export function zlib(): typeof import('node:zlib') {
   return load('node:zlib')
 }
 
-/** Runs what sends telemetry, so that a host that traces its own HTTP requests does not trace ours. */
+/** Suppresses tracing while telemetry is sent, so that a host that traces its own HTTP requests does not trace ours. */
 export function untraced<Result>(run: () => Result): Result {
   const { context } = api()
   return context.with(core().suppressTracing(context.active()), run)

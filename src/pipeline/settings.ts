@@ -3,14 +3,14 @@ import type { BatchSettings, Continuation, LocalLogSettings } from '../trace-log
 
 export type { BatchSettings, LocalLogSettings, Report } from '../trace-log/index.ts'
 
-/** What the pipeline is told. Everything is resolved: no default is decided here, no variable is read. */
+/** Settings of tail sampling. All settings here are resolved: no default is chosen and no variable is read in this module. */
 
 export interface HoldingSettings {
-  /** The attribute by which the root of a turn says why its trace is kept, or that it is not (`NOT_KEPT`). */
+  /** The attribute of a turn's root that holds the reason why its trace is kept, or `NOT_KEPT`. */
   readonly reasonName: string
-  /** Of the share that is kept by its trace ids, as `thresholdOf` writes it. */
+  /** Threshold of the share that is kept by trace id, as `thresholdOf` writes it. */
   readonly threshold: string | undefined
-  /** Of all spans that are held, about as long as their JSON; beyond it the largest trace is judged by what is known. */
+  /** Maximum size of all buffered spans, estimated as JSON. Beyond it, the largest trace is sampled early. */
   readonly maxBytes: number
 }
 
@@ -18,32 +18,34 @@ export interface HoldingSettings {
 export interface PipelineSettings {
   readonly serviceName: string
   readonly projectName?: string
-  /** Win over `globalTags`. */
+  /** Override `globalTags`. */
   readonly resourceAttributes: StringMap
   readonly globalTags: StringMap
-  /** Of this package. */
   readonly version: string
   readonly backends: readonly BackendConfig[]
-  /** Of the names of log events. */
+  /** Prefix of the names of log events. */
   readonly namespace: string
-  /** Names of the attributes that mark spans of a process that was killed; empty where they are switched off. */
+  /** Names of the attributes that mark spans of a killed process. Empty if they are switched off. */
   readonly marks: { readonly incomplete: string; readonly finalStatus: string; readonly spanKind: string }
   /** Absent = off. */
   readonly localLog?: LocalLogSettings
-  /** Traces are held until they are judged; absent = everything is sent. */
+  /** Buffers traces until they are sampled. If absent, everything is sent. */
   readonly holding?: HoldingSettings | undefined
-  /** These are not all backends of the configuration, so that nothing is given to them alone. */
+  /**
+   * These are not all configured backends. Recovered traces of killed processes are not sampled then, because only these
+   * backends would get them.
+   */
   readonly isPartial?: boolean
-  /** Share of the traces, 0 to 1, where nobody has decided before; absent = all. */
+  /** Share of the traces, 0 to 1, unless the parent context has decided. Absent = all. */
   readonly sampleRate?: number | undefined
   readonly attributeCountLimit: number
   readonly batch: BatchSettings
   readonly metricsIntervalMillis: number
   readonly prometheus?: PrometheusAddress
   readonly deterministicIds: boolean
-  /** How long a flush may keep the process alive, and how long `shutdown()` waits before it gives up what is left. */
+  /** Maximum time that a flush keeps the process alive. Also the time after which `shutdown()` drops what is left. */
   readonly flushWaitMillis: number
-  /** Of a process that goes on with what one before it has left open. */
+  /** Set if this process continues a previous one. */
   readonly continuation?: Continuation | undefined
   /** Once it is aborted, `shutdown()` waits for no backend any more. */
   readonly giveUp?: AbortSignal | undefined

@@ -7,7 +7,7 @@ import type { PrometheusEndpoint } from './prometheus.ts'
 import type { OwnMeterProvider } from './providers.ts'
 import type { SpanQueue } from './span-queue.ts'
 
-/** After the deadline, for what is cut off to be counted and said. */
+/** Time after the deadline to count and report what was aborted. */
 const LAST_WORDS_MILLIS = 200
 
 export interface ShutdownParts {
@@ -17,27 +17,26 @@ export interface ShutdownParts {
   readonly added: Added
   readonly prometheus: PrometheusEndpoint | undefined
   readonly waitMillis: number
-  /** As in the settings. */
   readonly giveUp: AbortSignal | undefined
-  /** The trace log, and that of what is kept, where traces are held until they are judged. */
+  /** The trace log and, with tail sampling, the log of kept traces. */
   readonly stores: readonly Store[]
 }
 
 interface Leaving {
-  /** How long the export that is in flight has been. */
+  /** Duration so far of the export in flight. */
   waitedMillis(): number
-  /** Takes up nothing more for others; resolves when what is in flight for them is over. */
+  /** Starts nothing more for other processes. Resolves when their data in flight has been dealt with. */
   stop(): Promise<void>
-  /** Gives up what is left; without effect on what is delivered. */
+  /** Drops what is left. No effect on delivered data. */
   abandon(): Promise<void>
 }
 
-/** Gets out everything that waits, now or for good. */
+/** Flushes or shuts down all components of a pipeline. */
 export class Shutdown {
   readonly #parts: ShutdownParts
   #closed: Promise<void> | undefined
   #isHurrying = false
-  /** Listened to once: a signal with many listeners is taken for a leak, and a warning goes to the host's stderr. */
+  /** One listener per signal: many listeners would cause a leak warning on the host's stderr. */
   readonly #givenUp: Promise<void>[]
 
   constructor(parts: ShutdownParts) {
@@ -49,7 +48,7 @@ export class Shutdown {
     if (this.#closed) return this.#closed
     const hold = new Hold(this.#parts.waitMillis)
     const added = this.#parts.added.flush()
-    // First: it hands over to the backends what it has written.
+    // First: writing to the log passes the spans on to the backends.
     await this.#written()
     const delivered = Promise.allSettled(this.#queues(queue => queue.forceFlush()))
     await this.#beforeMetrics(delivered)
@@ -57,10 +56,7 @@ export class Shutdown {
     hold.end()
   }
 
-  /**
-   * As `flush`, for those who do not wait: a flush waits for all backends, and one that hangs must not keep the others from
-   * what has come since.
-   */
+  /** Flushes without a promise. A flush waits for all backends, and a hanging one must not delay new data for the others. */
   hurry(): void {
     if (this.#closed || this.#isHurrying) return
     this.#isHurrying = true
@@ -96,20 +92,20 @@ export class Shutdown {
   }
 
   /**
-   * Metrics and log events say what became of the spans, so they are collected when that is known; or at half the wait,
-   * because they have to get out, too.
+   * Metrics and log events report the outcome of the spans, so they are collected once it is known. After half the wait
+   * they are collected anyway, because they have to be sent, too.
    */
   async #beforeMetrics(delivered: Promise<unknown>): Promise<void> {
     if (this.#parts.backends.some(({ outbox, logs }) => outbox !== undefined || logs !== undefined))
       await within(this.#parts.waitMillis / 2, Promise.race([delivered, ...this.#givenUp]))
   }
 
-  /** Resolves when all that is recorded is in the log. */
+  /** Resolves when everything recorded is in the log. */
   async #written(): Promise<void> {
     await Promise.all(this.#parts.stores.map(({ log }) => log.forceFlush()))
   }
 
-  /** A disk may hang as a backend may. */
+  /** Bounded: a disk can hang like a backend. */
   async #closeLog(): Promise<void> {
     const { stores, waitMillis } = this.#parts
     await within(waitMillis, Promise.all(stores.map(({ log }) => log.shutdown())))
@@ -121,7 +117,7 @@ export class Shutdown {
     for (const store of stores) store.release()
   }
 
-  /** What a flush has waited for in vain already is not waited for again. */
+  /** Subtracts the time that a flush has already waited for this export. */
   async #leave(
     leaving: Leaving,
     delivered: Promise<unknown>,

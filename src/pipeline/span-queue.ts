@@ -16,18 +16,18 @@ export interface SpanQueueParts {
   readonly sink: SpanSink
   readonly batch: BatchSettings
   readonly report: DeliveryReport
-  /** Absent = what fails is dropped. */
+  /** If absent, failed spans are dropped. */
   readonly log?: Cursors
   readonly tally?: SpanTally
   readonly backOff?: BackOff
-  /** Of what comes at once and has no log: so much waits, about as long as its JSON, however many spans that are. */
+  /** Allowance for bursts without a log, in bytes of estimated JSON. It applies regardless of the number of spans. */
   readonly burstBytes?: number | undefined
 }
 
 /**
- * The spans of one backend on their way out: bounded, one export in flight, never blocking whoever ends a span or
- * another backend. What is in the log and cannot be delivered now is read from there later, in order; of the rest, what
- * cannot be kept or delivered is counted.
+ * The queue of spans for one backend: bounded, with one export in flight. It blocks neither the code that ends a span nor
+ * other backends. Spans in the log that cannot be delivered now are read from there later, in order. Other undeliverable
+ * spans are counted as dropped.
  */
 export class SpanQueue implements BatchTaker, Adopter {
   readonly #parts: SpanQueueParts
@@ -68,7 +68,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     else this.#arm()
   }
 
-  /** Takes care of what a process that has died owed to this backend. */
+  /** Enqueues a segment of a dead process that is pending for this backend. */
   adopt(segment: Segment): void {
     this.#outgoing.adopt(segment)
     this.#arm()
@@ -79,7 +79,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     return owed => this.#tally.dropped(owed - inMemory, reason, segment.isAdopted ? 'adopted' : 'own')
   }
 
-  /** Spans that are not in the log any more, although nobody of us has removed them. */
+  /** Counts spans that disappeared from the log without being removed by this process. */
   missing(spans: number, isAdopted: boolean): void {
     this.#tally.dropped(spans, 'they are not in the trace log any more', isAdopted ? 'adopted' : 'own')
   }
@@ -88,7 +88,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#tally.dropped(spans, reason, 'adopted')
   }
 
-  /** Resolves when this backend has got what was adopted, or does not take it for now. */
+  /** Resolves when this backend has acknowledged the adopted segments, or cannot accept them now. */
   async drainAdopted(): Promise<void> {
     while (this.#outgoing.hasAdopted && !this.#backOff.isActive && !this.#isStopping) {
       const waiter = this.#waiters.add(Number.POSITIVE_INFINITY)
@@ -98,8 +98,8 @@ export class SpanQueue implements BatchTaker, Adopter {
   }
 
   /**
-   * Waits for the batch in flight and for everything that was recorded until now; not for a backend that is left alone for
-   * a while because it failed. Never rejects, and has no bound of its own.
+   * Waits for the batch in flight and for everything recorded until now. Does not wait for a backend that is paused after a
+   * failure. Never rejects, and has no time limit of its own.
    */
   forceFlush(): Promise<void> {
     const until = this.#tally.accepted
@@ -110,13 +110,13 @@ export class SpanQueue implements BatchTaker, Adopter {
     return flushed
   }
 
-  /** As `forceFlush`, for those who do not wait. */
+  /** Starts a flush without waiting for it. */
   hurry(): void {
     this.#outgoing.want()
     void this.#pump()
   }
 
-  /** Takes nothing more, and delivers what it has, and what is `adopted` by then. */
+  /** Accepts no more spans. Delivers the queued ones and those in `adopted` segments. */
   async shutdown(adopted: Promise<unknown> = Promise.resolve()): Promise<void> {
     this.#isClosed = true
     this.#backOff.tryOnceMore()
@@ -127,14 +127,14 @@ export class SpanQueue implements BatchTaker, Adopter {
     await this.#sink.close()
   }
 
-  /** Sends nothing more that others have left; resolves when what is in flight of that has arrived, or failed. */
+  /** Starts no more sends for other processes. Resolves when those in flight have arrived or failed. */
   async stop(): Promise<void> {
     this.#isStopping = true
-    // There is always more of it, so something is always in flight: cut off, it would be sent again by the next process.
+    // There is always more of it, so a request is always in flight. If aborted, it would be sent again by the next process.
     if (this.#isPumping && this.#current?.origin === 'adopted') await this.#waiters.add(Number.POSITIVE_INFINITY)
   }
 
-  /** Gives up what is left: it stays in the log, or counts as dropped, and whoever waits is let go. Resolves within moments. */
+  /** Gives up: spans stay in the log or count as dropped, and pending flushes resolve. Resolves within moments. */
   async abandon(): Promise<void> {
     this.#isClosed = true
     this.#isStopping = true
@@ -147,7 +147,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     await this.#outgoing.close()
   }
 
-  /** For a process that ends this moment: what is in memory only is lost, and is counted. */
+  /** For a process that ends immediately: spans that are only in memory are dropped and counted. */
   endNow(): void {
     this.#isClosed = true
     this.#isStopping = true
@@ -159,7 +159,6 @@ export class SpanQueue implements BatchTaker, Adopter {
     return this.#tally.counts()
   }
 
-  /** How long the export that is in flight has been. */
   waitedMillis(): number {
     return this.#sink.waitedMillis()
   }
@@ -168,7 +167,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     const { batch } = this.#parts
     const hasMore = this.#current !== undefined || this.#outgoing.hasAny
     if (this.#timer || this.#isPumping || this.#isAbandoned || !hasMore) return
-    // Timers cut fractions off, and would come too early.
+    // Timers truncate fractions, and would fire too early.
     const millis = this.#backOff.isActive ? Math.ceil(this.#backOff.remainingMillis()) : batch.scheduleDelayMillis
     this.#timer = setTimeout(() => {
       this.#timer = undefined
@@ -183,16 +182,19 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#isPumping = true
     clearTimeout(this.#timer)
     this.#timer = undefined
-    // Serialising a batch takes milliseconds, which are not the hook's that ended the last span of it.
+    // Serialising a batch takes milliseconds, which must not be spent in the hook that ended its last span.
     await new Promise(setImmediate)
     while (!this.#isAbandoned && !this.#backOff.isActive && (await this.#step())) {
-      // On with what comes next.
+      // Continues with the next batch.
     }
     this.#isPumping = false
     this.#rest()
   }
 
-  /** One request. Resolves to whether there may be more to do; never rejects, because nobody could do anything about it. */
+  /**
+   * Sends one request. Resolves with true if there may be more to do. Never rejects, because no caller could handle an
+   * error.
+   */
   async #step(): Promise<boolean> {
     try {
       this.#current ??= await this.#outgoing.next(() => !this.#isStopping)
@@ -200,7 +202,7 @@ export class SpanQueue implements BatchTaker, Adopter {
       if (!this.#current.isDone) await this.#send(this.#current)
     } catch {
       if (this.#current === undefined) {
-        // The log cannot be read for now.
+        // The log cannot be read now.
         this.#backOff.failed('unwell')
         return false
       }
@@ -210,7 +212,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     return true
   }
 
-  /** What came up while the last look for work was under way is not left lying. */
+  /** Continues with work that arrived during the last check. */
   #rest(): void {
     const isDue = !this.#isAbandoned && !this.#backOff.isActive && this.#outgoing.isDue
     this.#waiters.settled(isDue ? this.#tally.settled : Number.POSITIVE_INFINITY)
@@ -240,21 +242,21 @@ export class SpanQueue implements BatchTaker, Adopter {
   }
 
   async #notTaken(attempt: Attempt, failure: DeliveryFailure, retryAfterMillis: number | undefined): Promise<void> {
-    // What it says no to may be a line that only looks as if we had written it.
+    // The rejected line may be corrupt although it looks like ours. It is parsed before the next attempt.
     if (failure.kind === 'status') attempt.look()
     if (sizeOf(attempt.next) === 0) return attempt.pass()
     const verdict = judge(failure, attempt.tries)
     const isRefused = verdict.kind === 'refused'
-    // After the deadline, nothing is split or sent again: the rest of the attempt is given up as a whole.
+    // After the deadline nothing is split or retried: the rest of the attempt is dropped as a whole.
     if (this.#isAbandoned) {
-      // A request that was cut off says nothing of the backend; how many spans that costs is said of all of them.
+      // An aborted request is no evidence about the backend. `tooLate` reports the number of lost spans.
       if (attempt.isKept || failure.kind !== 'timeout') this.#parts.report.failed('traces', failure, 0)
       return
     }
     if (isRefused && sizeOf(attempt.next) > 1) return attempt.split()
     if (!attempt.isKept || (isRefused && attempt.isAtFault(failure, this.#hasTaken)))
       return this.#giveUp(attempt, failure)
-    // A server that has come to its senses between the two requests is offered the span once more.
+    // The server may have recovered between the two requests. The span is sent once more.
     if (isRefused && (await this.#provesItself(attempt))) return
     if (isRefused && attempt.defer()) return
     attempt.tries++
@@ -264,7 +266,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     this.#outgoing.fallBehind()
   }
 
-  /** Who takes an empty request can read ours. */
+  /** If the server accepts an empty request, it can read our requests. */
   async #provesItself(attempt: Attempt): Promise<boolean> {
     const { failure } = await this.#sink.export([])
     attempt.isServerProven = failure === undefined
@@ -279,14 +281,14 @@ export class SpanQueue implements BatchTaker, Adopter {
     attempt.pass()
   }
 
-  /** Lets go of the attempt in progress. Returns how many of its spans are in no log, and so lost. */
+  /** Releases the current attempt. Returns the number of its spans that are in no log, and so lost. */
   #giveUpCurrent(): number {
     const attempt = this.#current
     this.#current = undefined
     this.#outgoing.letGo()
     if (attempt === undefined) return 0
     if (!attempt.isKept) {
-      // The log may have dropped them meanwhile, for want of room: they count no longer as spooled.
+      // The log may have been pruned meanwhile, so these spans no longer count as spooled.
       this.#tally.dropped(attempt.size, TOO_LATE, attempt.origin)
       return attempt.size
     }
@@ -294,7 +296,7 @@ export class SpanQueue implements BatchTaker, Adopter {
     return 0
   }
 
-  /** @param current spans of the attempt in progress, which are counted already */
+  /** @param current spans of the current attempt, which are already counted */
   #dropTooLate(waiting: number, current = 0): void {
     this.#tally.dropped(waiting, TOO_LATE)
     if (waiting + current > 0) this.#parts.report.tooLate(waiting + current)

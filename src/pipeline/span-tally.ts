@@ -1,26 +1,26 @@
 import type { Origin } from './attempt.ts'
 
-/** What has become of spans, in numbers of them. */
+/** Counts of spans by outcome. */
 export interface SpanCounts {
-  /** Spans of this process that arrived. */
+  /** Spans of this process that were delivered. */
   readonly delivered: number
-  /** Spans that are lost. */
+  /** Lost spans. */
   readonly dropped: number
   /** Waiting in memory, or in flight. */
   readonly queued: number
-  /** Not delivered yet, but in the trace log, from where they will be. */
+  /** Not delivered yet, but in the trace log for later delivery. */
   readonly spooled: number
-  /** Spans that were kept in the trace log for later, ever. */
+  /** Total number of spans ever kept in the trace log for later. */
   readonly spooledEver: number
-  /** Spans that were sent again, each time. */
+  /** Spans sent again, counted for each attempt. */
   readonly retried: number
-  /** Spans of other processes, which left them in the trace log, that arrived. */
+  /** Delivered spans that other processes had left in the trace log. */
   readonly recovered: number
 }
 
-/** What became of the spans of one backend. */
+/** Counts the spans of one backend by outcome. */
 export class SpanTally {
-  /** Told of each loss, in words. */
+  /** Called for each loss, with the reason in words. */
   readonly #onLoss: (spans: number, reason: string) => void
   accepted = 0
   retried = 0
@@ -35,7 +35,7 @@ export class SpanTally {
     this.#onLoss = onLoss
   }
 
-  /** Spans of this process that are dealt with for good. */
+  /** Spans of this process that were delivered or dropped. */
   get settled(): number {
     return this.#delivered + this.#dropped
   }
@@ -54,7 +54,7 @@ export class SpanTally {
     this.#onLoss(spans, reason)
   }
 
-  /** They stay in the log for now. */
+  /** Counts spans that stay in the log for now. */
   spooled(spans: number): void {
     this.#spooled += spans
     this.#spooledEver += spans
@@ -78,7 +78,7 @@ interface Waiter {
   readonly resolve: () => void
 }
 
-/** Those who wait until so many spans have been dealt with. */
+/** Promises that resolve when the given number of spans has been delivered or dropped. */
 export class FlushWaiters {
   #waiters: Waiter[] = []
 

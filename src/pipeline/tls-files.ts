@@ -3,23 +3,22 @@ import type { BackendConfig } from '../backends/backend-config.ts'
 import { codeOf } from './otlp-request.ts'
 import { tls } from './sdk.ts'
 
-/** What connections of one backend trust and show, in the words of `node:tls`. `key` is never to be shown. */
+/** The CA, certificate and key for connections to one backend, as options of `node:tls`. `key` must never be shown. */
 export interface TlsFiles {
   readonly ca?: Buffer
   readonly cert?: Buffer
   readonly key?: Buffer
 }
 
-/** The fields of a backend that name files of TLS. */
 export type TlsPaths = Pick<BackendConfig, 'name' | 'certificate' | 'client_certificate' | 'client_key'>
 
 const NO_FILES: TlsFiles = {}
 
 /**
- * Reads what a backend's fields name. What cannot be used is told, a line each, and left out: the server then says what it
- * thinks of it, and what it refuses is kept.
+ * Reads the TLS files of a backend. Unusable files are reported, one line each, and left out: the server then refuses the
+ * connection, and the spans stay in the log.
  *
- * @param tell gets one line without a line break, which holds paths and codes and nothing of what is in the files
+ * @param tell receives one line without a line break, with paths and codes but no file contents
  */
 export function readTlsFiles(paths: TlsPaths, tell: (line: string) => void): TlsFiles {
   const { name, certificate, client_certificate, client_key } = paths
@@ -49,7 +48,7 @@ export function readTlsFiles(paths: TlsPaths, tell: (line: string) => void): Tls
   return trusted
 }
 
-/** The messages of TLS are not repeated: what they are made of is not ours to know. */
+/** Only codes are reported: messages of TLS may contain unknown data. */
 function whatIsWrong(cert: Buffer, key: Buffer, certPath: string, keyPath: string): string | undefined {
   const certCode = refusal({ cert })
   if (certCode !== undefined) return `client_certificate ${certPath} is no certificate in PEM (${certCode})`

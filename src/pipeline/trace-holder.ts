@@ -4,32 +4,39 @@ import { api } from './sdk.ts'
 import type { HoldingSettings } from './settings.ts'
 
 const SAMPLED = 1
-/** Traces whose verdict is remembered for what comes late. One that is forgotten is sent: more rather than less. */
+/**
+ * Number of traces whose verdict is remembered for late spans. A forgotten trace is sent: too much is better than too
+ * little.
+ */
 const VERDICTS_LIMIT = 20_000
-/** OpenTelemetry's key in `tracestate`, and what says there for how many a trace stands: for itself alone. */
+/** OpenTelemetry's key in `tracestate`, and the threshold of a trace that represents itself only. */
 const OT = 'ot'
 const FOR_ITSELF = '0'
 const RATE = 'rate'
-/** Of what nobody has judged, because it is no turn's: it is sent. */
+/** Verdict of a trace without a turn. It is sent. */
 const UNJUDGED = ''
 
-/** Judges a turn that is not over by what is known of it: why its trace is kept, or `NOT_KEPT`; undefined = there is no such turn. */
+/**
+ * Samples a turn that has not ended by what is known so far. Returns the reason why its trace is kept, or `NOT_KEPT`.
+ * Returns undefined if there is no such turn.
+ */
 export type JudgeEarly = (traceId: string) => string | undefined
 
 interface HeldTrace {
   open: number
   spans: ReadableSpan[]
   bytes: number
-  /** Why it is kept, or that it is not; undefined until that is known. */
+  /** The reason why the trace is kept, or `NOT_KEPT`. Undefined until it is known. */
   verdict: string | undefined
-  /** Some turn in it is not worth keeping. Another one may be. */
+  /** A turn of the trace was not kept. Another one may be. */
   isPassedOver: boolean
 }
 
 /**
- * Holds the spans of a trace until it is known whether they are to be sent. The root of a turn says when it ends why its trace
- * is kept: then all of it goes, and what follows goes at once. When nothing of a trace is open any more and no root has said
- * so, it is let go; where no root has said anything, as with what is no turn's, it is sent.
+ * Buffers the spans of a trace until it is sampled. The root of a turn carries, when it ends, the reason why its trace is
+ * kept. Then the whole trace is sent, and later spans are sent at once. If no span of the trace is open any more and no
+ * root had a reason to keep it, the trace is dropped. If no root had a verdict at all, for example in a trace without a
+ * turn, it is sent.
  */
 export class TraceHolder implements SpanProcessor {
   readonly #next: SpanProcessor
@@ -54,7 +61,7 @@ export class TraceHolder implements SpanProcessor {
     trace.open = Math.max(0, trace.open - 1)
     const reason = span.attributes[this.#settings.reasonName]
     if (reason === NOT_KEPT) trace.isPassedOver = true
-    // A trace that was let go for want of room may get another turn, which is worth it.
+    // A trace dropped for lack of room may get another turn, which is kept.
     else if (typeof reason === 'string' && (trace.verdict ?? NOT_KEPT) === NOT_KEPT) trace.verdict = reason
     this.#hold(trace, span)
     if (trace.open === 0) this.#close(span.spanContext().traceId, trace)
@@ -62,8 +69,8 @@ export class TraceHolder implements SpanProcessor {
   }
 
   /**
-   * Sends what is held and not judged, for a process that ends and has no log where it could be found. A trace whose turns are
-   * over and not worth it is judged, whatever else is open in it.
+   * Sends undecided spans, for a process that ends without a log in which they could be found. A trace whose ended turns
+   * are not kept is dropped, even if other spans of it are open.
    */
   release(): void {
     for (const [traceId, trace] of this.#traces) {
@@ -108,7 +115,7 @@ export class TraceHolder implements SpanProcessor {
     if (oldest !== undefined) this.#verdicts.delete(oldest)
   }
 
-  /** What follows from its roots that have ended, where none is worth it. */
+  /** The verdict of the ended roots, if none of them keeps the trace. */
   #saidOf(traceId: string, { isPassedOver }: HeldTrace): string {
     return isPassedOver ? NOT_KEPT : (this.#verdicts.get(traceId) ?? UNJUDGED)
   }
@@ -120,7 +127,7 @@ export class TraceHolder implements SpanProcessor {
     for (const span of trace.spans.splice(0)) if (verdict !== NOT_KEPT) this.#next.onEnd(this.#stating(span, verdict))
   }
 
-  /** What fills the most room is judged by what is known of it: by the turns that are open, else by those that are over. */
+  /** Samples the largest trace early: by its open turns, or else by those that have ended. */
   #makeRoom(): void {
     while (this.#bytes > this.#settings.maxBytes) {
       const [traceId, largest] = [...this.#traces].reduce((one, other) => (other[1].bytes > one[1].bytes ? other : one))
@@ -128,12 +135,12 @@ export class TraceHolder implements SpanProcessor {
     }
   }
 
-  /** With how many traces it stands for, as consistent probability sampling says it. */
+  /** Adds the sampling threshold to `tracestate`, as defined by consistent probability sampling. */
   #stating(span: ReadableSpan, verdict: string): ReadableSpan {
     const context = span.spanContext()
     const state = context.traceState ?? api().createTraceState()
     const traceState = state.set(OT, withThreshold(state.get(OT) ?? '', this.#thresholdOf(verdict)))
-    // Everything else is the span's own, also what it computes when it is asked.
+    // The prototype is the span, so that its getters keep working.
     return Object.create(span, { spanContext: { value: () => ({ ...context, traceState }) } }) as ReadableSpan
   }
 
@@ -143,7 +150,7 @@ export class TraceHolder implements SpanProcessor {
   }
 }
 
-/** What a caller has said there stays; of two thresholds the higher one holds. */
+/** Keeps the caller's fields. Of two thresholds the higher one wins. */
 function withThreshold(ot: string, threshold: string): string {
   const fields = ot.split(';').filter(field => field !== '')
   const told = fields.find(field => field.startsWith('th:'))?.slice('th:'.length) ?? FOR_ITSELF

@@ -1,18 +1,18 @@
 import type { Writable } from 'node:stream'
 
 /**
- * Writes to the standard output or error of the host. Who reads it may have gone, as `head` goes: then Node raises an error for which
- * nobody listens, and which ends the process. What the host writes there itself fails as ever.
+ * Writes to the standard output or error of the host. If the reader has gone (as `head` does), Node emits an error, which
+ * would end the process for lack of a listener. The host's own writes to the stream fail as usual.
  */
 export function writeTo(stream: Writable, text: string): void {
   if (!stream.listeners('error').includes(passOver)) {
     stream.on('error', passOver)
-    // Both are written to at once, so it is raised before that.
+    // Writes to these streams are synchronous, so the error is emitted before the listener is removed.
     setImmediate(() => stream.off('error', passOver))
   }
   stream.write(text)
 }
 
 function passOver(): void {
-  // There is nobody left to tell.
+  // The output has no reader any more.
 }

@@ -2,26 +2,23 @@ import type { Attributes } from '@opentelemetry/api'
 import { type JsonBytes, stringJson } from './json-bytes.ts'
 
 const MAX_KNOWN_KEYS = 2000
-/** Of a key, and of a value: content must not stay in memory. */
+/** Maximum length of a cached key or value: content must not stay in memory. */
 const MAX_KNOWN_CHARS = 128
-/** A value that none is. */
+/** Differs from every attribute value. */
 const NOTHING = Symbol('nothing')
-/** Values of values: `stored-fields.ts` reads as deep as is written here. */
+/** Maximum depth of nested values, also for the reader in `stored-fields.ts`. */
 export const MAX_DEPTH = 64
-/** A whole number beyond is no 64-bit integer: a strict reader would turn the request down. */
+/** Larger whole numbers do not fit into a 64-bit integer: a strict server would refuse the request. */
 const INT64_LIMIT = 2 ** 63
 
-/**
- * What is remembered of a key: the spans of a process have most of their keys in common, and many values with the span
- * before.
- */
+/** The cached JSON of a key. The spans of a process share most of their keys, and many values with the previous span. */
 interface KnownKey {
-  /** What stands before a value, and before one that is a text. */
+  /** The JSON before a value, and before a string value. */
   readonly head: Buffer
   readonly textHead: Buffer
-  /** The value that was written last, unless it is long or a list. */
+  /** The latest value, unless it is long or a list. */
   value: unknown
-  /** The whole pair, once `value` has come twice in a row. */
+  /** The JSON of key and value, once `value` has occurred twice in a row. */
   pair: Buffer | undefined
 }
 
@@ -83,7 +80,7 @@ function writeObject(out: JsonBytes, value: object, depth: number): void {
   out.ascii(']}}')
 }
 
-/** Unlike `forEach` this does not pass over holes, which would leave a comma alone. */
+/** Unlike `forEach`, visits holes. Otherwise a hole would leave a comma without a value. */
 function writeElements(out: JsonBytes, values: readonly unknown[], depth: number): void {
   for (let index = 0; index < values.length; index++) {
     out.comma()
@@ -91,7 +88,7 @@ function writeElements(out: JsonBytes, values: readonly unknown[], depth: number
   }
 }
 
-/** JSON has no NaN and no Infinity: the protobuf mapping writes them as words. */
+/** JSON has no NaN or Infinity. The protobuf mapping writes them as strings: NaN -> "NaN". */
 function writeNumber(out: JsonBytes, value: number): void {
   if (Number.isInteger(value) && Math.abs(value) < INT64_LIMIT) out.ascii(`{"intValue":${value}}`)
   else out.ascii(Number.isFinite(value) ? `{"doubleValue":${value}}` : `{"doubleValue":"${value}"}`)

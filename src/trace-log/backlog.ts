@@ -10,24 +10,24 @@ import {
 import { isAlive } from './owner.ts'
 import { readHeader, SegmentReader } from './segment-reader.ts'
 
-/** So many bytes are certainly not notes alone. */
+/** More bytes than this cannot be notes of open spans alone. */
 const NOTES_BYTES = 262_144
 
-/** What the trace log still holds for one backend. */
+/** The pending data of one backend in the trace log. */
 export interface BacklogEntry {
   readonly backend: string
   readonly segments: number
   readonly bytes: number
   /** Start of the oldest segment, epoch milliseconds. */
   readonly oldestAt: number
-  /** Held by living processes, which are about to deliver it. What nobody holds is in a row of its own. */
+  /** True if living processes own the data and will deliver it. Segments without an owner have a row of their own. */
   readonly isLive: boolean
 }
 
-/** Of every backend that is owed something, by name. Never rejects; nothing where there is no directory. */
+/** The backlog of every backend with pending data, by name. Never rejects. Empty if there is no directory. */
 export async function readBacklog(stateDirectory: string): Promise<readonly BacklogEntry[]> {
   const rows = new Map<string, BacklogEntry>()
-  // One after the other: a long outage leaves more files than a process may have open.
+  // Sequential: a long outage leaves more files than a process may have open.
   for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
     for (const part of await owedOf(directory, entry)) {
       const key = JSON.stringify([part.backend, part.isLive])
@@ -37,7 +37,10 @@ export async function readBacklog(stateDirectory: string): Promise<readonly Back
   return [...rows.values()].sort(byName)
 }
 
-/** Where what is kept for a backend of this name is to go: `destinationOf` of each, empty where it is not known. Never rejects. */
+/**
+ * The destinations (`destinationOf`) of the data pending for a backend of this name. An unknown destination is ''. Never
+ * rejects.
+ */
 export async function destinationsOwed(stateDirectory: string, backend: string): Promise<ReadonlySet<string>> {
   const destinations = new Set<string>()
   for (const { directory, entry } of await checkpointsOf(stateDirectory)) {
@@ -49,7 +52,7 @@ export async function destinationsOwed(stateDirectory: string, backend: string):
   return destinations
 }
 
-/** What is held until it is judged has a log of its own when it is kept. */
+/** With tail sampling, kept traces have a log of their own. */
 async function checkpointsOf(
   stateDirectory: string,
 ): Promise<readonly { readonly directory: string; readonly entry: CheckpointEntry }[]> {
@@ -76,7 +79,7 @@ async function owedOf(stateDirectory: string, entry: CheckpointEntry): Promise<B
   return rows
 }
 
-/** Behind the last spans there may be notes of what is open, which nobody is owed. */
+/** The last spans may be followed by notes of open spans, which are not sent to backends. */
 async function hasSpans(path: string, from: number, until: number): Promise<boolean> {
   if (until - from > NOTES_BYTES) return true
   const reader = new SegmentReader(path)

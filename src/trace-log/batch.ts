@@ -1,16 +1,16 @@
 import type { Segment } from './segment.ts'
 import type { SpanLine } from './span-line.ts'
 
-/** Where in the trace log something ends. */
+/** A position in the trace log: the end of a batch. */
 export interface Position {
   readonly segment: Segment
   readonly end: number
 }
 
-/** Spans that ended together, on their way to the backends. */
+/** Spans that ended together, queued for the backends. */
 export interface Batch {
   readonly lines: readonly SpanLine[]
-  /** Absent = they are in memory only, because there is no log or it could not be written. */
+  /** If absent, the spans are only in memory, because there is no log or it could not be written. */
   readonly position?: Position
 }
 
@@ -18,12 +18,12 @@ export interface StoredBatch extends Batch {
   readonly position: Position
 }
 
-/** Whether its spans can be read from the log again. */
+/** True if the spans can be read from the log again. */
 export function isInLog({ position }: Batch): boolean {
   return position !== undefined && !position.segment.isGone
 }
 
-/** Takes the spans that have ended. Never throws, and never waits. */
+/** Receives ended spans. Never throws and never waits. */
 export interface BatchTaker {
   take(batch: Batch): void
 }

@@ -5,32 +5,31 @@ import { type Owner, parseOwner } from './owner.ts'
 import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from './private-place.ts'
 import { segmentIdentity } from './segment-file.ts'
 
-/** A write of so much goes into one page of memory: no signal comes between its parts. */
+/** A write of this size fits into one page of memory, so no signal can interrupt it. */
 const IN_PLACE_BYTES = 4096
 const BLANKS: Buffer = Buffer.alloc(IN_PLACE_BYTES, ' ')
 const NAME = /^(\d{1,15}-\d{1,10})\.([^.]+)\.json(\.tmp)?$/
 
-/** In the place of an owner: whoever comes may take it. */
+/** The holder in the name of a checkpoint without an owner. Any process may take it. */
 export const FREE = 'free'
 
 export interface CheckpointName {
   readonly segment: string
   /** Absent = free. */
   readonly owner: Owner | undefined
-  /** What a process that was killed while it saved has left. */
+  /** A temporary file, left by a process that was killed while saving. */
   readonly isTemporary: boolean
 }
 
-/** What a checkpoint says about its segment. */
 export interface CheckpointContent {
-  /** Spans may be open in it that nobody has ended. */
+  /** The segment may contain open spans. */
   readonly open: boolean
-  /** Backend → bytes of the segment that it has acknowledged. */
+  /** Backend -> number of acknowledged bytes of the segment. */
   readonly delivered: ReadonlyMap<string, number>
   readonly isDamaged: boolean
 }
 
-/** The log of what is kept and to be sent, where traces are held until they are judged: as the state directory is laid out. */
+/** The log of kept traces, used with tail sampling. It has the same layout as the state directory. */
 export function keptDirectory(stateDirectory: string): string {
   return join(stateDirectory, 'kept')
 }
@@ -47,7 +46,7 @@ export function checkpointPath(stateDirectory: string, segment: string, holder: 
   return join(checkpointDirectory(stateDirectory), `${segment}.${holder}.json`)
 }
 
-/** Undefined for a file that is none of ours. */
+/** Returns undefined for other files. */
 export function parseCheckpointName(name: string): CheckpointName | undefined {
   const [match, segment = '', holder = '', temporary] = NAME.exec(name) ?? []
   const owner = parseOwner(holder)
@@ -56,13 +55,13 @@ export function parseCheckpointName(name: string): CheckpointName | undefined {
 }
 
 export function checkpointText(open: boolean, delivered: ReadonlyMap<string, number>): string {
-  // `fromEntries` defines what an assignment would not: a backend may be called `__proto__`.
+  // A backend may be named `__proto__`: `fromEntries` defines such a key, an assignment would not.
   return JSON.stringify({ open, delivered: Object.fromEntries(delivered) })
 }
 
 /**
- * What cannot be read counts as open and as owed to nobody: crashed spans can still be told from the segment, and
- * nothing is sent twice. Whoever meets it says so, for what had not been delivered will not be.
+ * An unreadable checkpoint counts as open and as pending for no backend: crashed spans can still be found in the segment,
+ * and nothing is sent twice. The caller must report it, because undelivered data is lost.
  */
 export function parseCheckpoint(text: string): CheckpointContent {
   try {
@@ -71,7 +70,7 @@ export function parseCheckpoint(text: string): CheckpointContent {
       return { open, delivered: new Map(Object.entries(delivered)), isDamaged: false }
     }
   } catch {
-    // Answered below.
+    // Handled below.
   }
   return { open: true, delivered: new Map(), isDamaged: true }
 }
@@ -84,7 +83,10 @@ export function isOffset(value: unknown): value is number {
   return Number.isSafeInteger(value) && (value as number) >= 0
 }
 
-/** Makes the directory, too. @throws the error of the file system; `EEXIST` when there is one already */
+/**
+ * Creates the directory, too.
+ * @throws the error of the file system; `EEXIST` if the file exists
+ */
 export function createCheckpointFile(path: string, text: string): void {
   makePrivateDirectory(dirname(path))
   try {
@@ -96,10 +98,10 @@ export function createCheckpointFile(path: string, text: string): void {
 }
 
 /**
- * All or nothing, also when the process is killed in it. Written in place, because some file systems flush a file to the
- * disk before it is renamed onto another one, which takes milliseconds; and because that works on a full disk.
+ * Atomic, even if the process is killed. Written in place for two reasons: some file systems flush a file to the disk
+ * before a rename, which takes milliseconds, and this works on a full disk.
  *
- * @throws the error of the file system; `ENOENT` when there is none
+ * @throws the error of the file system; `ENOENT` if the file does not exist
  */
 export function writeCheckpointFile(path: string, text: string): void {
   withOwnFile(path, OPEN.change, (descriptor, { size }) => {
@@ -110,7 +112,7 @@ export function writeCheckpointFile(path: string, text: string): void {
   })
 }
 
-/** To cut the file to its new length would be a second step: blanks behind it do no harm. */
+/** Truncating the file would be a second step. Trailing blanks are harmless. */
 function writeAtOnce(descriptor: number, bytes: Uint8Array): void {
   if (writeSync(descriptor, bytes, 0, bytes.length, 0) < bytes.length) throw new Error('written in part')
 }
@@ -118,7 +120,7 @@ function writeAtOnce(descriptor: number, bytes: Uint8Array): void {
 function replaceCheckpointFile(path: string, text: string): void {
   const temporary = `${path}.tmp`
   try {
-    // It may be what a process that was killed has left.
+    // A killed process may have left it.
     removeQuietly(temporary)
     writeFileSync(temporary, text, { flag: 'wx', mode: PRIVATE_FILE })
     renameSync(temporary, path)
@@ -132,7 +134,7 @@ function removeQuietly(path: string): void {
   try {
     rmSync(path, { force: true })
   } catch {
-    // It stays, and does no harm.
+    // The file stays, which is harmless.
   }
 }
 
@@ -142,10 +144,9 @@ export function codeOf(error: unknown): unknown {
 
 const DAY_MILLIS = 86_400_000
 
-/** A checkpoint as it lies in the directory. */
 export interface CheckpointEntry {
   readonly segment: string
-  /** Undefined = free: whoever comes may take it. */
+  /** Undefined = free: any process may take it. */
   readonly owner: Owner | undefined
   readonly path: string
   /** Epoch milliseconds. */
@@ -153,17 +154,17 @@ export interface CheckpointEntry {
 }
 
 export interface CheckpointState {
-  /** Spans may be open in the segment that nobody has ended. */
+  /** The segment may contain open spans. */
   readonly open: boolean
-  /** Backend → bytes of the segment that it has acknowledged. Has no prototype: a backend may have any name. */
+  /** Backend -> number of acknowledged bytes of the segment. Has no prototype: a backend may have any name. */
   readonly delivered: Readonly<Record<string, number>>
-  /** Nothing could be read from it: it counts as open, and as owed to nobody. */
+  /** The file is unreadable: it counts as open, and as pending for no backend. */
   readonly isDamaged: boolean
 }
 
 /**
- * By the start of the segment, oldest first. Foreign files are passed over; temporary ones of processes that were killed
- * are removed after a day. Never rejects; none where there is no directory.
+ * Sorted by the start of the segment, oldest first. Foreign files are ignored. Temporary files of killed processes are
+ * removed after a day. Never rejects. Empty if there is no directory.
  */
 export async function listCheckpoints(stateDirectory: string): Promise<CheckpointEntry[]> {
   const directory = checkpointDirectory(stateDirectory)
@@ -172,7 +173,7 @@ export async function listCheckpoints(stateDirectory: string): Promise<Checkpoin
   return entries.filter(entry => entry !== undefined).sort(bySegmentStart)
 }
 
-/** Undefined when it is gone: settled meanwhile, or taken over. */
+/** Resolves with undefined if the file is gone because the segment was settled or taken over. */
 export async function readCheckpoint(entry: CheckpointEntry): Promise<CheckpointState | undefined> {
   const text = await readFile(entry.path, { encoding: 'utf8', flag: OPEN.read }).catch(() => undefined)
   if (text === undefined) return undefined

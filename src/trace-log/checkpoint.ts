@@ -21,31 +21,31 @@ import type { ResendProgress } from './resend-progress.ts'
 
 export { type CheckpointEntry, listCheckpoints, readCheckpoint } from './checkpoint-file.ts'
 
-/** `taken`: somebody took us for dead. From every custody but `ours` nothing is written any more. */
+/** `taken`: another process considered this one dead. Only `ours` may be written. */
 type Custody = 'ours' | 'taken' | 'free' | 'removed'
 
 const NOTHING: CheckpointContent = { open: false, delivered: new Map(), isDamaged: false }
 
 /**
- * What has become of one segment: whether spans are open in it, and up to where each backend has it. Every change is
- * saved at once. What could not be saved is kept in memory and saved with the next change or heartbeat; a process that
- * ends before that has some of it sent twice, never lost.
+ * The state of one segment: whether it has open spans, and the acknowledged offset of each backend. Every change is saved
+ * at once. A change that could not be saved is saved with the next change or heartbeat. If the process ends before that,
+ * some spans are sent twice, but none is lost.
  */
 export class Checkpoint {
   readonly segment: string
   readonly segmentPath: string
-  /** What a dead process left could not be read: it counts as open, and as owed to nobody. */
+  /** The checkpoint of a dead process was unreadable: it counts as open, and as pending for no backend. */
   readonly isDamaged: boolean
   readonly #stateDirectory: string
   readonly #path: string
   readonly #delivered: Map<string, number>
-  /** What somebody asks to be sent to backends that are owed nothing of it: not kept in this file. */
+  /** Requested sends to backends for which nothing of the segment is pending. Not saved in this file. */
   readonly #resends = new Map<string, ResendProgress>()
   #open: boolean
   #custody: Custody = 'ours'
   #isSaved = true
 
-  /** Of a file that is there already, under the name of this process: see `create` and `adoptCheckpoint`. */
+  /** For an existing file under the name of this process: see `create` and `adoptCheckpoint`. */
   constructor(stateDirectory: string, segment: string, content: CheckpointContent, path?: string) {
     this.segment = segment
     this.segmentPath = path ?? segmentPath(stateDirectory, segment)
@@ -56,7 +56,10 @@ export class Checkpoint {
     this.#open = content.open
   }
 
-  /** For a new segment, open and owed to `backends` from its start. @throws the error of the file system */
+  /**
+   * Creates the checkpoint of a new segment, open and pending for `backends` from its start.
+   * @throws the error of the file system
+   */
   static create(stateDirectory: string, segment: string, backends: readonly string[]): Checkpoint {
     const delivered = new Map(backends.map(backend => [backend, 0]))
     createCheckpointFile(ownPath(stateDirectory, segment), checkpointText(true, delivered))
@@ -64,8 +67,9 @@ export class Checkpoint {
   }
 
   /**
-   * For a segment that owes nobody anything, so that no other process sends or removes it. Undefined when another one
-   * has it. @throws the error of the file system
+   * Locks a segment that is pending for no backend, so that no other process sends or removes it. Returns undefined if
+   * another process owns it.
+   * @throws the error of the file system
    */
   static hold(stateDirectory: string, segment: string): Checkpoint | undefined {
     createCheckpointFile(ownPath(stateDirectory, segment), checkpointText(NOTHING.open, NOTHING.delivered))
@@ -75,24 +79,23 @@ export class Checkpoint {
     return undefined
   }
 
-  /** Of a file that is no part of the log: nothing is written down about it. */
+  /** Wraps a file outside the log. Its state is not saved. */
   static ofFile(path: string): Checkpoint {
     const checkpoint = new Checkpoint(dirname(path), basename(path), NOTHING, path)
     checkpoint.#custody = 'removed'
     return checkpoint
   }
 
-  /** Spans may be open in the segment that nobody has ended. */
   get open(): boolean {
     return this.#open
   }
 
-  /** To whom the segment is owed. */
+  /** Backends for which the segment is pending. */
   get backends(): readonly string[] {
     return [...this.#delivered.keys()]
   }
 
-  /** Bytes that the backend has acknowledged; undefined when it is owed nothing, and is to be sent nothing. */
+  /** Acknowledged bytes. Undefined if nothing is pending or requested for the backend. */
   offsetOf(backend: string): number | undefined {
     return this.resendTo(backend)?.offset ?? this.#delivered.get(backend)
   }
@@ -101,13 +104,13 @@ export class Checkpoint {
     return this.#resends.get(backend)
   }
 
-  /** For a backend that is owed nothing of it; undefined ends it. */
+  /** Starts sending on request to a backend for which nothing is pending. Undefined stops it. */
   send(backend: string, progress: ResendProgress | undefined): void {
     if (progress === undefined) this.#resends.delete(backend)
     else this.#resends.set(backend, progress)
   }
 
-  /** Never moves back. Returns whether everything is saved. */
+  /** The offset never decreases. Returns true if everything is saved. */
   advance(backend: string, offset: number): boolean {
     this.resendTo(backend)?.advance(offset)
     const before = this.#delivered.get(backend)
@@ -116,27 +119,27 @@ export class Checkpoint {
     return this.#save()
   }
 
-  /** The file has only so many bytes: a machine that went down may have lost the end of it. */
+  /** Limits offsets to the size of the file, which may have lost its end in a crash of the machine. */
   cutTo(bytes: number): void {
     const beyond = [...this.#delivered].filter(([, offset]) => offset > bytes)
     for (const [backend] of beyond) this.#delivered.set(backend, bytes)
     if (beyond.length > 0) this.#save()
   }
 
-  /** No span is open any more. Returns whether everything is saved. */
+  /** Marks the segment as free of open spans. Returns true if everything is saved. */
   close(): boolean {
     if (!this.#open) return this.#saved()
     this.#open = false
     return this.#save()
   }
 
-  /** The backend is owed nothing more of this segment: it gave up, or the segment was pruned. */
+  /** Cancels delivery to the backend, because it gave up or the segment was pruned. */
   forgive(backend: string): void {
     this.#resends.delete(backend)
     if (this.#delivered.delete(backend)) this.#save()
   }
 
-  /** Removes the file if the checkpoint is closed and every backend has `bytes`. Returns whether it is gone. */
+  /** Removes the file if the checkpoint is closed and every backend has acknowledged `bytes`. Returns true if it is gone. */
   settle(bytes: number): boolean {
     const offsets = [...this.#delivered.values(), ...[...this.#resends.values()].map(({ offset }) => offset)]
     const isOwed = this.#open || offsets.some(offset => offset < bytes)
@@ -144,7 +147,7 @@ export class Checkpoint {
     return this.#custody === 'removed'
   }
 
-  /** Lets another process go on with it; this one is done with it. */
+  /** Releases the checkpoint to other processes. */
   release(): void {
     this.#saved()
     if (this.#custody !== 'ours') return
@@ -152,11 +155,14 @@ export class Checkpoint {
     try {
       renameSync(this.#path, checkpointPath(this.#stateDirectory, this.segment, FREE))
     } catch {
-      // It stays under our name, and is adopted after our end.
+      // The file keeps our name, and is adopted after this process has ended.
     }
   }
 
-  /** Says that we live. False when the checkpoint is not ours any more: released, removed, or somebody took us for dead. */
+  /**
+   * Updates the heartbeat. Returns false if the checkpoint was released, removed, or taken by a process that considered
+   * this one dead.
+   */
   touch(): boolean {
     this.#saved()
     if (this.#custody !== 'ours') return false
@@ -168,7 +174,7 @@ export class Checkpoint {
     return this.#custody === 'ours'
   }
 
-  /** Whatever it is still owed. Nothing happens when it is not ours any more. */
+  /** Removes the file even if data is pending. No effect if the checkpoint is not ours any more. */
   remove(): void {
     if (this.#custody !== 'ours') return
     try {
@@ -197,7 +203,7 @@ export class Checkpoint {
     }
   }
 
-  /** A file that was deleted is made again. If it was taken, that would be a second checkpoint of the segment. */
+  /** Recreates a deleted file, unless it was taken: then a new file would be a second checkpoint of the segment. */
   #writeAnew(text: string): boolean {
     if (this.#isTaken()) {
       this.#custody = 'taken'
@@ -224,15 +230,15 @@ export class Checkpoint {
 }
 
 /**
- * Takes over what a dead process left, or what is free. Undefined when its owner lives, when somebody else was first, or
- * when it cannot be read now. A damaged one is taken: see `Checkpoint.isDamaged`.
+ * Takes over a free checkpoint or that of a dead process. Returns undefined if its owner lives, if another process was
+ * first, or if it cannot be read now. A damaged one is taken, too: see `Checkpoint.isDamaged`.
  */
 export function adoptCheckpoint(stateDirectory: string, entry: CheckpointEntry): Checkpoint | undefined {
   const path = ownPath(stateDirectory, entry.segment)
   try {
-    // Another checkpoint of this segment can only be one that we hold; its file must not be written over.
+    // Another checkpoint of this segment can only be held by this process. Its file must not be overwritten.
     if (isHeld(entry) || existsSync(path)) return undefined
-    // Before the renaming: under our name with the old heartbeat, a process of another machine would take us for dead.
+    // Before the rename: under our name with the old heartbeat, a process on another machine would consider us dead.
     beat(entry.path)
     renameSync(entry.path, path)
   } catch {
@@ -245,13 +251,13 @@ function openAdopted(stateDirectory: string, segment: string, path: string): Che
   try {
     return new Checkpoint(stateDirectory, segment, parseCheckpoint(readOwnFile(path).toString()))
   } catch {
-    // For want of descriptors, say: what it holds is not known to be damaged, so it is put back.
+    // For example for lack of file descriptors. The content is not known to be damaged, so the file is put back.
     new Checkpoint(stateDirectory, segment, { open: true, delivered: new Map(), isDamaged: true }).release()
     return undefined
   }
 }
 
-/** The heartbeat may be younger than the list. */
+/** The heartbeat may be newer than the directory listing. */
 function isHeld({ owner, path }: CheckpointEntry): boolean {
   return owner !== undefined && isAlive(owner, statSync(path).mtimeMs, Date.now())
 }

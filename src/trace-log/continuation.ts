@@ -4,45 +4,45 @@ import { segmentIdentity } from './segment-file.ts'
 import { readHeader, SegmentReader } from './segment-reader.ts'
 import { SpanLine } from './span-line.ts'
 
-/** A clock may have been set back. */
+/** Tolerance for a clock that was set back. */
 const CLOCK_MILLIS = 3_600_000
 const TRACE_ID_CHARS = 32
 
 /**
- * What is told to the plugins of a process that goes on with what one before it has left open: `past`, what the one before
- * had done with; `again`, what it was told while something was open; `new`, what nobody was told before.
+ * The kind of events that a continuing process receives: `past`, events whose spans the previous process has ended;
+ * `again`, events it received while spans were open; `new`, events not received before.
  */
 type Telling = 'past' | 'again' | 'new'
 
 /**
- * A process, a receiver say, that goes on with what one before it has left open, and leaves open what the next one goes on with.
- * It reads again what the other one was told. By their ids, which are the same, spans are known that have been written already;
- * what is open is noted in segments of this process, and after that nobody takes it for crashed.
+ * Continues the open spans of the previous process, for example of a receiver, and leaves its own open spans to the next
+ * one. It reads the events of the previous process again. Spans already written are recognised by their ids, which are the
+ * same. Open spans are noted in segments of this process, so that other processes do not consider them crashed.
  */
 export class Continuation {
-  /** Whether what is open when the process ends is left to the next one. */
+  /** If true, spans open at the end of the process are left to the next one. */
   leavesOpen = true
   #telling: Telling = 'new'
   #at = 0
   #isSafe = true
   #written: ReadonlySet<string> = new Set()
-  /** Of what is held until it is judged: what the process before this one has given to the backends. */
+  /** With tail sampling: spans that the previous process has passed to the backends. */
   #kept: ReadonlySet<string> = new Set()
-  /** Traces of what was read again, and the spans in them that this process has gone on with. */
+  /** Traces that were read again, and their spans that this process continues. */
   readonly #met = new Set<string>()
   readonly #takenUp = new Set<string>()
   readonly #savers: (() => Promise<void>)[] = []
   readonly #over: (() => void)[] = []
 
-  /** Nothing that is told counts: it has been measured, and sent, by the process that it was told to. */
+  /** True while old events are read. They are not measured or sent, because the previous process has done so. */
   get isReading(): boolean {
     return this.#telling !== 'new'
   }
 
-  /** The time, epoch milliseconds: while something is read again, that at which it was told. */
+  /** Epoch milliseconds. While old events are read, the time at which they were first received. */
   readonly now = (): number => (this.isReading ? this.#at : Date.now())
 
-  /** What is told from now on was told before, at this time. */
+  /** Announces that the following events were first received at this time. */
   read(telling: 'past' | 'again', at: number): void {
     this.#telling = telling
     this.#at = at
@@ -50,15 +50,15 @@ export class Continuation {
   }
 
   /**
-   * @param written spans of which the log has the end: trace id and span id
-   * @param kept those of the log of what is kept
+   * @param written ended spans of the log: trace id and span id
+   * @param kept ended spans of the log of kept traces
    */
   knows(written: ReadonlySet<string>, kept: ReadonlySet<string>): void {
     this.#written = written
     this.#kept = kept
   }
 
-  /** Whether a span that begins now is written already, or was over when the process before this one was told other things. */
+  /** True if a starting span is already written, or ended before the events of kind `again`. */
   isWritten(traceId: string, spanId: string): boolean {
     if (this.#telling === 'past') return true
     if (this.#telling === 'again') this.#met.add(traceId)
@@ -69,25 +69,28 @@ export class Continuation {
     return isWritten
   }
 
-  /** As `isWritten`, for what is held until it is judged: nobody has what the one before had not judged. */
+  /** Like `isWritten`, with tail sampling: spans undecided by the previous process were not sent. */
   isKept(traceId: string, spanId: string): boolean {
     return this.#telling === 'past' || this.#kept.has(`${traceId}${spanId}`)
   }
 
-  /** Whether this process has gone on with a span, by trace id and span id: it has not crashed, whatever the log says. */
+  /**
+   * True if this process continues a span, given as trace id and span id. Such a span has not crashed, whatever the log
+   * says.
+   */
   readonly isTakenUp = (key: string): boolean => this.#takenUp.has(key)
 
-  /** @param save resolves when all that is recorded is in the log; never rejects */
+  /** @param save resolves when everything recorded is in the log; never rejects */
   join(save: () => Promise<void>): void {
     this.#savers.push(save)
   }
 
-  /** Resolves when all that is recorded is in the logs of all plugins, or cannot be written. Never rejects. */
+  /** Resolves when everything recorded is in the logs of all plugins, or cannot be written. Never rejects. */
   async saved(): Promise<void> {
     await Promise.all(this.#savers.map(save => save()))
   }
 
-  /** All has been read. Resolves when it is safe; what waits for that is called then. */
+  /** Ends the reading of old events. Resolves when the open spans are saved, after running the callbacks of `whenRead`. */
   async end(): Promise<void> {
     this.#telling = 'new'
     this.#written = new Set([...this.#written].filter(key => this.#met.has(key.slice(0, TRACE_ID_CHARS))))
@@ -98,7 +101,7 @@ export class Continuation {
     for (const run of this.#over.splice(0)) run()
   }
 
-  /** Not before what was open is noted: until then it looks as if it had crashed. */
+  /** Runs the callback once the open spans are noted. Until then they look crashed. */
   whenRead(run: () => void): void {
     if (this.#isSafe) run()
     else this.#over.push(run)
@@ -106,8 +109,8 @@ export class Continuation {
 }
 
 /**
- * Spans of which a log has the end, by trace id and span id: of those that were written since then by processes that others go
- * on with. Never rejects; what cannot be read has no spans.
+ * Ended spans in a log, by trace id and span id: those written since the given time by processes that can be continued.
+ * Never rejects. An unreadable segment is skipped.
  *
  * @param since epoch milliseconds
  */
@@ -117,7 +120,7 @@ export async function endedSince(stateDirectory: string, since: number): Promise
     try {
       for await (const line of wholeLines(path)) for (const { key } of line.stamps()) ended.add(key)
     } catch {
-      // Removed to make room, say. What was in it may be there twice, with the same ids.
+      // For example pruned. Its spans may be recorded twice, with the same ids.
     }
   }
   return ended
@@ -134,7 +137,7 @@ async function continuedSegments(directory: string, since: number): Promise<stri
   return found
 }
 
-/** Whether another process may go on with what is open in a segment. */
+/** True if another process may continue the open spans of a segment. */
 export async function isContinued(path: string): Promise<boolean> {
   return (await readHeader(path)).continuedMillis > 0
 }

@@ -10,37 +10,37 @@ const SPANS_PER_LINE = 128
 const LINE_END: Buffer = Buffer.from('\n')
 const NANO_DIGITS = 9
 const LIVE_WITHIN_MILLIS = 60_000
-/** What the segments of a turn's root say its kind is. */
+/** The kind of a turn's root span. */
 const ROOT_KIND = 'session'
 export const CRASHED = 'crashed'
 
 const NO_MARKS: SegmentMarks = { incomplete: '', finalStatus: '', spanKind: '' }
 
-/** What was open of one trace in a process that was killed. */
+/** The open spans of one trace in a killed process. */
 export interface CrashedTrace {
   readonly traceId: string
-  /** Of the outermost span */
+  /** Id of the outermost span */
   readonly spanId: string
   readonly spans: number
 }
 
-/** What is known of a process that has died, beside its segment. */
+/** The facts of a dead process outside its segment. */
 export interface Death {
-  /** When the process said last that it lived, epoch milliseconds. */
+  /** Latest heartbeat of the process, epoch milliseconds. */
   readonly heartbeatAt: number
-  /** Segments of the same process, or of one that has gone on with it, that were begun later: what is said there is not ours. */
+  /** Newer segments of the same process, or of one that continued it. Spans mentioned there are not handled here. */
   readonly laterPaths: readonly string[]
-  /** Whether another process may still go on with what is open. */
+  /** True if another process may still continue the open spans. */
   readonly isLeftToOthers: boolean
-  /** Whether this process has gone on with a span: trace id and span id. */
+  /** True if this process continues the span: trace id and span id. */
   readonly isTakenUp: (key: string) => boolean
 }
 
 /**
- * Ends, in the segment itself, what was open in it when its process was killed: with its true start, and the last time that
- * the process is known to have lived.
+ * Ends the open spans of a killed process in the segment itself. They keep their true start, and end at the last time at
+ * which the process was known to be alive.
  *
- * @returns what that was; undefined when some stay open
+ * @returns the affected traces; undefined if some spans stay open
  * @throws the error of the file system
  */
 export async function endCrashedSpans(path: string, death: Death): Promise<readonly CrashedTrace[] | undefined> {
@@ -69,8 +69,8 @@ function tracesOf(spans: readonly ReadableSpan[]): CrashedTrace[] {
 }
 
 /**
- * Until when the process is known to have lived. The clock knows it better than the records, if they were made as things
- * happened: in a replay of old ones, their own time is all that counts. A record may carry a time to come.
+ * The last time at which the process was known to be alive. For live records, the times of the file and the heartbeat are
+ * more accurate than the records. In a replay of old records only their own times count. A record may lie in the future.
  */
 function lastKnownAt(recordedAt: number, writtenAt: number, heartbeatAt: number): number {
   const isLive = recordedAt > writtenAt - LIVE_WITHIN_MILLIS
@@ -128,7 +128,7 @@ function marksOf(span: ReadableSpan, { incomplete, finalStatus, spanKind }: Segm
 async function append(path: string, spans: readonly ReadableSpan[]): Promise<void> {
   const file = SegmentFile.open(path)
   try {
-    // The process may have died in the middle of a line, which must not swallow the next one.
+    // If the process died in the middle of a line, the remainder must not merge with the next line.
     if (file.bytes > 0 && !file.endsWithLineEnd()) await file.append(Buffer.from('\n'))
     for (let at = 0; at < spans.length; at += SPANS_PER_LINE) {
       const { json } = SpanLine.of(spans.slice(at, at + SPANS_PER_LINE))

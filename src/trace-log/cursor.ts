@@ -3,20 +3,19 @@ import type { Segment } from './segment.ts'
 import { SegmentReader } from './segment-reader.ts'
 import { SpanLine, sizeOf, spansOf } from './span-line.ts'
 
-/** So often a segment that cannot be read for the moment is tried again. */
+/** Attempts to read a segment that is temporarily unreadable. */
 const MOST_FAILURES = 3
 
-/** Told about what cannot be read. */
 export interface ReadTrouble {
-  /** Lines of it, which are passed over. Said once for each segment. */
+  /** Damaged lines were skipped. Called once per segment. */
   damaged(segment: Segment): void
-  /** It is there, but cannot be read; what others have left is left to another process, again. */
+  /** The segment exists but cannot be read. An adopted one is released to other processes. */
   unreadable(segment: Segment, error: unknown): void
-  /** Spans that it should hold are not there any more. */
+  /** Expected spans are missing. */
   missing(segment: Segment, spans: number): void
 }
 
-/** Segments, in order, and how far one backend has got in them. */
+/** The segments of one backend, in order, and its read position. */
 export class Cursor {
   readonly #backend: string
   readonly #trouble: ReadTrouble
@@ -40,8 +39,8 @@ export class Cursor {
   }
 
   /**
-   * The next spans; undefined when it has caught up. Rejects with the error of the file system when they cannot be read for
-   * now, as when the process has too many files open.
+   * The next spans. Resolves with undefined at the end. Rejects with the error of the file system if they cannot be read
+   * now, for example because the process has too many open files.
    */
   async next(maxSpans: number): Promise<StoredBatch | undefined> {
     for (let segment = this.#first(); segment !== undefined; segment = this.#first()) {
@@ -69,7 +68,7 @@ export class Cursor {
     try {
       const { lines, end, damaged } = await this.#readerOf(segment).spans(from, segment.bytes, maxSpans)
       if (damaged > 0) this.sayDamaged(segment)
-      // In the meantime it was pruned, and counted as lost; or given back, because it cannot be read for another backend.
+      // Meanwhile it was pruned and counted as lost, or released because another backend could not read it.
       if (!segment.isReadableFor(this.#backend)) return undefined
       const progress = segment.checkpoint.resendTo(this.#backend)
       const wanted = progress ? [SpanLine.of(progress.wanted(spansOf(lines)))] : lines
@@ -78,7 +77,7 @@ export class Cursor {
         segment.lend(this.#backend)
         return { lines: wanted, position: { segment, end } }
       }
-      // None of them is wanted; or the file is shorter than it was, because somebody has cut it.
+      // No span is wanted, or the file was truncated externally.
       segment.passed(this.#backend, end > from ? end : segment.bytes, 0)
     } catch (error) {
       await this.close()
@@ -96,9 +95,9 @@ export class Cursor {
     }
     const failures = (this.#failures.get(segment) ?? 0) + 1
     this.#failures.set(segment, failures)
-    // Others of their kind come first; our own go in order.
+    // Adopted segments may be reordered. Our own are read in order.
     if (segment.isAdopted) this.#segments.push(...this.#segments.splice(this.#segments.indexOf(segment), 1))
-    // It is tried again, after a pause.
+    // The caller retries after a pause.
     if (failures < MOST_FAILURES) throw error
     this.#failures.delete(segment)
     this.#trouble.unreadable(segment, error)
@@ -106,7 +105,7 @@ export class Cursor {
     else segment.stick(this.#backend)
   }
 
-  /** Of our own segments we know how many spans there should have been. */
+  /** For our own segments the number of spans is known. */
   #countMissing(): void {
     for (const segment of this.#segments) this.#missing(segment)
   }
@@ -130,7 +129,7 @@ export class Cursor {
     return this.#reader.reader
   }
 
-  /** Forgets the segments that are done. The last one may get more. */
+  /** Removes finished segments. The last one may still grow. */
   #passOver(): void {
     for (let [first] = this.#segments; first && first.owedTo(this.#backend) === 0; [first] = this.#segments) {
       this.#segments.shift()

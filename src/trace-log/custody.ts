@@ -8,9 +8,9 @@ const HOUR_MILLIS = 3_600_000
 const SEGMENT_AGE_MILLIS = 24 * HOUR_MILLIS
 const MOST_SEGMENT_BYTES = 16_777_216
 const LEAST_SEGMENT_BYTES = 65_536
-/** Of the whole log: what falls off its end falls off in such pieces. */
+/** Fraction of the whole log per segment: the log is pruned in pieces of this size. */
 const SEGMENT_SHARE = 16
-/** Others take a process for dead whose checkpoints are older than ten minutes, where they cannot look. */
+/** Other processes that cannot look up this one consider it dead after ten minutes without a heartbeat. */
 const HEARTBEAT_MILLIS = 10_000
 const NAME_TRIES = 10
 
@@ -22,28 +22,28 @@ interface Current {
   readonly segment: Segment
   readonly file: SegmentFile
   readonly openedAt: number
-  /** Not before everything that is open has been noted in it: then the one before it is no longer needed for that. */
+  /** True once all open spans are noted in it. Then the previous segment is no longer needed for that. */
   isNoted: boolean
   fullAt: number
 }
 
 export interface CustodyOptions {
   readonly settings: LocalLogSettings
-  /** Backends that what is written from now on is owed to. */
+  /** Backends for which newly written spans are pending. */
   readonly backends: readonly string[]
-  /** A new segment was begun: the time to see what the log has become. */
+  /** Called when a new segment was started. The caller then checks the size of the log. */
   readonly onBegun: () => void
-  /** Somebody has removed a segment of ours. */
+  /** Called if a segment of this process was deleted externally. */
   readonly onGone: (segment: Segment) => void
-  /** Told what was done about a directory that others could write to. */
+  /** Receives a line about a directory that other users could write to. */
   readonly say?: (line: string) => void
 }
 
-/** The segments in this process' custody. */
+/** The segments owned by this process. */
 export class SegmentCustody {
   readonly #options: CustodyOptions
   readonly #held = new Set<Segment>()
-  /** Written to no more, but not closed: what is open in them is not noted in the current one yet. */
+  /** Not written any more, but not closed: their open spans are not noted in the current segment yet. */
   #retiring: { readonly segment: Segment; readonly file: SegmentFile }[] = []
   #current: Current | undefined
   #paths: string[] = []
@@ -54,7 +54,7 @@ export class SegmentCustody {
     this.#options = options
   }
 
-  /** Of the segments that this process has written and that are still there, oldest first. */
+  /** Paths of the existing segments written by this process, oldest first. */
   get paths(): readonly string[] {
     return this.#paths
   }
@@ -63,7 +63,10 @@ export class SegmentCustody {
     return this.#held
   }
 
-  /** The segment to write to; `onNew` is called when it is a new one. */
+  /**
+   * The segment to write to.
+   * @param onNew called if it is a new one
+   */
   current(onNew: () => void): Opened {
     this.touchCurrent()
     const before = this.#current
@@ -80,17 +83,17 @@ export class SegmentCustody {
     }
   }
 
-  /** Shows that the process lives which has spans open in the current segment. */
+  /** Updates the heartbeat of the current segment while its spans are open. */
   touchCurrent(): void {
     if (this.#current && !this.#current.segment.checkpoint.touch()) this.#taken(this.#current.segment)
   }
 
-  /** Everything that is open is noted in the current segment. */
+  /** Marks that all open spans are noted in the current segment. */
   noted(): void {
     const current = this.#current
     if (current === undefined || current.isNoted) return
     current.isNoted = true
-    // Very many open spans fill a segment by themselves; it must not be full before it has taken anything else.
+    // Very many open spans can fill a segment by themselves. It must have room for other spans, too.
     current.fullAt = Math.max(segmentBytes(this.#options.settings), current.file.bytes * 2)
     for (const { segment, file } of this.#retiring.splice(0)) closeSegment(segment, file)
   }
@@ -101,7 +104,7 @@ export class SegmentCustody {
     return segment
   }
 
-  /** Nothing can be read from it any more. */
+  /** Drops a segment that cannot be read any more. */
   forget(segment: Segment): void {
     segment.isGone = true
     segment.checkpoint.remove()
@@ -109,14 +112,14 @@ export class SegmentCustody {
     this.#paths = this.#paths.filter(path => path !== segment.path)
   }
 
-  /** What a backend has still to get of the segments in our custody. */
+  /** Bytes pending for a backend in the segments of this process. */
   bytesOwed(backend: string): number {
     let bytes = 0
     for (const segment of this.#held) bytes += segment.owedTo(backend)
     return bytes
   }
 
-  /** Nothing is written any more. What nobody has ended (`isEmpty` is false) is left for who comes next. */
+  /** Ends writing. Open spans (`isEmpty` is false) are left to the next process. */
   end(isEmpty: boolean): void {
     const current = this.#current
     this.#current = undefined
@@ -125,7 +128,7 @@ export class SegmentCustody {
     if (current !== undefined) endSegment(current.segment, current.file, isEmpty)
   }
 
-  /** What is still owed is left for who comes next. */
+  /** Releases all segments. Pending data is left to the next process. */
   release(): void {
     this.#isReleased = true
     clearInterval(this.#heartbeat)
@@ -150,7 +153,7 @@ export class SegmentCustody {
         return { segment, file, openedAt: Date.now(), isNoted: false, fullAt: Number.POSITIVE_INFINITY }
       } catch (error) {
         checkpoint?.remove()
-        // The same process number in another container or thread, in the same millisecond.
+        // A process in another container or thread with the same pid chose the same millisecond.
         if ((error as NodeJS.ErrnoException).code !== 'EEXIST' || tries >= NAME_TRIES) throw error
       }
     }
@@ -176,7 +179,7 @@ export class SegmentCustody {
     for (const segment of this.#held) if (!segment.checkpoint.touch()) this.#taken(segment)
   }
 
-  /** Somebody took us for dead, as can happen after a long sleep: the segment is theirs now. */
+  /** Another process considered this one dead, for example after a long sleep, and owns the segment now. */
   #taken(segment: Segment): void {
     segment.isGone = true
     this.#held.delete(segment)
@@ -195,7 +198,7 @@ function segmentBytes({ maxBytes }: LocalLogSettings): number {
   return Math.min(MOST_SEGMENT_BYTES, Math.max(LEAST_SEGMENT_BYTES, maxBytes / SEGMENT_SHARE))
 }
 
-/** `isClosed`: it is not needed to know what is open. */
+/** @param isClosed the segment is not needed for open spans */
 function endSegment(segment: Segment, file: SegmentFile, isClosed: boolean): void {
   if (isClosed) closeSegment(segment, file)
   else file.close()

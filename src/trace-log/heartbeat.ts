@@ -1,21 +1,21 @@
 const INTERVAL_MILLIS = 2000
 
 /**
- * Shows that this process lives while spans are open: of a process that is killed in the middle of a tool, recovery knows no
- * other time until which the tool ran.
+ * Marks this process as alive while spans are open. If it is killed in the middle of a tool, recovery uses the last
+ * heartbeat as the end of the tool.
  */
 export class Heartbeat {
   readonly #beat: () => void
   readonly #isNeeded: () => boolean
   #timer: NodeJS.Timeout | undefined
 
-  /** @param isNeeded asked before each beat; the beats stop when it returns false */
+  /** @param isNeeded called before each beat; the beats stop when it returns false */
   constructor(beat: () => void, isNeeded: () => boolean) {
     this.#beat = beat
     this.#isNeeded = isNeeded
   }
 
-  /** Starts the beats where they are needed. Holds no process. */
+  /** Starts the beats if they are needed. Does not keep the process alive. */
   start(): void {
     if (this.#timer === undefined && this.#isNeeded()) this.#timer = setInterval(this.#tick, INTERVAL_MILLIS).unref()
   }

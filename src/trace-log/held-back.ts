@@ -8,45 +8,43 @@ import { NOT_KEPT } from './settings.ts'
 import { SpanLine } from './span-line.ts'
 import type { StoredLine } from './stored-line.ts'
 
-/** A clock may have been set back. */
+/** Tolerance for a clock that was set back. */
 const CLOCK_MILLIS = 3_600_000
 const NANOS_PER_MILLI = 1_000_000n
 const TRACE_ID_CHARS = 32
 
-/** What segments say of a trace. */
 interface HeldTrace {
   readonly spans: Timed[]
-  /** Of spans that say it, by their keys: whether what they are the root of is kept. */
+  /** Verdicts of root spans by span key: true if the turn is kept. */
   readonly said: Map<string, boolean>
-  /** Another process has gone on with it, and holds it. */
+  /** This process continues the trace and buffers it. */
   isTakenUp: boolean
 }
 
-/** A span by its key, and when it was: nanoseconds since the epoch, as far as a number has room for them. */
+/** Key and times of a span. Nanoseconds since the epoch, within the precision of a number. */
 interface Timed {
   readonly key: string
-  /** Of its trace so many had ended before: clocks tell milliseconds alone. */
+  /** Number of spans of the trace that ended earlier. Clocks resolve milliseconds only. */
   readonly order: number
   readonly start: number
   readonly end: number
 }
 
 export interface HeldBack {
-  /** A segment of a process that was killed, in which nothing is open any more. */
+  /** A segment of a killed process without open spans. */
   readonly path: string
-  /** As in `LocalLogSettings`. */
+  /** See `LocalLogSettings`. */
   readonly heldBy: string
-  /** Where the segments of what is kept are. */
+  /** Directory of the segments of kept traces. */
   readonly keptTraces: string
-  /** As in `Continued`. */
+  /** See `Continued`. */
   readonly isTakenUp: (key: string) => boolean
 }
 
 /**
- * The spans that a process which was killed had held back, or had just decided to send: of the traces in one of its segments,
- * those that nobody has judged, and those that are kept, as far as they do not stand in the log of what is kept. So nothing
- * is given twice, however often it is asked. Begun in earlier segments of the process, or of one that it has gone on with, a
- * trace is given from there on.
+ * The spans that a killed process had buffered, or had just decided to send. Of the traces in one of its segments these are
+ * the undecided and the kept ones, except spans in the log of kept traces. Spans written there after one call are therefore
+ * not yielded by the next. A trace is read from its start, in earlier segments of the process or of one that it continued.
  *
  * @throws the error of the file system
  */
@@ -78,9 +76,9 @@ export async function* spansHeldBack({
 }
 
 /**
- * Adds the spans that are kept, or that nobody has judged. A trace may hold several turns, and is judged, as by `TraceHolder`, each
- * time that nothing of it is open. Where no root said anything then, a clock may have been wrong: such spans are left out only
- * between turns that are.
+ * Adds the spans that are kept or undecided. A trace may hold several turns. Like in `TraceHolder`, a verdict applies to
+ * all spans up to the moment when none is open. A group without a root verdict may be due to a wrong clock: it is dropped
+ * only if it lies between turns that are dropped.
  */
 function addOwed({ spans, said }: HeldTrace, owed: Set<string>): void {
   let [together, unsaid]: [string[], string[]] = [[], []]
@@ -110,7 +108,7 @@ function addOwed({ spans, said }: HeldTrace, owed: Set<string>): void {
   if (isLetGo !== true) add(unsaid)
 }
 
-/** `since`: when the first of them began, epoch milliseconds. */
+/** @returns `since`: start of the first span, epoch milliseconds */
 async function tracesIn(
   path: string,
   isTakenUp: HeldBack['isTakenUp'],
@@ -136,7 +134,7 @@ async function tracesIn(
   return { traces, since: since - CLOCK_MILLIS }
 }
 
-/** What was still open when the process was killed had not been judged, whatever a root had said before. */
+/** Spans still open when the process was killed are undecided, regardless of earlier roots. */
 async function judge(
   path: string,
   { heldBy, incomplete }: { readonly heldBy: string; readonly incomplete: string },
@@ -165,8 +163,8 @@ function names(line: SpanLine, wanted: ReadonlySet<string>): boolean {
 }
 
 /**
- * Those of the process that wrote a segment that were written to since then, oldest first; and, where what it held may have gone
- * from one process to the next (`heldBy`), those of the processes that may have had it before or after.
+ * Segments of the same process that were written since then, oldest first. With `heldBy`, also those of processes that may
+ * have buffered the trace before or after.
  */
 async function segmentsOf(path: string, since: number, heldBy: string | undefined): Promise<string[]> {
   const own = identityOf(path)
@@ -178,7 +176,7 @@ async function segmentsOf(path: string, since: number, heldBy: string | undefine
   return found
 }
 
-/** Of a process that did not hold anything, the backends have, or are owed, what it has written. */
+/** If a process did not buffer traces, its spans are already sent or pending. */
 async function isHandedOn(path: string, heldBy: string): Promise<boolean> {
   const header = await readHeader(path)
   return header.continuedMillis > 0 && header.heldBy === heldBy

@@ -1,4 +1,7 @@
-/** All but quote, backslash, control characters, surrogates, and what is a line break to some readers of lines. */
+/**
+ * Everything except quote, backslash, control characters, surrogates, and characters that some line readers treat as line
+ * breaks.
+ */
 const MUST_ESCAPE = /[^ !#-[\]-\u0084\u0086-\u2027\u202a-\ud7ff\ue000-\uffff]/
 const LINE_BREAKS_BESIDES = ['\u0085', '\u2028', '\u2029']
 const OPENING = /^[[{]/
@@ -7,25 +10,25 @@ const QUOTE = 0x22
 const BACKSLASH = 0x5c
 const DELETE = 0x7f
 const BRACKET = 0x5b
-/** Up to here, a loop is faster than a call that leaves JavaScript. */
+/** Up to this length, a loop is faster than a native call. */
 const SHORT_CHARS = 64
-/** A longer text is content, which comes again within moments or never. */
+/** Longer texts are content. Content repeats within moments or never. */
 const MOST_PLAIN_CHARS = 128
 const MAX_RECENT = 8
-/** Bytes that a character may take: room is made before the length of a text in bytes is known. */
+/** Maximum number of bytes of a character: room is reserved before the encoded length is known. */
 const MOST_BYTES_PER_CHAR = 3
 const LEAST_BYTES = 65_536
-/** A buffer that one huge span has made larger is not kept. */
+/** A buffer enlarged by one huge span is not kept. */
 const MOST_KEPT_BYTES = 2_097_152
 
 /**
- * JSON, made as the bytes that are written to the file: as one text it would be put together, flattened, and encoded. The buffer is
- * kept from one line to the next.
+ * Builds JSON directly as the bytes that are written to the file. A string would have to be concatenated, flattened and
+ * encoded. The buffer is reused for each line.
  */
 export class JsonBytes {
   #bytes: Buffer = Buffer.allocUnsafeSlow(0)
   #length = 0
-  /** Spans carry the same content under the names of several conventions, and the end of a turn carries it once more. */
+  /** Spans carry the same content under the names of several conventions, and the end of a turn repeats it. */
   readonly #recent: { text: string; from: number; to: number }[] = Array.from({ length: MAX_RECENT }, () => ({
     text: '',
     from: 0,
@@ -37,7 +40,7 @@ export class JsonBytes {
     return this.#length
   }
 
-  /** What was written since the start. Valid until the next `start`. */
+  /** The bytes since `start`. Valid until the next `start`. */
   get written(): Buffer {
     return this.#bytes.subarray(0, this.#length)
   }
@@ -47,23 +50,23 @@ export class JsonBytes {
     if (this.#bytes.length > MOST_KEPT_BYTES) this.letGo()
   }
 
-  /** What was written last is still being read by another thread, and is not to be written over. */
+  /** Replaces the buffer while another thread still reads it. */
   letGo(): void {
     this.#bytes = Buffer.allocUnsafeSlow(0)
   }
 
-  /** As if what is behind had not been written. */
+  /** Discards the bytes after `length`. */
   cutTo(length: number): void {
     this.#length = length
     this.forget()
   }
 
-  /** Content must not stay in memory until other content comes. */
+  /** Content must not stay in memory until other content replaces it. */
   forget(): void {
     for (const recent of this.#recent) recent.text = ''
   }
 
-  /** Text that is JSON already, and ASCII. */
+  /** Writes ASCII text that is already JSON. */
   ascii(text: string): void {
     const bytes = this.#withRoom(text.length)
     let at = this.#length
@@ -72,29 +75,32 @@ export class JsonBytes {
     this.#length = at
   }
 
-  /** Between the elements of a list: none before the first. */
+  /** Separates the elements of a list. Writes nothing before the first. */
   comma(): void {
     if (this.#bytes[this.#length - 1] !== BRACKET) this.ascii(',')
   }
 
-  /** Text that is JSON already. */
+  /** Writes text that is already JSON. */
   json(text: string): void {
     const bytes = this.#withRoom(text.length * MOST_BYTES_PER_CHAR)
     this.#length += bytes.write(text, this.#length)
   }
 
-  /** A copy of what is behind this place. */
+  /** A copy of the bytes from this offset. */
   from(place: number): Buffer {
     return Buffer.from(this.#bytes.subarray(place, this.#length))
   }
 
-  /** Bytes that are JSON already. */
+  /** Writes bytes that are already JSON. */
   bytes(piece: Uint8Array): void {
     this.#withRoom(piece.length).set(piece, this.#length)
     this.#length += piece.length
   }
 
-  /** One JSON string. It holds no line break of any kind, and has a form in UTF-8 also where surrogates are alone. */
+  /**
+   * Writes one JSON string. It contains no line break of any kind, and unpaired surrogates are escaped so that it is valid
+   * UTF-8.
+   */
   string(text: string): void {
     if (text.length <= MOST_PLAIN_CHARS) this.#shortString(text)
     else this.#longString(text)

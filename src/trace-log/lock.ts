@@ -5,25 +5,25 @@ import { OPEN, PRIVATE_FILE, reason, withOwnFile, writePrivate } from './private
 
 const NAME = /^lock\.(\d{1,15})$/
 const FREE = 'free'
-/** Between making the file and writing into it. */
+/** Maximum time between creating the file and writing into it. */
 const UNWRITTEN_MILLIS = 10_000
-/** Longer than one can be unwritten: by then its maker has died, and the next attempt takes it. */
+/** Longer than a lock can be unwritten. By then its creator has died, and the next attempt takes it. */
 const PATIENCE_MILLIS = UNWRITTEN_MILLIS + 1000
 
-/** A directory that one process has at a time: a receiver's, or that of an index. */
+/** The lock of a directory that one process uses at a time: that of a receiver or of an index. */
 export interface Lock {
-  /** Says that its holder still runs, to those who cannot look: in another container, on another machine. */
+  /** Updates the heartbeat, for processes in another container or on another machine, which cannot look up the holder. */
   touch(): void
-  /** Lets the next one have it. */
   free(): void
 }
 
 /**
- * Takes the lock, unless a process that lives holds it. Locks are numbered, and the highest counts: who finds it free, or its
- * holder dead, makes the next number, which one process can. So nothing has to be deleted before it can be taken, and what
- * somebody found out about an old number is of no use for a new one.
+ * Takes the lock, unless a living process holds it. Locks are numbered, and the highest number counts. If it is free, or
+ * its holder is dead, one process can create the next number. So nothing has to be deleted before the lock is taken, and
+ * outdated knowledge about an old number cannot affect a new one.
  *
- * @throws Error in one line
+ * @returns the lock, or its current owner
+ * @throws Error with a one-line message
  */
 export function takeLock(directory: string, now: () => number): Lock | Owner {
   const until = performance.now() + PATIENCE_MILLIS
@@ -34,7 +34,7 @@ export function takeLock(directory: string, now: () => number): Lock | Owner {
       const lock = make(directory, (newest ?? 0) + 1)
       if (lock !== undefined) return lock
     } else if (holder !== 'changed') return holder
-    // Whoever is at it may have lost the processor between making its file and writing into it.
+    // The creator may have been preempted between creating its file and writing into it.
     pause(1)
   } while (performance.now() < until)
   throw new Error(`${directory} is busy: other processes take it all the time`)
@@ -44,14 +44,17 @@ function pause(millis: number): void {
   Atomics.wait(new Int32Array(new SharedArrayBuffer(4)), 0, 0, millis)
 }
 
-/** Who holds it. @throws Error in one line */
+/**
+ * The current owner.
+ * @throws Error with a one-line message
+ */
 export function lockHolder(directory: string, now: () => number): Owner | undefined {
   const newest = numbersIn(directory).at(-1)
   const holder = newest === undefined ? undefined : holderOf(lockFile(directory, newest), now())
   return holder === 'changed' ? undefined : holder
 }
 
-/** Whether its number means a process here, and not one of another container or machine. */
+/** True if the pid refers to a process of this container and machine. */
 export function isHere({ place }: Owner): boolean {
   return place === thisOwner().place
 }
@@ -65,7 +68,7 @@ function numbersIn(directory: string): number[] {
   return numbers.filter(number => number > 0).sort((a, b) => a - b)
 }
 
-/** Undefined when it is free, or its holder dead. */
+/** Returns undefined if the lock is free, or its holder dead. */
 function holderOf(path: string, now: number): Owner | 'changed' | undefined {
   try {
     return withOwnFile(path, OPEN.read, (descriptor, { mtimeMs }) => {
@@ -80,7 +83,7 @@ function holderOf(path: string, now: number): Owner | 'changed' | undefined {
   }
 }
 
-/** Undefined when another process was faster. */
+/** Returns undefined if another process was faster. */
 function make(directory: string, number: number): Lock | undefined {
   const path = lockFile(directory, number)
   try {
@@ -91,7 +94,7 @@ function make(directory: string, number: number): Lock | undefined {
   }
   const numbers = numbersIn(directory)
   if (numbers.at(-1) !== number) {
-    // It was free to make because it is an old one, which has been cleared away.
+    // The number could be created only because it is an old one, which has been removed.
     rmSync(path, { force: true })
     return undefined
   }

@@ -3,9 +3,9 @@ import { readFile } from 'node:fs/promises'
 import { dirname, join } from 'node:path'
 import { makePrivateDirectory, OPEN, PRIVATE_FILE, readOwnFile, withOwnFile } from './private-place.ts'
 
-/** Spans that a backend will never get. */
+/** Spans that a backend will never receive. */
 export interface Loss {
-  /** The newest of them, epoch milliseconds. */
+  /** Time of the newest loss, epoch milliseconds. */
   readonly at: number
   readonly backend: string
   readonly spans: number
@@ -14,14 +14,14 @@ export interface Loss {
 
 const WRITE_INTERVAL_MILLIS = 5000
 const REASON_MAX_CHARS = 200
-/** Backends times reasons of one process. What is beyond is counted without its reason. */
+/** Maximum number of pairs of backend and reason per process. Further ones are counted without their reason. */
 const MAX_SUMS = 256
 const OTHER_REASON = 'other'
 
 /**
- * Keeps what was lost, and why, for another process to show. Noting costs a look-up; the file is made with the first
- * loss and appended to at most every 5 s, and by `save()` when the process ends. What cannot be written is kept and tried
- * again as often.
+ * Records losses and their reasons, to be shown by another process. Recording costs a map look-up. The file is created with
+ * the first loss. It is appended to at most every 5 s, and by `save()` when the process ends. A failed write is retried at
+ * the same interval.
  */
 export class LossLog {
   readonly #path: string
@@ -29,21 +29,24 @@ export class LossLog {
   #sums: Map<string, Loss> = new Map()
   #timer: NodeJS.Timeout | undefined
 
-  /** `now` gives epoch milliseconds. */
+  /** @param now returns epoch milliseconds */
   constructor(stateDirectory: string, now: () => number = Date.now) {
     this.#path = lossPath(stateDirectory)
     this.#now = now
   }
 
-  /** `reason` is one of few fixed texts. Never throws. */
+  /**
+   * Never throws.
+   * @param reason one of few fixed texts
+   */
   note(backend: string, spans: number, reason: string): void {
     if (!isCount(spans)) return
     addLoss(this.#sums, { at: this.#now(), backend, spans, reason: oneLine(reason) }, MAX_SUMS)
-    // The first soon, once a burst is over: who is killed after it has still told of it.
+    // The first loss is written soon after the burst, so that it survives a kill.
     this.#timer ??= this.#saveIn(0)
   }
 
-  /** Writes what has not been written, at once. Never throws. */
+  /** Writes pending losses synchronously. Never throws. */
   save(): void {
     const lines = [...this.#sums.values()].map(loss => `${JSON.stringify(loss)}\n`)
     if (lines.length > 0 && appendLossLines(this.#path, lines.join(''))) this.#sums = new Map()
@@ -59,8 +62,8 @@ export class LossLog {
 }
 
 /**
- * What was lost at `since` (epoch milliseconds) or later, summed by backend and reason, the newest first. Damaged lines
- * are passed over. Never rejects; none where there is no file.
+ * Losses at `since` (epoch milliseconds) or later, summed by backend and reason, the newest first. Damaged lines are
+ * skipped. Never rejects. Empty if there is no file.
  */
 export async function readLosses(stateDirectory: string, since: number): Promise<readonly Loss[]> {
   const text = await readFile(lossPath(stateDirectory), { encoding: 'utf8', flag: OPEN.read }).catch(() => '')
@@ -99,7 +102,7 @@ function oneLine(reason: string): string {
 }
 
 const MAX_BYTES = 262_144
-/** A file that is being cut is cut in an instant; later than this, whoever did it was killed. */
+/** Truncating takes an instant. After this time the process that did it must have been killed. */
 const CUT_LIMIT_MILLIS = 60_000
 const LINE_END = 0x0a
 
@@ -107,7 +110,7 @@ function lossPath(stateDirectory: string): string {
   return join(stateDirectory, 'losses.jsonl')
 }
 
-/** Appends whole lines, and cuts the file to its newer half when it has grown too long. False when it cannot be written. */
+/** Appends whole lines, and cuts the file to its newer half if it is too long. Returns false if it cannot be written. */
 function appendLossLines(path: string, lines: string): boolean {
   try {
     makePrivateDirectory(dirname(path))
@@ -121,7 +124,7 @@ function appendLossLines(path: string, lines: string): boolean {
 /** Several processes append. Returns the size of the file. */
 function append(path: string, lines: string): number {
   return withOwnFile(path, OPEN.append, (descriptor, { size }) => {
-    // The rest of a line that was cut off by a full disk must not swallow the next one.
+    // If a full disk cut off a line, its remainder must not merge with the next one.
     const before = endsWithLine(descriptor, size) ? '' : '\n'
     writeFileSync(descriptor, before + lines)
     return fstatSync(descriptor).size
@@ -133,7 +136,7 @@ function endsWithLine(descriptor: number, size: number): boolean {
   return size === 0 || readSync(descriptor, last, 0, 1, size - 1) === 0 || last[0] === LINE_END
 }
 
-/** The temporary file is the lock, too: of several processes one cuts. */
+/** The temporary file also serves as the lock: only one process cuts. */
 function cut(path: string): void {
   const temporary = `${path}.tmp`
   try {
@@ -142,7 +145,7 @@ function cut(path: string): void {
     writeFileSync(temporary, all.subarray(half), { flag: 'wx', mode: PRIVATE_FILE })
     renameSync(temporary, path)
   } catch {
-    // It is cut after another append.
+    // The next append retries.
     removeAbandoned(temporary)
   }
 }

@@ -1,14 +1,13 @@
 import { listCheckpoints, readCheckpoint, segmentPath } from './checkpoint-file.ts'
 import { isAlive } from './owner.ts'
 
-/** A segment that tells of spans which nobody has ended. */
 export interface OpenSegment {
   readonly path: string
-  /** The process that has them lives; else whoever comes next ends them, or goes on with them. */
+  /** True if the owner process is alive. Otherwise the next process ends or continues the spans. */
   readonly isOwned: boolean
 }
 
-/** Oldest first. Never rejects; none where there is no directory. */
+/** Oldest first. Never rejects. Empty if there is no directory. */
 export async function listOpenSegments(stateDirectory: string, now: number): Promise<OpenSegment[]> {
   const segments: OpenSegment[] = []
   for (const entry of await listCheckpoints(stateDirectory)) {

@@ -1,9 +1,6 @@
 import type { ReadableSpan } from '@opentelemetry/sdk-trace-base'
 
-/**
- * Which spans are open, and which of them the segment does not say so of yet. A span that ends before its start was written
- * down is never noted.
- */
+/** The open spans, and those not yet noted in the segment. A span that ends before its start was written is never noted. */
 export class OpenSpans {
   readonly #fresh = new Set<ReadableSpan>()
   readonly #noted = new Set<ReadableSpan>()
@@ -17,7 +14,6 @@ export class OpenSpans {
     if (!this.#fresh.delete(span)) this.#noted.delete(span)
   }
 
-  /** Whether no span is open. */
   get isEmpty(): boolean {
     return this.#fresh.size === 0 && this.#noted.size === 0
   }
@@ -26,17 +22,15 @@ export class OpenSpans {
     return this.#noted.size > 0
   }
 
-  /** Whether there are spans to be noted. */
   get hasNotes(): boolean {
     return this.#fresh.size > 0
   }
 
-  /** Whether the segment says of everything that is open that it is. */
+  /** True if the segment notes all open spans. */
   get isComplete(): boolean {
     return !this.hasNotes && !this.#hasMissed
   }
 
-  /** The next spans to be noted. */
   takeNotes(most: number): ReadableSpan[] {
     const notes: ReadableSpan[] = []
     for (const span of this.#fresh) {
@@ -50,21 +44,21 @@ export class OpenSpans {
     return notes
   }
 
-  /** Returns whether the span was noted before, and so is to be noted once more. */
+  /** Returns true if the span was noted before, and so is queued to be noted again. */
   noteAgain(span: ReadableSpan): boolean {
     if (!this.#noted.delete(span)) return false
     this.#fresh.add(span)
     return true
   }
 
-  /** A new segment has to say of everything that is open that it is. */
+  /** A new segment must note all open spans. */
   repeatAll(): void {
     for (const span of this.#noted) this.#fresh.add(span)
     this.#noted.clear()
     this.#hasMissed = false
   }
 
-  /** Notes could not be written. They are not tried again at once: a full disk stays full for a while. */
+  /** Marks that notes could not be written. They are not retried at once: a full disk stays full for a while. */
   missedSome(): void {
     this.#hasMissed = true
   }

@@ -2,9 +2,9 @@ import { createHash } from 'node:crypto'
 import { readFileSync, readlinkSync } from 'node:fs'
 import { hostname } from 'node:os'
 
-/** A process that cannot be looked at from here is taken for dead when its checkpoint was not touched for so long. */
+/** A process that cannot be looked up here is considered dead after this time without a heartbeat. */
 const HEARTBEAT_LIMIT_MILLIS = 600_000
-/** A heartbeat further ahead than any two clocks of machines that share a directory was made by a clock gone wrong. */
+/** A heartbeat further in the future than any clock skew between machines comes from a wrong clock. */
 const CLOCK_SKEW_LIMIT_MILLIS = 86_400_000
 
 const HIGHEST_PID = 2 ** 31 - 1
@@ -22,14 +22,14 @@ export function ownerToken({ place, pid, birth }: Owner): string {
 export function parseOwner(token: string): Owner | undefined {
   const [match, host, boot, namespace, digits = '', birth = ''] = TOKEN.exec(token) ?? []
   const pid = Number(digits)
-  // 0 stands for our own process group, and what is too big for a pid would be cut down to another one.
+  // For `kill`, 0 is our own process group, and a number too large for a pid would be truncated to another one.
   if (match === undefined || pid < 1 || pid > HIGHEST_PID) return undefined
   return { place: `${host}_${boot}_${namespace}`, pid, birth }
 }
 
 /**
- * Whether the owner can still write. In doubt its heartbeat decides: to wait for a dead one delays, to take over from a
- * living one sends twice.
+ * True if the owner can still write. In doubt its heartbeat decides. Waiting for a dead owner causes a delay, and taking
+ * over from a living one sends spans twice.
  *
  * @param heartbeatAt when its checkpoint was last touched, epoch milliseconds
  */
@@ -45,7 +45,7 @@ export function isAlive(owner: Owner, heartbeatAt: number, now: number, probes: 
   return age < HEARTBEAT_LIMIT_MILLIS && age > -CLOCK_SKEW_LIMIT_MILLIS
 }
 
-/** The same host has been started anew since, so nothing of then runs. */
+/** The same host has been restarted, so no process from before is running. */
 function isRestarted(place: string, here: string): boolean {
   const [host, boot] = place.split('_')
   const [hostHere, bootHere] = here.split('_')
@@ -53,7 +53,7 @@ function isRestarted(place: string, here: string): boolean {
   return isKnown && host === hostHere && boot !== bootHere
 }
 
-/** Of a part of an owner that could not be found out. */
+/** Placeholder for an unknown part of an owner. */
 const UNKNOWN = '0'
 
 /** A process that writes a segment, or has taken it over. */
@@ -62,18 +62,17 @@ export interface Owner {
   readonly place: string
   readonly pid: number
   /**
-   * Tells it from an earlier process with the same pid: ticks from the start of the machine to that of the process, which
-   * no change of the clock touches; or `UNKNOWN`.
+   * Distinguishes the process from an earlier one with the same pid. Clock ticks from the boot of the machine to the start
+   * of the process, unaffected by changes of the clock, or `UNKNOWN`.
    */
   readonly birth: string
 }
 
-/** What can be asked about the processes of this machine. */
+/** Look-ups of the processes of this machine. */
 export interface ProcessProbes {
-  /** The process that asks. */
   readonly self: Owner
   isRunning(pid: number): boolean
-  /** `UNKNOWN` where the system does not tell. */
+  /** `UNKNOWN` if the system does not provide it. */
   birthOf(pid: number): string
 }
 
@@ -102,10 +101,11 @@ function isRunning(pid: number): boolean {
   try {
     process.kill(pid, 0)
   } catch (error) {
-    // EPERM: it runs, but under another user.
+    // EPERM: it runs under another user.
     return (error as NodeJS.ErrnoException).code === 'EPERM'
   }
-  // A process that nobody waits for keeps its pid for ever after its end: common where pid 1 is no init.
+  // A process without a waiting parent keeps its pid for ever after its end (a zombie). This is common if pid 1 is not an
+  // init.
   return !['Z', 'X'].includes(statOf(pid)?.state ?? '')
 }
 
@@ -121,7 +121,7 @@ interface ProcessStat {
 
 let isProcOurs: boolean | undefined
 
-/** A `/proc` that was mounted for another pid namespace tells of other processes under the same numbers. */
+/** A `/proc` mounted for another pid namespace describes other processes under the same numbers. */
 function statOf(pid: number): ProcessStat | undefined {
   isProcOurs ??= readStat('self')?.pid === process.pid
   return isProcOurs ? readStat(String(pid)) : undefined
@@ -130,7 +130,7 @@ function statOf(pid: number): ProcessStat | undefined {
 function readStat(name: string): ProcessStat | undefined {
   const text = orUndefined(() => readFileSync(`/proc/${name}/stat`, 'latin1'))
   if (text === undefined) return undefined
-  // Field 2 is the name of the program in parentheses, and may itself hold spaces and parentheses.
+  // Field 2 is the name of the program in parentheses, and may itself contain spaces and parentheses.
   const [state = '', ...rest] = text.slice(text.lastIndexOf(')') + 2).split(' ')
   const birth = rest[18] ?? ''
   return { pid: Number.parseInt(text, 10), state, birth: /^\d+$/.test(birth) ? birth : UNKNOWN }

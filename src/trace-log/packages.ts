@@ -1,6 +1,6 @@
 import { load } from '../packages/load.ts'
 
-// Packages of OpenTelemetry that the trace log reads with.
+// Packages of OpenTelemetry used by the trace log.
 
 export function api(): typeof import('@opentelemetry/api') {
   return load('@opentelemetry/api')

@@ -15,27 +15,30 @@ import {
 } from 'node:fs'
 import { dirname, join } from 'node:path'
 
-/** The state directory holds what agents were told and did: it is ours alone, and nothing in it leads out of it. */
+/**
+ * The state directory holds the prompts and actions of agents. It must be private to the user, and links in it are not
+ * followed.
+ */
 
 const PRIVATE_DIRECTORY = 0o700
 const WRITABLE_BY_OTHERS = 0o022
 export const PRIVATE_FILE = 0o600
 
-/** Where others may write, and that cannot be mended. */
+/** Error code: other users may write there, and the mode cannot be changed. */
 const NOT_PRIVATE = 'ENOTPRIVATE'
 
-// Windows has none of them, and no modes either.
+// Windows has neither these flags nor modes.
 const { O_NOFOLLOW = 0, O_NONBLOCK = 0 } = constants as Partial<typeof constants>
 const { O_RDONLY, O_RDWR, O_APPEND, O_CREAT } = constants
 
-/** To open a file of ours. A link is not followed, and a pipe that somebody has put there does not hold us. */
+/** Flags for opening our files. Links are not followed. O_NONBLOCK keeps a foreign pipe from blocking the process. */
 export const OPEN: { readonly read: number; readonly change: number; readonly append: number } = {
   read: O_RDONLY | O_NOFOLLOW | O_NONBLOCK,
   change: O_RDWR | O_NOFOLLOW | O_NONBLOCK,
   append: O_RDWR | O_APPEND | O_CREAT | O_NOFOLLOW | O_NONBLOCK,
 }
 
-/** Only root may put something of its own into a place of ours, and root uses places of others. */
+/** Only root can place its own files in our directories, and root uses directories of other users. */
 export function isOurs({ uid }: Stats): boolean {
   const user = process.geteuid?.()
   return user === undefined || user === 0 || uid === user || uid === 0
@@ -45,17 +48,20 @@ function notPrivate(path: string): Error {
   return Object.assign(new Error('not private'), { code: NOT_PRIVATE, path })
 }
 
-/** No link, no pipe, and not put there by another user. */
+/** True for a regular file that no other user has put there. */
 export function isOwnFile(stats: Stats): boolean {
   return stats.isFile() && isOurs(stats)
 }
 
-/** @throws an error that says `ENOTPRIVATE` when it is not */
+/** @throws an error with code `ENOTPRIVATE` if it is not */
 export function expectOwnFile(stats: Stats, path: string): void {
   if (!isOwnFile(stats)) throw notPrivate(path)
 }
 
-/** Opens a file of ours for as long as `use` takes. @throws the error of the file system; `ENOTPRIVATE` as above */
+/**
+ * Opens a file of ours and closes it after `use`.
+ * @throws the error of the file system; code `ENOTPRIVATE` if the file is not ours
+ */
 export function withOwnFile<Result>(
   path: string,
   flags: number,
@@ -71,55 +77,58 @@ export function withOwnFile<Result>(
   }
 }
 
-/** @throws as `withOwnFile` */
+/** @throws like `withOwnFile` */
 export function readOwnFile(path: string): Buffer {
   return withOwnFile(path, OPEN.read, descriptor => readFileSync(descriptor))
 }
 
-/** @throws as `withOwnFile` */
+/** @throws like `withOwnFile` */
 export function appendToOwnFile(path: string, text: string): void {
   withOwnFile(path, OPEN.append, descriptor => writeFileSync(descriptor, text))
 }
 
-/** All of it or nothing. @throws the error of the file system */
+/**
+ * Writes atomically.
+ * @throws the error of the file system
+ */
 export function writePrivate(path: string, text: string): void {
   const temporary = `${path}.${process.pid}-${randomBytes(4).toString('hex')}.tmp`
   writeFileSync(temporary, text, { mode: PRIVATE_FILE, flag: 'wx' })
   renameSync(temporary, path)
 }
 
-/** The state directory, and the directories in it. */
+/** The state directory and the directories in it. */
 export function placesOf(stateDirectory: string): readonly string[] {
   return [stateDirectory, join(stateDirectory, 'traces'), join(stateDirectory, 'spool')]
 }
 
 /**
- * A directory that is there: what others may do to it is taken from them.
+ * Removes the write access of other users to an existing directory.
  *
- * @param say is told of it, in one line
- * @throws the error of the file system; one that says `ENOTPRIVATE` when others may write there all the same
+ * @param say receives one line if the mode was changed
+ * @throws the error of the file system; code `ENOTPRIVATE` if other users can write there nevertheless
  */
 export function tighten(path: string, say: (line: string) => void = () => undefined): void {
   const stats = statSync(path)
-  // It may be a link of its owner's to another disk.
+  // It may be a link to another disk, made by its owner.
   if (!isOurs(lstatSync(path)) || !isOurs(stats)) throw notPrivate(path)
   if (!isOpen(stats)) return
   chmodSync(path, PRIVATE_DIRECTORY)
-  // Some file systems keep no modes, and say nothing.
+  // Some file systems ignore modes without an error.
   if (isOpen(statSync(path))) throw notPrivate(path)
   say(`trace log: others could write to ${path}; that is taken from them (it has mode 700 now)`)
 }
 
-/** Others than its owner may write there. */
+/** True if other users than the owner may write there. */
 export function isOpen({ mode }: Stats): boolean {
   return process.platform !== 'win32' && (mode & WRITABLE_BY_OTHERS) !== 0
 }
 
 /**
- * Makes a directory, and those above it, or tightens it. One by one: where nothing can be made, below `/proc` say, Node's own
- * way of doing that tries for ever; and of a file system that is read-only it says that there is no such directory.
+ * Creates a directory and its parents, or tightens it. The parents are created one by one: `mkdir` with `recursive` never
+ * returns where nothing can be created, for example below `/proc`. For a read-only file system it reports ENOENT.
  *
- * @throws as `tighten`
+ * @throws like `tighten`
  */
 export function makePrivateDirectory(path: string, say?: (line: string) => void): void {
   makeDirectory(path)

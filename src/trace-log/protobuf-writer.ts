@@ -1,22 +1,22 @@
 const FIRST_BYTES = 65_536
-/** A line that is longer is rare, and its room is not kept. */
+/** Longer messages are rare. A buffer larger than this is not kept. */
 const KEPT_BYTES = 2_097_152
-/** Of shorter texts the characters are written one by one: to call the engine costs as much. */
+/** Shorter texts are written character by character: a native call costs as much. */
 const SHORT_CHARS = 40
 const MOST_BYTES_PER_CHAR = 3
-/** A tag and a number are never longer. */
+/** Upper limit of a tag and a number. */
 const MOST_BYTES = 16
 const SEVEN_BITS = 0x80
 const LENGTH_DELIMITED = 2
 const FIXED64 = 1
 const FIXED32 = 5
 
-/** Writes the wire format of Protocol Buffers, field by field, into a buffer that is kept from one message to the next. */
+/** Writes the wire format of Protocol Buffers, field by field, into a buffer that is reused for each message. */
 export class ProtobufWriter {
   #bytes: Buffer = Buffer.allocUnsafeSlow(FIRST_BYTES)
   #at = 0
 
-  /** What was written since the last call. */
+  /** The bytes since the last call. */
   take(): Uint8Array {
     const taken = Buffer.allocUnsafeSlow(this.#at)
     this.#bytes.copy(taken, 0, 0, this.#at)
@@ -25,15 +25,15 @@ export class ProtobufWriter {
     return taken
   }
 
-  /** What was begun and not finished is forgotten. */
+  /** Discards an unfinished message. */
   reset(): void {
     this.#at = 0
   }
 
-  /** Begins a message in a field. Returns what `end` wants to know. */
+  /** Begins a message in a field. Returns the argument for `end`. */
   begin(field: number): number {
     this.#tag(field, LENGTH_DELIMITED)
-    // Of its length, which is one byte more often than not.
+    // One byte for its length, which usually suffices.
     this.#at++
     return this.#at
   }
@@ -63,7 +63,7 @@ export class ProtobufWriter {
     this.end(start)
   }
 
-  /** A whole number of at most 64 bits. */
+  /** Writes an integer of at most 64 bits. */
   integer(field: number, value: number): void {
     this.#tag(field, 0)
     if (value >= 0) this.#varint(value)
@@ -86,7 +86,7 @@ export class ProtobufWriter {
     this.#at = this.#bytes.writeUInt32LE(value, this.#at)
   }
 
-  /** Leaves room for a number behind it. */
+  /** Reserves room for a number after the tag. */
   #tag(field: number, wireType: number): void {
     this.#reserve(MOST_BYTES)
     this.#varint(field * 8 + wireType)
@@ -94,7 +94,7 @@ export class ProtobufWriter {
 
   #varint(value: number): void {
     let rest = value
-    // Numbers beyond 32 bits have no bitwise operators; a division by a power of two is exact.
+    // Bitwise operators are limited to 32 bits. Division by a power of two is exact.
     for (; rest >= SEVEN_BITS; rest = Math.floor(rest / SEVEN_BITS)) {
       this.#bytes[this.#at++] = (rest % SEVEN_BITS) + SEVEN_BITS
     }
@@ -107,7 +107,7 @@ export class ProtobufWriter {
     this.#bytes[this.#at++] = Number(rest)
   }
 
-  /** False, and nothing written, when there is more in it. */
+  /** Returns false, and writes nothing, if the text is not ASCII. */
   #ascii(text: string): boolean {
     const start = this.#at + 1
     for (let index = 0; index < text.length; index++) {
@@ -128,7 +128,7 @@ export class ProtobufWriter {
     this.#lengthBefore(start, length, reserved)
   }
 
-  /** What was written since `start` moves on where its length takes more bytes than were left for it. */
+  /** Writes the length before the data. Moves the data if the length needs more bytes than were reserved. */
   #lengthBefore(start: number, length: number, reserved: number): void {
     const more = varintBytes(length) - reserved
     if (more > 0) {

@@ -21,17 +21,20 @@ interface TraceFile {
   readonly bytes: number
 }
 
-/** What is done about spans that a backend will never get. */
+/** Handles spans that a backend will never receive. */
 export interface PruneListener {
-  /** A segment in our custody goes; returns who is to be told how many spans a backend was owed of it. */
+  /**
+   * Called before a segment of this process is removed. Returns a function that receives the number of pending spans per
+   * backend.
+   */
   goes(segment: Segment): (backend: string, owed: number) => void
-  /** One that nobody had in custody has gone. */
+  /** Called after a segment without an owner was removed. */
   gone(backend: string, owed: number): void
 }
 
 /**
- * Removes what is too old, then the oldest of what is too much. Never what is being written, nor what another process that
- * lives still has to deliver. Never rejects.
+ * Removes segments that are too old, then the oldest ones if the log is too large. Keeps segments that are being written,
+ * and those that another living process still has to deliver. Never rejects.
  */
 export async function pruneSegments(
   settings: LocalLogSettings,
@@ -40,7 +43,7 @@ export async function pruneSegments(
 ): Promise<void> {
   const tooOldAt = Date.now() - settings.maxAgeHours * HOUR_MILLIS
   const files = await traceFiles(join(settings.directory, 'traces'))
-  // Read after the files: a segment has its checkpoint before it is there itself.
+  // Read after the files: a segment's checkpoint is created before the segment.
   const checkpoints = new Map((await listCheckpoints(settings.directory)).map(entry => [entry.segment, entry]))
   const held = new Map([...custody.held].map(segment => [segment.checkpoint.segment, segment]))
   let bytes = files.reduce((sum, file) => sum + file.bytes, 0)
@@ -77,7 +80,7 @@ async function removeSegment(
   return true
 }
 
-/** Or it has changed hands while we looked at others. */
+/** The segment may have been taken over while others were examined. */
 async function hasCheckpoint(directory: string, segment: string): Promise<boolean> {
   const names = await readdir(join(directory, 'spool')).catch(() => [])
   return names.some(name => name.startsWith(`${segment}.`))
@@ -92,7 +95,7 @@ async function owedOf(
   return new Map(segment.checkpoint.backends.map(backend => [backend, segment.spansOwedTo(backend)]))
 }
 
-/** Spans that each backend has not got of a segment. */
+/** Number of pending spans of a segment for each backend. */
 async function owedSpans(
   checkpoint: Checkpoint,
   { path, bytes }: TraceFile,
@@ -105,7 +108,7 @@ async function owedSpans(
     const spans = await countSpans(path, offset, bytes).catch(() => 0)
     if (spans > 0) owed.set(backend, spans)
   }
-  // What is held until it is judged is owed to nobody, and what is owed is not held.
+  // A buffered segment is pending for no backend, so only one of the two counts applies.
   return owed.size > 0 ? owed : unjudged
 }
 
@@ -120,7 +123,7 @@ async function countSpans(path: string, from: number, until: number): Promise<nu
   return spans
 }
 
-/** Oldest first. Other files in the directory are not ours. */
+/** Oldest first. Foreign files in the directory are ignored. */
 async function traceFiles(directory: string): Promise<TraceFile[]> {
   const names = await readdir(directory).catch(() => [])
   const files = await Promise.all(names.map(fileName => traceFile(directory, fileName)))

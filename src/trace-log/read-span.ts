@@ -25,7 +25,10 @@ const NANOS_PER_SECOND = 1_000_000_000
 type TimedEvent = ReadableSpan['events'][number]
 type Origin = Pick<ReadableSpan, 'resource' | 'instrumentationScope'>
 
-/** A span as the serializers want it, from its OTLP/JSON. @throws {DamagedLine} */
+/**
+ * Converts OTLP/JSON to a span for the serializers.
+ * @throws {DamagedLine}
+ */
 export function readSpan(value: unknown, origin: Origin, ended: boolean): ReadableSpan {
   const fields = readFields(value, 'a span')
   const flags = readCount(fields['flags'], 'the flags of a span', SAMPLED)
@@ -52,7 +55,7 @@ export function readSpan(value: unknown, origin: Origin, ended: boolean): Readab
   }
 }
 
-/** Never negative: who looks at it takes it for a length. */
+/** Never negative, because readers treat it as a length. */
 export function durationOf(start: HrTime, end: HrTime): HrTime {
   const nanos = end[1] - start[1]
   const duration: HrTime = nanos < 0 ? [end[0] - start[0] - 1, nanos + NANOS_PER_SECOND] : [end[0] - start[0], nanos]
@@ -69,7 +72,7 @@ function readContext(fields: Fields, traceFlags: number): SpanContext {
   }
 }
 
-/** All that is kept of the context that a span continues is its id, and whether it came from elsewhere. */
+/** Stores only the id and the remote flag of the parent context. */
 function readParent(
   fields: Fields,
   { traceId, traceFlags }: SpanContext,
@@ -80,7 +83,7 @@ function readParent(
   return { parentSpanContext: { traceId, spanId, traceFlags, isRemote: (flags & IS_REMOTE) !== 0 } }
 }
 
-/** The protocol has a value for none, where INTERNAL may be assumed. */
+/** The protocol has an additional value 0 (unspecified), which is read as INTERNAL. */
 function readKind(value: unknown): ReadableSpan['kind'] {
   return Math.max(0, readCount(value, 'the kind of a span', 0, MAX_KIND) - 1)
 }
@@ -119,25 +122,29 @@ const MAX_KEPT_CHARS = 1 << 16
 type Resource = ReadableSpan['resource']
 type Scope = ReadableSpan['instrumentationScope']
 
-/**
- * The resources and scopes of lines, where what reads the same is one object: the serializers group spans by identity.
- */
+/** The resources and scopes of lines. Equal ones are one object, because the serializers group spans by identity. */
 export class Origins {
   readonly #resources = new Kept<Resource>()
   readonly #scopes = new Kept<Scope>()
 
-  /** Of an element of `resourceSpans`. @throws {DamagedLine} */
+  /**
+   * The resource of an element of `resourceSpans`.
+   * @throws {DamagedLine}
+   */
   resourceOf(group: Fields): Resource {
     return this.#resources.of([group['resource'], group['schemaUrl']], () => readResource(group))
   }
 
-  /** Of an element of `scopeSpans`. @throws {DamagedLine} */
+  /**
+   * The scope of an element of `scopeSpans`.
+   * @throws {DamagedLine}
+   */
   scopeOf(group: Fields): Scope {
     return this.#scopes.of([group['scope'], group['schemaUrl']], () => readScope(group))
   }
 }
 
-/** Objects by the JSON that they were read from. */
+/** Objects by the JSON from which they were read. */
 class Kept<Value> {
   readonly #values = new Map<string, Value>()
 

@@ -20,15 +20,15 @@ import { readHeader } from './segment-reader.ts'
 import type { Continued, Report } from './settings.ts'
 import type { Destinations } from './stored-line.ts'
 
-/** Who delivers what was left behind to one backend. */
+/** Delivers recovered segments to one backend. */
 export interface Adopter {
   adopt(segment: Segment): void
   /**
-   * A segment goes. Returns who is to be told how many spans it held for this backend at this moment: what is in memory of
-   * them is still sent, the rest is lost.
+   * Called before a segment is removed. Returns a function that receives the number of pending spans. Those in memory are
+   * still sent, the others are lost.
    */
   gone(segment: Segment, reason: string): (owed: number) => void
-  /** Spans that another process had left, and that are lost. */
+  /** Counts lost spans of another process. */
   lose(spans: number, reason: string): void
 }
 
@@ -36,18 +36,20 @@ export interface RecoveryParts {
   readonly stateDirectory: string
   readonly custody: SegmentCustody
   readonly adopters: ReadonlyMap<string, Adopter>
-  /** Of the adopters. */
   readonly destinations: Destinations
   readonly report: Report
-  /** Where this process has gone on with what those before it had left open: it has noted all of that. */
+  /** Set if this process continues previous ones. It has noted all of their open spans. */
   readonly continued: Continued | undefined
-  /** Sends what a process that was killed had held back, of a segment that is held by this attribute; absent where nobody can. */
+  /**
+   * Sends the spans that a killed process had buffered in a segment for the attribute `heldBy`. Absent if there is no log
+   * of kept traces.
+   */
   readonly sendHeld?: ((path: string, heldBy: string) => Promise<void>) | undefined
-  /** Spans that a process that was killed had left open. */
+  /** Receives the traces whose spans a killed process had left open. */
   readonly onCrashed: (crashed: readonly CrashedTrace[]) => void
 }
 
-/** Takes care of what processes that have died left behind: ends what was open, and delivers what is owed. */
+/** Recovers the segments of dead processes: ends their open spans and delivers pending data. */
 export class Recovery {
   readonly #parts: RecoveryParts
   #running: Promise<void> | undefined
@@ -58,7 +60,7 @@ export class Recovery {
     this.#parts = parts
   }
 
-  /** Resolves when everything that can be is adopted; not when it is delivered. Never rejects. */
+  /** Resolves when everything possible is adopted, before it is delivered. Never rejects. */
   run(): Promise<void> {
     this.#running ??= this.#adoptAll().finally(() => {
       this.#running = undefined
@@ -70,7 +72,7 @@ export class Recovery {
     await this.#running
   }
 
-  /** Takes no more; resolves when what is being taken has been. */
+  /** Starts no more adoptions. Resolves when the current one has finished. */
   async stop(): Promise<void> {
     this.#isStopped = true
     await this.#running
@@ -90,7 +92,7 @@ export class Recovery {
     }
   }
 
-  /** What others may have put there is not sent. */
+  /** Files that another user may have placed there are not sent. */
   #isPrivate(): boolean {
     const { stateDirectory, report } = this.#parts
     try {
@@ -147,7 +149,7 @@ export class Recovery {
     segment.settle()
   }
 
-  /** What was meant for another address goes to the one that its backend has now: that one has it then. */
+  /** Records that data for an old address of a backend was sent to its current one. */
   async #noteMoved({ checkpoint, path, bytes }: Segment): Promise<void> {
     const { stateDirectory, destinations } = this.#parts
     const owed = checkpoint.backends.filter(backend => destinations.has(backend))
@@ -162,8 +164,8 @@ export class Recovery {
   }
 
   /**
-   * Only a process that goes on with what others have left knows that it is none of that. One that has gone on with it may hold
-   * what was not judged, for as long as it writes (`paths`).
+   * Open spans and buffered traces may belong to a process that continues the dead one, as long as that process writes
+   * (`paths`). A process that has itself continued them knows that they do not.
    */
   async #isLeftToOthers(paths: readonly string[], heartbeatAt: number, continuedMillis: number): Promise<boolean> {
     if (continuedMillis === 0 || this.#parts.continued !== undefined) return false
@@ -171,7 +173,7 @@ export class Recovery {
     return Date.now() < Math.max(heartbeatAt, ...writtenAt) + continuedMillis
   }
 
-  /** False where that is left to a process that sends to the same backends. */
+  /** Resolves with false if the spans are left to a process with the same backends. */
   async #sendHeld(path: string, heldBy: string, backends: Destinations): Promise<boolean> {
     const { sendHeld, destinations } = this.#parts
     if (backends.size === 0) return true
@@ -197,24 +199,27 @@ export class Recovery {
       const isJudged = heldBy === '' || (!isLeftToOthers && (await this.#sendHeld(segmentPath, heldBy, backends)))
       if (isJudged) checkpoint.close()
     } catch (error) {
-      // On a full disk, say. What has ended is delivered all the same; the rest is for the next process.
+      // For example on a full disk. Ended spans are delivered anyway. The next process ends the open ones.
       const { code = String(error) } = error as NodeJS.ErrnoException
       this.#parts.report.debug(`trace log: what was open in ${checkpoint.segment} cannot be ended now (${code})`)
     }
   }
 }
 
-/** The same backends, at the same addresses. */
+/** True if both have the same backends at the same addresses. */
 function isSame(one: Destinations, other: Destinations): boolean {
   return one.size === other.size && [...one].every(([backend, destination]) => other.get(backend) === destination)
 }
 
-/** Not that of a process that had taken it over, and died itself. */
+/** The heartbeat of the writer, not of a process that took over the segment and died itself. */
 function writersHeartbeat({ segment, owner, heartbeatAt }: CheckpointEntry): number {
   return owner !== undefined && owner.pid === segmentIdentity(`${segment}.jsonl`)?.pid ? heartbeatAt : 0
 }
 
-/** Undefined where there is none. @throws the error of the file system when it cannot be said */
+/**
+ * Resolves with undefined if the file does not exist.
+ * @throws other errors of the file system
+ */
 async function statOf(path: string): Promise<Stats | undefined> {
   try {
     return await lstat(path)
@@ -224,7 +229,7 @@ async function statOf(path: string): Promise<Stats | undefined> {
   }
 }
 
-/** Those that were begun later by the same process, or by one that has gone on with what is open in it. */
+/** Newer segments of the same process, or of one that continued its open spans. */
 async function laterSegments(path: string, isContinued: boolean): Promise<string[]> {
   const own = segmentIdentity(basename(path))
   const later: string[] = []

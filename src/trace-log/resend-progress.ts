@@ -6,26 +6,26 @@ import { readOwnFile } from './private-place.ts'
 
 const NANOS_PER_MILLI = 1_000_000
 
-/** What has arrived of one file at one backend. */
+/** The spans of one file that one backend has received. */
 export interface SentTally {
   readonly traceIds: ReadonlySet<string>
   readonly spans: number
-  /** Start of the first span and end of the last one, epoch milliseconds; infinite for none. */
+  /** Start of the first span and end of the last one, epoch milliseconds. Infinite if there are no spans. */
   readonly from: number
   readonly to: number
 }
 
 export interface ResendProgressParts {
   readonly pass: SentState
-  /** Absent = whatever the rest says. */
+  /** If absent, all traces are included. */
   readonly traceId: string | undefined
-  /** When a trace began, epoch milliseconds. Absent = every trace is wanted. */
+  /** Returns the start of a trace, epoch milliseconds. If absent, every trace is included. */
   readonly begunAt: ((traceId: string) => number) | undefined
   /** Called after each acknowledgement. */
   readonly onSent: (state: SentState) => void
 }
 
-/** How far the sending of one file to one backend, for which somebody asks, has got. */
+/** The progress of sending one file to one backend on request. */
 export class ResendProgress {
   readonly #parts: ResendProgressParts
   readonly #traceIds = new Set<string>()
@@ -33,7 +33,7 @@ export class ResendProgress {
   #spans = 0
   #from: number = Number.POSITIVE_INFINITY
   #to: number = Number.NEGATIVE_INFINITY
-  /** On their way. */
+  /** Spans in flight. */
   #reading: readonly ReadableSpan[] = []
 
   constructor(parts: ResendProgressParts) {
@@ -50,13 +50,13 @@ export class ResendProgress {
     return { traceIds: this.#traceIds, spans: this.#spans, from: this.#from, to: this.#to }
   }
 
-  /** Those of the spans that are read next that are to be sent. */
+  /** Selects the spans to be sent. */
   wanted(spans: readonly ReadableSpan[]): readonly ReadableSpan[] {
     this.#reading = spans.filter(span => this.#isWanted(span))
     return this.#reading
   }
 
-  /** The backend is done with what was read. */
+  /** The backend has acknowledged the spans read so far. */
   advance(offset: number): void {
     if (offset <= this.#offset) return
     this.#offset = offset
@@ -82,14 +82,14 @@ export class ResendProgress {
   }
 }
 
-/** Whole ones: `--since` takes no finer ones. */
+/** Whole milliseconds, which is the precision of `--since`. */
 export function millisOf([seconds, nanos]: ReadableSpan['startTime']): number {
   return seconds * 1000 + Math.floor(nanos / NANOS_PER_MILLI)
 }
 
 /**
- * What one destination has got of a segment because somebody asked for it: of the traces that began at `since` or later,
- * and before `before`, everything up to `offset`; of those that began at `before` or later, everything.
+ * The part of a segment that one destination has received on request. Traces that began in [`since`, `before`): everything
+ * up to `offset`. Traces that began at `before` or later: everything.
  */
 export interface SentState {
   /** Epoch milliseconds; 0 for all traces. */
@@ -101,8 +101,9 @@ export interface SentState {
 }
 
 /**
- * What is still to be sent to a destination of a segment of so many bytes, so that it has everything since then.
- * What was begun is finished first, though it may be more than is asked for now. Undefined when it has it all.
+ * The next pass after which the destination has everything since then. An unfinished pass is completed first, even if it is
+ * larger than requested now. Returns undefined if nothing is left.
+ * @param bytes size of the segment
  */
 export function nextPass(state: SentState | undefined, since: number, bytes: number): SentState | undefined {
   if (state === undefined) return { since, before: null, offset: 0 }
@@ -115,8 +116,8 @@ function sentDirectory(stateDirectory: string): string {
 }
 
 /**
- * What was sent of one segment to backends that nobody owed it to. A file beside the log, for as long as the segment is
- * there; only who holds the segment's checkpoint writes it.
+ * Records what was sent of one segment on request, to backends for which nothing was pending. The file exists as long as
+ * the segment. Only the owner of the segment's checkpoint writes it.
  */
 export class SentRecord {
   readonly #path: string
@@ -127,12 +128,12 @@ export class SentRecord {
     this.#states = readStates(this.#path)
   }
 
-  /** Of a destination, as `destinationOf` names it. */
+  /** @param destination output of `destinationOf` */
   get(destination: string): SentState | undefined {
     return this.#states.get(destination)
   }
 
-  /** Returns whether it is saved; what is not may be sent twice. */
+  /** Returns true if the state is saved. An unsaved part may be sent twice. */
   set(destination: string, state: SentState): boolean {
     this.#states.set(destination, state)
     const text = JSON.stringify(Object.fromEntries(this.#states))
@@ -163,7 +164,7 @@ function recordPath(stateDirectory: string, segment: string): string {
   return join(sentDirectory(stateDirectory), `${segment}.json`)
 }
 
-/** What cannot be read counts as not sent: better twice than never. */
+/** An unreadable state counts as not sent: better twice than never. */
 function readStates(path: string): Map<string, SentState> {
   try {
     const parsed = JSON.parse(readOwnFile(path).toString()) as object

@@ -10,23 +10,30 @@ import { segmentIdentity } from './segment-file.ts'
 import { readHeader, SegmentReader } from './segment-reader.ts'
 import type { Destinations } from './stored-line.ts'
 
-/** What somebody asks to be sent. */
+/** A request of the user to send traces again. */
 export interface ResendRequest {
-  /** Absent = the trace log: what each backend has not got, once. Files are sent as often as it is asked. */
+  /**
+   * If absent, the trace log is sent: everything that each backend has not received, once. Named files are sent on every
+   * request.
+   */
   readonly files?: readonly string[]
-  /** Only this one. */
+  /** Sends only this trace. */
   readonly traceId?: string | undefined
-  /** Only traces that began then or later, epoch milliseconds; 0 for all. */
+  /** Sends only traces that began at this time or later, epoch milliseconds; 0 for all. */
   readonly since: number
-  /** No further file is begun after it. */
+  /** Starts no further file once it is aborted. */
   readonly signal: AbortSignal
 }
 
 /**
- * `sent`: all that was wanted has arrived. `had`: nothing was left to send. `left`: some has not arrived. `owed`: it is kept
- * for the backend already, which does not take it. `running`: it belongs to an agent that is running. `judged`: its traces were
- * held until they were judged, and what is kept of them is delivered from a log of its own; what was let go is not sent unless
- * it is named. `unjudged`: as `judged`, but its process was killed before, and nobody has done it since.
+ * - `sent`: everything requested has been received.
+ * - `had`: the backend already has everything.
+ * - `left`: a part has not been received.
+ * - `owed`: already pending for the backend, which does not accept it.
+ * - `running`: the file belongs to a running agent.
+ * - `judged`: its traces were buffered for sampling. Kept ones are delivered from a log of their own.
+ *   Dropped ones are sent only if the file is named.
+ * - `unjudged`: like `judged`, but its process was killed before sampling, and no process has done it since.
  */
 export type ResendState = 'sent' | 'had' | 'left' | 'owed' | 'running' | 'judged' | 'unjudged'
 
@@ -37,7 +44,7 @@ export interface ResendOutcome {
   readonly tally: SentTally
 }
 
-/** Gets what was adopted to one backend, or finds that it does not take it for now. */
+/** Delivers adopted segments to one backend, or stops if the backend does not accept them now. */
 export interface ResendTaker {
   adopt(segment: Segment): void
   drainAdopted(): Promise<void>
@@ -52,14 +59,13 @@ export interface ResendParts {
 
 interface TraceFile {
   readonly path: string
-  /** Undefined for a file that is no part of the log. */
+  /** Undefined for a file outside the log. */
   readonly segment: string | undefined
   readonly bytes: number
 }
 
 type BegunAt = (traceId: string) => number
 
-/** What is to be sent of one file to one backend. */
 interface Task {
   readonly backend: string
   readonly segment: Segment
@@ -68,11 +74,11 @@ interface Task {
 
 const NOTHING: SentTally = { traceIds: new Set(), spans: 0, from: Infinity, to: -Infinity }
 
-/** Sends backends what they were never owed: traces from before they were named, or of files from elsewhere. */
+/** Sends traces that were never pending for a backend: from before it was configured, or from files of other machines. */
 export class Resend {
   readonly #parts: ResendParts
   readonly #request: ResendRequest
-  /** Backends that do not take what they get for now. */
+  /** Backends that do not accept data now. */
   readonly #stuck = new Set<string>()
   readonly #outcomes: ResendOutcome[] = []
   readonly #tasks: Task[] = []
@@ -86,12 +92,15 @@ export class Resend {
     this.#request = request
   }
 
-  /** Bytes that have been gone through, of all of them. */
+  /** Bytes processed, and in total. */
   get progress(): { readonly done: number; readonly total: number } {
     return this.#progress
   }
 
-  /** What has become of each file for each backend. Whole when the pipeline is shut down: until then more may arrive. */
+  /**
+   * The outcome of each file for each backend. Final only after the shutdown of the pipeline, because more spans may arrive
+   * until then.
+   */
   outcomes(): readonly ResendOutcome[] {
     const sent = this.#tasks.map(
       ({ backend, segment: { path, bytes }, progress: { offset, tally } }): ResendOutcome => {
@@ -101,11 +110,14 @@ export class Resend {
     return [...this.#outcomes, ...sent]
   }
 
-  /** Resolves when each backend has what it is to get, or does not take it. @throws the error of the file system */
+  /**
+   * Resolves when each backend has received its spans, or does not accept them.
+   * @throws the error of the file system
+   */
   async run(): Promise<void> {
     const { files, signal } = this.#request
     this.#files = files ? await namedFiles(files) : await segments(this.#parts.stateDirectory)
-    // Read after the files: a segment has its checkpoint before it is there itself.
+    // Read after the files: a segment's checkpoint is created before the segment.
     this.#checkpoints = new Map(
       (await listCheckpoints(this.#parts.stateDirectory)).map(entry => [entry.segment, entry]),
     )
@@ -125,18 +137,18 @@ export class Resend {
     const record = file.segment === undefined ? undefined : new SentRecord(this.#parts.stateDirectory, file.segment)
     const candidates = await this.#candidates(file, segment)
     for (let isFirst = true, open = candidates; open.length > 0; isFirst = false) {
-      // Something may be left of an earlier time, and more be asked for now: that is sent first.
+      // An earlier pass may be unfinished, and more may be requested now. The earlier pass is sent first.
       const tasks = await this.#tasksOf(segment, open, record, onSent)
       const busy = tasks.map(({ backend }) => backend)
       if (isFirst) this.#say(file, without(open, busy), 'had')
       await Promise.all(tasks.map(task => this.#deliver(task)))
       open = record === undefined ? [] : without(busy, [...this.#stuck])
     }
-    // What is in flight to a backend that is stuck may arrive after all, and is to be noted then.
+    // A request in flight to a stuck backend may still arrive, and must be recorded then.
     if (this.#stuck.size === 0) segment.stopSending()
   }
 
-  /** Undefined when another process has it. */
+  /** Resolves with undefined if another process owns it. */
   async #hold({ path, segment: name, bytes }: TraceFile): Promise<Segment | undefined> {
     const { stateDirectory, custody } = this.#parts
     if (name === undefined) {
@@ -152,11 +164,11 @@ export class Resend {
     if (entry?.owner !== undefined && isAlive(entry.owner, entry.heartbeatAt, Date.now())) return undefined
     const checkpoint =
       entry === undefined ? Checkpoint.hold(stateDirectory, name) : adoptCheckpoint(stateDirectory, entry)
-    // It may have grown by what was open when its process died.
+    // It may have grown: the open spans of a dead process were ended.
     return checkpoint && custody.adopt(checkpoint, (await stat(path)).size)
   }
 
-  /** The backends that are not known to have it all. */
+  /** The backends that may lack a part of the file. */
   async #candidates(file: TraceFile, { checkpoint, path, bytes }: Segment): Promise<readonly string[]> {
     if (file.segment === undefined) return this.#backends()
     const { backends: meant, heldBy } = await readHeader(path)
@@ -250,7 +262,7 @@ function namedFiles(paths: readonly string[]): Promise<TraceFile[]> {
   )
 }
 
-/** When each trace began, as far as the files tell. */
+/** The start of each trace, as far as the files contain it. */
 async function beginnings(files: readonly TraceFile[], signal: AbortSignal): Promise<BegunAt> {
   const begun = new Map<string, number>()
   for (const { path, bytes } of files) {

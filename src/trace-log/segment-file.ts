@@ -12,18 +12,18 @@ interface InFlight {
 }
 
 /**
- * The bytes of a segment. Every write says where it goes, so that one that is under way in another thread when the
- * process ends can be made again, at once, without a line being there twice.
+ * The file of a segment. Every write has an explicit offset. If the process ends while another thread writes, the write can
+ * be repeated synchronously without duplicating a line.
  */
 export class SegmentFile {
   readonly path: string
   readonly #descriptor: number
   #bytes: number
   #inFlight: InFlight | undefined
-  /** Writes that another thread has not come back from. */
+  /** Unfinished writes of other threads. */
   #outstanding = 0
   #isClosing = false
-  /** A write that was given up may still happen, wherever it was to go. */
+  /** An abandoned write may still happen at its offset. */
   #isSpoilt = false
 
   private constructor(path: string, descriptor: number, bytes: number) {
@@ -32,13 +32,16 @@ export class SegmentFile {
     this.#bytes = bytes
   }
 
-  /** @throws the error of the file system; `EEXIST` when somebody else has made a file of this name */
+  /** @throws the error of the file system; `EEXIST` if a file of this name exists */
   static create(path: string): SegmentFile {
     makePrivateDirectory(dirname(path))
     return new SegmentFile(path, openSync(path, O_CREAT | O_EXCL | O_RDWR, PRIVATE_FILE), 0)
   }
 
-  /** To append to what a process that has died left. @throws the error of the file system */
+  /**
+   * Opens a segment of a dead process for appending.
+   * @throws the error of the file system
+   */
   static open(path: string): SegmentFile {
     const descriptor = openSync(path, OPEN.change)
     try {
@@ -51,29 +54,28 @@ export class SegmentFile {
     }
   }
 
-  /** Up to here every line is whole. */
+  /** All lines up to this offset are complete. */
   get bytes(): number {
     return this.#bytes
   }
 
-  /** What is appended to a deleted file succeeds and is gone. */
+  /** Appending to a deleted file succeeds, but the data is lost. */
   isDeleted(): boolean {
     return this.#links() === 0
   }
 
-  /** Whether there is any use in appending to it. */
   isUsable(): boolean {
     return !this.#isSpoilt && (this.#links() ?? 0) > 0
   }
 
-  /** Of a file that is not empty. */
+  /** The file must not be empty. */
   endsWithLineEnd(): boolean {
     const last = Buffer.alloc(1)
     readSync(this.#descriptor, last, 0, 1, this.#bytes - 1)
     return last[0] === LINE_END
   }
 
-  /** Appends in another thread. One at a time. Rejects with the error of the file system; then nothing was appended. */
+  /** Appends in another thread. One call at a time. Rejects with the error of the file system. Then nothing was appended. */
   async append(bytes: Uint8Array): Promise<void> {
     const inFlight = { bytes, at: this.#bytes }
     this.#inFlight = inFlight
@@ -86,14 +88,17 @@ export class SegmentFile {
       throw error
     } finally {
       if (this.#inFlight === inFlight) this.#inFlight = undefined
-      // It was given up, and what is in it has gone another way.
+      // It was abandoned, and its spans were handled elsewhere.
       else if (this.#isSpoilt) this.#cutOff()
       this.#outstanding--
       if (this.#isClosing) this.close()
     }
   }
 
-  /** Makes the append that is under way now, for a process that ends. @throws the error of the file system */
+  /**
+   * Completes the pending append synchronously, for a process that ends.
+   * @throws the error of the file system
+   */
   finishAppend(): void {
     const inFlight = this.#inFlight
     if (inFlight === undefined) return
@@ -119,16 +124,16 @@ export class SegmentFile {
 
   close(): void {
     this.#isClosing = true
-    // The number of a closed descriptor may be another file's at once, and the write that is under way would go there.
+    // The number of a closed descriptor may be reused at once for another file, which the pending write would hit.
     if (this.#outstanding > 0) return
     try {
       closeSync(this.#descriptor)
     } catch {
-      // There is nothing that could be done about it, and what was written is written.
+      // The error cannot be handled. The data is written.
     }
   }
 
-  /** Undefined when the file system does not say. */
+  /** Returns undefined if the file system does not provide it. */
   #links(): number | undefined {
     try {
       return fstatSync(this.#descriptor).nlink
@@ -149,12 +154,12 @@ export class SegmentFile {
     })
   }
 
-  /** Half a line at the end of the file would stand before the next one, and spoil it. */
+  /** An incomplete line at the end of the file would corrupt the next one. */
   #cutOff(): void {
     try {
       ftruncateSync(this.#descriptor, this.#bytes)
     } catch {
-      // Readers pass over a line that is spoilt.
+      // Readers skip a corrupt line.
     }
   }
 }
@@ -168,7 +173,6 @@ export function failureAt(file: SegmentFile): (error: unknown) => LogFailure {
   return error => fileFailure(file.path, error)
 }
 
-/** Returns the failure of `run`, if it throws. */
 export function attempt(file: SegmentFile, run: () => void): LogFailure | undefined {
   try {
     run()
@@ -182,7 +186,7 @@ const NAME = /^(\d+)-(\d+)\.jsonl$/
 
 let lastStartAt = 0
 
-/** A name that is this process' alone, in the order of time: several pipelines of one process have a segment each. */
+/** A unique, time-ordered name for this process. Several pipelines of one process have a segment each. */
 export function newSegmentName(): string {
   lastStartAt = Math.max(Date.now(), lastStartAt + 1)
   return `${lastStartAt}-${process.pid}`
@@ -190,13 +194,13 @@ export function newSegmentName(): string {
 
 export interface SegmentIdentity {
   readonly name: string
-  /** When it was begun. */
+  /** Start time, epoch milliseconds. */
   readonly startAt: number
-  /** Who wrote it. */
+  /** The process that wrote it. */
   readonly pid: number
 }
 
-/** Undefined for a file that is no segment. */
+/** Returns undefined for other files. */
 export function segmentIdentity(fileName: string): SegmentIdentity | undefined {
   const match = NAME.exec(fileName)
   if (!match) return undefined

@@ -4,31 +4,31 @@ import { SpanLine } from './span-line.ts'
 import { LineParser, type SegmentHeader, type StoredLine } from './stored-line.ts'
 
 const CHUNK_BYTES = 262_144
-/** What is read to be sent as it stands. */
+/** Bytes read at once for lines that are sent unparsed. */
 const REQUEST_BYTES = 1_048_576
-/** A line that is longer is none of ours. */
+/** Longer lines were not written by hookspan. */
 const MAX_LINE_BYTES = 67_108_864
 const LINE_END = 0x0a
 
 export interface ReadLine {
   readonly line: StoredLine
-  /** Offset of the line behind it. */
+  /** Offset of the next line. */
   readonly end: number
 }
 
 export interface ReadSpans {
-  /** Valid until the next ones are read. */
+  /** Valid until the next call. */
   readonly lines: readonly SpanLine[]
-  /** Offset up to where these are; what holds no spans is passed over. */
+  /** Offset of the end of these lines. Lines without spans are skipped. */
   readonly end: number
-  /** Lines that cannot be read. */
+  /** Number of unreadable lines. */
   readonly damaged: number
 }
 
-/** A line, or what should be one. */
+/** A line, or data that should be one. */
 interface Piece {
   readonly bytes: Buffer
-  /** Offset of what is behind it. */
+  /** Offset of the next piece. */
   readonly end: number
   readonly isWhole: boolean
 }
@@ -38,7 +38,7 @@ export class SegmentReader {
   readonly #path: string
   readonly #parser = new LineParser()
   #handle: FileHandle | undefined
-  /** Kept from one chunk to the next. */
+  /** Reused for each chunk. */
   #buffer: Buffer = Buffer.alloc(0)
 
   constructor(path: string) {
@@ -46,7 +46,7 @@ export class SegmentReader {
   }
 
   /**
-   * The lines from one offset, where a line begins, up to another one.
+   * The lines between two offsets. `from` must be the start of a line.
    *
    * @throws the error of the file system
    */
@@ -57,7 +57,7 @@ export class SegmentReader {
   }
 
   /**
-   * The same, where lines of spans that look whole are not read.
+   * Like `lines`, but does not parse lines of spans that look complete.
    *
    * @throws the error of the file system
    */
@@ -68,7 +68,7 @@ export class SegmentReader {
   }
 
   /**
-   * The next spans, of whole lines: at most so many, or those of one line.
+   * The next spans, in complete lines: at most this many, or those of one line.
    *
    * @throws the error of the file system
    */
@@ -85,7 +85,7 @@ export class SegmentReader {
         end = piece.end
         size += spans
       }
-      // The next ones would be read to the same place in memory.
+      // The next chunk would overwrite the same buffer.
       if (size > 0) break
     }
     return { lines, end, damaged }
@@ -118,7 +118,7 @@ export class SegmentReader {
     }
   }
 
-  /** At least one whole line where there is one. */
+  /** Contains at least one complete line if there is one. */
   async #chunk(at: number, until: number, least: number): Promise<Buffer> {
     this.#handle ??= await open(this.#path, OPEN.read)
     for (let size = least; ; size *= 4) {
@@ -132,7 +132,7 @@ export class SegmentReader {
   }
 }
 
-/** No line end up to where it should be: a line that was cut off when its process died, or nothing of ours. */
+/** No line end within the limit: the line was cut off when its process died, or the file is not ours. */
 function cut(chunk: Buffer, at: number): readonly Piece[] {
   const pieces: Piece[] = []
   let start = 0
@@ -151,20 +151,20 @@ const NO_HEADER: SegmentHeader = {
   heldBy: '',
 }
 
-/** What a segment says of itself: to whom it is owed, and so on. Nothing, where it does not say so. Never rejects. */
+/** The header of a segment. Empty if the segment has none. Never rejects. */
 export async function readHeader(path: string): Promise<SegmentHeader> {
   const reader = new SegmentReader(path)
   try {
     for await (const { line } of reader.lines(0, CHUNK_BYTES)) return line.kind === 'header' ? line : NO_HEADER
   } catch {
-    // It cannot be read now; whoever needs what is in it will say so.
+    // It cannot be read now. The code that needs its spans reports the error.
   } finally {
     await reader.close()
   }
   return NO_HEADER
 }
 
-/** A file system may give less than was asked for although there is more. Resolves to how much there is. */
+/** A file system may return fewer bytes than requested although more exist. Resolves with the number of bytes read. */
 async function readWhole(handle: FileHandle, buffer: Buffer, at: number): Promise<number> {
   for (let done = 0; ; ) {
     const { bytesRead } = await handle.read(buffer, done, buffer.length - done, at + done)

@@ -1,27 +1,24 @@
 import type { Checkpoint } from './checkpoint.ts'
 
-/**
- * A file of the trace log that is in this process' custody: the one that it writes, those that it has written, and those
- * that it has taken over from processes that have died.
- */
+/** A file of the trace log owned by this process: the current one, earlier ones, and those taken over from dead processes. */
 export class Segment {
   readonly checkpoint: Checkpoint
   readonly isAdopted: boolean
-  /** Up to here there are spans, in whole lines. */
+  /** Offset of the end of the last spans, in complete lines. */
   bytes: number
-  /** Spans that this process has written to it. */
+  /** Number of spans written by this process. */
   spans = 0
   isWritten: boolean
-  /** Removed, to make room or by somebody else: nothing can be read from it any more. */
+  /** Removed by pruning or externally. It cannot be read any more. */
   isGone = false
   isDamageSaid = false
-  /** Of those spans, how many each backend is done with. */
+  /** Number of those spans that each backend has acknowledged or dropped. */
   readonly #passed = new Map<string, number>()
   readonly #stuck = new Set<string>()
-  /** Backends to which something that was read from it is on its way. */
+  /** Backends with spans of this segment in flight. */
   readonly #lentTo = new Set<string>()
   #isLeaving = false
-  /** Backends that this process delivers to. */
+  /** Backends of this process. */
   readonly #backends: readonly string[]
   readonly #onSettled: (segment: Segment) => void
 
@@ -42,20 +39,20 @@ export class Segment {
     return this.checkpoint.segmentPath
   }
 
-  /** Bytes that a backend has still to get. */
+  /** Pending bytes of a backend. */
   owedTo(backend: string): number {
     const offset = this.checkpoint.offsetOf(backend)
     return offset === undefined || this.isGone ? 0 : Math.max(0, this.bytes - offset)
   }
 
-  /** Spans of this process that a backend has still to get, in memory or not. */
+  /** Spans written by this process that are pending for a backend, in memory or not. */
   spansOwedTo(backend: string): number {
     return this.spans - (this.#passed.get(backend) ?? 0)
   }
 
   /**
-   * This process cannot read on for this backend, whose cursor stays where it is, for the next process. What is still written
-   * here is that one's, too: sent from memory, it would arrive twice.
+   * Marks the segment as unreadable for this backend. Its cursor stays where it is, for the next process. Spans written
+   * later are left to that process, too: sent from memory, they would arrive twice.
    */
   stick(backend: string): void {
     this.#stuck.add(backend)
@@ -65,42 +62,45 @@ export class Segment {
     return this.#stuck.has(backend)
   }
 
-  /** What is written to another segment reaches all backends at once. */
+  /** A new segment is then started, whose spans reach all backends at once. */
   get isStuckForAny(): boolean {
     return this.#stuck.size > 0
   }
 
-  /** Nothing more is sent of it that is not owed; what is owed goes on. */
+  /** Stops sending on request. Delivery of pending data continues. */
   stopSending(): void {
     for (const backend of this.#backends) this.checkpoint.send(backend, undefined)
     this.settle()
   }
 
   /**
-   * Another process may have better luck with it, or this one later. It goes when nothing of it is on its way any more:
-   * who took it over before would send that again.
+   * Releases the segment to another process, or for a later attempt. Waits until none of its spans is in flight: a process
+   * that took it over earlier would send them again.
    */
   giveBack(): void {
     this.#isLeaving = true
     this.settle()
   }
 
-  /** Whether something may be read from it for this backend. */
+  /** True if the segment may be read for this backend. */
   isReadableFor(backend: string): boolean {
     return !this.isGone && !this.#isLeaving && !this.#stuck.has(backend)
   }
 
-  /** What was read is on its way to a backend, until it is `passed` or `putBack`. */
+  /** Marks spans as in flight to a backend, until `passed` or `putBack`. */
   lend(backend: string): void {
     this.#lentTo.add(backend)
   }
 
-  /** What was on its way to a backend is not any more. */
+  /** Marks spans as no longer in flight to a backend. */
   putBack(backend: string): void {
     if (this.#lentTo.delete(backend) && this.#isLeaving) this.settle()
   }
 
-  /** A backend is done with everything up to here, which is so many spans more. */
+  /**
+   * Advances the offset of a backend.
+   * @param spans number of additional spans dealt with
+   */
   passed(backend: string, end: number, spans: number): void {
     this.#lentTo.delete(backend)
     this.#passed.set(backend, (this.#passed.get(backend) ?? 0) + spans)
@@ -108,12 +108,12 @@ export class Segment {
     this.settle()
   }
 
-  /** Lets go of the segment if nobody writes to it and this process can do nothing more for it. */
+  /** Releases the segment if it is not written any more and this process cannot deliver anything of it. */
   settle(): void {
     if (this.isWritten) return
     const isDone = this.checkpoint.settle(this.bytes)
     if (!isDone && this.#isNeeded()) return
-    // Another process may know the backend that is still owed something.
+    // Another process may have the backend for which data is pending.
     if (!isDone) this.checkpoint.release()
     this.isGone ||= this.#isLeaving
     this.#onSettled(this)

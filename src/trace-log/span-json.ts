@@ -14,31 +14,30 @@ const TRACE_FLAGS = 0xff
 const NO_KIND = -1
 export const NANOS_PER_SECOND = 1_000_000_000
 const MAX_FIXED64 = 2n ** 64n - 1n
-/** The year 2286: beyond, and at the epoch itself, a time is no time of a span. */
+/** The year 2286. Later times, and the epoch itself, are not plausible. */
 const MAX_USUAL_SECONDS = 1e10
-/** What the JSON of a span, and of an event or a link, has besides its texts and attributes. */
+/** Estimated JSON overhead of a span, and of an event or a link, without texts and attributes. */
 const SPAN_BYTES = 450
 const PART_BYTES = 220
 const ATTRIBUTE_BYTES = 40
 const NUMBER_BYTES = 24
 
 const resourceHeads = new WeakMap<Resource, string>()
-/** Nothing waits between what is written to it and the copy of that. */
+/** Shared: its bytes are copied synchronously after writing. */
 const scratch = new JsonBytes()
 const scopeHeads = new WeakMap<Scope, string>()
 
-/** What became of spans that were to be written. */
 export interface SpansOfLine {
   readonly written: ReadableSpan[]
-  /** With a value that nobody has foreseen. */
+  /** Spans with an unexpected value. */
   readonly broken: ReadableSpan[]
-  /** There was no room for these. */
+  /** Spans that did not fit. */
   readonly left: ReadableSpan[]
 }
 
 /**
- * One ExportTraceServiceRequest, without a line end. Spans are grouped by resource and scope, in order of first
- * appearance. The first of them that goes beyond `mostBytes` is the last.
+ * Writes one ExportTraceServiceRequest, without a line end. Spans are grouped by resource and scope, in order of first
+ * appearance. The first span that exceeds `mostBytes` is the last one.
  */
 export function writeRequest(
   out: JsonBytes,
@@ -55,7 +54,7 @@ export function writeRequest(
   }
   for (const ofResource of groupedBy(spans, ({ resource }) => resource)) {
     enclose(out, resourceHead(ofResource[0].resource), () => {
-      // Scopes that read the same are one.
+      // Equal scopes are merged.
       for (const ofScope of groupedBy(ofResource, ({ instrumentationScope }) => scopeHead(instrumentationScope))) {
         enclose(out, scopeHead(ofScope[0].instrumentationScope), () => ofScope.forEach(write))
       }
@@ -66,7 +65,7 @@ export function writeRequest(
   return become
 }
 
-/** The note of spans that are open (`open-spans.ts`). To whoever reads OTLP it is a line without spans. */
+/** Writes the note of open spans (`open-spans.ts`). OTLP readers see a line without spans. */
 export function writeNote(out: JsonBytes, spans: readonly ReadableSpan[]): SpansOfLine {
   out.ascii('{"hookspan.open":')
   const become = writeRequest(out, spans)
@@ -74,14 +73,16 @@ export function writeNote(out: JsonBytes, spans: readonly ReadableSpan[]): Spans
   return become
 }
 
-/** An ExportTraceServiceRequest, in memory of its own. @throws when a span cannot be written */
+/**
+ * An ExportTraceServiceRequest in its own buffer.
+ * @throws if a span cannot be written
+ */
 export function requestJson(spans: readonly ReadableSpan[]): Buffer {
   scratch.start()
   if (writeRequest(scratch, spans).broken.length > 0) throw new Error('not written')
   return Buffer.from(scratch.written)
 }
 
-/** A list of OTLP `KeyValue`. */
 export function attributesJson(attributes: Attributes): string {
   scratch.start()
   scratch.ascii('[')
@@ -92,7 +93,7 @@ export function attributesJson(attributes: Attributes): string {
   return json
 }
 
-/** About how long a span's JSON is in bytes, rather more than less; text beyond ASCII can take three times as much. */
+/** Estimated length of a span's JSON in bytes, slightly too high. Non-ASCII text can take three times as much. */
 export function estimatedBytes(span: ReadableSpan): number {
   let bytes = SPAN_BYTES + span.name.length + (span.status.message?.length ?? 0) + attributesBytes(span.attributes)
   for (const event of span.events) bytes += PART_BYTES + event.name.length + attributesBytes(event.attributes)
@@ -113,7 +114,7 @@ function valueBytes(value: unknown): number {
   return value.reduce<number>((bytes, element) => bytes + ATTRIBUTE_BYTES + valueBytes(element), 0)
 }
 
-/** Never empty, in order of first appearance. */
+/** The groups are never empty, and in order of first appearance. */
 export function groupedBy(spans: readonly ReadableSpan[], keyOf: (span: ReadableSpan) => unknown): Iterable<SpanGroup> {
   const groups = new Map<unknown, [ReadableSpan, ...ReadableSpan[]]>()
   for (const span of spans) {
@@ -125,7 +126,7 @@ export function groupedBy(spans: readonly ReadableSpan[], keyOf: (span: Readable
   return groups.values()
 }
 
-/** An element of a list that holds a list, unless that is empty. */
+/** Writes a list element that contains a list. Writes nothing if that list is empty. */
 function enclose(out: JsonBytes, head: string, fill: () => void): void {
   const before = out.length
   out.comma()
@@ -136,22 +137,22 @@ function enclose(out: JsonBytes, head: string, fill: () => void): void {
   else out.ascii(']}')
 }
 
-/** Up to where the groups of its spans begin. */
+/** The JSON of a resource up to its list of scopes. */
 function resourceHead(resource: Resource): string {
   const known = resourceHeads.get(resource)
   if (known !== undefined) return known
-  // OpenTelemetry's own serializer names the schema twice, too.
+  // OpenTelemetry's own serializer writes the schema twice, too.
   const schema = resource.schemaUrl ? `,"schemaUrl":${stringJson(resource.schemaUrl)}` : ''
   const out = new JsonBytes()
   out.ascii('{"resource":{"attributes":[')
   writeAttributes(out, resource.attributes)
   const head = `${out.written}],"droppedAttributesCount":0${schema}}${schema},"scopeSpans":[`
-  // Until then it has not all of its attributes.
+  // While attributes are pending, the head is incomplete and must not be cached.
   if (!resource.asyncAttributesPending) resourceHeads.set(resource, head)
   return head
 }
 
-/** Up to where its spans begin. */
+/** The JSON of a scope up to its list of spans. */
 function scopeHead(scope: Scope): string {
   const known = scopeHeads.get(scope)
   if (known !== undefined) return known
@@ -162,7 +163,7 @@ function scopeHead(scope: Scope): string {
   return head
 }
 
-/** A value that nobody has foreseen costs its span, not the line. */
+/** An unexpected value drops its span, not the line. */
 function isWritten(out: JsonBytes, span: ReadableSpan): boolean {
   const before = out.length
   try {
@@ -239,12 +240,12 @@ function writeCount(out: JsonBytes, before: string, count: number): void {
   out.ascii(`${count}`)
 }
 
-/** The API begins with INTERNAL where the protocol has a value for none. */
+/** The API starts at INTERNAL = 0. The protocol has UNSPECIFIED = 0. */
 export function kindOf({ kind }: ReadableSpan): number {
   return (kind ?? NO_KIND) + 1
 }
 
-/** `isRemote` is about the context that the span continues, or the link leads to. */
+/** @param isRemote whether the parent, or the target of a link, is remote */
 export function flagsOf(context: SpanContext, isRemote: boolean | undefined): number {
   return (context.traceFlags & TRACE_FLAGS) | HAS_IS_REMOTE | (isRemote ? IS_REMOTE : 0)
 }
@@ -254,7 +255,7 @@ export function nanosText(time: HrTime): string {
   return isUsualTime(time) ? `${seconds}${String(NANOS_PER_SECOND + nanos).slice(1)}` : oddNanosText(seconds, nanos)
 }
 
-/** Not one that only a host could mean. */
+/** False for implausible times. */
 export function isUsualTime([seconds, nanos]: HrTime): boolean {
   return (
     Number.isInteger(seconds) &&
@@ -266,7 +267,7 @@ export function isUsualTime([seconds, nanos]: HrTime): boolean {
   )
 }
 
-/** A host's time can be anything: one that the protocol has no room for becomes the nearest that it has. */
+/** The time of a host can be any value. If the protocol cannot represent it, the nearest possible value is used. */
 function oddNanosText(seconds: number, nanos: number): string {
   if (!Number.isFinite(seconds) || !Number.isFinite(nanos)) return '0'
   const total = BigInt(Math.trunc(seconds)) * BigInt(NANOS_PER_SECOND) + BigInt(Math.trunc(nanos))

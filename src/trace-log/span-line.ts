@@ -7,9 +7,9 @@ import type { LineParser } from './stored-line.ts'
 const HEAD: Buffer = Buffer.from('{"resourceSpans":[')
 const COMMA: Buffer = Buffer.from(',')
 const TAIL: Buffer = Buffer.from(']}')
-/** Once in each span. In a text of a span the quotes would have backslashes before them, and no colon follows a text. */
+/** Occurs once in each span. In a string its quotes would be escaped, and no colon follows a string value. */
 const IN_EACH_SPAN: Buffer = Buffer.from('"startTimeUnixNano":')
-/** Where each span begins. In a link, something stands before it. */
+/** The start of each span. A link starts differently. */
 const SPAN_HEAD: Buffer = Buffer.from('{"traceId":"')
 const TRACE_ID_CHARS = 32
 const SPAN_ID_CHARS = 16
@@ -18,7 +18,6 @@ const BETWEEN_TIMES = /^"(\d+)","endTimeUnixNano":"(\d+)"/
 const TIMES_CHARS = 64
 const NOTHING: Buffer = Buffer.concat([HEAD, TAIL])
 
-/** Which span it is, and when. */
 export interface SpanStamp {
   /** Trace id and span id. */
   readonly key: string
@@ -28,8 +27,8 @@ export interface SpanStamp {
 }
 
 /**
- * Spans that are one line of the log, or could be: as spans, as OTLP/JSON, as protobuf. Each form is made from another one when
- * it is asked for, and once, however many backends ask.
+ * Spans of one line of the log, as spans, OTLP/JSON or protobuf. Each form is derived from another one on first use, and
+ * once for all backends.
  */
 export class SpanLine {
   #spans: readonly ReadableSpan[] | undefined
@@ -51,30 +50,33 @@ export class SpanLine {
     this.#parser = parts.parser
   }
 
-  /** `json`: the line that was written of them, without its end. */
+  /** @param json the line written for these spans, without its end */
   static of(spans: readonly ReadableSpan[], json?: Buffer): SpanLine {
     return new SpanLine({ size: spans.length, spans, json })
   }
 
-  /** A line of a file, without its end, that looks as if we had written it: it is read when somebody needs its spans. */
+  /**
+   * Wraps a line of a file, without its end, that looks like ours. It is parsed when its spans are needed. Returns
+   * undefined for other lines.
+   */
   static found(json: Buffer, parser: LineParser): SpanLine | undefined {
     const isWhole = json.subarray(0, HEAD.length).equals(HEAD) && json.subarray(-TAIL.length).equals(TAIL)
-    // Zeros are what a crash of the machine leaves.
+    // A crash of the machine may leave zeros in a file.
     if (!isWhole || json.includes(0) || !isUtf8(json)) return undefined
     return new SpanLine({ size: spansIn(json), json, parser })
   }
 
-  /** Spans: as many as its looks say, until they have been read. */
+  /** Number of spans. An estimate until the line is parsed. */
   get size(): number {
     return this.#size
   }
 
-  /** Of its JSON, roughly. */
+  /** Approximate size of its JSON. */
   get bytes(): number {
     return this.#json?.length ?? this.spans.reduce((sum, span) => sum + estimatedBytes(span), 0)
   }
 
-  /** It turned out not to be what its looks say, and holds no spans. */
+  /** True if parsing has failed. The line then has no spans. */
   get isDamaged(): boolean {
     return this.#isDamaged
   }
@@ -84,19 +86,25 @@ export class SpanLine {
     return this.#spans
   }
 
-  /** An ExportTraceServiceRequest. @throws when a span cannot be written */
+  /**
+   * An ExportTraceServiceRequest.
+   * @throws if a span cannot be written
+   */
   get json(): Buffer {
     this.#json ??= requestJson(this.spans)
     return this.#json
   }
 
-  /** An ExportTraceServiceRequest. @throws when a span cannot be written */
+  /**
+   * An ExportTraceServiceRequest.
+   * @throws if a span cannot be written
+   */
   get protobuf(): Uint8Array {
     this.#protobuf ??= requestProtobuf(this.spans)
     return this.#protobuf
   }
 
-  /** Of the spans of a line of ours, as it stands: nothing else of it is read. */
+  /** Ids and times of the spans in one of our lines, without parsing the rest. */
   *stamps(): Generator<SpanStamp, void> {
     const { json } = this
     for (let at = json.indexOf(SPAN_HEAD); at >= 0; at = json.indexOf(SPAN_HEAD, at + 1)) {
@@ -119,7 +127,6 @@ export class SpanLine {
   }
 }
 
-/** Spans of all lines. */
 export function sizeOf(lines: readonly SpanLine[]): number {
   return lines.reduce((sum, { size }) => sum + size, 0)
 }
@@ -128,7 +135,7 @@ export function spansOf(lines: readonly SpanLine[]): readonly ReadableSpan[] {
   return lines.flatMap(({ spans }) => spans)
 }
 
-/** One OTLP/JSON request, in pieces: what stands in the lines is not copied. */
+/** One OTLP/JSON request, in pieces, without copying the lines. */
 export function jsonRequest(lines: readonly SpanLine[]): readonly Uint8Array[] {
   const [first] = lines
   if (first !== undefined && lines.length === 1) return [first.json]

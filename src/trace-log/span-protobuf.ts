@@ -7,7 +7,7 @@ import { flagsOf, groupedBy, isUsualTime, kindOf, NANOS_PER_SECOND, nanosText, t
 const INT64_LIMIT = 2 ** 63
 const TWO_TO_32 = 2n ** 32n
 
-/** Numbers of the fields, as `opentelemetry-proto` has them. */
+/** Field numbers of `opentelemetry-proto`. */
 const REQUEST = { resourceSpans: 1 } as const
 const RESOURCE_SPANS = { resource: 1, scopeSpans: 2, schemaUrl: 3 } as const
 const RESOURCE = { attributes: 1, droppedAttributesCount: 2 } as const
@@ -36,16 +36,16 @@ const EVENT = { time: 1, name: 2, attributes: 3, droppedAttributesCount: 4 } as 
 const LINK = { traceId: 1, spanId: 2, traceState: 3, attributes: 4, droppedAttributesCount: 5, flags: 6 } as const
 const PAIR = { key: 1, value: 2 } as const
 const VALUE = { text: 1, boolean: 2, integer: 3, double: 4, list: 5, pairs: 6, bytes: 7 } as const
-/** Of a list, and of a list of pairs. */
+/** Field of the elements of an array, and of a key-value list. */
 const ELEMENTS = 1
 
-/** One for all: a request is written without a pause. */
+/** Shared: a request is written synchronously. */
 const writer = new ProtobufWriter()
 
 /**
  * One ExportTraceServiceRequest. Spans are grouped by resource and scope, in order of first appearance. OpenTelemetry's own
  * serialiser counts and writes every character by itself, which costs six times as much as the JSON of the same spans.
- * @throws when a span cannot be written
+ * @throws if a span cannot be written
  */
 export function requestProtobuf(spans: readonly ReadableSpan[]): Uint8Array {
   writer.reset()
@@ -124,7 +124,7 @@ function writeLink({ context, attributes, droppedAttributesCount }: Link): void 
   writer.end(start)
 }
 
-/** Of a span and of a link they have the same numbers. */
+/** The field numbers are equal in spans and links. */
 function writeIds(of: typeof SPAN | typeof LINK, { traceId, spanId, traceState }: SpanContext): void {
   writer.hex(of.traceId, traceId)
   writer.hex(of.spanId, spanId)
@@ -137,7 +137,7 @@ function writeTime(field: number, time: HrTime): void {
   writer.fixed64(field, high, low)
 }
 
-/** Nanoseconds are more than a number holds, and big integers would cost more than the rest of what every span has. */
+/** Nanoseconds exceed the precision of a number, and big integers would cost more than the other fields of a span. */
 function halvesOf([seconds, nanos]: HrTime): [number, number] {
   const upper = Math.floor(seconds / 2 ** 16) * NANOS_PER_SECOND
   const rest = (seconds % 2 ** 16) * NANOS_PER_SECOND + nanos
@@ -166,7 +166,7 @@ function writeValue(field: number, value: unknown, depth: number): void {
   if (typeof value === 'string') writer.text(VALUE.text, value)
   else if (typeof value === 'number') writeNumber(value)
   else if (typeof value === 'boolean') writer.integer(VALUE.boolean, Number(value))
-  // Nothing, or a value that has no end, is an empty value.
+  // Absent values and values nested too deeply become empty values.
   else if (value instanceof Uint8Array) writer.bytes(VALUE.bytes, value)
   else if (typeof value === 'object' && value !== null && depth < MAX_DEPTH) writeObject(value, depth + 1)
   writer.end(start)

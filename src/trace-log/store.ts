@@ -13,7 +13,7 @@ import type { BatchSettings, LocalLogSettings, LogReport, Report } from './setti
 import type { Destinations, SegmentMarks } from './stored-line.ts'
 import { TraceLog } from './trace-log.ts'
 
-/** Processes die at any time, and others leave what they could not deliver. */
+/** Interval of recovery: other processes may die at any time and leave pending data. */
 const LOOK_AGAIN_MILLIS = 300_000
 const PRUNED = 'the trace log was full'
 const REMOVED = 'the trace log was removed'
@@ -22,20 +22,19 @@ export interface StoreParts {
   readonly settings: LocalLogSettings
   readonly batch: BatchSettings
   readonly marks: SegmentMarks
-  /** Everybody who gets spans, in order. */
+  /** Receivers of all spans, in order. */
   readonly takers: readonly BatchTaker[]
-  /** Those, by name, who get later what they could not take at once. */
+  /** Backends, by name, that can receive spans from the log later. */
   readonly adopters: ReadonlyMap<string, Adopter & ResendTaker>
-  /** Of those. */
   readonly destinations: Destinations
   readonly deliveries: LogReport
   readonly report: Report
   readonly losses: LossLog
-  /** The log of what is kept, where this one has, or had, traces that are held until they are judged. */
+  /** The log of kept traces, if traces are or were buffered for tail sampling. */
   readonly kept?: Store | undefined
 }
 
-/** The trace log of this process: what it writes, what it has still to deliver, and what others have left to it. */
+/** The trace log of this process: the segments it writes, the data it still has to deliver, and recovered segments. */
 export class Store {
   readonly log: TraceLog
   readonly #parts: StoreParts
@@ -67,7 +66,7 @@ export class Store {
     })
   }
 
-  /** The segments that this process has written and that are still there, oldest first. */
+  /** Paths of the existing segments written by this process, oldest first. */
   get paths(): readonly string[] {
     return this.#custody.paths
   }
@@ -76,7 +75,7 @@ export class Store {
     return this.#custody.bytesOwed(backend)
   }
 
-  /** Takes over what processes that have died left, now and from time to time. Resolves when that is done for now. */
+  /** Recovers segments of dead processes, now and periodically. Resolves after the first run. */
   recover(onCrashed: (crashed: readonly CrashedTrace[]) => void): Promise<void> {
     const { settings, adopters, destinations, report } = this.#parts
     this.#recovery ??= new Recovery({
@@ -94,24 +93,24 @@ export class Store {
     return recovery.run()
   }
 
-  /** For who asks for it: see `Resend`. */
+  /** Sends traces on request: see `Resend`. */
   resend(request: ResendRequest): Resend {
     const { settings, adopters: takers, destinations } = this.#parts
     return new Resend({ stateDirectory: settings.directory, custody: this.#custody, takers, destinations }, request)
   }
 
-  /** Resolves when what other processes have left is taken over, if that was begun. */
+  /** Resolves when the current recovery, if any, has finished. */
   recovered(): Promise<void> {
     return this.#recovery?.idle() ?? Promise.resolve()
   }
 
-  /** Takes nothing more over; resolves when what is being done is done. */
+  /** Stops recovery. Resolves when current work is done. */
   async stop(): Promise<void> {
     clearInterval(this.#lookAgain)
     await Promise.all([this.#recovery?.stop(), this.#pruning])
   }
 
-  /** Nothing is delivered any more: what is owed is left for who comes next. */
+  /** Stops delivery. Pending data is left to the next process. */
   release(): void {
     clearInterval(this.#lookAgain)
     this.#custody.release()
@@ -129,14 +128,16 @@ export class Store {
   }
 
   /**
-   * In memory alone they would be gone with this process, and nobody would look for them again.
+   * Writes recovered spans to this log. If they were only in memory, they would be lost with this process, and would not be
+   * searched for again.
    *
-   * @throws when they cannot be written: they are left to a later look, or to the next process, which finds what is missing
+   * @throws if they cannot be written: a later recovery, or the next process, finds the missing ones
    */
   async #write(spans: readonly ReadableSpan[]): Promise<void> {
     const { log } = this
     if (log.isClosed) throw new Error('this process ends')
-    // Asked first: what goes from memory now would go again then. Nothing that is open is noted in the log of what is kept.
+    // Checked first: spans sent from memory now would be sent again later. The log of kept traces has no notes of open
+    // spans.
     const opened = this.#custody.current(() => undefined)
     if (!opened.ok) {
       this.#parts.deliveries.failed('traces', opened.failure, 0)
@@ -148,7 +149,7 @@ export class Store {
     if (log.counts().dropped > dropped) throw new Error('not all of it was written')
   }
 
-  /** Removes what is too old or too much, in the background. */
+  /** Removes segments that are too old or too large, in the background. */
   prune(): void {
     const { settings, adopters, losses } = this.#parts
     const listener = {
@@ -167,11 +168,11 @@ export class Store {
       },
     }
     this.#pruning = this.#pruning.then(() => pruneSegments(settings, this.#custody, listener)).catch(() => undefined)
-    // Nothing may be kept for a long time, and what was is removed all the same.
+    // The log of kept traces may not be written for a long time, but must be pruned, too.
     this.#parts.kept?.prune()
   }
 
-  /** Once: a long outage prunes the log again and again, and how much was lost is counted. */
+  /** Warns once: a long outage prunes the log repeatedly, and lost spans are counted anyway. */
   #sayPruned(backend: string, spans: number): void {
     const line = `trace log: ${spans} spans that backend ${backend} had not got are removed with the oldest part of the log, and more may follow; raise local_log_max_bytes or local_log_max_age_hours if that must not happen`
     if (this.#saidPruned.has(backend)) this.#parts.report.debug(line)
@@ -179,7 +180,7 @@ export class Store {
     this.#saidPruned.add(backend)
   }
 
-  /** Somebody has removed a segment of ours. */
+  /** A segment of this process was deleted externally. */
   #gone(segment: Segment): void {
     if (this.#parts.settings.heldBy !== undefined && !segment.isAdopted) return
     for (const [backend, adopter] of this.#parts.adopters) {

@@ -9,7 +9,10 @@ const HEX = /^[0-9a-f]+$/i
 
 export type Fields = Readonly<Record<string, unknown>>
 
-/** A line that is not what was written. The message says what is wrong, and quotes nothing: a line may hold anything. */
+/**
+ * A line that does not have the expected form. The message describes the problem without quoting the line, which may
+ * contain anything.
+ */
 export class DamagedLine extends Error {
   override readonly name = 'DamagedLine'
 }
@@ -24,7 +27,10 @@ export function readFields(value: unknown, what: string): Fields {
   throw new DamagedLine(`${what} is not an object`)
 }
 
-/** Absent = empty. @throws {DamagedLine} */
+/**
+ * Absent = empty.
+ * @throws {DamagedLine}
+ */
 export function readList(value: unknown, what: string): readonly unknown[] {
   if (value === undefined || value === null) return []
   if (Array.isArray(value)) return value
@@ -42,7 +48,7 @@ export function readOptionalText(value: unknown, what: string): string | undefin
   return value === undefined || value === null ? undefined : readText(value, what)
 }
 
-/** Absent = the number given. @throws {DamagedLine} */
+/** @throws {DamagedLine} */
 export function readCount(value: unknown, what: string, absent = 0, max: number = MAX_UINT32): number {
   if (value === undefined || value === null) return absent
   if (Number.isInteger(value) && (value as number) >= 0 && (value as number) <= max) return value as number
@@ -56,7 +62,10 @@ export function readId(value: unknown, digits: number, what: string): string {
   throw new DamagedLine(`${what} is not ${digits} hexadecimal digits`)
 }
 
-/** Nanoseconds since the epoch, in decimal. @throws {DamagedLine} */
+/**
+ * Reads nanoseconds since the epoch, in decimal.
+ * @throws {DamagedLine}
+ */
 export function readTime(value: unknown, what: string): HrTime {
   const text = readText(value, what)
   if (!DIGITS.test(text) || (text.length === MAX_FIXED64.length && text > MAX_FIXED64)) {
@@ -72,9 +81,12 @@ const NUMBER_WORDS: Readonly<Record<string, number>> = {
   '-Infinity': Number.NEGATIVE_INFINITY,
 }
 
-/** Reads a list of OTLP `KeyValue`. @throws {DamagedLine} */
+/**
+ * Reads a list of OTLP `KeyValue`.
+ * @throws {DamagedLine}
+ */
 export function readAttributes(list: unknown): Attributes {
-  // Also bytes, nothing, and values of values, which resources can have: the serializers take them.
+  // Resources may also have bytes, null and nested values, which the serializers accept.
   return readPairs(list, 0) as Attributes
 }
 
@@ -83,7 +95,7 @@ function readPairs(list: unknown, depth: number): Record<string, unknown> {
   for (const element of readList(list, 'attributes')) {
     const pair = readFields(element, 'an attribute')
     const key = readText(pair['key'], 'the key of an attribute')
-    // It would become the prototype, or vanish.
+    // An assignment would set the prototype, or have no effect.
     if (key === '__proto__') throw new DamagedLine('an attribute has a key that none can have')
     attributes[key] = readValue(pair['value'], depth)
   }
@@ -119,7 +131,7 @@ function readBoolean(value: unknown): boolean {
   throw new DamagedLine('a value is neither true nor false')
 }
 
-/** The protobuf mapping writes 64-bit integers as text, OpenTelemetry for JavaScript as numbers. */
+/** The protobuf mapping writes 64-bit integers as strings. OpenTelemetry for JavaScript writes numbers. */
 function readInteger(value: unknown): number {
   if (Number.isInteger(value)) return value as number
   if (typeof value === 'string' && INTEGER.test(value)) return Number(value)

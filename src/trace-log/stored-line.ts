@@ -9,43 +9,47 @@ const VERSION = 1
 const NANOS_PER_MILLI = 1_000_000
 const BRACE = 0x7b
 
-/** How the process that wrote a segment named what its spans are completed with. Empty = its own names were off. */
+/** Attribute names with which the spans of a segment are completed. Empty = our own attributes were off. */
 export interface SegmentMarks {
   readonly incomplete: string
   readonly finalStatus: string
   readonly spanKind: string
 }
 
-/** Backend → where it sends to (`destinationOf`), of those that a segment is owed to from its start. */
+/** Backend -> destination (`destinationOf`), for the backends pending from the start of a segment. */
 export type Destinations = ReadonlyMap<string, string>
 
-/** What a segment says of itself, in its first line. */
+/** The first line of a segment. */
 export interface SegmentHeader {
   readonly marks: SegmentMarks
   readonly backends: Destinations
-  /** For so long after the end of its process another one may go on with what is open in it, milliseconds; 0: nobody does. */
+  /** Milliseconds after the end of its process within which another one may continue its open spans; 0 = never. */
   readonly continuedMillis: number
-  /** As in `LocalLogSettings`; empty = what is in it is owed to the backends. */
+  /** See `LocalLogSettings`. Empty = its spans are pending for the backends. */
   readonly heldBy: string
 }
 
 export type StoredLine =
   | { readonly kind: 'spans'; readonly spans: readonly ReadableSpan[] }
-  /** Spans that had not ended when this was written. */
+  /** Spans that were open when the line was written. */
   | { readonly kind: 'open'; readonly spans: readonly ReadableSpan[] }
   | ({ readonly kind: 'header' } & SegmentHeader)
   | { readonly kind: 'other' }
   /** `problem` never quotes the line. */
   | { readonly kind: 'damaged'; readonly problem: string }
 
-/** The first line of a segment, without a line end. @param continuedMillis and `heldBy`: as in `SegmentHeader` */
+/**
+ * The first line of a segment, without a line end.
+ * @param continuedMillis as in `SegmentHeader`
+ * @param heldBy as in `SegmentHeader`
+ */
 export function headerJson(
   { incomplete, finalStatus, spanKind }: SegmentMarks,
   destinations: Destinations,
   continuedMillis = 0,
   heldBy = '',
 ): string {
-  // `fromEntries` defines what an assignment would not: a backend may be called `__proto__`.
+  // A backend may be named `__proto__`: `fromEntries` defines such a key, an assignment would not.
   const backends = Object.fromEntries(destinations)
   const continued = continuedMillis === 0 ? {} : { continuedMillis }
   const held = heldBy === '' ? {} : { heldBy }
@@ -54,17 +58,17 @@ export function headerJson(
 }
 
 /**
- * Reads the lines of segments. What is equal in the resources and scopes of different lines is one object: the
- * serializers group spans by identity.
+ * Parses the lines of segments. Equal resources and scopes of different lines are one object, because the serializers group
+ * spans by identity.
  */
 export class LineParser {
   readonly #origins = new Origins()
 
-  /** One line, without its end. Never throws: one bad span makes the line damaged. */
+  /** Parses one line, without its end. Never throws: one bad span makes the whole line damaged. */
   read(text: string): StoredLine {
     try {
       const line = withoutHole(text)
-      // A line that has been written over, by the file system or by somebody.
+      // The line was overwritten, by the file system or externally.
       if (line === '' && text !== '') return { kind: 'damaged', problem: 'it is empty' }
       return this.#read(line)
     } catch (error) {
@@ -99,7 +103,7 @@ export class LineParser {
   }
 }
 
-/** A span that its process did not live to end: `attributes` are added, and the status stays unset. */
+/** Ends a span whose process was killed. Adds `attributes`. The status stays unset. */
 export function endedSpan(open: ReadableSpan, endAtMillis: number, attributes: Attributes): ReadableSpan {
   const { startTime, parentSpanContext } = open
   const context = open.spanContext()
@@ -133,7 +137,7 @@ function laterOf(start: HrTime, millis: number): HrTime {
   return time[0] > start[0] || (time[0] === start[0] && time[1] > start[1]) ? time : start
 }
 
-/** After a crash of the machine a file system may have left zeros where something was to be written. */
+/** After a crash of the machine, a file system may have left zeros instead of data. */
 function withoutHole(text: string): string {
   let start = 0
   while (text.charCodeAt(start) === 0) start++

@@ -13,9 +13,9 @@ import { SpanLine, sizeOf } from './span-line.ts'
 import { type Destinations, headerJson, type SegmentMarks } from './stored-line.ts'
 
 const SAMPLED = 1
-/** Of one line, roughly: writing more at a time would hold the event loop for too long. */
+/** Approximate size of one line. Writing more at a time would block the event loop for too long. */
 const LINE_BYTES = 262_144
-/** A disk that takes longer for one write is not waited for when there is no room left in memory. */
+/** If a write takes longer and there is no room left in memory, the log does not wait for the disk. */
 const STALLED_MILLIS = 2000
 
 export interface TraceLogParts {
@@ -28,7 +28,7 @@ export interface TraceLogParts {
   readonly report: LogReport
 }
 
-/** What is written at once. */
+/** The data of one write. */
 interface Slice {
   readonly line: SpanLine
   readonly bytes: Uint8Array
@@ -45,8 +45,8 @@ export interface LogCounts {
 }
 
 /**
- * Writes down which spans are open and which have ended, and hands those that have ended to the backends, with the place
- * where they are: what cannot be delivered now can be read again there.
+ * Records which spans are open and which have ended, and passes ended spans to the backends with their position in the log.
+ * Spans that cannot be delivered now can be read again from there.
  */
 export class TraceLog implements SpanProcessor {
   readonly #parts: TraceLogParts
@@ -84,22 +84,22 @@ export class TraceLog implements SpanProcessor {
       return
     }
     this.#pending.push(span)
-    // Whoever ends so many spans in one go pays for writing them, instead of losing them.
+    // If so many spans are pending, they are written synchronously instead of being dropped.
     if (this.#pending.length >= this.#parts.batch.maxQueueSize) this.#makeRoom()
     else this.#arm()
   }
 
-  /** Writes a new note of an open span, because it has got attributes since the last one. */
+  /** Writes a new note of an open span, because it has new attributes. */
   noteAgain(span: unknown): void {
     if (this.#open.noteAgain(span as ReadableSpan)) this.#arm()
   }
 
-  /** Resolves when everything that was recorded until now is in the log, or could not be written. Never rejects. */
+  /** Resolves when everything recorded until now is in the log, or could not be written. Never rejects. */
   forceFlush(): Promise<void> {
     return this.#hasWork() || this.#slice ? this.#drain() : (this.#draining ?? Promise.resolve())
   }
 
-  /** Writes everything at once, before it returns: for a process that ends. */
+  /** Writes everything synchronously, for a process that ends. */
   saveNow(): void {
     this.#finishSlice()
     while (this.#hasWork()) this.#writeSliceNow()
@@ -112,7 +112,7 @@ export class TraceLog implements SpanProcessor {
     this.#end()
   }
 
-  /** As `shutdown`, before it returns. */
+  /** Like `shutdown`, but synchronous. */
   endNow(): void {
     this.#isClosed = true
     clearTimeout(this.#timer)
@@ -125,7 +125,6 @@ export class TraceLog implements SpanProcessor {
     this.#parts.custody.end(this.#open.isEmpty)
   }
 
-  /** It takes nothing more. */
   get isClosed(): boolean {
     return this.#isClosed
   }
@@ -141,7 +140,7 @@ export class TraceLog implements SpanProcessor {
 
   #arm(): void {
     if (this.#timer || this.#draining) return
-    // What comes first has waited for the log to be opened.
+    // The first spans have already waited for the log to be opened.
     const millis = this.#hasWritten ? this.#parts.settings.flushMillis : 0
     this.#timer = setTimeout(() => void this.#drain(), millis).unref()
   }
@@ -156,7 +155,7 @@ export class TraceLog implements SpanProcessor {
     this.#timer = undefined
     this.#hasWritten = true
     this.#open.repeatMissing()
-    // Making lines of spans takes milliseconds, which are not the hook's that ended the last one.
+    // Serialising spans takes milliseconds, which must not be spent in the hook that ended the last one.
     await new Promise(setImmediate)
     while (this.#hasWork()) await this.#writeSlice().catch(() => this.#broke())
     this.#draining = undefined
@@ -166,7 +165,8 @@ export class TraceLog implements SpanProcessor {
     const slice = this.#takeSlice()
     if (slice === undefined) return
     this.#slice = slice
-    // A host that is busy for long does not hear that the disk is done: only what is open after the loop has turned is late.
+    // A busy host learns late that the write has finished. Only a write still pending after a turn of the event loop is
+    // late.
     const late = (): NodeJS.Immediate => setImmediate(() => Object.assign(slice, { isStalled: true }))
     const watch = setTimeout(late, STALLED_MILLIS).unref()
     const failure = await slice.file.append(slice.bytes).then(() => undefined, failureAt(slice.file))
@@ -187,7 +187,7 @@ export class TraceLog implements SpanProcessor {
     }
   }
 
-  /** Nothing is known to get here. What waits is given up, because the next try would end in the same way. */
+  /** No cause is known. Pending spans are dropped, because another attempt would fail in the same way. */
   #broke(): void {
     this.#slice = undefined
     this.#open.takeNotes(Number.POSITIVE_INFINITY)
@@ -204,17 +204,17 @@ export class TraceLog implements SpanProcessor {
     this.#writeSliceNow()
   }
 
-  /** Makes the write that is under way in another thread now, so that what comes after it is handed over after it. */
+  /** Repeats the pending write of another thread synchronously, so that later spans are handed over after it. */
   #finishSlice(): void {
     const slice = this.#slice
     if (slice === undefined) return
-    // The other thread may be at it still.
+    // The other thread may still be reading the buffer.
     this.#out.letGo()
     const failure = attempt(slice.file, () => slice.file.finishAppend())
     this.#settle(slice, failure)
   }
 
-  /** Undefined when there is no segment to write to: then what should have been written is dealt with. */
+  /** Returns undefined if there is no segment to write to. The spans are then passed on as failed. */
   #takeSlice(): Slice | undefined {
     const opened = this.#parts.custody.current(() => this.#open.repeatAll())
     if (!opened.ok) {
@@ -231,7 +231,7 @@ export class TraceLog implements SpanProcessor {
     const from = out.length
     const spans = this.#writeEnded()
     const bytes = out.written
-    // These bytes are written over by the next line.
+    // The next line overwrites these bytes.
     const json = spans.length > 0 && this.#parts.takers.length > 0 ? Buffer.from(bytes.subarray(from, -1)) : undefined
     return { line: SpanLine.of(spans, json), bytes, segment, file, isSettled: false, isStalled: false }
   }
@@ -247,7 +247,7 @@ export class TraceLog implements SpanProcessor {
     this.#out.ascii('\n')
   }
 
-  /** The spans of the next line. */
+  /** Writes the spans of the next line. */
   #writeEnded(): readonly ReadableSpan[] {
     const before = this.#out.length
     const { written, broken, left } = writeRequest(this.#out, this.#takeEnded(), LINE_BYTES)
@@ -272,7 +272,7 @@ export class TraceLog implements SpanProcessor {
       this.#failed(line.spans, failure)
       return
     }
-    // What holds no spans behind them is owed to nobody.
+    // Bytes without spans are not pending for any backend.
     if (line.size > 0) segment.bytes = file.bytes
     segment.spans += line.size
     this.#stored += line.size

@@ -15,9 +15,9 @@ import { readHeader } from './segment-reader.ts'
 import type { LocalLogSettings } from './settings.ts'
 import type { Destinations } from './stored-line.ts'
 
-/** Segments of killed processes that nobody has judged, of those that are held for the same backends. */
+/** Undecided segments of killed processes with the same backends. */
 export interface UnjudgedEntry {
-  /** Those that a process must have, at these addresses, to judge them. */
+  /** The backends, at these addresses, that a process needs to sample them. */
   readonly destinations: Destinations
   readonly segments: number
   readonly bytes: number
@@ -26,12 +26,12 @@ export interface UnjudgedEntry {
 }
 
 /**
- * What killed processes had held until it would be judged, and what nobody has judged since: its checkpoint owes it to nobody,
- * so it is in no backlog. Never rejects; nothing where there is no directory.
+ * Segments that killed processes had buffered and that are still undecided. Their checkpoints are pending for no backend,
+ * so they are in no backlog. Never rejects. Empty if there is no directory.
  */
 export async function readUnjudged(stateDirectory: string): Promise<readonly UnjudgedEntry[]> {
   const rows = new Map<string, UnjudgedEntry>()
-  // One after the other, as in `readBacklog`.
+  // Sequential, like in `readBacklog`.
   for (const entry of await listCheckpoints(stateDirectory)) {
     const found = await unjudgedIn(stateDirectory, entry)
     if (found === undefined) continue
@@ -61,14 +61,14 @@ function sum(before: UnjudgedEntry | undefined, part: UnjudgedEntry): UnjudgedEn
   }
 }
 
-/** Whether there is a log of what is kept: then a process judges what others had held even where it holds nothing itself. */
+/** True if there is a log of kept traces. Then a process samples recovered traces even if it does not buffer its own. */
 export function hasKeptLog(stateDirectory: string): boolean {
   return existsSync(keptDirectory(stateDirectory))
 }
 
 /**
- * How many spans each backend would have got of a segment that is open and in nobody's custody, had somebody judged it. What was
- * let go, and what is in the log of what is kept, is not among them.
+ * Number of spans that each backend would have received from an open segment without an owner, if it had been sampled.
+ * Excludes dropped traces and spans in the log of kept traces.
  *
  * @throws the error of the file system
  */
