@@ -5,7 +5,7 @@ import type { Place, Planned } from './journal-plan.ts'
 
 const CHUNK_BYTES = 1_048_576
 
-/** Copies what is to stay, in order. Resolves to where it stands then. @throws the error of the file system */
+/** Copies the entries to keep, in order. Resolves to their new places. @throws the error of the file system */
 export async function copied(plan: readonly Planned[], source: FileHandle, file: SegmentFile): Promise<Place[]> {
   const places: Place[] = []
   for (const run of runsOf(plan)) {
@@ -29,7 +29,7 @@ export async function copied(plan: readonly Planned[], source: FileHandle, file:
   return places
 }
 
-/** What is copied at once: entries that stay and stand one behind another. */
+/** Adjacent entries to keep, copied in one read. */
 function* runsOf(plan: readonly Planned[]): Generator<readonly Planned[]> {
   let run: Planned[] = []
   let [end, bytes] = [0, 0]
