@@ -17,8 +17,8 @@ const MAX_BACKENDS = 32
 const LEFT_OUT = 'leaving this backend out'
 
 /**
- * Reads a list of backends, each a mapping or short text (`backendFromText`). An unusable backend is reported and left out.
- * A wrong address must not fall back to the default one: the user did not ask to send there.
+ * Reads a list of backends, each a mapping or short text (`backendFromText`). An unusable backend is reported and left out. A
+ * wrong address must not fall back to the default one: the user did not ask to send there.
  */
 export function readBackends(value: Plain, site: Site): Reading<readonly BackendConfig[]> {
   const elements = typeof value === 'string' ? splitText(value, ',') : isPlainMap(value) ? [value] : value
@@ -176,9 +176,8 @@ const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
 const SURELY_A_NAME = /^[A-Z]+(_[A-Z0-9]+)+$/
 
 /**
- * Collects the fields that are set, and reads every `<x>_env` into `<x>`.
- * A field with an unset variable is present as unusable. If it were absent, its default would apply, for example another
- * address.
+ * Collects the fields that are set, and reads every `<x>_env` into `<x>`. A field with an unset variable is present as
+ * unusable. If it were absent, its default would apply, for example another address.
  */
 function collectFields(backend: PlainMap, site: Site): Fields {
   const entries = Object.entries(backend).filter(([, value]) => !isBlank(value))

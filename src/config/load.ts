@@ -27,8 +27,8 @@ export interface BrokenFile {
 const MAX_BYTES = 1_048_576
 
 /**
- * Reads `HOOKSPAN_CONFIG`, or else the first of `configFiles`.
- * Never reads the working directory: agents often start in a repository written by someone other than the user.
+ * Reads `HOOKSPAN_CONFIG`, or else the first of `configFiles`. Never reads the working directory: agents often start in a
+ * repository written by someone other than the user.
  */
 export function loadConfigFile(
   env: Environment,

@@ -138,8 +138,7 @@ interface EnvironmentBackends {
 
 /**
  * Reads `OTEL_EXPORTER_OTLP_*` and `OTEL_<SIGNAL>_EXPORTER` as backends. Signals with the same settings share one `otlp`
- * backend.
- * A signal without a configured address is not sent.
+ * backend. A signal without a configured address is not sent.
  */
 export function otelBackends(site: Site): EnvironmentBackends | undefined {
   warnAboutExporters(site)
@@ -208,8 +207,8 @@ function otlpDraft(env: Environment, signal: SignalName): Draft | undefined {
 }
 
 /**
- * Marks a signal's own address as exact, as the specification requires. The general one is a base.
- * An address with the standard path need not be exact, so `…/v1/traces` and `…/v1/metrics` can become one backend.
+ * Marks a signal's own address as exact, as the specification requires. The general one is a base. An address with the
+ * standard path need not be exact, so `…/v1/traces` and `…/v1/metrics` can become one backend.
  */
 function putExactness(draft: Draft, signal: SignalName): void {
   const place = `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`

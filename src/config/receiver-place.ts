@@ -1,8 +1,8 @@
 import { join } from 'node:path'
 
 /**
- * The files of a user's receiver that clients need: files 0600, directories 0700.
- * `receiver.py` of the integrations has the same paths in Python.
+ * The files of a user's receiver that clients need: files 0600, directories 0700. `receiver.py` of the integrations has the
+ * same paths in Python.
  */
 export interface ReceiverPlace {
   readonly directory: string

@@ -32,8 +32,8 @@ export interface ConfigInput {
 }
 
 /**
- * Merges defaults, file, environment and options in code. Later ones win key by key (for maps: entry by entry).
- * Never throws. An unusable value is reported as a problem, and the value of the next lower source counts.
+ * Merges defaults, file, environment and options in code. Later ones win key by key (for maps: entry by entry). Never throws.
+ * An unusable value is reported as a problem, and the value of the next lower source counts.
  *
  * @example resolveConfig({ code: { sample_rate: 0.1 }, hostName: 'pi' }).config.service_name // 'pi'
  */

@@ -47,8 +47,8 @@ export type ResolvedConfig = {
 }
 
 /**
- * A backend as users write it. Besides these fields, it may have the type's own (listed in `docs/configuration.md`).
- * `<x>_env` instead of `<x>` names the environment variable that contains the value.
+ * A backend as users write it. Besides these fields, it may have the type's own (listed in `docs/configuration.md`). `<x>_env`
+ * instead of `<x>` names the environment variable that contains the value.
  *
  * @example { type: 'phoenix', endpoint: 'http://127.0.0.1:6006', api_key_env: 'PHOENIX_API_KEY' }
  */

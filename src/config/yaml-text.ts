@@ -19,8 +19,8 @@ export interface TextFault {
 }
 
 /**
- * Limits the tokens (about six a line), far above any real configuration. Parsing can cost a hundred times as much as
- * counting tokens, and many small ones are slowest.
+ * Limits the tokens (about six a line), far above any real configuration. Parsing can cost a hundred times as much as counting
+ * tokens, and many small ones are slowest.
  */
 const MAX_PIECES = 30_000
 /** Resolving an alias searches the whole document. */

@@ -11,8 +11,7 @@ export { closeJson } from './json-text.ts'
 
 /**
  * JSON of a foreign value. Its getters, Proxy traps and `toJSON` can throw at any step, and one failure must not cost the rest
- * of
- * the value. Besides `core/guard.ts` and `contract/foreign.ts`, this is the only place on the hot path that may catch.
+ * of the value. Besides `core/guard.ts` and `contract/foreign.ts`, this is the only place on the hot path that may catch.
  */
 
 export interface BoundedJson {
@@ -246,8 +245,7 @@ function* mapEntries(map: Map<unknown, unknown>): Iterable<readonly [string, unk
 /**
  * JSON of any value in at most `maxChars` characters, valid even after a cut: strings end with `...`, containers are closed.
  * Cost is linear in `maxChars`, whatever the value. Strings pass through `leaf`. Values under keys that match `isSecret` are
- * masked.
- * Undefined if JSON has no form for the value, as with `JSON.stringify`, or if not even `""` fits.
+ * masked. Undefined if JSON has no form for the value, as with `JSON.stringify`, or if not even `""` fits.
  */
 export function boundedJson(
   value: unknown,

@@ -1,9 +1,7 @@
 /**
  * Types for data that may leave the process. A string reaches a span only as `SafeText`, and only a `Capture` creates one from
- * a
- * payload. An unredacted payload string therefore does not type-check as an attribute. The functions here convert our own
- * constants
- * (`literal`), or combine texts that are safe already.
+ * a payload. An unredacted payload string therefore does not type-check as an attribute. The functions here convert our own
+ * constants (`literal`), or combine texts that are safe already.
  */
 
 declare const safe: unique symbol
@@ -64,8 +62,8 @@ export interface CapturedEntry {
 }
 
 /**
- * The compiled capture policy. Never throws, whatever the value. Cost is linear in the limit, not in the value.
- * Its functions do not use `this`, so they can be destructured (`const { id } = capture`).
+ * The compiled capture policy. Never throws, whatever the value. Cost is linear in the limit, not in the value. Its functions
+ * do not use `this`, so they can be destructured (`const { id } = capture`).
  */
 export interface Capture {
   readonly mode: ContentMode
@@ -74,17 +72,15 @@ export interface Capture {
   readonly senderId: boolean
 
   /**
-   * Captures ids, models, names and reasons: redacted text on one line, at most 200 characters including the ellipsis.
-   * Accepts strings and finite numbers. Undefined for anything else and the empty string. In `off`, accepts only identifiers,
-   * because a
-   * host may put a sentence in place of a name. Repeated values cost a map look-up.
+   * Captures ids, models, names and reasons: redacted text on one line, at most 200 characters including the ellipsis. Accepts
+   * strings and finite numbers. Undefined for anything else and the empty string. In `off`, accepts only identifiers, because
+   * a host may put a sentence in place of a name. Repeated values cost a map look-up.
    */
   id(value: unknown): SafeText | undefined
 
   /**
    * Captures the name and value of one entry of a flat map: text as in `id`, a finite number, a boolean. The value of a
-   * secret's
-   * name is masked completely. Undefined for anything else.
+   * secret's name is masked completely. Undefined for anything else.
    */
   entry(name: string, value: unknown): CapturedEntry | undefined
 

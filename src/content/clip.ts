@@ -85,8 +85,8 @@ export function maskedWindowOf(text: string, length: number): Clipped {
 }
 
 /**
- * Redacts a text of which at most `room` characters will be kept. If it is cut, the last word of the window is dropped:
- * it may be the start of a secret too short to be recognized.
+ * Redacts a text of which at most `room` characters will be kept. If it is cut, the last word of the window is dropped: it may
+ * be the start of a secret too short to be recognized.
  */
 export function redactWithin(source: Clipped, room: number, redact: (text: string) => string): Clipped {
   const length = Math.max(room, 0) + WINDOW_MARGIN

@@ -248,8 +248,7 @@ export function rewriteJson(
 
 /**
  * Completes the start of a JSON text to valid JSON of at most `maxChars` characters. Cuts at a safe place, ends open strings
- * with
- * `...` and closes containers. Undefined if the text is not JSON. Cost is linear in its length.
+ * with `...` and closes containers. Undefined if the text is not JSON. Cost is linear in its length.
  */
 export function closeJson(prefix: string, maxChars: number): string | undefined {
   return rewriteJson(prefix, maxChars, { leaf: keepAll, isSecret: () => false, keepsSpace: false })?.text

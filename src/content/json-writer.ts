@@ -21,8 +21,7 @@ function safeEnd(encoded: string, length: number): number {
 
 /**
  * Writes JSON of at most `maxChars` characters that can always be completed: closing brackets are reserved when a container
- * opens.
- * The order of calls is not checked. `lead` precedes a token (comma, key, colon), and is written with it or not at all.
+ * opens. The order of calls is not checked. `lead` precedes a token (comma, key, colon), and is written with it or not at all.
  */
 export class JsonWriter {
   text = ''

@@ -30,8 +30,8 @@ function failed(reason: string): PatternCheck {
 }
 
 /**
- * Compiles a custom pattern, or explains why it cannot be used. Patterns run on all captured text while the host waits.
- * One that can backtrack badly, or that matches everywhere, is refused.
+ * Compiles a custom pattern, or explains why it cannot be used. Patterns run on all captured text while the host waits. One
+ * that can backtrack badly, or that matches everywhere, is refused.
  */
 export function checkPattern(source: string): PatternCheck {
   if (source.length > LONGEST_SOURCE) return failed(`it is longer than ${LONGEST_SOURCE} characters`)

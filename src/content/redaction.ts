@@ -75,8 +75,8 @@ function mayHide(text: string): boolean {
 }
 
 /**
- * Masks secrets in the decoded strings of JSON: in the escaped text, a quote may appear to end a value that goes on.
- * Undefined if the text is not JSON.
+ * Masks secrets in the decoded strings of JSON: in the escaped text, a quote may appear to end a value that goes on. Undefined
+ * if the text is not JSON.
  */
 function maskJson(text: string, leaf: (text: string) => string): string | undefined {
   if (!JSON_HEAD.test(text)) return undefined
@@ -106,8 +106,7 @@ function maskOnce(text: string): string {
 
 /**
  * Creates a function that replaces the secrets in a text by `[REDACTED]`. Linear in the text; masking twice changes nothing
- * more.
- * Returns `keepAll` if disabled.
+ * more. Returns `keepAll` if disabled.
  */
 export function createRedactor({ enabled, patterns, own }: RedactorOptions): (text: string) => string {
   if (!enabled) return keepAll

@@ -1,7 +1,6 @@
 /**
  * Parses a regular expression into a tree with the details needed to detect bad backtracking: which characters can match
- * where,
- * and what repeats. The source must have been accepted by `new RegExp`.
+ * where, and what repeats. The source must have been accepted by `new RegExp`.
  */
 
 /** One bit for each ASCII character, and one for all others. */

@@ -57,8 +57,8 @@ const KEYWORD = /^(?:return|pass|raise|throw|break|continue|yield|do|else|then|e
 const LINE_IS_OVER = /[,;]?[ \t]*(?:[\r\n"'`]|\\|$)/y
 
 /**
- * An unquoted value. A comma or semicolon ends it before the next assignment or before a character that no value has.
- * An ampersand ends it if a query or a command continues, a `<` if a tag begins, a quote unless a letter or digit follows.
+ * An unquoted value. A comma or semicolon ends it before the next assignment or before a character that no value has. An
+ * ampersand ends it if a query or a command continues, a `<` if a tag begins, a quote unless a letter or digit follows.
  */
 const BARE =
   /(?!["'`])(?:[^\s"'`\\&;,<]|\\(?!\\{0,31}[nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:])|&(?!&|\s|$|["'`\\]|(?:amp;)?[\w.%[\]-]{1,40}=|(?:amp;){0,2}(?:quot|apos|lt|gt|#\w{2,4});)|<(?!\/?[A-Za-z!][^<>\n]{0,60}>|[\s/]|$)|["'`](?=\w))+/y

@@ -4,8 +4,8 @@ import { saysValueIsSecret } from './secret-records.ts'
 import { endOfMatch, MASK } from './secret-span.ts'
 
 /**
- * A secret's name and its value as two adjacent strings: `define('DB_PASSWORD', '…')`, `["--token", "…"]`,
- * `{"name": "DB_PASSWORD", "value": "…"}`, `<add key="DB_PASSWORD" value="…">`, and the same on two lines of YAML.
+ * A secret's name and its value as two adjacent strings: `define('DB_PASSWORD', '…')`, `["--token", "…"]`, `{"name":
+ * "DB_PASSWORD", "value": "…"}`, `<add key="DB_PASSWORD" value="…">`, and the same on two lines of YAML.
  */
 
 const NAMED_BEFORE = /(?:name|key|header|variable|field|label)\\{0,31}["']?\s{0,4}[:=]\s{0,4}\\{0,31}["']?$/i
@@ -80,8 +80,7 @@ const LONGEST_ARGUMENT = 2000
 
 /**
  * Detects secrets by their neighbours in a list or object: the flag before an argument, the name of a header, a field `name`
- * beside
- * the field `value`. One instance for each open container.
+ * beside the field `value`. One instance for each open container.
  */
 export class Neighbours {
   #previous = ''

@@ -2,8 +2,7 @@ import { endOfMatch } from './secret-span.ts'
 
 /**
  * Finds the end of a quoted or bracketed value in text that may be JSON inside JSON. `opening` is the quote with its
- * backslashes
- * (`"`, `\"`, `\\\"`).
+ * backslashes (`"`, `\"`, `\\\"`).
  */
 
 const BACKSLASH = 92
@@ -47,8 +46,7 @@ export function endOfSpelled(text: string, from: number, opening: string): numbe
 
 /**
  * The escaping level of a quote: JSON inside JSON has 1 backslash, one level deeper 3, then 7. Other backslashes before it
- * belong
- * to the content: `\\\\"` is two escaped backslashes and a quote of level 0.
+ * belong to the content: `\\\\"` is two escaped backslashes and a quote of level 0.
  */
 export function quoteLevel(text: string, at: number, from: number): number {
   let count = 0

@@ -46,8 +46,7 @@ const ESCAPED_HEAD = /(?<=\\)(?:[bfnrtv]|u[\da-fA-F]{4})|(?<=%)[\da-fA-F]{2}|(?<
 
 /**
  * Skips an escape before a word. In JSON text, a URL or terminal output, a word can be glued to one: in `"a\nghp_…"`, the
- * letters
- * before the underscore read `nghp`. Returns the start of the word after such an escape, or else `start`.
+ * letters before the underscore read `nghp`. Returns the start of the word after such an escape, or else `start`.
  */
 export function afterEscape(text: string, start: number): number {
   // A fast path: nearly all positions have no escape, and the pattern costs ten times as much.

@@ -94,8 +94,8 @@ export class AgentPlugins {
   }
 
   /**
-   * Replays the journal of the previous receiver. Resolves when the spans it left open are open again and in the trace log.
-   * No known case rejects. If it does, the entries are recorded all the same.
+   * Replays the journal of the previous receiver. Resolves when the spans it left open are open again and in the trace log. No
+   * known case rejects. If it does, the entries are recorded all the same.
    */
   async readAgain(entries: readonly ReadEntry[]): Promise<void> {
     const last = entries.at(-1)

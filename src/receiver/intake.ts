@@ -23,8 +23,8 @@ export interface IntakeOptions {
 }
 
 /**
- * Accepts each delivery once, in this order: requests left by an earlier receiver, the spool at start, then new requests.
- * A request stays in the request journal, and a file in the spool, until all its records are in the event journal.
+ * Accepts each delivery once, in this order: requests left by an earlier receiver, the spool at start, then new requests. A
+ * request stays in the request journal, and a file in the spool, until all its records are in the event journal.
  */
 export class Intake {
   readonly #options: IntakeOptions

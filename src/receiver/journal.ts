@@ -39,8 +39,8 @@ interface Read {
 }
 
 /**
- * A file of the received events, kept while something of them is open. Never throws.
- * Without a journal, recording goes on, but open spans do not survive the receiver.
+ * A file of the received events, kept while something of them is open. Never throws. Without a journal, recording goes on, but
+ * open spans do not survive the receiver.
  */
 export class Journal {
   readonly #directory: string

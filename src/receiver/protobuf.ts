@@ -23,8 +23,8 @@ const LOW = 2 ** (7 * LOW_BYTES)
 const SIGN = 2 ** 63 / LOW
 
 /**
- * Parses an untrusted message. Truncated data, too many values or an unexpected encoding is refused.
- * The depth is bounded by the description, which is finite.
+ * Parses an untrusted message. Truncated data, too many values or an unexpected encoding is refused. The depth is bounded by
+ * the description, which is finite.
  *
  * @throws Refused
  */

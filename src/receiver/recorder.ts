@@ -8,8 +8,8 @@ import { entryLine, type JournalEntry } from './journal-line.ts'
 import { RecentIds } from './recent-ids.ts'
 
 /**
- * Events are gathered for this long: one write for all, so two events take little more time than one.
- * A receiver that is killed loses the events gathered meanwhile.
+ * Events are gathered for this long: one write for all, so two events take little more time than one. A receiver that is
+ * killed loses the events gathered meanwhile.
  */
 const GATHER_MILLIS = 4
 /** Longest slice of processing: requests are not answered meanwhile. */
@@ -42,8 +42,8 @@ export interface Recorder {
   /** Resolves when everything received is recorded, and sent as in `Plugin.flush`. Never rejects. */
   flush(): Promise<void>
   /**
-   * Stops recording. `handover` leaves open spans to the next receiver, `end` ends them.
-   * Without open spans, both do the same. Idempotent. Never rejects.
+   * Stops recording. `handover` leaves open spans to the next receiver, `end` ends them. Without open spans, both do the same.
+   * Idempotent. Never rejects.
    */
   close(how: 'handover' | 'end'): Promise<void>
 }

@@ -35,10 +35,9 @@ const MAX_FILE_BYTES = SEGMENT_BYTES + 2 * LIMITS.bodyBytes
 const RETRY_MILLIS = 1000
 
 /**
- * The accepted requests whose events are not journalled yet. Each is written before it is answered.
- * A receiver that is killed thus leaves every answered request to the next one. Usually the file is empty again some
- * milliseconds
- * later. Never throws: if the file cannot be written, recording goes on.
+ * The accepted requests whose events are not journalled yet. Each is written before it is answered. A receiver that is killed
+ * thus leaves every answered request to the next one. Usually the file is empty again some milliseconds later. Never throws:
+ * if the file cannot be written, recording goes on.
  */
 export class RequestJournal {
   readonly #directory: string

@@ -174,8 +174,8 @@ function isAllWanted(env: Environment, home: string): boolean {
 }
 
 /**
- * Reads the secret for each request, because it may be created or removed while the receiver runs.
- * If the file is unreadable, requests are refused: they are checked against a random secret.
+ * Reads the secret for each request, because it may be created or removed while the receiver runs. If the file is unreadable,
+ * requests are refused: they are checked against a random secret.
  */
 function secrets(place: Place, say: (line: string) => void): (path: string) => string | undefined {
   const said = new Set<string>()

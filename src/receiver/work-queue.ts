@@ -30,10 +30,8 @@ const SLICE_MILLIS = 5
 const MOST_AT_ONCE = 100
 
 /**
- * The answered deliveries that are not processed yet, in order for each host.
- * If an inlet reads files of its agent, later deliveries of the same session wait for it, because they may belong to its
- * result.
- * Other sessions do not wait.
+ * The answered deliveries that are not processed yet, in order for each host. If an inlet reads files of its agent, later
+ * deliveries of the same session wait for it, because they may belong to its result. Other sessions do not wait.
  */
 export class WorkQueue {
   readonly #recorder: Pick<Recorder, 'take'>

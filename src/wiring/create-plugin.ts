@@ -42,8 +42,7 @@ export interface Surroundings {
  * Creates a plugin that records hooks as traces and metrics.
  *
  * Configuration comes from defaults, file, environment and these options; later ones win. An invalid value is reported as one
- * line
- * on stderr, and never throws.
+ * line on stderr, and never throws.
  *
  * @example
  * const plugin = createPlugin({ host: 'my-agent', backends: [{ type: 'jaeger' }] })

@@ -6,8 +6,7 @@ import { askLate } from './late.ts'
 
 /**
  * Receives lines for the user, each of which begins with `hookspan: `. Accepts `console`, pino, winston and OpenTelemetry's
- * `diag`
- * as they are. Return values and exceptions of its methods are ignored.
+ * `diag` as they are. Return values and exceptions of its methods are ignored.
  */
 export interface Logger {
   /** Recording or sending has failed, in part or entirely. */

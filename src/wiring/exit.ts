@@ -16,8 +16,8 @@ async function shutdownAll(shutdowns: ReadonlySet<Shutdown>): Promise<void> {
 }
 
 /**
- * `beforeExit` is emitted again whenever a listener started work, so each listener may run only once.
- * Otherwise a flush that starts a flush would keep the process alive for ever. One listener serves all plugins of the process.
+ * `beforeExit` is emitted again whenever a listener started work, so each listener may run only once. Otherwise a flush that
+ * starts a flush would keep the process alive for ever. One listener serves all plugins of the process.
  */
 function onBeforeExit(): void {
   void shutdownAll(new Set(waiting))

@@ -63,8 +63,7 @@ export const NOTHING_TAKEN: CoreStats = {
 
 /**
  * Queues records in front of the core. The host waits only for the copy. Records are processed between turns of the event
- * loop.
- * They are processed in order, and before any query to the core, so that only the timing differs.
+ * loop. They are processed in order, and before any query to the core, so that only the timing differs.
  */
 export class Intake {
   readonly #options: IntakeOptions

@@ -42,24 +42,22 @@ export interface PluginOptions extends Omit<UserConfig, 'redact'> {
   readonly logger?: Logger | undefined
   /**
    * `false` turns masking of secrets off. A function receives every text before it reaches a span, and returns its visible
-   * form.
-   * The built-in masking runs after it. If it throws or returns no text, the text is withheld.
+   * form. The built-in masking runs after it. If it throws or returns no text, the text is withheld.
    *
    * @example createPlugin({ redact: text => text.replaceAll(/[\w.]+@example\.com/g, '[MAIL]') })
    */
   readonly redact?: boolean | Redact | undefined
   /**
-   * Adds attributes of your own. Called at the start and at the end of each span, with the hook record that caused it.
-   * The returned attributes are masked and cut like all others, and cannot replace hookspan's own names. The agent waits for
-   * the
+   * Adds attributes of your own. Called at the start and at the end of each span, with the hook record that caused it. The
+   * returned attributes are masked and cut like all others, and cannot replace hookspan's own names. The agent waits for the
    * function. If it throws, one line reports it, and the span is kept.
    *
    * @example createPlugin({ enrich: ({ payload }, { kind }) => (kind === 'tool' ? { owner: ownerOf(payload) } : {}) })
    */
   readonly enrich?: Enrich | undefined
   /**
-   * Processors of the OpenTelemetry SDK that receive each span beside ours, already masked. The agent waits for them.
-   * Flushed and shut down with the plugin.
+   * Processors of the OpenTelemetry SDK that receive each span beside ours, already masked. The agent waits for them. Flushed
+   * and shut down with the plugin.
    */
   readonly spanProcessors?: readonly SpanProcessor[] | undefined
   /** Readers of the OpenTelemetry SDK that collect our metrics beside ours. Flushed and shut down with the plugin. */
@@ -89,8 +87,8 @@ export interface SpanIds {
 /** A running plugin. No method throws, and no promise rejects. */
 export interface Plugin {
   /**
-   * Records one hook. Returns undefined, except for the end of a session: that promise resolves when everything is flushed,
-   * or after `force_flush_wait_ms`, for hosts that want to wait.
+   * Records one hook. Returns undefined, except for the end of a session: that promise resolves when everything is flushed, or
+   * after `force_flush_wait_ms`, for hosts that want to wait.
    *
    * The payload is copied, so it may be changed as soon as this returns. It is processed when the event loop turns.
    *
@@ -117,8 +115,7 @@ export interface Plugin {
   /**
    * Records a log line of your own, for backends with `logs: true`, beside the span of the turn or tool with these ids or this
    * `traceparent`. Without either, it is placed beside the open turn, if there is exactly one. The message is content: it is
-   * masked,
-   * cut, and omitted with `content_capture: off`.
+   * masked, cut, and omitted with `content_capture: off`.
    *
    * @example plugin.log('the cache is cold', { severity: 'WARN', session_id: 's1', attributes: { shard: 3 } })
    */
@@ -137,8 +134,7 @@ export interface Plugin {
   /**
    * Returns an OpenTelemetry context with this turn or tool as its active span, so that your own spans become its children.
    * Other values of `base` are kept. Returns `base` itself if no such span is open, or the plugin is off. The span cannot be
-   * modified
-   * through the context. `propagate_context` does not apply, because nothing leaves the process.
+   * modified through the context. `propagate_context` does not apply, because nothing leaves the process.
    *
    * @param base default: the active context
    * @example context.with(hooks.context({ tool_call_id: 'c1' }), () => tracer.startActiveSpan('SELECT', work))

@@ -44,8 +44,8 @@ export interface RecordCopy {
 class NotPlain extends Error {}
 
 /**
- * Copies records, so that later changes by their host have no effect.
- * Returns undefined if the copy might read differently or costs too much: not plain data, too large, too deep.
+ * Copies records, so that later changes by their host have no effect. Returns undefined if the copy might read differently or
+ * costs too much: not plain data, too large, too deep.
  */
 export class RecordCopier {
   readonly #reading: Reading

@@ -51,8 +51,8 @@ function subscribeAll(subscribe: Subscribe, registration: Registration): void {
 }
 
 /**
- * Registers the plugin with a host that offers `registerHook(name, handler)` or `register_hook(name, handler)`.
- * Hooks are subscribed one by one: if the host does not know one (it throws), the rest is still registered.
+ * Registers the plugin with a host that offers `registerHook(name, handler)` or `register_hook(name, handler)`. Hooks are
+ * subscribed one by one: if the host does not know one (it throws), the rest is still registered.
  *
  * Idempotent per host context. After a `shutdown`, the context gets a new plugin, which receives its hooks from then on. Never
  * throws. If the context offers neither method, no files or connections are opened: the plugin is off, and one line says why.
