@@ -286,7 +286,6 @@ export const KEY_ROWS: Readonly<Record<KeyName, KeyRow>> = Object.fromEntries(
   Object.entries<KeyRow>(KEYS).map(([key, row]) => [key, { ...OF_TYPE[row.type], ...row }]),
 ) as Record<KeyName, KeyRow>
 
-/** The environment variable of a key. */
 export function variableOf(key: KeyName): string {
   return `HOOKSPAN_${key.toUpperCase()}`
 }

@@ -7,7 +7,6 @@ import { isPlainMap, type Plain, type PlainMap } from './plain.ts'
 import { type Problems, quote } from './reading.ts'
 import { type ParsedText, parseYaml, type TextFault } from './yaml-text.ts'
 
-/** A configuration file that was read. */
 export interface ConfigFile {
   readonly path: string
   readonly values: PlainMap

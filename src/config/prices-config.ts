@@ -1,6 +1,6 @@
 /** The configured prices of requests: the user's own, then the list of known models. */
 export interface PricesConfig {
-  /** In the order in which they were written. The first entry that matches a model counts. */
+  /** Ordered as written. The first entry that matches a model counts. */
   readonly own: readonly OwnPrice[]
 }
 

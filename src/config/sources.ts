@@ -14,7 +14,6 @@ export interface GivenInput {
   readonly hostName: string | undefined
 }
 
-/** One source of values. */
 export interface Source {
   readonly from: ConfigSource['from']
   value(key: KeyName): Plain

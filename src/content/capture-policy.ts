@@ -46,7 +46,7 @@ const TEXT_TYPE: SafeText = literal('text/plain')
 const ID_CAP = 200
 const SNIPPET_CAP = 500
 const ID_CACHE_SIZE = 2000
-/** Characters of ids and vocabulary words. Such a text needs no collapsing, stripping or cutting, and is not prose. */
+/** Characters of ids and vocabulary words. Texts of only these need no collapsing, stripping or cutting, and are not prose. */
 const IDENTIFIER = /^[\w.:@/+=|#~,()-]{1,200}$/
 /** Longer texts are not memoized: the memo would keep them alive. */
 const MEMO_LIMIT = 256 * 1024

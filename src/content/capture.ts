@@ -73,8 +73,8 @@ export interface Capture {
 
   /**
    * Captures ids, models, names and reasons: redacted text on one line, at most 200 characters including the ellipsis. Accepts
-   * strings and finite numbers. Undefined for anything else and the empty string. In `off`, accepts only identifiers, because
-   * a host may put a sentence in place of a name. Repeated values cost a map look-up.
+   * strings and finite numbers. Undefined for anything else and the empty string. If the mode is `off`, only identifiers are
+   * accepted, because a host may put a sentence in place of a name. Repeated values cost a map look-up.
    */
   id(value: unknown): SafeText | undefined
 

@@ -63,12 +63,11 @@ export function clip({ text, isCut }: Clipped, cap: number): Clipped {
   return { text: head(text, cap - ELLIPSIS.length) + ELLIPSIS, isCut: true }
 }
 
-/** Copies a string. In V8, a slice points to its parent: a preview waiting for export would keep the 50 MB it was cut from. */
+/** Copies a string. V8's slices point to their parent: a preview waiting for export would keep the 50 MB it was cut from. */
 export function copyOf(text: string): string {
   return Buffer.from(text, 'utf16le').toString('utf16le')
 }
 
-/** The first characters of a text. */
 export function windowOf(text: string, length: number): Clipped {
   if (text.length <= length) return { text, isCut: false }
   const window = head(text, length)

@@ -4,7 +4,6 @@ import { type Masking, Neighbours } from './secret-neighbours.ts'
 import { MASK } from './secret-span.ts'
 import { namesNoSecret } from './secret-values.ts'
 
-/** Options for rewriting JSON text. */
 export interface JsonRewrite extends Masking {
   readonly keepsSpace: boolean
 }

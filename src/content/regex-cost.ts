@@ -115,7 +115,7 @@ function costOfSequence(items: readonly RegexNode[], follow: CharacterSet): Cost
   let between: CharacterSet[] = []
   items.forEach((item, at) => {
     const cost = costOf(item, firstOfRest(items.slice(at + 1), follow))
-    // In `.*;\d+` each semicolon begins another run of digits. Together, these runs are no longer than the text.
+    // The semicolons of `.*;\d+` each begin another run of digits. Together, these runs are no longer than the text.
     const isApart = between.some(set => (set & charactersOf(item)) === 0n)
     steps += isApart ? cost.steps + ways : cost.steps * ways
     ways *= cost.ways

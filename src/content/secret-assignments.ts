@@ -194,7 +194,7 @@ function openingOf({
   if (opening === undefined) return undefined
   // Python doubles the backslashes of a text but not its quotes. Then only an identical quote can close it.
   if (!isSpelled(opening) && !isLevel(opening) && opening !== closing) return undefined
-  // In `{"note": "the password:", …}` the quote after the sign closes the string that contains the name.
+  // `{"note": "the password:", …}`: the quote after the sign closes the string that contains the name.
   if (opening === quote) return { opening, start }
   // After a line that ends with a colon, it is the docstring of a Python class or function.
   if (TRIPLE.test(opening)) return sign === ':' && LINE_BREAK.test(gap) ? undefined : { opening, start }
@@ -220,7 +220,7 @@ function quotedSpan(
   return !isKey && strength === 'weak' && value.length < 6 ? undefined : { start, end }
 }
 
-/** True if a bracket opens a structure, as in code or JSON. In a `.env` file, a password may begin with a bracket. */
+/** True if a bracket opens a structure, as in code or JSON. A password of a `.env` file may begin with a bracket. */
 function beginsStructure({ text, valueAt, sign, gap }: Assignment): boolean {
   return /[{[]/.test(text.charAt(valueAt)) && (sign === ':' || gap !== '')
 }

@@ -13,7 +13,7 @@ interface CommandFlag {
   readonly must?: RegExp
 }
 
-/** Between a flag and its argument. In a list of arguments, it is a comma between two quotes, or the next line. */
+/** Between a flag and its argument. A list of arguments has a comma between two quotes, or the next line. */
 const GAP = String.raw`(?:=|${SPACE}{1,8}(?:(?:[+>|-]|\d{1,6}(?:[\t→:|]|\\{1,31}t))?${SPACE}{0,8}- ${SPACE}{0,4})?|\\{0,31}["'],${SPACE}{0,40}(?=\\{0,31}["']))`
 const OPEN = String.raw`(?:\$?${QUOTE})?`
 
@@ -198,7 +198,6 @@ function endOfArgument(text: string, start: number): number {
   return endOfQuoted(text.slice(0, start + LONGEST), start, quote)
 }
 
-/** Passwords as arguments of known commands. */
 export const COMMAND_CREDENTIALS: SecretFamily = {
   // The rest of each flag is checked later: a list of names here costs three times as much.
   candidates: /-(?:[upabwksdSPUAXN]|-[upcavbsf][sroaue])/g,

@@ -22,7 +22,7 @@ const ATTRIBUTE_END = new RegExp(String.raw`\\{0,31}["'](?:\s[^<>]{0,200}?)?(?<!
 const CDATA = new RegExp(String.raw`${GAP}<!\[CDATA\[`, 'y')
 const NEXT_TAG = new RegExp(LESS)
 const IS_CLOSED = new RegExp(String.raw`${LESS}(?:\/|%2F)`, 'y')
-/** Elements with a setting as their text. In other elements, the text may be a label. */
+/** Elements with a setting as their text. The text of other elements may be a label. */
 const OF_SETTINGS = /^(?:entry|property|prop|constant|param|parameter|arg|config|setting|add|env|variable|attribute)$/i
 
 interface Element {

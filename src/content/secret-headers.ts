@@ -60,7 +60,7 @@ function endInQuote(text: string, start: number, opening: string, words: string[
   return Math.max(endOfQuoted(text, start, opening), ...lists)
 }
 
-/** In running text: a key, a scheme and its key, or a list of parameters. */
+/** The end of credentials in running text: a key, a scheme and its key, or a list of parameters. */
 function endOfWords(text: string, start: number, words: string[], isScheme: boolean): number {
   const list = endOfList(text, start)
   if (list !== -1) return list

@@ -79,8 +79,8 @@ const REACH = 200
 const LONGEST_ARGUMENT = 2000
 
 /**
- * Detects secrets by their neighbours in a list or object: the flag before an argument, the name of a header, a field `name`
- * beside the field `value`. One instance for each open container.
+ * Detects secrets by their neighbours in a list or object. Examples: the flag before an argument, the name of a header, a
+ * field `name` beside the field `value`. One instance for each open container.
  */
 export class Neighbours {
   #previous = ''
@@ -116,7 +116,6 @@ export class Neighbours {
     return this.#isNamed && isValueField(key)
   }
 
-  /** Records a string field of the object. */
   field(key: string, text: string, { isSecret }: Masking): void {
     if ((isNameField(key) && isSecret(text)) || saysValueIsSecret(key, text)) this.#isNamed = true
   }

@@ -15,7 +15,7 @@ function privateKeyAt(text: string, start: number): SecretSpan | undefined {
   let end = text.indexOf('"', body)
   if (end === -1) end = text.length
   while (end > body && text.charCodeAt(end - 1) === 92) end--
-  // In a list of lines, the next strings belong to the key as well.
+  // If the key is a list of lines, the next strings belong to it as well.
   for (let next = end; next !== -1 && next - start < LONGEST_PRIVATE_KEY; next = endOfMatch(NEXT_STRING, text, end))
     end = next
   return { start, end }

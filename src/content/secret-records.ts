@@ -5,7 +5,7 @@ import { endOfMatch, MASK, maskSpans, type SecretFamily, type SecretSpan } from 
 
 /**
  * Records with a field that marks another value as secret: the data of a Kubernetes `Secret`, a private JWK, an SSM parameter
- * of type `SecureString`. In JSON, only text between quotes is masked, so that it stays valid.
+ * of type `SecureString`. Only text between quotes is masked in JSON, so that it stays valid.
  */
 
 const QUOTE = String.raw`\\{0,31}["']?`

@@ -45,7 +45,7 @@ export function isWordCharacter(code: number): boolean {
 const ESCAPED_HEAD = /(?<=\\)(?:[bfnrtv]|u[\da-fA-F]{4})|(?<=%)[\da-fA-F]{2}|(?<=\[[\d;]{0,12})\d{0,3}m/y
 
 /**
- * Skips an escape before a word. In JSON text, a URL or terminal output, a word can be glued to one: in `"a\nghp_…"`, the
+ * Skips an escape before a word. Words of JSON text, a URL or terminal output can be glued to one: in `"a\nghp_…"`, the
  * letters before the underscore read `nghp`. Returns the start of the word after such an escape, or else `start`.
  */
 export function afterEscape(text: string, start: number): number {

@@ -45,7 +45,6 @@ interface Named {
 
 const LINE_BEFORE = new RegExp(String.raw`(?:^|${LINE_END})${MARK}(${INDENTATION}{0,60})[\w\s"'.-]{0,20}$`)
 
-/** The indentation of the line with a name. */
 function indentationBefore(text: string, nameStart: number): number {
   return LINE_BEFORE.exec(text.slice(Math.max(0, nameStart - 100), nameStart))?.[1]?.length ?? 0
 }

@@ -52,8 +52,8 @@ function closed(how: string): Said {
 }
 
 /**
- * @param text the receiver's answer in latin1, one character per byte. Returns undefined unless the receiver accepted the
- * event
+ * @param text the receiver's answer in latin1, one character per byte
+ * @returns undefined unless the receiver accepted the event
  */
 export function saidBy(text: string): Said | undefined {
   if (!OK.test(text)) return undefined

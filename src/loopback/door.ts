@@ -3,7 +3,6 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type NetConnectOpts, type Socket } from 'node:net'
 import { PRIVATE_FILE } from '../trace-log/private-place.ts'
 
-/** The address of a server. */
 export type Where = { readonly path: string } | { readonly port: number }
 
 /** Limits for the clients of a door. */

@@ -54,7 +54,7 @@ function watch(transport: Connected, tracer: () => Tracer): void {
     calls.answered(message)
     return send.call(this, message, options)
   }
-  // By the time of `start`, the server has set its `onmessage`.
+  // The server has set its `onmessage` by the time of `start`.
   transport.start = function () {
     const { onmessage, onclose } = this
     if (onmessage !== undefined) this.onmessage = listening(onmessage, calls)

@@ -18,7 +18,7 @@ PRIVATE.addSubnet('fe80::', 10, 'ipv6')
 /** Host names that no provider uses. */
 const LOCAL_NAME = /^[^.]+$|\.(?:local|localhost|internal|lan|home\.arpa)$/
 
-/** True if the URL is on this machine or network. Such a server is the user's own, whatever its models are called. */
+/** True if the URL is on this machine or network. The server is then the user's own, whatever its models are called. */
 export function isPrivateAddress(baseUrl: string): boolean {
   if (!URL.canParse(baseUrl)) return false
   const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '').toLowerCase()

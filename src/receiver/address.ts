@@ -49,10 +49,7 @@ export function removeAddress(place: Place, pid: number): void {
   rmSync(place.address, { force: true })
 }
 
-/**
- * Lets the next event start a receiver at once. Clients otherwise wait some seconds after a start, in case it is still under
- * way.
- */
+/** Lets the next event start a receiver at once. Clients otherwise wait some seconds after a start. */
 export function allowStart({ starting }: Place): void {
   rmSync(starting, { force: true })
 }

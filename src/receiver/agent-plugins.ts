@@ -26,7 +26,6 @@ const SPINE: ReadonlySet<string> = new Set([
 /** Journal entries are replayed for this long before the event loop runs again. */
 const SLICE_MILLIS = 10
 
-/** The environment shared by all plugins. */
 export interface PluginSurroundings {
   readonly env: Environment
   /** The user's home directory. */

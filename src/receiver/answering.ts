@@ -22,8 +22,7 @@ export interface Behind {
   /** The services that may send spans to this path. Undefined if the path accepts events instead. */
   servicesOf(path: string): readonly string[] | undefined
   /**
-   * Accepts a request, in order. When this returns true, the request survives a kill. Returns false if it cannot be accepted
-   * now.
+   * Accepts a request, in order. When this returns true, the request survives a kill. Returns false if there is no room now.
    *
    * @param done called when nothing of the request is held in memory any more
    */
@@ -166,7 +165,7 @@ export class Answering {
     return spans
   }
 
-  /** Answers with an empty success, in the encoding of the request. In protobuf that is no bytes at all. */
+  /** Answers with an empty success, in the encoding of the request. An empty protobuf message has no bytes. */
   #endExport(response: ServerResponse, type: string | undefined): void {
     response.setHeader('content-type', isProtobuf(type) ? 'application/x-protobuf' : 'application/json')
     this.#end(response, 200, isProtobuf(type) ? undefined : '{}')

@@ -29,7 +29,6 @@ export const REFUSALS = {
 
 export type Refusal = keyof typeof REFUSALS
 
-/** A refused request or file. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly why: Refusal
@@ -40,7 +39,6 @@ export class Refused extends Error {
   }
 }
 
-/** Counters of what was received and what became of it. */
 export class Counts {
   requests = 0
   /** Accepted deliveries, by request or from the spool. */

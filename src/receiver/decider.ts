@@ -23,7 +23,6 @@ export interface Decider {
   decide(asked: Asked): Promise<Reply | undefined> | undefined
 }
 
-/** The parts of the trace that a decider needs. */
 export interface DeciderTrace {
   /** Records a decision of the hooks. */
   remark(remark: Remark): void

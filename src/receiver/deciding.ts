@@ -113,7 +113,7 @@ export class Deciding implements Decider {
     return Object.hasOwn(guards, host) ? guards[host] : undefined
   }
 
-  /** @param told as in `Asked` */
+  /** @param told see `Asked` */
   #agentOf(host: string, told: string, guarding: Guarding, hooks: ControlHooks): Agent {
     let agent = this.#agents.get(host)
     if (agent === undefined) {

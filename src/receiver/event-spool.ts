@@ -29,7 +29,7 @@ const UNFINISHED_MILLIS = 3_600_000
 const REFUSED_LIMIT = 10_000
 const DROPPED_BYTES = 1_000_000
 
-/** Tells the user what to do about a refused file or directory. */
+/** Explains a refused file or directory, and what the user can do. */
 export function aboutRefused(why: Refusal, directory: string): string {
   return why === 'spoolPlace'
     ? `${directory} is no directory of its own; move it away: what finds no receiver is lost`
@@ -46,7 +46,6 @@ export class EventSpool {
   readonly #inHand = new Set<string>()
   #laidBy = 0
 
-  /** @param isEndpoint returns true if the path accepts events */
   constructor(directory: string, mostBytes: number, isEndpoint: (path: string) => boolean) {
     this.#directory = directory
     this.#mostBytes = mostBytes

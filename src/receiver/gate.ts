@@ -6,7 +6,6 @@ import { TEXT_LIMIT } from './limits.ts'
 /** The parts of a request that are checked before its body is read. */
 export interface Caller {
   readonly method: string | undefined
-  /** The raw URL of the request line. */
   readonly url: string | undefined
   readonly headers: IncomingHttpHeaders
   /** The listener's port. Undefined for the socket, which file permissions protect. */

@@ -52,8 +52,7 @@ export class Intake {
   }
 
   /**
-   * Accepts the requests an earlier receiver left in the request journal. @param deliveriesOf throws if a request cannot be
-   * read
+   * Accepts the requests that an earlier receiver left in the journal. @param deliveriesOf throws if a request cannot be read
    */
   recover(deliveriesOf: (request: ReceivedRequest) => readonly Delivery[]): void {
     for (const { request, settle } of this.#options.requests.takeRecovered()) {
@@ -85,7 +84,6 @@ export class Intake {
     this.#whenReady(Symbol(), () => this.#queue.push(remark))
   }
 
-  /** Starts processing the spool. */
   drainSpool(): void {
     void this.#spoolDrain.run().then(() => this.#takeEarly())
   }

@@ -21,7 +21,6 @@ export type JournalLine =
 const HEADER = 'hookspan.journal'
 export const JOURNAL_VERSION = 1
 
-/** The first line of a journal. */
 export function headerLine(): string {
   return `${JSON.stringify({ [HEADER]: { version: JOURNAL_VERSION } })}\n`
 }

@@ -1,5 +1,3 @@
-/** The entries of a journal that must be kept. */
-
 /** Limits the entries of open spans. Beyond it, the oldest are dropped. */
 export const MOST_BYTES: number = 64 * 1_048_576
 /** Limits the entries of ended spans: recent ones, and those that place turns in a session. */
@@ -11,7 +9,6 @@ export interface Place {
   readonly host: string
   /** Time of receipt, epoch milliseconds. */
   readonly at: number
-  /** The event's own time. */
   readonly eventAt: number
   readonly offset: number
   /** Includes the line end. */
@@ -34,7 +31,7 @@ export interface Planned {
   readonly becomes: 'live' | 'past' | 'nothing'
 }
 
-/** Decides what becomes of each entry. Of long-ended spans, only the entries that place a session stay, for a day. */
+/** Decides what becomes of each entry. The entries that place a session stay for a day after their spans have ended. */
 export function planOf(places: readonly Place[], { openSince, recentMillis }: Need): Planned[] {
   const since = new Map<string, number>()
   const live = new Set<string>()

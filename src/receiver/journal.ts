@@ -65,7 +65,6 @@ export class Journal {
     return this.#file?.bytes ?? 0
   }
 
-  /** True if the file has exceeded its limit. */
   get isFull(): boolean {
     return this.bytes > MOST_BYTES
   }

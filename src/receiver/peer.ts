@@ -4,7 +4,6 @@ import type { Address } from './address.ts'
 import type { Refusal } from './counts.ts'
 import type { RecorderStats } from './recorder.ts'
 
-/** The health report of a receiver. */
 export interface Health {
   readonly version: string
   readonly pid: number

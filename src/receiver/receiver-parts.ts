@@ -7,7 +7,6 @@ import type { Recorder } from './recorder.ts'
 import type { RequestJournal } from './request-journal.ts'
 import type { Endpoint } from './work-queue.ts'
 
-/** The constructor parameters of a receiver. */
 export interface ReceiverParts {
   readonly place: Place
   readonly token: string
@@ -18,7 +17,6 @@ export interface ReceiverParts {
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly limits: Limits
   readonly clock: Clock
-  /** Creates the decider, if there are hooks. */
   readonly deciderFor?: ((trace: DeciderTrace) => Decider) | undefined
   /** Idle time without open turns after which the receiver exits. Undefined = never. */
   readonly idleMillis: number | undefined

@@ -91,7 +91,6 @@ class JournallingRecorder implements Recorder {
   #working: Promise<void> | undefined
   /** Settled when the currently queued events are journalled. Undefined if no caller waits for it. */
   #nextWrite: { readonly promise: Promise<void>; resolve(): void } | undefined
-  /** The pending write. */
   #write: Promise<unknown> = Promise.resolve()
   #tidyAt = Date.now() + TIDY_MILLIS
   #tidyTimer: NodeJS.Timeout | undefined
@@ -178,7 +177,6 @@ class JournallingRecorder implements Recorder {
     this.#journal.close()
   }
 
-  /** Resolves when no events are queued. */
   async #idle(): Promise<void> {
     while (this.#working !== undefined) await this.#working
   }

@@ -172,7 +172,6 @@ export class RequestJournal {
   }
 }
 
-/** One file of requests. */
 class Segment {
   readonly #path: string
   #descriptor: number | undefined

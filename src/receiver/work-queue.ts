@@ -37,7 +37,6 @@ export class WorkQueue {
   readonly #recorder: Pick<Recorder, 'take'>
   readonly #broke: (endpoint: Endpoint, error: unknown) => void
   readonly #patienceMillis: number
-  /** Lanes with pending work. */
   readonly #lanes = new Map<string, (Work | Remark)[]>()
   #idle: (() => void)[] = []
 
@@ -70,7 +69,6 @@ export class WorkQueue {
     return [...this.#lanes.values()].reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** Resolves when no work is pending. */
   drained(): Promise<void> {
     if (this.isIdle) return Promise.resolve()
     return new Promise(resolve => this.#idle.push(resolve))

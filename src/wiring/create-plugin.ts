@@ -126,7 +126,6 @@ function telemetryFor(
   return { isOurs: true, pieces: openAll => piecesFor(config, openAll), open }
 }
 
-/** Loads everything that a plugin with our own pipeline needs. */
 function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void> {
   yield loadApi()
   const { pieces } = late()
@@ -134,7 +133,6 @@ function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void
   yield* pieces(config, open)
 }
 
-/** Creates a plugin from its resolved configuration and its telemetry. */
 export function assemble(
   host: string,
   config: ResolvedConfig,

@@ -4,7 +4,6 @@ const waiting = new Set<Shutdown>()
 const saving = new Set<() => void>()
 const signalled = new Set<AtSignal>()
 
-/** The reactions of a plugin to a signal. */
 interface AtSignal {
   readonly shutdown: Shutdown
   /** Sends everything recorded. Never rejects. */

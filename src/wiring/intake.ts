@@ -52,7 +52,6 @@ export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
   readonly save: () => void
 }
 
-/** Statistics of a plugin without records. */
 export const NOTHING_TAKEN: CoreStats = {
   hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
   spansOpen: 0,

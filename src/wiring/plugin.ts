@@ -16,7 +16,9 @@ export type Context = ApiContext
 
 declare global {
   interface SymbolConstructor {
-    /** As declared by TypeScript and Node, for users who compile with neither: our types must not require a library. */
+    /**
+     * Declared by TypeScript and Node, too. Repeated for users who compile with neither: our types must not require a library.
+     */
     readonly asyncDispose: unique symbol
   }
 }

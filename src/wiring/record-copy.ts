@@ -11,7 +11,7 @@ const PART_CHARS = 32
 
 /** Fields with whole conversations, which are read only in `full` mode. */
 const CONTENT = new Set(['request_messages', 'messages', 'system_prompt'])
-/** Exchanges between agent and model. In other modes, only their plain fields are read. */
+/** Exchanges between agent and model. Only their plain fields are read in other modes. */
 const EXCHANGES = new Set(['request', 'response'])
 /** Objects in an exchange that are read in every mode. */
 const READ_INSIDE = new Set(['stop', 'stop_sequences', 'reasoning', 'output_config'])
@@ -61,7 +61,7 @@ export class RecordCopier {
   copyOf(payload: unknown, meta: HookMeta | undefined): RecordCopy | undefined {
     this.#partsLeft = this.#mostParts
     this.#chars = 0
-    // A getter or a Proxy may throw at every step. Such a record is processed inline, by code that handles it.
+    // A getter or a Proxy may throw at every step. The record is then processed inline, by code that handles it.
     try {
       const copy = this.#payload(payload)
       const copiedMeta = meta && this.#meta(meta)

@@ -32,7 +32,7 @@ export interface LateTelemetry {
   readonly isOurs: boolean
   /** Set for an in-memory pipeline: there is nothing to save when the process ends. */
   readonly isInMemory?: true
-  /** As in `IntakeOptions`. */
+  /** See `IntakeOptions`. */
   readonly pieces: Pieces | undefined
   /** Called once. @throws if loading fails, for example because the host has too many files open */
   open(): Telemetry

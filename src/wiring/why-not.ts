@@ -2,7 +2,7 @@ import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { peek, textOf } from '../contract/foreign.ts'
 
-/** In a CommonJS bundle, `import.meta.url` is missing, and `createRequire` gets `undefined`. */
+/** `import.meta.url` is missing in a CommonJS bundle, so `createRequire` gets `undefined`. */
 const NOT_LOADED: readonly unknown[] = ['MODULE_NOT_FOUND', 'ERR_INVALID_ARG_VALUE']
 
 /** Explains why recording did not start. Uses the error's code or name: the message of a host's error may contain anything. */

@@ -1,6 +1,5 @@
 import { ownValue, peek, textOf } from '../contract/foreign.ts'
 
-/** A thrown error in the terms of the hooks. */
 export interface Failure {
   readonly type: string | undefined
   readonly message: string | undefined
@@ -26,7 +25,6 @@ function typeOf(error: unknown, name: string | undefined): string | undefined {
   return textOf(peek(error, 'type')) ?? named ?? textOf(peek(error, 'code')) ?? (name && (ofClass ?? name))
 }
 
-/** The HTTP status of an SDK's error. */
 export function statusCodeOf(error: unknown): number | undefined {
   const said = peek(error, 'status') ?? peek(error, 'statusCode') ?? peek(peek(error, 'response'), 'status')
   return typeof said === 'number' ? said : undefined
