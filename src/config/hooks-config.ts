@@ -14,6 +14,7 @@ export interface HooksConfig {
 /** The options of one file of hooks: plain data. */
 export type HookFileOptions = Readonly<Record<string, unknown>>
 
+/** The form in which users write it. */
 export type UserHooks = { readonly [Field in Exclude<keyof HooksConfig, 'enabled'>]?: HooksConfig[Field] | undefined }
 
 /** The fields of `hooks`. `docs/configuration.md` is generated from this. */

@@ -1,3 +1,4 @@
+/** The rules that select the turns to keep. */
 export interface KeepConfig {
   readonly errors: boolean
   readonly denied: boolean
@@ -11,6 +12,7 @@ export interface KeepConfig {
   readonly max_bytes: number
 }
 
+/** The form in which users write it. */
 export type UserKeep = { readonly [Field in keyof KeepConfig]?: KeepConfig[Field] | undefined }
 
 /** The fields of `keep`. `docs/configuration.md` is generated from this. */

@@ -1,6 +1,7 @@
 import { homedir } from 'node:os'
 import { dirname, isAbsolute, join } from 'node:path'
 
+/** Names of environment variables and their values. */
 export type Environment = Readonly<Record<string, string | undefined>>
 
 /** Undefined if the variable is not set or blank: OpenTelemetry's rule, and ours. */

@@ -19,6 +19,7 @@ import {
 import type { ConfigSource, Resolution, ResolvedConfig } from './types.ts'
 import type { UserConfig } from './user-config.ts'
 
+/** The input of `resolveConfig`. All fields are optional. */
 export interface ConfigInput {
   /** Options given in code. */
   readonly code?: UserConfig | undefined

@@ -1,3 +1,4 @@
+/** One event of an agent's hook. */
 export interface HookEvent {
   /** The receiver's endpoint: `/claude-code` */
   readonly path: string
