@@ -238,7 +238,6 @@ function readPreferences(fields: Fields): Partial<BackendConfig> {
   return preferences
 }
 
-/** Reads a path, in which `~/` is the home directory. */
 function readPath(value: Plain, site: Site): Reading<string> {
   const reading = readText(value)
   return 'value' in reading ? { value: expandHome(reading.value, site.home) } : reading

@@ -59,7 +59,6 @@ export function readPairs(text: string, site: Site): StringMap {
 
 interface Pairs {
   readonly pairs: StringMap
-  /** Indexes of the malformed entries. */
   readonly faults: readonly number[]
 }
 

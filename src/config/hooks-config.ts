@@ -7,7 +7,6 @@ export interface HooksConfig {
   readonly project_local: boolean
   /** Undefined: the default of the hooks themselves. */
   readonly time_limit_ms: number | undefined
-  /** Options by file name. */
   readonly options: Readonly<Record<string, HookFileOptions>>
 }
 

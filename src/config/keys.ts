@@ -253,7 +253,6 @@ export interface KeyRow {
   readonly default?: unknown
   /** The value if the configured one is unusable, instead of the next lower source: privacy fails closed. */
   readonly closed?: unknown
-  /** One line, for users. */
   readonly about: string
   /** If true, the default is the name of the host, if there is one. */
   readonly fromHost?: boolean

@@ -8,10 +8,8 @@ import { alternatives, type Reading, refuse, report, type Site } from './reading
 import { readInteger, readNumber } from './scalars.ts'
 import type { BackendConfig } from './types.ts'
 
-/** The value that an OpenTelemetry variable provides for a key. */
 export interface OtelOffer {
   readonly reading: Reading
-  /** The variable's name. */
   readonly place: string
 }
 
@@ -123,14 +121,12 @@ function exporterNames(env: Environment, signal: 'TRACES' | 'METRICS' | 'LOGS'):
 const SIGNALS = ['TRACES', 'METRICS', 'LOGS'] as const
 type SignalName = (typeof SIGNALS)[number]
 
-/** The fields of one backend, and the variables they come from. */
 interface Draft {
   readonly fields: Record<string, Plain>
   /** Field → the variable that it came from. */
   readonly places: Record<string, string>
 }
 
-/** The backends defined by the environment, and the variable that defines them. */
 interface EnvironmentBackends {
   readonly backends: readonly BackendConfig[]
   readonly place: string

@@ -4,7 +4,6 @@ export interface PlainMap {
   readonly [key: string]: Plain
 }
 
-/** Stands for a value that cannot be used at all. */
 export class Unusable {
   /** Description for `got …`: a function, a bigint. */
   readonly what: string

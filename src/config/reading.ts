@@ -11,7 +11,6 @@ const MAX_PROBLEMS = 50
 /** The consequence of a problem. A function if it is costly to compute, because most of too many problems are not shown. */
 export type Outcome = string | undefined | (() => string | undefined)
 
-/** Collects the problems of a configuration, and formats them uniformly. */
 export class Problems {
   readonly #found = new Map<string, ConfigProblem>()
   readonly #count: Record<ProblemLevel, number> = { error: 0, warning: 0 }

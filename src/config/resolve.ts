@@ -21,7 +21,6 @@ import type { UserConfig } from './user-config.ts'
 
 /** The input of `resolveConfig`. All fields are optional. */
 export interface ConfigInput {
-  /** Options given in code. */
   readonly code?: UserConfig | undefined
   /** Default: the process's environment. */
   readonly env?: Environment | undefined
@@ -58,7 +57,6 @@ function collectSources(given: GivenInput, file: ConfigFile | undefined, problem
 
 const BROKEN: ConfigSource = { from: 'file', detail: 'a file that cannot be used' }
 
-/** The value of one key so far. */
 interface Held {
   readonly value: unknown
   readonly source: ConfigSource

@@ -38,7 +38,6 @@ export function readInteger(value: Plain, range: NumberRange): Reading<number> {
     : reading
 }
 
-/** Reads a duration in milliseconds that a timer supports. */
 export function readMillis(value: Plain, range: NumberRange): Reading<number> {
   const reading = readFigure(value, 'a number', range)
   const tooLong = 'value' in reading && reading.value > MAX_TIMER_MILLIS

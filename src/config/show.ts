@@ -19,7 +19,6 @@ export interface ShownKey {
 }
 
 const SET = '<set>'
-/** Words for keys without a value. */
 const UNSET: { readonly [Type in KeyRow['type']]?: string } = {
   prometheus: 'off',
   hooks: 'the usual folder',
@@ -39,7 +38,6 @@ export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): 
   })
 }
 
-/** Names the default configuration file, in words. */
 export function usualPlace(env: Environment, home: string): string {
   const [usual = ''] = configFiles(env, home)
   return isAbsolute(usual) ? `the usual place is ${usual}` : 'there is no home directory to look in'

@@ -97,7 +97,6 @@ export interface ConfigProblem {
   readonly message: string
 }
 
-/** The origin of a value. */
 export interface ConfigSource {
   readonly from: 'default' | 'file' | 'environment' | 'code'
   /** `config.yaml line 7`, or the variable's name. */

@@ -97,10 +97,8 @@ function isNothing(node: ParsedNode, yaml: Yaml): boolean {
   return yaml.isScalar(node) && node.type === 'PLAIN' && /^(~|null)?$/i.test(String(node.value ?? ''))
 }
 
-/** Converts the parser's nodes into plain data, and records their lines. */
 class NodeReader {
   readonly lines: Map<string, number> = new Map<string, number>()
-  /** The first invalid key. */
   fault: TextFault | undefined
   readonly #yaml: Yaml
   readonly #document: Document.Parsed

@@ -35,7 +35,6 @@ export interface CaptureSettings {
   readonly conversationHistory: boolean
   readonly conversationHistoryMaxChars: number
   readonly senderId: boolean
-  /** From `createRedactor`. */
   readonly redact: (text: string) => string
   /** True if the redactor has custom rules. It then receives even the shortest keys. */
   readonly redactsShortKeys?: boolean

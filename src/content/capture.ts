@@ -67,7 +67,6 @@ export interface CapturedEntry {
  */
 export interface Capture {
   readonly mode: ContentMode
-  /** Record the conversation history as the input of the llm span. */
   readonly conversationHistory: boolean
   readonly senderId: boolean
 

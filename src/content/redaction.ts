@@ -16,7 +16,6 @@ export { isSecretKey }
 export interface RedactorOptions {
   /** False: no text is masked, not even by custom patterns. */
   readonly enabled: boolean
-  /** Custom patterns, from `checkPattern`. */
   readonly patterns: readonly RegExp[]
   /** Runs first, so that its result is masked as well. */
   readonly own?: ((text: string) => string) | undefined

@@ -67,7 +67,6 @@ function exclude(one: RegexNode, other: RegexNode): boolean {
   return !isNullable(one) && !isNullable(other) && (firstOf(one) & firstOf(other)) === 0n
 }
 
-/** Every character that a node can match. */
 export function charactersOf(node: RegexNode): CharacterSet {
   switch (node.type) {
     case 'character':
@@ -86,7 +85,6 @@ export function charactersOf(node: RegexNode): CharacterSet {
 interface Cost {
   /** Number of ways to match at one position: how often the rest may be tried. */
   readonly ways: number
-  /** Steps to try all of them. */
   readonly steps: number
 }
 

@@ -34,7 +34,6 @@ interface Assignment {
   readonly isKey: boolean
   /** `=`, `:`, `(`, `{`, or empty for the space after a flag. */
   readonly sign: string
-  /** The white space after the sign. */
   readonly gap: string
   readonly valueAt: number
 }
@@ -62,7 +61,6 @@ const LINE_IS_OVER = /[,;]?[ \t]*(?:[\r\n"'`]|\\|$)/y
  */
 const BARE =
   /(?!["'`])(?:[^\s"'`\\&;,<]|\\(?!\\{0,31}[nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:])|&(?!&|\s|$|["'`\\]|(?:amp;)?[\w.%[\]-]{1,40}=|(?:amp;){0,2}(?:quot|apos|lt|gt|#\w{2,4});)|<(?!\/?[A-Za-z!][^<>\n]{0,60}>|[\s/]|$)|["'`](?=\w))+/y
-/** A value that JSON allows without quotes. */
 const SCALAR = /[^\s,}\]"'`\\]+/y
 const COOKIE_HEADER = /cookies?$/i
 const COOKIES = /[^\s"'`\\;=]+=[^\s"'`\\;]*(?:;\s?[^\s"'`\\;]+)*/y

@@ -11,7 +11,6 @@ const BEFORE_NAME =
   /(?:\b(?:config(?:ure)?|secrets?|env|variables?) set (?:\S{1,80}[/:])?|#define |\bset -\w{1,4} |\bset[eE]nv |\bSetEnv |\bsetx |\bENV |\benv:set |\b(?:proxy_set|add|more_set|set|del|replace)[-_]header |\bheader_up [+-]?|\b(?:fastcgi|uwsgi|scgi|proxy)_(?:param|header) |\bRequestHeader (?:set|add|append) |\bwifi-sec\.)$/
 /** Last characters of these prefixes: one test excludes all of them. */
 const MAY_BE_BEFORE = /[tevrmdxp+:/.\w-]\s$|wifi-sec\.$|[/:]$/
-/** Directives with a password after a space. */
 const DIRECTIVE = /^(?:requirepass|masterauth|AuthLDAPBindPassword|wifi-sec\.psk|(?:add-)?authtoken)$/
 /** `OPTIONS (user 'bob', password '…')` */
 const BEFORE_OPTION = /(?:[(,]\s{0,8}|\b(?:SET|ADD)\s{1,4})$/

@@ -4,7 +4,6 @@ import { copyOf } from './clip.ts'
 
 const HINT = /ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt|signature|bearer/i
 
-/** Names with a value that is always secret. */
 const ALWAYS =
   /(?:passwords?|passwd|passphrase|passcode|requirepass|masterauth|psk|storepass|keypass|secrets?|apikeys?|accesskey|secretkey|privatekey|presharedkey|clientkeydata|credentials?|(?:auth|access|refresh|api|bot|bearer|csrf|xsrf|id|session|private|secret)tokens?)$/
 const GLUED_PASS = /^(?:db|user|smtp|ftp|mail|admin|root|my|pg|ssh)pass$/

@@ -57,7 +57,6 @@ export function pairedValueAt(text: string, name: string, start: number, end: nu
   return colon === undefined && isValueOf(name, next) ? valueAt : -1
 }
 
-/** The position of a variable's or argument's default value. */
 function defaultValueAt(text: string, name: string, start: number, end: number): number {
   if (name.startsWith('-')) return endOfMatch(ARGUMENT_DEFAULT, text, end)
   return TERRAFORM_BEFORE.test(textBefore(text, start)) ? endOfMatch(TERRAFORM_DEFAULT, text, end) : -1

@@ -148,7 +148,6 @@ const ORDINAL_KEY = new RegExp(
 const AZURE_NAMES = new Set(['keyName', 'key1', 'key2', 'primaryKey', 'secondaryKey'])
 const BASE64 = /[A-Za-z\d+/]{32,}={0,2}/y
 
-/** The key of an Azure service, at its name. */
 export function azureKeyAt(text: string, name: string, at: number): SecretSpan | undefined {
   if (!AZURE_NAMES.has(name)) return undefined
   const start = Math.max(endOfMatch(ORDINAL_KEY, text, at), endOfMatch(NAMED_KEY, text, at))

@@ -6,7 +6,6 @@ export interface Said {
   readonly error: string
 }
 
-/** The options with which the agent was set up. */
 export interface Wanted {
   /** Set if the agent waits for a decision. Without a decision, `open` lets it continue and `closed` does not. */
   readonly decides: 'open' | 'closed' | undefined
@@ -26,10 +25,10 @@ const ID = /^[0-9a-f-]{1,40}[0-9a-f]{8}$/
 const OK = /^HTTP\/1\.[01] 2\d\d /
 
 /**
- * Parses the options.
+ * Parses the options of the hook command.
  *
  * - `--decide`: wait for an answer, and print it.
- * - `--closed exit2`, `--closed '{…}'`: without an answer, exit with 2, or print this JSON.
+ * - `--closed exit2` or `--closed '{…}'`: if there is no answer, exit with 2, or print this JSON.
  * - `--up`: wait for a receiver.
  * - `--id ID`: the event was already sent under this id, and may not have been accepted.
  */
@@ -65,7 +64,6 @@ export function saidBy(text: string): Said | undefined {
   }
 }
 
-/** True if the answer is complete. */
 export function isWhole(text: string): boolean {
   const end = text.indexOf('\r\n\r\n')
   return end >= 0 && text.length >= end + 4 + Number(valueIn(text.slice(0, end), 'content-length') ?? 0)

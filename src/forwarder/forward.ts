@@ -12,9 +12,7 @@ import { startReceiver } from './start-receiver.ts'
 import { untilUp } from './until-up.ts'
 
 const RECEIVER_MILLIS = 100
-/** Time limit if hooks decide. */
 const DECIDING_MILLIS = 1000
-/** The name of an endpoint. */
 const HOST = /^[a-z][a-z0-9-]{0,40}$/
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
@@ -47,7 +45,6 @@ async function exitWith({ code, out, error }: Said): Promise<never> {
   process.exit(code)
 }
 
-/** The output for the agent. Undefined if there is none. */
 async function forward(
   host: string | undefined,
   program: string,

@@ -3,10 +3,8 @@ import { isAbsolute } from 'node:path'
 import { type ReceiverPlace, TOKEN } from '../config/receiver-place.ts'
 import { readOwnFile } from '../trace-log/private-place.ts'
 
-/** The address and token of the running receiver. */
 export interface Listening {
   readonly token: string
-  /** Options for `connect` of `node:net`. */
   readonly to: { readonly path: string } | { readonly host: string; readonly port: number }
 }
 

@@ -27,7 +27,7 @@ export async function startReceiver(place: ReceiverPlace, program: string): Prom
   child.unref()
 }
 
-/** True if no start was tried for a while, or the receiver started last has come up since. Then records this attempt. */
+/** True if no start was tried for a while, or the receiver started last has come up and is gone again. Records this attempt. */
 function isTime({ address, starting }: ReceiverPlace): boolean {
   return withOwnFile(starting, OPEN.append, (descriptor, { size, mtimeMs }) => {
     const now = Date.now()

@@ -7,7 +7,6 @@ export type Where = { readonly path: string } | { readonly port: number }
 
 /** Limits for the clients of a door. */
 export interface DoorLimits {
-  /** Maximum open connections. */
   readonly connections: number
   /** Time from the connection, or the previous answer, to the end of the headers. */
   readonly headersMillis: number
@@ -26,7 +25,6 @@ export interface DoorCounts {
   refuse(why: 'connections' | 'slow' | 'request'): void
 }
 
-/** Maximum size of all headers of a request. */
 const HEADER_BYTES = 16 * 1024
 
 /** A listener of a server on this machine. */

@@ -12,7 +12,6 @@ import { parseTraceparent } from '../core/traceparent.ts'
 /** The length of a `tracestate` that W3C requires to be kept. */
 const TRACESTATE_CHARACTERS = 512
 
-/** The parent of a call. */
 export interface Caller {
   readonly context: Context
   /** Another related span: the network request that transported the call. */

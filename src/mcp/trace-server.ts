@@ -11,7 +11,6 @@ export interface TraceServerOptions {
 
 type OnMessage = (message: unknown, extra?: unknown) => void
 
-/** A transport of a server, as the SDK uses it. */
 interface Connected {
   onmessage?: OnMessage
   onclose?: () => void

@@ -12,7 +12,6 @@ const SEVERITIES = [
   [20, 'DEBUG'],
   [Number.NEGATIVE_INFINITY, 'TRACE'],
 ] as const
-/** Options that pino adds to those of a transport. */
 const OF_PINO = new Set(['$context', 'pinoWillSendConfig'])
 /** Fields of a line that identify a span, named as in the hooks. */
 const IDS = ['host', 'session_id', 'turn_id', 'tool_call_id', 'traceparent'] as const
@@ -52,7 +51,6 @@ export function logStream(plugin: Pick<Plugin, 'log'>): Writable {
  */
 // biome-ignore lint/style/noDefaultExport: pino loads the default export of a transport.
 export default function transport(options: PluginOptions = {}): Writable {
-  // Removes the options that pino adds.
   const own = Object.fromEntries(Object.entries(options).filter(([name]) => !OF_PINO.has(name)))
   const plugin = createLogPlugin(own)
   const stream = logStream(plugin)

@@ -21,7 +21,6 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
 
 export interface ListedPrices {
   readonly prices: UnitPrices
-  /** The list's name of the model. */
   readonly model: string
 }
 

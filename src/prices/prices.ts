@@ -4,11 +4,9 @@ import { listedPrices, PRICE_LIST } from './price-list.ts'
 import { isPrivateAddress } from './private-address.ts'
 import { dollarsFor, type UnitPrices } from './unit-prices.ts'
 
-/** The prices of requests to one model. */
 interface Bill extends Omit<Cost, 'dollars'> {
   readonly prices: string | undefined
   readonly unitPrices: UnitPrices
-  /** The price multiplier of the service tier. */
   readonly multiplier: number
 }
 
@@ -25,7 +23,6 @@ const MODELS_LIMIT = 256
 /** Limits the warnings about models without a price: a router may use hundreds of models. */
 const LINES_LIMIT = 20
 
-/** Service tiers with the listed price. */
 const USUAL_TIERS: ReadonlySet<string> = new Set(['', 'default', 'standard', 'standard_only', 'auto', 'on_demand'])
 
 /** Computes costs from the user's own prices and the list. Prices are cached, because a lookup takes 0.1 ms. */

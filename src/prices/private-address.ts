@@ -15,7 +15,6 @@ PRIVATE.addAddress('::1', 'ipv6')
 PRIVATE.addSubnet('fc00::', 7, 'ipv6')
 PRIVATE.addSubnet('fe80::', 10, 'ipv6')
 
-/** Host names that no provider uses. */
 const LOCAL_NAME = /^[^.]+$|\.(?:local|localhost|internal|lan|home\.arpa)$/
 
 /** True if the URL is on this machine or network. The server is then the user's own, whatever its models are called. */

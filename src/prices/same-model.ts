@@ -5,7 +5,6 @@ const REGION = /^(?:us|us-gov|eu|apac|au|ca|jp|sa|global)\./
 /** Suffixes that do not make it another model: Bedrock's version, Claude's long context, a date, `latest`. */
 const VERSIONS = [/-v\d{1,2}(?::\d{1,2})?$/, /\[1m\]$/, /[-@]\d{4}-?\d{2}-?\d{2}$/, /-latest$/]
 
-/** A model's name without its version. */
 function bare(name: string): string {
   const lower = name.toLowerCase().replace(REGION, '')
   // `ft:BASE:organisation:name:id`: each base has one price.
@@ -13,7 +12,6 @@ function bare(name: string): string {
   return VERSIONS.reduce((rest, version) => rest.replace(version, ''), base)
 }
 
-/** The names in a matching rule of the list. */
 function namesIn(rule: MatchLogic): string[] {
   if ('or' in rule) return rule.or.flatMap(namesIn)
   if ('and' in rule) return rule.and.flatMap(namesIn)

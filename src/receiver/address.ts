@@ -4,7 +4,6 @@ import { isHere, type Owner } from '../trace-log/index.ts'
 import { writePrivate } from '../trace-log/private-place.ts'
 import { type Place, readPrivate } from './place.ts'
 
-/** The address at which clients reach a receiver. */
 export interface Address {
   readonly pid: number
   /** Epoch milliseconds. */

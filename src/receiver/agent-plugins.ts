@@ -28,7 +28,6 @@ const SLICE_MILLIS = 10
 
 export interface PluginSurroundings {
   readonly env: Environment
-  /** The user's home directory. */
   readonly home: string
   readonly report: Report
   /** Boot time of the machine, epoch milliseconds. Absent if unknown. */
@@ -94,7 +93,7 @@ export class AgentPlugins {
 
   /**
    * Replays the journal of the previous receiver. Resolves when the spans it left open are open again and in the trace log. No
-   * known case rejects. If it does, the entries are recorded all the same.
+   * known case rejects. If it does, later events are recorded all the same.
    */
   async readAgain(entries: readonly ReadEntry[]): Promise<void> {
     const last = entries.at(-1)

@@ -17,12 +17,11 @@ import { isNewer } from './version.ts'
 
 /** The handlers behind the paths of a receiver. */
 export interface Behind {
-  /** True if the path accepts events. */
   isEndpoint(path: string): boolean
   /** The services that may send spans to this path. Undefined if the path accepts events instead. */
   servicesOf(path: string): readonly string[] | undefined
   /**
-   * Accepts a request, in order. When this returns true, the request survives a kill. Returns false if there is no room now.
+   * Accepts a request, in order. If this returns true, the request survives a kill. Returns false if it must be sent again.
    *
    * @param done called when nothing of the request is held in memory any more
    */
@@ -37,7 +36,6 @@ export interface Behind {
    * The answer of a path that does not accept events. Undefined if there is no such path. Resolves to undefined on a refusal.
    */
   ask(path: string, body: unknown): Promise<object | undefined> | undefined
-  /** The secret with which senders to this path sign. */
   secretOf(path: string): string | undefined
 }
 
@@ -141,7 +139,7 @@ export class Answering {
     bytes: number,
   ): Promise<void> {
     if (asked === undefined) return this.#end(response, 204)
-    // Negative, so that it cannot fail for lack of room: the body is in memory already.
+    // Reserves by a negative `give`, which cannot fail for lack of room: the body is in memory already.
     this.#room.give(-bytes)
     const reply = await asked.finally(() => this.#room.give(bytes))
     const text = setReply(response, reply)
@@ -215,7 +213,6 @@ export class Answering {
   }
 }
 
-/** The announced length in bytes. */
 function lengthOf(headers: IncomingHttpHeaders): number {
   if (headers['transfer-encoding'] !== undefined) return Infinity
   return Number(headers['content-length'] ?? 0)

@@ -17,14 +17,12 @@ export interface Asked {
   readonly failing: Failing | undefined
 }
 
-/** Lets hooks decide about what agents are about to do. */
 export interface Decider {
   /** Undefined if there is no decision. Never rejects. Resolves within a second. */
   decide(asked: Asked): Promise<Reply | undefined> | undefined
 }
 
 export interface DeciderTrace {
-  /** Records a decision of the hooks. */
   remark(remark: Remark): void
   traceparent(host: string, ids: SpanIds): string | undefined
 }

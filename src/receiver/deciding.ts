@@ -22,7 +22,6 @@ export interface DecidingOptions {
   readonly guards?: Readonly<Record<string, Guarding>>
   readonly limitMillis?: number
   readonly trace: DeciderTrace
-  /** Prints a line for the user. */
   say(line: string): void
 }
 

@@ -82,7 +82,6 @@ export class EventSpool {
     }
   }
 
-  /** Removes the half-written files of dead clients. */
   clear(now: number): void {
     for (const name of this.#names(() => undefined, UNFINISHED)) {
       try {

@@ -3,7 +3,6 @@ import { isSame } from '../loopback/secret.ts'
 import { Refused } from './counts.ts'
 import { TEXT_LIMIT } from './limits.ts'
 
-/** The parts of a request that are checked before its body is read. */
 export interface Caller {
   readonly method: string | undefined
   readonly url: string | undefined

@@ -15,7 +15,6 @@ export interface IntakeOptions {
   readonly spool: EventSpool
   readonly limits: Limits
   readonly counts: Counts
-  /** Called for each delivery that is not a repeat. */
   onDelivery(): void
   /** An inlet broke its contract: it threw, or did not finish. */
   onBroken(endpoint: Endpoint, error: unknown): void
@@ -30,7 +29,6 @@ export class Intake {
   readonly #options: IntakeOptions
   readonly #queue: WorkQueue
   readonly #spoolDrain: SpoolDrain
-  /** Seen delivery ids, with their path. */
   readonly #seen: LimitedMap<string, true>
   /** Requests received before the first spool scan ends, by path and id. Undefined from then on. */
   #early: Map<unknown, () => void> | undefined = new Map()

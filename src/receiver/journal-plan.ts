@@ -4,7 +4,6 @@ export const MOST_BYTES: number = 64 * 1_048_576
 const PAST_BYTES: number = MOST_BYTES / 8
 const SPINE_MILLIS = 24 * 3_600_000
 
-/** The position and state of a journal entry. */
 export interface Place {
   readonly host: string
   /** Time of receipt, epoch milliseconds. */

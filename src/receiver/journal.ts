@@ -26,7 +26,6 @@ export interface Journalled {
   readonly line: string
 }
 
-/** An entry that was in the journal when it was opened. */
 export interface ReadEntry {
   readonly entry: JournalEntry
   readonly place: Place
@@ -34,7 +33,6 @@ export interface ReadEntry {
 
 interface Read {
   readonly entries: ReadEntry[]
-  /** Ids of accepted deliveries. */
   ids: readonly string[]
 }
 
@@ -69,7 +67,6 @@ export class Journal {
     return this.bytes > MOST_BYTES
   }
 
-  /** True if only entries that place a session are left. */
   get isSlim(): boolean {
     return this.#places.every(({ isSpine }) => isSpine)
   }
@@ -116,7 +113,6 @@ export class Journal {
     }
   }
 
-  /** Replaces the file by an empty journal. */
   empty(): void {
     if (!this.#isRefused) this.#try(() => this.#begin())
   }

@@ -12,9 +12,7 @@ export interface Limits extends DoorLimits {
   /** JSON values in one request: each costs memory, however short it is. */
   readonly values: number
   readonly eventsPerSecond: number
-  /** Requests in progress on one connection. */
   readonly requestsPerConnection: number
-  /** Remembered delivery ids. */
   readonly deliveries: number
   /** Time limit for reading more about an event from an agent's files and its telemetry. */
   readonly moreMillis: number

@@ -12,7 +12,6 @@ export interface Wanted {
   readonly sockets: readonly string[]
   /** The port the user asked for; 0 = any. */
   readonly port: number | undefined
-  /** The port that agents may be configured with. */
   readonly lastPort: number | undefined
   readonly limits: Limits
   readonly counts: Counts
@@ -22,7 +21,6 @@ export interface Wanted {
 
 const AGAIN_MILLIS = 5
 
-/** The listeners of a receiver: a port, and a socket where the system supports one. */
 export class Listening {
   readonly port: number
   readonly #wanted: Wanted
@@ -48,7 +46,6 @@ export class Listening {
     return this.#bySocket?.path ?? null
   }
 
-  /** Stops accepting connections. */
   async shut(): Promise<void> {
     this.#isShut = true
     await Promise.all(this.#doors.map(door => door.shut()))

@@ -9,7 +9,6 @@ const LOAD_MILLIS = 12_000
 
 type Config = ReturnType<typeof resolveConfig>['config']
 
-/** The guards that the user has configured. */
 export interface HooksFound {
   /** Undefined if there are none. */
   readonly hooks: ControlHooks | undefined
@@ -24,7 +23,6 @@ export interface LoadOptions {
   readonly home: string
   /** Called once, before the receiver listens. Default: there are no hooks. */
   readonly loadHooks?: ((config: Config) => Promise<HooksFound | undefined>) | undefined
-  /** Time limit for `loadHooks`. */
   readonly loadMillis?: number | undefined
 }
 

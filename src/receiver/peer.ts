@@ -33,7 +33,6 @@ const QUESTION_MILLIS = 3_000
 const HANDOVER_MILLIS = 30_000
 const ANSWER_LIMIT = 1_000_000
 
-/** A receiver that is already running. */
 export class Peer {
   readonly address: Address
   readonly #token: string

@@ -29,7 +29,6 @@ type State = 'taking' | 'laying-by' | 'leaving'
 export class Receiver implements Behind {
   readonly counts: Counts = new Counts()
   readonly answering: Answering
-  /** Resolves when the receiver has ended, for whatever reason. */
   readonly closed: Promise<void>
   readonly #parts: ReceiverParts
   readonly #spool: EventSpool

@@ -18,9 +18,7 @@ const SLICE_MILLIS = 4
 const TIDY_MILLIS = 10_000
 const IDLE_TIDY_MILLIS = 60_000
 
-/** An event of an agent to be recorded. */
 export interface Told {
-  /** The host name, as in `INLETS`. */
   readonly host: string
   readonly event: HostEvent
   /** Events with the same id are recorded once. Each event of a delivery has its own. */
@@ -34,7 +32,6 @@ export interface Recorder {
   /** Resolves when every event received until now is in the journal, or could not be written there. Never rejects. */
   journalled(): Promise<void>
   readonly openTurns: number
-  /** Events received but not processed yet. */
   readonly waiting: number
   stats(): RecorderStats
   /** The W3C traceparent of exactly this turn or tool. Undefined if it is not open, or not recorded yet. */
@@ -50,7 +47,6 @@ export interface Recorder {
 
 export interface RecorderStats {
   readonly waiting: number
-  /** Events with an id that was already recorded. */
   readonly repeated: number
   readonly journalBytes: number
   /** Statistics by host name. The empty name stands for events that name their own host. */

@@ -6,7 +6,6 @@ import { jsonIn } from '../hosts/event-json.ts'
 import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from '../trace-log/private-place.ts'
 import { LIMITS } from './limits.ts'
 
-/** An accepted request, before any processing. */
 export interface ReceivedRequest {
   readonly path: string
   /** Time of receipt, epoch milliseconds. */
@@ -15,7 +14,6 @@ export interface ReceivedRequest {
   readonly id: string
   /** Headers without secrets. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** The decompressed body. */
   readonly bytes: Buffer
 }
 
@@ -176,7 +174,6 @@ class Segment {
   readonly #path: string
   #descriptor: number | undefined
   bytes = 0
-  /** Unsettled requests of the file. */
   pending = 0
 
   /** @throws the error of the file system */

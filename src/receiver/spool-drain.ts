@@ -76,7 +76,6 @@ export class SpoolDrain {
     })
   }
 
-  /** Resolves when a file has been removed. */
   #removal(): Promise<void> {
     return new Promise(resolve => this.#waiting.push(resolve))
   }

@@ -21,7 +21,6 @@ export interface StartOptions extends LoadOptions {
   /** An absolute path. Empty if the system knows no home directory. */
   readonly home: string
   readonly version: string
-  /** Endpoints by path, as in `INLETS`. */
   readonly endpoints: Readonly<Record<string, Endpoint>>
   /** 0 = any free port. Default: the port of the last run. */
   readonly port?: number | undefined
@@ -29,7 +28,6 @@ export interface StartOptions extends LoadOptions {
   readonly limits?: Partial<Limits>
   readonly clock?: Clock
   readonly openRecorder: typeof openRecorder
-  /** Prints a line for the user. */
   say(line: string): void
 }
 

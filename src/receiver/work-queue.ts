@@ -6,7 +6,6 @@ import type { Recorder } from './recorder.ts'
 export interface Endpoint {
   readonly host: string
   readonly inlet: Inlet
-  /** Accepted services, as in `INLETS`. */
   readonly services?: readonly string[]
 }
 

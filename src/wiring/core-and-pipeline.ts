@@ -74,7 +74,6 @@ export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, out
   return core
 }
 
-/** The core options that our own pipeline provides. */
 function inPipeline(
   pipeline: Pipeline | undefined,
   config: ResolvedConfig,

@@ -32,7 +32,6 @@ export interface Surroundings {
   readonly diagnostics?: Report
   /** Set by a receiver: it continues what a previous one has left open. */
   readonly continuation?: Continuation
-  /** Aborts sending, as in the settings of the pipeline. */
   readonly giveUp?: AbortSignal
   /** Only log events are recorded. The agent itself runs its own plugin with the same configuration. */
   readonly tellsLogsAlone?: boolean

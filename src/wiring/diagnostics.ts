@@ -28,7 +28,6 @@ const toStderr = (line: string): void => {
 
 const STDERR: Logger = { error: toStderr, warn: toStderr }
 
-/** The value if it has the methods of a logger. */
 export function loggerOf(given: unknown): Logger | undefined {
   const hasMethods = (logger: Partial<Logger>): boolean =>
     typeof logger.error === 'function' && typeof logger.warn === 'function'

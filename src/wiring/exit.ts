@@ -6,7 +6,6 @@ const signalled = new Set<AtSignal>()
 
 interface AtSignal {
   readonly shutdown: Shutdown
-  /** Sends everything recorded. Never rejects. */
   readonly flush: () => Promise<void>
 }
 

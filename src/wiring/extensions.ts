@@ -4,13 +4,11 @@ import type { HandedOver } from '../pipeline/index.ts'
 import type { Redact } from './own-redact.ts'
 import type { PluginOptions } from './plugin.ts'
 
-/** User code that extends the plugin. */
 export interface Extensions extends HandedOver {
   readonly enrich?: Enrich | undefined
   readonly redact?: Redact | undefined
 }
 
-/** The options, split into configuration and code. */
 export interface ParsedOptions extends Pick<PluginOptions, 'host' | 'tracerProvider' | 'meterProvider' | 'logger'> {
   readonly config: UserConfig
   readonly extensions: Extensions
@@ -33,7 +31,6 @@ export function apart(options: PluginOptions): ParsedOptions {
   }
 }
 
-/** If the value is unusable, reports it and ignores it. */
 export function usableEnrich({ enrich }: Extensions, warn: (line: string) => void): Enrich | undefined {
   if (enrich === undefined || typeof enrich === 'function') return enrich
   warn('enrich: expected a function; nothing is added to the spans')

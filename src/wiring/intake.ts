@@ -69,15 +69,12 @@ export class Intake {
   readonly #waiting: Waiting[] = []
   #core: Core | undefined
   #isOpen = false
-  /** Undefined once everything is loaded. */
   #pieces: Iterator<void> | undefined
   #chars = 0
   #slice: NodeJS.Immediate | undefined
-  /** The record in processing. */
   #current: Waiting | undefined
   /** Time of the first hook since the event loop turned, or since a hook wrote the log. */
   #unwrittenSince: number | undefined
-  /** Arrival time of the call that is handled inline. */
   #inlineAt: number | undefined
   #isOver = false
 
@@ -250,7 +247,6 @@ export class Intake {
     if (!isAskedFor) this.#core?.drawRest()
   }
 
-  /** Returns false if the queue is empty. */
   #workOffNext(isAskedFor = false): boolean {
     const record = this.#waiting.shift()
     if (record === undefined) return false

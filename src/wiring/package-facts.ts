@@ -4,5 +4,4 @@ const facts = load<{ name: string; version: string; engines: { node: string } }>
 
 export const PACKAGE_NAME: string = facts.name
 export const PACKAGE_VERSION: string = facts.version
-/** Supported versions of Node. */
 export const NODE_RANGE: string = facts.engines.node

@@ -30,9 +30,7 @@ export type { CoreStats, UnreadStats } from '../core/stats.ts'
 export interface PluginOptions extends Omit<UserConfig, 'redact'> {
   /** The agent product: `hermes`, `pi`, … Names the service, and is the host of records that name none. */
   readonly host?: string | undefined
-  /**
-   * Records through your own provider. hookspan then exports no spans itself. Your provider is flushed, and never shut down.
-   */
+  /** Records through your own provider. hookspan then exports nothing itself. Your provider is flushed, and never shut down. */
   readonly tracerProvider?: TracerProvider | undefined
   /** The same for metrics. */
   readonly meterProvider?: MeterProvider | undefined

@@ -26,9 +26,7 @@ const NO_ELEMENTS: readonly unknown[] = Object.freeze([])
 
 type Fields = Record<string, unknown>
 
-/** The parts of payloads that are read, by configuration. */
 export interface Reading {
-  /** True if whole requests and answers are read. */
   readonly isFull: boolean
   readonly conversationHistory: boolean
 }
@@ -97,7 +95,6 @@ export class RecordCopier {
     return !isFull && EXCHANGES.has(name) ? this.#exchange(value) : this.#object(value, name, 1)
   }
 
-  /** Copies a request or an answer without its texts. */
   #exchange(exchange: object): unknown {
     return Array.isArray(exchange) ? this.#list(exchange, 1) : this.#fields(exchange, this.#inside)
   }

@@ -6,7 +6,6 @@ import type { Plugin, PluginOptions } from './plugin.ts'
 /** Hosts load a plugin more than once. A context keeps its plugin, so that no hook is counted twice. */
 const registered = new WeakMap<object, Registration>()
 
-/** A host context, and the plugin that receives its hooks. */
 interface Registration {
   plugin: Plugin
 }

@@ -28,17 +28,14 @@ export interface HandedIn {
 
 /** Telemetry that opens when the first record is processed: loading the SDK is the slowest part of a start. */
 export interface LateTelemetry {
-  /** True for our own pipeline, false for providers passed in by the host. */
   readonly isOurs: boolean
   /** Set for an in-memory pipeline: there is nothing to save when the process ends. */
   readonly isInMemory?: true
-  /** See `IntakeOptions`. */
   readonly pieces: Pieces | undefined
   /** Called once. @throws if loading fails, for example because the host has too many files open */
   open(): Telemetry
 }
 
-/** Wraps an in-memory pipeline that already exists. */
 export function telemetryOf(pipeline: Pipeline): LateTelemetry {
   return { isOurs: true, isInMemory: true, pieces: undefined, open: () => opened(pipeline) }
 }

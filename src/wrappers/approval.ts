@@ -23,7 +23,6 @@ const SAME_WORD: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   ['no', DENIED],
 ])
 
-/** @param inside ids of the waiting tool */
 export function runApproval<Result>(
   course: Course,
   options: ApprovalOptions,

@@ -4,17 +4,14 @@ import type { TurnIds } from './handles.ts'
 
 export type Emit = <Name extends HookName>(hook: Name, payload: HookPayloads[Name]) => unknown
 
-/** The state shared by all spans of a turn. */
 export interface Course {
   readonly emit: Emit
   readonly ids: TurnIds
   /** The ordinal of each request by its id, so that a retry has the ordinal of its request. */
   readonly requests: Map<string, number>
-  /** Number of generated ids. */
   made: number
 }
 
-/** The user's id, or else a generated one. */
 export function idIn(options: unknown, key: string, make: () => string): string {
   return idOf(peek(options, key)) ?? make()
 }
@@ -34,7 +31,6 @@ export function merged<Said, Ids extends object>(said: Said, ids: Ids): Said & I
   }
 }
 
-/** Selects the fields that have a value. */
 export function picked<Said, Key extends keyof Said & string>(said: Said, keys: readonly Key[]): Pick<Said, Key> {
   const found: Record<string, unknown> = {}
   for (const key of keys) {

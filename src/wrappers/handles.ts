@@ -53,7 +53,7 @@ export type ToolOptions = Omit<ToolStart, 'args' | Exclude<keyof Identity, 'api_
 /** Fields of `pre_approval_request`. */
 export type ApprovalOptions = Omit<ApprovalRequest, keyof Identity>
 
-/** Fields of `subagent_start`, and those of the child's turn. Its message defaults to `child_goal`. */
+/** Fields of `subagent_start`, and those of the child's turn. `user_message` defaults to `child_goal`. */
 export type SubagentOptions = Pick<
   SubagentStart,
   'child_role' | 'child_goal' | 'child_session_id' | 'child_subagent_id'

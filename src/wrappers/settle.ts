@@ -2,11 +2,10 @@ import { types } from 'node:util'
 
 type Stream = AsyncIterable<unknown>
 
-/** Callbacks for the end of a run. Exactly one is called, once. They must not throw. */
+/** Callbacks for the end of a run. Neither may throw. */
 export interface Outcome {
   readonly ended: (value: unknown) => void
   readonly failed: (error: unknown) => void
-  /** Receives each chunk of a stream. */
   readonly came?: (chunk: unknown) => void
 }
 

@@ -121,7 +121,6 @@ function toolFailedBy(error: unknown): ToolEnd {
   return { status: 'error', error_type: type ?? null, error_message: message ?? null }
 }
 
-/** @param inside ids of the delegating tool */
 function runSubagent<Result>(
   { emit, ids }: Course,
   options: SubagentOptions,
