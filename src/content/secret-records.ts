@@ -170,7 +170,7 @@ export const RECORDS: SecretFamily = {
 }
 
 /** Used before JSON is split into strings, because a single string does not show its name. */
-export const AZURE_KEYS: SecretFamily = {
+const AZURE_KEYS: SecretFamily = {
   candidates: /key(?:Name|[12])|(?:prim|second)aryKey/g,
   spanAt(text, at) {
     return azureKeyAt(text, /^[A-Za-z12]*/.exec(text.slice(at, at + 12))?.[0] ?? '', at)
