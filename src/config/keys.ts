@@ -246,7 +246,6 @@ export type KeyTable = typeof KEYS
 /** The name of a key. */
 export type KeyName = keyof KeyTable
 
-/** A key's row, without its literal types. */
 export interface KeyRow {
   readonly type: KeyTable[KeyName]['type']
   /** Absent = not set. The meaning of that is described in `about`, or given by `fromHost` and `follows`. */

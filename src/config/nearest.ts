@@ -16,7 +16,6 @@ export function nearestName(unknown: string, known: readonly string[]): string |
   return nearest
 }
 
-/** `did you mean x?`, or undefined. */
 export function suggestion(unknown: string, known: readonly string[]): string | undefined {
   const name = nearestName(unknown, known)
   return name === undefined ? undefined : `did you mean ${name}?`

@@ -110,7 +110,6 @@ function prometheusAddress(env: Environment, _below: unknown, site: Site): OtelO
   return { reading, place: 'value' in reading ? 'OTEL_METRICS_EXPORTER' : 'OTEL_EXPORTER_PROMETHEUS_PORT' }
 }
 
-/** The words of `OTEL_<SIGNAL>_EXPORTER`. Undefined if it is not set. */
 function exporterNames(env: Environment, signal: 'TRACES' | 'METRICS' | 'LOGS'): readonly string[] | undefined {
   return variable(env, `OTEL_${signal}_EXPORTER`)
     ?.toLowerCase()
@@ -123,7 +122,6 @@ type SignalName = (typeof SIGNALS)[number]
 
 interface Draft {
   readonly fields: Record<string, Plain>
-  /** Field → the variable that it came from. */
   readonly places: Record<string, string>
 }
 

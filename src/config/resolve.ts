@@ -195,7 +195,6 @@ function frozen(value: unknown): unknown {
 /** Types with values too long for a line about another subject. */
 const MANIFOLD: ReadonlySet<string> = new Set(['map', 'backends', 'hooks', 'prices', 'keep'])
 
-/** The value used instead, in a form that may be shown. */
 function shown(row: KeyRow, { value, source }: Held): string {
   const empty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
   if (value === undefined && row.type === 'hooks') return 'the usual folder'

@@ -73,7 +73,6 @@ class ValueWalk {
   readonly #ancestors: object[] = []
   /** Counted separately: properties that write nothing use no room. */
   #visitsLeft: number
-  /** Characters that may still be scanned for secrets. */
   #readsLeft: number
 
   constructor(maxChars: number, masking: Masking) {

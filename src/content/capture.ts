@@ -35,10 +35,8 @@ export function joined(texts: Iterable<SafeText>, separator: ',' | '|', limit: n
   return `${text.slice(0, limit - 3).replace(LONE_HIGH_SURROGATE, '')}...` as SafeText
 }
 
-/** Data with only safe texts. Undefined members are omitted. */
 type SafeData = SafeText | number | boolean | undefined | readonly SafeData[] | { readonly [name: string]: SafeData }
 
-/** The data as JSON, without a length limit. */
 export function safeJson(data: SafeData): SafeText {
   return JSON.stringify(data) as SafeText
 }

@@ -56,7 +56,6 @@ export function withinBytes<Made extends { readonly text: string } | undefined>(
   }
 }
 
-/** Limits a text to `cap` characters, including the ellipsis of a cut. */
 export function clip({ text, isCut }: Clipped, cap: number): Clipped {
   if (!isCut && text.length <= cap) return { text, isCut: false }
   if (cap <= ELLIPSIS.length) return { text: ELLIPSIS.slice(0, Math.max(cap, 0)), isCut: true }

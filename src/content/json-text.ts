@@ -32,7 +32,6 @@ class JsonTextWalk {
   #lead = ''
   #isUnderSecretKey = false
   #keyText = ''
-  /** One for each open container. */
   readonly #neighbours: Neighbours[] = []
   /** Number of open containers around a masked one, which is parsed but not written. */
   #mutedAt = Number.POSITIVE_INFINITY

@@ -5,7 +5,6 @@ import { ANY, type CharacterSet, type RegexNode } from './regex-tree.ts'
 /** Assumed run of characters for a repeat without an upper bound. */
 const LONG_RUN = 1000
 
-/** True if a node can match the empty string. */
 export function isNullable(node: RegexNode): boolean {
   switch (node.type) {
     case 'character':
@@ -21,7 +20,6 @@ export function isNullable(node: RegexNode): boolean {
   }
 }
 
-/** The characters a match can begin with. */
 function firstOf(node: RegexNode): CharacterSet {
   switch (node.type) {
     case 'character':

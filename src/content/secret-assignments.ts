@@ -78,7 +78,6 @@ function isNameCharacter(code: number): boolean {
   return isWordCharacter(code) || code === 95 || code === 45 || code === 46
 }
 
-/** Extends a position in a name to the name's ends. Undefined if it is longer than a name. */
 function nameAround(text: string, at: number): { start: number; end: number } | undefined {
   let start = at
   let end = at
@@ -177,7 +176,6 @@ function valueSpan(assignment: Assignment): SecretSpan | undefined {
   return beginsStructure(found) ? structureSpan(found) : bareSpan(found)
 }
 
-/** The quote that opens the value, and the position after it. */
 function openingOf({
   text,
   valueAt,

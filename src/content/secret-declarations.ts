@@ -24,7 +24,6 @@ export function declaredValueAt(text: string, nameEnd: number): number {
   return endOfMatch(TYPE, text, nameEnd)
 }
 
-/** True if the text between a name and its value is certainly a type. */
 export function isType(text: string): boolean {
   return IS_TYPE.test(text)
 }

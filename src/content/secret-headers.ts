@@ -48,7 +48,6 @@ export function credentialsSpan(text: string, nameStart: number, valueAt: number
   return end <= start || isPlaceholder(text.slice(start, end)) ? undefined : { start, end }
 }
 
-/** A word, the white space after it, and the next word. */
 function firstWords(text: string, start: number): string[] {
   const line = text.slice(start, start + LONGEST_LINE)
   return line.slice(0, endOfMatch(LINE, line, 0)).split(/(\s+)/, 3)

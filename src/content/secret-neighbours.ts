@@ -42,7 +42,6 @@ function isValueField(key: string): boolean {
   return /^(?:val(?:ue)?|(?:secret|string)_?value)$/i.test(key)
 }
 
-/** The position of the value that belongs to the name. -1 if there is none. */
 export function pairedValueAt(text: string, name: string, start: number, end: number): number {
   const fieldAt = endOfMatch(VALUE_BEHIND, text, end)
   if (fieldAt !== -1 && NAMED_BEFORE.test(textBefore(text, start))) return fieldAt
@@ -66,7 +65,6 @@ function textBefore(text: string, start: number): string {
   return text.slice(Math.max(0, start - 50), start)
 }
 
-/** The function that masks every decoded string, keys included, and the test for keys with secret values. */
 export interface Masking {
   leaf(text: string): string
   isSecret(key: string): boolean

@@ -23,7 +23,6 @@ const REPEATED = [
 /** HTML entities, URL encoding, JSON escapes, typographic quotes. */
 const ENCODED = String.raw`&(?:amp;){0,2}(?:quot|apos|#34|#39|#x2[27]);|%2[27]|\\{1,31}u002[27]|[“”‘’「」]`
 
-/** One opening or closing quote in any of its forms. */
 export const QUOTE: string = String.raw`(?:${OF_SHELL}|${REPEATED}|${ENCODED}|\\{0,31}["'\`])`
 
 const PLAIN = /^\\{0,31}["'`]$/

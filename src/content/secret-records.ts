@@ -177,7 +177,6 @@ const AZURE_KEYS: SecretFamily = {
   },
 }
 
-/** True if the field marks the field `value` beside it as secret. */
 export function saysValueIsSecret(key: string, text: string): boolean {
   if (/^type$/i.test(key)) return text === 'SecureString' || text === 'CONCEALED'
   return (

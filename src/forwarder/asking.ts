@@ -9,9 +9,7 @@ export interface Said {
 export interface Wanted {
   /** Set if the agent waits for a decision. Without a decision, `open` lets it continue and `closed` does not. */
   readonly decides: 'open' | 'closed' | undefined
-  /** The output if there is no decision. */
   readonly otherwise: Said
-  /** True if the agent waits until a receiver listens, which may have to be started. */
   readonly waits: boolean
   /** The id of an event that the receiver may already have. */
   readonly id: string | undefined

@@ -66,7 +66,6 @@ export class ServerCalls {
     }
   }
 
-  /** Ends all open calls when the connection has closed. */
   endAll(): void {
     for (const id of [...this.#open.keys()]) this.#tryEnd(id, { [GENERAL.errorType]: CLOSED })
   }

@@ -87,7 +87,6 @@ function ofList({ provider, model, baseUrl, at }: PricedRequest): Omit<Bill, 'mu
   return { unitPrices: listed.prices, source: 'list', pricedAs, prices: PRICE_LIST }
 }
 
-/** Matches a pattern against `model` and `provider/model`. */
 function isMeant(pattern: OwnPrice['model'], { provider, model }: PricedRequest): boolean {
   const parts = pattern.toLowerCase().split('*')
   return matches(parts, model.toLowerCase()) || matches(parts, `${provider}/${model}`.toLowerCase())

@@ -16,7 +16,6 @@ export interface Address {
   readonly content_capture?: 'full'
 }
 
-/** Returns undefined if no receiver has written its address, or the file cannot be read. */
 export function readAddress(place: Place): Address | undefined {
   try {
     const found = JSON.parse(readPrivate(place.address) ?? 'null') as Partial<Address> | null

@@ -86,7 +86,6 @@ export class AgentPlugins {
     return false
   }
 
-  /** The W3C traceparent of exactly these ids. Undefined if that span is not open, or not recorded yet. */
   traceparent(host: string, ids: SpanIds): string | undefined {
     return this.#agents.get(host)?.plugin.traceparent(ids)
   }

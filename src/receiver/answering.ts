@@ -41,12 +41,10 @@ export interface Behind {
 
 export interface AnsweringOptions {
   readonly token: string
-  /** The receiver's own version. */
   readonly version: string
   readonly limits: Limits
   readonly counts: Counts
   readonly behind: Behind
-  /** Epoch milliseconds. */
   now(): number
 }
 
@@ -76,7 +74,6 @@ export class Answering {
     this.#room = new Room(options.limits.bytesAtOnce)
   }
 
-  /** @param port the listener's port, as in `Caller` */
   listener(port: () => number | undefined): RequestListener {
     return (request, response) => {
       this.#options.counts.requests++
@@ -114,7 +111,7 @@ export class Answering {
     else await this.#endAsked(response, behind.decide(path, values[0], failingIn(headers)), bytes.length)
   }
 
-  /** Accepts a request. Returns the accepted values. @throws Refused */
+  /** @throws Refused */
   #taken(admitted: Admitted, headers: IncomingHttpHeaders, body: Body & { arrivedAt: number }): readonly unknown[] {
     const { path } = admitted
     const { bytes, held, arrivedAt } = body
@@ -146,7 +143,7 @@ export class Answering {
     this.#end(response, text === undefined ? 204 : 200, text)
   }
 
-  /** Parses the deliveries of a request. @throws Refused */
+  /** @throws Refused */
   deliveriesIn({ path, at: receivedAt, id, headers, bytes }: ReceivedRequest): readonly Delivery[] {
     const said = Number(headers['x-hookspan-at'])
     const at = said > EPOCH_MILLIS && said < receivedAt + DAY_MILLIS ? said : receivedAt

@@ -11,7 +11,7 @@ export interface Body {
 }
 
 /**
- * Reads a whole request body, decompressed if it is gzipped, within the limits.
+ * Decompresses a gzipped body. The limits apply before and after.
  *
  * @throws Refused
  */
@@ -24,7 +24,6 @@ export function readBody(request: IncomingMessage, limits: Limits, room: Room): 
   return collect(request, request.pipe(createGunzip()), limits, room)
 }
 
-/** @param source the request itself, or the gunzip stream */
 function collect(request: IncomingMessage, source: Readable, limits: Limits, room: Room): Promise<Body> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = []

@@ -1,6 +1,5 @@
 /** A clock that tests can replace. */
 export interface Clock {
-  /** Epoch milliseconds. */
   now(): number
   /** Calls the task periodically. Does not keep the process alive. @returns a function that stops it */
   every(millis: number, task: () => void): () => void

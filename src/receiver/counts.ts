@@ -43,7 +43,6 @@ export class Counts {
   requests = 0
   /** Accepted deliveries, by request or from the spool. */
   deliveries = 0
-  /** The part of `deliveries` that came from the spool. */
   spooled = 0
   duplicates = 0
   /** Deliveries that their inlet could not parse. */

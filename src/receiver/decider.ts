@@ -13,7 +13,6 @@ export interface Asked {
   /** The queue lane for the records of a decision: they follow the event that it is about. */
   readonly lane: string
   readonly body: unknown
-  /** Undefined if the agent does not wait for an answer. */
   readonly failing: Failing | undefined
 }
 

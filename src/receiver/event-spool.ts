@@ -42,7 +42,6 @@ export class EventSpool {
   readonly #mostBytes: number
   readonly #isEndpoint: (path: string) => boolean
   readonly #refused = new Set<string>()
-  /** Files in processing, neither removed nor left yet. */
   readonly #inHand = new Set<string>()
   #laidBy = 0
 
@@ -92,7 +91,7 @@ export class EventSpool {
     }
   }
 
-  /** Spools an event that cannot be accepted now. Returns false if the spool is full. @throws the error of the file system */
+  /** Returns false if the spool is full. @throws the error of the file system */
   put(path: string, { at, id, body, headers: { traceparent } }: Delivery): boolean {
     if (this.#laidBy >= SPOOL_LIMITS.files) return false
     // Numbered, because several events can arrive in the same millisecond.
@@ -122,7 +121,6 @@ export class EventSpool {
     return names.filter(name => pattern.test(name)).sort()
   }
 
-  /** Returns undefined if no client of ours wrote the file. */
   #read(name: string): SpooledEvent | undefined {
     const file = join(this.#directory, name)
     try {

@@ -65,7 +65,7 @@ export class Intake {
   }
 
   /**
-   * Accepts a request. It is in the request journal when this returns.
+   * The request is in the request journal when this returns.
    *
    * @param done called when nothing of the request is held in memory any more
    */

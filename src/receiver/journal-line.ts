@@ -37,7 +37,6 @@ export function entryLine({ host, at, id, event }: JournalEntry): string {
   return `${JSON.stringify({ host, at, id, event })}\n`
 }
 
-/** Parses one line, without its line end. */
 export function readLine(text: string): JournalLine {
   let line: unknown
   try {

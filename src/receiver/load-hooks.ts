@@ -10,7 +10,6 @@ const LOAD_MILLIS = 12_000
 type Config = ReturnType<typeof resolveConfig>['config']
 
 export interface HooksFound {
-  /** Undefined if there are none. */
   readonly hooks: ControlHooks | undefined
   /** One line for each hook that is configured but missing. */
   readonly lines: readonly string[]

@@ -62,7 +62,6 @@ export class Peer {
     return (await this.#ask('POST', '/v1/stop', {}, HANDOVER_MILLIS)) !== undefined
   }
 
-  /** The parsed answer. Undefined if there is none, or the request was refused. */
   #ask(method: string, path: string, body: object, millis: number): Promise<unknown> {
     const { socket, port } = this.address
     // Prefers the socket: only its owner can listen there. If the owner is dead, any program may listen at the port.

@@ -115,7 +115,7 @@ export function readSecret({ directory }: Place, endpoint: string): string | und
   return readPrivate(join(directory, `${endpoint}-secret`))?.trim() || undefined
 }
 
-/** Reads a small file of the directory. Undefined if there is none. @throws Error in one line */
+/** Undefined if the file does not exist. @throws Error in one line */
 export function readPrivate(path: string): string | undefined {
   try {
     return readOwnFile(path).toString('utf8')

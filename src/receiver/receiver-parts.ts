@@ -20,7 +20,6 @@ export interface ReceiverParts {
   readonly deciderFor?: ((trace: DeciderTrace) => Decider) | undefined
   /** Idle time without open turns after which the receiver exits. Undefined = never. */
   readonly idleMillis: number | undefined
-  /** True if whole conversations are kept. */
   readonly isAllWanted: boolean
   /** The lines reported to the user so far. `say` appends. */
   readonly lines: readonly string[]

@@ -7,7 +7,6 @@ const MOST_KEPT = 1000
 export class RecentIds {
   readonly #ids = new Set<string>()
 
-  /** Returns false if the id was already there. */
   add(id: string): boolean {
     if (this.#ids.has(id)) return false
     this.#ids.add(id)

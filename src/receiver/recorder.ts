@@ -177,7 +177,6 @@ class JournallingRecorder implements Recorder {
     while (this.#working !== undefined) await this.#working
   }
 
-  /** Writes all gathered events at once, then processes them. */
   async #work(): Promise<void> {
     while (this.#waiting.length > 0) {
       await new Promise(resolve => setTimeout(resolve, GATHER_MILLIS))
@@ -219,7 +218,6 @@ class JournallingRecorder implements Recorder {
     }, IDLE_TIDY_MILLIS).unref()
   }
 
-  /** Processes the events received during a compaction. */
   #goOnWorking(): void {
     this.#working = this.#waiting.length > 0 ? this.#work() : undefined
     this.#tidyLater()

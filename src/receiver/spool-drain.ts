@@ -21,7 +21,6 @@ export class SpoolDrain {
   #running: Promise<void> | undefined
   #isMore = false
   #isStopped = false
-  /** Files accepted but not removed yet. */
   #files = 0
   #bytes = 0
   #waiting: (() => void)[] = []

@@ -10,7 +10,6 @@ function active(): Context {
   }
 }
 
-/** The given context, or else the active one. */
 export function baseContext(given: unknown): Context {
   const isContext = typeof peek(given, 'setValue') === 'function' && typeof peek(given, 'getValue') === 'function'
   return isContext ? (given as Context) : active()

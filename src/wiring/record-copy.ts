@@ -113,7 +113,6 @@ export class RecordCopier {
     return unread(value)
   }
 
-  /** Copies only the ids of a list of tool calls, or of content parts. */
   #idsIn(list: unknown): unknown {
     return elementsOf(list, MOST_CALLS).map(part => {
       const id = idOf(ownValue(part, 'id'))

@@ -56,7 +56,6 @@ function conventionsOf({ conventions, backends }: ResolvedConfig): ResolvedConfi
   return backends.some(({ type }) => type === 'langfuse') ? [...conventions, 'langfuse'] : conventions
 }
 
-/** The render options of spans: the part of the configuration that the span definitions read. */
 export function drawOf(config: ResolvedConfig, warn: (line: string) => void, ownRedact?: Redact): Draw {
   const own = ownRedact && guardedRedact(ownRedact, warn)
   const patterns = ownPatterns(config, warn)

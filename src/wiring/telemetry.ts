@@ -12,7 +12,6 @@ import { SCHEMA_URL } from '../semconv/index.ts'
 import type { Pieces } from './intake.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
-/** The destination of spans and metric points: our own pipeline, or providers passed in by the host. */
 export interface Telemetry {
   readonly tracer: Tracer
   readonly meter: Meter

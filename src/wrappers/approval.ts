@@ -41,14 +41,12 @@ export function runApproval<Result>(
   })
 }
 
-/** The decision: the answer itself, or its `choice`. */
 function choiceOf(answer: unknown): ApprovalResponse {
   const said = ownValue(answer, 'choice') ?? answer
   const choice = SAME_WORD.get(typeof said === 'string' ? said.trim().toLowerCase() : said) ?? textOf(said)
   return choice === undefined ? {} : { choice }
 }
 
-/** The choice if no decision was made. */
 function wordOf(error: unknown): string {
   const { isAborted, isTimeout } = failureOf(error)
   if (isTimeout) return 'timeout'

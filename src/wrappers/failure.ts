@@ -3,7 +3,6 @@ import { ownValue, peek, textOf } from '../contract/foreign.ts'
 export interface Failure {
   readonly type: string | undefined
   readonly message: string | undefined
-  /** True if the user or the program cancelled it. */
   readonly isAborted: boolean
   readonly isTimeout: boolean
 }

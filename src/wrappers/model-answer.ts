@@ -34,7 +34,6 @@ const PARTS_LIMIT = 100
 
 type Facts = { readonly [Field in Place]?: ApiEnd[Field] }
 
-/** Reads the metadata of a model's answer or chunk. */
 function factsOf(answer: unknown): Facts {
   const facts: { [field: string]: unknown } = {}
   for (const [field, paths] of PATHS) {
@@ -108,7 +107,6 @@ function partsOf(carrier: unknown): readonly unknown[] {
   })
 }
 
-/** Reads one tool call in the format of any API. Undefined if it is none. */
 function callOf(call: unknown): object | undefined {
   const described = first(call, ['function', 'functionCall']) ?? call
   const name = textOf(ownValue(described, 'name')) ?? textOf(ownValue(described, 'toolName'))
