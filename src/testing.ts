@@ -1,5 +1,5 @@
 /**
- * For tests of agents: a plugin that keeps everything in memory, and traces as text that can be compared.
+ * For tests of agents: a plugin that keeps everything in memory, and renders traces as text for comparison.
  *
  * @example
  * const plugin = createTestPlugin({ host: 'my-agent' })
@@ -26,23 +26,23 @@ export type { StoredEvent, StoredLink, StoredSpan, StoredSpanKind, StoredSpanSta
 export type { OutlineOptions } from './viewer/tree-outline.ts'
 export type { Plugin, PluginOptions } from './wiring/plugin.ts'
 
-/** A plugin that keeps what it records, and shows it. */
+/** A plugin with access to its recorded data. */
 export interface TestPlugin extends Plugin {
   /** Spans that have ended, in the order of their ends. */
   spans(): readonly StoredSpan[]
-  /** All traces as indented text, oldest first, a blank line between two. */
+  /** All traces as indented text, oldest first, separated by a blank line. */
   tree(options?: OutlineOptions): string
-  /** Every series of every instrument, as it stands now. */
+  /** The current value of every series of every instrument. */
   metrics(): Promise<readonly MetricSample[]>
-  /** Log events, in the order in which they were told. */
+  /** Log events, in the order of emission. */
   logs(): readonly LogEvent[]
-  /** Lines that a person would have read on stderr. */
+  /** Lines that a plugin would print to stderr. */
   readonly reported: readonly string[]
 }
 
 /**
- * A plugin whose configuration is its options alone: no file and no variable is read, nothing is written or sent. Time is
- * the records' own (`at`), so a test says when things happen.
+ * Creates a plugin with only its options as configuration: reads no file and no variable, and writes and sends no data. Time
+ * is that of the records (`at`), so that a test controls it.
  */
 export function createTestPlugin(
   options: Omit<PluginOptions, 'tracerProvider' | 'meterProvider' | 'logger'> = {},
@@ -69,7 +69,7 @@ export function createTestPlugin(
     workOff()
     return pipeline.lines().flatMap(readExportLine)
   }
-  // Whoever asks is answered by all that was told before.
+  // Processes everything emitted before the call.
   function workOff(): void {
     plugin.stats()
   }

@@ -5,20 +5,20 @@ export function ownFields(type: BackendType): readonly string[] {
   return Object.keys(BACKENDS[type].options)
 }
 
-/** Variables that are read for a type's own field where the field is absent; the first that is set counts. */
+/** Environment variables that provide a type's own field if it is absent. The first one that is set counts. */
 export function vendorVariables(type: BackendType): readonly (readonly [field: string, names: readonly string[]])[] {
   return Object.entries(BACKENDS[type].options).map(([field, { variables }]) => [field, variables ?? []])
 }
 
 const OPTIONS = BACKEND_TYPES.flatMap(type => Object.entries(BACKENDS[type].options))
 
-/** Whether the value of a type's own field may be shown: what we do not know may be a credential. */
+/** True if the value of a type's own field may be shown. Unknown fields may hold credentials. */
 export function isShownField(name: string): boolean {
   const rows = OPTIONS.filter(([key]) => key === name)
   return rows.length > 0 && rows.every(([, { secret }]) => !secret)
 }
 
-/** Whether the value is a path, in which `~/` is the home directory. */
+/** True if the value is a path, in which `~/` is the home directory. */
 export function isPathField(name: string): boolean {
   return OPTIONS.some(([key, { path }]) => key === name && path)
 }

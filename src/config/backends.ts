@@ -12,13 +12,13 @@ import type { BackendConfig, StringMap } from './types.ts'
 
 const MAX_TYPE_LENGTH = Math.max(...BACKEND_TYPES.map(name => name.length))
 const WORD = /^[\w -]*$/
-/** Each has a queue, its connections and a place in the log. */
+/** Each backend has a queue, connections and a place in the log. */
 const MAX_BACKENDS = 32
 const LEFT_OUT = 'leaving this backend out'
 
 /**
- * A list of backends, each a mapping or in short (`backendFromText`). One that cannot be used is reported and left out:
- * a wrong address must not turn into a default one, which would be a place that nobody asked for.
+ * Reads a list of backends, each a mapping or short text (`backendFromText`). An unusable backend is reported and left out. A
+ * wrong address must not fall back to the default one: the user did not ask to send there.
  */
 export function readBackends(value: Plain, site: Site): Reading<readonly BackendConfig[]> {
   const elements = typeof value === 'string' ? splitText(value, ',') : isPlainMap(value) ? [value] : value
@@ -32,7 +32,9 @@ export function readBackends(value: Plain, site: Site): Reading<readonly Backend
   return { value: backends }
 }
 
-/** In short: `console`, `file=/tmp/spans.jsonl`, `phoenix=http://127.0.0.1:6006`, or an address alone for `otlp`. */
+/**
+ * Parses the short form: `console`, `file=/tmp/spans.jsonl`, `phoenix=http://127.0.0.1:6006`, or an address alone for `otlp`.
+ */
 function backendFromText(text: string): PlainMap {
   const backend = emptyMap<Plain>()
   const [, type, target] = /^([^=:]*)=(.*)$/.exec(text) ?? []
@@ -76,7 +78,7 @@ function readType(field: Field | undefined, site: Site): BackendType | undefined
   if (isBackendType(word)) return word
   const meant = suggestion(word, BACKEND_TYPES)
   const expected = meant ? 'a type of backend' : `one of ${BACKEND_TYPES.join(', ')}`
-  // What is longer than any type, or is no word, may be a secret in the wrong place.
+  // A value longer than any type, or with other characters, may be a misplaced secret.
   const { reason } = refuse(field.value, expected, !meant && !(word.length <= MAX_TYPE_LENGTH && WORD.test(word)))
   report(field.site, reason, meant ? `${meant} Leaving this backend out` : LEFT_OUT)
   return undefined
@@ -111,7 +113,7 @@ function readAddress(field: Field | undefined): Endpoint | 'unusable' | undefine
 
 interface Options {
   readonly values: StringMap
-  /** Of `base_url`, whose credentials are taken out as those of the endpoint are. */
+  /** The endpoint of `base_url`. Its credentials are removed like those of `endpoint`. */
   readonly address: Endpoint | undefined
 }
 
@@ -160,7 +162,7 @@ function uniqueName(name: string, taken: readonly BackendConfig[]): string {
   return unique
 }
 
-/** A field's value and where it stands: `<x>` may have come from the variable that `<x>_env` names. */
+/** A field's value and its origin. `<x>` may come from the variable named by `<x>_env`. */
 interface Field {
   readonly value: Plain
   readonly site: Site
@@ -170,12 +172,12 @@ type Fields = Record<string, Field>
 
 const VARIABLE = /_env$/
 const VARIABLE_NAME = /^[A-Za-z_][A-Za-z0-9_]*$/
-// Somebody who puts the secret itself where its variable's name belongs must not find it in a message.
+// If the user puts the secret itself in place of a variable's name, it must not appear in a message.
 const SURELY_A_NAME = /^[A-Z]+(_[A-Z0-9]+)+$/
 
 /**
- * The fields that are set, every `<x>_env` read into `<x>`. One whose variable cannot be read is there as unusable: what
- * an absent field means, a default address for one, is not what was asked for.
+ * Collects the fields that are set, and reads every `<x>_env` into `<x>`. A field with an unset variable is present as
+ * unusable. If it were absent, its default would apply, for example another address.
  */
 function collectFields(backend: PlainMap, site: Site): Fields {
   const entries = Object.entries(backend).filter(([, value]) => !isBlank(value))
@@ -223,7 +225,7 @@ const PREFERENCES: { readonly [Name in keyof BackendConfig]?: FieldReader } = {
   client_key: readPath,
 }
 
-/** The fields that have a default by type: one that cannot be used is reported and left to it. */
+/** Reads the fields with a default by type. An unusable value is reported, and the default applies. */
 function readPreferences(fields: Fields): Partial<BackendConfig> {
   const preferences: Record<string, unknown> = {}
   for (const [name, read] of Object.entries(PREFERENCES)) {
@@ -236,7 +238,6 @@ function readPreferences(fields: Fields): Partial<BackendConfig> {
   return preferences
 }
 
-/** A path; `~/` is the home directory. */
 function readPath(value: Plain, site: Site): Reading<string> {
   const reading = readText(value)
   return 'value' in reading ? { value: expandHome(reading.value, site.home) } : reading

@@ -10,7 +10,7 @@ export interface ListRules {
   readonly private?: boolean
 }
 
-/** A list of texts, or one text with separators. An element that cannot be used is reported and left out. */
+/** Reads a list of texts, or one text with separators. An unusable element is reported and left out. */
 export function readList(value: Plain, rules: ListRules, site: Site): Reading<readonly string[]> {
   const elements = typeof value === 'string' ? splitText(value, rules.separator ?? ',') : value
   if (!Array.isArray(elements)) return refuse(value, 'a list', rules.private)
@@ -36,7 +36,7 @@ function readElement(element: Plain, rules: ListRules): Reading<string> {
   return 'value' in reading && reading.value !== '' ? reading : refuse(element, 'text', rules.private)
 }
 
-/** A mapping of names to texts, or `name=value,…`. Its values are never part of a message. */
+/** Reads a mapping of names to texts, or `name=value,…`. Its values never appear in a message. */
 export function readMap(value: Plain, site: Site): Reading<StringMap> {
   if (typeof value === 'string') return { value: readPairs(value, site) }
   if (!isPlainMap(value)) return refuse(value, 'a mapping of names to texts', true)
@@ -48,7 +48,7 @@ export function readMap(value: Plain, site: Site): Reading<StringMap> {
   return { value: kept }
 }
 
-/** `name=value,…`, percent-encoded. One pair that is not well-formed costs nothing but itself. */
+/** Parses `name=value,…`, percent-encoded. A malformed pair is reported and left out. */
 export function readPairs(text: string, site: Site): StringMap {
   const { pairs, faults } = parsePairs(text)
   for (const index of faults) {
@@ -59,11 +59,10 @@ export function readPairs(text: string, site: Site): StringMap {
 
 interface Pairs {
   readonly pairs: StringMap
-  /** Indexes of the entries that are not well-formed. */
   readonly faults: readonly number[]
 }
 
-/** OpenTelemetry's form of a mapping in one variable: `name=value,name=value`, names and values percent-encoded. */
+/** Parses OpenTelemetry's form of a mapping in one variable: `name=value,name=value`, with percent-encoded names and values. */
 export function parsePairs(text: string): Pairs {
   const pairs = emptyMap<string>()
   const faults: number[] = []
@@ -90,7 +89,7 @@ function parsePair(entry: string): { name: string; value: string } | undefined {
 
 const LOOPBACK: PrometheusAddress = { host: '127.0.0.1', port: 9464 }
 
-/** `true`, `{host, port}`, or in one text `host:port`. Off is undefined. */
+/** Reads `true`, `{host, port}` or `host:port`. Undefined means off. */
 export function readPrometheus(value: Plain, site: Site): Reading<PrometheusAddress | undefined> {
   if (isPlainMap(value)) {
     warnUnknown(value, ['host', 'port'], site)
@@ -108,13 +107,13 @@ export function readPrometheus(value: Plain, site: Site): Reading<PrometheusAddr
 function readAddress(host: Plain = LOOPBACK.host, port: Plain = LOOPBACK.port): Reading<PrometheusAddress> {
   const readHost = readText(host)
   if ('reason' in readHost) return readHost
-  // Port 0 is any free one: for tests.
+  // Port 0 selects any free port, for tests.
   const readPort = readInteger(port, { min: 0, max: 65_535 })
   if ('reason' in readPort) return readPort
   return { value: { host: readHost.value || LOOPBACK.host, port: readPort.value } }
 }
 
-/** A name that nobody reads is a value that is not in force: mostly a slip of the pen. */
+/** An unknown name is usually a typing error, and its value has no effect. */
 export function warnUnknown(map: PlainMap, known: readonly string[], site: Site): void {
   for (const name of Object.keys(map)) {
     if (known.includes(name)) continue
@@ -123,10 +122,10 @@ export function warnUnknown(map: PlainMap, known: readonly string[], site: Site)
 }
 
 const HEADER_NAME = /^[!#$%&'*+.^_`|~0-9A-Za-z-]+$/
-// What node:http refuses, at the first request instead of here.
+// The characters that node:http accepts. It would refuse others only at the first request.
 const HEADER_VALUE = /^[\t\x20-\x7e\x80-\xff]*$/
 
-/** A mapping, or `name=value,…`. Neither a name nor a value is ever part of a message. */
+/** Reads a mapping, or `name=value,…`. Neither names nor values appear in a message. */
 export function readHeaders(value: Plain, site: Site): Reading<StringMap> {
   const entries = typeof value === 'string' ? readPairs(value, site) : value
   if (!isPlainMap(entries)) return refuse(value, 'a mapping of names to texts', true)

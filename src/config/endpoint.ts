@@ -3,20 +3,17 @@ import type { Plain } from './plain.ts'
 import { quote, type Reading, refuse } from './reading.ts'
 
 export interface Endpoint {
-  /** Without credentials. */
+  /** The URL without credentials. */
   readonly url: string
-  /** The credentials that it held, as a header. */
+  /** The URL's credentials, as a header. */
   readonly authorization?: string
-  /** Something about it that will hardly work. */
+  /** A likely mistake in the URL. */
   readonly doubt?: string
 }
 
 const EXPECTED = 'an http:// or https:// URL'
 
-/**
- * Credentials in a URL end up in logs and error messages. They become a header here, so that no later part of the
- * program ever sees them in an endpoint.
- */
+/** Reads a URL, and moves its credentials to a header. Otherwise they would end up in logs and error messages. */
 export function readEndpoint(value: Plain): Reading<Endpoint> {
   const text = typeof value === 'string' ? value.trim() : undefined
   if (text === undefined) return refuse(value, EXPECTED)
@@ -49,7 +46,7 @@ function decodePercent(text: string): string {
   }
 }
 
-// The one mistake that everybody makes is shown as it is; anything else may be a secret in the wrong place.
+// Only the most common mistake is shown as it is. Any other text may be a misplaced secret.
 function shownEndpoint(text: string): string {
   return /^[a-z0-9.-]{1,60}:\d{2,5}(\/[a-z0-9/_.-]{0,40})?$/i.test(text) ? quote(text) : 'other text'
 }

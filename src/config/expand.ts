@@ -5,7 +5,7 @@ import { emptyMap, isPlainMap, type Plain, Unusable } from './plain.ts'
 const REFERENCE = /\$\$\{|\$\{([^}]*)\}?/g
 const NAME = /^([A-Za-z_][A-Za-z0-9_]*)(?::-(.*))?$/s
 
-/** `${VAR}` and `${VAR:-default}` in every string of a file. A variable without a value makes the string unusable. */
+/** Expands `${VAR}` and `${VAR:-default}` in every string of a file. An unset variable makes the string unusable. */
 export function expandVariables(value: Plain, env: Environment): Plain {
   if (typeof value === 'string') return expandText(value, env)
   if (Array.isArray(value)) return value.map(element => expandVariables(element, env))
@@ -15,7 +15,7 @@ export function expandVariables(value: Plain, env: Environment): Plain {
   return expanded
 }
 
-/** Whether a secret in this string is held by the file itself, not by a variable. */
+/** True if the file contains the secret itself, not a reference to a variable. */
 export function isLiteral(text: string): boolean {
   return text.trim() !== '' && !/(^|[^$])\$\{/.test(text)
 }
@@ -34,10 +34,10 @@ function expandText(text: string, env: Environment): string | Unusable {
 
 function look(inside: string, reference: string, env: Environment): string | Unusable {
   const [, name, fallback] = reference.endsWith('}') ? (NAME.exec(inside) ?? []) : []
-  // What stands between the braces is not shown: it may be anything.
+  // The text between the braces is not shown: it may be a secret.
   if (name === undefined) return new Unusable('text', 'it holds a "${" that no name of a variable follows')
   const held = env[name]
-  // As a shell has it: `:-` stands in for an empty value too.
+  // `:-` also replaces an empty value, as in a shell.
   if (fallback !== undefined) return held === undefined || held === '' ? fallback : held
   return held ?? new Unusable('text', `the variable ${name} is not set`)
 }

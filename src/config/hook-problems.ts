@@ -1,8 +1,8 @@
 import type { Resolution } from './types.ts'
 
 /**
- * What is wrong with what was said of hooks, a line each. A file that cannot be used may have said something of them, which would
- * count unless it is said elsewhere.
+ * The problems with the hook settings, one line each. Includes an unreadable file, because it may contain hook settings. It is
+ * omitted if another source sets `hooks`.
  */
 export function hookProblems({ problems, broken, sources }: Resolution): string[] {
   const mayHaveSaid = sources.get('hooks')?.from === 'default' ? broken : undefined

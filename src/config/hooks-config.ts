@@ -1,20 +1,19 @@
-/** Hooks that act, as they are configured: where their files are, and what each file is handed. */
+/** The configuration of guards: the location of their files, and the options of each file. */
 export interface HooksConfig {
   /** False: no file is loaded, whatever else is set. */
   readonly enabled: boolean
-  /** Absolute. Undefined: the usual one. */
+  /** An absolute path. Undefined: the default folder. */
   readonly global_dir: string | undefined
   readonly project_local: boolean
-  /** Undefined: as long as the hooks themselves take by default. */
+  /** Undefined: the default of the hooks themselves. */
   readonly time_limit_ms: number | undefined
-  /** By the names of files. */
   readonly options: Readonly<Record<string, HookFileOptions>>
 }
 
-/** What a file of hooks is handed: plain data. */
+/** The options of one file of hooks: plain data. */
 export type HookFileOptions = Readonly<Record<string, unknown>>
 
-/** As people write it. */
+/** The form in which users write it. */
 export type UserHooks = { readonly [Field in Exclude<keyof HooksConfig, 'enabled'>]?: HooksConfig[Field] | undefined }
 
 /** The fields of `hooks`. `docs/configuration.md` is generated from this. */

@@ -1,4 +1,4 @@
-/** Which turns are worth keeping, as it is configured. */
+/** The rules that select the turns to keep. */
 export interface KeepConfig {
   readonly errors: boolean
   readonly denied: boolean
@@ -12,7 +12,7 @@ export interface KeepConfig {
   readonly max_bytes: number
 }
 
-/** As people write it. */
+/** The form in which users write it. */
 export type UserKeep = { readonly [Field in keyof KeepConfig]?: KeepConfig[Field] | undefined }
 
 /** The fields of `keep`. `docs/configuration.md` is generated from this. */

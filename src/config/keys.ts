@@ -1,6 +1,6 @@
 /**
- * Every key that can be configured, one row each. The types, the environment variables, the validation, `hookspan
- * config` and `docs/configuration.md` all come from these rows.
+ * Every configuration key, one row each. The types, the environment variables, the validation, `hookspan config` and
+ * `docs/configuration.md` all derive from these rows.
  */
 const KEYS = {
   enabled: { type: 'bool', default: true, about: 'Off: nothing is recorded', otel: ['OTEL_SDK_DISABLED'] },
@@ -114,7 +114,7 @@ const KEYS = {
   },
   content_max_chars: {
     type: 'chars',
-    // Honeycomb cuts what is longer, JSON or not.
+    // Honeycomb cuts longer values, JSON or not.
     default: 65_535,
     about: 'Length of one value with `content_capture: full`, in bytes of UTF-8',
   },
@@ -246,34 +246,32 @@ export type KeyTable = typeof KEYS
 /** The name of a key. */
 export type KeyName = keyof KeyTable
 
-/** A key's row, seen without its literal types. */
 export interface KeyRow {
   readonly type: KeyTable[KeyName]['type']
-  /** Absent = not set; what that means is in `about`, or in `fromHost` and `follows`. */
+  /** Absent = not set. The meaning of that is described in `about`, or given by `fromHost` and `follows`. */
   readonly default?: unknown
-  /** Privacy fails closed: in force where what was set cannot be used, instead of what the next lower source says. */
+  /** The value if the configured one is unusable, instead of the next lower source: privacy fails closed. */
   readonly closed?: unknown
-  /** One line, for people. */
   readonly about: string
-  /** The default is the name of the host where there is one. */
+  /** If true, the default is the name of the host, if there is one. */
   readonly fromHost?: boolean
-  /** Without a value of its own it takes that key's. */
+  /** The key whose value is the default. */
   readonly follows?: KeyName
-  /** Of a number, inclusive. */
+  /** Limits of a number, inclusive. */
   readonly min?: number
   readonly max?: number
   /** Closed vocabulary of an `enum`, or of the elements of a `list`. */
   readonly values?: readonly string[]
   readonly pattern?: 'namespace'
-  /** Between the elements of a `list` that is written as one text; a comma where absent. */
+  /** Separator of a `list` written as one text. Default: a comma. */
   readonly separator?: string
-  /** Its value is never shown: it may hold somebody's secret. */
+  /** If true, the value is never shown: it may contain a secret. */
   readonly private?: boolean
-  /** OpenTelemetry's own variables that feed it; `HOOKSPAN_<KEY>` wins over them. */
+  /** OpenTelemetry variables that provide the value. `HOOKSPAN_<KEY>` wins over them. */
   readonly otel?: readonly string[]
 }
 
-/** What holds for all keys of a type, unless a row says otherwise. `chars` is the length of a text. */
+/** Defaults for all keys of a type. `chars` is the length of a text. */
 const OF_TYPE: { readonly [Type in KeyRow['type']]?: Partial<KeyRow> } = {
   number: { min: 0 },
   integer: { min: 1 },
@@ -286,7 +284,6 @@ export const KEY_ROWS: Readonly<Record<KeyName, KeyRow>> = Object.fromEntries(
   Object.entries<KeyRow>(KEYS).map(([key, row]) => [key, { ...OF_TYPE[row.type], ...row }]),
 ) as Record<KeyName, KeyRow>
 
-/** The environment variable of a key. */
 export function variableOf(key: KeyName): string {
   return `HOOKSPAN_${key.toUpperCase()}`
 }

@@ -7,15 +7,14 @@ import { isPlainMap, type Plain, type PlainMap } from './plain.ts'
 import { type Problems, quote } from './reading.ts'
 import { type ParsedText, parseYaml, type TextFault } from './yaml-text.ts'
 
-/** A configuration file that was read. */
 export interface ConfigFile {
   readonly path: string
   readonly values: PlainMap
-  /** `config.yaml line 7`; a part without a line of its own stands where what holds it stands. */
+  /** The location of a value: `config.yaml line 7`. A part without a line of its own has the line of its parent. */
   place(path: string): string
 }
 
-/** A file that may have said something, and cannot be used. */
+/** A file that exists and cannot be used. It may contain any setting. */
 export interface BrokenFile {
   readonly path?: undefined
   /** The file, or the variable that names it. */
@@ -27,8 +26,8 @@ export interface BrokenFile {
 const MAX_BYTES = 1_048_576
 
 /**
- * `HOOKSPAN_CONFIG`, else the first of `configFiles`. Never one of the working directory: an agent is often started in a
- * repository that somebody else wrote.
+ * Reads `HOOKSPAN_CONFIG`, or else the first of `configFiles`. Never reads the working directory: agents often start in a
+ * repository written by someone other than the user.
  */
 export function loadConfigFile(
   env: Environment,
@@ -51,7 +50,7 @@ export function loadConfigFile(
 function findFile(env: Environment, home: string, problems: Problems): string | BrokenFile | undefined {
   const named = variable(env, 'HOOKSPAN_CONFIG')
   if (named !== undefined) return namedFile(expandHome(named, home))
-  // Without a home directory the default would be a relative path.
+  // Without a home directory, the default would be a relative path.
   const found = configFiles(env, home).filter(path => isAbsolute(path) && mayBeThere(path))
   for (const unused of found.slice(1)) problems.add('warning', unused, `not read, because ${found[0]} is there`)
   return found[0]
@@ -65,7 +64,7 @@ function namedFile(path: string): string | BrokenFile | undefined {
   return { key: 'HOOKSPAN_CONFIG', fault, place: 'environment' }
 }
 
-/** Not where the system says that it is absent; where it may not even tell, the file may be there. */
+/** False only if the system reports the file as absent. If access is denied, the file may exist. */
 function mayBeThere(path: string): boolean {
   try {
     statSync(path)
@@ -87,7 +86,7 @@ function statOf(path: string): Stats | undefined {
 function readFile(path: string): ParsedText | TextFault {
   try {
     const stats = statSync(path)
-    // A pipe or a device would block the host for as long as nobody writes into it.
+    // Reading a pipe or a device would block the host until data arrives.
     if (!stats.isFile()) return { fault: 'it is not a file' }
     return stats.size > MAX_BYTES ? { fault: 'it is larger than 1 MiB' } : parseYaml(readFileSync(path, 'utf8'))
   } catch (error) {

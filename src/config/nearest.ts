@@ -1,7 +1,7 @@
 // No name of ours is longer, and the cost is quadratic.
 const MAX_LENGTH = 60
 
-/** The known name that was probably meant: few edits away, case and separators aside. Undefined when none is close. */
+/** The known name that was probably meant: few edits away, ignoring case and separators. Undefined if none is close. */
 export function nearestName(unknown: string, known: readonly string[]): string | undefined {
   const wanted = fold(unknown)
   const allowed = Math.min(3, Math.floor(wanted.length / 3))
@@ -16,7 +16,6 @@ export function nearestName(unknown: string, known: readonly string[]): string |
   return nearest
 }
 
-/** `; did you mean x?`, or nothing. */
 export function suggestion(unknown: string, known: readonly string[]): string | undefined {
   const name = nearestName(unknown, known)
   return name === undefined ? undefined : `did you mean ${name}?`
@@ -29,7 +28,7 @@ function fold(name: string): string {
     .replace(/[^a-z0-9]/g, '')
 }
 
-/** Insertions, deletions, substitutions, and neighbours in the wrong order; row by row of the matrix. */
+/** Damerau-Levenshtein distance: insertions, deletions, substitutions and swapped neighbours, row by row of the matrix. */
 function editDistance(from: string, to: string): number {
   let [before, row]: [number[], number[]] = [[], Array.from({ length: to.length + 1 }, (_, column) => column)]
   for (let line = 1; line <= from.length; line += 1) {

@@ -8,17 +8,15 @@ import { alternatives, type Reading, refuse, report, type Site } from './reading
 import { readInteger, readNumber } from './scalars.ts'
 import type { BackendConfig } from './types.ts'
 
-/** What one of OpenTelemetry's variables has to say about a key. */
 export interface OtelOffer {
   readonly reading: Reading
-  /** The variable's name. */
   readonly place: string
 }
 
-/** `below`: what is in force without it. `site`: hears about parts that are left out. */
+/** `below`: the value without the variable. `site`: receives reports about parts that are left out. */
 type OtelReader = (env: Environment, below: unknown, site: Site) => OtelOffer | undefined
 
-/** What OpenTelemetry's own variables say about a key; undefined when they say nothing. `backends`: `otel-backends.ts`. */
+/** Reads a key from OpenTelemetry's own variables. Undefined if they do not set it. For `backends`, see `otelBackends`. */
 export function otelOffer(key: KeyName, below: unknown, site: Site): OtelOffer | undefined {
   const special = SPECIAL[key]
   if (special) return special(site.env, below, site)
@@ -31,7 +29,7 @@ export function otelOffer(key: KeyName, below: unknown, site: Site): OtelOffer |
 
 const LENGTH_LIMIT = 'OTEL_ATTRIBUTE_VALUE_LENGTH_LIMIT'
 
-// It caps, it never raises. When it cannot be used, one of the keys that it caps is enough to say so.
+// The limit lowers a key's value and never raises it. If it is invalid, only one of the keys reports it.
 function lengthLimit(key: KeyName, env: Environment, below: unknown): OtelOffer | undefined {
   const text = variable(env, LENGTH_LIMIT)
   if (text === undefined) return undefined
@@ -48,7 +46,7 @@ const SPECIAL: { readonly [Key in KeyName]?: OtelReader } = {
       true: 'full',
       span_only: 'full',
       span_and_event: 'full',
-      // Content on events alone means none on spans, and spans are all that we have.
+      // Content on events only means none on spans, and we only record spans.
       event_only: 'off',
       no_content: 'off',
       false: 'off',
@@ -81,7 +79,7 @@ function serviceName(env: Environment): OtelOffer | undefined {
 function resourceAttributes(env: Environment, _below: unknown, site: Site): OtelOffer | undefined {
   const text = variable(env, RESOURCE)
   if (text === undefined) return undefined
-  // The name of the service is a key of its own; left in here it would win over OTEL_SERVICE_NAME.
+  // The service name is a key of its own. If it stayed here, it would win over OTEL_SERVICE_NAME.
   const { 'service.name': _service, ...value } = readPairs(text, { ...site, place: () => RESOURCE })
   return { reading: { value }, place: RESOURCE }
 }
@@ -112,7 +110,6 @@ function prometheusAddress(env: Environment, _below: unknown, site: Site): OtelO
   return { reading, place: 'value' in reading ? 'OTEL_METRICS_EXPORTER' : 'OTEL_EXPORTER_PROMETHEUS_PORT' }
 }
 
-/** The words of `OTEL_<SIGNAL>_EXPORTER`; undefined when it is not set. */
 function exporterNames(env: Environment, signal: 'TRACES' | 'METRICS' | 'LOGS'): readonly string[] | undefined {
   return variable(env, `OTEL_${signal}_EXPORTER`)
     ?.toLowerCase()
@@ -123,22 +120,19 @@ function exporterNames(env: Environment, signal: 'TRACES' | 'METRICS' | 'LOGS'):
 const SIGNALS = ['TRACES', 'METRICS', 'LOGS'] as const
 type SignalName = (typeof SIGNALS)[number]
 
-/** The variables that make up one backend's fields, and what they hold. */
 interface Draft {
   readonly fields: Record<string, Plain>
-  /** Field → the variable that it came from. */
   readonly places: Record<string, string>
 }
 
-/** What the environment alone sends to, and the variable that says so. */
 interface EnvironmentBackends {
   readonly backends: readonly BackendConfig[]
   readonly place: string
 }
 
 /**
- * `OTEL_EXPORTER_OTLP_*` and `OTEL_<SIGNAL>_EXPORTER` as backends: one `otlp` for all signals, or one for each where
- * their variables differ; a signal without an address that was asked for goes nowhere.
+ * Reads `OTEL_EXPORTER_OTLP_*` and `OTEL_<SIGNAL>_EXPORTER` as backends. Signals with the same settings share one `otlp`
+ * backend. A signal without a configured address is not sent.
  */
 export function otelBackends(site: Site): EnvironmentBackends | undefined {
   warnAboutExporters(site)
@@ -172,7 +166,7 @@ function otlpDrafts(env: Environment): Draft[] {
   return [...drafts, logs]
 }
 
-/** The address for all signals may be that of a store which takes no logs: they are asked for by name. */
+/** Logs must be requested by name: the general address may be a backend that does not accept logs. */
 function wantsLogs(env: Environment): boolean {
   const isNamed = exporterNames(env, 'LOGS')?.includes('otlp') === true
   return isNamed || variable(env, 'OTEL_EXPORTER_OTLP_LOGS_ENDPOINT') !== undefined
@@ -207,8 +201,8 @@ function otlpDraft(env: Environment, signal: SignalName): Draft | undefined {
 }
 
 /**
- * The specification has the address of one signal used as it is, and the general one as a base. One that ends as it would
- * anyway need not be exact, so that two of them, `…/v1/traces` and `…/v1/metrics`, can be one backend.
+ * Marks a signal's own address as exact, as the specification requires. The general one is a base. An address with the
+ * standard path need not be exact, so `…/v1/traces` and `…/v1/metrics` can become one backend.
  */
 function putExactness(draft: Draft, signal: SignalName): void {
   const place = `OTEL_EXPORTER_OTLP_${signal}_ENDPOINT`
@@ -221,7 +215,7 @@ function putExactness(draft: Draft, signal: SignalName): void {
 
 const TEMPORALITY = 'OTEL_EXPORTER_OTLP_METRICS_TEMPORALITY_PREFERENCE'
 
-// Those of the signal stand after the general ones and so win over them, name by name.
+// The headers of the signal come last, so that they win over the general ones, name by name.
 function putHeaders(draft: Draft, env: Environment, signal: SignalName): void {
   const names = ['OTEL_EXPORTER_OTLP_HEADERS', `OTEL_EXPORTER_OTLP_${signal}_HEADERS`].filter(name =>
     variable(env, name),
@@ -240,7 +234,7 @@ function sameTransport(one: Draft, other: Draft): boolean {
   return transportOf(one) === transportOf(other)
 }
 
-/** Two full URLs of one receiver, `…/v1/traces` and `…/v1/metrics`, are the same address. */
+/** Two full URLs of one receiver, `…/v1/traces` and `…/v1/metrics`, count as the same address. */
 function transportOf({ fields }: Draft): string {
   const endpoint = String(fields['endpoint'])
   const address = fields['exact_endpoint']

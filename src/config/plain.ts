@@ -1,14 +1,13 @@
-/** Configuration as plain data, whatever its source. Maps have no prototype: `__proto__` is a key like any other. */
+/** Configuration as plain data, whatever its source. Maps have no prototype: `__proto__` is an ordinary key. */
 export type Plain = string | number | boolean | undefined | Unusable | readonly Plain[] | PlainMap
 export interface PlainMap {
   readonly [key: string]: Plain
 }
 
-/** Stands where a value cannot be used at all. */
 export class Unusable {
-  /** `got …`: a function, a bigint. */
+  /** Description for `got …`: a function, a bigint. */
   readonly what: string
-  /** Says what is wrong where "expected …, got …" would not. */
+  /** Explanation of the problem, if "expected …, got …" does not fit. */
   readonly reason: string | undefined
 
   constructor(what: string, reason?: string) {
@@ -21,7 +20,7 @@ export function isPlainMap(value: Plain): value is PlainMap {
   return typeof value === 'object' && !Array.isArray(value) && !(value instanceof Unusable)
 }
 
-/** Nothing is set there: absent, null, blank text. */
+/** True if no value is set: absent, null, blank text. */
 export function isBlank(value: Plain): boolean {
   return value === undefined || (typeof value === 'string' && value.trim() === '')
 }
@@ -30,11 +29,11 @@ export function emptyMap<Value>(): Record<string, Value> {
   return Object.create(null) as Record<string, Value>
 }
 
-// More than anybody configures; less than a cycle, or a bomb of aliases, needs to hurt.
+// More than real configurations need, and small enough to stop cycles and alias bombs early.
 const MAX_DEPTH = 12
 const MAX_NODES = 20_000
 
-/** Counts what is copied, so that cyclic and exploding values end. */
+/** Counts copied values, so that cyclic and exploding values end. */
 export class CopyBudget {
   #nodes = 0
 
@@ -44,7 +43,7 @@ export class CopyBudget {
   }
 }
 
-/** A snapshot of options given in code: nothing in it throws, whatever was given, and nothing changes under us later. */
+/** Copies the options given in code. Never throws, and later changes to the options have no effect. */
 export function plainCopy(value: unknown, depth = 0, budget: CopyBudget = new CopyBudget()): Plain {
   if (typeof value === 'string' || typeof value === 'number' || typeof value === 'boolean') return value
   if (value === undefined || value === null) return undefined

@@ -1,15 +1,15 @@
-/** What requests cost, as it is configured: prices of one's own; behind them the list of known models. */
+/** The configured prices of requests: the user's own, then the list of known models. */
 export interface PricesConfig {
-  /** In the order in which they were written: the first that means a model counts. */
+  /** Ordered as written. The first entry that matches a model counts. */
   readonly own: readonly OwnPrice[]
 }
 
 export interface OwnPrice {
   /** `model` or `provider/model`, with `*` for any characters. */
   readonly model: string
-  /** Undefined: those of the list. */
+  /** Undefined: the rates of the list. */
   readonly rates: OwnRates | undefined
-  /** What a tier of service, in lower case, makes of them. */
+  /** Price multipliers by service tier, in lower case. */
   readonly service_tiers: Readonly<Record<string, number>>
 }
 
@@ -22,7 +22,7 @@ export interface OwnRates {
   readonly cache_write_1h: number | undefined
 }
 
-/** As people write it; 0 is a model that costs nothing. */
+/** The form in which users write it. 0 is a model that costs nothing. */
 export type UserPrice =
   | 0
   | ({ readonly [Field in keyof OwnRates]?: number | undefined } & {

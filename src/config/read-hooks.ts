@@ -6,7 +6,7 @@ import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, Unusable } fr
 import { type Reading, refuse, report, type Site, within } from './reading.ts'
 import { isScalar, readBool, readMillis, readText } from './scalars.ts'
 
-/** `true`, `false`, a folder, or a mapping. A field that cannot be used is reported, and the rest counts. */
+/** Reads `true`, `false`, a folder, or a mapping. An unusable field is reported, and the rest counts. */
 export function readHooks(value: Plain, site: Site): Reading<HooksConfig> {
   if (isPlainMap(value)) return { value: readFields(value, site) }
   const isOn = readBool(value)
@@ -36,7 +36,7 @@ function readFields(map: PlainMap, site: Site): HooksConfig {
   }
 }
 
-/** Not a relative one: that would be another one in each project, and code of whoever wrote it. */
+/** A relative path is refused: it would differ in each project, and run code of that project's author. */
 function readFolder(value: Plain, { home }: Site): Reading<string> {
   const reading = readText(value)
   if ('reason' in reading) return reading
@@ -44,7 +44,7 @@ function readFolder(value: Plain, { home }: Site): Reading<string> {
   return isAbsolute(path) ? { value: path } : refuse(value, 'an absolute path')
 }
 
-/** Values may be somebody's secret, and are never part of a message. */
+/** Values may be secrets, and never appear in a message. */
 function readOptions(value: Plain, site: Site): Reading<HooksConfig['options']> {
   if (!isPlainMap(value)) return refuse(value, 'a mapping of file names to options', true)
   const kept = emptyMap<HookFileOptions>()
@@ -56,7 +56,7 @@ function readOptions(value: Plain, site: Site): Reading<HooksConfig['options']> 
   return { value: Object.freeze(kept) }
 }
 
-/** In a file every scalar is text: what reads as a number, or as true or false, is meant as one. */
+/** Restores types: in a file every scalar is text, and `5` or `true` is meant as a number or boolean. */
 function typed(value: Plain): unknown {
   if (value instanceof Unusable) return undefined
   if (Array.isArray(value)) return value.map(typed)

@@ -4,7 +4,7 @@ import { isBlank, isPlainMap, type Plain, type PlainMap } from './plain.ts'
 import { type Reading, refuse, report, type Site, within } from './reading.ts'
 import { readBool, readNumber } from './scalars.ts'
 
-/** `true`, `false` or a mapping. A field that cannot be used is reported, and the rest counts. */
+/** Reads `true`, `false` or a mapping. An unusable field is reported, and the rest counts. */
 export function readKeep(value: Plain, site: Site): Reading<KeepConfig | undefined> {
   if (isPlainMap(value)) return { value: readFields(value, site) }
   const isOn = readBool(value)

@@ -4,7 +4,7 @@ import { LISTED_PRICES, type OwnPrice, type OwnRates, PRICE_FIELDS, type PricesC
 import { type Reading, refuse, report, type Site, within } from './reading.ts'
 import { readBool, readNumber } from './scalars.ts'
 
-/** `true`, `false`, or a mapping of models to prices. An entry that cannot be used is reported, and the rest counts. */
+/** Reads `true`, `false`, or a mapping of models to prices. An unusable entry is reported, and the rest counts. */
 export function readPrices(value: Plain, site: Site): Reading<PricesConfig | undefined> {
   if (isPlainMap(value)) return { value: { own: readOwn(value, site) } }
   const isOn = readBool(value)

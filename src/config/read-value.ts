@@ -25,7 +25,7 @@ const READERS: { readonly [Type in KeyRow['type']]: (value: Plain, row: KeyRow, 
   keep: (value, _, site) => readKeep(value, site),
 }
 
-/** Reads a key's value as its row says. Undefined: nothing is set there (absent, null, blank text). */
+/** Reads a key's value as its row says. Undefined if no value is set (absent, null, blank text). */
 export function readValue(row: KeyRow, value: Plain, site: Site): Reading | undefined {
   return isBlank(value) ? undefined : READERS[row.type](value, row, site)
 }

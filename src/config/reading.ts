@@ -5,13 +5,12 @@ import type { ConfigProblem } from './types.ts'
 export type ProblemLevel = ConfigProblem['level']
 
 const MAX_SHOWN = 40
-/** Of each level: nobody reads more, and a file that is no configuration at all has tens of thousands. */
+/** Limits the problems of each level: a file that is not a configuration at all would have tens of thousands. */
 const MAX_PROBLEMS = 50
 
-/** What is done about it; as a function where it costs something to find out, because most of too many are not shown. */
+/** The consequence of a problem. A function if it is costly to compute, because most of too many problems are not shown. */
 export type Outcome = string | undefined | (() => string | undefined)
 
-/** Collects what is to be said, in the one form that all of it has. */
 export class Problems {
   readonly #found = new Map<string, ConfigProblem>()
   readonly #count: Record<ProblemLevel, number> = { error: 0, warning: 0 }
@@ -40,18 +39,18 @@ export class Problems {
   }
 }
 
-/** Somebody else's text inside a message: quoted, short, on one line. What holds an @ may hold credentials. */
+/** Quotes user text for a message: short, on one line. Text with an @ is hidden, because it may contain credentials. */
 export function quote(text: string): string {
   if (text.includes('@')) return 'other text'
   return JSON.stringify(text.length > MAX_SHOWN ? `${text.slice(0, MAX_SHOWN - 1)}…` : text)
 }
 
-// Words of letters with separators; or too short for a secret.
+// Words of letters with separators, or a text too short for a secret.
 const SHOWN_NAME = /^(?=.{1,40}$)[._-]*[A-Za-z]{1,14}(?:[._-]+[A-Za-z]{1,14})*[._-]*$|^[A-Za-z0-9_.-]{1,11}$/
 
 /**
- * A name out of somebody's configuration, as it may be shown. A missing space (`{api_key:sk-12}`) makes a secret part of
- * a name; secrets hold digits and other characters, or long runs of letters.
+ * A name from the user's configuration, hidden if it may contain a secret. A missing space (`{api_key:sk-12}`) makes a secret
+ * part of a name. Secrets contain digits and other characters, or long runs of letters.
  */
 export function showName(name: string): string {
   return SHOWN_NAME.test(name) ? name : '(a name that is not shown)'
@@ -62,20 +61,20 @@ export function alternatives(words: readonly string[]): string {
   return words.length < 2 ? words.join() : `${words.slice(0, -1).join(', ')} or ${words.at(-1)}`
 }
 
-/** A value that can be used, or why not: `expected a number ≥ 0, got "soon"`. */
+/** A usable value, or the reason why it is not: `expected a number ≥ 0, got "soon"`. */
 export type Reading<Value = unknown> = { readonly value: Value } | { readonly reason: string }
 
-/** Where the value that is being read stands, and who hears about those parts of it that are left out. */
+/** The location of a value, and the receiver of reports about the parts that are left out. */
 export interface Site {
   /** `backends[0].endpoint` */
   readonly path: string
-  /** The same, as it may be shown. */
+  /** The path with hidden parts removed, for messages. */
   readonly name: string
   readonly level: ProblemLevel
   readonly problems: Problems
   readonly env: Environment
   readonly home: string
-  /** `config.yaml line 7`, a variable's name. */
+  /** `config.yaml line 7`, or a variable's name. */
   place(path: string): string
 }
 
@@ -88,7 +87,7 @@ export function report(site: Site, text: string, outcome?: Outcome, level: Probl
   site.problems.add(level, site.name, text, site.place(site.path), outcome)
 }
 
-/** `hidden`: it may be a secret, so only its kind is told. */
+/** Builds the reason for refusing a value. If `hidden`, only its kind is shown, because it may be a secret. */
 export function refuse(value: Plain, expected: string, hidden = false): { readonly reason: string } {
   if (value instanceof Unusable && value.reason !== undefined) return { reason: value.reason }
   return { reason: `expected ${expected}, got ${describe(value, hidden)}` }

@@ -1,24 +1,24 @@
 import { join } from 'node:path'
 
 /**
- * Where the receiver of a user keeps what senders need of it: files 0600, directories 0700. `receiver.py` of the integrations
- * spells the same in Python.
+ * The files of a user's receiver that clients need: files 0600, directories 0700. `receiver.py` of the integrations has the
+ * same paths in Python.
  */
 export interface ReceiverPlace {
   readonly directory: string
-  /** A line of hex, by which senders are let in. */
+  /** One line of hex, which authorizes clients. */
   readonly token: string
-  /** JSON: how the receiver that listens is reached. */
+  /** JSON: the address of the running receiver. */
   readonly address: string
-  /** The receiver's process id as a line, for a shell that only asks whether the process lives. */
+  /** The receiver's process id on one line, for shell scripts that check whether the process is alive. */
   readonly pid: string
-  /** Events that found no receiver, a file each. */
+  /** Events that found no receiver, one file each. */
   readonly spool: string
-  /** Its time says when somebody last tried to start a receiver. */
+  /** Its modification time is that of the last attempt to start a receiver. */
   readonly starting: string
 }
 
-/** @param stateHome as `paths.ts` finds it */
+/** @param stateHome as returned by `stateHome` in `paths.ts` */
 export function receiverPlace(stateHome: string): ReceiverPlace {
   const directory = join(stateHome, 'receiver')
   return {
@@ -31,14 +31,14 @@ export function receiverPlace(stateHome: string): ReceiverPlace {
   }
 }
 
-/** What is none was written by somebody else. */
+/** The format of our tokens. Other content was not written by hookspan. */
 export const TOKEN: RegExp = /^[0-9a-f]{64}$/
 
-/** So much waits for a receiver at most: an agent whose user has removed us must not fill the disk. */
+/** Limits the spool: an agent whose user has removed hookspan must not fill the disk. */
 export const SPOOL_LIMITS: { readonly files: number; readonly bytes: number } = {
   files: 10_000,
   bytes: 64 * 1024 * 1024,
 }
 
-/** In the spool. Lines of it are numbers of events that found no room. */
+/** A file of the spool. Each line is a number of events that were dropped for lack of room. */
 export const DROPPED = 'dropped'

@@ -19,21 +19,20 @@ import {
 import type { ConfigSource, Resolution, ResolvedConfig } from './types.ts'
 import type { UserConfig } from './user-config.ts'
 
-/** What `resolveConfig` is given; all of it optional. */
+/** The input of `resolveConfig`. All fields are optional. */
 export interface ConfigInput {
-  /** Options given in code. */
   readonly code?: UserConfig | undefined
   /** Default: the process's environment. */
   readonly env?: Environment | undefined
   /** Home directory. Default: the user's. */
   readonly home?: string | undefined
-  /** The agent product that runs us, where it is the only one: `hermes`, `pi`. */
+  /** The agent product, if it is the only one: `hermes`, `pi`. */
   readonly hostName?: string | undefined
 }
 
 /**
- * Puts defaults, file, environment and options in code together, the later ones winning key by key (the maps: entry by
- * entry). Never throws, whatever it is given: what cannot be used is a problem, and the next lower source's value counts.
+ * Merges defaults, file, environment and options in code. Later ones win key by key (for maps: entry by entry). Never throws.
+ * An unusable value is reported as a problem, and the value of the next lower source counts.
  *
  * @example resolveConfig({ code: { sample_rate: 0.1 }, hostName: 'pi' }).config.service_name // 'pi'
  */
@@ -58,7 +57,6 @@ function collectSources(given: GivenInput, file: ConfigFile | undefined, problem
 
 const BROKEN: ConfigSource = { from: 'file', detail: 'a file that cannot be used' }
 
-/** What is in force for one key so far. */
 interface Held {
   readonly value: unknown
   readonly source: ConfigSource
@@ -89,7 +87,7 @@ class Resolver {
   resolve(): Pick<Resolution, 'config' | 'sources'> {
     for (const key of KEY_NAMES) this.#resolveKey(key)
     for (const key of KEY_NAMES) this.#follow(key)
-    // Only now is it known what is used instead.
+    // Reported last, because only now the fallback values are known.
     this.#tellBroken()
     for (const { key, reason, place, level } of this.#rejected) {
       this.#problems.add(level, key, reason, place, `using ${shown(KEY_ROWS[key], this.#get(key))}`)
@@ -154,7 +152,7 @@ class Resolver {
     if (follows && this.#get(key).value === undefined) this.#held.set(key, this.#get(follows))
   }
 
-  // The SDK would correct this too, but only into a log that nobody reads.
+  // The SDK would correct this too, but only report it to its own log.
   #fitBatch(): void {
     const [batch, queue] = [this.#get('span_batch_max_export_batch_size'), this.#get('span_batch_max_queue_size')]
     if (Number(batch.value) <= Number(queue.value)) return
@@ -175,7 +173,7 @@ class Resolver {
   }
 }
 
-// The service that Hermes runs as has always had this name in its dashboards.
+// The service name of Hermes in its existing dashboards.
 const SERVICE_OF_HOST: ReadonlyMap<string, string> = new Map([['hermes', 'hermes-agent']])
 
 function defaultOf(row: KeyRow, hostName: string | undefined): Held {
@@ -194,10 +192,9 @@ function frozen(value: unknown): unknown {
   return typeof value === 'object' ? Object.freeze(value) : value
 }
 
-/** Types of values that are too long to be shown in a line about something else. */
+/** Types with values too long for a line about another subject. */
 const MANIFOLD: ReadonlySet<string> = new Set(['map', 'backends', 'hooks', 'prices', 'keep'])
 
-/** What is used instead of a value, as far as it may be shown. */
 function shown(row: KeyRow, { value, source }: Held): string {
   const empty = typeof value === 'object' && value !== null && Object.keys(value).length === 0
   if (value === undefined && row.type === 'hooks') return 'the usual folder'

@@ -2,7 +2,7 @@ import type { KeyRow } from './keys.ts'
 import type { Plain } from './plain.ts'
 import { alternatives, type Reading, refuse } from './reading.ts'
 
-// setTimeout and setInterval take any longer time for one millisecond.
+// setTimeout and setInterval treat any longer time as one millisecond.
 const MAX_TIMER_MILLIS = 2_147_483_647
 
 const WORDS: ReadonlyMap<string, boolean> = new Map([
@@ -16,7 +16,7 @@ const WORDS: ReadonlyMap<string, boolean> = new Map([
   ['0', false],
 ])
 
-/** Text too: environment variables, and every scalar of a file, arrive as text. */
+/** Accepts text, too: environment variables and every scalar of a file arrive as text. */
 export function readBool(value: Plain): Reading<boolean> {
   const word = isScalar(value) ? WORDS.get(String(value).trim().toLowerCase()) : undefined
   return word === undefined ? refuse(value, 'true or false') : { value: word }
@@ -38,7 +38,6 @@ export function readInteger(value: Plain, range: NumberRange): Reading<number> {
     : reading
 }
 
-/** A duration in milliseconds that a timer can keep. */
 export function readMillis(value: Plain, range: NumberRange): Reading<number> {
   const reading = readFigure(value, 'a number', range)
   const tooLong = 'value' in reading && reading.value > MAX_TIMER_MILLIS
@@ -51,7 +50,7 @@ function readFigure(value: Plain, noun: string, range: NumberRange): Reading<num
   return fits ? { value: figure } : refuse(value, expectation(noun, range))
 }
 
-// NaN fits no range. Number() alone would take '', '0x1f' and ' ' for numbers.
+// NaN fits no range. Number() alone would accept '', '0x1f' and ' ' as numbers.
 function toFigure(value: Plain): number {
   if (typeof value === 'number') return Number.isFinite(value) ? value : Number.NaN
   if (typeof value !== 'string') return Number.NaN
@@ -73,7 +72,7 @@ export function readText(value: Plain, pattern?: KeyRow['pattern']): Reading<str
   return { value: text }
 }
 
-/** In JSON there is only false for `off`, and people write `no`: where `off` is one of the words, they mean it. */
+/** JSON has only `false` for `off`, and users write `no`. If `off` is one of the words, both mean it. */
 export function readWord(value: Plain, words: readonly string[]): Reading<string> {
   const word = typeof value === 'string' ? value.trim().toLowerCase() : undefined
   if (word !== undefined && words.includes(word)) return { value: word }

@@ -9,9 +9,9 @@ import type { PricesConfig } from './prices-config.ts'
 import { showName } from './reading.ts'
 import type { BackendConfig, ConfigSource, PrometheusAddress, Resolution } from './types.ts'
 
-/** A line of `hookspan config`. No secret is in it. */
+/** One line of `hookspan config`, without secrets. */
 export interface ShownKey {
-  /** `sample_rate`; a backend has a line of its own: `backends[0]`. */
+  /** `sample_rate`. Each backend has a line of its own: `backends[0]`. */
   readonly key: string
   readonly value: string
   /** `default`, `config.yaml line 7`, `HOOKSPAN_SAMPLE_RATE`, `code` */
@@ -19,7 +19,6 @@ export interface ShownKey {
 }
 
 const SET = '<set>'
-/** In words, where nothing is set. */
 const UNSET: { readonly [Type in KeyRow['type']]?: string } = {
   prometheus: 'off',
   hooks: 'the usual folder',
@@ -27,7 +26,7 @@ const UNSET: { readonly [Type in KeyRow['type']]?: string } = {
   keep: 'off',
 }
 
-/** What is in force and where it came from, in the order of the table; secrets as `<set>`. */
+/** Lists the configuration and its sources, in the order of the key table. Secrets are shown as `<set>`. */
 export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): readonly ShownKey[] {
   return KEY_NAMES.flatMap(key => {
     const source = showSource(resolution.sources.get(key))
@@ -39,7 +38,6 @@ export function showConfig(resolution: Pick<Resolution, 'config' | 'sources'>): 
   })
 }
 
-/** Where a configuration file is looked for first, in words. */
 export function usualPlace(env: Environment, home: string): string {
   const [usual = ''] = configFiles(env, home)
   return isAbsolute(usual) ? `the usual place is ${usual}` : 'there is no home directory to look in'
@@ -67,7 +65,7 @@ function showAddress({ host, port }: PrometheusAddress): string {
   return host.includes(':') ? `[${host}]:${port}` : `${host}:${port}`
 }
 
-/** Of what a file is handed, only that it is: that may be a secret. */
+/** Options of a file are shown as `<set>`, because they may be secrets. */
 function showHooks({ enabled, options, ...rest }: HooksConfig): string {
   if (!enabled) return 'off'
   const files = Object.keys(options).map(file => `${showName(file)}: ${SET}`)
@@ -113,7 +111,7 @@ function showOption(option: string, value: string): string {
   return option === 'base_url' ? showUrl(value) : value
 }
 
-/** Without the slash of an address that has no path: nobody writes it. */
+/** Removes the trailing slash that URL parsing adds to an address without a path. */
 function showUrl(text: string): string {
   return shownUrl(text)?.replace(/^(https?:\/\/[^/]+)\/$/, '$1') ?? SET
 }

@@ -1,6 +1,6 @@
 import type { ResolvedConfig } from './types.ts'
 
-/** How long a turn with open work may be silent, and so how long another process may go on with it. */
+/** The longest silence of a turn with open work, and thus the time within which another process may continue it. */
 export function openWorkTtlMillisOf({
   root_span_ttl_ms,
   open_work_ttl_ms,

@@ -6,7 +6,7 @@ import { emptyMap, isBlank, isPlainMap, type Plain, type PlainMap, plainCopy, Un
 import { type Problems, refuse, showName } from './reading.ts'
 import type { ConfigSource } from './types.ts'
 
-/** `ConfigInput`, checked and copied: nothing that follows can throw over it. */
+/** A checked copy of `ConfigInput`: reading it cannot throw. */
 export interface GivenInput {
   readonly code: Plain
   readonly env: Environment
@@ -14,12 +14,11 @@ export interface GivenInput {
   readonly hostName: string | undefined
 }
 
-/** One source of values. */
 export interface Source {
   readonly from: ConfigSource['from']
   value(key: KeyName): Plain
   place(path: string): string
-  /** Names that are told of with the keys that they were meant for. */
+  /** Misspelt names, which are reported together with the keys they were meant for. */
   readonly slips?: ReadonlySet<string>
 }
 
@@ -72,7 +71,7 @@ export function codeSource(code: PlainMap): Source {
   return withSlips(source, Object.keys(code))
 }
 
-/** A slip of the pen in the name of a key of privacy must not leave it open: the key counts as set, to nothing usable. */
+/** A misspelt privacy key must not leave privacy open: the key counts as set to an unusable value. */
 function withSlips(source: Source, names: readonly string[]): Source {
   const slips = new Map<string, string>()
   for (const name of names) {
@@ -93,21 +92,21 @@ function withSlips(source: Source, names: readonly string[]): Source {
   }
 }
 
-/** The key that a name was probably meant for; those of privacy also in other words (`capture_content`). */
+/** The key that a name was probably meant for. Privacy keys also match other words (`capture_content`). */
 function meantKey(name: string): KeyName | undefined {
   const near = nearestName(name, KEY_NAMES) as KeyName | undefined
   const words = name.toLowerCase()
   return near ?? (words.includes('content') && words.includes('capture') ? 'content_capture' : undefined)
 }
 
-/** The options given in code as a mapping, or a complaint. */
+/** Returns the options given in code as a mapping. Reports other values. */
 export function codeOptions(code: Plain, problems: Problems): PlainMap {
   if (isPlainMap(code)) return code
   if (code !== undefined) problems.add('error', 'options', refuse(code, 'a mapping of keys').reason, 'options in code')
   return emptyMap<Plain>()
 }
 
-/** Names that no key has, and that would otherwise be passed over in silence. */
+/** Warns about unknown keys, which would otherwise be ignored silently. */
 export function warnAboutUnknownKeys(values: PlainMap, source: Source, problems: Problems): void {
   for (const name of Object.keys(values)) {
     if (isKeyName(name) || source.slips?.has(name)) continue
@@ -119,7 +118,7 @@ export function warnAboutUnknownKeys(values: PlainMap, source: Source, problems:
   }
 }
 
-/** Only those that look like a slip: other parts of the program, and other programs, have variables of their own. */
+/** Warns only about likely misspellings: other parts of the program, and other programs, have variables of their own. */
 export function warnAboutVariables(env: Environment, source: Source, problems: Problems): void {
   for (const name of unknownVariables(env)) {
     const meant = nearestKey(withoutPrefix(name))
@@ -137,7 +136,7 @@ function withoutPrefix(name: string): string {
   return name.slice(PREFIX.length).toLowerCase()
 }
 
-/** Keys that have got another name, of which it cannot be guessed. */
+/** Renamed keys with old names from which the new ones cannot be guessed. */
 const RENAMED: ReadonlyMap<string, KeyName> = new Map([['delegation', 'parent']])
 
 function nearestKey(name: string): string | undefined {

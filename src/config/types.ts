@@ -41,19 +41,19 @@ type ValueOf<Row> = Row extends { type: 'enum'; values: readonly (infer Word)[] 
 
 type Absent<Row> = Row extends { follows: string } | { default: unknown } ? never : undefined
 
-/** What is in force: every key, valid, whatever was configured. */
+/** The resolved configuration: every key with a valid value. */
 export type ResolvedConfig = {
   readonly [Key in KeyName]: ValueOf<KeyTable[Key]> | Absent<KeyTable[Key]>
 }
 
 /**
- * A backend as people write it. Beside these fields the type's own (`docs/configuration.md` lists them); `<x>_env`
- * instead of `<x>` names the environment variable that holds the value.
+ * A backend as users write it. Besides these fields, it may have the type's own (listed in `docs/configuration.md`). `<x>_env`
+ * instead of `<x>` names the environment variable that contains the value.
  *
  * @example { type: 'phoenix', endpoint: 'http://127.0.0.1:6006', api_key_env: 'PHOENIX_API_KEY' }
  */
 export interface UserBackend {
-  // What each means, `BACKEND_FIELDS` says; the build puts that here, for editors.
+  // The build inserts the descriptions of `BACKEND_FIELDS` here, for editors.
   readonly type: BackendType
   readonly name?: string | undefined
   readonly endpoint?: string | undefined
@@ -74,10 +74,10 @@ export interface UserBackend {
 }
 
 interface UserValueOfType {
-  /** Also in short: `console`, `file=/tmp/spans.jsonl`, `phoenix=http://127.0.0.1:6006`. */
+  /** Also in short form: `console`, `file=/tmp/spans.jsonl`, `phoenix=http://127.0.0.1:6006`. */
   backends: readonly (UserBackend | string)[]
   prometheus: boolean | Partial<PrometheusAddress>
-  /** A text is the folder. */
+  /** A string is the folder. */
   hooks: boolean | string | UserHooks
   prices: boolean | UserPrices
   keep: boolean | UserKeep
@@ -85,19 +85,18 @@ interface UserValueOfType {
 
 type UserValueOf<Row> = Row extends { type: keyof UserValueOfType } ? UserValueOfType[Row['type']] : ValueOf<Row>
 
-/** What one key may be set to in code. */
+/** The value of one key as options in code accept it. */
 export type UserValue<Key extends KeyName> = UserValueOf<KeyTable[Key]>
 
-/** Something about the configuration that its author should know. `message` is one line and holds no secret. */
+/** A problem of the configuration, for its author. `message` is one line and contains no secret. */
 export interface ConfigProblem {
-  /** `error`: a value that was asked for is not in force. `warning`: it is, or nobody asked us in particular. */
+  /** `error`: a requested value is not used. `warning`: it is used, or the request was not addressed to hookspan. */
   readonly level: 'error' | 'warning'
   /** `sample_rate`, `backends[0].endpoint`; or the path of a file, the name of a variable. */
   readonly key: string
   readonly message: string
 }
 
-/** Where a value in force came from. */
 export interface ConfigSource {
   readonly from: 'default' | 'file' | 'environment' | 'code'
   /** `config.yaml line 7`, or the variable's name. */
@@ -105,9 +104,9 @@ export interface ConfigSource {
 }
 
 export interface Resolution {
-  /** The file that is in force; undefined where there is none, or none that can be used. */
+  /** The configuration file that was read. Undefined if there is none, or it cannot be used. */
   readonly file: string | undefined
-  /** The key of the problem that says why there is none that can be used. */
+  /** The key of the problem that explains why the file cannot be used. */
   readonly broken: ConfigProblem['key'] | undefined
   readonly config: ResolvedConfig
   readonly sources: ReadonlyMap<KeyName, ConfigSource>

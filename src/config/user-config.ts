@@ -1,9 +1,9 @@
 import type { KeyName, UserValue } from './types.ts'
 
-// The build writes the keys out, each with the words of its row, for editors.
+// The build expands the keys, each with the description of its row, for editors.
 /**
- * What may be written in code: any of the keys, in the spelling of the file. Durations are milliseconds (`_ms`). A value
- * that cannot be used is reported and ignored, never thrown.
+ * The configuration in code: any of the keys, spelt as in the file. Durations are milliseconds (`_ms`). An unusable value is
+ * reported and ignored, and never throws.
  *
  * @example { content_capture: 'full', backends: [{ type: 'jaeger' }], sample_rate: 0.1 }
  */

@@ -4,14 +4,14 @@ import { CopyBudget, emptyMap, type Plain, type PlainMap, Unusable } from './pla
 
 type Yaml = typeof import('yaml')
 
-/** What a file holds: every scalar as the text that stands there, and the line of every key and element. */
+/** The content of a file: every scalar as its literal text, and the line of every key and element. */
 export interface ParsedText {
   readonly values: PlainMap
   /** `backends[0].endpoint` → 4 */
   readonly lines: ReadonlyMap<string, number>
 }
 
-/** Why a text could not be read; `line` and `column` from 1, where they are known. */
+/** The reason why a text cannot be parsed. `line` and `column` count from 1, and are absent if unknown. */
 export interface TextFault {
   readonly fault: string
   readonly line?: number
@@ -19,13 +19,13 @@ export interface TextFault {
 }
 
 /**
- * More than any configuration has (some six a line). What the parser makes of a text costs up to a hundred times what it
- * costs to count its pieces, and many small ones are what makes it slow.
+ * Limits the tokens (about six a line), far above any real configuration. Parsing can cost a hundred times as much as counting
+ * tokens, and many small ones are slowest.
  */
 const MAX_PIECES = 30_000
-/** Each is looked for in the whole document. */
+/** Resolving an alias searches the whole document. */
 const MAX_ALIASES = 100
-/** Of every value the place is known by its keys. */
+/** Every value's path contains its keys, so long keys use much memory. */
 const MAX_KEY_LENGTH = 200
 
 const FAULTS: Partial<Record<YAMLError['code'], string>> = {
@@ -39,17 +39,17 @@ const FAULTS: Partial<Record<YAMLError['code'], string>> = {
   TAB_AS_INDENT: 'there is a tab where only spaces may be',
 }
 
-/** YAML 1.2, of which JSON is a part. Never throws. */
+/** Parses YAML 1.2, which includes JSON. Never throws. */
 export function parseYaml(text: string): ParsedText | TextFault {
   try {
     return parse(text, load<Yaml>('yaml'))
   } catch (error) {
-    // The parser recurses, so what is nested deeply enough ends the stack.
+    // The parser recurses, so deep nesting overflows the stack.
     return { fault: error instanceof RangeError ? 'it is nested too deeply' : 'the YAML parser failed' }
   }
 }
 
-/** What would hold the start for seconds is told from a configuration before it is parsed. */
+/** Detects texts that would block the start for seconds, before they are parsed. */
 function sizeFault(text: string, yaml: Yaml): TextFault | undefined {
   let pieces = 0
   let aliases = 0
@@ -67,11 +67,11 @@ function parse(text: string, yaml: Yaml): ParsedText | TextFault {
   if (tooLarge) return tooLarge
   const lineCounter = new yaml.LineCounter()
   const document = yaml.parseDocument(text, {
-    // Every scalar stays the text that was written: 1.10 is not 1.1, and types are the key table's business.
+    // Every scalar stays literal text: 1.10 is not 1.1, and the key table defines the types.
     schema: 'failsafe',
     prettyErrors: false,
     stringKeys: true,
-    // The parser compares each key with each other one.
+    // Off, because the parser compares each key with every other one. `#readMap` checks for duplicates.
     uniqueKeys: false,
     logLevel: 'error',
     lineCounter,
@@ -87,7 +87,7 @@ function parse(text: string, yaml: Yaml): ParsedText | TextFault {
     : { fault: 'expected a mapping of keys to values', line: 1, column: 1 }
 }
 
-// The parser's own messages quote the file, and with it whatever secret stands there.
+// The parser's own messages quote the file, which may contain secrets.
 function faultOf(error: YAMLError, lineCounter: LineCounter): TextFault {
   const { line, col } = lineCounter.linePos(error.pos[0])
   return { fault: FAULTS[error.code] ?? 'it is not valid YAML', line, column: col }
@@ -97,10 +97,8 @@ function isNothing(node: ParsedNode, yaml: Yaml): boolean {
   return yaml.isScalar(node) && node.type === 'PLAIN' && /^(~|null)?$/i.test(String(node.value ?? ''))
 }
 
-/** Turns the parser's nodes into plain data and notes where each of them stands. */
 class NodeReader {
   readonly lines: Map<string, number> = new Map<string, number>()
-  /** The first key that cannot be. */
   fault: TextFault | undefined
   readonly #yaml: Yaml
   readonly #document: Document.Parsed
@@ -142,7 +140,7 @@ class NodeReader {
     return this.read(item, path, depth + 1)
   }
 
-  /** An alias in what an alias stands for is read as often as that is. */
+  /** Resolves an alias once: an alias inside an aliased value is read as often as that value. */
   #target(alias: Alias): unknown {
     if (!this.#targets.has(alias)) this.#targets.set(alias, alias.resolve(this.#document))
     return this.#targets.get(alias)

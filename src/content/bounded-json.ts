@@ -10,9 +10,8 @@ import { namesNoSecret } from './secret-values.ts'
 export { closeJson } from './json-text.ts'
 
 /**
- * JSON of a value that belongs to somebody else. Its getters, Proxy traps and `toJSON` can throw at any step, and one
- * of them must not cost the rest of the value: besides `core/guard.ts` and `contract/foreign.ts`, this is the place on the hot
- * path that may catch.
+ * JSON of a foreign value. Its getters, Proxy traps and `toJSON` can throw at any step, and one failure must not cost the rest
+ * of the value. Besides `core/guard.ts` and `contract/foreign.ts`, this is the only place on the hot path that may catch.
  */
 
 export interface BoundedJson {
@@ -21,21 +20,21 @@ export interface BoundedJson {
 }
 
 const MAX_DEPTH = 32
-/** Of an object's own keys, which the engine lists all before it gives the first. */
+/** Limits an object's keys, which the engine lists completely before it returns the first. */
 const MAX_KEYS = 10_000
-/** How much may be read for each character that may be written: masked text takes less room than it had. */
+/** Limits the characters read for each character that may be written: masked text is shorter than the original. */
 const READS_PER_CHARACTER = 8
 const MAX_KEY_CHARS = 200
-/** A key can be a secret, too; below this none of ours is recognised. */
+/** A key can be a secret, too. Our own patterns recognize none that is shorter. */
 const SHORTEST_SECRET_KEY_TEXT = 16
 const MAX_BIGINT = 2n ** 512n
 
-/** Decimal digits; the text of a huge one costs more than linear time, so that only says what it is. */
+/** Decimal digits. A huge value is shown as `[BigInt]`, because its conversion takes more than linear time. */
 export function bigintText(value: bigint): string {
   return value < MAX_BIGINT && value > -MAX_BIGINT ? String(value) : '[BigInt]'
 }
 
-/** Several spans show the same value, and listing millions of keys takes a second. */
+/** Cached, because several spans show the same value, and listing millions of keys takes a second. */
 const firstKeysOfWide = new WeakMap<object, readonly string[]>()
 
 function firstKeys(object: object): readonly string[] {
@@ -52,7 +51,7 @@ function isWritable(value: unknown): boolean {
   return value !== undefined && typeof value !== 'function' && typeof value !== 'symbol'
 }
 
-/** An absent value, a yes or a no gives nothing away, and is often what one is looking for. */
+/** An absent value or a boolean reveals no secret, and is often what the reader looks for. */
 function hidesNothing(value: unknown): boolean {
   if (typeof value === 'string') return namesNoSecret(value)
   return value === null || typeof value === 'boolean' || isEmpty(value)
@@ -72,9 +71,8 @@ class ValueWalk {
   readonly writer: JsonWriter
   readonly #masking: Masking
   readonly #ancestors: object[] = []
-  /** Properties that write nothing cost no room, so they are counted on their own. */
+  /** Counted separately: properties that write nothing use no room. */
   #visitsLeft: number
-  /** Characters that may still be looked through for secrets. */
   #readsLeft: number
 
   constructor(maxChars: number, masking: Masking) {
@@ -84,7 +82,7 @@ class ValueWalk {
     this.#readsLeft = READS_PER_CHARACTER * (maxChars + WINDOW_MARGIN)
   }
 
-  /** False when nothing was written: there is no room, or JSON has no form for the value. */
+  /** Returns false if no text was written: there is no room, or JSON has no form for the value. */
   value(lead: string, value: unknown): boolean {
     switch (typeof value) {
       case 'string':
@@ -166,7 +164,7 @@ class ValueWalk {
     return this.#string(comma, element, neighbours.leafOf(this.#masking))
   }
 
-  /** By index where there is one: a single element that throws when it is read costs only itself. */
+  /** Reads by index where possible: an element that throws costs only itself. */
   *#elements(elements: Iterable<unknown>): Iterable<unknown> {
     if (!Array.isArray(elements)) {
       yield* elements
@@ -225,7 +223,7 @@ class ValueWalk {
   }
 }
 
-/** A property whose getter throws is told apart from one that is absent. */
+/** Distinguishes a getter that throws from an absent property. */
 function read(object: object, key: string | number): unknown {
   try {
     return (object as Record<string | number, unknown>)[key]
@@ -244,10 +242,9 @@ function* mapEntries(map: Map<unknown, unknown>): Iterable<readonly [string, unk
 }
 
 /**
- * JSON of any value in at most `maxChars` characters, valid also after a cut: strings end with `...`, containers are
- * closed. Cost is linear in `maxChars`, whatever the value. Strings pass through `leaf`; values under keys for which
- * `isSecret` holds are masked. Undefined when JSON has no form for the value, as with `JSON.stringify`, or when not
- * even `""` fits.
+ * JSON of any value in at most `maxChars` characters, valid even after a cut: strings end with `...`, containers are closed.
+ * Cost is linear in `maxChars`, whatever the value. Strings pass through `leaf`. Values under keys that match `isSecret` are
+ * masked. Undefined if JSON has no form for the value, as with `JSON.stringify`, or if not even `""` fits.
  */
 export function boundedJson(
   value: unknown,

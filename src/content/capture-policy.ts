@@ -28,16 +28,15 @@ import { MASK } from './secret-span.ts'
 export interface CaptureSettings {
   readonly mode: ContentMode
   readonly previewMaxChars: number
-  /** Caps of previews that differ from `previewMaxChars`. */
+  /** Limits of previews that differ from `previewMaxChars`. */
   readonly categoryMaxChars: Readonly<Partial<Record<ContentCategory, number | undefined>>>
-  /** Cap of one value in `full` mode, in bytes of UTF-8. */
+  /** Limit of one value in `full` mode, in bytes of UTF-8. */
   readonly contentMaxChars: number
   readonly conversationHistory: boolean
   readonly conversationHistoryMaxChars: number
   readonly senderId: boolean
-  /** From `createRedactor`. */
   readonly redact: (text: string) => string
-  /** It looks for more than we know of, so that it is shown the shortest keys, too. */
+  /** True if the redactor has custom rules. It then receives even the shortest keys. */
   readonly redactsShortKeys?: boolean
 }
 
@@ -46,11 +45,11 @@ const TEXT_TYPE: SafeText = literal('text/plain')
 const ID_CAP = 200
 const SNIPPET_CAP = 500
 const ID_CACHE_SIZE = 2000
-/** What ids and words of a vocabulary are made of: nothing of it has to be collapsed, stripped or cut, and it is no prose. */
+/** Characters of ids and vocabulary words. Texts of only these need no collapsing, stripping or cutting, and are not prose. */
 const IDENTIFIER = /^[\w.:@/+=|#~,()-]{1,200}$/
-/** A longer text is not remembered: the memo would keep it alive. */
+/** Longer texts are not memoized: the memo would keep them alive. */
 const MEMO_LIMIT = 256 * 1024
-/** Collapsing shortens a text: more of it is read than is kept. */
+/** Collapsing white space shortens a text, so more is read than is kept. */
 const SPACE_ALLOWANCE = 2
 
 function safe(text: string): SafeText {
@@ -65,7 +64,7 @@ function numberText(value: number | bigint): SafeText {
   return safe(typeof value === 'bigint' ? bigintText(value) : String(value))
 }
 
-/** How many characters of a text make a line of so many, once its white space is collapsed. */
+/** The number of characters that yield a line of this length after collapsing white space. */
 function charsForLine(text: string, lineLength: number): number {
   let length = lineLength
   while (length < text.length) {
@@ -82,7 +81,7 @@ class CapturePolicy {
   readonly senderId: boolean
   readonly #settings: CaptureSettings
   readonly #ids = new Map<string, SafeText>()
-  /** The same user message is asked for by several spans. Strings only: an object can change between two calls. */
+  /** Several spans capture the same user message. Only strings are memoized: an object can change between two calls. */
   readonly #last = new Map<ContentCategory, { value: string; captured: CapturedContent | undefined }>()
   readonly #leaf: (text: string) => string
   readonly #isSecret: (key: string) => boolean
@@ -141,7 +140,7 @@ class CapturePolicy {
 
   errorText(value: unknown): SafeText | undefined {
     const message = peek(value, 'message')
-    // Of an error without a message there is its name.
+    // An error without a message is described by its name.
     const said = textOf(message) ?? (message === '' ? textOf(peek(value, 'name')) : undefined)
     return this.snippet(said ?? value)
   }
@@ -179,7 +178,7 @@ class CapturePolicy {
     return text.trim() === '' ? undefined : { text: safe(text), mimeType: TEXT_TYPE, truncated: isCut }
   }
 
-  /** JSON text stays JSON, also when it has to be cut: a view of it would otherwise show a broken half. */
+  /** JSON text stays valid JSON when it is cut. Otherwise a viewer would show a broken half. */
   #capturedJson(value: string, cap: number): CapturedContent | undefined {
     const window = this.#window(value, cap)
     const first = window.text.trimStart().charAt(0)
@@ -197,7 +196,7 @@ class CapturePolicy {
     return clip(redactWithin({ text: value, isCut: false }, cap, this.#settings.redact), cap)
   }
 
-  /** Masked before the lines become one: they say where a block of YAML or a description ends. */
+  /** Masks before joining lines, because line ends delimit YAML blocks and descriptions. */
   #line(value: string, cap: number): Clipped {
     const { text, isCut } = this.#window(value, cap)
     const plain = withoutControls(text)
@@ -218,12 +217,12 @@ class CapturePolicy {
 
   #remember(value: string, id: SafeText): void {
     if (this.#ids.size >= ID_CACHE_SIZE) this.#ids.clear()
-    // A key that is a slice of a large text would keep the text: this makes a string of its own.
+    // Copies the key: a slice would keep the large text it comes from in memory.
     this.#ids.set(` ${value}`.slice(1), id)
   }
 }
 
-/** The capture policy, compiled once: what of a payload may leave the process, and in which form. */
+/** Compiles the capture policy: which parts of a payload may leave the process, and in which form. */
 export function createCapture(settings: CaptureSettings): Capture {
   const policy = new CapturePolicy(settings)
   return {

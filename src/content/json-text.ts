@@ -4,14 +4,13 @@ import { type Masking, Neighbours } from './secret-neighbours.ts'
 import { MASK } from './secret-span.ts'
 import { namesNoSecret } from './secret-values.ts'
 
-/** What is done to JSON text on its way through. */
 export interface JsonRewrite extends Masking {
   readonly keepsSpace: boolean
 }
 
 const SPACE = /[ \t\n\r]*/y
 const EMPTY = /[ \t\n\r]{0,100}[}\]]/y
-/** Up to its closing quote, or to where it stops being a string. */
+/** Matches up to the closing quote, or the first character that is not part of a string. */
 const STRING = /"[ !#-[\]-\uffff]*(?:\\(?:["\\/bfnrt]|u[\da-fA-F]{4})[ !#-[\]-\uffff]*)*/y
 const CUT_ESCAPE = /\\(?:u[\da-fA-F]{0,3})?$/y
 const NUMBER_CHARACTERS = /[-+.\deE]+/y
@@ -19,7 +18,7 @@ const NUMBER = /^-?(?:0|[1-9]\d*)(?:\.\d+)?(?:[eE][+-]?\d+)?$/
 const LITERALS = ['true', 'false', 'null']
 
 type Expected = 'value' | 'first element' | 'first key' | 'key' | 'colon' | 'next' | 'end'
-/** `cut`: the text is over before its JSON is. */
+/** `cut`: the text ends before its JSON is complete. */
 type Step = 'go on' | 'cut' | 'malformed'
 
 class JsonTextWalk {
@@ -29,13 +28,12 @@ class JsonTextWalk {
   readonly #open: ('{' | '[')[] = []
   #at = 0
   #expected: Expected = 'value'
-  /** Comma, key and colon that wait for their value. */
+  /** Pending comma, key and colon of the next value. */
   #lead = ''
   #isUnderSecretKey = false
   #keyText = ''
-  /** Of each open container. */
   readonly #neighbours: Neighbours[] = []
-  /** The number of open containers around a masked one, whose inside is read but not written. */
+  /** Number of open containers around a masked one, which is parsed but not written. */
   #mutedAt = Number.POSITIVE_INFINITY
 
   constructor(text: string, maxChars: number, rewrite: JsonRewrite) {
@@ -44,7 +42,7 @@ class JsonTextWalk {
     this.#rewrite = rewrite
   }
 
-  /** False when the text is not the head of any JSON. */
+  /** Returns false if the text is not the start of any JSON. */
   run(): boolean {
     let step: Step = 'go on'
     while (step === 'go on' && !this.writer.isFull) {
@@ -97,7 +95,7 @@ class JsonTextWalk {
     } else {
       this.#put(lead => this.writer.open(lead, bracket))
     }
-    // When it did not fit there is nothing to close.
+    // A container that did not fit must not be closed.
     if (!this.writer.isFull) {
       this.#open.push(bracket)
       this.#neighbours.push(new Neighbours())
@@ -107,7 +105,7 @@ class JsonTextWalk {
     return 'go on'
   }
 
-  /** Nothing gives nothing away. */
+  /** An empty container reveals no secret. */
   #isEmpty(): boolean {
     EMPTY.lastIndex = this.#at
     return EMPTY.test(this.#text)
@@ -191,7 +189,7 @@ class JsonTextWalk {
   #number(): Step {
     const token = this.#match(NUMBER_CHARACTERS)
     const isLast = this.#at >= this.#text.length
-    // Digits may be missing: no number is better than another number.
+    // The number is dropped: with missing digits it would be a different number.
     if (isLast && (this.#open.length > 0 || !NUMBER.test(token))) return 'cut'
     return NUMBER.test(token) ? this.#scalar(token) : 'malformed'
   }
@@ -231,8 +229,8 @@ class JsonTextWalk {
 }
 
 /**
- * JSON text, or the head of one that was cut, as valid JSON of at most `maxChars` characters. Undefined when the text
- * is not JSON. Cost is linear in the text: hand in a window, not the whole.
+ * Rewrites JSON text, or the start of it, as valid JSON of at most `maxChars` characters. Undefined if the text is not JSON.
+ * Cost is linear in the text: pass a window, not the whole.
  */
 export function rewriteJson(
   text: string,
@@ -247,8 +245,8 @@ export function rewriteJson(
 }
 
 /**
- * The head of a JSON text that was cut, as valid JSON of at most `maxChars` characters: cut at a safe place, open
- * strings end with `...`, containers are closed. Undefined when the head is not JSON at all. Linear in the head.
+ * Completes the start of a JSON text to valid JSON of at most `maxChars` characters. Cuts at a safe place, ends open strings
+ * with `...` and closes containers. Undefined if the text is not JSON. Cost is linear in its length.
  */
 export function closeJson(prefix: string, maxChars: number): string | undefined {
   return rewriteJson(prefix, maxChars, { leaf: keepAll, isSecret: () => false, keepsSpace: false })?.text

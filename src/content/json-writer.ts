@@ -2,10 +2,10 @@ import type { Clipped } from './clip.ts'
 
 const BACKSLASH = 92
 const CUT = '..."'
-/** `"..."`: the shortest string that says that it was cut. */
+/** `"..."`: the shortest string that shows a cut. */
 const SHORTEST_CUT = 5
 
-/** Where the head of an encoded string may end at the latest, `length` at most: not inside an escape or a pair. */
+/** The last position, at most `length`, at which an encoded string may be cut: not inside an escape or a pair. */
 function safeEnd(encoded: string, length: number): number {
   for (let at = length - 1; at >= Math.max(1, length - 5); at--) {
     if (encoded.charCodeAt(at) !== BACKSLASH) continue
@@ -20,14 +20,13 @@ function safeEnd(encoded: string, length: number): number {
 }
 
 /**
- * Writes JSON of at most `maxChars` characters that is complete at every moment: what closes an open container is set
- * aside when it opens. The writer does not check the order of calls. `lead` is what has to stand before a token
- * (comma, key, colon); it is written with the token or not at all.
+ * Writes JSON of at most `maxChars` characters that can always be completed: closing brackets are reserved when a container
+ * opens. The order of calls is not checked. `lead` precedes a token (comma, key, colon), and is written with it or not at all.
  */
 export class JsonWriter {
   text = ''
   isTruncated = false
-  /** Something did not fit: nothing more should be written. */
+  /** True if a token did not fit. No more should be written. */
   isFull = false
   #room: number
 
@@ -64,7 +63,7 @@ export class JsonWriter {
     return this.#write(lead, cut, 0)
   }
 
-  /** Takes back what was written since: `writer.restore(writer.mark())` changes nothing. */
+  /** A position for `restore`, which removes everything written after it. */
   mark(): { text: string; room: number } {
     return { text: this.text, room: this.#room }
   }

@@ -5,16 +5,16 @@ export type PatternCheck =
   | { readonly ok: true; readonly pattern: RegExp }
   | { readonly ok: false; readonly reason: string }
 
-/** Steps at one place of a text. One unbounded repeat that has to try is fine, two behind each other are not. */
+/** Limits the steps at one position of a text. One unbounded repeat passes, two adjacent ones do not. */
 const MOST_STEPS = 20_000
 const LONGEST_SOURCE = 2000
 
-/** The end of V8's message. The message quotes the pattern, which may contain the text that it is meant to hide. */
+/** The end of V8's message. The rest quotes the pattern, which may contain the text it is meant to hide. */
 const SYNTAX_REASON = /: ([A-Za-z\\][A-Za-z {}\\]{2,60})$/
 
 function compile(source: string): RegExp | string {
   let reason: string | undefined
-  // The constructor is the only judge of syntax; without `u` it also takes what older engines took.
+  // The constructor decides about the syntax. Without `u` it also accepts older syntax.
   for (const flags of ['gu', 'g']) {
     try {
       return new RegExp(source, flags)
@@ -30,8 +30,8 @@ function failed(reason: string): PatternCheck {
 }
 
 /**
- * An own pattern, compiled, or why it cannot be used. Patterns run over everything that is captured, on the host's
- * time, so one that can backtrack badly, or that matches everywhere, is refused.
+ * Compiles a custom pattern, or explains why it cannot be used. Patterns run on all captured text while the host waits. One
+ * that can backtrack badly, or that matches everywhere, is refused.
  */
 export function checkPattern(source: string): PatternCheck {
   if (source.length > LONGEST_SOURCE) return failed(`it is longer than ${LONGEST_SOURCE} characters`)

@@ -14,11 +14,10 @@ import { PREFIXED_TOKENS, UNSEPARATED_TOKENS } from './secret-tokens.ts'
 export { isSecretKey }
 
 export interface RedactorOptions {
-  /** False: nothing is masked, own patterns included. */
+  /** False: no text is masked, not even by custom patterns. */
   readonly enabled: boolean
-  /** Own patterns, from `checkPattern`. */
   readonly patterns: readonly RegExp[]
-  /** Comes first, so that whatever it returns is masked as well. */
+  /** Runs first, so that its result is masked as well. */
   readonly own?: ((text: string) => string) | undefined
 }
 
@@ -26,8 +25,8 @@ const PIECE = 8192
 const OVERLAP = 1024
 
 /**
- * An own pattern may scan a long run again from each of its characters (`\w+@` over hexadecimal), so it sees a long
- * text in pieces: what it costs grows with the text and not with its square. A match longer than `OVERLAP` may be cut.
+ * Applies a custom pattern to a long text in pieces. A pattern may rescan a long run from each of its characters (`\w+@` over
+ * hexadecimal). Pieces make the cost linear instead of quadratic. A match longer than `OVERLAP` may be missed.
  */
 function maskOwn(text: string, pattern: RegExp): string {
   let masked = ''
@@ -47,7 +46,7 @@ function maskOwn(text: string, pattern: RegExp): string {
   return kept === 0 ? text : masked + text.slice(kept)
 }
 
-/** Assignments come last: what they name may have been masked more closely before. */
+/** Assignments come last: earlier families mask parts of their values more precisely. */
 const FAMILIES: readonly SecretFamily[] = [
   RECORDS,
   UNSEPARATED_TOKENS,
@@ -60,23 +59,23 @@ const FAMILIES: readonly SecretFamily[] = [
   ASSIGNMENTS,
 ]
 
-/** Each comes nearer to a text in which nothing more is found; what somebody wrote has needed three. */
+/** Each round masks more, until a round changes nothing. Real texts have needed three. */
 const MOST_ROUNDS = 8
 
-/** JSON inside JSON has twice the backslashes at each level, so no text holds many. */
+/** JSON inside JSON doubles the backslashes at each level, so no text has many. */
 const DEEPEST = 12
 const JSON_HEAD = /^\s{0,1000}[[{"]/
-/** More backslashes than the patterns for escaped text allow for. */
+/** More backslashes than the patterns for escaped text support. */
 const DEEP = '\\'.repeat(31)
 
-/** Whether escapes hide more than the patterns see through: characters by their numbers, or many levels. */
+/** True if escapes may hide a secret from the patterns: characters by number, or many levels. */
 function mayHide(text: string): boolean {
   return (text.includes('\\u00') || text.includes(DEEP)) && JSON_HEAD.test(text)
 }
 
 /**
- * Where there may be a secret, JSON is judged by what it says: a quote may end what the escaped text goes on with.
- * Undefined when it is none.
+ * Masks secrets in the decoded strings of JSON: in the escaped text, a quote may appear to end a value that goes on. Undefined
+ * if the text is not JSON.
  */
 function maskJson(text: string, leaf: (text: string) => string): string | undefined {
   if (!JSON_HEAD.test(text)) return undefined
@@ -86,11 +85,11 @@ function maskJson(text: string, leaf: (text: string) => string): string | undefi
 }
 
 function maskFamilies(text: string): string {
-  // Where nothing is found the colours stay.
+  // If no secret is found, the colours stay.
   const plain = withoutColours(text)
   let masked = maskOnce(plain)
   if (masked === plain) return text
-  // A mask is shorter than what it hides: a flag may only now stand within reach of its command.
+  // A mask is shorter than the secret, so another flag may now be within reach of its command.
   for (let round = 1, before = plain; masked !== before && round < MOST_ROUNDS; round++) {
     before = masked
     masked = maskOnce(before)
@@ -105,8 +104,8 @@ function maskOnce(text: string): string {
 }
 
 /**
- * Masks the secrets inside a text with `[REDACTED]`. Linear in the text; masking twice changes nothing more. `keepAll`
- * when it is not enabled.
+ * Creates a function that replaces the secrets in a text by `[REDACTED]`. Linear in the text; masking twice changes nothing
+ * more. Returns `keepAll` if disabled.
  */
 export function createRedactor({ enabled, patterns, own }: RedactorOptions): (text: string) => string {
   if (!enabled) return keepAll

@@ -1,11 +1,10 @@
 import { ANY, type CharacterSet, type RegexNode } from './regex-tree.ts'
 
-/** How much a regular expression can cost at one place of a text, from its tree alone. */
+/** Estimates the cost of a regular expression at one position of a text, from its syntax tree. */
 
-/** A long run of characters that a repeat without an upper bound may meet. */
+/** Assumed run of characters for a repeat without an upper bound. */
 const LONG_RUN = 1000
 
-/** Whether a node can match without taking a character. */
 export function isNullable(node: RegexNode): boolean {
   switch (node.type) {
     case 'character':
@@ -21,7 +20,6 @@ export function isNullable(node: RegexNode): boolean {
   }
 }
 
-/** What the first character can be. */
 function firstOf(node: RegexNode): CharacterSet {
   switch (node.type) {
     case 'character':
@@ -48,7 +46,7 @@ function firstOfRest(items: readonly RegexNode[], follow: CharacterSet): Charact
   return set | follow
 }
 
-/** The characters that an option surely begins with, one set a place. */
+/** The character sets that a match certainly begins with, one per position. */
 function beginning(node: RegexNode): CharacterSet[] {
   if (node.type === 'character') return [node.set]
   if (node.type !== 'sequence') return []
@@ -60,14 +58,13 @@ function beginning(node: RegexNode): CharacterSet[] {
   return sets
 }
 
-/** Whether no text can begin both: `foo|fob` differ in their third character, `a|aa` in none. */
+/** True if no text can begin both: `foo|fob` differ in their third character, `a|aa` in none. */
 function exclude(one: RegexNode, other: RegexNode): boolean {
   const others = beginning(other)
   if (beginning(one).some((set, place) => ((others[place] ?? ANY) & set) === 0n)) return true
   return !isNullable(one) && !isNullable(other) && (firstOf(one) & firstOf(other)) === 0n
 }
 
-/** Every character that a node can take. */
 export function charactersOf(node: RegexNode): CharacterSet {
   switch (node.type) {
     case 'character':
@@ -84,13 +81,12 @@ export function charactersOf(node: RegexNode): CharacterSet {
 }
 
 interface Cost {
-  /** In how many ways the node can match at one place: how often what stands behind it may be tried. */
+  /** Number of ways to match at one position: how often the rest may be tried. */
   readonly ways: number
-  /** Steps to try all of them. */
   readonly steps: number
 }
 
-/** The cost of a node when one of `follow` has to come behind it. */
+/** The cost of a node that must be followed by one of `follow`. */
 function costOf(node: RegexNode, follow: CharacterSet): Cost {
   switch (node.type) {
     case 'sequence':
@@ -111,11 +107,11 @@ function costOf(node: RegexNode, follow: CharacterSet): Cost {
 function costOfSequence(items: readonly RegexNode[], follow: CharacterSet): Cost {
   let ways = 1
   let steps = 0
-  /** What surely stands between here and the last item that could end in several places. */
+  /** The certain characters between here and the last item that can end in several positions. */
   let between: CharacterSet[] = []
   items.forEach((item, at) => {
     const cost = costOf(item, firstOfRest(items.slice(at + 1), follow))
-    // In `.*;\d+` each semicolon begins another run of digits: all of them together are no longer than the text.
+    // The semicolons of `.*;\d+` each begin another run of digits. Together, these runs are no longer than the text.
     const isApart = between.some(set => (set & charactersOf(item)) === 0n)
     steps += isApart ? cost.steps + ways : cost.steps * ways
     ways *= cost.ways
@@ -140,12 +136,12 @@ function costOfRepeat(node: RegexNode & { type: 'repeat' }, follow: CharacterSet
   const times = Math.min(node.max, LONG_RUN)
   const canEndAnywhere = (first & follow) !== 0n || isNullable(node.body)
   const ends = canEndAnywhere ? Math.min(node.max - node.min, LONG_RUN) + 1 : 1
-  // Rounds that match in one way only follow each other through the text; otherwise each round multiplies.
+  // Rounds with only one way advance through the text. With several ways, each round multiplies.
   if (once.ways === 1) return { ways: ends, steps: times + once.steps }
   return { ways: ends * once.ways ** times, steps: once.steps * once.ways ** times }
 }
 
-/** Steps at one place of the worst text; infinite for patterns that backtrack exponentially. */
+/** Steps at one position of the worst text. Infinite for patterns that backtrack exponentially. */
 export function mostSteps(tree: RegexNode): number {
   return costOf(tree, 0n).steps
 }

@@ -1,16 +1,16 @@
 /**
- * A regular expression as a tree, as far as the question needs it whether it can backtrack badly: which characters
- * stand where, and what repeats. The source is one that `new RegExp` has accepted.
+ * Parses a regular expression into a tree with the details needed to detect bad backtracking: which characters can match
+ * where, and what repeats. The source must have been accepted by `new RegExp`.
  */
 
-/** One bit for each ASCII character and one for all the others. */
+/** One bit for each ASCII character, and one for all others. */
 export type CharacterSet = bigint
 
 export type RegexNode =
   | { readonly type: 'character'; readonly set: CharacterSet }
-  /** Takes no characters and cannot change how many its neighbours take: a word boundary. */
+  /** Matches no characters and does not affect the length of neighbouring matches: a word boundary. */
   | { readonly type: 'empty' }
-  /** Takes no characters and can refuse where its neighbours end: `$`, a look-around. */
+  /** Matches no characters, but can reject the end of neighbouring matches: `$`, a look-around. */
   | { readonly type: 'assertion'; readonly body: RegexNode | undefined }
   | { readonly type: 'reference' }
   | { readonly type: 'sequence'; readonly items: readonly RegexNode[] }
@@ -169,7 +169,7 @@ class RegexReader {
   }
 }
 
-/** Every character between two single ones; a class at either end (`[\w-x]`) makes the dash a character. */
+/** Every character between two single ones. If either end is a class (`[\w-x]`), the dash is a literal. */
 function span(first: CharacterSet, last: CharacterSet): CharacterSet {
   const isSingle = (set: CharacterSet): boolean => (set & (set - 1n)) === 0n
   if (!isSingle(first) || !isSingle(last)) return first | last | range(45, 45)

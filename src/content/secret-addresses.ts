@@ -1,8 +1,8 @@
 import { endOfMatch, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
 
-/** A password may hold anything that a careless person forgot to encode, but a port and a path are not one. */
+/** A password may contain any character the user forgot to encode. A port followed by a path is not a password. */
 const USER_INFO = /:\/\/([^\s/?#@"'<>\\:]{0,256})(?::(?!\d{1,5}[/?#])([^\s/"'<>\\]{1,512}))?@(?=[\w[$])/y
-/** A password with a slash, but neither a variable in the place of a port nor an address of IPv6. */
+/** A password with a slash. Excludes a variable in place of a port, and IPv6 addresses. */
 const SLASHED = /:\/\/[^\s/?#@"'<>\\:[]{0,256}:(?!\d{1,5}[/?#]|[$<{/]|[A-Z_]{1,40}\/)[^\s"'<>\\@]{1,512}@(?=[\w[$])/y
 const DIGEST = /@sha\d{3}:/y
 const WEBHOOK =
@@ -48,11 +48,11 @@ function signatureAt(text: string, at: number): SecretSpan | undefined {
 }
 
 /**
- * `scheme://user:password@host` keeps its scheme and host. The address of a webhook, and the signature of a signed
- * address, are all that one needs to use them.
+ * Secrets in addresses. `scheme://user:password@host` keeps its scheme and host. The path of a webhook and the signature of a
+ * signed URL are masked, because either is sufficient to use the URL.
  */
 export const ADDRESSES: SecretFamily = {
-  // The last two are what `&` ends with in HTML and as an escape in JSON.
+  // The last two are the ends of `&amp;` in HTML and of an escaped `&` in JSON.
   candidates: /:\/\/|[?&;6](?:sig|(?:[Xx]-(?:Amz|Goog)-)?[Ss]ignature)=/g,
   spanAt(text, at) {
     return text[at] === ':'

@@ -26,22 +26,21 @@ interface Assignment {
   readonly name: string
   readonly nameStart: number
   readonly strength: SecretKeyStrength
-  /** The quote behind the name, with its backslashes; empty when there is none. */
+  /** The quote after the name, with its backslashes. Empty if there is none. */
   readonly quote: string
-  /** The same with all backslashes that stand there, also where they are no level of escaping. */
+  /** The same with all preceding backslashes, even those that are not a level of escaping. */
   readonly closing: string
-  /** The name is the quoted key of an object: what follows is JSON, or close to it. */
+  /** True if the name is the quoted key of an object: the rest is JSON, or similar. */
   readonly isKey: boolean
-  /** `=`, `:`, `(`, `{`, or empty for the space behind a flag. */
+  /** `=`, `:`, `(`, `{`, or empty for the space after a flag. */
   readonly sign: string
-  /** The white space behind the sign. */
   readonly gap: string
   readonly valueAt: number
 }
 
 const LONGEST_NAME = 64
 const SIGN = String.raw`=>|\|\||\?\?|={1,3}|:=|:(?!:|\/\/)|[：＝]|%3[ADad](?:%20)?`
-/** Behind a name: its closing quote, a sign and the gap in front of the value, or the gap alone. */
+/** After a name: its closing quote, a sign and the gap before the value, or only the gap. */
 const SEPARATOR = new RegExp(
   String.raw`(${QUOTE})?(\]?)[?!]?\*{0,2}(?:${SPACE}{0,8}(${SIGN})(?!\s*\n\s*\n)(?:\*{2}(?=\s))?([ \t]{0,8}${LINE_END}(?:[+>|-](?=\s)| {0,8}\d{1,6}(?:[\t→:|]|\\{1,31}t))?[ \t]{0,40}|${SPACE}{0,8})|([({])\s{0,4}(?=["'\`\\])|\s{1,8}|(?:\\{1,31}t){1,8})`,
   'y',
@@ -53,16 +52,15 @@ const CLOSES_INSTEAD = /[\s,;:)}\]]|$/y
 const NUMBER = /-?\d/y
 const STATEMENT = /^\s*(?:if|elif|else|while|for|def|class|case|with|except|when|unless)\b/
 const KEYWORD = /^(?:return|pass|raise|throw|break|continue|yield|do|else|then|end|begin|default)$/
-/** Behind a value that stands on a line of its own. */
+/** After a value on a line of its own. */
 const LINE_IS_OVER = /[,;]?[ \t]*(?:[\r\n"'`]|\\|$)/y
 
 /**
- * A comma or semicolon ends a value when the next assignment, or nothing of the value's, follows; an ampersand where a
- * query or a command goes on; a `<` where a tag begins; a quote unless a letter or digit follows it.
+ * An unquoted value. A comma or semicolon ends it before the next assignment or before a character that no value has. An
+ * ampersand ends it if a query or a command continues, a `<` if a tag begins, a quote unless a letter or digit follows.
  */
 const BARE =
   /(?!["'`])(?:[^\s"'`\\&;,<]|\\(?!\\{0,31}[nrt"'`])[\s\S]|[,;](?![\s"'\\{[]|$|[\w. -]{1,40}[=:])|&(?!&|\s|$|["'`\\]|(?:amp;)?[\w.%[\]-]{1,40}=|(?:amp;){0,2}(?:quot|apos|lt|gt|#\w{2,4});)|<(?!\/?[A-Za-z!][^<>\n]{0,60}>|[\s/]|$)|["'`](?=\w))+/y
-/** What JSON allows without quotes. */
 const SCALAR = /[^\s,}\]"'`\\]+/y
 const COOKIE_HEADER = /cookies?$/i
 const COOKIES = /[^\s"'`\\;=]+=[^\s"'`\\;]*(?:;\s?[^\s"'`\\;]+)*/y
@@ -71,7 +69,7 @@ const ENVIRONMENT_NAME = /^-?[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const NAMES_A_KEY = /(?:api|access|secret|private|encryption|signing|master|account) $/i
 const SETTER = /(?:^|\.)(?:(?:with|set)\w+|password|passphrase|token|secret|api_?key|access_?key|secret_?key)$/i
 
-/** `arn:aws:secretsmanager:eu-west-1:123456789012:secret:db` names a secret. */
+/** `arn:aws:secretsmanager:eu-west-1:123456789012:secret:db` is a secret's name, not its value. */
 const ARN_BEFORE = /\barn:[\w-]{1,20}:secretsmanager:[\w-]{0,30}:\w{0,20}:$/
 /** `eas secret:create` */
 const SUBCOMMAND = /^(?:create|set|get|list|push|pull|add|remove|delete|update|rotate|show)$/
@@ -80,7 +78,6 @@ function isNameCharacter(code: number): boolean {
   return isWordCharacter(code) || code === 95 || code === 45 || code === 46
 }
 
-/** From anywhere in a name to its ends; undefined when it is longer than a name. */
 function nameAround(text: string, at: number): { start: number; end: number } | undefined {
   let start = at
   let end = at
@@ -92,7 +89,7 @@ function nameAround(text: string, at: number): { start: number; end: number } | 
 
 type Named = Pick<Assignment, 'text' | 'name' | 'nameStart' | 'strength'>
 
-/** The dash of a removed line is the diff's. Behind a backslash the line goes on, and it is a flag's. */
+/** True if the dash marks a removed line of a diff. After a backslash the line continues, and the dash belongs to a flag. */
 function isRemovedLine(text: string, at: number): boolean {
   if (text.charAt(at) !== '-' || text.charAt(at + 1) === '-') return false
   return /[^\\](?:\r?\n|\\{1,31}n)(?:[+>|-]|\s{0,8}\d{1,6}(?:[\t→:|]|\\{1,31}t))?$/.test(
@@ -145,7 +142,7 @@ function separated(named: Named, nameEnd: number): Assignment | undefined {
   }
 }
 
-/** The quote at the end of `closing`, with the backslashes that are its own. */
+/** The quote at the end of `closing`, with its own backslashes. */
 function ownQuote(closing: string): string {
   if (closing === '' || isSpelled(closing)) return closing
   return closing.slice(closing.length - 1 - quoteLevel(closing, closing.length - 1, 0))
@@ -167,7 +164,7 @@ function strengthOf(text: string, name: string, start: number): SecretKeyStrengt
 function valueSpan(assignment: Assignment): SecretSpan | undefined {
   const { text, sign, gap, name } = assignment
   const valueAt = sign === ':' && gap !== '' ? behindProperties(text, assignment.valueAt) : assignment.valueAt
-  // Before anything looks for the value's end: masked text is gone through again, and may be long.
+  // Checked before searching the value's end: masked text is scanned again, and may be long.
   if (valueAt === -1 || text.startsWith(MASK, valueAt)) return undefined
   const found = valueAt === assignment.valueAt ? assignment : { ...assignment, valueAt }
   if (sign === '' && (found.quote !== '' || !takesValueBehindSpace(found))) return undefined
@@ -179,7 +176,6 @@ function valueSpan(assignment: Assignment): SecretSpan | undefined {
   return beginsStructure(found) ? structureSpan(found) : bareSpan(found)
 }
 
-/** The quote that opens the value, and where the value begins behind it. */
 function openingOf({
   text,
   valueAt,
@@ -192,11 +188,11 @@ function openingOf({
   const opening = OPENING.exec(text)?.[1]
   const start = OPENING.lastIndex
   if (opening === undefined) return undefined
-  // Python doubles the backslashes of a text and leaves its quotes: then only the same again can be the end.
+  // Python doubles the backslashes of a text but not its quotes. Then only an identical quote can close it.
   if (!isSpelled(opening) && !isLevel(opening) && opening !== closing) return undefined
-  // In `{"note": "the password:", …}` the quote behind the sign closes the string that the name stands in.
+  // `{"note": "the password:", …}`: the quote after the sign closes the string that contains the name.
   if (opening === quote) return { opening, start }
-  // Below a line that ends with a colon it is the description of a Python class or function.
+  // After a line that ends with a colon, it is the docstring of a Python class or function.
   if (TRIPLE.test(opening)) return sign === ':' && LINE_BREAK.test(gap) ? undefined : { opening, start }
   return endOfMatch(CLOSES_INSTEAD, text, start) === -1 ? { opening, start } : undefined
 }
@@ -220,12 +216,12 @@ function quotedSpan(
   return !isKey && strength === 'weak' && value.length < 6 ? undefined : { start, end }
 }
 
-/** A password of a `.env` file may begin with a bracket; where code or JSON has a value, that opens something. */
+/** True if a bracket opens a structure, as in code or JSON. A password of a `.env` file may begin with a bracket. */
 function beginsStructure({ text, valueAt, sign, gap }: Assignment): boolean {
   return /[{[]/.test(text.charAt(valueAt)) && (sign === ':' || gap !== '')
 }
 
-/** Masked as a whole only where JSON says how far it reaches; else what is inside speaks for itself. */
+/** Masks a whole structure only in JSON, which shows its end. Otherwise the text inside is checked separately. */
 function structureSpan({ text, valueAt, isKey, quote }: Assignment): SecretSpan | undefined {
   if (!isKey || isSpelled(quote) || /[}\]]/.test(text.charAt(valueAt + 1))) return undefined
   return { start: valueAt, end: endOfStructure(text, valueAt, quote), mask: `${quote}${MASK}${quote}` }
@@ -233,14 +229,14 @@ function structureSpan({ text, valueAt, isKey, quote }: Assignment): SecretSpan 
 
 function bareSpan(found: Assignment): SecretSpan | undefined {
   const { text, name, nameStart, valueAt, isKey, sign, gap, quote } = found
-  // Headers hold more than one word.
+  // Headers may contain more than one word.
   if (!isKey && sign !== '') {
     if (holdsCredentials(name)) return credentialsSpan(text, nameStart, valueAt)
     const cookies = COOKIE_HEADER.test(name) ? endOfMatch(COOKIES, text, valueAt) : -1
     if (cookies !== -1)
       return isPlaceholder(text.slice(valueAt, cookies)) ? undefined : { start: valueAt, end: cookies }
   }
-  // Not the password, and before its end is looked for: a path may hold the name many times.
+  // `PWD` may be a working directory. Checked before searching the end, because a path may contain the name many times.
   if (/^-*pwd$/i.test(name) && endOfMatch(PATH, text, valueAt) !== -1) return undefined
   const end = isKey ? endOfMatch(SCALAR, text, valueAt) : endOfBare(text, valueAt)
   if (end <= valueAt) return undefined
@@ -250,7 +246,7 @@ function bareSpan(found: Assignment): SecretSpan | undefined {
   return isKey ? { start: valueAt, end, mask: `${quote}${MASK}${quote}` } : { start: valueAt, end }
 }
 
-/** Below `password:` may as well be the next name, a list, or the code that the colon begins. */
+/** The line below `password:` may also be the next name, a list, or the code block that the colon begins. */
 function isAloneOnLine({ text, nameStart, valueAt, sign, isKey }: Assignment, end: number): boolean {
   if (sign !== ':' || endOfMatch(LINE_IS_OVER, text, end) === -1) return false
   if (isKey) return endOfMatch(NUMBER, text, valueAt) !== -1
@@ -268,12 +264,12 @@ function isSecretValue(value: string, next: string, found: Assignment): boolean 
   return (isGlued && ENVIRONMENT_NAME.test(name)) || looksRandom(value)
 }
 
-/** The sentence's punctuation, and closing brackets that the value did not open, belong to what stands around it. */
+/** Excludes the sentence's punctuation, and closing brackets without an opening one in the value. */
 function endOfBare(text: string, start: number): number {
   const longest = endOfMatch(BARE, text, start)
   if (longest <= start) return start
   const value = text.slice(start, longest)
-  // Looked for once: a value can end with any number of brackets.
+  // Computed once, because a value can end with any number of brackets.
   const foreign = ['()', '[]', '{}', '<>'].filter(([opening = '']) => !value.includes(opening)).map(pair => pair[1])
   const endings = `.:${foreign.join('')}`
   let end = longest
@@ -282,7 +278,7 @@ function endOfBare(text: string, start: number): number {
 }
 
 export const ASSIGNMENTS: SecretFamily = {
-  // Signs and quotes beyond Latin-1 are not listed in a class: that slows each text that holds such a character.
+  // Signs and quotes beyond Latin-1 are not listed in a class: that slows each text with such a character.
   candidates:
     /(?:ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt)[\w.-]{0,40}["'`\\\]\s?!*&;%]{0,40}(?:[=:\s<>%,({&;[]|[nrt][\s\\=:+>|-]|u002[27]|[\u0100-\uffff])/gi,
   spanAt(text, at) {

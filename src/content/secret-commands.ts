@@ -2,28 +2,28 @@ import { endOfQuoted, endOfSpelled, isSpelled, QUOTE, quoteLevel, SPACE } from '
 import { endOfMatch, type SecretFamily, type SecretSpan } from './secret-span.ts'
 import { isPlaceholder } from './secret-values.ts'
 
-/** Flags without a telling name, which hold a password only behind the right command: `curl -u user:password`. */
+/** Flags with a meaningless name, which contain a password only after certain commands: `curl -u user:password`. */
 interface CommandFlag {
   readonly command: RegExp
-  /** How the flag may begin: two characters, or three behind two dashes. */
+  /** The flag's first two characters, or three after two dashes. */
   readonly beginnings: readonly string[]
-  /** Sticky, at the dash; ends where the password begins. */
+  /** Sticky, at the dash. The match ends where the password begins. */
   readonly flag: RegExp
-  /** What the password has to hold: `curl -b` takes a file, too. */
+  /** Required content of the password: `curl -b` accepts a file, too. */
   readonly must?: RegExp
 }
 
-/** Between a flag and its argument; in a list of arguments that is a comma between two quotes, or the next line. */
+/** Between a flag and its argument. A list of arguments has a comma between two quotes, or the next line. */
 const GAP = String.raw`(?:=|${SPACE}{1,8}(?:(?:[+>|-]|\d{1,6}(?:[\t→:|]|\\{1,31}t))?${SPACE}{0,8}- ${SPACE}{0,4})?|\\{0,31}["'],${SPACE}{0,40}(?=\\{0,31}["']))`
 const OPEN = String.raw`(?:\$?${QUOTE})?`
 
 type Flag = Pick<CommandFlag, 'beginnings' | 'flag'>
 
-/** `names`: literal, or with the pattern behind their first three characters. */
+/** `names`: literal, or with a pattern after their first three characters. */
 function flag(names: string, gap: string, user = ''): Flag {
   return {
     beginnings: names.split('|').map(name => name.slice(0, name.startsWith('--') ? 3 : 2)),
-    // The quote stands in front of the user's name, or behind it.
+    // The quote precedes or follows the user's name.
     flag: new RegExp(`(?:${names})${gap}(?:${user === '' ? '' : `${user}${QUOTE}|`}${OPEN}${user})`, 'y'),
   }
 }
@@ -32,7 +32,7 @@ function command(names: string): RegExp {
   return new RegExp(String.raw`(?:^|[^\w.-])(?:${names})(?:\.exe)?["'\\,\s]`)
 }
 
-/** A command, and a word of it that has to stand in front of the flag. */
+/** A command with a word that must precede the flag. */
 function command2(names: string, word: string): RegExp {
   return new RegExp(String.raw`(?:^|[^\w.-])(?:${names})["'\\,\s].{0,180}\b${word}["'\\,\s]`)
 }
@@ -42,7 +42,7 @@ const KEY = String.raw`[^\s:,"'\\]{1,128}[:,]`
 
 const COMMAND_FLAGS: readonly CommandFlag[] = [
   { command: command('curl|wget|https?|xh|lftp'), ...flag('-u|--user|-U|--proxy-user', `${GAP}?`, KEY) },
-  // The key of an interface is its user, without a password.
+  // An API key as the user name, without a password.
   { command: command('curl'), ...flag('-u|--user', `${GAP}?`), must: /^[^:]{12,}:$/ },
   { command: command('curl'), ...flag('-b|--cookie', `${GAP}?`), must: /=/ },
   { command: command('sshpass'), ...flag('-p', `${GAP}?`) },
@@ -83,37 +83,39 @@ for (const each of COMMAND_FLAGS) {
   }
 }
 
-/** Flags that say so of an argument in front of them, or of another flag. */
+/** Flags that mark an argument before them, or another flag, as secret. */
 const AWS_VALUE = new RegExp(`--value${GAP}${OPEN}`, 'y')
 const SECURE_PARAMETER = /put-parameter[\s\S]{0,400}SecureString/
 
 const REACH = 200
 const LONGEST = 512
-/** Nothing, or what stands between two arguments of a list. */
+/** Empty, or the separator between two arguments of a list. */
 const NO_PASSWORD = /^[\s,)\]]*$/
 const WORD = /(?:[^\s"'\\]|\\(?!\\{0,31}[nrt"'])[\s\S])+/y
 
-/** A line break written as `\n` at some depth of escaping has 1, 2, 4, … backslashes; one that a backslash joins has more. */
+/**
+ * Restores line breaks. Written as `\n` at some depth of escaping, one has 1, 2, 4, … backslashes. A continued line has more.
+ */
 function asLines(text: string): string {
   const plain = text
     .replace(/(\\{1,32})([nrt])/g, (_, { length }: string, letter: string) =>
       (length & (length - 1)) === 0 && letter !== 't' ? '\n' : ' ',
     )
     .replace(/\\\r?\n/g, ' ')
-  // One argument a line: of a list in JSON or code, and of one in YAML.
+  // Joins lists with one argument per line, in JSON or code, and in YAML.
   return plain
     .replace(/([,[])[ \t]{0,40}\n[ \t]{0,40}(?=\\{0,31}["'])/g, '$1 ')
     .replace(/\n[ \t]{0,40}(?:[+>|-]|\d{1,6}[\t→:|])?[ \t]{0,40}- /g, ' ')
 }
 
-/** What stands in front of the flag in the same command, without the mark that a diff gives its line. */
+/** The part of the command before the flag, without the mark of a diff line. */
 function commandBefore(text: string, at: number): string {
   const before = asLines(text.slice(Math.max(0, at - REACH), at))
   const start = Math.max(...['|', '; ', '&&', '\n'].map(mark => before.lastIndexOf(mark))) + 1
   return before.slice(start).replace(/^[+-]/, ' ')
 }
 
-/** Not inside a word: behind a space, a quote or an escape that stands for a space. */
+/** True after a space, a quote or an escape that stands for a space, not inside a word. */
 function beginsArgument(text: string, at: number): boolean {
   const before = text.charAt(at - 1)
   if (before === ' ' || before === '"' || before === "'") return at > 0
@@ -186,7 +188,7 @@ function argumentAt(text: string, start: number): SecretSpan | undefined {
 
 const OPENED = new RegExp(String.raw`(${QUOTE})[^\s"'\\]{0,130}$`)
 
-/** A quoted argument may hold spaces; the quote may stand in front of the user's name. */
+/** A quoted argument may contain spaces. The quote may precede the user's name. */
 function endOfArgument(text: string, start: number): number {
   const word = text.slice(Math.max(0, start - LONGEST), start)
   const opened = OPENED.exec(word)?.[1] ?? ''
@@ -196,9 +198,8 @@ function endOfArgument(text: string, start: number): number {
   return endOfQuoted(text.slice(0, start + LONGEST), start, quote)
 }
 
-/** Passwords as arguments of the commands that take them. */
 export const COMMAND_CREDENTIALS: SecretFamily = {
-  // What each of them goes on with is checked at its place: a list of names costs three times as much here.
+  // The rest of each flag is checked later: a list of names here costs three times as much.
   candidates: /-(?:[upabwksdSPUAXN]|-[upcavbsf][sroaue])/g,
   spanAt: passwordAt,
 }

@@ -15,7 +15,7 @@ function isBearerToken(token: string): boolean {
   return !PARAMETER.test(token) && (/\d/.test(token) || token.length >= 24)
 }
 
-/** `Bearer …` and `Basic …`, wherever they stand. */
+/** `Bearer …` and `Basic …`, anywhere in a text. */
 export const SCHEMED_CREDENTIALS: SecretFamily = {
   candidates: /(?:bearer|basic)(?:\s|%20)/gi,
   spanAt(text, at) {

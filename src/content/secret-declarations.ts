@@ -1,6 +1,6 @@
 import { endOfMatch } from './secret-span.ts'
 
-/** A variable that is declared with its type: `const apiKey: string = "…"`, `var password string = "…"`, `char token[] = "…"`. */
+/** Variables declared with a type: `const apiKey: string = "…"`, `var password string = "…"`, `char token[] = "…"`. */
 
 const NAME = String.raw`[A-Za-z_][\w.:]{0,40}`
 const ARGUMENTS = String.raw`(?:[<[][\w\s,.'|&<>[\]?]{0,60}[>\]])?`
@@ -9,27 +9,26 @@ const AFTER_COLON = String.raw`\s{0,4}:\s{0,4}(?:&(?:\\{0,31}'\w{1,20}\s)?|\[\w{
 const AFTER_SPACE = String.raw`\s{1,2}(?:\*|\[\])?(?:string|byte|str|char|[nN]?[vV]?(?:ar)?[cC]har2?|N?VARCHAR2?|TEXT)(?:\(\w{1,5}\))?`
 const OTHER = String.raw`\s[Aa]s\s\w{1,30}|\[\w{0,20}\]|\s{0,2}\{[\w\s;]{1,60}\}`
 const TYPE = new RegExp(String.raw`[?!]?(?:${AFTER_COLON}|${AFTER_SPACE}|${OTHER})\s{0,4}=(?![=>~])\s{0,4}`, 'y')
-/** What can only be a type, so that it is not the value. */
+/** Texts that can only be a type, and therefore not the value. */
 const IS_TYPE =
   /^[?!]?\s*:?\s*(?:&|\[|readonly |(?:list\[|dict\[|string|str|String|bytes|Bytes|any|unknown|Optional|Union|Final|Annotated|[A-Z][A-Za-z]*(?:<|\[|\s*=|\s*\|)))/
 
-/** Calls that hand back the text that they are given. */
+/** Calls that return their string argument. */
 const WRAPPERS =
   'String(?:::from)?|(?:\\w{1,20}::)?Secret(?:Str|String|Bytes|Box)?(?:(?:::|\\.)(?:new|from|of))?|SecureString|std::string|bytes|\\[\\](?:byte|rune)|Some|(?:Box|Cow|Arc|Rc)::from|CString::new|NSString|(?:\\w{1,20}\\.)?Field'
-/** At the value, in front of its quote. */
+/** Matches at the value, before its quote. */
 export const WRAPPER: string = String.raw`(?:(?:new\s)?(?:${WRAPPERS})\(\s{0,4}(?:default\s?=\s?)?)?`
 
-/** Where the value of a declaration with a type begins, from the end of its name; -1 when there is no type. */
+/** The position of the value in a typed declaration, searched from the end of its name. -1 if there is no type. */
 export function declaredValueAt(text: string, nameEnd: number): number {
   return endOfMatch(TYPE, text, nameEnd)
 }
 
-/** Whether what stands between a name and its value is a type beyond doubt. */
 export function isType(text: string): boolean {
   return IS_TYPE.test(text)
 }
 
-/** A type on its own, as in `def login(password: Optional[str])`. */
+/** A type without a value, as in `def login(password: Optional[str])`. */
 export function isLoneType(value: string): boolean {
   return /^(?:(?:Optional|Union|[Ll]ist|[Dd]ict|[Ss]et|[Tt]uple|Sequence|Final|Literal|Annotated|Promise|Array|Record|Readonly|Partial)[[<]|&(?:'\w+)?$|&?(?:str|mut)$|Secret(?:Str|String|Bytes|Box)\b[<[]?)/.test(
     value,

@@ -2,16 +2,15 @@ import type { SecretKeyStrength } from './secret-keys.ts'
 import { endOfMatch } from './secret-span.ts'
 import { looksGenerated } from './secret-values.ts'
 
-/** A secret's name and its value with nothing but a space between them: `requirepass …`, `SetEnv DB_PASSWORD …`. */
+/** A secret's name and its value separated only by a space: `requirepass …`, `SetEnv DB_PASSWORD …`. */
 
 const BEFORE_PASSWORD =
   /(?:\blogin \S{1,64}|identified by|with|encrypted|\bset|\w login|\b(?:create|alter) (?:user|role) \S{1,64}) $/i
-/** Directives and commands that set what is named next: a variable, a header, a key of a configuration. */
+/** Directives and commands that set the variable, header or configuration key named next. */
 const BEFORE_NAME =
   /(?:\b(?:config(?:ure)?|secrets?|env|variables?) set (?:\S{1,80}[/:])?|#define |\bset -\w{1,4} |\bset[eE]nv |\bSetEnv |\bsetx |\bENV |\benv:set |\b(?:proxy_set|add|more_set|set|del|replace)[-_]header |\bheader_up [+-]?|\b(?:fastcgi|uwsgi|scgi|proxy)_(?:param|header) |\bRequestHeader (?:set|add|append) |\bwifi-sec\.)$/
-/** Ends of what may stand in front of the name: one look tells that none of them does. */
+/** Last characters of these prefixes: one test excludes all of them. */
 const MAY_BE_BEFORE = /[tevrmdxp+:/.\w-]\s$|wifi-sec\.$|[/:]$/
-/** Directives that take a password behind a space. */
 const DIRECTIVE = /^(?:requirepass|masterauth|AuthLDAPBindPassword|wifi-sec\.psk|(?:add-)?authtoken)$/
 /** `OPTIONS (user 'bob', password '…')` */
 const BEFORE_OPTION = /(?:[(,]\s{0,8}|\b(?:SET|ADD)\s{1,4})$/
@@ -24,7 +23,7 @@ interface Named {
   readonly strength: SecretKeyStrength
 }
 
-/** A flag's value, a netrc line, SQL's `PASSWORD '…'`, or a name of several words followed by what can only be a key. */
+/** True for a flag's value, a netrc line, SQL's `PASSWORD '…'`, or a name of several words followed by a key-like text. */
 export function takesValueBehindSpace({ text, name, nameStart, valueAt, strength }: Named): boolean {
   const value = text.slice(valueAt, valueAt + 100)
   const before = text.slice(Math.max(0, nameStart - 100), nameStart)
@@ -44,7 +43,7 @@ export function takesValueBehindSpace({ text, name, nameStart, valueAt, strength
 /** `SET PASSWORD FOR 'bob'@'%' = '…'` */
 const OF_USER =
   /\sFOR\s{1,4}[^\s=]{1,80}(?:\s{0,2}@\s{0,2}[^\s=]{1,80})?\s{0,4}=\s{0,4}(?:PASSWORD\(\s?)?(?=\\{0,31}["'])/iy
-/** `fly secrets set NAME=…`, `doppler secrets set NAME …`: whatever its name, it is a secret. */
+/** `fly secrets set NAME=…`, `doppler secrets set NAME …`: a secret, whatever its name. */
 const SECRETS_SET =
   /\sset\s{1,4}(?:--?[\w-]{1,30}(?:=\S{1,60})?\s{1,4}){0,3}\\{0,31}["']?[A-Z][A-Z\d_]{1,60}(?:=|\s{1,4})(?![-\s])/y
 /** `dotnet user-secrets set "Db:Connection" …` */
@@ -52,7 +51,7 @@ const USER_SECRET = /\sset\s{1,4}(?:\\{0,31}"[^"\\]{1,80}\\{0,31}"|[\w.:]{1,80})
 /** `wpa_passphrase home …` */
 const NETWORK = /\s{1,4}(?:\\{0,31}"[^"\\]{1,40}\\{0,31}"|[\w.-]{1,40})\s{1,4}(?![-\s])/y
 
-/** Where the value begins that a command with this name in it takes; -1 when it is none. */
+/** The position of the value for a command that contains this name. -1 if there is no such command. */
 export function commandValueAt(text: string, name: string, nameEnd: number): number {
   if (/^password$/i.test(name)) return endOfMatch(OF_USER, text, nameEnd)
   if (/^secrets?$/.test(name)) return endOfMatch(SECRETS_SET, text, nameEnd)

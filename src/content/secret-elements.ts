@@ -7,7 +7,7 @@ import { isPlaceholder, looksRandom } from './secret-values.ts'
 const LONGEST_ELEMENT = 4096
 const LESS = String.raw`(?:<|&(?:amp;)?lt;|\\{1,31}u003[cC])`
 const GREATER = String.raw`(?:>|&(?:amp;)?gt;|\\{1,31}u003[eE])`
-/** Between two elements, which a diff may mark. */
+/** Between two elements, with optional diff marks. */
 const GAP = String.raw`(?:${SPACE}|[+→:|-]|\d{1,6}(?=[\t→:|]|\\{1,31}t)){0,40}`
 
 const TAG_BEFORE = new RegExp(String.raw`${LESS}(?:[\w-]{1,30}:)?$`)
@@ -22,13 +22,13 @@ const ATTRIBUTE_END = new RegExp(String.raw`\\{0,31}["'](?:\s[^<>]{0,200}?)?(?<!
 const CDATA = new RegExp(String.raw`${GAP}<!\[CDATA\[`, 'y')
 const NEXT_TAG = new RegExp(LESS)
 const IS_CLOSED = new RegExp(String.raw`${LESS}(?:\/|%2F)`, 'y')
-/** Elements whose text is a setting. In any other one the text may be a label. */
+/** Elements with a setting as their text. The text of other elements may be a label. */
 const OF_SETTINGS = /^(?:entry|property|prop|constant|param|parameter|arg|config|setting|add|env|variable|attribute)$/i
 
 interface Element {
   readonly valueAt: number
   readonly hasAttributes: boolean
-  /** The text may be what a page shows. */
+  /** True if the text may be visible text of a page. */
   readonly mayBeLabel: boolean
 }
 
@@ -54,7 +54,7 @@ function elementAt(text: string, start: number, end: number): Element | undefine
   return { valueAt: TAG_END.lastIndex, hasAttributes, mayBeLabel: hasAttributes && /[A-Z]/.test(text.charAt(start)) }
 }
 
-/** The value of the element that this name belongs to; `none` when the element holds no secret. */
+/** The value of the element with this name. `none` if the element contains no secret. */
 export function elementSpan(text: string, start: number, end: number): SecretSpan | 'none' | undefined {
   const element = elementAt(text, start, end)
   if (element === undefined) return undefined

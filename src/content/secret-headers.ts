@@ -2,9 +2,9 @@ import { endOfQuoted, quoteLevel } from './secret-quotes.ts'
 import { endOfMatch, MASK, type SecretSpan } from './secret-span.ts'
 import { isPlaceholder, isSpokenOf, looksRandom } from './secret-values.ts'
 
-/** What a header that holds credentials says behind its colon: `SSWS 00a…`, `Digest username="…", …`, or a bare key. */
+/** Values of headers with credentials: `SSWS 00a…`, `Digest username="…", …`, or only a key. */
 
-/** Schemes that are shown: they say how somebody asked, and nothing about the secret. */
+/** Schemes that stay visible: they show the kind of credential, and nothing about the secret. */
 const SHOWN_SCHEME =
   /(?:bearer|basic|token|bot|apikey|api-key|negotiate|ntlm|googlelogin|key|digest|hawk|oauth|signature|aws4-hmac-sha256)\s+/iy
 const SCHEME = /^[A-Za-z][\w.+-]{1,40}$/
@@ -14,30 +14,30 @@ const LINE = /(?:[^\r\n\\"'`]|\\(?!\\{0,31}[nr"'`]))*/y
 const WORD = /(?:[^\s\\"'`]|\\(?!\\{0,31}[nrt"'`]))*/y
 const STOP = /[.,;:)\]}>]{1,3}$/
 const NEXT_HEADER = /^[\w-]{1,40}:$/
-/** Of a line, to tell what its first two words are. */
+/** Part of a line that is read to find its first two words. */
 const LONGEST_LINE = 600
 
 const HEADER = /^(?:(?:proxy-)?authorization|(?:set-)?cookie|apikey|[a-z]+(?:-[a-z\d]+)+)$/i
 const CREDENTIALS = /^(?:proxy-|x-[\w-]*)?authorization$|^(?:x-)?auth$/i
 
-/** The header's name, and nothing else: a word that a list of names in code or in a policy may hold, too. */
+/** True for a header's name. Lists of names in code or in a policy contain such words, too. */
 export function isHeaderName(name: string): boolean {
   return HEADER.test(name)
 }
 
-/** Whether more than one word may be the secret. */
+/** True if the secret may consist of more than one word. */
 export function holdsCredentials(name: string): boolean {
   return CREDENTIALS.test(name)
 }
 
-/** The quote that the header's line stands in, as in `-H "Authorization: …"`: it says how far the value reaches. */
+/** The quote around the header's line, as in `-H "Authorization: …"`. It shows the end of the value. */
 function quoteBefore(text: string, nameStart: number): string {
   const at = nameStart - 1
   if (at < 0 || !`"'\``.includes(text.charAt(at))) return ''
   return text.slice(at - quoteLevel(text, at, 0), at + 1)
 }
 
-/** The credentials behind `Authorization:`, whatever their scheme; undefined where a sentence goes on instead. */
+/** The credentials after `Authorization:`, whatever their scheme. Undefined if a sentence follows instead. */
 export function credentialsSpan(text: string, nameStart: number, valueAt: number): SecretSpan | undefined {
   const shown = endOfMatch(SHOWN_SCHEME, text, valueAt)
   const start = shown === -1 ? valueAt : shown
@@ -48,7 +48,6 @@ export function credentialsSpan(text: string, nameStart: number, valueAt: number
   return end <= start || isPlaceholder(text.slice(start, end)) ? undefined : { start, end }
 }
 
-/** A word, what stands behind it, and the next word. */
 function firstWords(text: string, start: number): string[] {
   const line = text.slice(start, start + LONGEST_LINE)
   return line.slice(0, endOfMatch(LINE, line, 0)).split(/(\s+)/, 3)
@@ -60,7 +59,7 @@ function endInQuote(text: string, start: number, opening: string, words: string[
   return Math.max(endOfQuoted(text, start, opening), ...lists)
 }
 
-/** In running text: the key alone, a scheme and its key, or a list of parameters. */
+/** The end of credentials in running text: a key, a scheme and its key, or a list of parameters. */
 function endOfWords(text: string, start: number, words: string[], isScheme: boolean): number {
   const list = endOfList(text, start)
   if (list !== -1) return list
@@ -75,7 +74,7 @@ function endOfWords(text: string, start: number, words: string[], isScheme: bool
   return isScheme || looksRandom(withoutStop(first)) ? endOfKey(text, start) : start
 }
 
-/** Behind a comma and a space the list goes on, also with what is no parameter: `id=x, 00Qx7Zk2`. */
+/** After a comma and a space the list continues, even with a word that is not a parameter: `id=x, 00Qx7Zk2`. */
 function endOfList(text: string, start: number): number {
   const end = endOfMatch(CREDENTIAL_LIST, text, start)
   return end === -1 || text.charAt(end - 1) !== ' ' ? end : Math.max(endOfKey(text, end), end - 2)
@@ -85,7 +84,7 @@ function withoutStop(word: string): string {
   return word.replace(STOP, '')
 }
 
-/** The sentence's punctuation is not the key's. */
+/** Excludes the sentence's punctuation. */
 function endOfKey(text: string, start: number): number {
   const end = endOfMatch(WORD, text, start)
   return end - (STOP.exec(text.slice(Math.max(start, end - 3), end))?.[0].length ?? 0)

@@ -1,10 +1,9 @@
 import { copyOf } from './clip.ts'
 
-/** Which names hold secrets: keys of objects, variables, headers, flags, query parameters. */
+/** Names of secrets: keys of objects, variables, headers, flags, query parameters. */
 
 const HINT = /ke[ny]|cre[td]|p(?:ass|wd|sk)|auth|cook|jwt|signature|bearer/i
 
-/** Names whose value is a secret whatever it looks like. */
 const ALWAYS =
   /(?:passwords?|passwd|passphrase|passcode|requirepass|masterauth|psk|storepass|keypass|secrets?|apikeys?|accesskey|secretkey|privatekey|presharedkey|clientkeydata|credentials?|(?:auth|access|refresh|api|bot|bearer|csrf|xsrf|id|session|private|secret)tokens?)$/
 const GLUED_PASS = /^(?:db|user|smtp|ftp|mail|admin|root|my|pg|ssh)pass$/
@@ -12,22 +11,22 @@ const PASS_OF =
   /^(?:db|user|smtp|ftp|mail|email|admin|root|mysql|pg|postgres|redis|mongo|http|proxy|login|basic|auth|sudo|ssh|key)$/
 const OFTEN = new Set(['pass', 'token', 'auth', 'authorization', 'bearer', 'cookie', 'cookies', 'jwt'])
 
-/** A token of these is a piece of text or a place in a list. */
+/** With these words, `token` means a piece of text or a position in a list. */
 const TOKEN_OF_TEXT = new Set(
   'page next prev previous continuation pad eos bos unk cls mask sep stop start end special max min per first last num cancellation cancel design syntax unexpected invalid illegal unknown expected input output prompt completion'.split(
     ' ',
   ),
 )
-/** A key is a secret only as one of these. */
+/** Words with which a key is a secret. */
 const KEY_OF =
   /^(?:api|access|private|secret|encryption|decryption|signing|master|account|auth|shared|deploy|storage|webhook|consumer|admin|root|license|preshared|subscription|ingest|ingestion|hmac|jwt|aes|rsa|ssh|pgp|gpg|openai|anthropic|azure|stripe|groq|gemini|mistral|openrouter|fernet|nonce)$/
-/** A key of these may be an identifier that anybody may see: only one that looks random is a secret. */
+/** Words with which a key may be a public identifier. It is secret only if it looks random. */
 const WEAK_KEY_OF = /^(?:app|application)$/
 
-/** Words behind the noun that say which one it is, not what it is. */
+/** Words after the noun that select an instance, and do not change its meaning. */
 const QUALIFIER =
   /^(?:value|prod|production|dev|development|staging|test|live|base|old|new|current|confirm|confirmation|primary|secondary|default|text|plain|plaintext|str|string|raw|base64|b64|pem|header|binary)$/
-/** Words in front that make it a question about the secret. */
+/** Words before the noun that make it a question about the secret. */
 const QUESTION =
   /^(?:no|ask|prompt|skip|without|use|show|hide|require|requires|required|has|is|enable|disable|allow|forgot)$/
 const HEADER = /^x-/i
@@ -36,7 +35,7 @@ const WORKING_DIRECTORY = /^(?:OLD)?PWD$/
 
 const LONGEST_NAME = 200
 const KNOWN_NAMES = 1000
-/** The same few names come again and again. */
+/** Cached, because the same few names recur. */
 const known = new Map<string, SecretKeyStrength | 'none'>()
 
 /** `githubAccessToken`, `GITHUB_ACCESS_TOKEN_2` → github, access, token. */
@@ -47,8 +46,8 @@ function words(name: string): string[] {
 }
 
 /**
- * `strong`: whatever stands there is a secret. `weak`: the word is used for other things too, so in running text the
- * value has to look random. Undefined: not a name of a secret.
+ * `strong`: the value is always a secret. `weak`: the word has other meanings, so in running text the value must look random.
+ * Undefined: not a secret's name.
  */
 export type SecretKeyStrength = 'strong' | 'weak'
 
@@ -67,7 +66,7 @@ function judge(name: string): SecretKeyStrength | undefined {
   if (WORKING_DIRECTORY.test(name)) return undefined
   const parts = words(name)
   while (parts.length > 1 && QUALIFIER.test(parts.at(-1) ?? '')) parts.pop()
-  // A certificate's key of a kubeconfig; the key of a client may be anything.
+  // The private key of a client certificate in a kubeconfig. A plain `client key` may be anything.
   if (parts.slice(-3).join(' ') === 'client key data') return 'strong'
   const noun = parts.at(-1) ?? ''
   const before = parts.at(-2) ?? ''
@@ -84,7 +83,7 @@ function judge(name: string): SecretKeyStrength | undefined {
   return parts.length > 1 && HEADER.test(name) ? 'strong' : 'weak'
 }
 
-/** Whether the value under this key of an object is a secret: `password`, `apiKey`, `X-Auth-Token`; not `max_tokens`. */
+/** True if the value of this object key is a secret: `password`, `apiKey`, `X-Auth-Token`; not `max_tokens`. */
 export function isSecretKey(name: string): boolean {
   return secretKeyStrength(name) !== undefined
 }

@@ -4,15 +4,15 @@ import { saysValueIsSecret } from './secret-records.ts'
 import { endOfMatch, MASK } from './secret-span.ts'
 
 /**
- * A secret's name and its value as two strings beside each other: `define('DB_PASSWORD', '…')`, `["--token", "…"]`,
- * `{"name": "DB_PASSWORD", "value": "…"}`, `<add key="DB_PASSWORD" value="…">`, and the same over two lines of YAML.
+ * A secret's name and its value as two adjacent strings: `define('DB_PASSWORD', '…')`, `["--token", "…"]`, `{"name":
+ * "DB_PASSWORD", "value": "…"}`, `<add key="DB_PASSWORD" value="…">`, and the same on two lines of YAML.
  */
 
 const NAMED_BEFORE = /(?:name|key|header|variable|field|label)\\{0,31}["']?\s{0,4}[:=]\s{0,4}\\{0,31}["']?$/i
-/** Over two lines, which a diff or a listing may number or mark. */
+/** May span two lines, with the line numbers or marks of a listing or diff. */
 const VALUE_BEHIND =
   /\\{0,31}["']?(?:[\s,+>|-]|\\{1,31}[nrt]|\d{1,6}(?=[\s\\→:|])){0,60}\\{0,31}["']?val(?:ue)?\\{0,31}["']?\s{0,4}[:=]\s{0,4}/iy
-/** `variable "db_password" { … default = "…" }` of Terraform. */
+/** Terraform: `variable "db_password" { … default = "…" }` */
 const TERRAFORM_BEFORE = /\bvariable\s{1,4}\\{0,31}"$/
 const TERRAFORM_DEFAULT = /\\{0,31}"\s{0,4}\{[^{}]{0,400}?\bdefault\s{0,20}=\s{0,8}/y
 /** `add_argument("--password", default="…")` */
@@ -21,19 +21,19 @@ const ARGUMENT_DEFAULT =
 const COMMA = /\\{0,31}["'`]\s{0,4},\s{0,40}(?=[bfru]{0,2}\\{0,31}["'`])/iy
 const SETTER =
   /(?:\b(?:\w*[_.])?(?:set|put|add|define|append|header|insert)\w*|putenv|setenv|[a-z](?:Set|Put|Add)\w*|(?:Header|Item|Property|Env)s?)\(\s*\\{0,31}["'`]$/
-/** Not a key, which a colon follows. */
+/** The next string. With a colon after it, it is a key. */
 const NEXT_NAME = /[bfru]{0,2}\\{0,31}["'`]([\w.-]{0,80})\\{0,31}["'`](\s{0,8}:)?/iy
 
 const ENVIRONMENT_NAME = /^[A-Z][A-Z\d]*_[A-Z\d_]+$/
 const ONLY_NAME = /^(?:[A-Z][A-Z\d_]*|[A-Za-z]+(?:-[A-Za-z]+)*)$/
 
-/** Whether `second` behind `first` in a list is what belongs to it, and not the next name. */
+/** True if `second` after `first` in a list is its value, and not the next name. */
 function isValueOf(first: string, second: string): boolean {
   if (first.startsWith('-')) return !second.startsWith('-')
   return (isHeaderName(first) || ENVIRONMENT_NAME.test(first)) && !ONLY_NAME.test(second)
 }
 
-/** A field that says what the field `value` beside it is. */
+/** A field that names the content of the field `value` beside it. */
 function isNameField(key: string): boolean {
   return /^(?:name|key|header|variable|field|label)$/i.test(key)
 }
@@ -42,7 +42,6 @@ function isValueField(key: string): boolean {
   return /^(?:val(?:ue)?|(?:secret|string)_?value)$/i.test(key)
 }
 
-/** Where the value begins that belongs to the name; -1 when nothing beside it does. */
 export function pairedValueAt(text: string, name: string, start: number, end: number): number {
   const fieldAt = endOfMatch(VALUE_BEHIND, text, end)
   if (fieldAt !== -1 && NAMED_BEFORE.test(textBefore(text, start))) return fieldAt
@@ -57,7 +56,6 @@ export function pairedValueAt(text: string, name: string, start: number, end: nu
   return colon === undefined && isValueOf(name, next) ? valueAt : -1
 }
 
-/** The value that a variable or an argument has when it is given none. */
 function defaultValueAt(text: string, name: string, start: number, end: number): number {
   if (name.startsWith('-')) return endOfMatch(ARGUMENT_DEFAULT, text, end)
   return TERRAFORM_BEFORE.test(textBefore(text, start)) ? endOfMatch(TERRAFORM_DEFAULT, text, end) : -1
@@ -67,11 +65,10 @@ function textBefore(text: string, start: number): string {
   return text.slice(Math.max(0, start - 50), start)
 }
 
-/** How every string (decoded, keys included) is masked, and the values under which keys. */
 export interface Masking {
   leaf(text: string): string
   isSecret(key: string): boolean
-  /** Short keys are read, too: somebody looks for more than keys of vendors. */
+  /** True if custom rules exist: short keys are then masked, too. */
   readonly readsShortKeys?: boolean
 }
 
@@ -79,16 +76,16 @@ const REACH = 200
 const LONGEST_ARGUMENT = 2000
 
 /**
- * What stands beside a value in its list or object and says that it is a secret: the flag in front of an argument, the
- * name of a header, a field `name` beside the field `value`. One of these for each open container.
+ * Detects secrets by their neighbours in a list or object. Examples: the flag before an argument, the name of a header, a
+ * field `name` beside the field `value`. One instance for each open container.
  */
 export class Neighbours {
   #previous = ''
-  /** The strings of a list so far, as the one line that they are of a command. */
+  /** The strings of a list so far, joined to one command line. */
   #line = ''
   #isNamed = false
 
-  /** What masks the list's next string, also where only what stands in front of it says that it is a secret. */
+  /** The function that masks the list's next string, even if only the preceding ones show that it is a secret. */
   leafOf(masking: Masking): (text: string) => string {
     return masking.leaf === keepAll ? keepAll : text => this.#element(text, masking)
   }
@@ -106,17 +103,16 @@ export class Neighbours {
     if (first === '' || text === '' || text.length > LONGEST_ARGUMENT) return false
     if (isSecret(first) && isValueOf(first, text)) return true
     if (text.includes(MASK) || (!first.startsWith('-') && !text.startsWith('-'))) return false
-    // Behind its flag an argument is one word, whatever it holds.
+    // After its flag, an argument is one word, whatever it contains.
     const word = text.replace(/\s/g, '_')
     return !leaf(`${this.#line} ${word}`).endsWith(` ${word}`)
   }
 
-  /** A field of the object, before its value is looked at. */
+  /** True if the field is secret because of an earlier field of the object. */
   isSecretField(key: string): boolean {
     return this.#isNamed && isValueField(key)
   }
 
-  /** A field whose value is this text. */
   field(key: string, text: string, { isSecret }: Masking): void {
     if ((isNameField(key) && isSecret(text)) || saysValueIsSecret(key, text)) this.#isNamed = true
   }

@@ -1,12 +1,12 @@
 import { afterEscape, endOfMatch, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
 
-/** Private keys in PEM: whole, cut off, or only their end. */
+/** Private keys in PEM: complete, truncated, or only their end. */
 
 const PRIVATE_KEY_HEAD = /-----BEGIN [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
 const PRIVATE_KEY_TAIL = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/
 const LONGEST_PRIVATE_KEY = 16_384
 
-/** A block without its END line was cut off: it reaches to the quote that holds it, else to the end of the text. */
+/** A block without an END line was truncated: it extends to the closing quote, or else to the end of the text. */
 function privateKeyAt(text: string, start: number): SecretSpan | undefined {
   const body = endOfMatch(PRIVATE_KEY_HEAD, text, start)
   if (body === -1) return undefined
@@ -15,7 +15,7 @@ function privateKeyAt(text: string, start: number): SecretSpan | undefined {
   let end = text.indexOf('"', body)
   if (end === -1) end = text.length
   while (end > body && text.charCodeAt(end - 1) === 92) end--
-  // In a list of lines the next strings are the key's as well.
+  // If the key is a list of lines, the next strings belong to it as well.
   for (let next = end; next !== -1 && next - start < LONGEST_PRIVATE_KEY; next = endOfMatch(NEXT_STRING, text, end))
     end = next
   return { start, end }
@@ -23,12 +23,12 @@ function privateKeyAt(text: string, start: number): SecretSpan | undefined {
 
 const NEXT_STRING = /\\{0,31}["']\s{0,4},\s{0,40}\\{0,31}["'][A-Za-z0-9+/]{16,100}={0,2}(?=\\{0,31}["'])/y
 const PRIVATE_KEY_END = /-----END [A-Z0-9 ]{0,40}PRIVATE KEY(?: BLOCK)?-----/y
-/** With the mark or number that a diff or a listing gives the next line. */
+/** Includes the mark or number of a line in a diff or listing. */
 const LINE_BREAK =
   /(?:(?:\s|\\{1,31}[nrt])+(?:(?:[+>|-]{1,2}|\d{1,6}[→:|]?)(?:\s|\\{1,31}[nrt])*-?)?|\\{0,31}["']\s{0,4},\s{0,40}\\{0,31}["'])$/
 const KEY_LINE = /[A-Za-z0-9+/=]{1,100}$/
 
-/** The lines in front of an END line whose BEGIN was cut off: of a key's form, the last one of any length. */
+/** The lines before an END line without its BEGIN. They must look like a key. Only the last one may be short. */
 function privateKeyTailAt(text: string, at: number): SecretSpan | undefined {
   const end = endOfMatch(PRIVATE_KEY_END, text, at)
   if (end === -1) return undefined
@@ -56,7 +56,7 @@ const LINE_OF_KEY = /^(?:[\s\d]{0,12}[|:→>+-]?\s{0,4})?[A-Za-z0-9+/]{16,100}={
 const HEADER_OF_KEY = /^[\w-]{1,40}: /
 const MOST_LINES = 400
 
-/** Masks the lines of a private key that are strings of their own, as in a list of lines or of numbered objects. */
+/** Masks the lines of a private key that are separate strings, as in a list of lines or of numbered objects. */
 export function acrossStrings(leaf: (text: string) => string): (text: string) => string {
   let linesLeft = 0
   return text => {

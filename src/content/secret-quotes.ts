@@ -1,16 +1,16 @@
 import { endOfMatch } from './secret-span.ts'
 
 /**
- * Where a quoted value or a bracketed one ends, in text that may be JSON inside JSON: `opening` is the quote as it
- * stands there, with its backslashes (`"`, `\"`, `\\\"`).
+ * Finds the end of a quoted or bracketed value in text that may be JSON inside JSON. `opening` is the quote with its
+ * backslashes (`"`, `\"`, `\\\"`).
  */
 
 const BACKSLASH = 92
 
-/** A space, also as JSON text spells it: `\t`, `\n`, `\\n`. */
+/** White space, including its escaped forms in JSON: `\t`, `\n`, `\\n`. */
 export const SPACE: string = String.raw`(?:\s|\\{1,31}[nrt])`
 
-/** The end of a line, likewise. */
+/** The end of a line, including its escaped forms. */
 export const LINE_END: string = String.raw`(?:\r?\n|(?:\\{1,31}r)?\\{1,31}n)`
 
 /** `'\''` and `'"'"'` in a quoted command. */
@@ -20,15 +20,14 @@ const REPEATED = [
   ...[0, 1, 3, 7, 15].flatMap(level => [`"`, `'`].map(quote => `(?:\\\\{${level}}${quote}){3}`)),
   String.raw`""(?=\w|\s?:)`,
 ].join('|')
-/** HTML, a URL, JSON by numbers, typographic quotes. */
+/** HTML entities, URL encoding, JSON escapes, typographic quotes. */
 const ENCODED = String.raw`&(?:amp;){0,2}(?:quot|apos|#34|#39|#x2[27]);|%2[27]|\\{1,31}u002[27]|[“”‘’「」]`
 
-/** One opening or closing quote as it stands in the text. */
 export const QUOTE: string = String.raw`(?:${OF_SHELL}|${REPEATED}|${ENCODED}|\\{0,31}["'\`])`
 
 const PLAIN = /^\\{0,31}["'`]$/
 
-/** Whether the quote is spelled as anything but backslashes and one character. */
+/** True if the quote has another form than backslashes and one character. */
 export function isSpelled(quote: string): boolean {
   return !PLAIN.test(quote)
 }
@@ -36,17 +35,17 @@ export function isSpelled(quote: string): boolean {
 const LONGEST_SPELLED = 4096
 const CURLY_ENDS: Readonly<Record<string, string>> = { '“': '”', '‘': '’', '「': '」' }
 
-/** The end of the content behind a spelled quote, or of what is looked at. */
+/** The end of the content after a spelled quote, or of the scanned part. */
 export function endOfSpelled(text: string, from: number, opening: string): number {
-  // A slice keeps the search from running to the end of the text for each of many values.
+  // A slice limits the search, which would otherwise run to the end of the text for each value.
   const within = text.slice(from, from + LONGEST_SPELLED)
   const length = within.indexOf(CURLY_ENDS[opening] ?? opening)
   return from + (length === -1 ? within.length : length)
 }
 
 /**
- * How deep a quote is escaped: JSON inside JSON writes it with 1 backslash, once more inside JSON with 3, then 7. What
- * stands in front of those is the content's: in `\\\\"` two escaped backslashes and a quote of level 0.
+ * The escaping level of a quote: JSON inside JSON has 1 backslash, one level deeper 3, then 7. Other backslashes before it
+ * belong to the content: `\\\\"` is two escaped backslashes and a quote of level 0.
  */
 export function quoteLevel(text: string, at: number, from: number): number {
   let count = 0
@@ -58,14 +57,14 @@ export function quoteLevel(text: string, at: number, from: number): number {
 
 const JSON_AFTER_STRING = /"\s*(?:[,:}\]]|$)/y
 
-/** Whether a double quote can be the end of a JSON string, going by what follows it. */
+/** True if the text after a double quote allows it to end a JSON string. */
 function endsJsonString(text: string, at: number): boolean {
   return quoteLevel(text, at, 0) === 0 && endOfMatch(JSON_AFTER_STRING, text, at) !== -1
 }
 
-/** A lone apostrophe inside a JSON string must not reach beyond that string: the first double quote that ends one. */
+/** Limits a lone apostrophe inside a JSON string to that string: finds the first double quote that ends one. */
 function endOfJsonString(text: string, from: number, limit: number): number {
-  // A slice copies nothing, and keeps the search from running to the end of the text for each of many values.
+  // A slice does not copy, and limits the search, which would otherwise run to the end of the text for each value.
   const within = text.slice(from, limit)
   for (let at = within.indexOf('"'); at !== -1; at = within.indexOf('"', at + 1)) {
     if (endsJsonString(text, from + at)) return from + at
@@ -73,23 +72,23 @@ function endOfJsonString(text: string, from: number, limit: number): number {
   return limit
 }
 
-/** The end of the content that begins at `from`; the end of the text when it was cut off before its closing quote. */
+/** The end of the content that begins at `from`. The end of the text if it was truncated before its closing quote. */
 export function endOfQuoted(text: string, from: number, opening: string): number {
   const quote = opening.charAt(opening.length - 1)
   const level = opening.length - 1
   for (let at = text.indexOf(quote, from); at !== -1; at = text.indexOf(quote, at + 1)) {
     const found = quoteLevel(text, at, from)
-    // Less deep: it closes the text around the value.
+    // A quote of a lower level closes the text around the value.
     if (found > level) continue
     const end = at - found
-    // `--secret-string '{"user": "bob"}'`: the double quotes are the value's.
+    // `--secret-string '{"user": "bob"}'`: the double quotes belong to the value.
     const isJson = '{['.includes(text.charAt(from)) && '}]'.includes(text.charAt(end - 1))
     return quote === '"' || isJson ? end : endOfJsonString(text, from, end)
   }
   return quote === '"' ? text.length : endOfJsonString(text, from, text.length)
 }
 
-/** The end of the object or array that begins at `from`, brackets included; the end of the text when it was cut off. */
+/** The end of the object or array that begins at `from`, including its bracket. The end of the text if it was truncated. */
 export function endOfStructure(text: string, from: number, opening: string): number {
   const quote = opening.charAt(opening.length - 1)
   const level = opening.length - 1

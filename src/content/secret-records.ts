@@ -4,14 +4,14 @@ import { SPACE } from './secret-quotes.ts'
 import { endOfMatch, MASK, maskSpans, type SecretFamily, type SecretSpan } from './secret-span.ts'
 
 /**
- * Records of which another field says that a value is secret: the data of a Kubernetes `Secret`, a private JWK, an SSM
- * parameter of the type `SecureString`. In JSON only what stands between quotes is masked, so that it stays JSON.
+ * Records with a field that marks another value as secret: the data of a Kubernetes `Secret`, a private JWK, an SSM parameter
+ * of type `SecureString`. Only text between quotes is masked in JSON, so that it stays valid.
  */
 
 const QUOTE = String.raw`\\{0,31}["']?`
 const COLON = String.raw`${QUOTE}\s{0,8}:\s{0,8}`
 
-/** How far a record is looked through from the field that says what it is. */
+/** Scanned distance around the field that identifies a record. */
 export const RECORD_REACH = 8192
 
 const KIND_BEFORE = new RegExp(`kind${COLON}${QUOTE}$`)
@@ -34,7 +34,7 @@ const QUOTE_OF_STRING = /(?<!\\)"/g
 
 const KIND = new RegExp(`kind${COLON}`, 'y')
 
-/** The text around a field, but not of the records in front of it and behind it: those have a `kind` of their own. */
+/** The text around a field, without the neighbouring records, which have a `kind` of their own. */
 function around(text: string, at: number): { from: number; record: string } {
   let before = text.slice(Math.max(0, at - RECORD_REACH), at)
   let behind = text.slice(at, at + RECORD_REACH)
@@ -45,7 +45,7 @@ function around(text: string, at: number): { from: number; record: string } {
   const from = at - before.length
   let start = lastEnd(before, NEXT_RECORD)
   let end = firstStart(behind, NEXT_RECORD)
-  // YAML in a string of JSON: the record ends with the string.
+  // YAML in a JSON string: the record ends with the string.
   if (/\\n[^"]{0,80}$/.test(before)) {
     start = Math.max(start, lastEnd(before, QUOTE_OF_STRING))
     end = Math.min(end, firstStart(behind, QUOTE_OF_STRING))
@@ -64,7 +64,7 @@ function firstStart(text: string, border: RegExp): number {
   return border.exec(text)?.index ?? text.length
 }
 
-/** The first block of data that has something to mask. A later round finds the next one. */
+/** The first block of data with a value to mask. A later round finds the next one. */
 function kubernetesAt(text: string, at: number): SecretSpan | undefined {
   if (endOfMatch(IS_SECRET, text, at) === -1) return undefined
   if (!KIND_BEFORE.test(text.slice(Math.max(0, at - 40), at))) return undefined
@@ -111,12 +111,12 @@ function changed(text: string, start: number, end: number, mask: string): Secret
 const PRIVATE_MEMBER = new RegExp(String.raw`(\\{0,31}["'](?:d|p|q|dp|dq|qi|k)${COLON}\\{0,31}["'])([\w-]{20,})`, 'g')
 const IS_KEY_TYPE = new RegExp(String.raw`kty${COLON}\\{0,31}["'](?:RSA|EC|OKP|oct)\b`, 'y')
 
-/** The private members of a JSON web key, on both sides of its `kty`. */
+/** The private members of a JSON web key, before and after its `kty`. */
 function jsonWebKeyAt(text: string, at: number): SecretSpan | undefined {
   if (endOfMatch(IS_KEY_TYPE, text, at) === -1) return undefined
   const before = text.slice(Math.max(0, at - RECORD_REACH), at)
   const behind = text.slice(at, at + RECORD_REACH)
-  // Another `kty` is another key's.
+  // Another `kty` belongs to another key.
   const start = at - before.length + Math.max(0, before.lastIndexOf('{'), before.lastIndexOf('kty'))
   const ends = [behind.indexOf('}'), behind.indexOf('kty', 1)].filter(end => end !== -1)
   const end = at + Math.min(behind.length, ...ends)
@@ -140,7 +140,7 @@ function secureStringAt(text: string, at: number): SecretSpan | undefined {
 
 /** `"keyName": "key1", …, "value": "…"` */
 const NAMED_KEY = new RegExp(String.raw`keyName${COLON}[^{}]{1,200}?\bvalue${COLON}\\{0,31}["']`, 'y')
-/** `"key1": "…"`, `"primaryKey": "…"`: what Azure calls the two keys of a service. */
+/** `"key1": "…"`, `"primaryKey": "…"`: Azure's names of the two keys of a service. */
 const ORDINAL_KEY = new RegExp(
   String.raw`(?:key[12]|(?:primary|secondary)Key)\\{0,31}["']${COLON}\\{0,31}["'](?=[A-Za-z\d+/]{32})`,
   'y',
@@ -148,7 +148,6 @@ const ORDINAL_KEY = new RegExp(
 const AZURE_NAMES = new Set(['keyName', 'key1', 'key2', 'primaryKey', 'secondaryKey'])
 const BASE64 = /[A-Za-z\d+/]{32,}={0,2}/y
 
-/** A key of a service of Azure, at its name. */
 export function azureKeyAt(text: string, name: string, at: number): SecretSpan | undefined {
   if (!AZURE_NAMES.has(name)) return undefined
   const start = Math.max(endOfMatch(ORDINAL_KEY, text, at), endOfMatch(NAMED_KEY, text, at))
@@ -156,12 +155,12 @@ export function azureKeyAt(text: string, name: string, at: number): SecretSpan |
   return end !== -1 && looksEncoded(text.slice(start, end)) ? { start, end } : undefined
 }
 
-/** Random bytes, and not a word or a hash of capital letters. */
+/** True for random bytes. Excludes words and upper-case hashes. */
 function looksEncoded(value: string): boolean {
   return /\d/.test(value) && /[a-z]/.test(value)
 }
 
-/** The keys of Azure are found by `ASSIGNMENTS`, too, which stops at their names anyway. */
+/** Azure's keys are omitted: `ASSIGNMENTS` finds them, because it stops at their names anyway. */
 export const RECORDS: SecretFamily = {
   candidates: /[Sk][et][cy](?:ret["'\s\\]|ureString|["'\\])/g,
   spanAt(text, at) {
@@ -170,7 +169,7 @@ export const RECORDS: SecretFamily = {
   },
 }
 
-/** Of JSON, where only the whole text shows what a string is. */
+/** Used before JSON is split into strings, because a single string does not show its name. */
 const AZURE_KEYS: SecretFamily = {
   candidates: /key(?:Name|[12])|(?:prim|second)aryKey/g,
   spanAt(text, at) {
@@ -178,7 +177,6 @@ const AZURE_KEYS: SecretFamily = {
   },
 }
 
-/** Whether a field says of the field `value` beside it that it holds a secret. */
 export function saysValueIsSecret(key: string, text: string): boolean {
   if (/^type$/i.test(key)) return text === 'SecureString' || text === 'CONCEALED'
   return (
@@ -188,7 +186,7 @@ export function saysValueIsSecret(key: string, text: string): boolean {
 
 const MEMBERS = new Set('data stringData d p q dp dq qi k key1 key2 primaryKey secondaryKey'.split(' '))
 
-/** Whether a field is secret by what its object is. `sibling` reads another field of it. */
+/** True if the kind of object makes the field secret. `sibling` reads another field of it. */
 export function isSecretMember(key: string, value: unknown, sibling: (key: string) => unknown): boolean {
   if (!MEMBERS.has(key)) return false
   if (key === 'data' || key === 'stringData') return sibling('kind') === 'Secret'
@@ -197,12 +195,12 @@ export function isSecretMember(key: string, value: unknown, sibling: (key: strin
   return value.length >= 20 && typeof sibling('kty') === 'string'
 }
 
-/** A later round finds what stands behind the first find of a record. */
+/** A later round finds further values of a record. */
 const MOST_ROUNDS = 8
 
 /**
- * Masks what only the whole text shows to be secret, and not one string of its JSON: records, and private keys in a list
- * of lines.
+ * Masks secrets that only the whole text identifies, not a single string of its JSON: records, and private keys as lists of
+ * lines.
  */
 export function maskRecords(text: string): string {
   const plain = withoutColours(text)

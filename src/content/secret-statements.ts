@@ -2,17 +2,17 @@ import { endOfQuoted } from './secret-quotes.ts'
 import { endOfMatch, MASK, type SecretFamily, type SecretSpan } from './secret-span.ts'
 import { isPlaceholder } from './secret-values.ts'
 
-/** SQL that names the password without a sign behind its name, and logins of Oracle's tools. */
+/** SQL with a password but no sign after its name, and logins of Oracle's tools. */
 
 const LONGEST = 512
 const IDENTIFIED =
   /\bIDENTIFIED\s{1,8}(?:WITH\s{1,8}\S{1,64}\s{1,8})?(?:BY|AS)\s{1,8}(?:PASSWORD\s{1,8})?(?=\\{0,31}["'])/iy
-/** Oracle takes a password without quotes. */
+/** Oracle accepts a password without quotes. */
 const UNQUOTED = /\bIDENTIFIED\s{1,8}BY\s{1,8}(?!VALUES\b)(?=[\w$#])/iy
 const CREATES_USER = /\b(?:create|alter)\s{1,8}(?:user|role)\s{1,8}\S{1,64}\s{1,8}$/i
 const QUOTE = /\\{0,31}["']/y
 const BARE_PASSWORD = /[\w$#!%*.-]+/y
-/** `sqlplus -S scott/…@db`; the login may stand in quotes. */
+/** `sqlplus -S scott/…@db`. The login may be quoted. */
 const LOGIN =
   /sql(?:plus|ldr)\s{1,4}(?:-\w{1,8}\s{1,4}(?:\d[\d.]*\s{1,4})?)?(?:userid=)?\\{0,31}["']?\w[\w$#.-]{0,64}\/(?=[\w$#!%"*])/iy
 const LOGIN_PASSWORD = /[^\s@"'\\]+/y

@@ -1,7 +1,7 @@
 import { PRIVATE_KEYS } from './secret-private-keys.ts'
 import { afterEscape, endOfMatch, isWordCharacter, type SecretFamily, type SecretSpan } from './secret-span.ts'
 
-/** Keys that vendors made recognisable: what they begin with, and the least that has to follow. */
+/** Tokens with a vendor's prefix: the prefixes, and the minimal rest. */
 const PREFIXED: readonly (readonly [beginnings: string, rest: string])[] = [
   ['sk-', '(?:proj|svcacct|service|admin|None|ant|or|lf|live|test|helicone)-(?=[\\w-]{0,80}\\d)[\\w-]{12,}'],
   ['sk- csk- xai- pplx-', '[A-Za-z0-9]{20,}[\\w-]*'],
@@ -57,7 +57,7 @@ const PREFIXED: readonly (readonly [beginnings: string, rest: string])[] = [
   ['dt0c01. dt0s01.', '[A-Z0-9]{20,}\\.[A-Z0-9]{40,}'],
 ]
 
-/** A key is random; a name in the same form (`sk_test_environment`) is words. */
+/** Requires a digit or capital letter: a name in the same form (`sk_test_environment`) has only lower-case words. */
 const NOT_ONLY_WORDS = '(?=[a-z_.-]{0,80}[A-Z\\d])'
 const LONGEST_PREFIX_WORD = 8
 
@@ -82,12 +82,12 @@ function prefixedAt(text: string, start: number, separatorAt: number): SecretSpa
   return end === -1 ? undefined : { start, end }
 }
 
-/** `ghp_…`, `sk-ant-…`, `SG.….…`: a known word, a separator, and enough of a token behind it. */
+/** `ghp_…`, `sk-ant-…`, `SG.….…`: a known word, a separator, and enough of a token after it. */
 export const PREFIXED_TOKENS: SecretFamily = {
   candidates: /[-_.~](?=[\w-][\w.-]{11})/g,
   spanAt(text, separatorAt) {
     let start = separatorAt
-    // One escape (`u001b`) can be glued on in front of the word.
+    // One escape (`u001b`) can be glued to the start of the word.
     const limit = Math.max(0, separatorAt - LONGEST_PREFIX_WORD - 5)
     while (start > limit && isWordCharacter(text.charCodeAt(start - 1))) start--
     if (start === separatorAt) return undefined
@@ -104,7 +104,7 @@ const UNSEPARATED: readonly RegExp[] = [
   /AIza[\w-]{30,}/y,
   /AT[AC]TT3[\w=-]{30,}/y,
   /ABSK[A-Za-z0-9+/]{60,}={0,2}/y,
-  // The second form is a token that the end of the window cut before its first dot.
+  // The second form is a token truncated before its first dot.
   /eyJ[\w-]{10,}(?:\.[\w-]*){1,4}|eyJ[\w-]{200,}$/y,
   /dapi[a-f0-9]{32}(?:-\d+)?/y,
   /SK[a-f0-9]{32}(?![A-Za-z0-9])/y,
@@ -118,7 +118,7 @@ const UNSEPARATED: readonly RegExp[] = [
 ]
 
 const TELEGRAM = /:AA[\w-]{30,}/y
-/** `123456789:AA…`, with or without the `bot` of the API's addresses. */
+/** `123456789:AA…`, with or without the `bot` of the API's URLs. */
 function telegramAt(text: string, colonAt: number): SecretSpan | undefined {
   let start = colonAt
   while (start > 0 && colonAt - start < 12 && text.charCodeAt(start - 1) <= 57 && text.charCodeAt(start - 1) >= 48)
@@ -128,7 +128,7 @@ function telegramAt(text: string, colonAt: number): SecretSpan | undefined {
   return end === -1 ? undefined : { start, end }
 }
 
-/** Known by their dots: what stands in front of the first one, and what begins with it. */
+/** Tokens identified by their dots: the part before the first dot, and the rest. */
 const DOTTED: readonly (readonly [head: RegExp, rest: RegExp])[] = [
   [/^\w{8,20}$/, /\.atlasv1\.[\w=-]{40,}/y],
   [/^pat\w{14}$/, /\.[a-f0-9]{64}/y],
@@ -147,7 +147,7 @@ function dottedAt(text: string, at: number): SecretSpan | undefined {
 }
 
 function unseparatedAt(text: string, start: number): SecretSpan | undefined {
-  // A dash counts too: it is a token's character, and `-eyJ-eyJ-…` must not be scanned to its end from every `eyJ`.
+  // A dash counts too, as part of a token. Otherwise `-eyJ-eyJ-…` would be scanned to its end from every `eyJ`.
   const glued = start > 0 && (isWordCharacter(text.charCodeAt(start - 1)) || '_-'.includes(text.charAt(start - 1)))
   if (glued && !isEscapeEndingAt(text, start)) return undefined
   for (const pattern of UNSEPARATED) {
@@ -161,7 +161,7 @@ function isEscapeEndingAt(text: string, at: number): boolean {
   return [1, 2, 3, 4, 5].some(length => afterEscape(text, at - length) === at)
 }
 
-/** Keys that are recognised without a separator: cloud access keys, JWTs, bot tokens, private keys. */
+/** Keys without a separator: cloud access keys, JWTs, bot tokens, private keys. */
 export const UNSEPARATED_TOKENS: SecretFamily = {
   candidates:
     /A(?:[KSCT][ICA][ATCD]|BSK|TBB|KC[a-z])|AIza|LTAI|EAA[A-Za-z\d]{4}|EZ[AT]K|eyJ|dapi[\da-f]|SK[\da-f]{4}|1\/\/0[\w-]|:AA[\w-]|-----[BE]/g,

@@ -2,15 +2,15 @@ import { isLoneType } from './secret-declarations.ts'
 import { secretKeyStrength } from './secret-keys.ts'
 import { MASK } from './secret-span.ts'
 
-/** What stands behind a secret's name and is none: a placeholder, a reference, a type, a piece of code, a sentence. */
+/** Recognizes texts after a secret's name that are not secrets: placeholders, references, types, code, sentences. */
 
 const REFERENCE =
   /^(?:\$(?:[A-Z_][A-Z0-9_]*|[a-z_]+)$|\$?\{[\w.]+(?:[(:?][^{}]{0,60})?\}$|\$\(|\$\{\{|\{\{|(?:<[^<>]{0,80}>?\s*){1,4}$|%[\w(]+[%)s]?$|@\w+$|![01]$)/
-/** Where a secret is kept: the name of it in a store, a file that is mounted, a value that is encrypted. */
+/** References to a secret: its name in a store, a mounted file, an encrypted value. */
 const KEPT_ELSEWHERE =
   /^(?:arn:aws[\w-]*:|projects\/[\w-]+\/secrets\/|https:\/\/[\w-]+\.vault\.azure\.net\/|@Microsoft\.KeyVault\(|(?:op|vault|ssm|sm|secretsmanager|keychain|keyring|env|ref\+\w+):\/\/|vault:secret\/|(?:file:\/\/)?\/run\/secrets\/|ENC\[AES)/
 const STARS = /^[*•●xX.…_-]{3,}$/
-/** What documentation writes in the place of a secret. */
+/** Placeholders in documentation. */
 const DUMMY =
   /^(?:change[-_ ]?(?:me|it|this)|(?:your|insert|enter|replace|put)[-_ ](?:[a-z]+[-_ ]){0,4}(?:key|token|password|passwd|secret|value|here|id)s?(?:[-_ ]here)?|(?:api[-_]?key|token|password|secret)[-_ ]?(?:goes[-_ ])?here|placeholder|redacted|example|dummy|todo|fixme|n\/a|basic|bearer|\.{3,}|…)$/i
 const LITERAL =
@@ -24,10 +24,10 @@ const KNOWN_CALL =
   /^(?:get|load|read|fetch|prompt|input|decrypt|ask|env|create|generate|sign|make|find|str|hash|encode|String|Buffer)\w*[(.]/
 const IDENTIFIER = /^[A-Za-z_$][A-Za-z_$.]*$/
 
-/** `Bearer $TOKEN`: what is referred to may have its scheme in front. */
+/** `Bearer $TOKEN`: a scheme may precede a reference. */
 const SCHEME = /^[A-Za-z][\w-]{1,20}\s+(?=[$<{%@])/
 
-/** An empty or already masked value, or one that only names where the secret is. */
+/** True for an empty or already masked value, or a reference to the place of the secret. */
 export function isPlaceholder(value: string): boolean {
   if (value.startsWith(MASK)) return true
   if (value.length > 300) return value.trim() === ''
@@ -37,24 +37,24 @@ export function isPlaceholder(value: string): boolean {
   return bare === '' || REFERENCE.test(bare) || STARS.test(bare) || DUMMY.test(bare)
 }
 
-/** The mode of a request, as `credentials: 'include'` of `fetch` has it. */
+/** True for the mode of a request, as in `credentials: 'include'` of `fetch`. */
 export function isMode(value: string): boolean {
   return value === 'include' || value === 'omit' || value === 'same-origin'
 }
 
-/** Text that is no secret under the name of one either: nothing, a mode, or the place where the secret is kept. */
+/** True if the value of a secret's name is harmless: empty, a mode, or a reference to the place of the secret. */
 export function namesNoSecret(value: string): boolean {
   return value === '' || isMode(value) || (value.length <= 300 && KEPT_ELSEWHERE.test(value))
 }
 
-/** A word that says something about the secret instead of being it. `inSentence`: it may be one of a sentence's words. */
+/** True for a word about the secret. `inSentence`: the value may be a word of a sentence. */
 export function isSpokenOf(value: string, inSentence: boolean): boolean {
   return value.length <= 16 && (LITERAL.test(value) || (inSentence && SENTENCE.test(value)))
 }
 
 /**
- * An expression, not a literal: `getToken(`, `process.env.`, `config.password`, `{ token: accessToken }`. `spaced`:
- * there was a space between the name's sign and the value, as code has it and `.env` files do not.
+ * True for an expression: `getToken(`, `process.env.`, `config.password`, `{ token: accessToken }`. `spaced`: white space
+ * separates the sign and the value, as in code but not in `.env` files.
  */
 export function isCode(value: string, name: string, spaced: boolean, next: string): boolean {
   if (value.length > 100) return false
@@ -68,7 +68,7 @@ export function isCode(value: string, name: string, spaced: boolean, next: strin
   return /[A-Z_.]/.test(value) && ',);}'.includes(next) && secretKeyStrength(value) !== undefined
 }
 
-/** Letters and digits mixed, or long: what a token looks like and a word does not. */
+/** True for mixed letters and digits, or long values: they look like tokens, not like words. */
 export function looksRandom(value: string): boolean {
   if (value.length < 6) return false
   if (/\d/.test(value)) return /[A-Za-z]/.test(value) || value.length <= 64
@@ -79,7 +79,7 @@ export function looksRandom(value: string): boolean {
   )
 }
 
-/** Strict, for a name and a value with nothing but a space between them. */
+/** A strict test, for a name and a value separated only by a space. */
 export function looksGenerated(value: string): boolean {
   return (
     value.length >= 16 &&

@@ -3,15 +3,15 @@ import { LINE_END } from './secret-quotes.ts'
 import { endOfMatch, MASK, type SecretSpan } from './secret-span.ts'
 import { isPlaceholder, looksRandom } from './secret-values.ts'
 
-/** What YAML may have in front of a value, and values of several lines. */
+/** Properties before a value in YAML, and block scalars. */
 
-/** The number or mark that a listing or a diff gives a line. */
+/** The number or mark of a line in a listing or diff. */
 const MARK = String.raw`(?: {0,8}\d{1,6}(?:[\t→:|]|\\{1,31}t)|[+>|-])?`
 const INDENTATION = String.raw`(?:[ \t]|\\{1,31}t)`
 
 /** `&anchor`, `!!str`, `!unsafe`. */
 const PROPERTIES = /(?:(?:&[\w-]{1,40}|![\w!./:-]{0,60})[ \t]{1,4}(?=["'|>\w$%{[+/]|\\)){1,2}/y
-/** Tags whose value names the place of a secret. */
+/** Tags with a reference to a secret as their value. */
 const REFERENCE =
   /!(?:Ref|Sub|GetAtt|ImportValue|FindInMap|Join|Select|If|Base64|Split|ENV|env|env_var|include|secret|lookup|reference|file)\b/
 
@@ -23,7 +23,7 @@ const BLOCK_LINE = new RegExp(
 const LONGEST_BLOCK = 16_384
 const NEXT_KEY = /^(?:- |[\w.'"-]{1,60}:(?:\s|$))/
 
-/** Where the value begins behind an anchor and a tag; -1 when the tag makes it a reference. */
+/** The position of the value after an anchor and a tag. -1 if the tag makes it a reference. */
 export function behindProperties(text: string, valueAt: number): number {
   const first = text.charAt(valueAt)
   if (first !== '!' && first !== '&') return valueAt
@@ -45,12 +45,11 @@ interface Named {
 
 const LINE_BEFORE = new RegExp(String.raw`(?:^|${LINE_END})${MARK}(${INDENTATION}{0,60})[\w\s"'.-]{0,20}$`)
 
-/** How far the line of a name is indented. */
 function indentationBefore(text: string, nameStart: number): number {
   return LINE_BEFORE.exec(text.slice(Math.max(0, nameStart - 100), nameStart))?.[1]?.length ?? 0
 }
 
-/** The lines of a block scalar: as long as they are indented like its first one. */
+/** The lines of a block scalar, as long as they are indented like the first one. */
 export function blockSpan({ text, nameStart, valueAt, strength }: Named): SecretSpan | undefined {
   const least = indentationBefore(text, nameStart) + 1
   let at = endOfMatch(BLOCK_HEAD, text, valueAt)
@@ -62,11 +61,11 @@ export function blockSpan({ text, nameStart, valueAt, strength }: Named): Secret
     BLOCK_LINE.lastIndex = at
     const { indent = '', content = '' } = BLOCK_LINE.exec(text)?.groups ?? {}
     if (BLOCK_LINE.lastIndex === 0) break
-    // A break that is spelled stands in a string, which the block does not outlast.
+    // An escaped line break is inside a string, which ends the block.
     const isSpelled = text.charAt(at) === '\\'
     const line = isSpelled ? content.replace(/\\{0,31}["'`].*$/s, '') : content
     if (start === -1) indented = indent
-    // A text that was indented as a whole may have lost that of its later lines: only the next key ends the block then.
+    // If a whole text was indented, its later lines may have lost their indentation. Then only the next key ends the block.
     if (line !== '' && indent.length < least && (indent === '' || NEXT_KEY.test(line))) break
     if (line !== '' && (indent === '' || !indent.startsWith(indented))) break
     const lineEnd = BLOCK_LINE.lastIndex - content.length + line.length
@@ -80,6 +79,6 @@ export function blockSpan({ text, nameStart, valueAt, strength }: Named): Secret
   }
   if (start === -1 || text.startsWith(MASK, start)) return undefined
   if (strength === 'weak' && !lines.every(line => !/\s/.test(line) && looksRandom(line))) return undefined
-  // `NAME=${{ secrets.NAME }}` names secrets only.
+  // `NAME=${{ secrets.NAME }}` only refers to secrets.
   return lines.every(line => isPlaceholder(line.replace(/^[\w."'-]{1,60}=/, ''))) ? undefined : { start, end }
 }

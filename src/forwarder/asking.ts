@@ -1,4 +1,4 @@
-/** What an agent is told by a hook that is a command. */
+/** The output of a hook command to its agent. */
 export interface Said {
   readonly code: number
   /** Standard output, as bytes. */
@@ -6,28 +6,29 @@ export interface Said {
   readonly error: string
 }
 
-/** What the one who has set up the agent wants of us. */
 export interface Wanted {
-  /** The agent waits for what hooks decide. `open`: where nobody says it, it goes on; `closed`: it does not. */
+  /** Set if the agent waits for a decision. Without a decision, `open` lets it continue and `closed` does not. */
   readonly decides: 'open' | 'closed' | undefined
-  /** What it is told then. */
   readonly otherwise: Said
-  /** It goes on when a receiver listens, which may be started first. */
   readonly waits: boolean
-  /** Of the event, if a receiver may have it already. */
+  /** The id of an event that the receiver may already have. */
   readonly id: string | undefined
 }
 
 const EMPTY = Buffer.alloc(0)
 export const NOTHING: Said = { code: 0, out: EMPTY, error: '' }
 const REASON = 'hookspan could not ask the hooks that guard this agent, which is set up to do nothing then.'
-/** It ends in what a file of the spool is named by. */
+/** The last eight digits become part of the spool file's name. */
 const ID = /^[0-9a-f-]{1,40}[0-9a-f]{8}$/
 const OK = /^HTTP\/1\.[01] 2\d\d /
 
 /**
- * `--decide`: wait for an answer, and hand it on. `--closed exit2`, or `--closed '{…}'`: should there be none, end with 2, or print
- * that. `--up`: wait for a receiver. `--id ID`: the event was sent under this id, and not surely taken.
+ * Parses the options of the hook command.
+ *
+ * - `--decide`: wait for an answer, and print it.
+ * - `--closed exit2` or `--closed '{…}'`: if there is no answer, exit with 2, or print this JSON.
+ * - `--up`: wait for a receiver.
+ * - `--id ID`: the event was already sent under this id, and may not have been accepted.
  */
 export function wantedBy(options: readonly string[]): Wanted {
   const at = options.indexOf('--closed')
@@ -42,12 +43,15 @@ export function wantedBy(options: readonly string[]): Wanted {
   }
 }
 
-/** What nobody knows closes, too. */
+/** An unknown value closes, too. */
 function closed(how: string): Said {
   return how.startsWith('{') ? { ...NOTHING, out: Buffer.from(how) } : { code: 2, out: EMPTY, error: REASON }
 }
 
-/** @param text what a receiver has answered, a character a byte; undefined where it has not taken what it was sent */
+/**
+ * @param text the receiver's answer in latin1, one character per byte
+ * @returns undefined unless the receiver accepted the event
+ */
 export function saidBy(text: string): Said | undefined {
   if (!OK.test(text)) return undefined
   const [head = '', body = ''] = text.split(/\r\n\r\n(.*)/s)
@@ -58,7 +62,6 @@ export function saidBy(text: string): Said | undefined {
   }
 }
 
-/** Whether all of an answer is there. */
 export function isWhole(text: string): boolean {
   const end = text.indexOf('\r\n\r\n')
   return end >= 0 && text.length >= end + 4 + Number(valueIn(text.slice(0, end), 'content-length') ?? 0)

@@ -12,21 +12,19 @@ import { startReceiver } from './start-receiver.ts'
 import { untilUp } from './until-up.ts'
 
 const RECEIVER_MILLIS = 100
-/** Where hooks decide. */
 const DECIDING_MILLIS = 1000
-/** A name of an endpoint. */
 const HOST = /^[a-z][a-z0-9-]{0,40}$/
 const TRACEPARENT = /^[0-9a-f]{2}-[0-9a-f]{32}-[0-9a-f]{16}-[0-9a-f]{2}$/
 
 /**
- * Hands what an agent tells its hook, on standard input, to the receiver of this user; where there is none, leaves it in the
- * spool and has a receiver start. Ends the process, with 0 whatever happens, and says nothing: what a hook prints, and how it
- * ends, agents take for a decision. Where one is wanted, it is the one of the receiver.
+ * Forwards a hook's standard input to the receiver of this user. If none answers, spools the event and starts a receiver.
+ * Exits the process, always with 0 and without output, because agents take a hook's output and exit code for a decision. If a
+ * decision is requested, prints that of the receiver.
  *
  * @param host names the endpoint: `claude-code`
- * @param program hookspan's own
- * @param options as `wantedBy` reads them
- * @param millis as long as the agent may wait for a receiver that does not answer
+ * @param program path of the hookspan command
+ * @param options as parsed by `wantedBy`
+ * @param millis longest time that the agent may wait for a receiver that does not answer
  */
 export async function forwardAndExit(
   host: string | undefined,
@@ -40,14 +38,13 @@ export async function forwardAndExit(
   return await exitWith(said ?? wanted.otherwise)
 }
 
-/** What was not written when a process exits is never read. */
+/** Waits for the output: data not yet written at exit is lost. */
 async function exitWith({ code, out, error }: Said): Promise<never> {
   if (out.length > 0) await new Promise<unknown>(resolve => process.stdout.write(out, resolve))
   if (error !== '') await new Promise<unknown>(resolve => process.stderr.write(error, resolve))
   process.exit(code)
 }
 
-/** What the agent is told; undefined where nobody has said it. */
 async function forward(
   host: string | undefined,
   program: string,
@@ -73,7 +70,8 @@ function eventOf(host: string, body: Buffer, id: string | undefined): HookEvent 
   const told = process.env['TRACEPARENT']
   return {
     path: `/${host}`,
-    // When this process began: the agent has fired the hook just before. `performance` says it, too, and takes a millisecond to load.
+    // The start of this process, just after the agent fired the hook. `performance` has it, too, but takes a millisecond to
+    // load.
     at: Math.round(Date.now() - process.uptime() * 1000),
     id: id ?? `${process.pid}-${hex()}${hex()}`,
     body,
@@ -81,7 +79,7 @@ function eventOf(host: string, body: Buffer, id: string | undefined): HookEvent 
   }
 }
 
-/** It guards nothing; it only has to differ. */
+/** Needs no security, only uniqueness. */
 function hex(): string {
   return Math.floor(Math.random() * 2 ** 32)
     .toString(16)
@@ -102,7 +100,7 @@ async function taken(
   }
 }
 
-/** The receiver leaves to a newer one when it learns of it. */
+/** Sent along, so that an older receiver hands over to a newer one. */
 function versionOf(program: string): string {
   const { version } = JSON.parse(readFileSync(join(program, '../../../package.json'), 'utf8')) as { version: string }
   return version

@@ -1,12 +1,12 @@
-/** One hook that fired, as an agent told it. */
+/** One event of an agent's hook. */
 export interface HookEvent {
   /** The receiver's endpoint: `/claude-code` */
   readonly path: string
   /** Epoch milliseconds. */
   readonly at: number
-  /** The same id twice is one event. */
+  /** Events with the same id are recorded once. */
   readonly id: string
-  /** What the agent wrote, unread. */
+  /** The agent's input, unparsed. */
   readonly body: Buffer
   /** The span that the agent was started in: W3C `traceparent`. */
   readonly traceparent: string | undefined

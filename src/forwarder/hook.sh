@@ -3,9 +3,9 @@
 #
 #     sh hook.sh NODE AGENT [--up]
 #
-# Prints nothing and exits with 0: agents take anything else for a decision. Without curl, or a receiver that takes the event,
-# hook.cjs beside it gets the same input under the same id: it spools the event and starts a receiver. Only files of the user
-# are read, and the token is never an argument, which other users could see.
+# Prints nothing and exits with 0: agents take anything else for a decision. If curl is missing, or no receiver accepts the
+# event, hook.cjs beside it gets the same input under the same id. It spools the event and starts a receiver. Only files of the
+# user are read. The token is never an argument, which other users could see.
 
 exec >/dev/null 2>&1
 node=$1 agent=$2
@@ -20,7 +20,7 @@ case ${XDG_STATE_HOME-} in
   *) receiver=$HOME/.local/state/hookspan/receiver ;;
 esac
 
-# A file, no link, of this user, as Node's forwarder wants it.
+# True for a regular file of this user, not a link. Node's forwarder checks the same.
 own() { [ -f "$1" ] && [ ! -h "$1" ] && [ -O "$1" ]; }
 
 token='' socket=''
@@ -37,7 +37,7 @@ case ${TRACEPARENT-} in
   ??-????????????????????????????????-????????????????-??) parent="header = \"traceparent: $TRACEPARENT\"" ;;
 esac
 
-# -q: not the user's .curlrc. An empty Expect: a large input is sent at once.
+# -q ignores the user's .curlrc. The empty Expect header sends a large input at once.
 post() {
   printf '%s' "$input" | curl -q -s -f -m 0.1 --noproxy '*' --unix-socket "$socket" -K /dev/fd/3 \
     -H 'content-type: application/json' -H 'Expect:' --data-binary @- "http://localhost/$agent" 3<<HEADERS

@@ -1,13 +1,13 @@
 import type { Readable } from 'node:stream'
 
-/** As much as the receiver takes. */
+/** The receiver's limit. */
 const MOST_BYTES = 64 * 1024 * 1024
-/** An agent that keeps the pipe open must not wait for us: it has said all by then. */
+/** An agent may keep the pipe open. After this silence, its input counts as complete. */
 const QUIET_MILLIS = 1000
 
 /**
- * All that an agent writes; undefined when it is too much. It is read to its end also then: an agent whose pipe breaks would
- * take the hook for failed.
+ * Reads the whole input. Undefined if it is too large. It is still read to its end: if the pipe breaks, the agent reports a
+ * failed hook.
  */
 export function readInput(input: Readable, quietMillis: number = QUIET_MILLIS): Promise<Buffer | undefined> {
   return new Promise(resolve => {

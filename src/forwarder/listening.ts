@@ -3,16 +3,14 @@ import { isAbsolute } from 'node:path'
 import { type ReceiverPlace, TOKEN } from '../config/receiver-place.ts'
 import { readOwnFile } from '../trace-log/private-place.ts'
 
-/** How the receiver that listens is spoken to. */
 export interface Listening {
   readonly token: string
-  /** What `connect` of `node:net` takes. */
   readonly to: { readonly path: string } | { readonly host: string; readonly port: number }
 }
 
 const LOOPBACK = '127.0.0.1'
 
-/** @throws an error where no receiver has said that it listens, or what is there is not ours */
+/** @throws an error if no receiver has written its address, or the files belong to another user */
 export function listening(place: ReceiverPlace): Listening {
   const token = readOwnFile(place.token).toString('latin1').trim()
   if (!TOKEN.test(token)) throw new Error('no token')
@@ -25,7 +23,7 @@ export function listening(place: ReceiverPlace): Listening {
   throw new Error('no address')
 }
 
-/** Another user's, or a link to one, would be told what the agent does. */
+/** Refuses a socket of another user, or a link to one: it would receive the agent's data. */
 function ownSocket(path: string): string {
   const stats = lstatSync(path)
   if (!isAbsolute(path) || !stats.isSocket() || stats.uid !== process.geteuid?.()) throw new Error('not our socket')

@@ -4,11 +4,11 @@ import type { HookEvent } from './hook-event.ts'
 import type { Listening } from './listening.ts'
 
 /**
- * Hands an event to the receiver, which answers as soon as it has all of it, before it looks at it; where an answer of hooks is
- * wanted, when they have decided.
+ * Sends an event to the receiver, which answers as soon as it has received it, before processing. If a decision is requested,
+ * it answers when the hooks have decided.
  *
- * @param millis as long as the agent may wait for that
- * @returns what it said, when it took the event; what it did not surely take goes into the spool under the same id. Never rejects.
+ * @param millis longest time that the agent may wait for the answer
+ * @returns the answer if the event was accepted. Otherwise the event must be spooled under the same id. Never rejects
  */
 export function post(
   event: HookEvent,
@@ -33,7 +33,7 @@ export function post(
   })
 }
 
-/** A character a byte. */
+/** Collects the answer in latin1: one character per byte. */
 function onAnswer(socket: Socket, isEnough: (text: string) => boolean, take: (text: string) => void): void {
   let text = ''
   socket.on('data', (bytes: Buffer) => {

@@ -5,7 +5,7 @@ import { appendToOwnFile, makePrivateDirectory, PRIVATE_FILE } from '../trace-lo
 import type { HookEvent } from './hook-event.ts'
 
 /**
- * Leaves an event to the receiver that comes next; when there is no room for it, that it is lost.
+ * Spools an event for the next receiver. If the spool is full, counts it as dropped.
  *
  * @throws the error of the file system
  */
@@ -39,7 +39,7 @@ function folderOf({ directory, spool: folder }: ReceiverPlace): string {
   return folder
 }
 
-/** What is no JSON, as agents write it that know numbers which JSON does not, is kept as a text. */
+/** Invalid JSON is stored as a string: some agents write numbers that JSON does not have. */
 function textOf({ path, at, id, body, traceparent }: HookEvent): Buffer {
   const text = body.toString()
   const start = JSON.stringify({ path, at, id, traceparent }).slice(0, -1)

@@ -2,21 +2,21 @@ import { futimesSync, lstatSync, writeSync } from 'node:fs'
 import type { ReceiverPlace } from '../config/receiver-place.ts'
 import { OPEN, withOwnFile } from '../trace-log/private-place.ts'
 
-/** An agent fires hooks by the dozen while a receiver starts, or where none can. */
+/** Interval between starts: an agent fires dozens of hooks while a receiver starts, or if none can start. */
 const TRY_AGAIN_MILLIS = 10_000
 
 /**
- * Has a receiver start beside us, and waits for nothing. Several at once are no harm: one of them stays.
+ * Starts a receiver as a separate process, without waiting for it. If several start at once, only one stays.
  *
- * @param program hookspan's own
+ * @param program path of the hookspan command
  * @throws the error of the file system
  */
 export async function startReceiver(place: ReceiverPlace, program: string): Promise<void> {
   if (!isTime(place)) return
-  // Where a receiver listens, which is nearly always, nobody waits for this module.
+  // Loaded only now: usually a receiver is running, and the agent must not wait for this module.
   const { spawn } = await import('node:child_process')
-  // `serve --detach` would start Node once more, and the agent may be waiting. The working directory is ours: the agent's could not be
-  // unmounted otherwise.
+  // `serve --detach` would start Node once more while the agent may be waiting. The working directory is our own, because the
+  // agent's could not be unmounted otherwise.
   const child = spawn(process.execPath, [program, 'serve'], {
     cwd: place.directory,
     detached: true,
@@ -27,7 +27,7 @@ export async function startReceiver(place: ReceiverPlace, program: string): Prom
   child.unref()
 }
 
-/** Whether nobody has tried for a while, or what was started then has come up, and is gone again; then we are who tries. */
+/** True if no start was tried for a while, or the receiver started last has come up and is gone again. Records this attempt. */
 function isTime({ address, starting }: ReceiverPlace): boolean {
   return withOwnFile(starting, OPEN.append, (descriptor, { size, mtimeMs }) => {
     const now = Date.now()

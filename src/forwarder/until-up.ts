@@ -2,11 +2,11 @@ import { connect } from 'node:net'
 import type { ReceiverPlace } from '../config/receiver-place.ts'
 import { listening } from './listening.ts'
 
-/** A receiver is there within half a second; on a busy machine it takes longer. Agents wait for five. */
+/** A receiver starts within half a second, or longer on a busy machine. Agents wait for five seconds. */
 const MOST_MILLIS = 3000
 const AGAIN_MILLIS = 20
 
-/** Waits for a receiver that is being started. Never rejects. */
+/** Waits until a receiver accepts connections. Never rejects. */
 export async function untilUp(place: ReceiverPlace, millis: number = MOST_MILLIS): Promise<void> {
   const until = Date.now() + millis
   while (!(await isUp(place)) && Date.now() < until) await new Promise(resolve => setTimeout(resolve, AGAIN_MILLIS))

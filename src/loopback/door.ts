@@ -3,48 +3,45 @@ import { createServer, type RequestListener, type Server } from 'node:http'
 import { type AddressInfo, connect, type NetConnectOpts, type Socket } from 'node:net'
 import { PRIVATE_FILE } from '../trace-log/private-place.ts'
 
-/** Where a server listens. */
 export type Where = { readonly path: string } | { readonly port: number }
 
-/** What nobody who comes by a door may go beyond. */
+/** Limits for the clients of a door. */
 export interface DoorLimits {
-  /** At once. */
   readonly connections: number
-  /** From the connection, or the answer before, to the end of the headers. */
+  /** Time from the connection, or the previous answer, to the end of the headers. */
   readonly headersMillis: number
-  /** From the first byte of a request to the last. */
+  /** Time from the first to the last byte of a request. */
   readonly requestMillis: number
-  /** How long a connection may stay unused. */
+  /** Time a connection may stay unused. */
   readonly keepAliveMillis: number
-  /** How often connections are looked at. */
+  /** Interval between checks of the connections. */
   readonly checkMillis: number
-  /** For who has been let in, when the door is shut. */
+  /** Time for accepted clients to finish after the door is shut. */
   readonly patienceMillis: number
 }
 
-/** Is told of what never becomes a request. */
+/** Counts connections that never become a request. */
 export interface DoorCounts {
   refuse(why: 'connections' | 'slow' | 'request'): void
 }
 
-/** Headers of a request, together. */
 const HEADER_BYTES = 16 * 1024
 
-/** A way into a server of this machine. */
+/** A listener of a server on this machine. */
 export interface Door {
-  /** The system's choice, where 0 was asked for; undefined for a socket. */
+  /** The port, chosen by the system if 0 was requested. Undefined for a socket. */
   readonly port: number | undefined
   /**
-   * Lets in who has knocked, and nobody any more. Who connects is in a queue before we know of it, may write at once, and may
-   * wait for no answer: closed at once, that would be lost.
+   * Accepts the connections in the queue, and no later ones. A client may have written already, without waiting for an answer.
+   * If the server were closed at once, this data would be lost.
    */
   shut(): Promise<void>
-  /** Resolves when all are gone who were let in, which is what has to be waited for before the end. */
+  /** Resolves when all accepted connections have closed. Wait for it before exiting. */
   readonly ended: Promise<void>
 }
 
 const ADDRESS = '127.0.0.1'
-/** Beside the socket: as long a name, so that it is as good a path. */
+/** Suffix for the renamed socket. The name is not longer than the original, so that the path is valid. */
 const LEAVING = '.left'
 
 /** @throws the error of the system when it cannot listen there */
@@ -75,13 +72,13 @@ function serverFor(listener: RequestListener, limits: DoorLimits, counts: DoorCo
       requestTimeout: limits.requestMillis,
       keepAliveTimeout: limits.keepAliveMillis,
       connectionsCheckingInterval: limits.checkMillis,
-      // A client of the socket need not say whom it means; who comes by the port is asked at the gate.
+      // Clients of the socket may omit the Host header. For the port, `admit` checks it.
       requireHostHeader: false,
     },
     listener,
   )
   server.maxConnections = limits.connections
-  // Who has written and closes has said all; what is packed takes a moment longer than that.
+  // A client may close its side after writing. Decompressing its request takes a moment longer.
   Object.assign(server, { httpAllowHalfOpen: true })
   server.on('drop', () => counts.refuse('connections'))
   server.on('clientError', (error: NodeJS.ErrnoException, socket: Socket) => {
@@ -99,7 +96,7 @@ function listening(server: Server, where: Where): Promise<void> {
     server.once('error', reject)
     const isListening = (): void => {
       server.off('error', reject)
-      // A connection that fails before it is one is nobody's.
+      // A connection that fails before it is accepted concerns no request.
       server.on('error', () => undefined)
       resolve()
     }
@@ -110,7 +107,7 @@ function listening(server: Server, where: Where): Promise<void> {
 
 async function shut(server: Server, where: Where, port: number | undefined, patienceMillis: number): Promise<void> {
   if ('path' in where) {
-    // Nobody finds it from now on; who has found it stands before us in the queue.
+    // No new client finds the socket. Earlier ones are ahead in the queue.
     const left = where.path.replace(/\.[^./]*$/, '') + LEAVING
     const isAway = isDone(() => renameSync(where.path, left))
     await letIn({ path: isAway ? left : where.path }, patienceMillis)
@@ -120,7 +117,7 @@ async function shut(server: Server, where: Where, port: number | undefined, pati
   server.close(() => clearTimeout(timer))
 }
 
-/** Resolves when all who stood in the queue have been let in: we stand behind them, and go when it is our turn. */
+/** Resolves when every queued connection has been accepted. Connects as the last in the queue, and waits to be accepted. */
 function letIn(to: NetConnectOpts, patienceMillis: number): Promise<void> {
   return new Promise(resolve => {
     const last = connect(to)

@@ -9,22 +9,21 @@ import {
 import { elementsOf, peek, textOf } from '../contract/foreign.ts'
 import { parseTraceparent } from '../core/traceparent.ts'
 
-/** What the W3C wants to be kept of a `tracestate`. */
+/** The length of a `tracestate` that W3C requires to be kept. */
 const TRACESTATE_CHARACTERS = 512
 
-/** Whose child a call is. */
 export interface Caller {
   readonly context: Context
-  /** Who else has something to do with it: the request of the network that has brought it. */
+  /** Another related span: the network request that transported the call. */
   readonly linked: SpanContext | undefined
 }
 
 /**
- * Whose child a request is: of whom its `_meta` names. The headers of HTTP are those of one hop, which may be a proxy's; they
- * count where there is no `_meta`, and are a link beside it. Where the HTTP server is traced, its span is the nearer one.
+ * Finds the parent of a request: the span in its `_meta`. HTTP headers belong to one hop, which may be a proxy. They are the
+ * parent without a `_meta`, and a link otherwise. If the HTTP server is traced, its span replaces the headers.
  *
  * @param message the request
- * @param extra what the transport has handed over with it
+ * @param extra the transport's data about the request
  */
 export function callerOf(message: unknown, extra: unknown): Caller {
   const base = context.active()
@@ -37,18 +36,18 @@ export function callerOf(message: unknown, extra: unknown): Caller {
   }
 }
 
-/** The headers of the HTTP request that brought a message; undefined over stdio. */
+/** The headers of the HTTP request with the message. Undefined over stdio. */
 function headersOf(extra: unknown): unknown {
   return peek(peek(extra, 'requestInfo'), 'headers') ?? peek(peek(extra, 'request'), 'headers')
 }
 
-/** `network.transport` and the protocol version of a message, as far as its HTTP request has them. */
+/** `network.transport` and the protocol version of a message, if its HTTP request has them. */
 export function httpFacts(extra: unknown): { readonly transport?: 'tcp'; readonly version?: string | undefined } {
   const headers = headersOf(extra)
   return headers === undefined ? {} : { transport: 'tcp', version: textOf(headerOf(headers, 'mcp-protocol-version')) }
 }
 
-/** Over stdio there is none, and what is active there was so when the server was started. */
+/** Undefined over stdio, where the active span is that of the server's start. */
 function hopOf(extra: unknown, base: Context): SpanContext | undefined {
   const headers = headersOf(extra)
   if (headers === undefined) return undefined
@@ -57,7 +56,7 @@ function hopOf(extra: unknown, base: Context): SpanContext | undefined {
   return carriedBy(key => headerOf(headers, key))
 }
 
-/** Of a plain object, in lower case, or of a `Headers`. */
+/** Reads a header of a `Headers` object, or of a plain object with lower-case names. */
 function headerOf(headers: unknown, name: string): unknown {
   if (typeof peek(headers, 'get') === 'function') return (headers as Headers).get(name)
   const value = peek(headers, name)

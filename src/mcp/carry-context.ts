@@ -3,18 +3,18 @@ import { isArray, peek } from '../contract/foreign.ts'
 import { formatTraceparent, parseTraceparent } from '../core/traceparent.ts'
 import type { McpTransport } from './shapes.ts'
 
-/** How the context is found that goes with a request. */
+/** Options for finding the context of a request. */
 export interface CarryOptions {
   /**
-   * Asked for each request, where it is sent: the W3C `traceparent` to send with it, undefined for none. By default that of
-   * the span that is active in OpenTelemetry's API, with its `tracestate`.
+   * Called when a request is sent. Returns the W3C `traceparent` to send with it, or undefined for none. Default: the active
+   * span of OpenTelemetry's API, with its `tracestate`.
    *
    * @example { traceparent: () => hooks.traceparent(tool.ids) }
    */
   readonly traceparent?: (() => string | undefined) | undefined
 }
 
-/** The keys of `params._meta` that the protocol reserves for it. */
+/** The keys of `params._meta` that the protocol reserves for trace context. */
 interface Carried {
   readonly traceparent: string
   readonly tracestate?: string
@@ -23,9 +23,9 @@ interface Carried {
 const CARRYING = new WeakSet<object>()
 
 /**
- * Has each request of an MCP client tell its server whose it is: `traceparent` and `tracestate` in `params._meta`. A request
- * that has a `traceparent` goes as it is, and so do answers and notifications. What the caller hands in is never changed.
- * The transport stays the same object.
+ * Adds the trace context to each request of an MCP client: `traceparent` and `tracestate` in `params._meta`. Answers,
+ * notifications and requests that already have a `traceparent` are sent unchanged. Messages are copied, never modified. The
+ * transport stays the same object.
  *
  * @returns the transport
  * @example await client.connect(carryContext(new StdioClientTransport({ command: 'node', args: ['server.mjs'] })))
@@ -45,7 +45,7 @@ export function carryContext<Transport extends McpTransport>(
   return transport
 }
 
-/** The message, or a copy of it with the context; whatever goes wrong, it is sent. */
+/** The message, or a copy of it with the context. The original is sent if this fails. */
 function carrying(message: unknown, find: () => Carried | undefined): unknown {
   try {
     return isArray(message) ? message.map(each => withContext(each, find)) : withContext(message, find)
@@ -71,7 +71,7 @@ function active(): Carried | undefined {
   return { traceparent: formatTraceparent(found), ...(tracestate ? { tracestate } : {}) }
 }
 
-/** A server would ignore one that is none. */
+/** An invalid traceparent is omitted: a server would ignore it. */
 function told(traceparent: unknown): Carried | undefined {
   const parsed = parseTraceparent(traceparent)
   return parsed && { traceparent: formatTraceparent(parsed) }

@@ -1,4 +1,4 @@
-/** `hookspan/mcp`: the trace goes on in MCP servers. Nothing of the MCP SDK is imported; both of its lines are known. */
+/** `hookspan/mcp`: continues traces in MCP servers. Supports both lines of the MCP SDK without importing either. */
 
 export { type CarryOptions, carryContext } from './carry-context.ts'
 export type { McpServer, McpTransport } from './shapes.ts'

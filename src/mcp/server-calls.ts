@@ -14,24 +14,24 @@ import { callerOf, httpFacts } from './caller.ts'
 
 const METHOD = 'tools/call'
 const CANCELLED = 'notifications/cancelled'
-/** A version is a date; anything else is not recorded. */
+/** A version is a date. Other values are not recorded. */
 const PROTOCOL_VERSION = /^\d{4}-\d{2}-\d{2}$/
-/** As the protocol wants tools to be called. A name is whatever a client sends. */
+/** The protocol's format of tool names. A client may send any text. */
 const TOOL_NAME = /^[\w./-]{1,128}$/
 const TOOL_ERROR = 'tool_error'
 const CLOSED = 'connection_closed'
-/** Calls that a connection may have open at once; the oldest are ended for more. */
+/** Limits the open calls of a connection. Beyond it, the oldest call is ended. */
 const OPEN_LIMIT = 1000
 
 const redact = createRedactor({ enabled: true, patterns: [] })
 
-/** The open calls of one connection of a server. Nothing of it throws. */
+/** The open calls of one server connection. Never throws. */
 export class ServerCalls {
   readonly #open = new Map<unknown, Span>()
   readonly #tracer: () => Tracer
   readonly #sessionId: () => string | undefined
   readonly #isStdio: boolean
-  /** Agreed on in the answer to `initialize`; a server without sessions may never see one. */
+  /** From the answer to `initialize`. A server without sessions may never see one. */
   #version: unknown
 
   constructor(tracer: () => Tracer, sessionId: () => string | undefined, isStdio: boolean) {
@@ -40,7 +40,7 @@ export class ServerCalls {
     this.#isStdio = isStdio
   }
 
-  /** A message has come. @returns the context in which it is to be answered, where it is a call */
+  /** Handles an incoming message. @returns the context for handling it, if it is a call */
   began(message: unknown, extra: unknown): Context | undefined {
     try {
       const method = peek(message, 'method')
@@ -52,7 +52,7 @@ export class ServerCalls {
     }
   }
 
-  /** A message goes out: the answer to a call, or something else. */
+  /** Handles an outgoing message, which may be the answer to a call. */
   answered(message: unknown): void {
     try {
       const all = isArray(message) ? elementsOf(message, OPEN_LIMIT) : [message]
@@ -62,17 +62,16 @@ export class ServerCalls {
         this.#end(peek(each, 'id'), failureIn(each))
       }
     } catch {
-      // The answer is sent all the same.
+      // The answer must be sent even so.
     }
   }
 
-  /** Nobody will be answered any more. */
   endAll(): void {
     for (const id of [...this.#open.keys()]) this.#tryEnd(id, { [GENERAL.errorType]: CLOSED })
   }
 
   #begin(id: string | number, message: unknown, extra: unknown): Context {
-    // An id that is used again: its first answer was never sent.
+    // A repeated id: its first answer was never sent.
     this.#end(id, { [GENERAL.errorType]: CLOSED })
     const [oldest] = this.#open.keys()
     if (this.#open.size >= OPEN_LIMIT) this.#end(oldest)
@@ -103,7 +102,7 @@ export class ServerCalls {
     try {
       this.#end(id, failure)
     } catch {
-      // A processor that throws is not the server's trouble.
+      // A span processor that throws must not affect the server.
     }
   }
 
@@ -134,7 +133,7 @@ function attributesOf(id: string | number, tool: string | undefined, session: st
   }
 }
 
-/** A tool that fails is an answer like others, which says so; what is refused before is an error of the protocol. */
+/** A failed tool returns a normal answer with `isError`. A request refused earlier is a protocol error. */
 function failureIn(answer: unknown): Attributes | undefined {
   const code = idOf(peek(peek(answer, 'error'), 'code'))
   if (code !== undefined) return { [GENERAL.errorType]: code }

@@ -1,4 +1,4 @@
-/** What we touch of the MCP SDK, in both of its lines (1.32 and 2.4): nothing of it is imported. */
+/** The parts of the MCP SDK that we use, in both of its lines (1.32 and 2.4), declared here to avoid an import. */
 
 /** A transport of a client or of a server: stdio, HTTP, or in memory. */
 export interface McpTransport {
@@ -7,9 +7,9 @@ export interface McpTransport {
   send(message: any, options?: any): Promise<void>
 }
 
-/** An `McpServer`, or the `Server` that stands below it. */
+/** An `McpServer`, or the `Server` inside it. */
 export interface McpServer {
-  /** As of the SDK. */
+  /** Connects the server, as in the SDK. */
   // biome-ignore lint/suspicious/noExplicitAny: as above.
   connect(transport: any): Promise<void>
 }

@@ -3,7 +3,7 @@ import { idOf, peek } from '../contract/foreign.ts'
 import { ServerCalls } from './server-calls.ts'
 import type { McpServer } from './shapes.ts'
 
-/** Where the spans go. */
+/** Options for the destination of the spans. */
 export interface TraceServerOptions {
   /** Default: the tracer `hookspan/mcp` of the provider that is registered in OpenTelemetry's API. */
   readonly tracer?: Tracer | undefined
@@ -11,7 +11,6 @@ export interface TraceServerOptions {
 
 type OnMessage = (message: unknown, extra?: unknown) => void
 
-/** A transport of a server, as the SDK uses it. */
 interface Connected {
   onmessage?: OnMessage
   onclose?: () => void
@@ -23,15 +22,15 @@ interface Connected {
 const TRACED = new WeakSet<object>()
 
 /**
- * A span for each `tools/call` that a server answers, below the span that its caller names; the tool's function runs in it, so
- * spans of its own stand below. To be called before the server is connected; with `createMcpHandler`, on each server that its
- * function makes. Tools may be registered before or after. Arguments and results are not recorded.
+ * Records a span for each `tools/call` that a server answers, as a child of the caller's span. The tool's function runs inside
+ * it, so that its own spans become children. Call this before connecting the server. With `createMcpHandler`, call it on each
+ * server that its function creates. Tools may be registered before or after. Arguments and results are not recorded.
  *
  * @returns the server
  * @example await traceMcpServer(new McpServer({ name: 'shop', version: '1.0.0' })).connect(new StdioServerTransport())
  */
 export function traceMcpServer<Server extends McpServer>(server: Server, options: TraceServerOptions = {}): Server {
-  // All transports come to the `Server` below an `McpServer`, also those that the SDK makes itself.
+  // Every transport reaches the `Server` inside an `McpServer`, even one that the SDK creates itself.
   const below = (peek(server, 'server') ?? server) as McpServer
   if (typeof below.connect !== 'function' || TRACED.has(below)) return server
   TRACED.add(below)
@@ -40,7 +39,7 @@ export function traceMcpServer<Server extends McpServer>(server: Server, options
     try {
       watch(transport, () => options.tracer ?? trace.getTracer('hookspan/mcp'))
     } catch {
-      // Whoever connects it will say what it lacks.
+      // `connect` will report what is wrong with the transport.
     }
     return connect.call(this, transport)
   }
@@ -54,7 +53,7 @@ function watch(transport: Connected, tracer: () => Tracer): void {
     calls.answered(message)
     return send.call(this, message, options)
   }
-  // When it starts, the server has set what is to be told of messages.
+  // The server has set its `onmessage` by the time of `start`.
   transport.start = function () {
     const { onmessage, onclose } = this
     if (onmessage !== undefined) this.onmessage = listening(onmessage, calls)
@@ -66,7 +65,7 @@ function watch(transport: Connected, tracer: () => Tracer): void {
   }
 }
 
-/** By the streams that the SDK's stdio transport keeps: its name may be lost in a bundle. */
+/** Checks the private streams of the SDK's stdio transport: a bundler may change the class name. */
 function isStdio(transport: Connected): boolean {
   return peek(transport, '_stdin') !== undefined && peek(transport, '_stdout') !== undefined
 }

@@ -1,9 +1,9 @@
-/** `hookspan/pino`: the lines of a pino logger as OTLP logs, beside the spans of the turn that they were written in. */
+/** `hookspan/pino`: the lines of a pino logger as OTLP logs, beside the spans of their turn. */
 import { Writable } from 'node:stream'
 import type { LogAbout, Plugin, PluginOptions, SpanIds } from '../index.ts'
 import { createLogPlugin } from '../wiring/create-plugin.ts'
 
-/** From which level on. */
+/** The lowest level of each severity. */
 const SEVERITIES = [
   [60, 'FATAL'],
   [50, 'ERROR'],
@@ -12,18 +12,17 @@ const SEVERITIES = [
   [20, 'DEBUG'],
   [Number.NEGATIVE_INFINITY, 'TRACE'],
 ] as const
-/** Options that pino adds to those of a transport. */
 const OF_PINO = new Set(['$context', 'pinoWillSendConfig'])
-/** Which spans a line may name, as the hooks do. */
+/** Fields of a line that identify a span, named as in the hooks. */
 const IDS = ['host', 'session_id', 'turn_id', 'tool_call_id', 'traceparent'] as const
-/** What pino says of the machine, and what is said elsewhere. A stack has paths in it. */
+/** Fields about the machine, and fields recorded elsewhere. `err` is omitted because a stack contains paths. */
 const LEFT_OUT = new Set<string>(['level', 'time', 'msg', 'pid', 'hostname', 'v', 'err', 'error', ...IDS])
 
 type Line = Readonly<Record<string, unknown>>
 
 /**
- * A stream for pino to write to, in the thread of the agent. A line names its turn or tool by `session_id`, `turn_id` and
- * `tool_call_id`; one that names none stands beside the only open turn. Process id, host name and stacks are left out.
+ * Creates a stream for pino, in the thread of the agent. A line identifies its turn or tool by `session_id`, `turn_id` and
+ * `tool_call_id`. Without ids, it is placed beside the only open turn. Process id, host name and stacks are omitted.
  *
  * @example pino(pino.multistream([process.stdout, logStream(plugin)])).info({ session_id: 's1' }, 'the cache is cold')
  */
@@ -45,14 +44,13 @@ export function logStream(plugin: Pick<Plugin, 'log'>): Writable {
 }
 
 /**
- * The same in a thread of pino's own, where no turn is open: a line stands beside the span of its `traceparent`. The options are
- * those of `createPlugin`; nothing but lines is sent from there, and no metrics are served.
+ * Creates a stream for pino's worker thread. No turn is open there, so a line is placed beside the span of its `traceparent`.
+ * The options are those of `createPlugin`. The thread sends only lines, and serves no metrics.
  *
  * @example pino({ transport: { target: 'hookspan/pino', options: { host: 'my-agent' } } })
  */
 // biome-ignore lint/style/noDefaultExport: pino loads the default export of a transport.
 export default function transport(options: PluginOptions = {}): Writable {
-  // Pino adds some of its own.
   const own = Object.fromEntries(Object.entries(options).filter(([name]) => !OF_PINO.has(name)))
   const plugin = createLogPlugin(own)
   const stream = logStream(plugin)
@@ -76,7 +74,7 @@ function tell(plugin: Pick<Plugin, 'log'>, text: string): void {
   })
 }
 
-/** A level may be written as its name, by `formatters`. */
+/** `formatters` may write a level as its name. */
 function severityOf(level: unknown): NonNullable<LogAbout['severity']> {
   const named = typeof level === 'string' ? level.toUpperCase() : undefined
   const isMeant = ([from, name]: (typeof SEVERITIES)[number]): boolean =>
@@ -84,7 +82,7 @@ function severityOf(level: unknown): NonNullable<LogAbout['severity']> {
   return SEVERITIES.find(isMeant)?.[1] ?? 'INFO'
 }
 
-/** Undefined for what is no line of pino's. */
+/** Undefined if the text is not a line of pino. */
 function parsed(text: string): Line | undefined {
   try {
     const line: unknown = JSON.parse(text)

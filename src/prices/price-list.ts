@@ -3,15 +3,15 @@ import { load } from '../packages/load.ts'
 import { isSameModel } from './same-model.ts'
 import type { Rate, UnitPrices } from './unit-prices.ts'
 
-/** Half a megabyte, which takes some 50 ms to load: only where prices are asked for, and between two turns of the event loop. */
+/** Loads half a megabyte, which takes some 50 ms. Called only if prices are configured, between two turns of the event loop. */
 export function loadPriceList(): typeof import('@pydantic/genai-prices') {
   return load('@pydantic/genai-prices')
 }
 
-/** Which prices these are, for whoever compares figures: the package's version and the day of its release. */
+/** The version and release date of the list, recorded so that figures can be compared. */
 export const PRICE_LIST = 'genai-prices 0.1.8 (2026-09-23)'
 
-/** What the list calls our well-known values otherwise. The rest it knows. */
+/** The list's names for well-known providers, if they differ. */
 const PROVIDERS: ReadonlyMap<string, string> = new Map([
   ['x_ai', 'x-ai'],
   ['azure.ai.openai', 'azure'],
@@ -21,13 +21,12 @@ const PROVIDERS: ReadonlyMap<string, string> = new Map([
 
 export interface ListedPrices {
   readonly prices: UnitPrices
-  /** The list's name of the model. */
   readonly model: string
 }
 
 /**
- * What the list says of a model of a provider, at a time in epoch milliseconds. Undefined where it does not know exactly this
- * one: it goes by the beginnings of names, and a model that is tuned, or newer, costs something else.
+ * The listed prices of a provider's model at a time in epoch milliseconds. Undefined unless the list has exactly this model.
+ * The list matches prefixes of names, but a fine-tuned or newer model has another price.
  */
 export function listedPrices(provider: string, model: string, at: number): ListedPrices | undefined {
   const found = asked(PROVIDERS.get(provider) ?? provider, model, at)
@@ -40,12 +39,12 @@ function asked(providerId: string, model: string, at: number): PriceCalculation 
   try {
     return loadPriceList().calcPrice({ input_tokens: 1 }, model, { providerId, timestamp: new Date(at) }) ?? undefined
   } catch {
-    // A time that is none, or a package that cannot be loaded: no price is known then.
+    // An invalid time, or a package that cannot be loaded: no price is known.
     return undefined
   }
 }
 
-/** What is billed by pictures, minutes or searches has no price for its input, and none here. */
+/** Returns undefined without a price for input: models billed by images, minutes or searches are not supported. */
 function unitPrices(listed: ModelPrice): UnitPrices | undefined {
   const rate = (name: string): Rate | undefined => {
     const price = listed[name]
@@ -57,7 +56,7 @@ function unitPrices(listed: ModelPrice): UnitPrices | undefined {
   const requests = listed['requests_kcount']
   return {
     input,
-    // An embedding has none.
+    // An embedding model has none.
     output: rate('output_mtok') ?? 0,
     cacheRead: rate('cache_read_mtok'),
     cacheWrite: rate('cache_write_mtok'),

@@ -4,31 +4,28 @@ import { listedPrices, PRICE_LIST } from './price-list.ts'
 import { isPrivateAddress } from './private-address.ts'
 import { dollarsFor, type UnitPrices } from './unit-prices.ts'
 
-/** What requests of one model are billed at. */
 interface Bill extends Omit<Cost, 'dollars'> {
   readonly prices: string | undefined
   readonly unitPrices: UnitPrices
-  /** What the tier of service makes of all of it. */
   readonly multiplier: number
 }
 
 interface Resolved {
-  /** The quarter of an hour that it holds for. */
+  /** The quarter of an hour for which the prices hold. */
   readonly slot: number
   readonly bill: Bill | undefined
 }
 
 /** Some providers are cheaper at night, from a quarter or half past the hour. */
 const SLOT_MILLIS = 900_000
-/** Models that are in use at a time; beyond that, some are looked for again. */
+/** Limits the cached models. If there are more, the cache is cleared. */
 const MODELS_LIMIT = 256
-/** Of lines about models without a price: what routes over hundreds of models is not to fill a screen. */
+/** Limits the warnings about models without a price: a router may use hundreds of models. */
 const LINES_LIMIT = 20
 
-/** Tiers that are billed as the list says. */
 const USUAL_TIERS: ReadonlySet<string> = new Set(['', 'default', 'standard', 'standard_only', 'auto', 'on_demand'])
 
-/** What requests cost, by prices of one's own and by the list. To look one up takes 0.1 ms, so what is found is kept. */
+/** Computes costs from the user's own prices and the list. Prices are cached, because a lookup takes 0.1 ms. */
 export function createPricing(config: PricesConfig, warn: (line: string) => void): Pricing {
   const found = new Map<string, Resolved>()
   const said = new Set<string>()
@@ -81,7 +78,7 @@ function ofOwn({ input, output, cache_read, cache_write, cache_write_1h }: OwnRa
   return { unitPrices, source: 'configured', pricedAs: undefined, prices: undefined }
 }
 
-/** Nothing is in the list for a server of one's own, whatever its models are called. */
+/** Prices from the list. None for a server of the user's own, whatever its models are called. */
 function ofList({ provider, model, baseUrl, at }: PricedRequest): Omit<Bill, 'multiplier'> | undefined {
   if (provider === undefined || (baseUrl !== undefined && isPrivateAddress(baseUrl))) return undefined
   const listed = listedPrices(provider, model, at)
@@ -90,13 +87,12 @@ function ofList({ provider, model, baseUrl, at }: PricedRequest): Omit<Bill, 'mu
   return { unitPrices: listed.prices, source: 'list', pricedAs, prices: PRICE_LIST }
 }
 
-/** A pattern is of `model` or of `provider/model`. */
 function isMeant(pattern: OwnPrice['model'], { provider, model }: PricedRequest): boolean {
   const parts = pattern.toLowerCase().split('*')
   return matches(parts, model.toLowerCase()) || matches(parts, `${provider}/${model}`.toLowerCase())
 }
 
-/** Whether a text has these parts, in this order, the first at its beginning and the last at its end. */
+/** True if the text consists of these parts in this order, with any text between them. */
 function matches(parts: readonly string[], text: string): boolean {
   const [first = '', ...rest] = parts
   const last = rest.pop()

@@ -15,10 +15,9 @@ PRIVATE.addAddress('::1', 'ipv6')
 PRIVATE.addSubnet('fc00::', 7, 'ipv6')
 PRIVATE.addSubnet('fe80::', 10, 'ipv6')
 
-/** Names that no server of a provider has. */
 const LOCAL_NAME = /^[^.]+$|\.(?:local|localhost|internal|lan|home\.arpa)$/
 
-/** Whether a base URL is one of this machine or this network: a server there is one's own, whatever its models are called. */
+/** True if the URL is on this machine or network. The server is then the user's own, whatever its models are called. */
 export function isPrivateAddress(baseUrl: string): boolean {
   if (!URL.canParse(baseUrl)) return false
   const host = new URL(baseUrl).hostname.replace(/^\[|\]$/g, '').toLowerCase()

@@ -1,24 +1,24 @@
 import type { Usage } from '../spans/pricing.ts'
 
-/** US dollars for a million tokens. With steps: the last whose `above` the input of the request exceeds holds for all of it. */
+/** US dollars per million tokens. The last step with `above` below the request's input tokens applies to the whole request. */
 export type Rate = number | { readonly base: number; readonly steps: readonly RateStep[] }
 
 export interface RateStep {
-  /** Tokens of input, cached included. */
+  /** Input tokens, including cached ones. */
   readonly above: number
   readonly rate: number
 }
 
-/** What a model's tokens cost. Where there is no rate for a kind, the wider one holds: input, or output. */
+/** The token prices of a model. Kinds without a rate use the rate of input or output. */
 export interface UnitPrices {
   readonly input: Rate
   readonly output: Rate
   readonly cacheRead?: Rate | undefined
   readonly cacheWrite?: Rate | undefined
-  /** Written to be kept for an hour. */
+  /** For cache entries that last an hour. */
   readonly cacheWriteLong?: Rate | undefined
   readonly reasoning?: Rate | undefined
-  /** US dollars for each request, whatever its tokens. */
+  /** US dollars per request, independent of its tokens. */
   readonly request?: number | undefined
 }
 
@@ -32,8 +32,8 @@ function rateAt(rate: Rate, input: number): number {
 }
 
 /**
- * US dollars. Undefined where the counts cannot be: more from the cache than was put in. A step of a rate counts for the whole
- * request, which is how all providers with steps bill.
+ * The cost in US dollars. Undefined if the counts are inconsistent, for example more cached than input tokens. A step applies
+ * to the whole request, as with all providers that have steps.
  */
 export function dollarsFor(usage: Usage, prices: UnitPrices): number | undefined {
   const { promptTokens, outputTokens, cacheReadTokens, cacheWriteTokens, cacheWriteLongTokens, reasoningTokens } = usage

@@ -12,10 +12,10 @@ import type { Plugin, PluginStats, SpanIds } from '../wiring/plugin.ts'
 import type { ReadEntry } from './journal.ts'
 import type { JournalEntry } from './journal-line.ts'
 
-/** Of what our own hooks have decided, before the name of the record; no agent has an event of such a name. */
+/** The prefix of records that our own hooks emit for a decision. No agent has an event with such a name. */
 export const CONTROL = 'hookspan:'
 
-/** Without what tells these, it would not be known which turn of its session a turn is. */
+/** Events with these records are kept: without them, a turn cannot be placed in its session. */
 const SPINE: ReadonlySet<string> = new Set([
   'on_session_start',
   'pre_llm_call',
@@ -23,16 +23,14 @@ const SPINE: ReadonlySet<string> = new Set([
   'on_session_finalize',
   'on_session_reset',
 ])
-/** What is read again is worked off for so long at a time. */
+/** Journal entries are replayed for this long before the event loop runs again. */
 const SLICE_MILLIS = 10
 
-/** What all plugins are made in. */
 export interface PluginSurroundings {
   readonly env: Environment
-  /** The person's home directory. */
   readonly home: string
   readonly report: Report
-  /** When the machine was started, epoch milliseconds. Absent: not known. */
+  /** Boot time of the machine, epoch milliseconds. Absent if unknown. */
   readonly bootedAt?: number
 }
 
@@ -41,11 +39,11 @@ interface Agent {
   readonly telling: Telling
 }
 
-/** A plugin for each agent that tells something, and the machine that knows what it means. */
+/** One plugin for each agent that sends events, with the translator of its events. */
 export class AgentPlugins {
-  /** After so long a silence a turn without open work is over. */
+  /** A turn without open work ends after this much silence. */
   readonly silenceMillis: number
-  /** After so long no turn is gone on with. */
+  /** No turn is continued after this much silence. */
   readonly #continuedMillis: number
   readonly #bootedAt: number
   readonly #surroundings: Surroundings
@@ -61,7 +59,7 @@ export class AgentPlugins {
     this.#report = new StartReport(report)
     const { TRACEPARENT: _, ...own } = env
     this.#surroundings = {
-      // Whoever has started the receiver has not asked for what agents do later.
+      // The process that started the receiver is not the parent of what agents do later.
       env: own,
       home,
       isReplay: false,
@@ -70,12 +68,12 @@ export class AgentPlugins {
     }
   }
 
-  /** Nothing need be made of an event of this name. */
+  /** True if an event of this name yields no records. */
   isQuiet(host: string, event: string): boolean {
     return this.#agentOf(host).telling.isForNobody(event)
   }
 
-  /** Tells what an event means. Returns whether it may be needed when it is over: see `Place.isSpine`. */
+  /** Records an event. Returns true if the event may still be needed after it has ended: see `Place.isSpine`. */
   tell({ host, event }: JournalEntry): boolean {
     const { plugin, telling } = this.#agentOf(host)
     if (!event.event.startsWith(CONTROL)) return isSpine(telling.take(event))
@@ -88,19 +86,18 @@ export class AgentPlugins {
     return false
   }
 
-  /** W3C, of exactly what is named; undefined where it is not open, or not told yet. */
   traceparent(host: string, ids: SpanIds): string | undefined {
     return this.#agents.get(host)?.plugin.traceparent(ids)
   }
 
   /**
-   * What the receiver before this one was told. Resolves when what it left open is open again, and noted in the trace log.
-   * Nothing is known to make it reject; what is told then is recorded all the same.
+   * Replays the journal of the previous receiver. Resolves when the spans it left open are open again and in the trace log. No
+   * known case rejects. If it does, later events are recorded all the same.
    */
   async readAgain(entries: readonly ReadEntry[]): Promise<void> {
     const last = entries.at(-1)
     if (last === undefined) return
-    // After so long, or when the machine has been restarted, no agent of that time is at work.
+    // After this much silence, or a restart of the machine, no agent of that time is still running.
     const isOver = last.entry.at < Math.max(Date.now() - this.#continuedMillis, this.#bootedAt)
     const isPast = ({ place }: ReadEntry): boolean => isOver || place.isPast
     const again = entries.filter(entry => !isPast(entry))
@@ -117,9 +114,9 @@ export class AgentPlugins {
     return Object.fromEntries([...this.#agents].map(([host, { plugin }]) => [host, plugin.stats()]))
   }
 
-  /** Resolves when all that was told is in the trace log. */
+  /** Resolves when everything received is in the trace log. */
   async saved(): Promise<void> {
-    // What waits is worked off first.
+    // `stats()` processes the queued records first.
     this.stats()
     await this.#continuation.saved()
   }
@@ -128,17 +125,17 @@ export class AgentPlugins {
     await Promise.all([...this.#agents.values()].map(({ plugin }) => plugin.flush()))
   }
 
-  /** Whether something is open, be it only a child of a turn that is over. */
+  /** True if any span is open, even a child of a turn that has ended. */
   get isOpen(): boolean {
     return Object.values(this.stats()).some(({ spansOpen }) => spansOpen > 0)
   }
 
-  /** Nothing more will come: what machines have kept back, in case more came, is told. */
+  /** Ends the translators. Records they hold back in case more events come are emitted. */
   endMachines(): void {
     for (const { telling } of this.#agents.values()) telling.end(Date.now())
   }
 
-  /** @param ends what is open is ended; else it is left to the next receiver */
+  /** @param ends true ends all open spans; false leaves them to the next receiver */
   async close(ends: boolean): Promise<void> {
     this.#continuation.leavesOpen = !ends
     await Promise.all([...this.#agents.values()].map(({ plugin }) => plugin.shutdown()))
@@ -161,7 +158,7 @@ export class AgentPlugins {
       await new Promise(setImmediate)
       until = performance.now() + SLICE_MILLIS
     }
-    // All of it is to be worked off before something else is told.
+    // `stats()` processes all of it before other events are recorded.
     this.stats()
   }
 
@@ -183,7 +180,7 @@ function isSpine(records: readonly HookRecord[]): boolean {
   return records.length === 0 || records.some(({ hook }) => SPINE.has(hook))
 }
 
-/** What all plugins say when they are made is said once: they have one configuration. */
+/** Reports each startup line once: all plugins share one configuration. */
 class StartReport implements Report {
   readonly #report: Report
   readonly #said = new Set<string>()

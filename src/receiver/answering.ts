@@ -15,58 +15,57 @@ import { expectSigned } from './signature.ts'
 import { isProtobuf, readTraces } from './traces.ts'
 import { isNewer } from './version.ts'
 
-/** What is behind the paths of a receiver. */
+/** The handlers behind the paths of a receiver. */
 export interface Behind {
-  /** Whether events may be sent to this path. */
   isEndpoint(path: string): boolean
-  /** Whose spans may be sent to this path; undefined where it takes none, but events. */
+  /** The services that may send spans to this path. Undefined if the path accepts events instead. */
   servicesOf(path: string): readonly string[] | undefined
   /**
-   * Takes what was sent, in order: when this returns, it survives a kill. `done` is to be called when nothing of it is held in memory
-   * any more. False when it cannot now.
+   * Accepts a request, in order. If this returns true, the request survives a kill. Returns false if it must be sent again.
+   *
+   * @param done called when nothing of the request is held in memory any more
    */
   take(request: ReceivedRequest, deliveries: readonly Delivery[], done: () => void): boolean
   /**
-   * What hooks say of something that was taken; undefined where they say nothing. Never rejects.
+   * Asks the guards about an accepted event. Undefined if they have no answer. Never rejects.
    *
-   * @param failing undefined: whoever has sent it waits for no answer
+   * @param failing undefined if the sender does not wait for an answer
    */
   decide(path: string, body: unknown, failing: Failing | undefined): Promise<Reply | undefined> | undefined
-  /** What a path that is none for events answers; undefined when there is no such path. Resolves to undefined when it will not. */
+  /**
+   * The answer of a path that does not accept events. Undefined if there is no such path. Resolves to undefined on a refusal.
+   */
   ask(path: string, body: unknown): Promise<object | undefined> | undefined
-  /** What those sign with who send to this path. */
   secretOf(path: string): string | undefined
 }
 
 export interface AnsweringOptions {
   readonly token: string
-  /** Ours. */
   readonly version: string
   readonly limits: Limits
   readonly counts: Counts
   readonly behind: Behind
-  /** Epoch milliseconds. */
   now(): number
 }
 
-/** A body that is refused is read all the same, up to here, so that its sender gets to read the answer. */
+/** A refused body is read up to this size, so that its sender can read the answer. */
 const POLITE_BYTES = 1_000_000
 const DAY_MILLIS = 86_400_000
-/** 2000-01-01: what claims to be older was made by a clock that nobody has set. */
+/** 2000-01-01. An older timestamp comes from a clock that was never set. */
 const EPOCH_MILLIS = 946_684_800_000
-/** Not for an inlet, which may keep what it is given. */
+/** Not passed to an inlet, which may store its headers. */
 const SECRET_HEADERS = ['x-hookspan-token', 'authorization', 'proxy-authorization', 'cookie']
 
-/** Answers requests, through whichever door they come; the limits hold for all of them together. */
+/** Answers requests from every listener. The limits apply to all of them together. */
 export class Answering {
   readonly #options: AnsweringOptions
   readonly #rate: Rate
   readonly #room: Room
   readonly #underWay = new WeakMap<Socket, number>()
-  /** For requests without an id: with their number, no other receiver has had it. */
+  /** Used for requests without an id. With the request number, the id is unique among all receivers. */
   readonly #id = randomBytes(4).toString('hex')
   #requests = 0
-  /** Connections are to be used no more: the receiver leaves. */
+  /** The receiver is shutting down: connections are not reused. */
   isLeaving = false
 
   constructor(options: AnsweringOptions) {
@@ -75,7 +74,6 @@ export class Answering {
     this.#room = new Room(options.limits.bytesAtOnce)
   }
 
-  /** @param port of the door, as `Caller` has it */
   listener(port: () => number | undefined): RequestListener {
     return (request, response) => {
       this.#options.counts.requests++
@@ -83,7 +81,7 @@ export class Answering {
       this.#underWay.set(request.socket, underWay)
       response.once('close', () => this.#underWay.set(request.socket, (this.#underWay.get(request.socket) ?? 1) - 1))
       response.sendDate = false
-      // Errors of a connection come here, too; whoever reads the body is told of them by itself.
+      // Connection errors arrive here, too. The reader of the body handles them by itself.
       request.on('error', () => undefined)
       this.#answer(request, response, port(), underWay).catch((error: unknown) => {
         this.#refuse(request, response, error instanceof Refused ? error.why : 'request')
@@ -113,7 +111,7 @@ export class Answering {
     else await this.#endAsked(response, behind.decide(path, values[0], failingIn(headers)), bytes.length)
   }
 
-  /** What was sent, when it is taken. @throws Refused */
+  /** @throws Refused */
   #taken(admitted: Admitted, headers: IncomingHttpHeaders, body: Body & { arrivedAt: number }): readonly unknown[] {
     const { path } = admitted
     const { bytes, held, arrivedAt } = body
@@ -131,21 +129,21 @@ export class Answering {
     }
   }
 
-  /** @param bytes of what is asked about, which hooks hold as long as they think */
+  /** @param bytes size of the body, which hooks hold until they decide */
   async #endAsked(
     response: ServerResponse,
     asked: Promise<Reply | undefined> | undefined,
     bytes: number,
   ): Promise<void> {
     if (asked === undefined) return this.#end(response, 204)
-    // Without asking whether there is room: it is in memory already.
+    // Reserves by a negative `give`, which cannot fail for lack of room: the body is in memory already.
     this.#room.give(-bytes)
     const reply = await asked.finally(() => this.#room.give(bytes))
     const text = setReply(response, reply)
     this.#end(response, text === undefined ? 204 : 200, text)
   }
 
-  /** What a request delivers. @throws Refused */
+  /** @throws Refused */
   deliveriesIn({ path, at: receivedAt, id, headers, bytes }: ReceivedRequest): readonly Delivery[] {
     const said = Number(headers['x-hookspan-at'])
     const at = said > EPOCH_MILLIS && said < receivedAt + DAY_MILLIS ? said : receivedAt
@@ -162,13 +160,13 @@ export class Answering {
     return spans
   }
 
-  /** Nothing to complain of, in the language that was spoken: in protobuf that is no byte. */
+  /** Answers with an empty success, in the encoding of the request. An empty protobuf message has no bytes. */
   #endExport(response: ServerResponse, type: string | undefined): void {
     response.setHeader('content-type', isProtobuf(type) ? 'application/x-protobuf' : 'application/json')
     this.#end(response, 200, isProtobuf(type) ? undefined : '{}')
   }
 
-  /** Who sends the token in the path can send no header of ours, but a signature, when one was agreed. */
+  /** Senders with the token in the path cannot send our headers. They sign instead, if a secret was agreed. */
   #check({ path, isByPath }: Admitted, headers: IncomingHttpHeaders, bytes: Buffer): void {
     const secret = isByPath ? this.#options.behind.secretOf(path) : undefined
     if (secret !== undefined) expectSigned(headers, bytes, secret)
@@ -212,7 +210,6 @@ export class Answering {
   }
 }
 
-/** In bytes, as it is announced. */
 function lengthOf(headers: IncomingHttpHeaders): number {
   if (headers['transfer-encoding'] !== undefined) return Infinity
   return Number(headers['content-length'] ?? 0)

@@ -2,16 +2,16 @@ import type { IncomingHttpHeaders, ServerResponse } from 'node:http'
 import type { Reply } from '../hosts/guarding.ts'
 import type { Failing } from './decider.ts'
 
-/** A line for a person or a model; as a header it must not get too long for who reads it. */
+/** Bounds an error line for a user or a model, which travels as a header. */
 const ERROR_LIMIT = 4000
 
-/** Who sends this header waits for what hooks decide; it says what shall be where they cannot be asked. */
+/** Reads the header of a client that waits for a decision. It says how to decide if the hooks cannot be asked. */
 export function failingIn(headers: IncomingHttpHeaders): Failing | undefined {
   const said = headers['x-hookspan-decide']
   return said === 'open' || said === 'closed' ? said : undefined
 }
 
-/** What is no body of it becomes headers, for a command that ends with it. Returns the body. */
+/** Sets the exit code and the error as headers, for a command that ends with them. Returns the body. */
 export function setReply(response: ServerResponse, reply: Reply | undefined): string | undefined {
   const { body, exitCode, error } = reply ?? {}
   if (exitCode !== undefined) response.setHeader('x-hookspan-exit', exitCode)

@@ -6,12 +6,12 @@ import type { Limits, Room } from './limits.ts'
 
 export interface Body {
   readonly bytes: Buffer
-  /** To be given back to the room when nothing of it is needed any more. */
+  /** Must be returned to the room when the bytes are no longer needed. */
   readonly held: number
 }
 
 /**
- * Reads a request to its end, inflated where it is packed, and never more than the limits allow.
+ * Decompresses a gzipped body. The limits apply before and after.
  *
  * @throws Refused
  */
@@ -24,7 +24,6 @@ export function readBody(request: IncomingMessage, limits: Limits, room: Room): 
   return collect(request, request.pipe(createGunzip()), limits, room)
 }
 
-/** @param source the request itself, or what inflates it */
 function collect(request: IncomingMessage, source: Readable, limits: Limits, room: Room): Promise<Body> {
   return new Promise((resolve, reject) => {
     const pieces: Buffer[] = []
@@ -60,7 +59,7 @@ function collect(request: IncomingMessage, source: Readable, limits: Limits, roo
     source.once('error', () => fail(source === request ? 'cutOff' : 'gzip'))
     request.once('close', () => {
       if (!request.complete) fail('cutOff')
-      // Its sender is gone, and it is all here: `end` does not come any more.
+      // The sender has gone after sending everything: `end` is not emitted any more.
       else if (source === request) end()
     })
   })

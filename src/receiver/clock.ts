@@ -1,8 +1,7 @@
-/** A clock, which a test may be. */
+/** A clock that tests can replace. */
 export interface Clock {
-  /** Epoch milliseconds. */
   now(): number
-  /** Calls it again and again, and holds no process. @returns what stops it */
+  /** Calls the task periodically. Does not keep the process alive. @returns a function that stops it */
   every(millis: number, task: () => void): () => void
 }
 

@@ -1,6 +1,6 @@
 import type { Endpoint } from './work-queue.ts'
 
-/** Why a request was not taken, and what it is answered. 0 = there was nobody left to answer. */
+/** Reasons for refusing a request, each with its HTTP status. 0 = no sender is left to answer. */
 export const REFUSALS = {
   host: 403,
   origin: 403,
@@ -14,10 +14,10 @@ export const REFUSALS = {
   json: 400,
   protobuf: 400,
   request: 400,
-  /** Its sender is newer than we are: it lays its event by, and starts the receiver that it knows. */
+  /** The client is newer than this receiver. It spools its event and starts the receiver of its own version. */
   older: 426,
   slow: 408,
-  /** Spans that are not taken; what an exporter is told otherwise it may show to whoever works with its agent. */
+  /** Refused spans. Answered with success, because an exporter may show an error to its agent's user. */
   service: 200,
   cutOff: 0,
   rate: 503,
@@ -29,7 +29,6 @@ export const REFUSALS = {
 
 export type Refusal = keyof typeof REFUSALS
 
-/** A request, or a file, that is not taken. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly why: Refusal
@@ -40,17 +39,15 @@ export class Refused extends Error {
   }
 }
 
-/** What came, and what became of it. */
 export class Counts {
   requests = 0
-  /** Deliveries that were taken, by request or from the spool. */
+  /** Accepted deliveries, by request or from the spool. */
   deliveries = 0
-  /** Of these, from the spool. */
   spooled = 0
   duplicates = 0
-  /** Deliveries that their inlet could not read. */
+  /** Deliveries that their inlet could not parse. */
   unreadable = 0
-  /** Events for which clients found neither a receiver nor room in the spool. */
+  /** Events that clients dropped: no receiver answered and the spool was full. */
   dropped = 0
   readonly #refused = new Map<Refusal, number>()
 
@@ -58,7 +55,7 @@ export class Counts {
     this.#refused.set(why, (this.#refused.get(why) ?? 0) + count)
   }
 
-  /** Those that are not zero come with a name. */
+  /** Contains only reasons with a count above zero. */
   get refused(): Readonly<Partial<Record<Refusal, number>>> {
     return Object.fromEntries(this.#refused)
   }
@@ -69,7 +66,7 @@ export class Counts {
   }
 }
 
-/** Sums `Inlet.lostHooks` by agent; an agent that lost none is left out. */
+/** Sums `Inlet.lostHooks` by agent. An agent that lost none is absent. */
 export function lostHooksByAgent(endpoints: Iterable<Endpoint>): Readonly<Record<string, number>> {
   const lost: Record<string, number> = {}
   for (const { host, inlet } of endpoints) {

@@ -10,19 +10,18 @@ import type { SpanIds } from '../wiring/plugin.ts'
 import { CONTROL } from './agent-plugins.ts'
 import type { Asked, Decider, DeciderTrace } from './decider.ts'
 
-/** Agents wait for a second, and then decide by themselves. */
+/** Agents wait for one second, and then decide by themselves. */
 const LIMIT_MILLIS = 800
 const SESSIONS_LIMIT = 1000
 const TURNS_LIMIT = 1000
 
 export interface DecidingOptions {
   readonly hooks: ControlHooks | undefined
-  /** Whether all that should be among them are. */
+  /** False if a configured hook is missing. */
   readonly isWhole: boolean
   readonly guards?: Readonly<Record<string, Guarding>>
   readonly limitMillis?: number
   readonly trace: DeciderTrace
-  /** Takes lines for the person. */
   say(line: string): void
 }
 
@@ -31,13 +30,13 @@ interface Agent {
   readonly guarding: Guarding
 }
 
-/** Asks the hooks for agents outside of this process. It is loaded only where there are hooks. */
+/** Runs the hooks for agents outside of this process. Loaded only if there are hooks. */
 export class Deciding implements Decider {
   readonly #options: DecidingOptions
   readonly #agents = new Map<string, Agent | undefined>()
-  /** By session: where what is decided in it is told. */
+  /** The lane of each session, for the records of its decisions. */
   readonly #lanes = new LimitedMap<string, string>(SESSIONS_LIMIT)
-  /** By turn: how often it was sent on. Agents say at most that it was. */
+  /** How often each turn was retried. Agents report at most that it was. */
   readonly #attempts = new LimitedMap<string, number>(TURNS_LIMIT)
   readonly #said = new Set<string>()
 
@@ -72,11 +71,11 @@ export class Deciding implements Decider {
     }
   }
 
-  /** An agent has told what hooks would have been asked about, and waits for no answer. */
+  /** Warns that an agent sends what hooks would decide about, but does not wait for the answer. */
   #missed(host: string, guarding: Guarding, body: unknown): undefined {
     if (this.#said.has(host)) return
     try {
-      // What comes before a tool is told in one way alone; a prompt may come a second time by one that waits for nothing.
+      // Only `beforeTool` has a single source. A prompt may arrive a second time from a sender that does not wait.
       const phase = guarding.question(body)?.phase
       if (phase !== 'beforeTool' || this.#options.hooks?.handles(phase) !== true) return
       this.#said.add(host)
@@ -113,7 +112,7 @@ export class Deciding implements Decider {
     return Object.hasOwn(guards, host) ? guards[host] : undefined
   }
 
-  /** @param told as in `Asked` */
+  /** @param told see `Asked` */
   #agentOf(host: string, told: string, guarding: Guarding, hooks: ControlHooks): Agent {
     let agent = this.#agents.get(host)
     if (agent === undefined) {
@@ -143,14 +142,14 @@ export class Deciding implements Decider {
     this.#options.trace.remark({ host, lane: this.#lanes.get(session_id) ?? host, event })
   }
 
-  /** A tool that is asked about is mostly not told yet; its turn is. */
+  /** The tool asked about is usually not recorded yet. Its turn is. */
   #traceparent(host: string, { tool_call_id, ...turn }: SpanIds): string | undefined {
     const { trace } = this.#options
     const tool = tool_call_id === undefined ? undefined : trace.traceparent(host, { ...turn, tool_call_id })
     return tool ?? trace.traceparent(host, turn)
   }
 
-  /** Once for each agent and kind. The message itself could quote a user. */
+  /** Reported once per agent and kind. The message itself is left out because it could quote a user. */
   #broke(host: string, error: unknown): void {
     const kind = error instanceof Error ? error.name : typeof error
     const line = `${host}: what it asks the hooks could not be read (${kind}); they were not asked`
@@ -161,7 +160,7 @@ export class Deciding implements Decider {
 }
 
 function run(hooks: HostHooks, { phase, ids, event }: Question): Promise<Outcome<Phase>> {
-  // Each phase with its own event, which a union of them does not say.
+  // Each phase has its own event type, which a union of them cannot express.
   return Promise.resolve(hooks.run(phase as 'beforeTool', ids, event as never)) as Promise<Outcome<Phase>>
 }
 

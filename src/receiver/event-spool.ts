@@ -8,52 +8,50 @@ import { type Refusal, Refused } from './counts.ts'
 import { TEXT_LIMIT } from './limits.ts'
 import { isThere } from './place.ts'
 
-/** A file of the spool: an event that found no receiver. */
+/** A spool file: one event that found no receiver. */
 export interface SpooledEvent {
-  /** As of a request: `/claude-code`. */
+  /** The path of a request: `/claude-code`. */
   readonly path: string
   readonly delivery: Delivery
   readonly bytes: number
-  /** Everything that follows from it is journalled. */
+  /** Removes the file. Called when every record of the event is journalled. */
   remove(): void
-  /** It is not taken now: the next look finds it again. */
+  /** Leaves the file for the next scan, because the event cannot be accepted now. */
   leave(): void
 }
 
 const NAME = /^\d{13}-\d{1,10}-[0-9a-f]{8}\.json$/
 const UNFINISHED = /^\d{13}-\d{1,10}-[0-9a-f]{8}(?:\.json)?\.tmp$/
 const FOR_OTHERS = 0o077
-/** Who has not renamed it by then is dead. */
+/** A client that has not renamed its temporary file by then is dead. */
 const UNFINISHED_MILLIS = 3_600_000
-/** Names of refused files that are remembered, so that each is counted once. */
+/** Limits the remembered names of refused files. They are remembered so that each is counted once. */
 const REFUSED_LIMIT = 10_000
 const DROPPED_BYTES = 1_000_000
 
-/** What the person is to do about what was refused in it. */
+/** Explains a refused file or directory, and what the user can do. */
 export function aboutRefused(why: Refusal, directory: string): string {
   return why === 'spoolPlace'
     ? `${directory} is no directory of its own; move it away: what finds no receiver is lost`
     : `in ${directory} are files that no client of hookspan wrote, or not to their end; they stay there, not read`
 }
 
-/** The files of the spool, oldest first, each looked at as it is reached. What is no file of ours stays where it is. */
+/** The spool's files, oldest first, each validated when it is reached. Files of other programs are left alone. */
 export class EventSpool {
   readonly #directory: string
   readonly #mostBytes: number
   readonly #isEndpoint: (path: string) => boolean
   readonly #refused = new Set<string>()
-  /** Files that were given out, and neither removed nor left. */
   readonly #inHand = new Set<string>()
   #laidBy = 0
 
-  /** @param isEndpoint whether events may be sent to this path */
   constructor(directory: string, mostBytes: number, isEndpoint: (path: string) => boolean) {
     this.#directory = directory
     this.#mostBytes = mostBytes
     this.#isEndpoint = isEndpoint
   }
 
-  /** @param refuse is told of each file that is refused, once; and each time that the place itself is */
+  /** @param refuse called once for each refused file, and each time for a refused directory */
   *events(refuse: (why: 'spoolFile' | 'spoolPlace') => void): Generator<SpooledEvent> {
     for (const name of this.#names(refuse)) {
       if (this.#refused.has(name) || this.#inHand.has(name)) continue
@@ -66,12 +64,12 @@ export class EventSpool {
     }
   }
 
-  /** The events that clients dropped for want of room, since this was asked last. */
+  /** The number of events that clients dropped for lack of room since the last call. */
   takeDropped(): number {
     const [path, taken] = [join(this.#directory, DROPPED), join(this.#directory, `${DROPPED}.${process.pid}`)]
     if (isThere(this.#directory) !== 'directory' || isThere(path) !== 'other') return 0
     try {
-      // Whoever appends meanwhile begins a new one, or appends to this before it is read.
+      // A client that appends meanwhile starts a new file, or appends to this one before it is read.
       renameSync(path, taken)
       const text = withOwnFile(taken, OPEN.read, (descriptor, { size }) =>
         size > DROPPED_BYTES ? '' : readFileSync(descriptor, 'latin1'),
@@ -83,28 +81,27 @@ export class EventSpool {
     }
   }
 
-  /** Takes away what clients that died have left half-written. */
   clear(now: number): void {
     for (const name of this.#names(() => undefined, UNFINISHED)) {
       try {
         if (now - Number(name.slice(0, 13)) > UNFINISHED_MILLIS) rmSync(join(this.#directory, name), { force: true })
       } catch {
-        // It is a directory, or not ours to take away.
+        // A directory, or owned by another user.
       }
     }
   }
 
-  /** Lays by what came when it could not be taken. False when it is too much. @throws the error of the file system */
+  /** Returns false if the spool is full. @throws the error of the file system */
   put(path: string, { at, id, body, headers: { traceparent } }: Delivery): boolean {
     if (this.#laidBy >= SPOOL_LIMITS.files) return false
-    // Numbered, because several come in a millisecond.
+    // Numbered, because several events can arrive in the same millisecond.
     const number = (this.#laidBy++).toString(16).padStart(8, '0')
     const name = `${String(Math.floor(at)).padStart(13, '0')}-${process.pid}-${number}.json`
     writePrivate(join(this.#directory, name), JSON.stringify({ path, at, id, traceparent, body }))
     return true
   }
 
-  /** Calls when something may have come; where the system tells of nothing, only the caller's own looks find it. */
+  /** Calls back when files may have been added. Without file system events, only the caller's periodic scans find them. */
   watch(changed: () => void): FSWatcher | undefined {
     try {
       const watcher = watch(this.#directory, { persistent: false }, changed)
@@ -124,7 +121,6 @@ export class EventSpool {
     return names.filter(name => pattern.test(name)).sort()
   }
 
-  /** Undefined when it is not what a client of ours wrote. */
   #read(name: string): SpooledEvent | undefined {
     const file = join(this.#directory, name)
     try {
@@ -145,7 +141,7 @@ export class EventSpool {
       rmSync(join(this.#directory, name), { force: true })
       this.#inHand.delete(name)
     } catch {
-      // It cannot be removed, and must not be taken again: it stays in hand.
+      // If the file cannot be removed, it stays in `#inHand`, so that it is not processed again.
     }
   }
 
@@ -175,7 +171,7 @@ function isText(value: unknown): value is string {
   return typeof value === 'string' && value !== '' && value.length <= TEXT_LIMIT
 }
 
-/** A client keeps as a text what is no JSON by the letter: numbers, say, for which JSON has no word. */
+/** Clients spool invalid JSON as a string, for example with `NaN`. */
 function bodyOf(body: unknown): unknown {
   if (typeof body !== 'string') return body
   try {

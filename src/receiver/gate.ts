@@ -3,26 +3,23 @@ import { isSame } from '../loopback/secret.ts'
 import { Refused } from './counts.ts'
 import { TEXT_LIMIT } from './limits.ts'
 
-/** What is looked at before anything of a request's body is. */
 export interface Caller {
   readonly method: string | undefined
-  /** As the request line has it. */
   readonly url: string | undefined
   readonly headers: IncomingHttpHeaders
-  /** The port it came through; undefined for the socket, which the file system guards. */
+  /** The listener's port. Undefined for the socket, which file permissions protect. */
   readonly port: number | undefined
 }
 
 export interface Admitted {
-  /** Without the token: `/v1/hooks`. */
+  /** The path without the token: `/v1/hooks`. */
   readonly path: string
-  /** Whether the token stood in the path, as with agents that can send no header of their own. */
+  /** True if the token was in the path, for agents that cannot send a header of their own. */
   readonly isByPath: boolean
 }
 
 /**
- * Lets in who knows the token. A page in a browser does not, and is turned away before that: by the name it has for us, or by
- * saying where it comes from.
+ * Admits requests with the token. Requests of a web page are refused even before that, by their Host or Origin header.
  *
  * @throws Refused
  */
@@ -35,7 +32,7 @@ export function admit({ method, url = '', headers, port }: Caller, token: string
   return { path, isByPath: given !== undefined }
 }
 
-/** A name that leads here from elsewhere would be somebody else's page (DNS rebinding). */
+/** Guards against DNS rebinding: another host name that resolves to this address belongs to a foreign page. */
 function isOurName(host: string | undefined, port: number): boolean {
   const name = host?.toLowerCase()
   return ['127.0.0.1', 'localhost', '[::1]'].some(each => name === each || name === `${each}:${port}`)

@@ -1,11 +1,11 @@
-/** A disk that takes longer is not waited for. */
+/** Slower disk operations are given up. */
 const MOST_MILLIS = 2000
 
-/** Whether it ends in time. @param ending does not reject */
+/** Resolves to true if the promise settles within the limit. @param ending must not reject */
 export async function isInTime(ending: Promise<unknown>): Promise<boolean> {
   let timer: NodeJS.Timeout | undefined
   const late = new Promise<boolean>(resolve => {
-    // Who is busy for long does not hear that the disk is done: only what is open after the loop has turned is late.
+    // After a long blocking task, the timer runs before the disk's result. One more turn of the loop lets the result win.
     timer = setTimeout(() => setImmediate(() => resolve(false)), MOST_MILLIS)
   })
   try {

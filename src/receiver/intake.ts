@@ -15,25 +15,22 @@ export interface IntakeOptions {
   readonly spool: EventSpool
   readonly limits: Limits
   readonly counts: Counts
-  /** Called for each delivery that is no repeat. */
   onDelivery(): void
-  /** An inlet, against its contract, threw or did not come to an end. */
+  /** An inlet broke its contract: it threw, or did not finish. */
   onBroken(endpoint: Endpoint, error: unknown): void
   refuse(why: Refusal): void
 }
 
 /**
- * Takes deliveries, each once, in this order: requests that an earlier receiver accepted and did not work off, what lies in the spool
- * at the start, and what is sent meanwhile and later. A request stays in the request journal, and a file in the spool, until all that
- * follows from it is in the journal of events.
+ * Accepts each delivery once, in this order: requests left by an earlier receiver, the spool at start, then new requests. A
+ * request stays in the request journal, and a file in the spool, until all its records are in the event journal.
  */
 export class Intake {
   readonly #options: IntakeOptions
   readonly #queue: WorkQueue
   readonly #spoolDrain: SpoolDrain
-  /** Ids of deliveries by their path. */
   readonly #seen: LimitedMap<string, true>
-  /** What was sent before the spool was read for the first time, by path and id; undefined from then on. */
+  /** Requests received before the first spool scan ends, by path and id. Undefined from then on. */
   #early: Map<unknown, () => void> | undefined = new Map()
 
   constructor(options: IntakeOptions) {
@@ -52,7 +49,9 @@ export class Intake {
     return this.#queue.waiting + (this.#early?.size ?? 0)
   }
 
-  /** Takes what an earlier receiver left in the request journal. @param deliveriesOf throws if a request cannot be read */
+  /**
+   * Accepts the requests that an earlier receiver left in the journal. @param deliveriesOf throws if a request cannot be read
+   */
   recover(deliveriesOf: (request: ReceivedRequest) => readonly Delivery[]): void {
     for (const { request, settle } of this.#options.requests.takeRecovered()) {
       try {
@@ -65,7 +64,11 @@ export class Intake {
     }
   }
 
-  /** Takes a request. It is in the request journal when this returns. `done`: nothing of it is held in memory any more. */
+  /**
+   * The request is in the request journal when this returns.
+   *
+   * @param done called when nothing of the request is held in memory any more
+   */
   take(request: ReceivedRequest, deliveries: readonly Delivery[], done: () => void): void {
     const settled = deliveries.length === 0 ? undefined : this.#afterwards(this.#options.requests.add(request))
     const both = (): void => {
@@ -79,12 +82,11 @@ export class Intake {
     this.#whenReady(Symbol(), () => this.#queue.push(remark))
   }
 
-  /** Takes what lies in the spool. */
   drainSpool(): void {
     void this.#spoolDrain.run().then(() => this.#takeEarly())
   }
 
-  /** Resolves when everything taken is with the recorder; what still lies in the spool stays there. */
+  /** Resolves when the recorder has everything accepted so far. The rest of the spool stays there. */
   async workedOff(): Promise<void> {
     await this.#spoolDrain.stop()
     this.#takeEarly()
@@ -119,7 +121,7 @@ export class Intake {
     const settled = this.#afterwards(done)
     if (endpoint === undefined) done()
     else if (this.#isRepeated(key)) {
-      // Its client sent it, too, and did not get the answer: its turn is now, not behind all of the spool.
+      // Its client also sent it directly and got no answer. It is processed now, not after the whole spool.
       this.#early?.get(key)?.()
       this.#early?.delete(key)
       settled()
@@ -130,7 +132,7 @@ export class Intake {
     }
   }
 
-  /** Runs it now, or when the spool has been read for the first time. */
+  /** Runs the task now, or when the first spool scan has ended. */
   #whenReady(key: unknown, push: () => void): void {
     if (this.#early === undefined) push()
     else this.#early.set(key ?? Symbol(), push)
@@ -146,7 +148,7 @@ export class Intake {
     this.#options.onDelivery()
   }
 
-  /** Calls when all that the recorder has been given until then is journalled. */
+  /** Wraps `settle` to run when everything given to the recorder until then is journalled. */
   #afterwards(settle: () => void): () => void {
     return () => void this.#options.recorder.journalled().then(settle)
   }

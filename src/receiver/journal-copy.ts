@@ -5,7 +5,7 @@ import type { Place, Planned } from './journal-plan.ts'
 
 const CHUNK_BYTES = 1_048_576
 
-/** Copies what is to stay, in order. Resolves to where it stands then. @throws the error of the file system */
+/** Resolves to the new places of the kept entries. @throws the error of the file system */
 export async function copied(plan: readonly Planned[], source: FileHandle, file: SegmentFile): Promise<Place[]> {
   const places: Place[] = []
   for (const run of runsOf(plan)) {
@@ -29,7 +29,6 @@ export async function copied(plan: readonly Planned[], source: FileHandle, file:
   return places
 }
 
-/** What is copied at once: entries that stay and stand one behind another. */
 function* runsOf(plan: readonly Planned[]): Generator<readonly Planned[]> {
   let run: Planned[] = []
   let [end, bytes] = [0, 0]

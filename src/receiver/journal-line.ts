@@ -1,10 +1,10 @@
 import { numberOf, peek, textOf } from '../contract/foreign.ts'
 import type { HostEvent } from '../hosts/host-event.ts'
 
-/** What a receiver was told: one line of its journal. */
+/** An event received from an agent: one line of the journal. */
 export interface JournalEntry {
   readonly host: string
-  /** When it was told, epoch milliseconds. */
+  /** Time of receipt, epoch milliseconds. */
   readonly at: number
   readonly id?: string | undefined
   readonly event: HostEvent & { readonly at: number }
@@ -12,16 +12,15 @@ export interface JournalEntry {
 
 export type JournalLine =
   | { readonly kind: 'header'; readonly version: number }
-  /** Of deliveries that have been taken: should they come again, they are repeats. */
+  /** Ids of accepted deliveries. If one arrives again, it is a repeat. */
   | { readonly kind: 'ids'; readonly ids: readonly string[] }
-  /** `isPast`: when something was told last of what it tells of, nothing of it was open any more. */
+  /** `isPast`: nothing of the event was open any more when the journal was last compacted. */
   | { readonly kind: 'entry'; readonly entry: JournalEntry; readonly isPast: boolean }
   | { readonly kind: 'damaged' }
 
 const HEADER = 'hookspan.journal'
 export const JOURNAL_VERSION = 1
 
-/** The first line. */
 export function headerLine(): string {
   return `${JSON.stringify({ [HEADER]: { version: JOURNAL_VERSION } })}\n`
 }
@@ -30,15 +29,14 @@ export function idsLine(ids: readonly string[]): string {
   return `${JSON.stringify({ ids })}\n`
 }
 
-/** In the place of the brace that a line begins with, it makes the line one of the past. */
+/** Replaces the opening brace of a line to mark its entry as past. */
 export const PAST: Buffer = Buffer.from('{"past":true,')
 
-/** @throws when what is in it cannot be made JSON */
+/** @throws if the event cannot be serialized as JSON */
 export function entryLine({ host, at, id, event }: JournalEntry): string {
   return `${JSON.stringify({ host, at, id, event })}\n`
 }
 
-/** One line, without its end. */
 export function readLine(text: string): JournalLine {
   let line: unknown
   try {

@@ -1,31 +1,27 @@
-/** What of a journal is still needed. */
-
-/** What is open never takes more; then the oldest of it is left out. */
+/** Limits the entries of open spans. Beyond it, the oldest are dropped. */
 export const MOST_BYTES: number = 64 * 1_048_576
-/** Of what is over: what was told lately, and what tells where its session stands. */
+/** Limits the entries of ended spans: recent ones, and those that place turns in a session. */
 const PAST_BYTES: number = MOST_BYTES / 8
 const SPINE_MILLIS = 24 * 3_600_000
 
-/** Where an entry stands in the file, and what it is. */
 export interface Place {
   readonly host: string
-  /** When it was told, epoch milliseconds. */
+  /** Time of receipt, epoch milliseconds. */
   readonly at: number
-  /** The event's own time. */
   readonly eventAt: number
   readonly offset: number
-  /** With its line end. */
+  /** Includes the line end. */
   readonly bytes: number
-  /** Nothing of what it tells of was open any more when the journal was tidied. */
+  /** True if nothing of the event was open any more when the journal was last compacted. */
   readonly isPast: boolean
-  /** Without it, it would not be known where its session stands: it began or ended something, or may mean something yet. */
+  /** True if the state of the session depends on this entry: it began or ended something, or is not processed yet. */
   isSpine: boolean
 }
 
 export interface Need {
-  /** Since when something is open of a host, by its events' time; undefined: nothing is. */
+  /** The event time since when a host has open spans. Undefined if it has none. */
   readonly openSince: (host: string) => number | undefined
-  /** For so long all is kept of what is over: agents give sums of whole sessions, which their machines take apart. */
+  /** Ended spans are kept this long. Agents report totals of whole sessions, and translators subtract earlier ones. */
   readonly recentMillis: number
 }
 
@@ -34,7 +30,7 @@ export interface Planned {
   readonly becomes: 'live' | 'past' | 'nothing'
 }
 
-/** What each entry is to become: of what has been over for a while stays what tells where a session stands, for a day. */
+/** Decides what becomes of each entry. The entries that place a session stay for a day after their spans have ended. */
 export function planOf(places: readonly Place[], { openSince, recentMillis }: Need): Planned[] {
   const since = new Map<string, number>()
   const live = new Set<string>()
@@ -42,14 +38,14 @@ export function planOf(places: readonly Place[], { openSince, recentMillis }: Ne
   return places.map(place => {
     const { host, eventAt, at, isPast, isSpine } = place
     if (!since.has(host)) since.set(host, openSince(host) ?? Number.POSITIVE_INFINITY)
-    // From the first one on that may have begun what is open: whatever came behind it may tell of it, too.
+    // From the first entry that may have begun an open span, all later entries of the host may belong to it.
     if (!isPast && eventAt >= (since.get(host) ?? 0)) live.add(host)
     if (live.has(host)) return { place, becomes: 'live' }
     return { place, becomes: now - at < (isSpine ? SPINE_MILLIS : recentMillis) ? 'past' : 'nothing' }
   })
 }
 
-/** Whether it is worth the writing: at least half goes of what is more than where a session stands. */
+/** True if rewriting the file pays off: it frees at least half of the entries that are not spine. */
 export function isWorthIt(plan: readonly Planned[]): boolean {
   let [stays, goes] = [0, 0]
   for (const { place, becomes } of plan) {
@@ -60,9 +56,9 @@ export function isWorthIt(plan: readonly Planned[]): boolean {
 }
 
 /**
- * No more of the past, and of turns without an end, than there is room for: the newest.
+ * Limits the past entries, and those of turns without an end, to the newest.
  *
- * @param isFull the journal has grown beyond its bound: it is made half as large, so that this comes seldom
+ * @param isFull the journal has exceeded its limit. It is halved, so that this happens seldom
  */
 export function bounded(plan: readonly Planned[], isFull: boolean, onLeftOut: () => void): Planned[] {
   let [past, live] = [PAST_BYTES, isFull ? MOST_BYTES / 2 : MOST_BYTES]

@@ -13,20 +13,19 @@ export type { Need, Place } from './journal-plan.ts'
 
 const NAME = 'journal.jsonl'
 const LINE_END = 0x0a
-/** A single entry that is longer is not kept. */
+/** A longer single entry is dropped. */
 const MOST_ENTRY_CHARS = MOST_BYTES / 4
-/** A disk that is full stays so for a while. */
+/** A full disk stays full for a while. */
 const RETRY_MILLIS = 1000
-/** A link, or something that another user has put there. */
+/** The path is a link, or belongs to another user. */
 const NOT_OURS: ReadonlySet<string> = new Set(['ELOOP', 'ENOTPRIVATE', 'EISDIR'])
 
 export interface Journalled {
   readonly entry: JournalEntry
-  /** With its end; empty where it cannot be written. */
+  /** Includes the line end. Empty if the entry cannot be serialized. */
   readonly line: string
 }
 
-/** An entry that was in the journal when it was opened. */
 export interface ReadEntry {
   readonly entry: JournalEntry
   readonly place: Place
@@ -34,13 +33,12 @@ export interface ReadEntry {
 
 interface Read {
   readonly entries: ReadEntry[]
-  /** Of deliveries that had been taken. */
   ids: readonly string[]
 }
 
 /**
- * What the receiver is told, in a file, for as long as something of it is open. Nothing in here throws: without a journal
- * recording goes on, and what is open does not survive the receiver.
+ * A file of the received events, kept while something of them is open. Never throws. Without a journal, recording goes on, but
+ * open spans do not survive the receiver.
  */
 export class Journal {
   readonly #directory: string
@@ -52,7 +50,7 @@ export class Journal {
   #isFailing = false
   #hasLeftOut = false
   #triedAt = 0
-  /** A write is under way, or has been given up and may still happen. */
+  /** A write is under way, or timed out and may still finish. */
   #isStalled = false
 
   constructor(directory: string, report: Report) {
@@ -65,24 +63,22 @@ export class Journal {
     return this.#file?.bytes ?? 0
   }
 
-  /** It has grown beyond its bound. */
   get isFull(): boolean {
     return this.bytes > MOST_BYTES
   }
 
-  /** There is no more in it than where sessions stand. */
   get isSlim(): boolean {
     return this.#places.every(({ isSpine }) => isSpine)
   }
 
-  /** What was in it when it was opened. Once. */
+  /** The entries found at opening. Returns them once. */
   takeRead(): Readonly<Read> {
     const read = this.#read
     this.#read = { entries: [], ids: [] }
     return read
   }
 
-  /** Resolves to the places of the entries, undefined for those that could not be written. Never rejects. */
+  /** Resolves to the places of the entries, undefined for entries that could not be written. Never rejects. */
   async append(entries: readonly Journalled[]): Promise<readonly (Place | undefined)[]> {
     const file = this.#usable()
     if (file === undefined) return []
@@ -95,7 +91,7 @@ export class Journal {
     return []
   }
 
-  /** For a process that ends: what is being written, and these, are in the file when it returns. */
+  /** Called at process exit. The pending write and these lines are in the file when it returns. */
   finish(lines: readonly string[]): void {
     this.#try(() => {
       this.#file?.finishAppend()
@@ -103,7 +99,7 @@ export class Journal {
     })
   }
 
-  /** Leaves in it what is needed, if that is worth the writing. Never rejects. @param ids of deliveries that were taken */
+  /** Compacts the file if that pays off. Never rejects. @param ids accepted deliveries */
   async tidy(need: Need, ids: readonly string[]): Promise<void> {
     const plan = planOf(this.#places, need)
     if (!(this.isFull || isWorthIt(plan)) || this.#usable() === undefined) return
@@ -117,7 +113,6 @@ export class Journal {
     }
   }
 
-  /** Nothing in it is needed. */
   empty(): void {
     if (!this.#isRefused) this.#try(() => this.#begin())
   }
@@ -152,10 +147,10 @@ export class Journal {
     return false
   }
 
-  /** False when it is not to be gone on with. */
+  /** Returns false if the file must not be continued. */
   #readAll(descriptor: number): boolean {
     const content = readFileSync(descriptor)
-    // A line that was cut off when its receiver was killed.
+    // The last line was cut off when its receiver was killed.
     const whole = content.lastIndexOf(LINE_END) + 1
     if (whole < content.length) ftruncateSync(descriptor, whole)
     const read: Read = { entries: [], ids: [] }
@@ -179,7 +174,7 @@ export class Journal {
     return true
   }
 
-  /** Resolves to what went wrong. */
+  /** Resolves to the error, if any. */
   async #write(file: SegmentFile, bytes: Buffer): Promise<unknown> {
     this.#isStalled = true
     let failure: unknown
@@ -192,7 +187,7 @@ export class Journal {
     return (await isInTime(unstalled)) ? failure : Object.assign(new Error('stalled'), { code: 'ETIMEDOUT' })
   }
 
-  /** A new file in the place of the old one. @throws the error of the file system */
+  /** Replaces the old file by a new one. @throws the error of the file system */
   #begin(): void {
     rmSync(this.#temporary, { force: true })
     const file = SegmentFile.create(this.#temporary)
@@ -228,7 +223,7 @@ export class Journal {
     this.#places = places
   }
 
-  /** Somebody may have removed it, and a disk that was full may have room again. */
+  /** The user may have removed the file, and a full disk may have room again. */
   #usable(): SegmentFile | undefined {
     if (this.#isStalled) return undefined
     if (this.#file?.isUsable()) return this.#file
@@ -284,7 +279,7 @@ export class Journal {
   }
 }
 
-/** What an entry is, its receiver says when it has worked it off; until then it is kept. */
+/** `isSpine` stays true until the receiver has processed the entry and knows better. */
 function placeOf({ host, at, event }: JournalEntry, where: Pick<Place, 'offset' | 'bytes' | 'isPast'>): Place {
   return { host, at, eventAt: event.at, isSpine: true, ...where }
 }

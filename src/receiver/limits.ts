@@ -3,22 +3,20 @@ import type { DoorLimits } from '../loopback/door.ts'
 const KIBI = 1024
 const MEBI = 1024 * KIBI
 
-/** What nobody may go beyond. Whatever does is refused and counted. */
+/** The limits of the receiver. A request beyond a limit is refused and counted. */
 export interface Limits extends DoorLimits {
-  /** Of one request, as it comes and when it is inflated. */
+  /** Limits one request body, compressed and decompressed. */
   readonly bodyBytes: number
-  /** Of all requests that are being read or wait to be worked off. */
+  /** Limits all requests together that are being read or wait to be processed. */
   readonly bytesAtOnce: number
-  /** Values in the JSON of one request: each costs memory, however short it is. */
+  /** JSON values in one request: each costs memory, however short it is. */
   readonly values: number
   readonly eventsPerSecond: number
-  /** Being answered at once on one connection. */
   readonly requestsPerConnection: number
-  /** Delivery ids that are remembered. */
   readonly deliveries: number
-  /** For what an agent's files and its telemetry say more. */
+  /** Time limit for reading more about an event from an agent's files and its telemetry. */
   readonly moreMillis: number
-  /** For the receiver that is there to answer, or to hand over. */
+  /** Time limit for a running receiver to answer or to hand over. */
   readonly startMillis: number
 }
 
@@ -31,7 +29,7 @@ export const LIMITS: Limits = {
   requestsPerConnection: 64,
   headersMillis: 10_000,
   requestMillis: 60_000,
-  // Agents keep a connection for as long as they run, and lose an event when it closes under it.
+  // Agents keep a connection as long as they run, and lose an event if it closes under them.
   keepAliveMillis: 600_000,
   checkMillis: 5_000,
   deliveries: 20_000,
@@ -40,10 +38,10 @@ export const LIMITS: Limits = {
   startMillis: 20_000,
 }
 
-/** Of a path, of a delivery id. */
+/** Longest path or delivery id. */
 export const TEXT_LIMIT = 256
 
-/** So many in a second and no more, with a second's worth in store. */
+/** A token bucket that holds at most one second's worth. */
 export class Rate {
   readonly #perSecond: number
   readonly #now: () => number
@@ -58,7 +56,7 @@ export class Rate {
     this.#at = now()
   }
 
-  /** Whether there was room for so many, which is taken. One request may have more than a second's worth, when nothing was before it. */
+  /** Consumes `count` if the bucket has room. A single request may exceed one second's worth if the bucket is full. */
   take(count: number): boolean {
     const now = this.#now()
     const millis = Math.max(0, now - this.#at)
@@ -70,7 +68,7 @@ export class Rate {
   }
 }
 
-/** Bytes that are held in memory at once. */
+/** Limits the bytes held in memory at once. */
 export class Room {
   readonly #limit: number
   #held = 0
@@ -83,7 +81,7 @@ export class Room {
     return this.#held
   }
 
-  /** False, and nothing taken, when there is no room. One that is alone always has. */
+  /** Returns false, and reserves no bytes, if there is no room. A lone request always has room. */
   take(bytes: number): boolean {
     if (this.#held > 0 && this.#held + bytes > this.#limit) return false
     this.#held += bytes

@@ -10,9 +10,8 @@ import { isThere, whyNoSocket } from './place.ts'
 
 export interface Wanted {
   readonly sockets: readonly string[]
-  /** What the person has asked for; 0 = whichever. */
+  /** The port the user asked for; 0 = any. */
   readonly port: number | undefined
-  /** What agents may have been told before. */
   readonly lastPort: number | undefined
   readonly limits: Limits
   readonly counts: Counts
@@ -22,7 +21,6 @@ export interface Wanted {
 
 const AGAIN_MILLIS = 5
 
-/** Where a receiver is listened to: a port, and a socket where there can be one. */
 export class Listening {
   readonly port: number
   readonly #wanted: Wanted
@@ -31,7 +29,7 @@ export class Listening {
   #isMending = false
   #isShut = false
 
-  /** @throws Error in one line when the port that was asked for is not to be had */
+  /** @throws Error in one line if the requested port cannot be used */
   static async start(wanted: Wanted): Promise<Listening> {
     const listening = new Listening(wanted, await openPort(wanted))
     listening.#bySocket = await openSocket(wanted)
@@ -48,23 +46,22 @@ export class Listening {
     return this.#bySocket?.path ?? null
   }
 
-  /** Nobody comes in from now on. */
   async shut(): Promise<void> {
     this.#isShut = true
     await Promise.all(this.#doors.map(door => door.shut()))
   }
 
-  /** Resolves when all are gone who were let in. */
+  /** Resolves when every accepted connection has closed. */
   async ended(): Promise<void> {
     await Promise.all(this.#doors.map(({ ended }) => ended))
   }
 
-  /** Makes the socket anew when its name is gone, as it is where the runtime directory is cleared when its user logs out. */
+  /** Recreates the socket if its file is gone, for example because logging out clears the runtime directory. */
   async mend(): Promise<void> {
     const before = this.#bySocket
     if (before === undefined || this.#isMending || isThere(before.path) !== undefined) return
     this.#isMending = true
-    // First: when a server is closed, the system's library takes away what is at its path, whosever it is by then.
+    // Closes the old server first: libuv removes the file at its path on close, even one that another server made since.
     await before.door.shut()
     if (this.#isShut) return
     this.#bySocket = await openSocket(this.#wanted)
@@ -99,7 +96,7 @@ function whyNoPort(code: string | undefined, message: string): string {
   return message
 }
 
-/** The receiver before us may hold it for a moment longer. */
+/** Retries for a moment: the previous receiver may still hold the port. */
 async function onceFree(port: number, { limits, counts, listenerFor }: Wanted): Promise<Door> {
   const until = performance.now() + (port === 0 ? 0 : limits.patienceMillis / 5)
   for (;;) {
@@ -130,7 +127,7 @@ async function openSocket(wanted: Wanted): Promise<{ door: Door; path: string } 
       reasons.push(why)
       odd.push(why)
     } catch (error) {
-      // That there is no runtime directory is common, where nobody has logged in.
+      // A missing runtime directory is common if the user has not logged in.
       reasons.push(`${path} cannot be made: ${reason(error)}`)
     }
   }
@@ -138,7 +135,7 @@ async function openSocket(wanted: Wanted): Promise<{ door: Door; path: string } 
   return undefined
 }
 
-/** The lock says that no receiver of this directory runs; but one of another directory may have the same socket. */
+/** The lock proves that no receiver of this directory runs. A receiver of another directory may use the same socket. */
 async function whyTaken(path: string): Promise<string | undefined> {
   if (isThere(path) === undefined) return undefined
   const isTaken = await new Promise<boolean>(resolve => {

@@ -4,27 +4,24 @@ import { resolveConfig } from '../config/resolve.ts'
 import type { ControlHooks } from '../hooks/index.ts'
 import type { Decider, DeciderTrace } from './decider.ts'
 
-/** A module that never comes to an end must not keep events from being taken. */
+/** A module that never finishes loading must not block events. */
 const LOAD_MILLIS = 12_000
 
 type Config = ReturnType<typeof resolveConfig>['config']
 
-/** The hooks that act, as the person has configured them. */
 export interface HooksFound {
-  /** Undefined: there are none. */
   readonly hooks: ControlHooks | undefined
-  /** One each for what should be there, and is not. */
+  /** One line for each hook that is configured but missing. */
   readonly lines: readonly string[]
-  /** Nobody asks them any more. */
+  /** Called when the hooks are no longer needed. */
   close(): void
 }
 
 export interface LoadOptions {
   readonly env: Environment
   readonly home: string
-  /** Asked once, before anybody is listened to. Default: there are no hooks. */
+  /** Called once, before the receiver listens. Default: there are no hooks. */
   readonly loadHooks?: ((config: Config) => Promise<HooksFound | undefined>) | undefined
-  /** As long as that may take. */
   readonly loadMillis?: number | undefined
 }
 
@@ -33,7 +30,7 @@ export interface Deciders {
   close(): void
 }
 
-/** Undefined where there are no hooks: then nothing of them is loaded, because a receiver mostly waits. */
+/** Undefined if there are no hooks. Their code is then not loaded, because a receiver is mostly idle. */
 export async function decidersOf(options: LoadOptions, say: (line: string) => void): Promise<Deciders | undefined> {
   const { hooks, lines, close } = (await configured(options)) ?? NONE
   if (hooks === undefined && lines.length === 0) return undefined
@@ -51,7 +48,7 @@ async function configured({ env, home, loadHooks, loadMillis }: LoadOptions): Pr
   if (loadHooks === undefined) return undefined
   const resolution = resolveConfig({ env, home })
   const found = (await loadedInTime(() => loadHooks(resolution.config), loadMillis)) ?? NONE
-  // Where the configuration cannot be understood, somebody may have wanted to be guarded.
+  // An unreadable configuration may contain guards that the user relies on.
   return { ...found, lines: [...hookProblems(resolution), ...found.lines] }
 }
 

@@ -2,13 +2,13 @@ import { parseEventJson } from '../hosts/event-json.ts'
 import { Refused } from './counts.ts'
 
 const [NEWLINE, QUOTE, BACKSLASH, COMMA, BRACKET, BRACE] = [...'\n"\\,[{'].map(each => each.charCodeAt(0))
-/** A shorter text cannot hold too many values to matter. */
+/** A shorter text cannot hold enough values to matter. */
 const HARMLESS_BYTES = 1_000_000
 
 /**
- * What a request carries: one value, or one a line.
+ * Parses the values of a request: one value, or one per line.
  *
- * @throws Refused when it is no JSON, or has more values than that
+ * @throws Refused if it is not JSON, or has more than `mostValues` values
  */
 export function parseBody(bytes: Buffer, type: string | undefined, mostValues: number): readonly unknown[] {
   if (bytes.length > HARMLESS_BYTES && valuesIn(bytes, mostValues) > mostValues) throw new Refused('size')
@@ -19,7 +19,7 @@ export function parseBody(bytes: Buffer, type: string | undefined, mostValues: n
   }
 }
 
-/** Who sends lines does not always say so. */
+/** Falls back to lines: senders of JSON lines do not always declare it. */
 function whole(bytes: Buffer): unknown[] {
   const end = bytes.indexOf(NEWLINE as number)
   try {
@@ -30,7 +30,7 @@ function whole(bytes: Buffer): unknown[] {
   }
 }
 
-/** Not by `readline`, which also breaks lines at U+2028, which JSON strings may contain. */
+/** `readline` is not used: it also breaks lines at U+2028, which JSON strings may contain. */
 function* lines(bytes: Buffer): Generator<unknown> {
   for (let from = 0; from < bytes.length; ) {
     const end = bytes.indexOf(NEWLINE as number, from)
@@ -44,7 +44,7 @@ function textOf(bytes: Buffer): string {
   return bytes.toString('utf8').replace(/^\ufeff/, '')
 }
 
-/** Counted before they are made: a body of nothing but brackets takes thirty times its size in memory. Stops beyond `most`. */
+/** Counts values before parsing: a body of only brackets takes thirty times its size in memory. Stops beyond `most`. */
 function valuesIn(bytes: Buffer, most: number): number {
   let count = 0
   let isText = false

@@ -4,7 +4,6 @@ import type { Address } from './address.ts'
 import type { Refusal } from './counts.ts'
 import type { RecorderStats } from './recorder.ts'
 
-/** What a receiver says of itself. */
 export interface Health {
   readonly version: string
   readonly pid: number
@@ -20,21 +19,20 @@ export interface Health {
     readonly dropped: number
     readonly refused: Readonly<Partial<Record<Refusal, number>>>
   }
-  /** `Inlet.lostHooks` by agent, without those that lost none. An older receiver does not report it. */
+  /** `Inlet.lostHooks` by agent, without agents that lost none. An older receiver does not report it. */
   readonly lostHooks?: Readonly<Record<string, number>>
-  /** Deliveries that are answered and not worked off yet. */
+  /** Deliveries that are answered but not processed yet. */
   readonly waiting: number
   readonly recorder: RecorderStats
-  /** What it told the person last: nobody may have seen it. */
+  /** The last lines for the user, who may not have seen them. */
   readonly lines: readonly string[]
 }
 
 const QUESTION_MILLIS = 3_000
-/** The older one works off what it has, which is at most what fits into memory. */
+/** The older receiver first processes its backlog, which is at most what fits into memory. */
 const HANDOVER_MILLIS = 30_000
 const ANSWER_LIMIT = 1_000_000
 
-/** A receiver that runs already. */
 export class Peer {
   readonly address: Address
   readonly #token: string
@@ -44,18 +42,18 @@ export class Peer {
     this.#token = token
   }
 
-  /** Undefined when nobody answers, or somebody else. */
+  /** Returns undefined if no receiver of ours answers. */
   async health(): Promise<Health | undefined> {
     const found = (await this.#ask('GET', '/healthz', {}, QUESTION_MILLIS)) as Partial<Health> | undefined
     return typeof found?.version === 'string' && typeof found.pid === 'number' ? (found as Health) : undefined
   }
 
-  /** Asks it to take no more for itself, and to lay it by for the next one. False when it does not. */
+  /** Asks the receiver to stop processing new events and to spool them for the next one. Returns false if it does not. */
   async replace(version: string): Promise<boolean> {
     return (await this.#ask('POST', '/v1/replace', { version }, HANDOVER_MILLIS)) !== undefined
   }
 
-  /** Asks it, when it has handed over, to let go of where it listens. */
+  /** Asks the receiver to close its listeners after it has handed over. */
   async leave(): Promise<boolean> {
     return (await this.#ask('POST', '/v1/leave', {}, HANDOVER_MILLIS)) !== undefined
   }
@@ -64,10 +62,9 @@ export class Peer {
     return (await this.#ask('POST', '/v1/stop', {}, HANDOVER_MILLIS)) !== undefined
   }
 
-  /** The answer to it, as JSON; undefined when there is none, or it is a refusal. */
   #ask(method: string, path: string, body: object, millis: number): Promise<unknown> {
     const { socket, port } = this.address
-    // Where there is a socket, nobody but its owner can be behind it; at a port it may be anybody, when its owner is dead.
+    // Prefers the socket: only its owner can listen there. If the owner is dead, any program may listen at the port.
     if (socket !== null) return this.#through({ socketPath: socket }, method, path, body, millis)
     return port === null
       ? Promise.resolve(undefined)
@@ -93,7 +90,7 @@ export class Peer {
       })
       asking.on('error', () => resolve(undefined))
       asking.on('close', () => resolve(undefined))
-      // From the first byte to the last: a timeout of the socket begins anew with each byte.
+      // Covers the whole request: a socket timeout would restart with each byte.
       const timer = setTimeout(() => asking.destroy(), millis)
       asking.on('close', () => clearTimeout(timer))
       asking.end(method === 'POST' ? JSON.stringify(body) : undefined)

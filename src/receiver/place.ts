@@ -12,16 +12,16 @@ import {
   withOwnFile,
 } from '../trace-log/private-place.ts'
 
-/** Where a user's receiver has its files. Nothing is there before it has run once. */
+/** The files of a user's receiver. None exist before it has run once. */
 export interface Place extends ReceiverPlace {
-  /** Where the socket may be; the best comes first. */
+  /** Candidates for the socket path, best first. */
   readonly sockets: readonly string[]
 }
 
-/** As a socket's path may be long where that is shortest (macOS; Linux has 107). */
+/** The limit of a socket path: 107 bytes on Linux, 103 on macOS, which has the lowest. */
 const LONGEST_PATH = process.platform === 'linux' ? 107 : 103
 
-/** @throws Error in one line without a home directory */
+/** @throws Error in one line if there is no home directory */
 export function placeOf(env: Environment, home: string): Place {
   const state = stateHome(env, home)
   if (state === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a directory of yours')
@@ -31,7 +31,7 @@ export function placeOf(env: Environment, home: string): Place {
   return { ...place, sockets: [...own, join(place.directory, 'receiver.sock')] }
 }
 
-/** @throws Error in one line when others could write there */
+/** @throws Error in one line if other users could write there */
 export function makePlace({ directory, spool }: Place, say: (line: string) => void): void {
   try {
     makePrivateDirectory(directory, say)
@@ -43,7 +43,7 @@ export function makePlace({ directory, spool }: Place, say: (line: string) => vo
   }
 }
 
-/** What stands at a path, links not followed. */
+/** The kind of file at a path. Links are not followed. */
 export function isThere(path: string): 'link' | 'directory' | 'socket' | 'other' | undefined {
   const found = lstatSync(path, { throwIfNoEntry: false })
   if (found === undefined) return undefined
@@ -52,7 +52,7 @@ export function isThere(path: string): 'link' | 'directory' | 'socket' | 'other'
   return found.isSocket() ? 'socket' : 'other'
 }
 
-/** Undefined when there is none. @throws Error in one line when it is not a file of ours, or not one that we wrote */
+/** Undefined if there is none. @throws Error in one line if the file belongs to another user, or hookspan did not write it */
 export function readToken({ token: path }: Place): string | undefined {
   const text = readPrivate(path)?.trim()
   if (text === undefined || TOKEN.test(text)) return text
@@ -61,7 +61,7 @@ export function readToken({ token: path }: Place): string | undefined {
   )
 }
 
-/** Makes it when there is none; `fresh` is what it becomes then. @throws as `readToken` */
+/** Creates the token if there is none, as `fresh`. @throws as `readToken` */
 export function tokenOf(
   place: Place,
   say: (line: string) => void,
@@ -74,7 +74,7 @@ export function tokenOf(
     return found
   }
   try {
-    // Whoever comes second reads what the first has written.
+    // If two processes race, the second reads the token of the first.
     writeWhole(path, `${fresh}\n`)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code !== 'EEXIST') throw new Error(`cannot write ${path}: ${reason(error)}`)
@@ -82,7 +82,9 @@ export function tokenOf(
   return readToken(place) ?? ''
 }
 
-/** A file that is there is never seen without what is in it: others look while it is written. @throws also where it is there */
+/**
+ * Creates the file with its content in one step, because other processes may look meanwhile. @throws also if the file exists
+ */
 function writeWhole(path: string, text: string): void {
   const unfinished = `${path}.${randomBytes(8).toString('hex')}`
   writeFileSync(unfinished, text, { mode: PRIVATE_FILE, flag: 'wx' })
@@ -90,7 +92,7 @@ function writeWhole(path: string, text: string): void {
     linkSync(unfinished, path)
   } catch (error) {
     if ((error as NodeJS.ErrnoException).code === 'EEXIST') throw error
-    // Some file systems know no links: there it is seen empty for a moment.
+    // Some file systems have no hard links. There the file is empty for a moment.
     writeFileSync(path, text, { mode: PRIVATE_FILE, flag: 'wx' })
   } finally {
     unlinkSync(unfinished)
@@ -108,12 +110,12 @@ function takeFromOthers(path: string, say: (line: string) => void): void {
   say(`others could read ${path}; that is taken from them. ${then}`)
 }
 
-/** What a sender signs with, where one was agreed: the file `<endpoint>-secret`. @throws as `readToken` */
+/** The secret with which a sender signs, if one was agreed. Read from the file `<endpoint>-secret`. @throws as `readToken` */
 export function readSecret({ directory }: Place, endpoint: string): string | undefined {
   return readPrivate(join(directory, `${endpoint}-secret`))?.trim() || undefined
 }
 
-/** A small file in the directory; undefined when there is none. @throws Error in one line */
+/** Undefined if the file does not exist. @throws Error in one line */
 export function readPrivate(path: string): string | undefined {
   try {
     return readOwnFile(path).toString('utf8')
@@ -123,7 +125,7 @@ export function readPrivate(path: string): string | undefined {
   }
 }
 
-/** Why a socket cannot be there; undefined when it can. */
+/** The reason why there can be no socket at this path. Undefined if there can. */
 export function whyNoSocket(path: string): string | undefined {
   const bytes = Buffer.byteLength(path)
   if (bytes > LONGEST_PATH) {

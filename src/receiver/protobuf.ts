@@ -1,12 +1,12 @@
 import { Refused } from './counts.ts'
 
 type Plain = 'text' | 'hex' | 'integer' | 'fixed64' | 'double' | 'flag'
-/** By the numbers of its fields: their name, and how it is written; those that are not here are passed over. */
+/** Field names and encodings by field number. Unknown fields are skipped. */
 export interface Message {
   readonly [number: number]: readonly [name: string, field: Plain | Message, isList?: true]
 }
 
-/** How long a value is, as its tag says it. */
+/** Wire types: the low bits of a tag, which give the length of a value. */
 const [VARINT, EIGHT, COUNTED, FOUR] = [0, 1, 2, 5]
 const WIRES: Readonly<Record<Plain, number | undefined>> = {
   text: COUNTED,
@@ -19,12 +19,12 @@ const WIRES: Readonly<Record<Plain, number | undefined>> = {
 const VARINT_BYTES = 10
 const LOW_BYTES = 4
 const LOW = 2 ** (7 * LOW_BYTES)
-/** Of what stands above these. */
+/** The sign bit within the high part of a varint. */
 const SIGN = 2 ** 63 / LOW
 
 /**
- * Reads a message of which nothing is believed: what is cut off, has too many values, or is written otherwise than described, is
- * refused. A description has an end, so nothing is read at a depth that it does not have.
+ * Parses an untrusted message. Truncated data, too many values or an unexpected encoding is refused. The depth is bounded by
+ * the description, which is finite.
  *
  * @throws Refused
  */
@@ -69,7 +69,7 @@ class Reader {
       case 'flag':
         return this.#varint(end) !== 0
       case 'fixed64':
-        // As the JSON of protobuf has it: as a number it would not be exact.
+        // A string, as in the JSON encoding of protobuf: a number would not be exact.
         return String(this.#bytes.readBigUInt64LE(this.#pass(8, end)))
       case 'double':
         return this.#bytes.readDoubleLE(this.#pass(8, end))
@@ -90,7 +90,7 @@ class Reader {
     else throw new Refused('protobuf')
   }
 
-  /** 64 bits, in two parts: exact up to 2⁵³ both ways. */
+  /** Reads 64 bits in two parts. Exact up to ±2⁵³. */
   #varint(end: number, isSigned = false): number {
     let [low, high] = [0, 0]
     for (let byte = 0; byte < VARINT_BYTES; byte++) {
@@ -108,7 +108,7 @@ class Reader {
     return this.#bytes.subarray(from, from + length)
   }
 
-  /** @returns where it began */
+  /** @returns the offset before the skipped bytes */
   #pass(length: number, end: number): number {
     const from = this.#at
     this.#at = this.#endOf(length, end)

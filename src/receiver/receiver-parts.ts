@@ -7,7 +7,6 @@ import type { Recorder } from './recorder.ts'
 import type { RequestJournal } from './request-journal.ts'
 import type { Endpoint } from './work-queue.ts'
 
-/** What a receiver is made of. */
 export interface ReceiverParts {
   readonly place: Place
   readonly token: string
@@ -18,13 +17,11 @@ export interface ReceiverParts {
   readonly endpoints: ReadonlyMap<string, Endpoint>
   readonly limits: Limits
   readonly clock: Clock
-  /** Has hooks decide, where there are any. */
   readonly deciderFor?: ((trace: DeciderTrace) => Decider) | undefined
-  /** It ends when nothing came for so long and no turn is open; undefined = never. */
+  /** Idle time without open turns after which the receiver exits. Undefined = never. */
   readonly idleMillis: number | undefined
-  /** Whole conversations are kept. */
   readonly isAllWanted: boolean
-  /** What was told to the person so far, and will be. */
+  /** The lines reported to the user so far. `say` appends. */
   readonly lines: readonly string[]
   say(line: string): void
   secretOf(path: string): string | undefined

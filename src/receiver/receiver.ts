@@ -15,21 +15,20 @@ import { keepUp } from './upkeep.ts'
 import { isNewer } from './version.ts'
 import { type Endpoint, laneOf, type Remark } from './work-queue.ts'
 
-/** How often it looks by itself whether there is something to do; also for files that the system told nothing of. */
+/** Interval of the receiver's periodic check. It also finds spool files that the file system did not report. */
 const LOOK_MILLIS = 30_000
 
 /**
- * - `taking`: what comes is given to the recorder.
- * - `laying-by`: another receiver is about to take over; what comes is put into the spool for it.
- * - `leaving`: it listens no more, and works off what it has.
+ * - `taking`: events are passed to the recorder.
+ * - `laying-by`: another receiver is taking over. Events are spooled for it.
+ * - `leaving`: the listeners are closed, and the backlog is processed.
  */
 type State = 'taking' | 'laying-by' | 'leaving'
 
-/** The one receiver of a user, from when it holds the lock until it has let go of everything. */
+/** The single receiver of a user, from acquiring the lock until everything is released. */
 export class Receiver implements Behind {
   readonly counts: Counts = new Counts()
   readonly answering: Answering
-  /** Resolves when it has ended, in whichever way. */
   readonly closed: Promise<void>
   readonly #parts: ReceiverParts
   readonly #spool: EventSpool
@@ -67,7 +66,7 @@ export class Receiver implements Behind {
     this.answering = new Answering({ token, version, limits, counts: this.counts, behind: this, now: clock.now })
   }
 
-  /** Listened to from now on: what has been laid by comes first. */
+  /** Starts processing requests. Spooled events come first. */
   start(listening: Listening): void {
     this.#listening = listening
     writeAddress(this.#parts.place, this.address)
@@ -137,7 +136,7 @@ export class Receiver implements Behind {
     }
   }
 
-  /** Works off what has come, and ends. What is open in agents stays open for the next receiver. */
+  /** Processes the backlog and ends. Open spans stay open for the next receiver. */
   async stop(): Promise<void> {
     if (this.#state === 'laying-by') await this.#leave()
     if (this.#state === 'taking') await this.#end()
@@ -148,7 +147,7 @@ export class Receiver implements Behind {
     this.#state = 'leaving'
     const { place, lock, recorder, requests } = this.#parts
     try {
-      // Before anybody can miss us: an event that finds no receiver starts the next one, which waits for our lock.
+      // Must come before closing: an event that finds no receiver starts the next one, which waits for this lock.
       allowStart(place)
       await this.#shut()
       await this.#listening?.ended()
@@ -162,7 +161,7 @@ export class Receiver implements Behind {
     this.#resolve()
   }
 
-  /** While another one takes over nobody can be told: a hook decides all the same. */
+  /** During a handover, decisions are not recorded. The hooks decide all the same. */
   #remark(remark: Remark): void {
     if (this.#state !== 'laying-by') this.#intake.remark(remark)
   }
@@ -177,7 +176,7 @@ export class Receiver implements Behind {
     return true
   }
 
-  /** Once for each endpoint: the thousandth time it is no news. The error itself could quote a user. */
+  /** Reported once per endpoint. The error message is left out because it could quote a user. */
   #broke({ host }: Endpoint, error: unknown): void {
     this.counts.unreadable++
     const line = `${host}: what it sent could not be read (${error instanceof Error ? error.name : typeof error}); the trace lacks it`
@@ -204,7 +203,7 @@ export class Receiver implements Behind {
     this.#intake.drainSpool()
   }
 
-  /** Told once: it is the person's to see what they are. */
+  /** Reported once. The user has to look at the files. */
   #refuse(why: Refusal): void {
     this.counts.refuse(why)
     const { place, lines, say } = this.#parts
@@ -212,7 +211,7 @@ export class Receiver implements Behind {
     if (!lines.includes(line)) say(line)
   }
 
-  /** A newer one has asked: it gets all that is open, and what comes from now on by the spool. */
+  /** Hands over to a newer receiver: it inherits open spans by the journal and later events by the spool. */
   async #handOver(version: unknown): Promise<object | undefined> {
     const { recorder, requests, lock, limits } = this.#parts
     if (this.#state !== 'taking' || typeof version !== 'string' || !isNewer(version, this.#parts.version))
@@ -222,7 +221,7 @@ export class Receiver implements Behind {
     await recorder.close('handover')
     requests.close()
     lock.free()
-    // Should the newer one not live to ask for it.
+    // A fallback in case the newer receiver dies before it asks.
     const timer = setTimeout(() => void this.#leave(), limits.startMillis)
     void this.closed.then(() => clearTimeout(timer))
     return {}

@@ -1,13 +1,12 @@
-/** A delivery that is sent again comes soon, or out of a spool. */
+/** A repeated delivery comes soon, or from a spool. */
 const MOST_IDS = 10_000
-/** For the receiver that comes next. */
+/** Ids passed on to the next receiver. */
 const MOST_KEPT = 1000
 
-/** Ids of deliveries that were taken; the oldest are forgotten. */
+/** Ids of accepted deliveries. The oldest are dropped. */
 export class RecentIds {
   readonly #ids = new Set<string>()
 
-  /** False when it was there already. */
   add(id: string): boolean {
     if (this.#ids.has(id)) return false
     this.#ids.add(id)

@@ -8,61 +8,57 @@ import { entryLine, type JournalEntry } from './journal-line.ts'
 import { RecentIds } from './recent-ids.ts'
 
 /**
- * For so long what is told is gathered: it is one write then, and two events take little more time than one. A receiver that is
- * killed loses what it was told meanwhile.
+ * Events are gathered for this long: one write for all, so two events take little more time than one. A receiver that is
+ * killed loses the events gathered meanwhile.
  */
 const GATHER_MILLIS = 4
-/** What is told is worked off for so long at a time: meanwhile nobody is answered. */
+/** Longest slice of processing: requests are not answered meanwhile. */
 const SLICE_MILLIS = 4
-/** Between a look at what of the journal is not needed any more, and the next: as long as something is told, and after that. */
+/** Interval between compactions of the journal: while events arrive, and when idle. */
 const TIDY_MILLIS = 10_000
 const IDLE_TIDY_MILLIS = 60_000
 
-/** An event of an agent that is to be recorded. */
 export interface Told {
-  /** As in `INLETS`. */
   readonly host: string
   readonly event: HostEvent
-  /** The same id twice is one event. Of several events in one delivery, each has its own. */
+  /** Events with the same id are recorded once. Each event of a delivery has its own. */
   readonly id?: string | undefined
 }
 
-/** Records what agents tell, and goes on with what a receiver before it has left open. */
+/** Records the events of agents, and continues what the previous receiver left open. */
 export interface Recorder {
-  /** Takes one event. Never throws; it is journalled before it is worked off. */
+  /** Records one event. Journals it before processing it. Never throws. */
   take(told: Told): void
-  /** Resolves when every event taken until now is in the journal, or could not be written there. Never rejects. */
+  /** Resolves when every event received until now is in the journal, or could not be written there. Never rejects. */
   journalled(): Promise<void>
   readonly openTurns: number
-  /** Events that are taken and not worked off yet. */
   readonly waiting: number
   stats(): RecorderStats
-  /** W3C, of exactly the turn or tool that is named; undefined where it is not open, or not recorded yet. */
+  /** The W3C traceparent of exactly this turn or tool. Undefined if it is not open, or not recorded yet. */
   traceparent(host: string, ids: SpanIds): string | undefined
-  /** Resolves when all that was taken is recorded, and sent as `Plugin.flush` says. Never rejects. */
+  /** Resolves when everything received is recorded, and sent as in `Plugin.flush`. Never rejects. */
   flush(): Promise<void>
   /**
-   * Takes no more. `handover`: what is open stays open for the next receiver; `end`: it is ended. Where nothing is open the two
-   * are the same. Idempotent; never rejects.
+   * Stops recording. `handover` leaves open spans to the next receiver, `end` ends them. Without open spans, both do the same.
+   * Idempotent. Never rejects.
    */
   close(how: 'handover' | 'end'): Promise<void>
 }
 
 export interface RecorderStats {
   readonly waiting: number
-  /** Events that had been taken before. */
   readonly repeated: number
   readonly journalBytes: number
-  /** By the agent's name; empty: those that name themselves. */
+  /** Statistics by host name. The empty name stands for events that name their own host. */
   readonly agents: Readonly<Record<string, PluginStats>>
 }
 
 export interface RecorderOptions extends PluginSurroundings {
-  /** The receiver's own: the journal is a directory in it. One receiver at a time. */
+  /** The receiver's own state directory, which contains the journal. One receiver at a time may use it. */
   readonly stateDirectory: string
 }
 
-/** Resolves when what a receiver before it has left open is open again. Never rejects. */
+/** Resolves when the spans left open by the previous receiver are open again. Never rejects. */
 export async function openRecorder(options: RecorderOptions): Promise<Recorder> {
   const recorder = new JournallingRecorder(options)
   await recorder.goOn().catch((error: unknown) => {
@@ -83,15 +79,14 @@ class JournallingRecorder implements Recorder {
   readonly #agents: AgentPlugins
   readonly #journal: Journal
   readonly #ids = new RecentIds()
-  /** By host: an event without a time is as old as the one before. */
+  /** Last event time by host. An event without a time gets this one. */
   readonly #lastAt = new Map<string, number>()
   #waiting: Waiting[] = []
-  /** Being journalled and worked off. */
+  /** Events being journalled and processed. */
   #inHand = 0
   #working: Promise<void> | undefined
-  /** Settled when what waits now has been journalled; undefined if nobody has asked. */
+  /** Settled when the currently queued events are journalled. Undefined if no caller waits for it. */
   #nextWrite: { readonly promise: Promise<void>; resolve(): void } | undefined
-  /** The write that is under way. */
   #write: Promise<unknown> = Promise.resolve()
   #tidyAt = Date.now() + TIDY_MILLIS
   #tidyTimer: NodeJS.Timeout | undefined
@@ -170,7 +165,7 @@ class JournallingRecorder implements Recorder {
     await this.#idle()
     if (how === 'end') this.#agents.endMachines()
     const isEnded = how === 'end' && this.#agents.isOpen
-    // Before what is open is ended: read again, it would be open.
+    // Before the spans are ended: a replay of the journal would open them again.
     if (isEnded) this.#journal.empty()
     await this.#agents.close(isEnded)
     if (!isEnded) await this.#tidyUp()
@@ -178,12 +173,10 @@ class JournallingRecorder implements Recorder {
     this.#journal.close()
   }
 
-  /** Resolves when nothing waits. */
   async #idle(): Promise<void> {
     while (this.#working !== undefined) await this.#working
   }
 
-  /** All that is gathered is one write; then it is worked off. */
   async #work(): Promise<void> {
     while (this.#waiting.length > 0) {
       await new Promise(resolve => setTimeout(resolve, GATHER_MILLIS))
@@ -216,7 +209,7 @@ class JournallingRecorder implements Recorder {
     }
   }
 
-  /** As long as there is more in the journal than it needs when nothing happens. */
+  /** Schedules a compaction, as long as the journal contains more than it needs when idle. */
   #tidyLater(): void {
     if (this.#closed !== undefined || this.#tidyTimer !== undefined || this.#journal.isSlim) return
     this.#tidyTimer = setTimeout(() => {
@@ -225,13 +218,12 @@ class JournallingRecorder implements Recorder {
     }, IDLE_TIDY_MILLIS).unref()
   }
 
-  /** What was told while the journal was tidied. */
   #goOnWorking(): void {
     this.#working = this.#waiting.length > 0 ? this.#work() : undefined
     this.#tidyLater()
   }
 
-  /** What is forgotten here has to be in the trace log. */
+  /** Entries may be dropped only after their spans are in the trace log. */
   async #tidyUp(): Promise<void> {
     this.#tidyAt = Date.now() + TIDY_MILLIS
     if (!(await isInTime(this.#agents.saved()))) return
@@ -257,7 +249,7 @@ function idOf(host: string, id: string): string {
   return `${host} ${id}`
 }
 
-/** Empty when it cannot be written: then it is recorded and not journalled. */
+/** Empty if the event cannot be serialized. It is then recorded, but not journalled. */
 function lineOf(entry: JournalEntry): string {
   try {
     return entryLine(entry)

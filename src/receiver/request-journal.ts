@@ -6,38 +6,36 @@ import { jsonIn } from '../hosts/event-json.ts'
 import { makePrivateDirectory, OPEN, PRIVATE_FILE, withOwnFile } from '../trace-log/private-place.ts'
 import { LIMITS } from './limits.ts'
 
-/** A request that was accepted, before anything is made of it. */
 export interface ReceivedRequest {
   readonly path: string
-  /** When it was received, epoch milliseconds. */
+  /** Time of receipt, epoch milliseconds. */
   readonly at: number
-  /** The sender's, or else one of our own. The same id twice is one request. */
+  /** The sender's id, or one that the receiver made. Requests with the same id are processed once. */
   readonly id: string
-  /** Without secrets. */
+  /** Headers without secrets. */
   readonly headers: Readonly<Record<string, string | undefined>>
-  /** Its body, inflated. */
   readonly bytes: Buffer
 }
 
-/** A request that an earlier receiver accepted, and of which not everything is in the journal of events. */
+/** A request that an earlier receiver accepted, and whose events are not all in the event journal. */
 export interface RecoveredRequest {
   readonly request: ReceivedRequest
-  /** To be called when all that follows from it is journalled. */
+  /** Must be called when all its events are journalled. */
   settle(): void
 }
 
 const NAME = /^requests-(\d{8})$/
 const LINE_END = 0x0a
-/** A file that has grown beyond it gets a successor, and is removed when its last request is settled. */
+/** A larger file is replaced by a new one, and removed when its last request is settled. */
 const SEGMENT_BYTES = 4 * 1_048_576
 const MAX_FILE_BYTES = SEGMENT_BYTES + 2 * LIMITS.bodyBytes
-/** A full disk stays so for a while. */
+/** A full disk stays full for a while. */
 const RETRY_MILLIS = 1000
 
 /**
- * The requests that were accepted and are not journalled as events yet: each is written before it is answered, so a receiver that is
- * killed leaves to the next one all that it has answered. In the usual case the file is empty again some milliseconds later. Nothing
- * in here throws: if it cannot be written, recording goes on.
+ * The accepted requests whose events are not journalled yet. Each is written before it is answered. A receiver that is killed
+ * thus leaves every answered request to the next one. Usually the file is empty again some milliseconds later. Never throws:
+ * if the file cannot be written, recording goes on.
  */
 export class RequestJournal {
   readonly #directory: string
@@ -60,12 +58,12 @@ export class RequestJournal {
     }
   }
 
-  /** Requests of an earlier receiver, in the order in which it accepted them. Once. */
+  /** Requests of an earlier receiver, in the order of acceptance. Returns them once. */
   takeRecovered(): readonly RecoveredRequest[] {
     return this.#recovered.splice(0)
   }
 
-  /** Writes a request down. Returns what to call when all that follows from it is journalled. */
+  /** Writes a request to the file. Returns a function to call when all its events are journalled. */
   add(request: ReceivedRequest): () => void {
     const segment = this.#usable()
     if (segment === undefined) return () => undefined
@@ -110,7 +108,7 @@ export class RequestJournal {
       const end = content.indexOf(LINE_END, offset)
       const head = end < 0 ? undefined : jsonIn(content.toString('utf8', offset, end))
       const bytes = Math.max(0, numberOf(peek(head, 'bytes')) ?? 0)
-      // The last one is cut off if the receiver was killed while it wrote; then it has not answered.
+      // A receiver killed during a write leaves a truncated request, which it has not answered.
       if (end < 0 || end + 1 + bytes >= content.length) break
       const request = requestOf(head, content.subarray(end + 1, end + 1 + bytes))
       if (request === undefined) {
@@ -123,7 +121,7 @@ export class RequestJournal {
     return requests
   }
 
-  /** @param count 1 for a request that is added now */
+  /** @param count 1 for a request added now */
   #settlerOf(segment: Segment, count = 1): () => void {
     segment.pending += count
     let isSettled = false
@@ -151,7 +149,7 @@ export class RequestJournal {
       return segment
     if (this.#isClosed || (this.#isFailing && Date.now() < this.#triedAt + RETRY_MILLIS)) return undefined
     this.#triedAt = Date.now()
-    // Its pending requests keep it until they are settled.
+    // Its pending requests keep the file until they are settled.
     if (segment?.pending === 0) segment.remove()
     else segment?.close()
     this.#current = undefined
@@ -172,12 +170,10 @@ export class RequestJournal {
   }
 }
 
-/** One file of requests. */
 class Segment {
   readonly #path: string
   #descriptor: number | undefined
   bytes = 0
-  /** Requests in it that are not settled. */
   pending = 0
 
   /** @throws the error of the file system */
@@ -192,7 +188,7 @@ class Segment {
     this.#path = path
   }
 
-  /** @throws the error of the file system; then nothing of the request is left in it */
+  /** @throws the error of the file system; the file then contains no part of the request */
   append({ bytes, ...head }: ReceivedRequest): void {
     const descriptor = this.#descriptor ?? -1
     const parts = [Buffer.from(`${JSON.stringify({ ...head, bytes: bytes.length })}\n`), bytes, Buffer.from('\n')]
@@ -206,7 +202,7 @@ class Segment {
     }
   }
 
-  /** False if somebody has removed it. */
+  /** False if the file was removed. */
   isThere(): boolean {
     return this.#descriptor !== undefined && fstatSync(this.#descriptor).nlink > 0
   }
@@ -227,7 +223,7 @@ class Segment {
     try {
       rmSync(this.#path, { force: true })
     } catch {
-      // The next receiver reads it once more, and knows its requests by their ids.
+      // The next receiver reads the file once more, and recognizes its requests by their ids.
     }
   }
 }

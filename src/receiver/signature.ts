@@ -3,9 +3,9 @@ import type { IncomingHttpHeaders } from 'node:http'
 import { Refused } from './counts.ts'
 
 /**
- * Checks what a sender has signed with a secret that it shares with us: `sha256=<hex>`, over the body as it came.
+ * Verifies the signature of a sender that shares a secret with us: `sha256=<hex>`, the HMAC of the body as received.
  *
- * @throws Refused when the signature is missing or another
+ * @throws Refused if the signature is missing or wrong
  */
 export function expectSigned(headers: IncomingHttpHeaders, body: Buffer, secret: string): void {
   const given = headers['x-hermes-signature-256']

@@ -3,22 +3,24 @@ import type { EventSpool, SpooledEvent } from './event-spool.ts'
 
 export interface DrainOptions {
   readonly spool: EventSpool
-  /** Takes an event. `done` is to be called when all that follows from it is journalled: killed before that, the next receiver finds the file. */
+  /**
+   * Accepts an event. `done` must be called when all its records are journalled. After a kill before that, the next receiver
+   * finds the file.
+   */
   take(event: SpooledEvent, done: () => void): void
   refuse(why: Refusal): void
 }
 
-/** Files that are in memory at once. */
+/** Limits the spool files in memory at once. */
 const MAX_FILES = 256
 const MAX_BYTES = 16_000_000
 
-/** Empties the spool, as often as there is something in it; never twice at once. */
+/** Empties the spool whenever files are added. Never runs twice at once. */
 export class SpoolDrain {
   readonly #options: DrainOptions
   #running: Promise<void> | undefined
   #isMore = false
   #isStopped = false
-  /** Taken, and not removed yet. */
   #files = 0
   #bytes = 0
   #waiting: (() => void)[] = []
@@ -27,7 +29,7 @@ export class SpoolDrain {
     this.#options = options
   }
 
-  /** Resolves when what is there now has been taken. Never rejects. */
+  /** Resolves when every file that is there now is accepted. Never rejects. */
   async run(): Promise<void> {
     this.#isMore = true
     this.#running ??= this.#all().finally(() => {
@@ -36,7 +38,7 @@ export class SpoolDrain {
     await this.#running
   }
 
-  /** Resolves when it takes nothing any more; what is left stays in the spool. */
+  /** Resolves when no more files will be accepted. The rest stays in the spool. */
   async stop(): Promise<void> {
     this.#isStopped = true
     for (const resolve of this.#waiting.splice(0)) resolve()
@@ -73,7 +75,6 @@ export class SpoolDrain {
     })
   }
 
-  /** Resolves when a file was removed. */
   #removal(): Promise<void> {
     return new Promise(resolve => this.#waiting.push(resolve))
   }

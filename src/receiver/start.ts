@@ -18,29 +18,27 @@ import type { Endpoint } from './work-queue.ts'
 
 export interface StartOptions extends LoadOptions {
   readonly env: Environment
-  /** Absolute; empty where the system knows of none. */
+  /** An absolute path. Empty if the system knows no home directory. */
   readonly home: string
   readonly version: string
-  /** By their paths, as in `INLETS`. */
   readonly endpoints: Readonly<Record<string, Endpoint>>
-  /** 0 = whichever the system gives; without it the port of the last time. */
+  /** 0 = any free port. Default: the port of the last run. */
   readonly port?: number | undefined
   readonly idleMillis?: number | undefined
   readonly limits?: Partial<Limits>
   readonly clock?: Clock
   readonly openRecorder: typeof openRecorder
-  /** Lines for the person. */
   say(line: string): void
 }
 
 export type Started = { readonly receiver: Receiver } | { readonly already: Health }
 
 const AGAIN_MILLIS = 20
-/** Clocks are set when a machine has started. */
+/** Clocks are corrected shortly after a machine has started. */
 const BOOT_SLACK_MILLIS = 60_000
 
 /**
- * Starts the receiver of this user, in the place of an older one, if there is one. One that is no older stays.
+ * Starts the receiver of this user and replaces an older running one. A running one of the same or a newer version stays.
  *
  * @throws Error in one line
  */
@@ -68,7 +66,7 @@ export async function startReceiver(options: StartOptions): Promise<Started> {
 
 interface Turn {
   readonly lock: Lock
-  /** Has handed over, and may still listen where we will. */
+  /** The older receiver that handed over, and may still listen on our addresses. */
   readonly before: Peer | undefined
 }
 
@@ -80,7 +78,7 @@ interface Surroundings {
   readonly lines: readonly string[]
 }
 
-/** Gets the lock, from an older receiver where one holds it. */
+/** Acquires the lock, from an older receiver if one holds it. */
 async function waitForTurn(
   place: Place,
   token: string,
@@ -103,7 +101,7 @@ async function waitForTurn(
   }
 }
 
-/** One that has handed over to a receiver that did not live to ask for the doors; or nobody, and then nobody answers. */
+/** A receiver whose successor died before it asked for the listeners. If there is none, requests to it fail. */
 function leftBehind(place: Place, token: string): Peer | undefined {
   const address = readAddress(place)
   return address === undefined || address.socket === null ? undefined : new Peer(address, token)
@@ -174,8 +172,8 @@ function isAllWanted(env: Environment, home: string): boolean {
 }
 
 /**
- * Looked up for each request, because one may be made, or taken away, while the receiver runs. One that cannot be read is not one
- * that is not there: nothing is signed with what nobody knows.
+ * Reads the secret for each request, because it may be created or removed while the receiver runs. If the file is unreadable,
+ * requests are refused: they are checked against a random secret.
  */
 function secrets(place: Place, say: (line: string) => void): (path: string) => string | undefined {
   const said = new Set<string>()

@@ -3,7 +3,7 @@ import type { TelemetrySpan } from '../hosts/inlet.ts'
 import { parseBody } from './parse.ts'
 import { type Message, readProtobuf } from './protobuf.ts'
 
-/** Of opentelemetry/proto/collector/trace/v1, what is read; the names are those of its JSON. */
+/** The fields we read of opentelemetry/proto/collector/trace/v1, with their JSON names. */
 const SCALAR: Message = {
   1: ['stringValue', 'text'],
   2: ['boolValue', 'flag'],
@@ -30,7 +30,7 @@ const RESOURCE_SPANS: Message = {
 }
 const REQUEST: Message = { 1: ['resourceSpans', RESOURCE_SPANS, true] }
 
-/** Of a span; exporters send 128 at most, unless they are told otherwise. */
+/** Limits the attributes of a span. Exporters send at most 128 by default. */
 const ATTRIBUTES_LIMIT = 1000
 const ELEMENTS_LIMIT = 100
 /** Digits of nanoseconds below a millisecond. */
@@ -38,14 +38,14 @@ const NANO_DIGITS = 6
 
 export interface Traces {
   readonly spans: readonly TelemetrySpan[]
-  /** How many spans there are of services that none are taken from. */
+  /** Number of spans of other services, which are refused. */
   readonly others: number
 }
 
 /**
- * The spans of an export of traces (OTLP over HTTP, JSON or protobuf).
+ * Reads the spans of a trace export (OTLP over HTTP, JSON or protobuf).
  *
- * @param services names of the services, or of what made the spans in them, that are wanted
+ * @param services accepted names of services or instrumentation scopes
  * @throws Refused
  */
 export function readTraces(
@@ -89,7 +89,7 @@ function spanOf(span: unknown): TelemetrySpan {
   }
 }
 
-/** In two parts: as one number it would not be exact. */
+/** Split in two: as a single number it would not be exact. */
 function millisOf(nanos: unknown): number | undefined {
   const text = String(nanos)
   if (!/^\d{1,20}$/.test(text)) return undefined
@@ -104,14 +104,14 @@ function attributesIn(holder: unknown): Record<string, unknown> {
   return Object.fromEntries(entries) as Record<string, unknown>
 }
 
-/** Lists of lists, and lists with names, are nothing that is asked for. */
+/** Nested lists and maps are not read: no consumer needs them. */
 function plainOf(value: unknown): unknown {
   const list = peek(value, 'arrayValue')
   return list === undefined ? scalarOf(value) : elementsOf(peek(list, 'values'), ELEMENTS_LIMIT).map(scalarOf)
 }
 
 function scalarOf(value: unknown): unknown {
-  // JSON has integers as text.
+  // OTLP's JSON encodes integers as strings.
   const integer = numberOf(peek(value, 'intValue'))
   return peek(value, 'stringValue') ?? peek(value, 'boolValue') ?? integer ?? numberOf(peek(value, 'doubleValue'))
 }

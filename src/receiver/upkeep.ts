@@ -4,10 +4,10 @@ import type { Listening } from './listening.ts'
 import type { Place } from './place.ts'
 
 /**
- * Looks after what a receiver needs to be found, and somebody may have cleared away.
+ * Maintains the files through which a receiver is found, which may have been removed by the user or the system.
  *
- * @param address undefined when nobody is to come any more
- * @returns false when its place is not its own any more
+ * @param address returns undefined if no more requests are wanted
+ * @returns false if the directory belongs to another receiver now
  */
 export function keepUp(
   place: Place,
@@ -24,13 +24,13 @@ export function keepUp(
   return true
 }
 
-/** Again, where it is gone, or the socket is another. */
+/** Rewrites the address file if it is gone, or the socket has changed. */
 function tellAddress(place: Place, address: Address | undefined): void {
   const told = readAddress(place)
   if (address === undefined || (told?.pid === address.pid && told.socket === address.socket)) return
   try {
     writeAddress(place, address)
   } catch {
-    // The next look tries again.
+    // The next check tries again.
   }
 }

@@ -1,4 +1,4 @@
-/** Of two versions, whether the first is later: `0.10.0` than `0.9.0`, `1.0.0` than `1.0.0-beta.2`. What is no version is not. */
+/** True if the first version is later: `0.10.0` than `0.9.0`, `1.0.0` than `1.0.0-beta.2`. An invalid version never is. */
 export function isNewer(one: string, other: string): boolean {
   const [a, b] = [partsOf(one), partsOf(other)]
   if (a === undefined || b === undefined) return false

@@ -2,46 +2,44 @@ import type { HostEvent } from '../hosts/host-event.ts'
 import type { Delivery, Inlet } from '../hosts/inlet.ts'
 import type { Recorder } from './recorder.ts'
 
-/** What an endpoint takes. */
+/** An HTTP endpoint of the receiver, for one agent. */
 export interface Endpoint {
   readonly host: string
   readonly inlet: Inlet
-  /** As in `INLETS`. */
   readonly services?: readonly string[]
 }
 
 export interface Work {
   readonly endpoint: Endpoint
   readonly delivery: Delivery
-  /** Called when nothing of it is held any more. */
+  /** Called when nothing of the delivery is held in memory any more. */
   done(): void
 }
 
-/** What we know of an agent by ourselves: it comes behind all that the agent has told in this lane. */
+/** An event that we derive ourselves. It is processed after everything the agent has sent in this lane. */
 export interface Remark {
   readonly host: string
   readonly lane: string
   readonly event: HostEvent
 }
 
-/** A slice holds the process for so long, and lets others have their turn. */
+/** Longest slice of processing before the event loop runs again. */
 const SLICE_MILLIS = 5
-/** Taken out of a lane together: to take out one by one moves all that stand behind. */
+/** Items removed from a lane at once: removing them one by one would move the rest of the array each time. */
 const MOST_AT_ONCE = 100
 
 /**
- * What was answered and not worked off yet: each host's in the order in which it came. An inlet that looks into files of its
- * agent holds up what comes behind it in the same session, because that may belong to what it finds; nothing else.
+ * The answered deliveries that are not processed yet, in order for each host. If an inlet reads files of its agent, later
+ * deliveries of the same session wait for it, because they may belong to its result. Other sessions do not wait.
  */
 export class WorkQueue {
   readonly #recorder: Pick<Recorder, 'take'>
   readonly #broke: (endpoint: Endpoint, error: unknown) => void
   readonly #patienceMillis: number
-  /** Those that have something to do. */
   readonly #lanes = new Map<string, (Work | Remark)[]>()
   #idle: (() => void)[] = []
 
-  /** @param broke is told when an inlet, against its contract, throws or does not come to an end */
+  /** @param broke called if an inlet breaks its contract: it throws, or does not finish */
   constructor(
     recorder: Pick<Recorder, 'take'>,
     broke: (endpoint: Endpoint, error: unknown) => void,
@@ -70,14 +68,13 @@ export class WorkQueue {
     return [...this.#lanes.values()].reduce((sum, { length }) => sum + length, 0)
   }
 
-  /** Resolves when nothing waits any more. */
   drained(): Promise<void> {
     if (this.isIdle) return Promise.resolve()
     return new Promise(resolve => this.#idle.push(resolve))
   }
 
   async #run(key: string): Promise<void> {
-    // Behind what was answered.
+    // Sends the answer first.
     await nextTurn()
     const lane = this.#lanes.get(key) ?? []
     let until = performance.now() + SLICE_MILLIS
@@ -90,12 +87,12 @@ export class WorkQueue {
         until = performance.now() + SLICE_MILLIS
       }
     }
-    // In the same moment in which it was found empty: what comes next begins a new one.
+    // Must be synchronous with finding the lane empty: the next delivery starts a new run.
     this.#lanes.delete(key)
     if (this.isIdle) for (const resolve of this.#idle.splice(0)) resolve()
   }
 
-  /** What is there at once is taken at once; a promise only where there is something to wait for. */
+  /** Processes synchronously where possible. Returns a promise only if the inlet has more to read. */
   #workOff(work: Work | Remark): Promise<void> | undefined {
     if ('lane' in work) {
       this.#recorder.take({ host: work.host, event: work.event })
@@ -150,7 +147,7 @@ export class WorkQueue {
   }
 }
 
-/** A session has its own where the inlet looks into files; agents call it by one of these names. */
+/** One lane per session if the inlet reads files. Agents name the session id by one of these keys. */
 export function laneOf({ host, inlet }: Endpoint, body: unknown): string {
   if (inlet.more === undefined || typeof body !== 'object' || body === null) return host
   const { session_id, sessionId, conversation_id } = body as Record<string, unknown>

@@ -15,7 +15,7 @@ import { gaugesOf } from './pipeline-gauges.ts'
 import { coreConfigOf, pipelineSettings } from './settings.ts'
 import { opened, type Telemetry } from './telemetry.ts'
 
-/** All that works records off: what a plugin is made of beside its door. It is loaded late, through `late.ts`. */
+/** The code that processes records. It is large, so it is loaded late, through `late.ts`. */
 export { writeTo } from '../terminal/write-to.ts'
 export { activeSpan, baseContext } from './host-context.ts'
 export { drawOf } from './settings.ts'
@@ -54,7 +54,7 @@ export function ownTelemetry(
   return opened(createPipeline({ ...settings, giveUp }, report, handed))
 }
 
-/** Loads the packages that are needed, one by one, and opens as soon as that can be done. */
+/** Loads the required packages one by one, and calls `open` as soon as it can succeed. */
 export function* pieces({ backends, prices }: ResolvedConfig, open: () => unknown): Generator<void> {
   const { toOpen, toSend } = loadsOf(backends.length > 0)
   const toPrice = prices === undefined ? [] : [loadPriceList]
@@ -74,7 +74,6 @@ export function openCore(parts: CoreParts, { pipeline, ...sent }: Telemetry, out
   return core
 }
 
-/** What the core has of a pipeline of ours. */
 function inPipeline(
   pipeline: Pipeline | undefined,
   config: ResolvedConfig,
@@ -83,7 +82,7 @@ function inPipeline(
     hurry: pipeline && (() => pipeline.hurry()),
     save: pipeline && (() => pipeline.save()),
     noteAgain: pipeline && (span => pipeline.noteAgain(span)),
-    // A pipeline of ours does so itself.
+    // Our own pipeline keeps the process alive itself.
     holdsProcess: pipeline === undefined,
     seedIds: pipeline?.seedIds,
     gauges: gaugesOf(pipeline),
@@ -92,7 +91,7 @@ function inPipeline(
   }
 }
 
-/** A meter of a host's may refuse to make instruments: that costs the metrics, not the spans. */
+/** The host's meter may fail to create instruments. This disables the metrics, not the spans. */
 function coreOf(options: CoreOptions): Core {
   try {
     return new Core(options)

@@ -23,24 +23,25 @@ import { whyNotStarted } from './why-not.ts'
 
 const NOTHING_SENT: PipelineStats = { backends: [], traceFiles: [] }
 
-/** What a program of ours may set beside a user's options: where it runs, and that it replays. */
+/** Settings for our own programs, besides a user's options: the environment, and replay. */
 export interface Surroundings {
   readonly env: Environment
   readonly home: string
-  /** Only the records' own time counts, and exit is the program's own business. */
+  /** Only record times count, and the program handles its exit itself. */
   readonly isReplay: boolean
   readonly diagnostics?: Report
-  /** Of a receiver: it goes on with what one before it has left open. */
+  /** Set by a receiver: it continues what a previous one has left open. */
   readonly continuation?: Continuation
-  /** As in the settings of the pipeline. */
   readonly giveUp?: AbortSignal
-  /** Only log events are told, and an agent with the same configuration runs beside it. */
+  /** Only log events are recorded. The agent itself runs its own plugin with the same configuration. */
   readonly tellsLogsAlone?: boolean
 }
 
 /**
- * A plugin that records hooks as traces and metrics. Configuration comes from defaults, file, environment and these
- * options, the later ones winning; a value that cannot be used is one line on stderr, never an exception.
+ * Creates a plugin that records hooks as traces and metrics.
+ *
+ * Configuration comes from defaults, file, environment and these options; later ones win. An invalid value is reported as one
+ * line on stderr, and never throws.
  *
  * @example
  * const plugin = createPlugin({ host: 'my-agent', backends: [{ type: 'jaeger' }] })
@@ -50,7 +51,7 @@ export function createPlugin(options: PluginOptions = {}): Plugin {
   return createPluginIn(options, ownSurroundings())
 }
 
-/** As `createPlugin`, for log events beside an agent's own plugin: nothing else is sent, served or stored. */
+/** Like `createPlugin`, but only for log events beside an agent's own plugin. Sends, serves and stores nothing else. */
 export function createLogPlugin(options: PluginOptions): Plugin {
   return createPluginIn(options, { ...ownSurroundings(), tellsLogsAlone: true })
 }
@@ -59,7 +60,7 @@ function ownSurroundings(): Surroundings {
   return { env: process.env, home: homeDirectory(), isReplay: false }
 }
 
-/** Nothing that a host hands in or that its machine lacks may end the host: then there is no plugin, and a line says so. */
+/** Never throws. If an option or the machine prevents a start, one line says so and the plugin does nothing. */
 export function createPluginIn(options: PluginOptions, surroundings: Surroundings): Plugin {
   try {
     return create(options, surroundings)
@@ -68,7 +69,7 @@ export function createPluginIn(options: PluginOptions, surroundings: Surrounding
   }
 }
 
-/** A plugin that takes everything and does nothing, and the line that says why; nothing at all is opened for it. */
+/** Reports the reason, and returns a plugin that does nothing. Opens no files or connections. */
 export function notStarted(options: unknown, why: string, diagnostics?: Report): Plugin {
   const report = diagnostics ?? createDiagnostics(undefined, loggerIn(options))
   report.error(why)
@@ -124,7 +125,6 @@ function telemetryFor(
   return { isOurs: true, pieces: openAll => piecesFor(config, openAll), open }
 }
 
-/** Loads all that a plugin with a pipeline of ours needs. */
 function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void> {
   yield loadApi()
   const { pieces } = late()
@@ -132,7 +132,6 @@ function* piecesFor(config: ResolvedConfig, open: () => unknown): Generator<void
   yield* pieces(config, open)
 }
 
-/** A plugin from its resolved configuration and its telemetry. */
 export function assemble(
   host: string,
   config: ResolvedConfig,
@@ -149,7 +148,7 @@ export function assemble(
     drawing ??= late().drawOf(config, warn, extensions.redact)
     return drawing
   }
-  // What is wrong with a pattern is said at once.
+  // Reports an invalid pattern at once.
   if (config.redact_patterns.length > 0) draw()
   let pipeline: Pipeline | undefined
   const createCore = (outside: Outside): Core => {
@@ -197,7 +196,7 @@ export function assemble(
   const traceparent: Plugin['traceparent'] = ids =>
     config.propagate_context ? intake.traceparent(ids, host) : undefined
   const context: Plugin['context'] = (ids, base) => intake.context(ids, host, contextOf(base))
-  // Of a pipeline that is there already nobody knows it beforehand.
+  // A pipeline that was passed in may take logs: its backends are not known beforehand.
   const takesLogs = isOurs && (telemetry.pieces === undefined || config.backends.some(({ logs }) => logs))
   const log: Plugin['log'] = (message, about) => {
     if (takesLogs) intake.log({ message, about })
@@ -206,7 +205,7 @@ export function assemble(
   return withLife(facade({ intake, sent, log, traceparent, context, shutdown }), life)
 }
 
-/** Undefined when it fails, and a line says why. */
+/** Returns undefined after a failure, and reports it as one line. */
 function started(create: () => Core, report: Report): Core | undefined {
   try {
     return create()
@@ -216,7 +215,7 @@ function started(create: () => Core, report: Report): Core | undefined {
   }
 }
 
-/** Code of somebody else's that sees each span: it may ask where it is called, and what has happened until then. */
+/** User code that sees each span may ask where it was called, and what has happened until then. */
 function hasProcessors({ spanProcessors }: Extensions): boolean {
   return Array.isArray(spanProcessors) && spanProcessors.length > 0
 }
@@ -228,14 +227,14 @@ interface EndingParts {
   readonly forgetSaving: () => void
 }
 
-/** @param leave ends what is open, or leaves it to the next process; takes no more */
+/** @param leave stops the plugin: ends open spans, or leaves them to the next process */
 async function endAll(leave: () => void, { intake, pipelineOf, forgetExit, forgetSaving }: EndingParts): Promise<void> {
   leave()
   forgetExit()
   const pipeline = pipelineOf()
-  // A provider that was handed in goes on when we do not.
+  // The host's own provider stays open. It is only flushed.
   await (pipeline ? pipeline.shutdown() : intake.flush())
-  // Not before: the host may end the process while we are at it.
+  // Only at the end: the host may exit during the shutdown.
   forgetSaving()
 }
 

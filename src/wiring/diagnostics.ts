@@ -5,30 +5,29 @@ import { appendToOwnFile, makePrivateDirectory } from '../trace-log/private-plac
 import { askLate } from './late.ts'
 
 /**
- * Takes lines for the person, each a text that begins with `hookspan: `. `console`, pino, winston and the `diag` of OpenTelemetry
- * fit as they are. What its methods return or throw is of no consequence.
+ * Receives lines for the user, each of which begins with `hookspan: `. Accepts `console`, pino, winston and OpenTelemetry's
+ * `diag` as they are. Return values and exceptions of its methods are ignored.
  */
 export interface Logger {
-  /** Nothing is recorded or sent, in part or at all. */
+  /** Recording or sending has failed, in part or entirely. */
   error(line: string): unknown
-  /** Something is set wrong, or was lost, and the person can do something about it. */
+  /** A setting is wrong or data was lost, and the user can fix it. */
   warn(line: string): unknown
-  /** Nothing is said here so far. */
+  /** Not used so far. */
   info?(line: string): unknown
-  /** With `debug: true` only: what is also in the debug log. */
+  /** Called only with `debug: true`: the same lines as in the debug log. */
   debug?(line: string): unknown
 }
 
 const writeAnyway = (stream: NodeJS.WriteStream, text: string): void => void stream.write(text)
 
 const toStderr = (line: string): void => {
-  // Lines are rare: most plugins that start have none, and need not load what it takes.
+  // `writeTo` is loaded late: most plugins never print a line.
   askLate(loaded => loaded.writeTo, writeAnyway)(process.stderr, `${line}\n`)
 }
 
 const STDERR: Logger = { error: toStderr, warn: toStderr }
 
-/** What was handed in, when it can be used as a logger. */
 export function loggerOf(given: unknown): Logger | undefined {
   const hasMethods = (logger: Partial<Logger>): boolean =>
     typeof logger.error === 'function' && typeof logger.warn === 'function'
@@ -39,7 +38,7 @@ export function loggerOf(given: unknown): Logger | undefined {
   }
 }
 
-/** The debug log stops here: nobody reads more, and a disk must not fill because debugging was forgotten. */
+/** The debug log ends here: forgotten debugging must not fill a disk. */
 const DEBUG_FILE_LIMIT_BYTES = 10 * 1024 * 1024
 
 function oneLine(text: string): string {
@@ -57,7 +56,7 @@ class DebugFile {
   }
 
   write(line: string): void {
-    // Debugging must not break what it looks at: a log that cannot be written is done without.
+    // Debugging must not break the host: if the log cannot be written, the line is dropped.
     try {
       if (!this.#isOpen) makePrivateDirectory(this.#directory)
       this.#isOpen = true
@@ -70,8 +69,7 @@ class DebugFile {
 }
 
 /**
- * `warn` and `error` are lines on stderr, or go to the logger; `debug` goes to a file in the state directory and to the
- * logger, and only for those who asked.
+ * `warn` and `error` go to stderr or the logger. `debug` goes to a file in the state directory and to the logger, if enabled.
  */
 export function createDiagnostics(debugDirectory: string | undefined, logger: Logger = STDERR): Report {
   const file = debugDirectory === undefined ? undefined : new DebugFile(debugDirectory)
@@ -82,7 +80,7 @@ export function createDiagnostics(debugDirectory: string | undefined, logger: Lo
       const shown: unknown = logger[level]?.(`hookspan: ${text}`)
       if (shown instanceof Object && 'then' in shown) Promise.resolve(shown).catch(() => undefined)
     } catch {
-      // A host whose screen is gone must not lose a span to it.
+      // A closed terminal must not cost the host a span.
     }
   }
   return {

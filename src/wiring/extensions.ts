@@ -4,13 +4,11 @@ import type { HandedOver } from '../pipeline/index.ts'
 import type { Redact } from './own-redact.ts'
 import type { PluginOptions } from './plugin.ts'
 
-/** What somebody adds to us without changing us. */
 export interface Extensions extends HandedOver {
   readonly enrich?: Enrich | undefined
   readonly redact?: Redact | undefined
 }
 
-/** Options, apart: what the configuration's own reader takes, and what is code. */
 export interface ParsedOptions extends Pick<PluginOptions, 'host' | 'tracerProvider' | 'meterProvider' | 'logger'> {
   readonly config: UserConfig
   readonly extensions: Extensions
@@ -21,7 +19,7 @@ export function apart(options: PluginOptions): ParsedOptions {
     options
   const isOwn = typeof redact === 'function'
   const extensions = { enrich, spanProcessors, metricReaders, redact: isOwn ? redact : undefined }
-  // With a function of one's own, masking is on.
+  // A `redact` function also turns masking on.
   const config: UserConfig = redact === undefined ? rest : { ...rest, redact: isOwn || redact }
   return {
     config,
@@ -33,7 +31,6 @@ export function apart(options: PluginOptions): ParsedOptions {
   }
 }
 
-/** What cannot be used is a line, and is left out. */
 export function usableEnrich({ enrich }: Extensions, warn: (line: string) => void): Enrich | undefined {
   if (enrich === undefined || typeof enrich === 'function') return enrich
   warn('enrich: expected a function; nothing is added to the spans')

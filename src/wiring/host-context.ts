@@ -1,7 +1,7 @@
 import { type Context, context, isSpanContextValid, ROOT_CONTEXT, type SpanContext, trace } from '@opentelemetry/api'
 import { peek } from '../contract/foreign.ts'
 
-/** What is active in the host, by the API's context manager. The host may have none, and one that throws costs us nothing. */
+/** The host's active context. A context manager that throws is ignored. */
 function active(): Context {
   try {
     return context.active()
@@ -10,7 +10,6 @@ function active(): Context {
   }
 }
 
-/** The context that a caller wants something put into: the one given, else what is active. */
 export function baseContext(given: unknown): Context {
   const isContext = typeof peek(given, 'setValue') === 'function' && typeof peek(given, 'getValue') === 'function'
   return isContext ? (given as Context) : active()
@@ -18,7 +17,7 @@ export function baseContext(given: unknown): Context {
 
 /**
  * The span that is active in the host.
- * @param isRemote spans of the host's do not come where ours go, so whoever reads these must not wait for it
+ * @param isRemote true if the host's spans go to another backend, so that readers of ours must not wait for their parent
  */
 export function activeSpan(isRemote: boolean): SpanContext | undefined {
   const found = trace.getSpanContext(active())

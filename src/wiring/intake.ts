@@ -5,54 +5,53 @@ import type { HostLine } from '../core/log-events.ts'
 import type { CoreStats } from '../core/stats.ts'
 import type { RecordCopier, RecordCopy } from './record-copy.ts'
 
-/** How long the event loop is held at a time. */
+/** Longest slice of processing before the event loop runs again. */
 const SLICE_MILLIS = 2
-/** What has waited for so long is not put off any more: where the host holds the loop itself, its next turn may be far. */
+/** A record that has waited longer is not postponed again: a host that blocks the loop may delay the next turn for long. */
 const PATIENCE_MILLIS = 10
-/** The same while what works it off is loaded, piece by piece: a host that is killed now loses it. */
+/** The same limit while the code is loaded, piece by piece. A host that is killed meanwhile loses these records. */
 const LOADING_MILLIS = 100
-/** Beyond this, who tells something works off what has waited longest. */
+/** If the queue is larger, `emit()` processes the oldest records synchronously. */
 const MOST_RECORDS = 128
 const MOST_CHARS = 4 * 1024 * 1024
 
 interface Waiting {
-  /** Undefined for a line of the host's log. */
+  /** Undefined for a log line. */
   readonly hook: string | undefined
   readonly copy: RecordCopy
-  /** When it was told, epoch milliseconds. */
+  /** Time of the call, epoch milliseconds. */
   readonly at: number
-  /** The span that was active in the host then, where that counts. */
+  /** The span that was active in the host at that time, if it matters. */
   readonly caller: SpanContext | undefined
 }
 
-/** What the core asks of its surroundings. Of a record that has waited: what they were when it was told. */
+/** The environment of the core. For a queued record, the values at the time of the call. */
 export interface Outside {
   readonly now: () => number
   readonly activeSpan: () => SpanContext | undefined
-  /** Before something is read that a record may change. */
+  /** Processes queued records before state is read that they may change. */
   readonly catchUp: () => void
 }
 
-/** Loads what is needed, a piece each time that it is asked, and calls `open` when the core can be made of it. */
+/** Loads one piece per step, and calls `open` when the core can be created. */
 export type Pieces = (open: () => unknown) => Iterator<void>
 
 export interface IntakeOptions extends Pick<Outside, 'now' | 'activeSpan'> {
-  /** Called once, when a record is worked off first, or something is asked; undefined where it could not be started. */
+  /** Called once, before the first record or query. Returns undefined after a failure. */
   readonly createCore: (outside: Outside) => Core | undefined
-  /** Undefined: there is nothing to load, and the core is made at once. */
+  /** Undefined if nothing has to be loaded. The core is then created at once. */
   readonly pieces: Pieces | undefined
   readonly copier: RecordCopier
-  /** Each record is worked off while its host waits: it is to be safe then, or is seen by code of somebody else's. */
+  /** Processes each record inline: `log_flush_ms` is 0, or user code observes each span. */
   readonly isDirect: boolean
-  /** The end of a session is worked off while its host waits: many a process is ended right behind its answer. */
+  /** Processes the end of a session inline: many processes exit right after their answer. */
   readonly flushesAtEnd: boolean
-  /** How long a record may stay unwritten if the event loop does not turn, in milliseconds; infinite if that is not limited. */
+  /** Longest time in milliseconds that a record stays unwritten while the event loop is blocked. Infinity = no limit. */
   readonly unwrittenMillis: number
-  /** Writes what the core has recorded to the trace log, before it returns. */
+  /** Writes everything recorded to the trace log, synchronously. */
   readonly save: () => void
 }
 
-/** Of a plugin that has taken nothing. */
 export const NOTHING_TAKEN: CoreStats = {
   hooks: { ok: 0, ignored: 0, duplicate: 0, error: 0 },
   spansOpen: 0,
@@ -62,23 +61,20 @@ export const NOTHING_TAKEN: CoreStats = {
 }
 
 /**
- * Stands before the core. A host waits until its record is copied; worked off it is between two turns of the event loop. In
- * order, and before anything else is asked of the core: nothing can be told from it but the time.
+ * Queues records in front of the core. The host waits only for the copy. Records are processed between turns of the event
+ * loop. They are processed in order, and before any query to the core, so that only the timing differs.
  */
 export class Intake {
   readonly #options: IntakeOptions
   readonly #waiting: Waiting[] = []
   #core: Core | undefined
   #isOpen = false
-  /** Until all is loaded. */
   #pieces: Iterator<void> | undefined
   #chars = 0
   #slice: NodeJS.Immediate | undefined
-  /** The record that is worked off. */
   #current: Waiting | undefined
-  /** The time of the first hook since the event loop turned, or since the log was written in a hook. */
+  /** Time of the first hook since the event loop turned, or since a hook wrote the log. */
   #unwrittenSince: number | undefined
-  /** When the call arrived that is handled inline. */
   #inlineAt: number | undefined
   #isOver = false
 
@@ -89,12 +85,12 @@ export class Intake {
     else this.#putOff()
   }
 
-  /** Nothing has been told, and nothing is there yet that would have to be ended. */
+  /** True if no record was received and there is nothing to end. */
   get isUntouched(): boolean {
     return !this.#isOpen && this.#waiting.length === 0
   }
 
-  /** As `Core.on`; an end of a session may be awaited whatever comes of it. */
+  /** Like `Core.on`. The end of a session may always be awaited. */
   on(hook: string, payload: unknown, meta: HookMeta | undefined): Promise<void> | undefined {
     const at = this.#options.now()
     const flushed = this.#take(at, hook, payload, meta)
@@ -112,7 +108,7 @@ export class Intake {
     return undefined
   }
 
-  /** A line of the host's log: in order with its hooks, because they say beside which span it stands. */
+  /** Queues a log line in order with the hooks, because they determine the span beside it. */
   log(line: HostLine): void {
     const { copier, isDirect, now } = this.#options
     const at = now()
@@ -129,7 +125,7 @@ export class Intake {
     this.#inline(this.#options.now(), () => this.#leave()?.endAll())
   }
 
-  /** Takes no more. What is open stays so, for a process that goes on with it. */
+  /** Stops recording. Open spans stay open for the process that continues them. */
   leaveOpen(): void {
     this.#leave()?.leaveOpen()
   }
@@ -170,7 +166,7 @@ export class Intake {
     return this.#open()
   }
 
-  /** Handles a call at the time of its arrival: what handles it may have to be loaded first. */
+  /** Handles a call with the time of its arrival, because its code may have to be loaded first. */
   #inline<Result>(at: number, run: () => Result): Result {
     const before = this.#inlineAt
     this.#inlineAt = at
@@ -189,7 +185,7 @@ export class Intake {
     while (this.#current === undefined && isFull()) this.#workOffNext()
   }
 
-  /** If the host holds the event loop, no timer writes the log: then this hook does, and nothing older is lost by a kill. */
+  /** If the host blocks the event loop, no timer can write the log. This hook then does, so that a kill loses nothing older. */
   #saveIfLoopIsHeld(at: number): void {
     const limit = this.#options.unwrittenMillis
     if (limit === Number.POSITIVE_INFINITY) return
@@ -205,7 +201,7 @@ export class Intake {
 
   #putOff(): void {
     this.#slice ??= setImmediate(this.#workOffSlice)
-    // What has been told is recorded before the process is at its end; what is only made ready does not hold it.
+    // Queued records keep the process alive until they are recorded. Loading alone does not.
     if (this.#waiting.length > 0) this.#slice.ref()
     else this.#slice.unref()
   }
@@ -227,13 +223,13 @@ export class Intake {
     }
   }
 
-  /** What waits longest; false when nothing waits. */
+  /** True if the oldest record has waited longer. False if the queue is empty. */
   #hasWaitedFor(millis: number, now = this.#options.now()): boolean {
     const [first] = this.#waiting
     return first !== undefined && first.at < now - millis
   }
 
-  /** What cannot be loaded is tried again when everything is opened, and told then. */
+  /** A failed load is retried when the core is opened, and reported then. */
   #loadNext(pieces: Iterator<void>): void {
     try {
       if (pieces.next().done === true) this.#pieces = undefined
@@ -243,22 +239,21 @@ export class Intake {
     }
   }
 
-  /** @param isAskedFor for somebody who waits for where spans stand, and for no more; the slice that is to come does the rest */
+  /** @param isAskedFor the caller only needs span positions; the next slice does the rest */
   #workOff(isAskedFor = false): void {
-    // Somebody's callback asks in the middle of a record, and is told how things stand there.
+    // A user callback asks in the middle of a record, and gets the state at that point.
     if (this.#current !== undefined) return
     while (this.#workOffNext(isAskedFor));
     if (!isAskedFor) this.#core?.drawRest()
   }
 
-  /** False when nothing waits. */
   #workOffNext(isAskedFor = false): boolean {
     const record = this.#waiting.shift()
     if (record === undefined) return false
     const { hook, copy } = record
     this.#chars -= copy.chars
     this.#current = record
-    // An end that waits is none that is flushed: nothing comes back that somebody waits for.
+    // A queued end of a session has no promise that a caller could await.
     const core = this.#open()
     if (hook === undefined) core?.log(copy.payload as HostLine)
     else void core?.on(hook, copy.payload, copy.meta, isAskedFor)

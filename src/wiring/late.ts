@@ -2,14 +2,14 @@ import { load } from '../packages/load.ts'
 import * as coreAndPipeline from './core-and-pipeline.ts'
 
 /**
- * What takes records is small, and what works them off is not: it is loaded when it is needed, or between two turns of the event
- * loop. In what is published; `scripts/build.mjs` makes it a file of its own there.
+ * Receiving records needs little code; processing them needs much. It is loaded on demand, or between turns of the event loop.
+ * This holds in the published package, where `scripts/build.mjs` makes it a file of its own.
  */
 export function late(): typeof coreAndPipeline {
   return coreAndPipeline
 }
 
-/** For who may not throw: what `ask` gives; `otherwise` where it cannot be loaded, because the host has too many files open. */
+/** Like `late()`, but returns `otherwise` if loading fails, for example because the host has too many files open. */
 export function askLate<Answer>(ask: (loaded: typeof coreAndPipeline) => Answer, otherwise: Answer): Answer {
   try {
     return ask(late())
@@ -18,7 +18,7 @@ export function askLate<Answer>(ask: (loaded: typeof coreAndPipeline) => Answer,
   }
 }
 
-/** First of all: whatever else there is needs it. */
+/** Loaded first: everything else needs it. */
 export function loadApi(): void {
   load('@opentelemetry/api')
 }

@@ -2,10 +2,10 @@ import type { RunningPlugins } from '../contract/running-plugins.ts'
 import type { Report } from '../core/guard.ts'
 import type { Plugin } from './plugin.ts'
 
-/** What `register` has to know of a plugin, and its host has not. */
+/** The state of a plugin that `register` needs and its host does not see. */
 export interface Life {
   readonly report: Report
-  /** It was shut down, by whomever: it takes nothing more. */
+  /** True if the plugin was shut down, by any caller. It records no more. */
   isOver: boolean
 }
 
@@ -21,7 +21,7 @@ export function lifeOf(plugin: Plugin): Life | undefined {
   return lives.get(plugin)
 }
 
-/** Makes a plugin the one that traces a host in this process, until another one does or it is shut down. */
+/** Registers the plugin that traces a host in this process, until another one does or it is shut down. */
 export function noteRunning(host: string, plugin: Plugin): Plugin {
   const shared = globalThis as { [PLUGINS]?: RunningPlugins }
   shared[PLUGINS] ??= new Map()

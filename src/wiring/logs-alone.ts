@@ -1,6 +1,6 @@
 import type { ResolvedConfig } from '../config/types.ts'
 
-/** The configuration of an agent, for who tells log events beside it and nothing else: what the agent does is left to it. */
+/** An agent's configuration, reduced to log events: the agent's own plugin handles everything else. */
 export function logsAlone(config: ResolvedConfig): ResolvedConfig {
   const takers = config.backends.filter(({ logs }) => logs === true)
   const backends = takers.map(backend => ({ ...backend, traces: false, metrics: false }))

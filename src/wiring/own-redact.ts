@@ -1,13 +1,10 @@
 import { MASK } from '../content/secret-span.ts'
 import { isPromise, kindOf } from '../contract/foreign.ts'
 
-/** Takes a text and gives back what may be seen of it. */
+/** Returns a text without what must not be seen. */
 export type Redact = (text: string) => string
 
-/**
- * A redactor that was handed in, made harmless. What it fails on is withheld as a whole: nobody knows what it would have
- * taken out.
- */
+/** Guards a user's redactor. If it fails, the whole text is withheld: it is unknown what would have been removed. */
 export function guardedRedact(redact: Redact, warn: (line: string) => void): Redact {
   let isTold = false
   const withhold = (why: string): string => {

@@ -4,5 +4,4 @@ const facts = load<{ name: string; version: string; engines: { node: string } }>
 
 export const PACKAGE_NAME: string = facts.name
 export const PACKAGE_VERSION: string = facts.version
-/** Versions of Node that it runs on. */
 export const NODE_RANGE: string = facts.engines.node

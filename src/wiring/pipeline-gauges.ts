@@ -2,7 +2,6 @@ import type { Gauge } from '../core/instruments.ts'
 import type { Pipeline } from '../pipeline/index.ts'
 import { LABEL, type MetricKey } from '../semconv/index.ts'
 
-/** What a pipeline knows of the way of the spans, for the instruments. */
 export function gaugesOf(pipeline: Pipeline | undefined): Partial<Record<MetricKey, Gauge>> {
   return { exportSpans: exportGauge(pipeline), spoolBytes: spoolGauge(pipeline) }
 }

@@ -11,12 +11,14 @@ import type { Redact } from './own-redact.ts'
 
 export type { Enrich, EnrichedSpan, EnrichRecord } from '../core/enrichment.ts'
 
-/** OpenTelemetry's, of `@opentelemetry/api` */
+/** OpenTelemetry's `Context`, of `@opentelemetry/api` */
 export type Context = ApiContext
 
 declare global {
   interface SymbolConstructor {
-    /** As TypeScript and Node declare it, for those who compile with neither: our types must not ask for a library. */
+    /**
+     * Declared by TypeScript and Node, too. Repeated for users who compile with neither: our types must not require a library.
+     */
     readonly asyncDispose: unique symbol
   }
 }
@@ -24,120 +26,120 @@ declare global {
 export type { LogAbout } from '../core/log-events.ts'
 export type { CoreStats, UnreadStats } from '../core/stats.ts'
 
-/** What `createPlugin` and `register` take: the configuration keys of `docs/configuration.md`, and these. */
+/** The options of `createPlugin` and `register`: the configuration keys of `docs/configuration.md`, and these. */
 export interface PluginOptions extends Omit<UserConfig, 'redact'> {
   /** The agent product: `hermes`, `pi`, … Names the service, and is the host of records that name none. */
   readonly host?: string | undefined
-  /** Record through a provider of yours. Then nothing of ours is exported by us: yours is flushed, and never shut down. */
+  /** Records through your own provider. hookspan then exports nothing itself. Your provider is flushed, and never shut down. */
   readonly tracerProvider?: TracerProvider | undefined
   /** The same for metrics. */
   readonly meterProvider?: MeterProvider | undefined
   /**
-   * Takes the lines for the person: a wrong setting, a backend that does not answer. Default: stderr.
+   * Receives the lines for the user: a wrong setting, an unreachable backend. Default: stderr.
    *
    * @example createPlugin({ logger: console })
    */
   readonly logger?: Logger | undefined
   /**
-   * `false`: no secrets are masked. A function: it is given every text before it reaches a span, and says what may be seen of
-   * it; what is masked without it is masked after it. A text on which it throws, or returns no text, is withheld.
+   * `false` turns masking of secrets off. A function receives every text before it reaches a span, and returns its visible
+   * form. The built-in masking runs after it. If it throws or returns no text, the text is withheld.
    *
    * @example createPlugin({ redact: text => text.replaceAll(/[\w.]+@example\.com/g, '[MAIL]') })
    */
   readonly redact?: boolean | Redact | undefined
   /**
-   * Attributes of your own: called at the start and at the end of each span, with the hook record that tells of it. What it
-   * returns is masked and cut like everything, and cannot take the place of names that are hookspan's. The agent waits for
-   * it. What it throws is a line, and costs the span nothing.
+   * Adds attributes of your own. Called at the start and at the end of each span, with the hook record that caused it. The
+   * returned attributes are masked and cut like all others, and cannot replace hookspan's own names. The agent waits for the
+   * function. If it throws, one line reports it, and the span is kept.
    *
    * @example createPlugin({ enrich: ({ payload }, { kind }) => (kind === 'tool' ? { owner: ownerOf(payload) } : {}) })
    */
   readonly enrich?: Enrich | undefined
   /**
-   * Processors of the OpenTelemetry SDK that see each span beside ours, masked already. The agent waits for them. Flushed and shut
-   * down with us.
+   * Processors of the OpenTelemetry SDK that receive each span beside ours, already masked. The agent waits for them. Flushed
+   * and shut down with the plugin.
    */
   readonly spanProcessors?: readonly SpanProcessor[] | undefined
-  /** Readers of the OpenTelemetry SDK that collect our metrics beside ours. Flushed and shut down with us. */
+  /** Readers of the OpenTelemetry SDK that collect our metrics beside ours. Flushed and shut down with the plugin. */
   readonly metricReaders?: readonly MetricReader[] | undefined
 }
 
-/** What has become of the hooks and of the spans. */
+/** Counts of hooks and spans. */
 export interface PluginStats extends CoreStats {
   /** Per backend: spans delivered, dropped, queued, kept for later. The local trace log is one of them. */
   readonly backends: readonly BackendStats[]
-  /** Where the traces of this process are, oldest first, when the local log is on and something was recorded. */
+  /** The trace files of this process, oldest first. Empty if the local log is off or nothing was recorded. */
   readonly traceFiles: readonly string[]
 }
 
-/** Which open span is meant, in the ids of the hooks: a tool's, by its `tool_call_id`; else the innermost one of a turn. */
+/** Identifies an open span by the ids of its hooks: a tool by its `tool_call_id`, otherwise the innermost span of a turn. */
 export interface SpanIds {
-  /** Where several hosts share the plugin. */
+  /** The host, if several share the plugin. */
   readonly host?: string | undefined
-  /** Of the turn, or of the turn that the tool runs in */
+  /** The session of the turn, or of the turn that the tool runs in */
   readonly session_id?: string | undefined
-  /** Without it: the session's open turn */
+  /** The turn. Default: the open turn of the session */
   readonly turn_id?: string | undefined
-  /** The tool; without it the turn is meant */
+  /** The tool. Without it, the turn is identified */
   readonly tool_call_id?: string | undefined
 }
 
-/** A running plugin. No method of it throws, and no promise of it rejects. */
+/** A running plugin. No method throws, and no promise rejects. */
 export interface Plugin {
   /**
-   * Takes one hook. Returns nothing; only the end of a session gives a promise, which resolves when everything is flushed
-   * or after `force_flush_wait_ms`, for hosts that want to wait.
+   * Records one hook. Returns undefined, except for the end of a session: that promise resolves when everything is flushed, or
+   * after `force_flush_wait_ms`, for hosts that want to wait.
    *
-   * What the payload holds may be changed as soon as this returns: it is copied, and worked off when the event loop turns.
+   * The payload is copied, so it may be changed as soon as this returns. It is processed when the event loop turns.
    *
-   * What is misspelt does not compile; where nobody compiles, it is one line for the person, and counted in `stats().unread`.
+   * A misspelt hook or field does not compile. Without a compiler, it is reported once to the user, and counted in
+   * `stats().unread`.
    *
    * @example plugin.emit('pre_tool_call', { session_id: 's1', tool_name: 'terminal', args: { command: 'ls' } })
    */
   emit<Name extends HookName>(hook: Name, payload: HookPayloads[Name], meta?: HookMeta): Promise<void> | undefined
   /**
-   * The same for what comes out of a file, or out of a host that the compiler knows nothing of: any name, any payload. It is
-   * judged when it comes in.
+   * Like `emit`, for hooks from a file or from a host without types: any name, any payload. Checked at run time.
    *
    * @example for (const { hook, payload, ...meta } of lines.map(JSON.parse)) plugin.emitUntyped(hook, payload, meta)
    */
   emitUntyped(hook: string, payload?: unknown, meta?: HookMeta): Promise<void> | undefined
-  /** The same as `emit`, under the name by which a host may already call it. It subscribes to nothing. */
+  /** Alias of `emit`, for hosts that already call it by this name. It does not subscribe to anything. */
   readonly on: Plugin['emit']
-  /** Runs a turn of your own agent, and tells its hooks. With `enabled: false` it runs all the same. */
+  /** Runs a turn of your own agent, and emits its hooks. With `enabled: false`, the turn runs without being recorded. */
   readonly turn: RunTurn
-  /** `emit`, a function a hook, ready to hand to a host. */
+  /** One function per hook that calls `emit`, ready to pass to a host. */
   readonly handlers: {
     readonly [Name in keyof HookPayloads]: (payload?: HookPayloads[Name]) => Promise<void> | undefined
   }
   /**
-   * A line of your own, for backends with `logs: true`, beside the span of the turn or tool that is named: by its ids, or by
-   * `traceparent`; without either beside the turn that is open, if there is but one. The message is content: masked, cut, and
-   * left out with `content_capture: off`.
+   * Records a log line of your own, for backends with `logs: true`, beside the span of the turn or tool with these ids or this
+   * `traceparent`. Without either, it is placed beside the open turn, if there is exactly one. The message is content: it is
+   * masked, cut, and omitted with `content_capture: off`.
    *
    * @example plugin.log('the cache is cold', { severity: 'WARN', session_id: 's1', attributes: { shard: 3 } })
    */
   log(message: string, about?: LogAbout & SpanIds): void
-  /** Resolves when what was recorded until now is sent, or after `force_flush_wait_ms`. */
+  /** Resolves when everything recorded until now is sent, or after `force_flush_wait_ms`. */
   flush(): Promise<void>
-  /** Ends what is open (marked `shutdown`), flushes, closes; within `force_flush_wait_ms`. Idempotent. */
+  /** Ends open spans (marked `shutdown`), flushes and closes, within `force_flush_wait_ms`. Idempotent. */
   shutdown(): Promise<void>
-  /** The same, at the end of the block: `await using hooks = createPlugin()`. */
+  /** Calls `shutdown` at the end of a block: `await using hooks = createPlugin()`. */
   [Symbol.asyncDispose](): Promise<void>
   /**
-   * W3C `traceparent` of exactly the turn or tool that is named, to hand to a child process or a tool server; undefined
-   * when it is not open, or `propagate_context` is off.
+   * Returns the W3C `traceparent` of exactly this turn or tool, for a child process or a tool server. Undefined if it is not
+   * open, or `propagate_context` is off.
    */
   traceparent(ids: SpanIds): string | undefined
   /**
-   * OpenTelemetry's context with the turn or tool that is named as its active span, so that spans of yours stand below it. What
-   * else `base` holds, it keeps; `base` itself when nothing of that name is open, or the plugin is switched off. Through the
-   * context nothing can be written to the span. `propagate_context` makes no difference: it hands nothing to anybody.
+   * Returns an OpenTelemetry context with this turn or tool as its active span, so that your own spans become its children.
+   * Other values of `base` are kept. Returns `base` itself if no such span is open, or the plugin is off. The span cannot be
+   * modified through the context. `propagate_context` does not apply, because nothing leaves the process.
    *
-   * @param base default: the context that is active
+   * @param base default: the active context
    * @example context.with(hooks.context({ tool_call_id: 'c1' }), () => tracer.startActiveSpan('SELECT', work))
    */
   context(ids: SpanIds, base?: Context): Context
-  /** What has become of the hooks and spans until now. */
+  /** Returns the counts of hooks and spans until now. */
   stats(): PluginStats
 }

@@ -1,24 +1,24 @@
 import { elementsOf, idOf, ownValue } from '../contract/foreign.ts'
 import type { HookMeta } from '../contract/index.ts'
 
-/** Objects, elements and fields of one record: what has more costs less to draw while its host waits than to copy. */
+/** Limits the objects, elements and fields of one record. Building attributes inline is cheaper than copying more. */
 const MOST_PARTS = 500
-/** The same where whole conversations are written. */
+/** The same limit if whole conversations are recorded. */
 const MOST_PARTS_IN_FULL = 5000
 const DEEPEST = 16
-/** What a part weighs beside its characters. */
+/** Estimated memory of a part, beside its characters. */
 const PART_CHARS = 32
 
-/** Whole conversations: read in `full` mode alone. */
+/** Fields with whole conversations, which are read only in `full` mode. */
 const CONTENT = new Set(['request_messages', 'messages', 'system_prompt'])
-/** Of these, what is written otherwise are their plain fields. */
+/** Exchanges between agent and model. Only their plain fields are read in other modes. */
 const EXCHANGES = new Set(['request', 'response'])
 /** Objects in an exchange that are read in every mode. */
 const READ_INSIDE = new Set(['stop', 'stop_sequences', 'reasoning', 'output_config'])
-/** Of an answer, which tools it asks for is read in every mode. */
+/** Messages of an answer. The ids of their tool calls are read in every mode. */
 const MESSAGES = new Set(['assistant_message', 'message'])
 const MOST_TOOLS = 10_000
-/** An answer asks for a few. */
+/** An answer usually asks for a few. */
 const MOST_CALLS = 100
 
 const NO_FIELDS = Object.freeze({})
@@ -26,26 +26,24 @@ const NO_ELEMENTS: readonly unknown[] = Object.freeze([])
 
 type Fields = Record<string, unknown>
 
-/** What of payloads is read, by configuration. */
 export interface Reading {
-  /** Whole requests and answers. */
   readonly isFull: boolean
   readonly conversationHistory: boolean
 }
 
-/** What waits for being read, instead of what its host goes on with. */
+/** A copy of a record, queued while its host goes on with the original. */
 export interface RecordCopy {
   readonly payload: unknown
   readonly meta: HookMeta | undefined
-  /** What it keeps in memory, in characters, roughly. Texts are no copies: they cannot change. */
+  /** Approximate memory in characters. Strings are shared with the original, because they cannot change. */
   readonly chars: number
 }
 
 class NotPlain extends Error {}
 
 /**
- * Copies records, so that nothing of what their hosts do to them later is seen. Undefined where a copy would not surely be
- * read like the original, or costs too much: something else than plain data, much, deep.
+ * Copies records, so that later changes by their host have no effect. Returns undefined if the copy might read differently or
+ * costs too much: not plain data, too large, too deep.
  */
 export class RecordCopier {
   readonly #reading: Reading
@@ -61,7 +59,7 @@ export class RecordCopier {
   copyOf(payload: unknown, meta: HookMeta | undefined): RecordCopy | undefined {
     this.#partsLeft = this.#mostParts
     this.#chars = 0
-    // A getter or a Proxy may throw at every step. Such a record is read at once, by those who can cope with it.
+    // A getter or a Proxy may throw at every step. The record is then processed inline, by code that handles it.
     try {
       const copy = this.#payload(payload)
       const copiedMeta = meta && this.#meta(meta)
@@ -97,7 +95,6 @@ export class RecordCopier {
     return !isFull && EXCHANGES.has(name) ? this.#exchange(value) : this.#object(value, name, 1)
   }
 
-  /** A request or an answer without what was said. */
   #exchange(exchange: object): unknown {
     return Array.isArray(exchange) ? this.#list(exchange, 1) : this.#fields(exchange, this.#inside)
   }
@@ -111,12 +108,11 @@ export class RecordCopier {
         content: this.#idsIn(ownValue(value, 'content')),
       }
     }
-    // They are counted.
+    // Only their number is read.
     if (name === 'tools' && Array.isArray(value) && value.length <= MOST_TOOLS) return new Array(value.length)
     return unread(value)
   }
 
-  /** Of a list of calls, or of parts of which some are calls, the ids alone. */
   #idsIn(list: unknown): unknown {
     return elementsOf(list, MOST_CALLS).map(part => {
       const id = idOf(ownValue(part, 'id'))
@@ -142,7 +138,7 @@ export class RecordCopier {
       copy[name] = typeof value === 'object' && value !== null ? copied(value, name, depth) : value
     }
     this.#partsLeft -= count
-    // There are others that can be read and are not listed, or some of these are not its own.
+    // The object has hidden properties, or inherited ones.
     if (Object.getOwnPropertyNames(object).length !== count) throw new NotPlain()
     return copy
   }
@@ -160,7 +156,7 @@ export class RecordCopier {
   }
 }
 
-/** It has to be what it was, and no more. */
+/** An empty placeholder of the same kind, because only the kind is read. */
 function unread(value: object): unknown {
   return Array.isArray(value) ? NO_ELEMENTS : NO_FIELDS
 }

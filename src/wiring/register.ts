@@ -3,17 +3,16 @@ import { createPlugin, notStarted } from './create-plugin.ts'
 import { lifeOf } from './life.ts'
 import type { Plugin, PluginOptions } from './plugin.ts'
 
-/** Hosts load a plugin more than once: a context that has its plugin keeps it, and no hook is counted twice. */
+/** Hosts load a plugin more than once. A context keeps its plugin, so that no hook is counted twice. */
 const registered = new WeakMap<object, Registration>()
 
-/** One host context, and the plugin that its hooks go to. */
 interface Registration {
   plugin: Plugin
 }
 
 type Subscribe = (name: string, handler: HookHandler) => unknown
 
-/** How the host wants to be asked; undefined when it offers neither way, or throws when it is looked at. */
+/** The host's function to subscribe. Undefined if it has none, or its getter throws. */
 function subscriber(context: HostContext): Subscribe | undefined {
   try {
     if (typeof context.registerHook === 'function') return context.registerHook.bind(context)
@@ -23,11 +22,11 @@ function subscriber(context: HostContext): Subscribe | undefined {
   }
 }
 
-/** A host that does not know the hook throws: it will not fire there, and the others must not be lost with it. */
+/** A host that does not know a hook throws. The other hooks must still be subscribed. */
 function trySubscribe(subscribe: Subscribe, hook: HookName, handler: HookHandler, onRefused: () => void): boolean {
   try {
     const answer = subscribe(hook, handler)
-    // Or it refuses later: a promise that nobody listens to would end the host's process.
+    // A host may also refuse later: an unhandled rejection would end its process.
     if (answer instanceof Promise) answer.catch(onRefused)
     return true
   } catch {
@@ -36,7 +35,7 @@ function trySubscribe(subscribe: Subscribe, hook: HookName, handler: HookHandler
   }
 }
 
-/** What is subscribed stays so, because hosts have no way back: it reaches whichever plugin is the context's own now. */
+/** Subscriptions are permanent, because hosts cannot unsubscribe. They call the context's current plugin. */
 function subscribeAll(subscribe: Subscribe, registration: Registration): void {
   const report = lifeOf(registration.plugin)?.report
   const taken = HOOK_NAMES.filter(hook =>
@@ -51,11 +50,11 @@ function subscribeAll(subscribe: Subscribe, registration: Registration): void {
 }
 
 /**
- * Registers the plugin with a host that offers `registerHook(name, handler)` or `register_hook(name, handler)`. Each hook
- * on its own: one that the host does not know (it throws) is left out and the rest is registered.
+ * Registers the plugin with a host that offers `registerHook(name, handler)` or `register_hook(name, handler)`. Hooks are
+ * subscribed one by one: if the host does not know one (it throws), the rest is still registered.
  *
- * Idempotent per host context; after a `shutdown` the context gets a new plugin, which the hooks reach from then on. Never
- * throws. For a context that offers neither nothing is opened: the plugin is switched off, and one line says why.
+ * Idempotent per host context. After a `shutdown`, the context gets a new plugin, which receives its hooks from then on. Never
+ * throws. If the context offers neither method, no files or connections are opened: the plugin is off, and one line says why.
  *
  * @example export const register = ctx => hookspan.register(ctx, { host: 'my-agent' })
  */

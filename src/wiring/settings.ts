@@ -18,13 +18,13 @@ import type { Continuation } from '../trace-log/index.ts'
 import { guardedRedact, type Redact } from './own-redact.ts'
 import { PACKAGE_VERSION } from './package-facts.ts'
 
-/** Of the time that something may be in memory; in the rest it may still wait for its turn. */
+/** Share of `log_flush_ms` for which records may wait in memory. The rest is left for scheduling. */
 const LOG_SHARE = 0.9
 
-/** Indexed messages take several attributes each; the SDK's own limit of 128 would eat later ones in silence. */
+/** Indexed messages take several attributes each. The SDK's own limit of 128 would silently drop later ones. */
 const ATTRIBUTE_COUNT_LIMIT = 1024
 
-/** Of all own patterns together: to check one of the longest takes up to 60 ms. */
+/** Limits all custom patterns together: checking the longest takes up to 60 ms. */
 const PATTERN_CHARACTERS = 20_000
 const PATTERN_WARNINGS = 20
 
@@ -43,7 +43,7 @@ function ownPatterns(config: ResolvedConfig, warn: (line: string) => void): RegE
     const checked = checkPattern(source)
     if (checked.ok) patterns.push(checked.pattern)
     else if (++refused <= PATTERN_WARNINGS) {
-      // The pattern itself may be somebody's secret: its place is enough to find it.
+      // The pattern itself may be a secret. Its index is enough to find it.
       warn(`config: redact_patterns[${index}] is left out: ${checked.reason}`)
     }
   }
@@ -51,12 +51,11 @@ function ownPatterns(config: ResolvedConfig, warn: (line: string) => void): RegE
   return patterns
 }
 
-/** What only Langfuse reads is written where it is sent to, or for those who send to it through something else. */
+/** Adds the `langfuse` convention if a backend is Langfuse. Users who reach Langfuse through a collector set it themselves. */
 function conventionsOf({ conventions, backends }: ResolvedConfig): ResolvedConfig['conventions'] {
   return backends.some(({ type }) => type === 'langfuse') ? [...conventions, 'langfuse'] : conventions
 }
 
-/** How spans are drawn: the part of the configuration that the definitions see. */
 export function drawOf(config: ResolvedConfig, warn: (line: string) => void, ownRedact?: Redact): Draw {
   const own = ownRedact && guardedRedact(ownRedact, warn)
   const patterns = ownPatterns(config, warn)
@@ -78,7 +77,7 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void, own
     redactsShortKeys: config.redact && (own !== undefined || patterns.length > 0),
   }
   const capture = createCapture(settings)
-  // A person's own setting and no host's: it may have a space in it whatever the mode.
+  // A user's own setting may contain spaces, whatever the capture mode.
   const { id } = createCapture({ ...settings, mode: 'preview' })
   return {
     names: resolveNames(config.namespace, conventionsOf(config)),
@@ -94,7 +93,7 @@ export function drawOf(config: ResolvedConfig, warn: (line: string) => void, own
   }
 }
 
-/** Undefined where the roots of turns have no words of ours to say what becomes of them. */
+/** Undefined without our own attribute names: a root then cannot carry the reason why it was kept. */
 function holdingOf({ rate, max_bytes: maxBytes }: KeepConfig, reasonName: string): HoldingSettings | undefined {
   return reasonName === ''
     ? undefined

@@ -12,12 +12,11 @@ import { SCHEMA_URL } from '../semconv/index.ts'
 import type { Pieces } from './intake.ts'
 import { PACKAGE_NAME, PACKAGE_VERSION } from './package-facts.ts'
 
-/** Where spans and points go: a pipeline of ours, or providers that were handed in. */
 export interface Telemetry {
   readonly tracer: Tracer
   readonly meter: Meter
   readonly pipeline: Pipeline | undefined
-  /** Sends what was recorded until now. May reject, and has no bound. */
+  /** Sends everything recorded until now. May reject, and has no time limit. */
   readonly flush: () => Promise<void>
 }
 
@@ -26,19 +25,16 @@ export interface HandedIn {
   readonly meterProvider: MeterProvider | undefined
 }
 
-/** What is opened when the first record is worked off: to load the SDK takes longer than all else at a start. */
+/** Telemetry that opens when the first record is processed: loading the SDK is the slowest part of a start. */
 export interface LateTelemetry {
-  /** A pipeline of ours; else providers that were handed in. */
   readonly isOurs: boolean
-  /** It is in memory alone: what ends with the process is nobody's loss. */
+  /** Set for an in-memory pipeline: there is nothing to save when the process ends. */
   readonly isInMemory?: true
-  /** As in `IntakeOptions`. */
   readonly pieces: Pieces | undefined
-  /** Once. @throws what the loader throws: the host may have too many files open */
+  /** Called once. @throws if loading fails, for example because the host has too many files open */
   open(): Telemetry
 }
 
-/** Of a pipeline in memory, that is there already. */
 export function telemetryOf(pipeline: Pipeline): LateTelemetry {
   return { isOurs: true, isInMemory: true, pieces: undefined, open: () => opened(pipeline) }
 }
@@ -53,7 +49,7 @@ export function opened(pipeline: Pipeline): Telemetry {
   }
 }
 
-/** What was not handed in is not recorded, because then nothing may be exported by us. */
+/** Signals without a provider are not recorded, because we must not export them ourselves then. */
 export function telemetryHandedIn(handedIn: HandedIn, report: Report): LateTelemetry {
   return { isOurs: false, pieces: undefined, open: () => askedOf(handedIn, report) }
 }
@@ -73,7 +69,7 @@ const SCOPE = { schemaUrl: SCHEMA_URL }
 
 const NO_TRACER: Tracer = new ProxyTracerProvider().getTracer(PACKAGE_NAME, PACKAGE_VERSION)
 
-/** Undefined when none was handed in, or one that is none or that fails. */
+/** Returns undefined if the host passed no provider, an invalid one, or one that throws. */
 function ask<Instrumentation>(
   name: string,
   provider: unknown,
@@ -97,9 +93,9 @@ function offers<Method extends string>(provider: unknown, method: Method): provi
   return typeof (provider as Record<string, unknown> | null | undefined)?.[method] === 'function'
 }
 
-/** To flush is no part of OpenTelemetry's API: a provider may offer it, and so may the one behind the global proxy. */
+/** OpenTelemetry's API does not include flushing. A provider may offer it, and so may the one behind the global proxy. */
 async function flushProvider(provider: unknown): Promise<void> {
-  // The hook that ends a session returns before its spans are made a request.
+  // Lets the hook that ends a session return before its spans are serialized.
   await undefined
   const behind = offers(provider, 'getDelegate') ? provider.getDelegate() : provider
   if (offers(behind, 'forceFlush')) await behind.forceFlush()

@@ -2,10 +2,10 @@ import { closeSync, openSync } from 'node:fs'
 import { fileURLToPath } from 'node:url'
 import { peek, textOf } from '../contract/foreign.ts'
 
-/** Without `import.meta.url`, in a CommonJS bundle, `createRequire` gets `undefined`. */
+/** `import.meta.url` is missing in a CommonJS bundle, so `createRequire` gets `undefined`. */
 const NOT_LOADED: readonly unknown[] = ['MODULE_NOT_FOUND', 'ERR_INVALID_ARG_VALUE']
 
-/** Why nothing is recorded. The error's code or name, and not its message: a host's error can quote anything. */
+/** Explains why recording did not start. Uses the error's code or name: the message of a host's error may contain anything. */
 export function whyNotStarted(error: unknown): string {
   return `nothing is recorded, because it could not be started: ${whyNot(error)}`
 }

@@ -8,7 +8,7 @@ import { settle } from './settle.ts'
 const GRANTED = 'once'
 const DENIED = 'deny'
 
-/** Words that people write for the two that the hooks know. */
+/** Synonyms of the two choices that the hooks define. */
 const SAME_WORD: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   [true, GRANTED],
   ['allow', GRANTED],
@@ -23,7 +23,6 @@ const SAME_WORD: ReadonlyMap<unknown, string> = new Map<unknown, string>([
   ['no', DENIED],
 ])
 
-/** `inside` are the ids of the tool that waits. */
 export function runApproval<Result>(
   course: Course,
   options: ApprovalOptions,
@@ -31,7 +30,7 @@ export function runApproval<Result>(
   run: (approval: ApprovalHandle) => Result,
 ): Result {
   const ids = inside ?? course.ids
-  // Two questions may be open at once.
+  // Unique, because two questions may be open at once.
   const pair = { ...ids, request_id: madeId(course) }
   course.emit('pre_approval_request', merged(options, pair))
   const about = { ...picked(options, ['pattern_key', 'surface']), ...pair }
@@ -42,14 +41,12 @@ export function runApproval<Result>(
   })
 }
 
-/** What was decided: the answer, or its `choice`. */
 function choiceOf(answer: unknown): ApprovalResponse {
   const said = ownValue(answer, 'choice') ?? answer
   const choice = SAME_WORD.get(typeof said === 'string' ? said.trim().toLowerCase() : said) ?? textOf(said)
   return choice === undefined ? {} : { choice }
 }
 
-/** Nobody has decided. */
 function wordOf(error: unknown): string {
   const { isAborted, isTimeout } = failureOf(error)
   if (isTimeout) return 'timeout'

@@ -1,10 +1,8 @@
 import { ownValue, peek, textOf } from '../contract/foreign.ts'
 
-/** What was thrown, in the words of the hooks. */
 export interface Failure {
   readonly type: string | undefined
   readonly message: string | undefined
-  /** Somebody has called it off. */
   readonly isAborted: boolean
   readonly isTimeout: boolean
 }
@@ -19,14 +17,13 @@ export function failureOf(error: unknown): Failure {
   }
 }
 
-/** The most telling name that it has: many an error class leaves `name` as it was. */
+/** The most specific name of an error: many error classes do not set `name`. */
 function typeOf(error: unknown, name: string | undefined): string | undefined {
   const named = name === 'Error' ? undefined : name
   const ofClass = textOf(ownValue(peek(error, 'constructor'), 'name'))
   return textOf(peek(error, 'type')) ?? named ?? textOf(peek(error, 'code')) ?? (name && (ofClass ?? name))
 }
 
-/** The HTTP status, where the error of an SDK has one. */
 export function statusCodeOf(error: unknown): number | undefined {
   const said = peek(error, 'status') ?? peek(error, 'statusCode') ?? peek(peek(error, 'response'), 'status')
   return typeof said === 'number' ? said : undefined

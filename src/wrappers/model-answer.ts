@@ -2,8 +2,8 @@ import { elementsOf, isArray, ownValue, textOf } from '../contract/foreign.ts'
 import type { ApiEnd } from '../contract/index.ts'
 
 /**
- * Where the answers of model APIs say it: OpenAI (chat, responses), Anthropic, Gemini, the AI SDK, LangChain, Ollama, and
- * the chunks and events that they stream. A dot descends; the first that says something wins.
+ * Paths in the answers of model APIs: OpenAI (chat, responses), Anthropic, Gemini, the AI SDK, LangChain, Ollama, and their
+ * streamed chunks and events. A dot descends. The first path with a value wins.
  */
 const PLACES = {
   usage: ['totalUsage', 'usage', 'usageMetadata', 'usage_metadata', 'message.usage', 'response.usage'],
@@ -29,12 +29,11 @@ const PATHS = Object.entries(PLACES).map(
   ([field, places]) => [field as Place, places.map(place => place.split('.'))] as const,
 )
 
-/** An answer has a few parts and calls; of a list without an end the first are looked at. */
+/** Limits the parts and calls that are read: an answer has few, and a list may be infinite. */
 const PARTS_LIMIT = 100
 
 type Facts = { readonly [Field in Place]?: ApiEnd[Field] }
 
-/** What a model's answer, or a chunk of one, says of itself beside its text. */
 function factsOf(answer: unknown): Facts {
   const facts: { [field: string]: unknown } = {}
   for (const [field, paths] of PATHS) {
@@ -45,20 +44,20 @@ function factsOf(answer: unknown): Facts {
       break
     }
   }
-  // Ollama counts beside the answer.
+  // Ollama has its token counts as top-level fields.
   const [input, output] = [ownValue(answer, 'prompt_eval_count'), ownValue(answer, 'eval_count')]
   if ((input ?? output) !== undefined) facts['usage'] ??= { input, output }
   return facts
 }
 
-/** What a streamed answer has said so far. Some count the input in the first chunk, and the output in the last. */
+/** Adds the metadata of a chunk. Some APIs count the input in the first chunk, and the output in the last. */
 export function addFacts(said: Facts, chunk: unknown): Facts {
   const facts = factsOf(chunk)
   if (said.usage === undefined || facts.usage === undefined) return { ...said, ...facts }
   return { ...said, ...facts, usage: { ...said.usage, ...facts.usage } }
 }
 
-/** A model's answer as the end of its request. Whatever is not understood is left out. */
+/** Converts a model's answer to the end of its request. Unknown fields are omitted. */
 export function answerOf(answer: unknown): ApiEnd {
   const { content, calls } = messageOf(answer)
   return {
@@ -108,7 +107,6 @@ function partsOf(carrier: unknown): readonly unknown[] {
   })
 }
 
-/** One call of a tool, whatever its API calls the fields; undefined when it is none. */
 function callOf(call: unknown): object | undefined {
   const described = first(call, ['function', 'functionCall']) ?? call
   const name = textOf(ownValue(described, 'name')) ?? textOf(ownValue(described, 'toolName'))
@@ -119,7 +117,7 @@ function callOf(call: unknown): object | undefined {
   return { id, name, arguments: given }
 }
 
-/** `choices.0.message`: what is there, each step of it plain data. */
+/** The value at a path such as `choices.0.message`, reading only own data properties. */
 function ownAt(value: unknown, path: readonly string[]): unknown {
   let at = value
   for (const key of path) at = ownValue(at, key)

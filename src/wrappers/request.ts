@@ -6,7 +6,6 @@ import type { RequestHandle, RequestIds, RequestOptions } from './handles.ts'
 import { addFacts, answerOf } from './model-answer.ts'
 import { settle } from './settle.ts'
 
-/** The ids of the attempt that begins: of a request that is new, or of one that was made before. */
 export function requestIds({ ids, requests }: Course, options: RequestOptions): RequestIds {
   const id = idIn(options, 'api_request_id', () => `${ids.turn_id}:r${requests.size + 1}`)
   const ordinal = requests.get(id) ?? requests.size + 1

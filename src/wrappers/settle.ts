@@ -2,15 +2,14 @@ import { types } from 'node:util'
 
 type Stream = AsyncIterable<unknown>
 
-/** Told once, when what was run has ended. Neither may throw. */
+/** Callbacks for the end of a run. Neither may throw. */
 export interface Outcome {
   readonly ended: (value: unknown) => void
   readonly failed: (error: unknown) => void
-  /** Of a stream: what came out of it. */
   readonly came?: (chunk: unknown) => void
 }
 
-/** Runs the function and tells how it ended; its result goes to the caller as if nobody had looked. */
+/** Runs the function and reports its end. The caller gets the same result as without us. */
 export function settle<Result>(run: () => Result, outcome: Outcome): Result {
   let result: Result
   try {
@@ -28,12 +27,12 @@ export function settle<Result>(run: () => Result, outcome: Outcome): Result {
   return result
 }
 
-/** One that has methods of its own, as those of SDKs do, has to stay what it is. */
+/** False for a promise with methods of its own, as SDKs return. It must not be replaced. */
 function isPlain(promise: Promise<unknown>): boolean {
   return Object.getPrototypeOf(promise) === Promise.prototype && Object.keys(promise).length === 0
 }
 
-/** By an async function, so that a rejection that nobody handles stays one, and the stack of its error names who awaited it. */
+/** An async function, so that an unhandled rejection stays one, and the error's stack names the code that awaited it. */
 async function passedOn(promise: Promise<unknown>, outcome: Outcome): Promise<unknown> {
   let value: unknown
   try {
@@ -47,8 +46,9 @@ async function passedOn(promise: Promise<unknown>, outcome: Outcome): Promise<un
 }
 
 /**
- * A promise with a `then` of its own may only run when it is awaited, and must not run because it is looked at: it ends when the
- * caller awaits it, or calls `then` or `catch`. One that is read by other methods of its own is ended by `end`.
+ * Observes a promise without replacing it. One with its own `then` may run only when it is awaited, so it must not be awaited
+ * here. Its end is reported when the caller awaits it, or calls `then` or `catch`. If it is read by other methods, `end` must
+ * be called.
  */
 function watch(promise: Promise<unknown>, outcome: Outcome): void {
   try {
@@ -56,7 +56,7 @@ function watch(promise: Promise<unknown>, outcome: Outcome): void {
     if (then === Promise.prototype.then) void promise.then(value => take(value, outcome), outcome.failed)
     else watchThen(promise, then, outcome)
   } catch {
-    // Frozen, or a `then` that cannot be read.
+    // The promise is frozen, or its `then` getter throws.
   }
 }
 
@@ -87,7 +87,7 @@ function take(value: unknown, outcome: Outcome): void {
   else outcome.ended(value)
 }
 
-/** Whether it is a thenable that is no promise. It is not asked for its value, which could run it, and no getter of it is called. */
+/** True for a thenable that is not a promise. It is not awaited, because this could run it, and its getters are not called. */
 function isThenable(value: unknown): boolean {
   try {
     for (let at = value; isObject(at); at = Object.getPrototypeOf(at)) {
@@ -113,8 +113,8 @@ function isStream(value: unknown): value is Stream {
 }
 
 /**
- * A stream has ended when whoever reads it with `for await` is through. The stream stays the very object that it is; only how
- * it is iterated is looked at. One that is read otherwise, or does not let itself be looked at, ends when `end` is called.
+ * Ends when the caller has finished reading the stream with `for await`. The stream stays the same object: only its iteration
+ * is observed. If it is read in another way or cannot be observed, it ends when `end` is called.
  */
 function watchStream(stream: Stream, outcome: Outcome): void {
   try {
@@ -129,19 +129,19 @@ function watchStream(stream: Stream, outcome: Outcome): void {
     }
     Object.defineProperty(stream, Symbol.asyncIterator, { value, configurable: true, writable: true })
   } catch {
-    // Frozen, or somebody's Proxy.
+    // The stream is frozen, or a Proxy.
   }
 }
 
 type Step = (...args: unknown[]) => Promise<IteratorResult<unknown>>
 
-/** Looks the same to its reader. Methods are read when the reader reads them: a getter of theirs may throw. */
+/** An iterator that looks the same to its reader. Methods are read only when the reader reads them: a getter may throw. */
 function watched(iterator: AsyncIterator<unknown>, { ended, failed, came }: Outcome): AsyncIterator<unknown> {
   const step = (method: Step, isLeaving = false): Step => {
     return async (...args) => {
       try {
         const result = await method.apply(iterator, args)
-        // A reader that leaves a stream before its end has had enough of it.
+        // A reader that leaves a stream early has ended it.
         if (isLeaving || (isObject(result) && result.done === true)) ended(undefined)
         else came?.(isObject(result) ? result.value : undefined)
         return result

@@ -20,7 +20,7 @@ import { settle } from './settle.ts'
 
 type TurnEnding = TurnAnswer & SessionEnd
 
-/** `turn` of a plugin: everything that it tells goes through `emit`, and is what one could tell by hand. */
+/** Creates a plugin's `turn`. It only uses `emit`, with hooks that a user could emit manually. */
 export function turnsOf(emit: Emit): RunTurn {
   return (options, run) => runTurn(emit, options, run)
 }
@@ -62,14 +62,14 @@ function isCompleted({ completed, failed, interrupted }: SessionEnd): boolean {
 }
 
 function tellEnd(emit: Emit, ids: TurnIds, said: TurnEnding): void {
-  // A turn that has completed had its answer, also when we do not know it.
+  // A completed turn had an answer, even if it is unknown.
   const answer = picked(said, ['assistant_response', 'model'])
   if (isCompleted(said) || answer.assistant_response !== undefined) emit('post_llm_call', { ...answer, ...ids })
   const { assistant_response, ...ending } = merged(said, ids)
   emit('on_session_end', ending)
 }
 
-/** What may be done in a turn, or in a tool of it, whose requests ask for the tools within it and for no others. */
+/** The operations of a turn or a tool. Requests inside a tool own only the tool calls inside it. */
 function workOf(course: Course, inside?: ToolIds): Work {
   let asking = inside?.api_request_id
   return {
@@ -104,7 +104,7 @@ function runTool<Args, Result>(
   { options, args, ids }: Called<Args>,
   run: (args: Args, tool: ToolHandle) => Result,
 ): Result {
-  // Without a request of its own scope, it must not be drawn below one that runs beside it.
+  // Without a request in its own scope, the tool must not become a child of a parallel request.
   const about = merged(options, ids.api_request_id === undefined ? { ...ids, api_call_count: 0 } : ids)
   course.emit('pre_tool_call', { ...about, args })
   const end = once((said: ToolEnd) => void course.emit('post_tool_call', merged(said, about)))
@@ -121,7 +121,6 @@ function toolFailedBy(error: unknown): ToolEnd {
   return { status: 'error', error_type: type ?? null, error_message: message ?? null }
 }
 
-/** `inside` are the ids of the tool that delegates. */
 function runSubagent<Result>(
   { emit, ids }: Course,
   options: SubagentOptions,
