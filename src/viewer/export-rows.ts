@@ -12,19 +12,19 @@ import type { SpanNode, TraceTree } from './trace-forest.ts'
 import { endingOf, type TreeRow, titleOf, tokensText, treeRows } from './tree-rows.ts'
 import type { Extent } from './waterfall.ts'
 
-/** Of one value. Who needs the rest has the traces as OTLP. */
+/** Limit per value. The OTLP export has the whole value. */
 const MOST_CHARS = 100_000
-/** The width of a bar's box: a drawing has no cells. */
+/** The width of a bar's SVG view box. */
 const BAR_UNITS = 1_000
-/** What is shorter could not be seen. */
+/** A narrower bar would be invisible. */
 const LEAST_UNITS = 2
 
-/** The rows of a page: a span each, folded up with all that is stored of it; many calls of one tool as one to unfold. */
+/** The rows of a page: one folded row per span with all its data, and repeated calls of one tool as one row to unfold. */
 export function* spanRows(tree: TraceTree, path: CriticalPath): Generator<string, void> {
   const sums = subtreeSums(tree)
   const folds = foldsOf(tree, sums)
   const sections = sectionsBySpan(path)
-  /** How many more rows are in the fold that is open. */
+  /** Rows left in the open fold. */
   let left = 0
   for (const row of treeRows(tree)) {
     const { node, depth } = row.step
@@ -39,7 +39,7 @@ export function* spanRows(tree: TraceTree, path: CriticalPath): Generator<string
   }
 }
 
-/** By the first call of each. In none is another: calls that hold five others are not what is read fastest. */
+/** Folds by their first call. A fold never contains another one: nested folds are slower to read. */
 function foldsOf(tree: TraceTree, sums: ReadonlyMap<SpanNode, SubtreeSum>): ReadonlyMap<SpanNode, FoldedCalls> {
   const namespace = namespaceOfTree(tree)
   const folds = new Map<SpanNode, FoldedCalls>()
@@ -98,7 +98,7 @@ function indent(depth: number): string {
   return depth === 0 ? '' : ` d${Math.min(MOST_INDENT, depth)}`
 }
 
-/** What a span says, else what is below it came to. */
+/** The usage of the span itself, or else the sum below it. */
 function usageText(row: TreeRow | undefined, sum: SubtreeSum | undefined): string {
   const own = row?.facts.tokens
   const below = sum === undefined ? 0 : sum.inputTokens + sum.outputTokens

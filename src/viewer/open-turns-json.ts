@@ -1,7 +1,7 @@
 import type { OpenTurn } from './open-turns.ts'
 import { instant, jsonLine } from './tree-json.ts'
 
-/** One open turn as a line of JSON for programs. */
+/** One open turn as a line of JSON. */
 export function openTurnJson(
   { state, traceId, summary, prompt, sinceAt, lastAt, doing }: OpenTurn,
   now: number,

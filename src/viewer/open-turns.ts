@@ -5,33 +5,33 @@ import { summarize, type TraceSummary } from './trace-summary.ts'
 import { type TreeRow, treeRows } from './tree-rows.ts'
 
 /**
- * `hung`: nothing has started or ended for long; `waiting`: a person has been asked; `owner-dead`: the process that ran it
- * is gone, and the next one will end it.
+ * `hung`: no span has started or ended for long; `waiting`: the user has been asked; `owner-dead`: the process that ran it is
+ * gone, and the next one will end it.
  */
 export type OpenState = 'hung' | 'waiting' | 'running' | 'owner-dead'
 
-/** A turn in which something is running, as a person sees it who looks at a certain time. */
+/** A turn with running spans, at a given time. */
 export interface OpenTurn {
   readonly state: OpenState
   readonly traceId: string
   readonly summary: TraceSummary
-  /** The prompt of the turn; empty where it is not stored. */
+  /** The prompt of the turn; empty if it is not stored. */
   readonly prompt: string
-  /** Start of what has been open for longest in it, epoch milliseconds. */
+  /** Start of the span that has been open longest, epoch milliseconds. */
   readonly sinceAt: number
-  /** The last that is known to have happened in it, epoch milliseconds. */
+  /** The latest known start or end in the turn, epoch milliseconds. */
   readonly lastAt: number
-  /** What it is at: what is running and has nothing below it that is. */
+  /** The spans in progress: running spans without a running descendant. */
   readonly doing: readonly TreeRow[]
 }
 
-/** A model that thinks takes a minute, and so does a test suite: what has been silent for longer is worth a look. */
+/** A thinking model or a test suite may be silent for a minute; a longer silence is worth a look. */
 export const HUNG_FROM_MILLIS = 120_000
 
-/** What is worth a look comes first, and what nobody can do anything about last. */
+/** Most urgent first. The user cannot act on `owner-dead`, so it comes last. */
 export const URGENCY: readonly OpenState[] = ['hung', 'waiting', 'running', 'owner-dead']
 
-/** Those of the traces in which something is running, by their state; of one state those first that were begun first. */
+/** The traces with running spans, by state and then by start. */
 export function openTurns(
   trees: Iterable<TraceTree>,
   now: number,
@@ -86,7 +86,7 @@ function openSpans(tree: TraceTree): SpanNode[] {
   return Array.from(walkTree(tree), ({ node }) => node).filter(({ span }) => span.running === true)
 }
 
-/** What is running and has nothing below it that is: the others are waiting for it. */
+/** Running spans without a running descendant: all other running spans wait for these. */
 export function innermostOpen(tree: TraceTree): ReadonlySet<SpanNode> {
   const innermost = new Set(openSpans(tree))
   const passed = new Set<SpanNode>()
