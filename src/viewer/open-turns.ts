@@ -50,7 +50,7 @@ export interface OpenFacts {
   readonly silentMillis: number
 }
 
-/** The one rule for the state of an open turn, in the terminal and in the page. A turn that waits for the user is never hung. */
+/** The state of an open turn, for the terminal and the page. A turn that waits for the user is never hung. */
 export function openState({ isOwnerDead, isWaitingForPerson, silentMillis }: OpenFacts): OpenState {
   if (isOwnerDead) return 'owner-dead'
   if (isWaitingForPerson) return 'waiting'

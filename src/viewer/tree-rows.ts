@@ -4,7 +4,7 @@ import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf, type SpanFacts, type Tokens } from './span-facts.ts'
 import { type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
-/** One line of the drawing, whatever it is drawn on. */
+/** One row of a drawn tree, for any output. */
 export interface TreeRow {
   readonly step: TreeStep
   readonly facts: SpanFacts
