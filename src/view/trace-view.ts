@@ -9,15 +9,15 @@ import { asOf, buildTree, putSpan, type SpanNode, type TraceTree } from '../view
 import { type TreeRow, treeRows } from '../viewer/tree-rows.ts'
 import type { Fold, PathSection, RowSum, SpanRow, TraceView } from './api.ts'
 
-/** What is known of a trace beside its spans. */
+/** Data of a trace beside its spans. */
 export interface Around {
   readonly turn: TurnRow
   readonly now: number
-  /** Traces that its spans have begun. */
+  /** Traces that its spans have started. */
   readonly children: readonly ChildTraces[]
 }
 
-/** The tree of a trace's spans, of which there is one at least. */
+/** Builds the tree of a trace with at least one span. */
 export function treeOf(spans: readonly StoredSpan[]): TraceTree {
   const byId = new Map<string, StoredSpan>()
   for (const span of spans) putSpan(byId, span)
@@ -28,7 +28,7 @@ function isRunning({ running }: StoredSpan): boolean {
   return running === true
 }
 
-/** A trace as the page draws it: flat rows in the order of the tree. */
+/** A trace for the page: flat rows in tree order. */
 export function traceView(tree: TraceTree, { turn, now, children }: Around): TraceView {
   const scene = sceneOf(tree, turn, children)
   const cutCount = turn.spanCount - scene.rows.length
@@ -39,7 +39,7 @@ export function traceView(tree: TraceTree, { turn, now, children }: Around): Tra
     lastAt: tree.lastAt,
     rows: scene.rows.map(row => spanRow(row, scene)),
     ...(cutCount > 0 && { cutCount }),
-    // What nobody works at any more was waited for no longer than anything was heard of it.
+    // If the owner is dead, the path ends at the last known activity.
     path: pathOf(tree, turn.state === 'owner-dead' ? tree.lastAt : now, scene),
     folds: foldsOf(tree, scene),
   }
@@ -51,7 +51,7 @@ interface Scene {
   readonly namespace: string
   readonly sums: ReadonlyMap<SpanNode, SubtreeSum>
   readonly openState: SpanRow['state']
-  /** By the span that began them. */
+  /** By the span that started them. */
   readonly children: ReadonlyMap<string, readonly string[]>
 }
 
@@ -64,7 +64,7 @@ function sceneOf(tree: TraceTree, turn: TurnRow, children: readonly ChildTraces[
     indexes: new Map(rows.map(({ step }, index) => [step.node.span.spanId, index])),
     namespace: namespaceOfTree(tree),
     sums: subtreeSums(tree),
-    // What is open between two looks at the processes is taken to be so.
+    // Open until the next check of the owner process says otherwise.
     openState: turn.state === 'owner-dead' ? 'owner-dead' : 'open',
     children: begun,
   }
