@@ -16,11 +16,11 @@ import { counted } from './words.ts'
 interface WaterfallProps {
   readonly view: TraceView
   readonly look: TurnLook
-  /** Under which the server has the turn. */
+  /** The API path of the turn. */
   readonly path: string
 }
 
-/** The rows of a turn, and what is done with them. */
+/** The waterfall of a turn with its toolbar and panel. */
 export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Element {
   const inside = useInside(look.inside)
   const view = useMemo(() => grafted(own, inside), [own, inside])
@@ -65,7 +65,7 @@ function changed(look: TurnLook, changes: LookChange): TurnLook {
   return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
 }
 
-/** What a move of the tree works on. */
+/** The context of a tree move. */
 interface Scene {
   readonly view: TraceView
   readonly look: TurnLook
@@ -80,7 +80,7 @@ interface Scene {
 const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => void } = {
   go: (scene, id) => {
     scene.setActive(id)
-    // The panel follows the cursor once it is open.
+    // An open panel follows the cursor.
     if (scene.look.span !== undefined) scene.change({ span: id })
   },
   details: (scene, id) => {
@@ -101,7 +101,7 @@ const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => vo
     })
   },
   close: ({ look, change, setActive }, id) => {
-    // What is active is never hidden, so it goes where it can be seen.
+    // The active row is never hidden, so the closed row becomes active.
     setActive(id)
     if (look.isClosed) change({ opened: without(look.opened, id) })
     else change({ closed: [...(without(look.closed, id) ?? []), id] })

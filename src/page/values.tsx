@@ -16,11 +16,11 @@ interface ContentProps {
   readonly label: string
   readonly attribute: string
   readonly value: LongValue
-  /** Where there is more of it. */
+  /** The API path for the rest of a cut value. */
   readonly path: string
 }
 
-/** Something that was said, called or answered, in the shape that it is read best in. */
+/** A long text in the most readable form: a conversation, a JSON tree or plain text. */
 export function ContentBlock({ label, attribute, value, path }: ContentProps): JSX.Element {
   const { text, isWhole, more } = useWhole(value, attribute, path)
   return (
@@ -106,7 +106,7 @@ interface ValueProps {
   readonly path?: string | undefined
 }
 
-/** A value as it is stored. */
+/** A value as stored. */
 export function ValueText({ value, attribute, path }: ValueProps): JSX.Element {
   const { text, more } = useWhole(value, attribute, path)
   return (
@@ -117,7 +117,7 @@ export function ValueText({ value, attribute, path }: ValueProps): JSX.Element {
   )
 }
 
-/** The value, and the button that fetches more of it while it is not all there. */
+/** The value, and a button that loads more of it while it is incomplete. */
 function useWhole(
   { value, length }: LongValue,
   attribute: string,

@@ -29,7 +29,7 @@ export const MOST_BYTES: number = PLACES_OF_SEGMENT - 2 ** 28
 
 /**
  * - `segment`: spans from `low` to `high` are indexed, words from `text_low` to `text_high`. `tail` is a hash of the bytes before
- * `high`, to recognise the file.
+ *   `high`, to recognise the file.
  * - `kept`: texts that spans share (`kept-span.ts`).
  * - `span`: one row per occurrence of a span in the log, running or ended; never its text.
  * - `words`: the words of each of those rows, as FTS5 without content and positions.

@@ -65,7 +65,7 @@ function textOf(figure: number | undefined, { text }: Figure, isPartial: boolean
   return isPartial ? `at least ${text(figure)}` : text(figure)
 }
 
-/** `+310 (+7 %)`. The percentage is left out if A is unknown. */
+/** `+310 (+7 %)`. If A is 0, the percentage is left out. */
 function changeText(inA: number | undefined, inB: number | undefined, { text }: Figure): string {
   if (inA === undefined || inB === undefined) return ''
   const change = inB - inA
