@@ -9,11 +9,8 @@ export interface SessionFilter {
   readonly since?: string
 }
 
-/** The display options of a turn. */
 export interface TurnLook {
-  /** The span whose details are open. */
   readonly span?: string
-  /** The search text. */
   readonly find?: string
   /** Spans whose subtree is hidden. */
   readonly closed?: readonly string[]

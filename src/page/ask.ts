@@ -1,7 +1,6 @@
 import type { LiveLine, Problem } from '../view/api.ts'
 import { Lines } from './lines.ts'
 
-/** A request that failed or was rejected. */
 export class NotAnswered extends Error {
   override readonly name = 'NotAnswered'
   /** 0 = no response. */

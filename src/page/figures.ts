@@ -2,20 +2,18 @@ import type { ModelFigures, Numbers } from '../view/api.ts'
 import { humanDuration } from '../viewer/human-figures.ts'
 import { percent, shortCount } from './words.ts'
 
-/** A line chart over days. */
 export interface Chart {
   readonly title: string
   /** `2026-11-21`, every day from the first to the last. */
   readonly days: readonly string[]
   readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[]
-  /** Formats a value for display. */
   readonly text: (value: number) => string
   /** The values are counts: a day without data is 0, not a gap. */
   readonly isCount: boolean
 }
 
 const DAY_MILLIS = 86_400_000
-/** Limits the lines to what can be told apart. */
+/** More lines are hard to distinguish. */
 const MOST_MODELS = 6
 /** Guards against a wrong clock, which could make a million days. */
 const MOST_DAYS = 1_000

@@ -1,7 +1,6 @@
 import type { Fold, PathSection, SpanRow, TraceView } from '../view/api.ts'
 import { subtreeEnds } from './tree-model.ts'
 
-/** The trace and span that a row shows. */
 export interface RowOrigin {
   readonly traceId: string
   readonly spanId: string
@@ -44,7 +43,7 @@ export function grafted(view: TraceView, inside: ReadonlyMap<string, TraceView>)
     const waiting = new Map<number, { readonly place: number; readonly views: readonly TraceView[] }[]>()
     const ends = subtreeEnds(from.rows)
     const putWaiting = (index: number): void => {
-      // Of subtrees with the same end, the innermost comes first.
+      // Subtrees with the same end: the innermost comes first.
       for (const { place, views } of (waiting.get(index) ?? []).toReversed()) {
         for (const each of views) putIn(each, place, (rows[place]?.depth ?? 0) + 1)
       }

@@ -8,7 +8,6 @@ export interface Loaded<Shape> {
   readonly problem: string | undefined
 }
 
-/** Minimum pause between two loads. */
 const REST_MILLIS = 1_000
 /** Pause after a 404: the server may still find the data while it reads older files. */
 const MISSING_REST_MILLIS = 10_000
@@ -52,7 +51,6 @@ function placeIn(path: string | undefined): string | undefined {
 
 type State<Shape> = Loaded<Shape> & { readonly path: string }
 
-/** Loads one path, one request at a time, with a pause between two of them. */
 class Reading<Shape> {
   readonly #path: string
   readonly #tell: (state: State<Shape>) => void

@@ -1,6 +1,5 @@
 import { isRecord, parsed } from '../viewer/attribute-value.ts'
 
-/** A part of a message: text, a tool call, or a tool result. */
 export type Part =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'call'; readonly name: string; readonly value: unknown }

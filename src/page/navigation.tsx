@@ -2,7 +2,6 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { hrefOf, type Place, placeOf } from './address.ts'
 
-/** The current position in the page. */
 export const place = signal<Place>(here())
 
 function here(): Place {

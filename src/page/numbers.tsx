@@ -17,7 +17,6 @@ const AGES: readonly (readonly [string, string])[] = [
   ['all', 'all'],
 ]
 
-/** Usage, latency and failures. */
 export function NumbersView({ since }: { readonly since: string }): JSX.Element {
   const millis = ageMillis(since)
   const from = millis === undefined ? '' : `?since=${Math.floor((now.peek() - millis) / 3_600_000) * 3_600_000}`
@@ -98,7 +97,6 @@ function Models({ models }: { readonly models: readonly ModelFigures[] }): JSX.E
   )
 }
 
-/** Names in the first column, figures in the others. */
 function Table({
   heads,
   children,

@@ -2,7 +2,6 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { go } from './navigation.tsx'
 
-/** A turn or session with its id and title. */
 interface Picked {
   readonly id: string
   readonly title: string
@@ -26,7 +25,6 @@ export function PickButton({ id, title }: Picked): JSX.Element | null {
   )
 }
 
-/** Shows the first item of a pending comparison. */
 export function PickedBar(): JSX.Element | null {
   const first = picked.value
   if (first === undefined) return null

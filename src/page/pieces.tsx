@@ -23,7 +23,7 @@ export function Ago({ at }: { readonly at: number }): JSX.Element {
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
-/** In the user's own time zone and locale. */
+/** Uses the user's time zone and locale. */
 export function timeText(at: number): string {
   return Number.isNaN(new Date(at).getTime()) ? 'at no time' : TIME.format(at)
 }
@@ -49,7 +49,6 @@ export function Outcome({ outcome }: { readonly outcome: Segment | undefined }):
   return outcome === undefined ? null : <span class={`outcome tone-${outcome.tone}`}>{outcome.text}</span>
 }
 
-/** A figure with its label. */
 export function Figure({
   label,
   children,
@@ -101,7 +100,6 @@ export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMil
 
 type UsageOf = Pick<TurnRow, 'tokens' | 'cachedTokens' | 'cost' | 'errorCount' | 'waitedMillis'>
 
-/** An error or an empty state. */
 export function Notice({
   children,
   tone = '',

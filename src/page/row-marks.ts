@@ -2,7 +2,6 @@ import type { PathSection, TraceView } from '../view/api.ts'
 import { subtreeEnds } from './tree-model.ts'
 import { type ParallelGroup, parallelGroups, type RetryWait, retryWaits } from './waterfall.ts'
 
-/** Marks on rows besides their own bars. */
 export interface RowMarks {
   readonly groupOf: ReadonlyMap<number, GroupMark>
   readonly waitOf: ReadonlyMap<number, RetryWait>
@@ -21,7 +20,7 @@ export function marksOf(view: TraceView): RowMarks {
   const ends = subtreeEnds(rows)
   const groupOf = new Map<number, GroupMark>()
   const groups = parallelGroups(rows, view.now).map(group => ({ group, depth: rows[group.rows[0] ?? 0]?.depth ?? 0 }))
-  // Of nested groups, the innermost marks the row.
+  // The innermost of nested groups marks the row.
   for (const { group, depth } of groups.toSorted((a, b) => a.depth - b.depth)) {
     const first = Math.min(...group.rows)
     const last = Math.max(...group.rows)
@@ -33,7 +32,6 @@ export function marksOf(view: TraceView): RowMarks {
   return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
 }
 
-/** The time range of a waterfall. */
 export interface Scale {
   /** Epoch milliseconds. */
   readonly from: number

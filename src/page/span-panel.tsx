@@ -18,7 +18,6 @@ interface PanelProps {
   readonly show: (spanId: string) => void
 }
 
-/** The details of one span. */
 export function SpanPanel({ traceId, spanId, view, close, show }: PanelProps): JSX.Element {
   const spanPath = `/api/traces/${encodeURIComponent(traceId)}/spans/${encodeURIComponent(spanId)}`
   const { value, problem } = useLoaded<SpanDetail>(spanPath, ids => ids.includes(traceId))

@@ -1,7 +1,6 @@
 import type { LongValue, SpanDetail } from '../view/api.ts'
 import { humanCost, humanCount, humanDuration } from '../viewer/human-figures.ts'
 
-/** One labelled fact about a span. */
 export interface Fact {
   readonly label: string
   readonly text: string

@@ -1,7 +1,6 @@
 import type { Fold, SpanRow, TraceView } from '../view/api.ts'
 import type { TurnLook } from './address.ts'
 
-/** One displayed row. */
 export interface VisibleRow {
   readonly row: SpanRow
   /** Index in all rows of the trace. */
@@ -16,7 +15,6 @@ export interface VisibleRow {
   readonly isOpen: boolean
   /** Number of rows hidden below it or in its fold. */
   readonly hiddenCount: number
-  /** The fold that this row represents. */
   readonly fold?: Fold
 }
 
@@ -48,14 +46,12 @@ export function closedIds(rows: readonly SpanRow[], { closed, isClosed, opened }
   return ids
 }
 
-/** The folds of a look that are not opened. */
 export function closedFolds({ rows, folds }: TraceView, { isUnfolded, unfolded }: TurnLook): readonly Fold[] {
   if (isUnfolded === true) return []
   const opened = new Set(unfolded)
   return folds.filter(fold => !opened.has(rows[fold.rows[0] ?? 0]?.id ?? ''))
 }
 
-/** The displayed rows, top to bottom. */
 export function visibleRows(rows: readonly SpanRow[], look: TreeLook): VisibleRow[] {
   const ends = subtreeEnds(rows)
   const holdsWanted = aboveWanted(rows, look.wanted)
@@ -103,7 +99,6 @@ function aboveWanted(rows: readonly SpanRow[], wanted: ReadonlySet<string>): Rea
   return above
 }
 
-/** The effect of a key on the tree. */
 export type TreeMove =
   | { readonly do: 'go'; readonly id: string }
   | { readonly do: 'open' | 'close' | 'details'; readonly id: string }
@@ -141,7 +136,6 @@ const MOVES: Readonly<Record<string, (cursor: Cursor) => TreeMove | undefined>> 
   '?': () => ({ do: 'help' }),
 }
 
-/** Letter keys, as in other tools. */
 const SAME_AS: Readonly<Record<string, string>> = {
   j: 'ArrowDown',
   k: 'ArrowUp',

@@ -24,7 +24,6 @@ interface RowProps {
   readonly move: (what: TreeMove) => void
 }
 
-/** The row of one span or one fold. */
 export function TreeRow(props: RowProps): JSX.Element {
   const { domId, place, visible, isActive, isSelected, isHit, group, path, move } = props
   const { row, level, position, siblings, isParent, isOpen, fold } = visible
@@ -114,7 +113,6 @@ function Name({ visible, group, move }: RowProps): JSX.Element {
   )
 }
 
-/** Smaller gains are not shown. */
 const WORTH = 0.95
 
 function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: ParallelGroup }): JSX.Element {
@@ -126,7 +124,6 @@ function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: Para
   )
 }
 
-/** The totals of a closed row's subtree. */
 function Hidden({ row, count }: { readonly row: SpanRow; readonly count: number }): JSX.Element {
   const { input = 0, output = 0, errorCount = 0 } = row.sum ?? {}
   return (
@@ -181,7 +178,6 @@ function SpanBar({ visible: { row }, view }: RowProps): JSX.Element {
   )
 }
 
-/** The bars of all calls of a fold, with their sum. */
 function FoldBars({ visible: { row }, view, fold }: RowProps & { readonly fold: Fold }): JSX.Element {
   const stretches = foldStretches(fold, view.rows)
   const extent = extentOf(stretches)

@@ -20,7 +20,6 @@ interface WaterfallProps {
   readonly path: string
 }
 
-/** The waterfall of a turn with its toolbar and panel. */
 export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Element {
   const inside = useInside(look.inside)
   const view = useMemo(() => grafted(own, inside), [own, inside])
@@ -65,7 +64,6 @@ function changed(look: TurnLook, changes: LookChange): TurnLook {
   return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
 }
 
-/** The context of a tree move. */
 interface Scene {
   readonly view: TraceView
   readonly look: TurnLook
@@ -126,7 +124,6 @@ function goToHit(scene: Scene, step: number): void {
   MOVES.go(scene, hits[next] ?? '')
 }
 
-/** Undefined if nothing is left. */
 function without(ids: readonly string[] | undefined, id: string): readonly string[] | undefined {
   const rest = ids?.filter(each => each !== id)
   return rest?.length === 0 ? undefined : rest

@@ -106,7 +106,6 @@ interface ValueProps {
   readonly path?: string | undefined
 }
 
-/** A value as stored. */
 export function ValueText({ value, attribute, path }: ValueProps): JSX.Element {
   const { text, more } = useWhole(value, attribute, path)
   return (

@@ -6,7 +6,6 @@ export interface ParallelGroup {
   readonly rows: readonly number[]
   /** From the first start to the last end. */
   readonly millis: number
-  /** The sum of their durations. */
   readonly sumMillis: number
 }
 
@@ -81,7 +80,6 @@ export function foldStretches(fold: Fold, rows: readonly SpanRow[]): Stretch[] {
   return stretches
 }
 
-/** First start and last end. */
 export function extentOf(stretches: readonly Stretch[]): Stretch {
   let [startAt, endAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const each of stretches) {
@@ -91,7 +89,6 @@ export function extentOf(stretches: readonly Stretch[]): Stretch {
   return { startAt, endAt }
 }
 
-/** The wait between two attempts at one request. */
 export interface RetryWait {
   /** The row of the later attempt. */
   readonly row: number
@@ -116,7 +113,6 @@ export function retryWaits(rows: readonly SpanRow[]): RetryWait[] {
 }
 
 export interface Tick {
-  /** Milliseconds after the start. */
   readonly at: number
   readonly text: string
 }

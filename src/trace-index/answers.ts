@@ -11,12 +11,10 @@ import type { KnownCost } from '../viewer/trace-summary.ts'
 export type EngineName = 'native' | 'wasm'
 
 export interface SourceStatus {
-  /** The directory or file that is indexed. */
   readonly path: string
   readonly engine: EngineName
   /** Another process writes this index; this one only reads it. */
   readonly isReader: boolean
-  /** Total size of the files. */
   readonly bytes: number
   /** Bytes whose spans are in the lists and figures, newest first. */
   readonly indexedBytes: number
@@ -34,7 +32,6 @@ export interface SourceStatus {
 
 /** All conditions must hold for some turn of a session. */
 export interface SessionQuery {
-  /** Exact name. */
   readonly agent?: string
   /** Prefix of a requested model's name. */
   readonly model?: string
@@ -46,7 +43,6 @@ export interface SessionQuery {
   readonly text?: string
   /** A span ended then or later, or is running. */
   readonly sinceAt?: number
-  /** It began then or earlier. */
   readonly untilAt?: number
   /** Cursor of the last known row; the rows after it are returned. */
   readonly before?: string
@@ -57,11 +53,9 @@ export interface SessionQuery {
 /** Totals over the turns. */
 export interface Sums {
   readonly startAt: number
-  /** The latest known start or end. */
   readonly lastAt: number
   readonly spanCount: number
   readonly errorCount: number
-  /** Spans that have not ended. */
   readonly runningCount: number
   /** Counted as in `summarize`, never twice. */
   readonly tokens: Tokens | undefined
@@ -91,7 +85,6 @@ export interface SessionRow extends Sums, Openness {
   readonly title: string
   /** Outcome of the last turn; printable. */
   readonly outcome: Segment | undefined
-  /** The match of the query's text. */
   readonly match: TextMatch | undefined
 }
 
@@ -112,7 +105,7 @@ export interface SessionPage {
 
 export interface TurnRow extends Sums, Openness {
   readonly traceId: string
-  /** As in `SessionRow`. */
+  /** The same as `SessionRow.id`. */
   readonly sessionId: string
   readonly agent: string
   readonly model: string
@@ -131,7 +124,7 @@ export interface TurnRow extends Sums, Openness {
 
 export interface SessionDetail {
   readonly session: SessionRow
-  /** By start. */
+  /** Sorted by start. */
   readonly turns: readonly TurnRow[]
 }
 
@@ -183,7 +176,7 @@ export interface ToolFigures {
 }
 
 export interface Numbers {
-  /** By day, then model. */
+  /** Sorted by day, then model. */
   readonly days: readonly ModelFigures[]
   /** Over all days, the model with most tokens first. */
   readonly models: readonly ModelFigures[]
@@ -194,7 +187,6 @@ export interface Numbers {
   readonly agents: readonly string[]
 }
 
-/** A trace with spans that have not ended. */
 export interface OpenTrace {
   readonly traceId: string
   readonly sessionId: string
@@ -208,12 +200,10 @@ export interface OpenTrace {
   readonly startAt: number
   /** Start of the first span that is still open. */
   readonly openSince: number
-  /** The latest known start or end. */
   readonly silentSince: number
   /** Start of the oldest open question to the user, whatever runs beside it; undefined if there is none. */
   readonly waitingSince: number | undefined
   readonly tokens: Tokens | undefined
-  /** The spans in progress: open spans without an open descendant, by start. */
   readonly doing: readonly OpenSpan[]
 }
 
@@ -227,7 +217,6 @@ export interface OpenSpan {
   readonly startAt: number
 }
 
-/** Changes since the previous one. */
 export interface Change {
   /** Traces that grew or shrank. Empty if only older traces have been indexed. */
   readonly traceIds: readonly string[]

@@ -15,7 +15,6 @@ export interface Database {
   close(): void
 }
 
-/** The common interface of both engines. */
 interface Statement {
   run(...values: readonly unknown[]): unknown
   get(...values: readonly unknown[]): unknown

@@ -13,13 +13,11 @@ export interface Figure {
   readonly day: number
   readonly kind: FigureKind
   readonly agent: string
-  /** The model or the tool. */
   readonly name: string
   readonly outcome: string
   /** The duration as a bucket number: see `bucketOf`. */
   readonly bucket: number
   readonly count: number
-  /** The failed ones among `count`. */
   readonly failed: number
   readonly input: number
   readonly output: number
@@ -36,7 +34,6 @@ function bucketOf(millis: number): number {
   return Math.round(Math.log(Math.max(1, millis)) / STEP)
 }
 
-/** Milliseconds in the middle of a bucket. */
 export function millisOfBucket(bucket: number): number {
   return Math.exp(bucket * STEP)
 }

@@ -26,7 +26,6 @@ export function indexDirectory(stateDirectory: string, engine: EngineName): stri
   return join(stateDirectory, 'index', `${engine}-${SCHEMA_VERSION}`)
 }
 
-/** An open database, and whether this process may write it. */
 export interface OpenIndex {
   readonly database: Database
   readonly isWriter: boolean

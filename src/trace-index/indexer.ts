@@ -7,16 +7,13 @@ import { placeOf, takeBack } from './schema.ts'
 import { reading, type Segment, Segments, tailOf } from './segments.ts'
 import { searchableText } from './words.ts'
 
-/** The result of one step. */
 export interface Step {
-  /** Traces that grew or shrank. */
   readonly traceIds: readonly string[]
   /** The spans are new in the log, rather than older ones that are indexed only now. */
   readonly isNew: boolean
 }
 
 export interface IndexerOptions {
-  /** Lists the files, oldest first. */
   readonly list: () => Promise<readonly string[]>
   /** Called every few milliseconds and before each commit, so that queries can run. If it throws, the step is rolled back. */
   readonly pause: () => Promise<void>
@@ -44,7 +41,6 @@ export class Indexer {
   /** Files that end in half a line, with their size. They are skipped until the size changes. */
   readonly #waiting = new Map<string, number>()
   #olderBytes = FIRST_BYTES
-  /** The ids of the segments found at the first look. */
   #found: ReadonlySet<number> | undefined
   #breathAt = 0
 

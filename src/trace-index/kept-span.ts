@@ -95,7 +95,6 @@ type Kept = readonly [string | null, Readonly<Record<string, unknown>>]
 /** `[{index of the name: number}, status message]` */
 type Rest = readonly [Readonly<Record<string, number>>, string?]
 
-/** Decoded data that many spans share. */
 interface Shared {
   readonly namespace: string
   readonly attributes: Attributes
@@ -165,7 +164,6 @@ export class KeptSpans {
     }
   }
 
-  /** The names by which the trace of this row is found: `model:opus`. */
   namesOf(row: SpanRow): readonly string[] {
     return this.#sharedOf(row).names
   }

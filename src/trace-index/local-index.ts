@@ -24,7 +24,6 @@ export interface IndexSettings {
   readonly engine?: EngineName | undefined
 }
 
-/** The names of the queries. */
 export type Question = 'sessions' | 'session' | 'children' | 'lines' | 'numbers'
 type Answering = (asked: Asked, given: never) => unknown
 
@@ -126,7 +125,6 @@ export class LocalIndex {
     }
   }
 
-  /** Reads the open traces and their owners again. */
   async lookWhatIsOpen(): Promise<void> {
     try {
       const open = await this.#openReader.read(this.#now())
@@ -136,7 +134,6 @@ export class LocalIndex {
     }
   }
 
-  /** @throws SQLite's error */
   async ask(question: Question, given: never): Promise<unknown> {
     try {
       return await ANSWERS[question]({ database: this.#index.database, titles: this.#titles, open: this.#open }, given)
@@ -146,7 +143,6 @@ export class LocalIndex {
     }
   }
 
-  /** Undefined while the database cannot be read. */
   status(): SourceStatus | undefined {
     try {
       return this.#readStatus()
@@ -229,7 +225,6 @@ export class LocalIndex {
     return { traceIds: rows.map(({ trace_id }) => trace_id), isNew: true }
   }
 
-  /** Rebuilds the index from the log, which has all its data. */
   async #rebuild(): Promise<Step> {
     this.#rebuiltAt = this.#now()
     this.#isDamaged = false
@@ -259,7 +254,6 @@ function openIndex({ subject, engine }: IndexSettings): Promise<OpenIndex> {
   return subject.kind === 'log' ? openKept(subject.stateDirectory, here) : openTemporary(here)
 }
 
-/** SQLite's messages about a damaged file. */
 const DAMAGE = /malformed|not a database|corrupt/i
 /** Transient errors: a full disk, or a lock held by a reading process. */
 const PASSING = /disk is full|disk I\/O error|is locked/i

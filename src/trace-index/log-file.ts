@@ -6,7 +6,6 @@ const LINE_END = 0x0a
 /** Longer lines are skipped: several copies of a line are in memory at once. */
 export const LONGEST_LINE: number = 64 * 1024 * 1024
 
-/** A parsed line of a file. */
 export interface PlacedEntry {
   readonly entry: TraceFileEntry
   readonly offset: number
@@ -14,7 +13,6 @@ export interface PlacedEntry {
   readonly length: number
 }
 
-/** Whole lines of a file. */
 export interface Window {
   readonly from: number
   readonly to: number
@@ -26,7 +24,6 @@ export class LogFile {
   readonly path: string
   readonly #descriptor: number
 
-  /** @throws the error of the file system */
   constructor(path: string) {
     this.path = path
     this.#descriptor = openSync(path, OPEN.read)
@@ -117,7 +114,6 @@ function* entriesOf(bytes: Buffer, from: number): Generator<PlacedEntry, void> {
   }
 }
 
-/** Undefined for a blank line. */
 export function readLine(bytes: Buffer): TraceFileEntry | undefined {
   const text = bytes.toString('utf8').replace(/^\ufeff/, '')
   return text.trim() === '' ? undefined : readEntry({ line: 0, text })

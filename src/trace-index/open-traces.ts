@@ -32,7 +32,6 @@ interface Known {
   readonly paths: readonly string[]
 }
 
-/** Reads the open traces. */
 export class OpenTraceReader {
   readonly #database: Database
   readonly #titles: Titles

@@ -6,7 +6,6 @@ import type { Database } from './database.ts'
 import { LONGEST_LINE, readLine } from './log-file.ts'
 import { offsetOfPlace, segmentOfPlace } from './schema.ts'
 
-/** A line of a file that contains a span. */
 export interface LinePlace {
   readonly path: string
   readonly offset: number
@@ -62,7 +61,6 @@ export function placeFinder(database: Database): (row: PlaceRow) => SpanPlace | 
   }
 }
 
-/** Undefined if there is no such row. */
 export function placeOfRow(database: Database, place: number): SpanPlace | undefined {
   const row = database.get<PlaceRow>('SELECT place, nth, length FROM span WHERE place = ?', place)
   return row && placeFinder(database)(row)
@@ -111,7 +109,6 @@ async function eachLine(
   }
 }
 
-/** Groups adjacent lines of one file. */
 function groupsOf(lines: readonly LinePlace[]): LinePlace[][] {
   const groups: LinePlace[][] = []
   for (const line of lines) {

@@ -7,7 +7,6 @@ import { inOrder } from './read-places.ts'
 import { type PlacedSpan, rowOfTrace, type TraceRow } from './trace-row.ts'
 
 type Names = ReadonlySet<string>
-/** New spans of a trace. */
 export interface FreshTrace {
   readonly traceId: string
   readonly rows: SpanRow[]

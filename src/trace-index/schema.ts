@@ -24,7 +24,6 @@ export function offsetOfPlace(place: number): number {
   return place % PLACES_OF_SEGMENT
 }
 
-/** Larger files are read up to this offset. */
 export const MOST_BYTES: number = PLACES_OF_SEGMENT - 2 ** 28
 
 /**

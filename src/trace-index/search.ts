@@ -4,13 +4,11 @@ import { placeFinder, type SpanPlace } from './read-places.ts'
 import { reading } from './segments.ts'
 import { fold, holdsAll, type SearchedText, searchableText } from './words.ts'
 
-/** An SQL condition on `trace`, with its values. */
 export interface TraceCondition {
   readonly sql: string
   readonly values: readonly Value[]
 }
 
-/** The traces that contain a text. */
 export interface Found {
   /** Trace → its newest matching place. */
   readonly places: ReadonlyMap<number, number>
@@ -85,7 +83,6 @@ function findByReading(database: Database, { pieces }: SearchedText, { sql, valu
   }
 }
 
-/** The place at which the previous batch of rows begins. */
 function placeBefore(database: Database, to: number): number | undefined {
   const sql = `SELECT min(place) AS place FROM (SELECT place FROM span WHERE place < ? ORDER BY place DESC LIMIT ${ROWS_AT_ONCE})`
   return database.get<{ place: number | null }>(sql, to)?.place ?? undefined

@@ -12,12 +12,10 @@ export interface Segment {
   readonly low: number
   /** to here. */
   readonly high: number
-  /** The same for words. */
   readonly text_low: number
   readonly text_high: number
   /** Hash of the bytes before `high`, to recognise the file. */
   readonly tail: string
-  /** Unreadable lines. */
   readonly unreadable: number
 }
 
@@ -25,7 +23,6 @@ export interface Segment {
 const SMALL_BYTES = 1_048_576
 const TAIL_BYTES = 256
 
-/** The files of a log and the indexing progress of each. */
 export class Segments {
   readonly #database: Database
   readonly #list: () => Promise<readonly string[]>

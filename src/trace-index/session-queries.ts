@@ -24,11 +24,9 @@ const MOST_ROWS = 500
 const MOST_TURNS = 2_000
 const LAST_CHARACTER = '\u{10ffff}'
 
-/** The context of a query. */
 export interface Asked {
   readonly database: Database
   readonly titles: Titles
-  /** Open traces by trace id. */
   readonly open: ReadonlyMap<string, OpenTrace>
 }
 
@@ -72,7 +70,6 @@ export async function querySessions(asked: Asked, query: SessionQuery): Promise<
   return { rows, next, searchedSince: found?.endedAt === undefined ? undefined : startOf(database, found.endedAt) }
 }
 
-/** Undefined if there is no session with this id. */
 export async function querySession(asked: Asked, id: string): Promise<SessionDetail | undefined> {
   const { database } = asked
   const session = database.get<StoredSession>('SELECT * FROM session WHERE key = ?', id)

@@ -17,7 +17,6 @@ import type { IndexSettings, Question } from './local-index.ts'
 import { type LinePlace, readTrace } from './read-places.ts'
 
 export interface TraceIndexOptions extends IndexSettings {
-  /** The module of the worker thread. */
   readonly thread?: URL
 }
 
@@ -61,7 +60,6 @@ export class TraceIndex {
     return index
   }
 
-  /** The latest status from the thread. */
   status(): SourceStatus {
     if (this.#status === undefined) throw this.#failure ?? new Error('the index is closed')
     const failure = this.#failure?.message ?? this.#status.failure
@@ -88,7 +86,6 @@ export class TraceIndex {
     return this.#ask('numbers', query)
   }
 
-  /** The latest open traces from the thread. */
   open(): readonly OpenTrace[] {
     return this.#open
   }

@@ -6,7 +6,6 @@ import type { StoredSpan } from '../viewer/stored-span.ts'
 import { buildTree, type SpanNode, type TraceTree } from '../viewer/trace-forest.ts'
 import { mainRoot, summarize, type TraceSummary } from '../viewer/trace-summary.ts'
 
-/** The row of a trace: the sums over its spans. */
 export interface TraceRow {
   readonly namespace: string
   readonly agent: string
@@ -67,7 +66,6 @@ export function dollars(nanos: number): number {
 export interface PlacedSpan {
   readonly span: StoredSpan
   readonly place: number
-  /** See `KeptSpans.namesOf`. */
   readonly names: readonly string[]
 }
 
@@ -122,7 +120,6 @@ function columnsOf(tree: TraceTree, summary: TraceSummary) {
   }
 }
 
-/** Counts that the summary does not have. */
 function countsOf(spans: Iterable<StoredSpan>, namespace: string) {
   const counts = { cached: 0, requests: 0, tools: 0 }
   const waits: StoredSpan[] = []

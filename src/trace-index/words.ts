@@ -7,7 +7,6 @@ const MOST_CHARS = 65_536
 const LEAST_PREFIX = 3
 /** Each word is a look-up. */
 const MOST_WORDS = 16
-/** Limit of occurrences examined per span. */
 const MOST_PLACES = 100
 const EXCERPT_BEFORE = 60
 const EXCERPT_CHARS = 200
@@ -33,7 +32,6 @@ export function searchableText(span: StoredSpan): string {
   return parts.join('\n')
 }
 
-/** A parsed search text. */
 export interface SearchedText {
   /** FTS5 query; undefined if FTS5 cannot find all of it, such as parts of words or scripts without blanks. */
   readonly match: string | undefined
@@ -74,7 +72,6 @@ export function holdsAll(folded: string, pieces: readonly string[]): boolean {
   return pieces.every(piece => folded.includes(piece))
 }
 
-/** The match and its surroundings in a span, printable. */
 export function excerptOf(span: StoredSpan, { pieces }: SearchedText): string {
   const text = searchableText(span)
   const at = firstPlace(fold(text), pieces) ?? 0

@@ -24,7 +24,6 @@ export type {
 
 /** `/api/status` */
 export interface Status {
-  /** Version of hookspan. */
   readonly version: string
   /** The server's clock, to which ages refer. */
   readonly now: number
@@ -42,7 +41,6 @@ export interface LiveLine {
   readonly source?: SourceStatus
 }
 
-/** `owner-dead`: the process it ran in is gone, and it has not been ended yet. */
 export type SpanState = 'ended' | 'open' | 'owner-dead'
 
 /** One span of a trace, as a row of the waterfall. Absent means zero, none or false. */
@@ -50,7 +48,6 @@ export interface SpanRow {
   readonly id: string
   /** Index of the parent row; -1 for a root. Parents come before their children. */
   readonly parent: number
-  /** 0 for a root. */
   readonly depth: number
   readonly kind: DrawnKind
   readonly name: string
@@ -82,13 +79,11 @@ export interface RowSum {
   readonly errorCount: number
 }
 
-/** A part of a span during which the turn waited for it. */
 export interface PathSection {
-  /** Index in the rows. */
   readonly row: number
   readonly startAt: number
   readonly endAt: number
-  /** `person`: the user was asked; `gap`: nothing is traced there. */
+  /** `person`: a wait for the user; `gap`: nothing is traced there. */
   readonly part: 'work' | 'person' | 'gap'
 }
 
@@ -103,7 +98,6 @@ export interface Fold {
 /** `/api/traces/:traceId` */
 export interface TraceView {
   readonly turn: TurnRow
-  /** The server's clock when this was made. */
   readonly now: number
   /** The first start, and the latest known start or end of its spans. */
   readonly startAt: number
@@ -111,10 +105,9 @@ export interface TraceView {
   readonly rows: readonly SpanRow[]
   /** Number of spans missing in `rows`. */
   readonly cutCount?: number
-  /** By time. Provisional while a span is open. */
+  /** Sorted by time. Provisional while a span is open. */
   readonly path: readonly PathSection[]
   readonly folds: readonly Fold[]
-  /** The neighbours in the same session. */
   readonly previous?: string
   readonly next?: string
 }
@@ -141,7 +134,6 @@ export interface SpanLink {
   readonly traceId: string
   readonly spanId: string
   readonly attributes: Readonly<Record<string, LongValue>>
-  /** The linked trace is available here. */
   readonly isHere: boolean
 }
 
@@ -173,7 +165,6 @@ export interface SpanDetail {
 export interface ValuePart {
   readonly text: string
   readonly from: number
-  /** Total characters. */
   readonly length: number
 }
 
@@ -183,7 +174,6 @@ export interface ComparedLine {
   readonly text: string
 }
 
-/** One action of an agent, on one side. */
 export interface ComparedPart {
   readonly kind: StepKind
   readonly name: string
@@ -201,7 +191,6 @@ export interface ComparedPart {
 
 /** A step of one side beside its counterpart on the other. */
 export interface ComparedRow {
-  /** 0 for a turn. */
   readonly depth: number
   readonly a?: ComparedPart
   readonly b?: ComparedPart
@@ -239,7 +228,6 @@ export interface Compared {
   readonly rows: readonly ComparedRow[]
   /** Number of rows left out. */
   readonly cutCount?: number
-  /** Index of the first row that differs. */
   readonly firstDifference?: number
 }
 

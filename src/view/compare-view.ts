@@ -9,7 +9,6 @@ const MOST_ROWS = 1_500
 const MOST_LINES = 300
 const MOST_LINE_CHARS = 2_000
 
-/** Two turns, or the turns of two sessions, side by side for the page. */
 export function compareView(a: readonly TraceTree[], b: readonly TraceTree[]): Compared {
   const compared = compareTraces(a, b)
   const { firstDifference, steps } = compared

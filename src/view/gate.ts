@@ -4,12 +4,10 @@ import { isSame } from '../loopback/secret.ts'
 /** The parts of a request that are checked, whatever its path. */
 export interface Caller {
   readonly method: string | undefined
-  /** As in the request line. */
   readonly url: string | undefined
   readonly headers: IncomingHttpHeaders
   /** Name, value, name, value. Includes duplicate headers, which Node drops from `headers`. */
   readonly rawHeaders: readonly string[]
-  /** The port of this server. */
   readonly port: number
 }
 

@@ -16,7 +16,6 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** The path of the page itself. */
 export const INDEX = '/index.html'
 
 /**

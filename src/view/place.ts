@@ -4,7 +4,6 @@ import { type Environment, stateHome } from '../config/paths.ts'
 import { isHere, type Owner } from '../trace-log/index.ts'
 import { makePrivateDirectory, readOwnFile, reason, writePrivate } from '../trace-log/private-place.ts'
 
-/** The address and the token of the running viewer. */
 export interface ViewAddress {
   readonly pid: number
   readonly port: number
@@ -50,7 +49,6 @@ function readAddress(directory: string): ViewAddress | undefined {
   }
 }
 
-/** @throws the error of the file system */
 export function writeAddress(directory: string, address: ViewAddress): void {
   writePrivate(addressFile(directory), `${JSON.stringify(address)}\n`)
 }

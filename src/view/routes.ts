@@ -9,7 +9,6 @@ import type { NumbersQuery, SessionQuery, TraceSource, TurnRow } from './source.
 import { findNode, spanDetail, textOf, valuePart } from './span-detail.ts'
 import { traceView, treeOf } from './trace-view.ts'
 
-/** The input of a route. */
 export interface Asked {
   /** The decoded values of `:name` in the path. */
   readonly params: Readonly<Record<string, string>>
@@ -66,7 +65,6 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/export/html', answer: sharedHtml },
 ]
 
-/** The route of a path and its parameters; undefined if there is none. */
 export function routeOf(path: string): { readonly route: Route; readonly params: Record<string, string> } | undefined {
   const parts = path.split('/')
   for (const route of ROUTES) {
@@ -91,7 +89,6 @@ function paramsOf(wanted: readonly string[], parts: readonly string[]): Record<s
   return params
 }
 
-/** @throws Refused */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -120,12 +117,10 @@ async function trace(asked: Asked): Promise<object> {
 
 interface Placed {
   readonly turn: TurnRow
-  /** Trace ids of its neighbours in the session. */
   readonly previous: string | undefined
   readonly next: string | undefined
 }
 
-/** @throws Refused */
 async function turnOf(tree: TraceTree, source: TraceSource): Promise<Placed> {
   const { traceId } = tree
   const named = summarize(tree).sessionId
@@ -246,7 +241,6 @@ function within(query: URLSearchParams): { sinceAt?: number; untilAt?: number } 
 
 const LONGEST_TEXT = 500
 
-/** Non-empty parameters. */
 function texts<Name extends string>(query: URLSearchParams, names: readonly Name[]): { [Each in Name]?: string } {
   const found: { [Each in Name]?: string } = {}
   for (const name of names) {

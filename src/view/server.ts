@@ -11,11 +11,9 @@ import type { TraceSource } from './source.ts'
 export interface ServerOptions {
   readonly source: TraceSource
   readonly page: PageFiles
-  /** Grants read access. */
   readonly token: string
   /** 0 = any free port. */
   readonly port: number
-  /** Version of hookspan. */
   readonly version: string
   readonly limits?: Partial<ViewLimits>
   /** Epoch milliseconds. */
@@ -24,11 +22,8 @@ export interface ServerOptions {
 
 /** Limits that apply to all clients together. */
 export interface ViewLimits extends DoorLimits {
-  /** Concurrent requests. */
   readonly questions: number
-  /** Concurrent live streams. */
   readonly streams: number
-  /** Time limit of one response. */
   readonly answerMillis: number
 }
 
@@ -107,7 +102,7 @@ class Answering {
   listener(port: () => number | undefined): RequestListener {
     return (request, response) => {
       for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
-      // Errors of closed connections; the `close` handlers clean up.
+      // Errors of closed connections are ignored: the code that waits for their end has handlers of its own.
       for (const stream of [request, response]) stream.on('error', () => undefined)
       request.resume()
       this.#answer(request, response, port() ?? 0).catch((error: unknown) => refuse(request, response, error))

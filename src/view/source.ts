@@ -16,11 +16,9 @@ export type * from '../trace-index/answers.ts'
 
 /** The data source of the viewer's server. Calls after `close` reject. */
 export interface TraceSource {
-  /** The latest known status. */
   status(): SourceStatus
   /** Newest activity first. */
   sessions(query: SessionQuery): Promise<SessionPage>
-  /** Undefined if there is none with this id (see `SessionRow.id`). */
   session(id: string): Promise<SessionDetail | undefined>
   /**
    * All spans of a trace, running ones included (`running: true`), each once, as they were written. Empty if there is no such

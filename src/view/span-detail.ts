@@ -11,7 +11,6 @@ const VALUE_CHARS = 20_000
 /** Total per span. Beyond it, each further value is cut to a line. */
 const SPAN_CHARS = 400_000
 const SHORT_CHARS = 500
-/** Characters of one part of a cut value. */
 const PART_CHARS = 256_000
 const MOST_EVENTS = 1_000
 const MOST_LINKS = 200
@@ -21,7 +20,6 @@ export function findNode(tree: TraceTree, spanId: string): SpanNode | undefined 
   return undefined
 }
 
-/** All data of one span, limited to a size that a page can hold. */
 export function spanDetail(
   node: SpanNode,
   tree: TraceTree,

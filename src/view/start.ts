@@ -19,17 +19,14 @@ export interface StartOptions {
   openSource(): Promise<TraceSource>
   /** Epoch milliseconds. */
   now(): number
-  /** Prints a line for the user. */
   say(line: string): void
 }
 
 export interface RunningView {
-  /** The URL to open. */
   readonly url: string
   close(): Promise<void>
 }
 
-/** Another process already runs the viewer. */
 export interface OtherView {
   readonly already: ViewAddress
 }

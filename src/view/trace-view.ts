@@ -9,11 +9,9 @@ import { asOf, buildTree, putSpan, type SpanNode, type TraceTree } from '../view
 import { type TreeRow, treeRows } from '../viewer/tree-rows.ts'
 import type { Fold, PathSection, RowSum, SpanRow, TraceView } from './api.ts'
 
-/** Data of a trace beside its spans. */
 export interface Around {
   readonly turn: TurnRow
   readonly now: number
-  /** Traces that its spans have started. */
   readonly children: readonly ChildTraces[]
 }
 
@@ -28,7 +26,6 @@ function isRunning({ running }: StoredSpan): boolean {
   return running === true
 }
 
-/** A trace for the page: flat rows in tree order. */
 export function traceView(tree: TraceTree, { turn, now, children }: Around): TraceView {
   const scene = sceneOf(tree, turn, children)
   const cutCount = turn.spanCount - scene.rows.length
@@ -51,7 +48,7 @@ interface Scene {
   readonly namespace: string
   readonly sums: ReadonlyMap<SpanNode, SubtreeSum>
   readonly openState: SpanRow['state']
-  /** By the span that started them. */
+  /** Child traces by the span that started them. */
   readonly children: ReadonlyMap<string, readonly string[]>
 }
 
@@ -64,7 +61,7 @@ function sceneOf(tree: TraceTree, turn: TurnRow, children: readonly ChildTraces[
     indexes: new Map(rows.map(({ step }, index) => [step.node.span.spanId, index])),
     namespace: namespaceOfTree(tree),
     sums: subtreeSums(tree),
-    // Open until the next check of the owner process says otherwise.
+    // Counts as open until the next check of the owner process.
     openState: turn.state === 'owner-dead' ? 'owner-dead' : 'open',
     children: begun,
   }

@@ -7,7 +7,6 @@ const ANSWER = 'gen_ai.output.messages'
 const MAX_ANSWER_CHARS = 1_000_000
 const LISTED_ID = /^llm\.output_messages\.(\d+)\.message\.tool_calls\.(\d+)\.tool_call\.id$/
 
-/** The id of a tool call. */
 export function callIdOf({ attributes }: StoredSpan): string | undefined {
   const id = attributes[CALL_ID]
   return typeof id === 'string' ? id : undefined

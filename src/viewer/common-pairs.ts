@@ -1,7 +1,6 @@
 /** Limits the search: after this many consecutive differences, the best path found so far is kept. */
 const MOST_EDITS = 500
 
-/** Indices of equal entries in two lists. */
 export type Pair = readonly [a: number, b: number]
 
 /**
@@ -20,7 +19,6 @@ export function commonPairs(a: readonly string[], b: readonly string[], mostEdit
   return pairs
 }
 
-/** Marks a diagonal that no path reaches. */
 const NOWHERE = -1
 
 /** Both lists from one pair of indices up to where the search ended. Indices inside are relative to that start. */
@@ -68,7 +66,6 @@ class Stretch {
     return [this.#from[0] + x, this.#from[1] + x - diagonal]
   }
 
-  /** The common entries on the path to the end. */
   pairs(): Pair[] {
     const [fromA, fromB] = this.#from
     const pairs: Pair[] = []

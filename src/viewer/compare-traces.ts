@@ -4,12 +4,10 @@ import type { TraceTree } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { type TurnStep, turnSteps } from './turn-steps.ts'
 
-/** A difference between two paired steps, apart from duration and tokens. */
 export type Difference = 'name' | 'arguments' | 'outcome' | 'attempts'
 
 /** A step of one side beside its counterpart on the other. */
 export interface ComparedStep {
-  /** 0 for a turn. */
   readonly depth: number
   readonly a: TurnStep | undefined
   readonly b: TurnStep | undefined
@@ -19,7 +17,6 @@ export interface ComparedStep {
   readonly argumentDiff: readonly DiffLine[]
 }
 
-/** Totals of one side. */
 export interface ComparedSide {
   /** The summary of its first turn. */
   readonly summary: TraceSummary | undefined
@@ -47,9 +44,8 @@ export interface ComparedSide {
 export interface Comparison {
   readonly a: ComparedSide
   readonly b: ComparedSide
-  /** In execution order, inner steps after their outer step. If only one side has a step, its inner steps are left out. */
+  /** Sorted by execution, inner steps after their outer step. If only one side has a step, its inner steps are left out. */
   readonly steps: readonly ComparedStep[]
-  /** Index of the first step that differs; undefined if none does. */
   readonly firstDifference: number | undefined
 }
 

@@ -21,7 +21,6 @@ import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
 import type { TurnStep } from './turn-steps.ts'
 
 export interface ComparisonTextOptions {
-  /** Cells of a line. */
   readonly width: number
   readonly color: boolean
 }
@@ -71,7 +70,6 @@ function sideLine(side: 'A' | 'B', { summary, models, traceIds, turns }: Compare
   return room < displayWidth(right.text) ? left : apart(left, [right], width)
 }
 
-/** One sentence that names the first difference. */
 function verdict({ steps, firstDifference }: Comparison): Line {
   const step = firstDifference === undefined ? undefined : steps[firstDifference]
   if (step === undefined) return [segment('ok', 'Both do the same, step by step.')]

@@ -10,13 +10,13 @@ export interface PathSection {
   /** Epoch milliseconds. */
   readonly fromAt: number
   readonly toAt: number
-  /** `person`: the user was asked; `gap`: between the steps of an agent, where nothing is traced. */
+  /** `person`: a wait for the user; `gap`: between the steps of an agent, where nothing is traced. */
   readonly part: 'work' | 'person' | 'gap'
 }
 
 /** The sequence of sections that determines how long a trace took. */
 export interface CriticalPath {
-  /** By time, without overlap. They cover the whole of a trace with one root. */
+  /** Sorted by time, without overlap. They cover the whole of a trace with one root. */
   readonly sections: readonly PathSection[]
   /** Sums of the sections, milliseconds. */
   readonly workMillis: number
@@ -68,7 +68,6 @@ function ownPart({ span, kind, inner }: PathPart, namespace: string): PathSectio
   return isFrame && inner.length > 0 ? 'gap' : 'work'
 }
 
-/** The roots, each with the parts inside it. */
 function partsOf(tree: TraceTree, namespace: string): PathPart[] {
   const parts = new Map<SpanNode, PathPart>()
   const holders = new Map<PathPart, PathPart>()
@@ -100,8 +99,8 @@ function partOf(span: StoredSpan, namespace: string): PathPart {
 }
 
 /**
- * The part in which another one took place. A tool hangs below the request that asked for it and runs after it, so both are
- * steps of the part around the request. A background child belongs to the first part that also contains its end. Returns
+ * Returns the part during which another one ran. A tool is a child of the request that asked for it and runs after it, so both
+ * are steps of the part around the request. A background child belongs to the first part that also contains its end. Returns
  * undefined if there is none: a child agent that outlives the turn was never waited for.
  */
 function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart, PathPart>): PathPart | undefined {

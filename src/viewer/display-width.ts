@@ -1,6 +1,6 @@
 /**
- * The terminal cells of a text, as in `wcwidth`: 0 for combining marks and format characters, 2 for East Asian wide characters
- * and emoji, else 1.
+ * The terminal cells of a text, as in `wcwidth`. Combining marks and format characters take 0, East Asian wide characters and
+ * emoji 2, all others 1.
  */
 
 const ASCII = /^[\x20-\x7e]*$/

@@ -16,7 +16,6 @@ import type { Extent } from './waterfall.ts'
 const MOST_CHARS = 100_000
 /** The width of a bar's SVG view box. */
 const BAR_UNITS = 1_000
-/** A narrower bar would be invisible. */
 const LEAST_UNITS = 2
 
 /** The rows of a page: one folded row per span with all its data, and repeated calls of one tool as one row to unfold. */
@@ -24,7 +23,6 @@ export function* spanRows(tree: TraceTree, path: CriticalPath): Generator<string
   const sums = subtreeSums(tree)
   const folds = foldsOf(tree, sums)
   const sections = sectionsBySpan(path)
-  /** Rows left in the open fold. */
   let left = 0
   for (const row of treeRows(tree)) {
     const { node, depth } = row.step

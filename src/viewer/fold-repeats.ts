@@ -8,13 +8,12 @@ const LEAST_FOLDED = 5
 
 /** Consecutive calls of one tool with the same outcome, shown as one row. */
 export interface FoldedCalls {
-  /** By start; five or more. */
+  /** Five or more, sorted by start. */
   readonly calls: readonly SpanNode[]
   /** `tool.read_file`, printable. */
   readonly name: string
   /** The outcome they share, printable; empty if they have none. */
   readonly outcome: string
-  /** The sum over all calls and their descendants. */
   readonly sum: SubtreeSum
   /** The sum and the maximum of their durations, milliseconds. */
   readonly totalMillis: number
@@ -22,9 +21,7 @@ export interface FoldedCalls {
 }
 
 export interface FoldOptions {
-  /** The namespace of our attributes, from `namespaceOfTree`. */
   readonly namespace: string
-  /** The sums of the whole tree. */
   readonly sums: ReadonlyMap<SpanNode, SubtreeSum>
   /** Spans that a link, a search or the cursor points at, and their ancestors. They are never folded. */
   readonly pointedAt?: ReadonlySet<SpanNode>

@@ -21,7 +21,6 @@ const SHAPING = [
   String.raw`(?<=\p{sc=Mong})[\u180B-\u180D]`,
 ].join('|')
 
-/** Everything invisible, except characters that shape the text around them. */
 export const HIDDEN: RegExp = new RegExp(`(?=${INVISIBLE})(?!${SHAPING})[^]`, 'gu')
 
 /** Terminals disagree about the cells of an emoji with these. Without them each emoji has its own width. */

@@ -20,7 +20,6 @@ function codePoint(character: string): string {
   return `\\u{${(character.codePointAt(0) ?? 0).toString(16)}}`
 }
 
-/** A line as spans, each with its tone as class. */
 export function spansHtml(segments: readonly Segment[]): string {
   return segments.map(({ tone, text }) => `<span class="${tone}">${htmlText(text)}</span>`).join('')
 }

@@ -38,7 +38,6 @@ export class LineSplitter {
     onTaken?.(chunk.length - from)
   }
 
-  /** Returns the text after the last line end as a line. */
   finish(): NumberedLine | undefined {
     const line = this.#line++
     const isTooLong = this.#bytes > this.#maxBytes

@@ -6,12 +6,10 @@ import { headerTitle, shortTraceId, silenceText } from './tree-header.ts'
 import { titleOf, tokensText } from './tree-rows.ts'
 
 export interface OpenTurnsOptions {
-  /** Cells of a line. */
   readonly width: number
   readonly color: boolean
   /** Epoch milliseconds. */
   readonly now: number
-  /** Maximum number of lines. */
   readonly maxLines: number
 }
 

@@ -15,7 +15,6 @@ export interface OpenTurn {
   readonly state: OpenState
   readonly traceId: string
   readonly summary: TraceSummary
-  /** The prompt of the turn; empty if it is not stored. */
   readonly prompt: string
   /** Start of the span that has been open longest, epoch milliseconds. */
   readonly sinceAt: number
@@ -42,11 +41,9 @@ export function openTurns(
   return turns.sort((a, b) => URGENCY.indexOf(a.state) - URGENCY.indexOf(b.state) || a.sinceAt - b.sinceAt)
 }
 
-/** The facts that decide the state of an open turn. */
 export interface OpenFacts {
   readonly isOwnerDead: boolean
   readonly isWaitingForPerson: boolean
-  /** Since the last start or end in the turn. */
   readonly silentMillis: number
 }
 

@@ -16,7 +16,6 @@ export type DrawnKind =
 /** The meaning of a piece of text. The terminal and the page assign a colour to each. */
 export type Tone = DrawnKind | 'ok' | 'warn' | 'error' | 'dim' | 'plain' | 'strong'
 
-/** Printable text (see `displayText`) of one colour. */
 export interface Segment {
   readonly text: string
   readonly tone: Tone
@@ -51,12 +50,10 @@ export function clipSegments(segments: readonly Segment[], width: number): reado
   return clipped
 }
 
-/** A blank of this many cells. */
 export function blank(width: number): Segment {
   return segment('plain', ' '.repeat(Math.max(0, width)))
 }
 
-/** Minimum cells between the left and the right part of a line. */
 const APART = 2
 
 /** Aligns two pieces to the two ends of a line. If they do not fit, the left one is cut. */

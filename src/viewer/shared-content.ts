@@ -5,20 +5,15 @@ import { type TraceTree, walkTree } from './trace-forest.ts'
 /** The replacement of a secret at recording time. */
 const MASK = '[REDACTED]'
 const CUT_MARK = '.content.truncated'
-/** Shorter texts are names, ids and figures. */
 const LEAST_CONTENT_CHARS = 40
 
-/** A span value that was masked or cut. */
 export interface AlteredValue {
-  /** Printable. */
   readonly span: string
   /** Printable; empty if the span records only that one of its values was cut. */
   readonly attribute: string
-  /** Number of masks in the value. */
   readonly count: number
 }
 
-/** The content that a recipient of these traces can read. */
 export interface SharedContent {
   readonly spans: number
   /** Texts longer than a name, and their characters. */

@@ -47,12 +47,10 @@ export class SpanAttributes {
     return this.#value(name) === true
   }
 
-  /** The first text of a list, printable. */
   first(name: string): string {
     return displayText(this.#texts(name)[0] ?? '')
   }
 
-  /** All texts of a list, joined and printable. */
   joined(name: string): string {
     return displayText(this.#texts(name).join(', '))
   }

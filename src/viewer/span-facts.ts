@@ -23,7 +23,6 @@ export interface SpanFacts {
   /** US dollars; only of requests, if recorded. */
   readonly cost: number | undefined
   readonly outcome: Segment | undefined
-  /** Warnings about the reliability of the span's data. */
   readonly marks: readonly Segment[]
   readonly isError: boolean
 }

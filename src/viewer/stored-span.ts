@@ -55,9 +55,9 @@ export interface StoredSpan {
   readonly statusMessage?: string
   /** Attributes of the span */
   readonly attributes: Attributes
-  /** In the order in which they happened */
+  /** Ordered as they happened */
   readonly events: readonly StoredEvent[]
-  /** In the order in which they were added */
+  /** Ordered as they were added */
   readonly links: readonly StoredLink[]
   /** Attributes of the process */
   readonly resource: Attributes
@@ -219,14 +219,13 @@ function readId(value: unknown): string | undefined {
   return typeof value === 'string' && /[^0]/.test(value) ? value : undefined
 }
 
-/** Two flag bits: one says that the remoteness of the parent is known, the other that the parent is remote. */
+/** Two flag bits. One means that the remoteness of the parent is known, the other that the parent is remote. */
 const REMOTE_PARENT = 0x300
 
 function isRemote(flags: unknown): boolean {
   return typeof flags === 'number' && (flags & REMOTE_PARENT) === REMOTE_PARENT
 }
 
-/** Enums arrive as numbers or as their protobuf names. */
 function readEnum<Name extends string>(value: unknown, names: readonly Name[], prefix: string): Name {
   const found =
     typeof value === 'string'

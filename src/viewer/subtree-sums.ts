@@ -4,14 +4,12 @@ import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
 
 /** The totals of a span and all its descendants, shown when its row is folded. */
 export interface SubtreeSum {
-  /** Spans, including itself. */
   readonly spanCount: number
   readonly errorCount: number
   readonly runningCount: number
   /** Tokens of the requests in it, each counted once. A parent that repeats the usage of its children is not counted. */
   readonly inputTokens: number
   readonly outputTokens: number
-  /** US dollars of the requests with a known cost. */
   readonly cost: number
   /** First start and last end, epoch milliseconds: wall time, not the sum of parallel spans. */
   readonly startAt: number
@@ -24,7 +22,7 @@ export function subtreeSums(tree: TraceTree): ReadonlyMap<SpanNode, SubtreeSum> 
   const sums = new Map<SpanNode, SubtreeSum>()
   const steps = [...walkTree(tree)]
   for (const { node } of steps) sums.set(node, ownSum(node, namespace))
-  // In reverse order, so that each sum is complete before it is added to the parent's.
+  // Reversed, so that each sum is complete before it is added to the parent's.
   for (const { node, parent } of steps.reverse()) {
     const [whole, part] = [parent && sums.get(parent.node), sums.get(node)]
     if (parent !== undefined && whole !== undefined && part !== undefined) sums.set(parent.node, added(whole, part))
@@ -48,7 +46,6 @@ function ownSum({ span }: SpanNode, namespace: string): SubtreeSum {
   }
 }
 
-/** Adds two sums, of siblings or of a span and its parent. */
 export function added(one: SubtreeSum, other: SubtreeSum): SubtreeSum {
   return {
     spanCount: one.spanCount + other.spanCount,

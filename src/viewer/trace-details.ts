@@ -27,7 +27,6 @@ export function* renderDetails(stored: TraceTree, options: TreeTextOptions = {})
   let resource: string | undefined
   for (const { node, parent } of walkTree(tree)) {
     const lines = [...spanLines(node, parent?.node, tree, namespace, width)]
-    // Usually equal for all spans, and then printed once.
     const ofSpan = JSON.stringify([node.span.resource, node.span.scope])
     if (ofSpan !== resource) lines.push(...resourceLines(node.span, width))
     resource = ofSpan

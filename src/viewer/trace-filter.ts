@@ -10,7 +10,6 @@ export interface TraceFilter {
   readonly model?: string
   /** Prefix of a used tool's name. */
   readonly tool?: string
-  /** A span of the trace has failed. */
   readonly hasError?: boolean
   /** Epoch milliseconds: a span ended then or later, or is still running. */
   readonly sinceAt?: number

@@ -8,19 +8,16 @@ import type { TraceQuery } from './trace-log.ts'
 const MAX_OPEN = 1_000
 const MAX_DONE = 10_000
 
-/** A trace that may still get spans. */
 interface GrowingTrace {
-  /** By id. For a running span, its latest note. */
+  /** Span id → span. A running span is its latest note. */
   readonly spans: Map<string, StoredSpan>
   /** The files with notes of running spans of this trace. */
   readonly notedIn: Set<string>
   isShown: boolean
 }
 
-/** A trace with running spans. */
 export interface OpenTrace {
   readonly tree: TraceTree
-  /** The files with notes of its running spans. */
   readonly notedIn: ReadonlySet<string>
 }
 
@@ -110,7 +107,6 @@ export class TraceFollower {
     return this.#filter.matches(spans.values())
   }
 
-  /** Drops the first of these traces. */
   #drop([first]: Iterable<string>, ready: Set<string>): void {
     if (first === undefined) return
     ready.delete(first)

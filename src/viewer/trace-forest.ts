@@ -4,7 +4,8 @@ import type { StoredSpan } from './stored-span.ts'
 export interface SpanNode {
   readonly span: StoredSpan
   /**
-   * By start. Calls of the same start stand in the order of their request's answer, if that is stored; others as they arrived.
+   * Sorted by start. Calls with the same start are in the order of their request's answer if it is stored, or else as they
+   * arrived.
    */
   readonly children: readonly SpanNode[]
   /** A root whose parent is missing, or that is part of a circle of parents. */
@@ -25,7 +26,6 @@ export interface TraceTree {
   readonly endAt: number
   /** The latest known start or end, epoch milliseconds. */
   readonly lastAt: number
-  /** A span had not ended when this was read. */
   readonly isRunning: boolean
 }
 
@@ -160,10 +160,8 @@ function extent(spans: Iterable<StoredSpan>): { startAt: number; endAt: number }
   return { startAt, endAt }
 }
 
-/** The position of one span in the drawn tree. */
 export interface TreeStep {
   readonly node: SpanNode
-  /** 0 for a root. */
   readonly depth: number
   /** No sibling follows: its branch ends (`└─`) instead of continuing (`├─`). */
   readonly isLast: boolean

@@ -17,13 +17,12 @@ export interface UnreadableLine {
 }
 
 export interface TraceSelection {
-  /** By start, the newest last. */
+  /** Sorted by start, the newest last. */
   readonly trees: readonly TraceTree[]
   /** Older matching traces that are still running, by start. If there are many, those with the latest activity. */
   readonly running: readonly TraceTree[]
   /** All traces, whether they match or not. */
   readonly traceCount: number
-  /** Traces that match the filter. */
   readonly matchCount: number
   /** First start and last end of all traces; undefined if there are none. */
   readonly extent: Extent | undefined
@@ -65,7 +64,6 @@ async function* readSegment(...args: Parameters<typeof readTraceFile>): AsyncGen
   }
 }
 
-/** Data that the first pass keeps per trace. */
 interface TraceNote {
   startAt: number
   endAt: number
@@ -78,7 +76,7 @@ interface TraceNote {
 const MOST_RUNNING = 5
 
 /**
- * Reads the traces that match a query. The files are read twice: the newest traces are known only at the end, and a log of
+ * Reads the traces that match a query. The files are read twice, because the newest traces are known only at the end. A log of
  * hundreds of megabytes must not be held in memory to find five of them.
  *
  * @param onRead receives the number of bytes read, in the first and in the second pass

@@ -21,7 +21,6 @@ export interface TraceSummary {
   /** The parts of `tokens` that sub-agents and the agent's side calls used. */
   readonly subagentTokens: number
   readonly auxiliaryTokens: number
-  /** The cost of the requests that have one recorded. */
   readonly cost: KnownCost
   readonly outcome: Segment | undefined
   readonly spanCount: number
@@ -33,7 +32,6 @@ export interface TraceSummary {
 }
 
 export interface KnownCost {
-  /** US dollars. */
   readonly dollars: number
   /** Requests with a known cost. If 0, no cost is known. */
   readonly paidCount: number

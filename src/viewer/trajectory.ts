@@ -16,7 +16,7 @@ export interface Turn {
   readonly span: SpanAttributes
   readonly input: string
   readonly output: string
-  /** By start, including failed attempts. */
+  /** Sorted by start, including failed attempts. */
   readonly requests: Request[]
   /** Tools that no request can have asked for. */
   readonly calls: Call[]
@@ -35,7 +35,6 @@ export interface Call {
   readonly name: string
   readonly arguments: string
   readonly result: string
-  /** Child agents that it started. */
   readonly children: Trajectory[]
 }
 
@@ -54,7 +53,7 @@ export function trajectoriesOf(trees: readonly TraceTree[]): readonly Trajectory
   return sessions
 }
 
-/** Nothing here recurses: a trace may be any depth. */
+/** Not recursive: a trace may be any depth. */
 function addTree(sessions: Trajectory[], tree: TraceTree): void {
   const namespace = namespaceOfTree(tree)
   const places = new Map<SpanNode, Place>()
@@ -125,7 +124,6 @@ function callOf(span: SpanAttributes): Call {
   }
 }
 
-/** A part of a message, as in the GenAI conventions. */
 interface Part {
   readonly type?: unknown
   readonly content?: unknown
@@ -142,7 +140,6 @@ export function answerOf({ span }: Request): { readonly text: string; readonly r
   return { text: joined('text'), reasoning: joined('reasoning') }
 }
 
-/** The system prompt, if it was stored. */
 export function systemPromptOf({ requests }: Turn): string {
   for (const { span } of requests) {
     const parts = parsed(span.whole('gen_ai.system_instructions'))

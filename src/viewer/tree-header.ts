@@ -14,7 +14,6 @@ export function headerTitle(summary: TraceSummary, traceId: string): Segment[] {
 
 const ID_CHARS = 8
 
-/** The first characters of an id, enough to tell traces apart. */
 export function shortTraceId(traceId: string): string {
   return displayText(traceId).slice(0, ID_CHARS)
 }
@@ -60,7 +59,6 @@ function costText({ dollars, paidCount, unknownCount }: KnownCost): string {
   return `${humanCost(dollars)}${of}`
 }
 
-/** All tokens, and the shares of sub-agents and side calls. */
 function usageText({
   tokens,
   subagentTokens,

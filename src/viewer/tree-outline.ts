@@ -4,7 +4,6 @@ import { humanDuration } from './human-figures.ts'
 import { namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import { type SpanNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
-/** Options of `outline`. */
 export interface OutlineOptions {
   /** Names of attributes to show where a span has them, in this order. */
   readonly attributes?: readonly string[]

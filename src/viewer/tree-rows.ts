@@ -15,7 +15,6 @@ export function treeRows(tree: TraceTree): TreeRow[] {
   return Array.from(walkTree(tree), step => ({ step, facts: factsOf(step.node, namespace) }))
 }
 
-/** Name, attempt and hint. */
 export function titleOf({ facts }: TreeRow): Segment[] {
   return spaced(
     [
@@ -27,7 +26,6 @@ export function titleOf({ facts }: TreeRow): Segment[] {
   )
 }
 
-/** Outcome and marks. */
 export function endingOf({ facts }: TreeRow): Segment[] {
   return spaced(facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks], '  ')
 }

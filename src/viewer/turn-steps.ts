@@ -14,11 +14,9 @@ export interface TurnStep {
   readonly kind: StepKind
   /** The name without the kind: `terminal`. Printable; empty if the kind is enough. */
   readonly name: string
-  /** The model of a request, printable. */
   readonly model: string
   /** The arguments, one value a line, as stored; not printable. */
   readonly argument: readonly string[]
-  /** The same as one text. */
   readonly argumentText: string
   /** The command, the path or the prompt: printable, one line. */
   readonly hint: string
@@ -35,7 +33,6 @@ export interface TurnStep {
   /** US dollars of the requests with a known cost. */
   readonly cost: number
   readonly traceId: string
-  /** The id of its first span. */
   readonly spanId: string
   readonly startAt: number
   /** Inner steps by start, of a turn, a child agent, or a tool that runs one. */
@@ -76,7 +73,6 @@ function stepsOfTree(tree: TraceTree): TurnStep[] {
   const namespace = namespaceOfTree(tree)
   const turns: GrowingStep[] = []
   const all: GrowingStep[] = []
-  /** The step that contains a span's children. */
   const within = new Map<SpanNode, GrowingStep>()
   for (const { node, parent } of walkTree(tree)) {
     const outer = parent && within.get(parent.node)
