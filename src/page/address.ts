@@ -19,7 +19,6 @@ export interface TurnLook {
   readonly opened?: readonly string[]
   /** Traces of child sessions, shown below the spans that started them. */
   readonly inside?: readonly string[]
-  /** All repeats are shown one by one. */
   readonly isUnfolded?: true
   /** The first spans of unfolded folds. */
   readonly unfolded?: readonly string[]
@@ -30,7 +29,6 @@ export interface TurnLook {
 /** Undefined removes an option. */
 export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
 
-/** The position in the page, as far as a shared link contains it. */
 export type Place =
   | { readonly view: 'live' }
   | { readonly view: 'sessions'; readonly filter: SessionFilter }

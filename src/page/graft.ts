@@ -76,7 +76,6 @@ function take(left: Map<string, TraceView>, traceId: string): readonly TraceView
   return found === undefined ? [] : [found]
 }
 
-/** Removes the child traces that have been inserted. */
 function without({ childTraces, ...row }: SpanRow, put: readonly TraceView[]): SpanRow {
   const ids = new Set(put.map(({ turn }) => turn.traceId))
   const rest = childTraces?.filter(id => !ids.has(id)) ?? []

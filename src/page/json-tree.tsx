@@ -4,7 +4,6 @@ import { LongText } from './long-text.tsx'
 import { shown } from './shown.ts'
 import { counted } from './words.ts'
 
-/** Entries of one object or list shown at first. */
 const FEW_ENTRIES = 100
 
 /** JSON with foldable levels. Closed levels are not rendered, so depth and size cost nothing until opened. */

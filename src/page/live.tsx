@@ -13,7 +13,6 @@ import { byUrgency, stateOf } from './urgency.ts'
 /** A turn with a hundred parallel tools must not push the others out of sight. */
 const MOST_STEPS = 5
 
-/** The open turns, most urgent first. */
 export function LiveView(): JSX.Element {
   const open = openTraces.value
   return (

@@ -7,7 +7,6 @@ interface Picked {
   readonly title: string
 }
 
-/** The first item of a comparison, until the second is chosen. */
 const picked = signal<Picked | undefined>(undefined)
 
 /** Chooses an item to compare. The first choice is kept across views until the second is made. */

@@ -66,7 +66,6 @@ export function Figure({
   )
 }
 
-/** The usage figures of turns and sessions, without zeros. */
 export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMillis }: UsageOf): JSX.Element {
   const { input = 0, output = 0 } = tokens ?? {}
   return (

@@ -4,7 +4,6 @@ import type { Shared } from '../view/api.ts'
 import { ask, askFile, NotAnswered } from './ask.ts'
 import { CopyButton, Notice } from './pieces.tsx'
 
-/** Shows the content of a turn or session before the user shares it. */
 export function ShareButton({ id }: { readonly id: string }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const [shared, setShared] = useState<Shared>()

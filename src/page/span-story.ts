@@ -11,10 +11,8 @@ export interface FactGroup {
   readonly facts: readonly Fact[]
 }
 
-/** A long text of a span: a message, arguments or a result. */
 export interface Content {
   readonly label: string
-  /** The attribute it is stored under, for loading more of it. */
   readonly attribute: string
   readonly value: LongValue
 }

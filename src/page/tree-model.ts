@@ -3,7 +3,6 @@ import type { TurnLook } from './address.ts'
 
 export interface VisibleRow {
   readonly row: SpanRow
-  /** Index in all rows of the trace. */
   readonly index: number
   /** 1 for a root, like `aria-level`. */
   readonly level: number
@@ -88,7 +87,6 @@ function isFolded(fold: Fold, rows: readonly SpanRow[], ends: readonly number[],
   return true
 }
 
-/** Indexes of the rows above a wanted one. */
 function aboveWanted(rows: readonly SpanRow[], wanted: ReadonlySet<string>): ReadonlySet<number> {
   const above = new Set<number>()
   if (wanted.size === 0) return above
@@ -106,7 +104,6 @@ export type TreeMove =
 
 export interface TreeKey {
   readonly key: string
-  /** Rows that fit on the screen. */
   readonly pageRows: number
 }
 

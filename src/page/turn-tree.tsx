@@ -16,7 +16,6 @@ import { counted } from './words.ts'
 interface WaterfallProps {
   readonly view: TraceView
   readonly look: TurnLook
-  /** The API path of the turn. */
   readonly path: string
 }
 

@@ -16,11 +16,9 @@ interface ContentProps {
   readonly label: string
   readonly attribute: string
   readonly value: LongValue
-  /** The API path for the rest of a cut value. */
   readonly path: string
 }
 
-/** A long text in the most readable form: a conversation, a JSON tree or plain text. */
 export function ContentBlock({ label, attribute, value, path }: ContentProps): JSX.Element {
   const { text, isWhole, more } = useWhole(value, attribute, path)
   return (

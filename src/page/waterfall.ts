@@ -4,7 +4,6 @@ import type { Fold, SpanRow } from '../view/api.ts'
 export interface ParallelGroup {
   /** Indexes of its rows, by start. */
   readonly rows: readonly number[]
-  /** From the first start to the last end. */
   readonly millis: number
   readonly sumMillis: number
 }
@@ -65,7 +64,6 @@ export interface Stretch {
 /** Limits the bars of a fold: gaps between calls that are shorter than this share are drawn over. */
 const MAX_FOLD_BARS = 50
 
-/** The periods of a fold's calls, by start, with short gaps merged. */
 export function foldStretches(fold: Fold, rows: readonly SpanRow[]): Stretch[] {
   const calls = fold.rows.flatMap(index => rows[index] ?? []).toSorted((a, b) => a.startAt - b.startAt)
   const { startAt, endAt } = extentOf(calls)
@@ -90,7 +88,6 @@ export function extentOf(stretches: readonly Stretch[]): Stretch {
 }
 
 export interface RetryWait {
-  /** The row of the later attempt. */
   readonly row: number
   readonly startAt: number
   readonly endAt: number

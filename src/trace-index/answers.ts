@@ -13,7 +13,6 @@ export type EngineName = 'native' | 'wasm'
 export interface SourceStatus {
   readonly path: string
   readonly engine: EngineName
-  /** Another process writes this index; this one only reads it. */
   readonly isReader: boolean
   readonly bytes: number
   /** Bytes whose spans are in the lists and figures, newest first. */
@@ -39,7 +38,6 @@ export interface SessionQuery {
   readonly tool?: string
   /** The outcome of a turn (`completed`), `error` if a span in it failed, or `running`. */
   readonly outcome?: string
-  /** Words that one of its spans contains. */
   readonly text?: string
   /** A span ended then or later, or is running. */
   readonly sinceAt?: number
@@ -50,7 +48,6 @@ export interface SessionQuery {
   readonly limit?: number
 }
 
-/** Totals over the turns. */
 export interface Sums {
   readonly startAt: number
   readonly lastAt: number
@@ -59,14 +56,12 @@ export interface Sums {
   readonly runningCount: number
   /** Counted as in `summarize`, never twice. */
   readonly tokens: Tokens | undefined
-  /** The part of the input that came from a cache. */
   readonly cachedTokens: number
   readonly cost: KnownCost
   /** Total wait for the user, milliseconds. */
   readonly waitedMillis: number
 }
 
-/** The open state of a turn or session: see `OpenTrace`. */
 export interface Openness {
   readonly state: 'open' | 'owner-dead' | 'ended'
   readonly isOwnerAlive: boolean
@@ -105,7 +100,6 @@ export interface SessionPage {
 
 export interface TurnRow extends Sums, Openness {
   readonly traceId: string
-  /** The same as `SessionRow.id`. */
   readonly sessionId: string
   readonly agent: string
   readonly model: string
@@ -130,7 +124,6 @@ export interface SessionDetail {
 
 /** A session started by a span of a trace, and its traces by start. */
 export interface ChildTraces {
-  /** The span that delegated. */
   readonly spanId: string
   readonly sessionId: string
   readonly traceIds: readonly string[]
@@ -198,7 +191,6 @@ export interface OpenTrace {
   /** The process is known to live. Always false for a plain file, which does not record its writer. */
   readonly isOwnerAlive: boolean
   readonly startAt: number
-  /** Start of the first span that is still open. */
   readonly openSince: number
   readonly silentSince: number
   /** Start of the oldest open question to the user, whatever runs beside it; undefined if there is none. */

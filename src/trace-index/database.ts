@@ -10,7 +10,6 @@ export interface Database {
   run(sql: string, ...values: readonly Value[]): void
   get<Row>(sql: string, ...values: readonly Value[]): Row | undefined
   all<Row>(sql: string, ...values: readonly Value[]): Row[]
-  /** Runs several statements, without values. */
   exec(sql: string): void
   close(): void
 }
@@ -38,7 +37,6 @@ function nativeModule(): NativeModule | undefined {
   return process.getBuiltinModule('node:sqlite' as 'node:fs') as unknown as NativeModule | undefined
 }
 
-/** The engine to use: the requested one, or else Node's own if available. */
 export function engineHere(asked?: EngineName): EngineName {
   return asked ?? (nativeModule() === undefined ? 'wasm' : 'native')
 }

@@ -15,7 +15,6 @@ export interface Figure {
   readonly agent: string
   readonly name: string
   readonly outcome: string
-  /** The duration as a bucket number: see `bucketOf`. */
   readonly bucket: number
   readonly count: number
   readonly failed: number

@@ -56,7 +56,6 @@ export async function openTemporary(engine: EngineName): Promise<OpenIndex> {
   }
 }
 
-/** Removes the indexes of killed processes of this machine. */
 function removeLeftTemporary(): void {
   for (const name of readdirSync(tmpdir())) {
     const owner = parseOwner(TEMPORARY.exec(name)?.[1] ?? '')

@@ -14,9 +14,9 @@ export type Told =
 const POLL_MILLIS = 250
 const OPEN_MILLIS = 1_000
 const MOST_NAMED = 1_000
-/** Under constant changes, the pause is this many times the duration of a step, */
+/** Under constant changes, the pause is this many times the duration of a step. */
 const RESTING_SHARE = 4
-/** limited to this. */
+/** Limits that pause. */
 const MOST_MILLIS = 800
 
 let isClosing = false

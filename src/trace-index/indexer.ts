@@ -52,7 +52,6 @@ export class Indexer {
     this.#rollUps = new RollUps(database, this.#kept)
   }
 
-  /** Everything found at the last look is indexed. */
   get isUpToDate(): boolean {
     return this.segments.all.every(each => each.low === 0 && each.text_low === 0 && each.high >= this.bytesOf(each))
   }

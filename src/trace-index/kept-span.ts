@@ -98,7 +98,6 @@ type Rest = readonly [Readonly<Record<string, number>>, string?]
 interface Shared {
   readonly namespace: string
   readonly attributes: Attributes
-  /** Names by which the trace is found: `model:opus`. */
   readonly names: readonly string[]
 }
 
@@ -122,7 +121,6 @@ export class KeptSpans {
     this.#shared.clear()
   }
 
-  /** Inserts a span and returns its row. */
   add(trace: number, span: StoredSpan, where: Pick<SpanRow, 'place' | 'nth' | 'length'>): SpanRow {
     const namespace = namespaceOf(span) ?? DEFAULT_NAMESPACE
     const row: SpanRow = {
@@ -235,7 +233,6 @@ function bounded(value: unknown): unknown {
   return typeof value === 'number' || typeof value === 'boolean' ? value : undefined
 }
 
-/** True for attributes by which a session is found, including a session that the span started. */
 function isOfSession(name: string): boolean {
   return isSessionId(name) || name.endsWith('.subagent.child_session_id')
 }

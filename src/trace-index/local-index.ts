@@ -20,7 +20,6 @@ export type IndexSubject =
 
 export interface IndexSettings {
   readonly subject: IndexSubject
-  /** Default: the best available. */
   readonly engine?: EngineName | undefined
 }
 
@@ -87,7 +86,6 @@ export class LocalIndex {
     return this.#index.isWriter
   }
 
-  /** Everything found at the last look is indexed. */
   get isUpToDate(): boolean {
     return this.#indexer?.isUpToDate ?? true
   }

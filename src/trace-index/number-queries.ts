@@ -5,7 +5,6 @@ import { dollars } from './trace-row.ts'
 
 const LAST_CHARACTER = '\u{10ffff}'
 
-/** Sums the `figure` rows that match a query, without reading spans. */
 export function queryNumbers({ database }: { readonly database: Database }, query: NumbersQuery): Numbers {
   const { sql, values } = conditionOf(query)
   const rows = database.all<Omit<Figure, 'agent'>>(

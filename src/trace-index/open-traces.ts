@@ -28,7 +28,6 @@ type StoredTrace = TraceRow & {
 interface Known {
   readonly revision: number
   readonly trace: Omit<OpenTrace, 'state' | 'isOwnerAlive'>
-  /** The files with the latest notes of its open spans. */
   readonly paths: readonly string[]
 }
 
@@ -47,7 +46,6 @@ export class OpenTraceReader {
     this.#stateDirectory = stateDirectory
   }
 
-  /** The traces with the latest activity come first. */
   async read(now: number): Promise<OpenTrace[]> {
     const rows = this.#database.all<StoredTrace>(
       `SELECT trace.*, session.key AS key FROM trace JOIN session ON session.id = trace.session

@@ -19,7 +19,6 @@ export interface SpanPlace extends LinePlace {
 
 /** Limit per trace: more would not fit into memory. */
 const MOST_SPANS = 50_000
-/** Lines closer than this are read at once. */
 const GAP_BYTES = 65_536
 const MOST_BYTES = 4_194_304
 
@@ -40,7 +39,6 @@ export function inOrder<Row extends Pick<PlaceRow, 'place'>>(database: Database,
   return byPlace.sort((a, b) => rankOf(a) - rankOf(b))
 }
 
-/** The lines with the spans of a trace, as they were written, each once. */
 export function linesOfTrace({ database }: { readonly database: Database }, traceId: string): LinePlace[] {
   const rows = database.all<PlaceRow>(
     `SELECT place, nth, length FROM span WHERE trace = (SELECT id FROM trace WHERE trace_id = ?) ORDER BY place LIMIT ${MOST_SPANS}`,

@@ -10,13 +10,11 @@ export interface TraceCondition {
 }
 
 export interface Found {
-  /** Trace → its newest matching place. */
   readonly places: ReadonlyMap<number, number>
   /** The place at which an incomplete search stopped; undefined if it is complete. */
   readonly endedAt: number | undefined
 }
 
-/** Limit of index matches, newest first. */
 const MOST_MATCHES = 10_000
 /** Limits for reading the log, for texts that the index cannot find. */
 const MOST_READ_BYTES = 33_554_432
@@ -94,7 +92,6 @@ class LineMemory {
   #key = ''
   #holds: readonly boolean[] = []
 
-  /** Per span of the line: true if it contains all pieces. */
   textsAt({ path, offset, length }: SpanPlace, pieces: readonly string[]): readonly boolean[] {
     const key = `${path}:${offset}`
     if (key === this.#key) return this.#holds

@@ -8,9 +8,9 @@ import { MOST_BYTES } from './schema.ts'
 export interface Segment {
   readonly id: number
   readonly path: string
-  /** Spans are indexed from here */
+  /** Offset at which the indexed spans begin. */
   readonly low: number
-  /** to here. */
+  /** Offset at which the indexed spans end. `text_low` and `text_high` are the same for words. */
   readonly high: number
   readonly text_low: number
   readonly text_high: number

@@ -20,7 +20,6 @@ import { excerptOf, type SearchedText, searchedText } from './words.ts'
 
 const DEFAULT_LIMIT = 50
 const MOST_ROWS = 500
-/** Limit per session; the newest are taken. */
 const MOST_TURNS = 2_000
 const LAST_CHARACTER = '\u{10ffff}'
 

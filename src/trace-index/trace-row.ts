@@ -135,7 +135,6 @@ function countsOf(spans: Iterable<StoredSpan>, namespace: string) {
   return { ...counts, waited: personWaitMillis(waits, namespace) }
 }
 
-/** Input tokens of a request that came from a cache. */
 export function cachedTokensOf(attributes: SpanAttributes): number {
   const cached = attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
   return Math.max(0, boundedTokens(cached ?? 0))

@@ -63,7 +63,6 @@ function quoted(word: string): string {
   return `"${word}"${word.length < LEAST_PREFIX ? '' : '*'}`
 }
 
-/** Normalises text for case-insensitive comparison. */
 export function fold(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }

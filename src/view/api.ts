@@ -59,7 +59,6 @@ export interface SpanRow {
   readonly endAt: number
   readonly state: SpanState
   readonly outcome?: Segment
-  /** Warnings about the reliability of the row. */
   readonly marks?: readonly Segment[]
   readonly isError?: true
   /** It is only a wait for the user. */
@@ -87,9 +86,7 @@ export interface PathSection {
   readonly part: 'work' | 'person' | 'gap'
 }
 
-/** Repeated siblings without failures, shown as one row until unfolded. */
 export interface Fold {
-  /** Indexes in the rows, in order; each stands for its subtree. */
   readonly rows: readonly number[]
   readonly totalMillis: number
   readonly longestMillis: number
@@ -103,7 +100,6 @@ export interface TraceView {
   readonly startAt: number
   readonly lastAt: number
   readonly rows: readonly SpanRow[]
-  /** Number of spans missing in `rows`. */
   readonly cutCount?: number
   /** Sorted by time. Provisional while a span is open. */
   readonly path: readonly PathSection[]
@@ -117,7 +113,6 @@ export interface Found {
   readonly spanIds: readonly string[]
 }
 
-/** A value as stored; a long one is cut. */
 export interface LongValue {
   readonly value: unknown
   /** Total characters of a cut value, as text or JSON. */
@@ -189,14 +184,12 @@ export interface ComparedPart {
   readonly spanId: string
 }
 
-/** A step of one side beside its counterpart on the other. */
 export interface ComparedRow {
   readonly depth: number
   readonly a?: ComparedPart
   readonly b?: ComparedPart
   readonly differences: readonly Difference[]
   readonly lines: readonly ComparedLine[]
-  /** Number of lines left out. */
   readonly cutCount?: number
 }
 
@@ -226,7 +219,6 @@ export interface Compared {
   readonly a: ComparedTotals
   readonly b: ComparedTotals
   readonly rows: readonly ComparedRow[]
-  /** Number of rows left out. */
   readonly cutCount?: number
   readonly firstDifference?: number
 }
@@ -235,7 +227,6 @@ export interface Compared {
 export interface Shared {
   /** A summary of the content and of what was masked or cut: printable, one line each. */
   readonly lines: readonly string[]
-  /** Commands for the user to run, for a file and for a backend. */
   readonly commands: readonly string[]
 }
 

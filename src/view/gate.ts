@@ -1,7 +1,6 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isSame } from '../loopback/secret.ts'
 
-/** The parts of a request that are checked, whatever its path. */
 export interface Caller {
   readonly method: string | undefined
   readonly url: string | undefined

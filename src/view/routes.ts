@@ -10,7 +10,6 @@ import { findNode, spanDetail, textOf, valuePart } from './span-detail.ts'
 import { traceView, treeOf } from './trace-view.ts'
 
 export interface Asked {
-  /** The decoded values of `:name` in the path. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly source: TraceSource
@@ -132,7 +131,6 @@ async function turnOf(tree: TraceTree, source: TraceSource): Promise<Placed> {
   return { turn, previous: turns[at - 1]?.traceId, next: turns[at + 1]?.traceId }
 }
 
-/** Each of `a` and `b` is a turn by its trace id, or a session by its id. */
 async function compare({ source, query }: Asked): Promise<object> {
   const { a = '', b = '' } = texts(query, ['a', 'b'])
   return compareView(await treesOf(a, source), await treesOf(b, source))
@@ -194,7 +192,6 @@ async function span(asked: Asked): Promise<object> {
   return part
 }
 
-/** Searches names, messages and whole values. */
 async function find(asked: Asked): Promise<Found> {
   const { text = '' } = texts(asked.query, ['text'])
   const wanted = text.toLowerCase()

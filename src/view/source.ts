@@ -25,7 +25,6 @@ export interface TraceSource {
    * trace. Limited to the first 50 000; `TurnRow.spanCount` has the total.
    */
   trace(traceId: string): Promise<readonly StoredSpan[]>
-  /** Traces of sessions that a trace started outside itself. */
   children(traceId: string): Promise<readonly ChildTraces[]>
   numbers(query: NumbersQuery): Promise<Numbers>
   /** Open traces of all processes, the latest activity first. */

@@ -70,7 +70,6 @@ export function valuePart({ attributes }: StoredSpan, name: string, from: number
   return { text: text.slice(from, from + PART_CHARS), from, length: text.length }
 }
 
-/** A whole value as text, for searching and cutting. */
 export function textOf(value: AttributeValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }

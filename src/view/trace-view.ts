@@ -48,7 +48,6 @@ interface Scene {
   readonly namespace: string
   readonly sums: ReadonlyMap<SpanNode, SubtreeSum>
   readonly openState: SpanRow['state']
-  /** Child traces by the span that started them. */
   readonly children: ReadonlyMap<string, readonly string[]>
 }
 

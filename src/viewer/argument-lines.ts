@@ -28,7 +28,6 @@ export function argumentLines(text: string): string[] {
   return [...lines.slice(0, MOST_LINES), lines.slice(MOST_LINES).join('\n')]
 }
 
-/** All lines of both lists. Lines that only one list has stand between the common ones. */
 export function diffLines(a: readonly string[], b: readonly string[]): DiffLine[] {
   const lines: DiffLine[] = []
   let [atA, atB] = [0, 0]

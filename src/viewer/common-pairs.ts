@@ -41,7 +41,6 @@ class Stretch {
     this.#lengthB = b.length - from[1]
   }
 
-  /** Searches until both lists end or `mostEdits` edits are used up. */
   search(mostEdits: number): void {
     for (let edits = 0; edits <= mostEdits; edits++) {
       const now = new Int32Array(edits + 1)
@@ -59,7 +58,6 @@ class Stretch {
     }
   }
 
-  /** The end of the search, as absolute indices. */
   get end(): Pair {
     const x = this.#reached.at(-1)?.[this.#best] ?? 0
     const diagonal = 2 * this.#best - (this.#reached.length - 1)

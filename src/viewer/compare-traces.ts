@@ -13,12 +13,10 @@ export interface ComparedStep {
   readonly b: TurnStep | undefined
   /** Empty if only one side has the step. Tokens, durations and models alone make no difference. */
   readonly differences: readonly Difference[]
-  /** All lines of both arguments, if they differ. */
   readonly argumentDiff: readonly DiffLine[]
 }
 
 export interface ComparedSide {
-  /** The summary of its first turn. */
   readonly summary: TraceSummary | undefined
   readonly traceIds: readonly string[]
   /** The models requested, in order of first use; printable. */
@@ -49,7 +47,6 @@ export interface Comparison {
   readonly firstDifference: number | undefined
 }
 
-/** Puts two turns, or the turns of two sessions, side by side. The agents and models may differ. */
 export function compareTraces(a: readonly TraceTree[], b: readonly TraceTree[]): Comparison {
   const [turnsA, turnsB] = [turnSteps(a), turnSteps(b)]
   const steps: ComparedStep[] = []

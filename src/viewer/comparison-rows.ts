@@ -5,7 +5,6 @@ import type { TurnStep } from './turn-steps.ts'
 export interface ComparisonRow {
   readonly kind: 'step' | 'alike' | 'repeats'
   readonly steps: readonly ComparedStep[]
-  /** Totals of the steps on each side; undefined if the side has none. */
   readonly a: RowFigures | undefined
   readonly b: RowFigures | undefined
 }
@@ -35,7 +34,6 @@ function isAlike(step: ComparedStep): boolean {
   return step.depth > 0 && !isDifferent(step)
 }
 
-/** Groups consecutive steps that may share a row: equal steps, or equal calls on one side only. */
 function runsOf(steps: readonly ComparedStep[]): ComparedStep[][] {
   const runs: ComparedStep[][] = []
   let runKey: string | undefined

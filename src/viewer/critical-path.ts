@@ -14,11 +14,9 @@ export interface PathSection {
   readonly part: 'work' | 'person' | 'gap'
 }
 
-/** The sequence of sections that determines how long a trace took. */
 export interface CriticalPath {
   /** Sorted by time, without overlap. They cover the whole of a trace with one root. */
   readonly sections: readonly PathSection[]
-  /** Sums of the sections, milliseconds. */
   readonly workMillis: number
   readonly personMillis: number
   readonly gapMillis: number

@@ -50,7 +50,6 @@ export function displayWidth(text: string): number {
   return width
 }
 
-/** Cuts the text to `width` cells. If it was cut, the last cell is an ellipsis. */
 export function clipToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text
   let clipped = ''

@@ -71,7 +71,7 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
   yield* ends.reverse()
 }
 
-/** The format requires an end after the start, so that an instant span lasts one microsecond. */
+/** The format requires an end after the start, so an instant span lasts one microsecond. */
 function extent({ span }: SpanNode): [number, number] {
   const start = Math.round(span.startAt * 1000)
   return [start, Math.max(start + 1, Math.round(span.endAt * 1000))]

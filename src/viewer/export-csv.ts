@@ -12,7 +12,6 @@ const COLUMNS = [
 
 type Row = Readonly<Record<(typeof COLUMNS)[number], string | number | undefined>>
 
-/** One row per span, without content, for a spreadsheet or a database table. */
 export function* exportCsv(trees: readonly TraceTree[]): Generator<string, void> {
   yield line(COLUMNS)
   for (const tree of trees) {

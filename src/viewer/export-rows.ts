@@ -14,7 +14,6 @@ import type { Extent } from './waterfall.ts'
 
 /** Limit per value. The OTLP export has the whole value. */
 const MOST_CHARS = 100_000
-/** The width of a bar's SVG view box. */
 const BAR_UNITS = 1_000
 const LEAST_UNITS = 2
 
@@ -96,7 +95,6 @@ function indent(depth: number): string {
   return depth === 0 ? '' : ` d${Math.min(MOST_INDENT, depth)}`
 }
 
-/** The usage of the span itself, or else the sum below it. */
 function usageText(row: TreeRow | undefined, sum: SubtreeSum | undefined): string {
   const own = row?.facts.tokens
   const below = sum === undefined ? 0 : sum.inputTokens + sum.outputTokens

@@ -12,7 +12,6 @@ export interface FoldedCalls {
   readonly calls: readonly SpanNode[]
   /** `tool.read_file`, printable. */
   readonly name: string
-  /** The outcome they share, printable; empty if they have none. */
   readonly outcome: string
   readonly sum: SubtreeSum
   /** The sum and the maximum of their durations, milliseconds. */

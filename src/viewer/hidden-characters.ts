@@ -26,7 +26,6 @@ export const HIDDEN: RegExp = new RegExp(`(?=${INVISIBLE})(?!${SHAPING})[^]`, 'g
 /** Terminals disagree about the cells of an emoji with these. Without them each emoji has its own width. */
 const EMOJI_SHAPING = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D|\p{Variation_Selector}/gu
 
-/** Removes emoji joiners and selectors, so that the columns of a terminal stay aligned. */
 export function withoutEmojiShaping(text: string): string {
   return text.replace(EMOJI_SHAPING, '')
 }

@@ -10,7 +10,6 @@ import { type TreeRow, treeRows } from './tree-rows.ts'
  */
 export type OpenState = 'hung' | 'waiting' | 'running' | 'owner-dead'
 
-/** A turn with running spans, at a given time. */
 export interface OpenTurn {
   readonly state: OpenState
   readonly traceId: string
@@ -20,7 +19,6 @@ export interface OpenTurn {
   readonly sinceAt: number
   /** The latest known start or end in the turn, epoch milliseconds. */
   readonly lastAt: number
-  /** The spans in progress: running spans without a running descendant. */
   readonly doing: readonly TreeRow[]
 }
 
@@ -30,7 +28,6 @@ export const HUNG_FROM_MILLIS = 120_000
 /** Most urgent first. The user cannot act on `owner-dead`, so it comes last. */
 export const URGENCY: readonly OpenState[] = ['hung', 'waiting', 'running', 'owner-dead']
 
-/** The traces with running spans, by state and then by start. */
 export function openTurns(
   trees: Iterable<TraceTree>,
   now: number,

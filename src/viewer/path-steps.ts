@@ -16,7 +16,6 @@ export interface PathPart {
   isTaken: boolean
 }
 
-/** A part, or the portion of it that was waited for. */
 export interface PathStep {
   readonly part: PathPart
   readonly fromAt: number
@@ -61,7 +60,6 @@ class MainLine {
   /** The parts that each request asked for, latest end last. The first entry has those before any request. */
   readonly #asked: PathPart[][]
   #at: number
-  /** The path contains a part that the current request asked for. */
   #isAsked = false
 
   constructor(parts: readonly PathPart[]) {

@@ -4,7 +4,6 @@ import type { StoredSpan } from './stored-span.ts'
 /** A guardian model decides first: it grants by itself, or escalates to the user, which is a span of its own. */
 const GUARDIAN = { choices: new Set(['escalated', 'smart_approve']), surface: 'smart' } as const
 
-/** True if this span is only a wait for the user. */
 export function isPersonWait(span: StoredSpan, namespace: string): boolean {
   const attributes = new SpanAttributes(span, namespace)
   if (drawnKind(attributes) !== 'approval') return false

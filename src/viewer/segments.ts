@@ -13,7 +13,6 @@ export type DrawnKind =
   | 'auxiliary'
   | 'other'
 
-/** The meaning of a piece of text. The terminal and the page assign a colour to each. */
 export type Tone = DrawnKind | 'ok' | 'warn' | 'error' | 'dim' | 'plain' | 'strong'
 
 export interface Segment {
@@ -29,7 +28,6 @@ export function segmentsWidth(segments: readonly Segment[]): number {
   return segments.reduce((width, { text }) => width + displayWidth(text), 0)
 }
 
-/** Puts a gap between segments and drops empty ones. */
 export function spaced(segments: readonly Segment[], gap = ' '): Segment[] {
   const filled = segments.filter(({ text }) => text !== '')
   return filled.flatMap((each, index) => (index === 0 ? [each] : [segment('dim', gap), each]))
@@ -83,7 +81,6 @@ const CODES: { readonly [Each in Tone]: string } = {
   strong: '1',
 }
 
-/** One terminal line, without trailing blanks. */
 export function paintLine(segments: readonly Segment[], color: boolean): string {
   const filled = [...segments]
   while (filled.at(-1)?.text.trim() === '') filled.pop()

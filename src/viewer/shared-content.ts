@@ -2,7 +2,6 @@ import { displayText } from './display-text.ts'
 import { countOf, humanCount } from './human-figures.ts'
 import { type TraceTree, walkTree } from './trace-forest.ts'
 
-/** The replacement of a secret at recording time. */
 const MASK = '[REDACTED]'
 const CUT_MARK = '.content.truncated'
 const LEAST_CONTENT_CHARS = 40
@@ -16,7 +15,6 @@ export interface AlteredValue {
 
 export interface SharedContent {
   readonly spans: number
-  /** Texts longer than a name, and their characters. */
   readonly texts: number
   readonly chars: number
   readonly masked: readonly AlteredValue[]
@@ -46,10 +44,8 @@ export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
   return found
 }
 
-/** Limit per list. The file itself has all of them. */
 const MOST_NAMED = 20
 
-/** The same as text lines, for a user about to share the traces. */
 export function* sharedContentLines({ spans, texts, chars, masked, cut }: SharedContent): Generator<string, void> {
   yield `${countOf(spans, 'span')}, ${countOf(texts, 'text')} of ${humanCount(chars)} characters in all`
   yield masked.length === 0

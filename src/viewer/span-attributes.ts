@@ -74,7 +74,6 @@ export function namespaceOf(span: StoredSpan): string | undefined {
   return key?.slice(0, -'.span.kind'.length)
 }
 
-/** The namespace of the first root that has one. */
 export function namespaceOfTree(tree: TraceTree): string {
   for (const root of tree.roots) {
     const namespace = namespaceOf(root.span)

@@ -80,7 +80,6 @@ function cachedText(attributes: SpanAttributes): string {
   return cached === undefined || cached <= 0 ? '' : `${humanCount(cached)} cached`
 }
 
-/** True for spans that use tokens and cost money. */
 export function isRequest(kind: DrawnKind): boolean {
   return kind === 'api' || kind === 'auxiliary'
 }

@@ -16,7 +16,6 @@ export interface SubtreeSum {
   readonly endAt: number
 }
 
-/** Computes the totals of every span of a tree in one pass. */
 export function subtreeSums(tree: TraceTree): ReadonlyMap<SpanNode, SubtreeSum> {
   const namespace = namespaceOfTree(tree)
   const sums = new Map<SpanNode, SubtreeSum>()

@@ -2,7 +2,6 @@ import type { StoredSpan } from './stored-span.ts'
 
 /** Conditions on traces. All must hold, each for some span of the trace. */
 export interface TraceFilter {
-  /** Prefix of the trace id. */
   readonly traceId?: string
   /** Prefix of a session id. The session of a sub-agent finds the trace of its parent. */
   readonly sessionId?: string
@@ -28,7 +27,6 @@ export class FilterMatcher {
     this.#conditions = conditionsOf(filter)
   }
 
-  /** Adds the conditions that this span meets. */
   add(met: Met, span: StoredSpan): Met {
     return this.#conditions.reduce((bits, holds, index) => {
       const bit = 1 << index

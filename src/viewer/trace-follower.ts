@@ -11,7 +11,6 @@ const MAX_DONE = 10_000
 interface GrowingTrace {
   /** Span id → span. A running span is its latest note. */
   readonly spans: Map<string, StoredSpan>
-  /** The files with notes of running spans of this trace. */
   readonly notedIn: Set<string>
   isShown: boolean
 }
@@ -54,7 +53,6 @@ export class TraceFollower {
     return this.#handOut(ready)
   }
 
-  /** Traces that match the filter so far and have running spans, as of the last poll. */
   open(): OpenTrace[] {
     const open: OpenTrace[] = []
     for (const [traceId, trace] of this.#growing) {

@@ -168,7 +168,6 @@ export interface TreeStep {
   readonly parent: TreeStep | undefined
 }
 
-/** Walks every span of a tree, parents before children, without recursion. */
 export function* walkTree(tree: TraceTree): Generator<TreeStep, void> {
   const open = stepsOf(tree.roots, undefined)
   for (let step = open.pop(); step !== undefined; step = open.pop()) {

@@ -21,10 +21,8 @@ export interface TraceSelection {
   readonly trees: readonly TraceTree[]
   /** Older matching traces that are still running, by start. If there are many, those with the latest activity. */
   readonly running: readonly TraceTree[]
-  /** All traces, whether they match or not. */
   readonly traceCount: number
   readonly matchCount: number
-  /** First start and last end of all traces; undefined if there are none. */
   readonly extent: Extent | undefined
   readonly unreadableCount: number
   readonly firstUnreadable: UnreadableLine | undefined

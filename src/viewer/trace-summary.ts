@@ -18,14 +18,12 @@ export interface TraceSummary {
   readonly durationMillis: number
   /** Sum over all requests, equal to the sum in a backend. */
   readonly tokens: Tokens | undefined
-  /** The parts of `tokens` that sub-agents and the agent's side calls used. */
   readonly subagentTokens: number
   readonly auxiliaryTokens: number
   readonly cost: KnownCost
   readonly outcome: Segment | undefined
   readonly spanCount: number
   readonly errorCount: number
-  /** Spans that had not ended; more may follow. */
   readonly runningCount: number
   /** Milliseconds since the last start or end while spans are running. */
   readonly silentMillis: number
@@ -33,7 +31,6 @@ export interface TraceSummary {
 
 export interface KnownCost {
   readonly dollars: number
-  /** Requests with a known cost. If 0, no cost is known. */
   readonly paidCount: number
   /** Requests that used tokens and have no known cost: the sum is without them. */
   readonly unknownCount: number

@@ -16,7 +16,6 @@ export interface Turn {
   readonly span: SpanAttributes
   readonly input: string
   readonly output: string
-  /** Sorted by start, including failed attempts. */
   readonly requests: Request[]
   /** Tools that no request can have asked for. */
   readonly calls: Call[]
@@ -46,7 +45,6 @@ interface Place {
 
 const NOWHERE: Place = { turn: undefined, request: undefined, call: undefined }
 
-/** The sessions of some traces, by their start. Child agents are attached to the call or turn that started them. */
 export function trajectoriesOf(trees: readonly TraceTree[]): readonly Trajectory[] {
   const sessions: Trajectory[] = []
   for (const tree of trees) addTree(sessions, tree)

@@ -64,7 +64,6 @@ function barWidth(least: number, room: number, names: number, titles: number, wi
 }
 
 interface Widest extends Omit<TreeColumns, 'title' | 'bar' | 'levels'> {
-  /** Branch, name and attempt; `titles` includes the hint. */
   readonly names: number
   readonly titles: number
 }
@@ -88,7 +87,6 @@ function widest(rows: readonly TreeRow[], levels: number): Widest {
 
 type Besides = Omit<TreeColumns, 'title' | 'levels'>
 
-/** Cells right of the title, gaps included. */
 function besides(columns: Besides): number {
   const tokens = columns.input === 0 ? 0 : columns.input + ARROW.length + columns.output
   const used = [columns.bar, columns.duration, tokens, columns.cost, columns.ending].filter(cells => cells > 0)

@@ -4,7 +4,6 @@ import { type Segment, segment, spaced } from './segments.ts'
 import type { KnownCost, TraceSummary } from './trace-summary.ts'
 import { tokensText } from './tree-rows.ts'
 
-/** Agent, session and turn. Without a session, the trace id. */
 export function headerTitle(summary: TraceSummary, traceId: string): Segment[] {
   const id = summary.sessionId === '' ? `trace ${displayText(traceId)}` : summary.sessionId
   const numbered = summary.turnNumber === undefined ? '' : `turn ${humanCount(summary.turnNumber)}`
@@ -44,7 +43,6 @@ function spansText({ spanCount, runningCount }: TraceSummary): string {
   return `${countOf(spanCount, 'span')}${runningCount === 0 ? '' : `, ${humanCount(runningCount)} of them running`}`
 }
 
-/** Shorter silences are not shown. */
 const SILENT_FROM_MILLIS = 10_000
 
 export function silenceText(millis: number, duration: (millis: number) => string = humanDuration): string {

@@ -4,7 +4,6 @@ import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf, type SpanFacts, type Tokens } from './span-facts.ts'
 import { type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
-/** One row of a drawn tree, for any output. */
 export interface TreeRow {
   readonly step: TreeStep
   readonly facts: SpanFacts

@@ -18,7 +18,6 @@ export interface TurnStep {
   /** The arguments, one value a line, as stored; not printable. */
   readonly argument: readonly string[]
   readonly argumentText: string
-  /** The command, the path or the prompt: printable, one line. */
   readonly hint: string
   readonly outcome: Segment | undefined
   readonly isError: boolean
@@ -30,12 +29,10 @@ export interface TurnStep {
   /** Tokens of all attempts of a request, or of all requests inside. */
   readonly inputTokens: number
   readonly outputTokens: number
-  /** US dollars of the requests with a known cost. */
   readonly cost: number
   readonly traceId: string
   readonly spanId: string
   readonly startAt: number
-  /** Inner steps by start, of a turn, a child agent, or a tool that runs one. */
   readonly steps: readonly TurnStep[]
 }
 
