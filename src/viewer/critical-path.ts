@@ -97,9 +97,9 @@ function partOf(span: StoredSpan, namespace: string): PathPart {
 }
 
 /**
- * Returns the part during which another one ran. A tool is a child of the request that asked for it and runs after it, so both
- * are steps of the part around the request. A background child belongs to the first part that also contains its end. Returns
- * undefined if there is none: a child agent that outlives the turn was never waited for.
+ * Returns the part during which another one ran. A tool is a child of the request that asked for it, and runs after it. Both are
+ * therefore steps of the part around the request. A background child belongs to the first part that also contains its end.
+ * Returns undefined if there is none: a child agent that outlives the turn was never waited for.
  */
 function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart, PathPart>): PathPart | undefined {
   let holder = above
