@@ -23,7 +23,7 @@ export interface OpenTurn {
 }
 
 /** A thinking model or a test suite may be silent for a minute; a longer silence is worth a look. */
-export const HUNG_FROM_MILLIS = 120_000
+const HUNG_FROM_MILLIS = 120_000
 
 /** Most urgent first. The user cannot act on `owner-dead`, so it comes last. */
 export const URGENCY: readonly OpenState[] = ['hung', 'waiting', 'running', 'owner-dead']

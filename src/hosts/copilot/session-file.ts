@@ -30,7 +30,9 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 interface Line {
   readonly at: number
   readonly event: HostEvent
-  /** It begins a turn of the session, or a process. */
+  /** It begins a turn of the session. */
+  readonly isPrompt: boolean
+  /** It begins a turn of the session or a process, or ends the process. */
   readonly isBoundary: boolean
 }
 
@@ -44,6 +46,9 @@ export interface Occasion {
 
 /** Hooks that fire before the line that begins their turn is written. */
 const BEGIN = 'UserPromptSubmit'
+const SHUTDOWN = 'file:session.shutdown'
+const PROMPTS: ReadonlySet<string> = new Set(['file:user.message', 'file:system.notification'])
+const PROCESSES: ReadonlySet<string> = new Set([SHUTDOWN, 'file:session.resume'])
 const STARTS: ReadonlySet<string> = new Set(['SessionStart', BEGIN])
 
 /** @returns undefined for an id that cannot be part of a path */
@@ -92,11 +97,14 @@ export class SessionFile {
     return event === 'SessionEnd' ? this.#shutdownAt >= at : this.#lastAt >= at
   }
 
-  /** The lines for this hook. A turn that begins after the hook belongs to a later hook. */
-  take(occasion: Occasion): HostEvent[] {
-    const { event, at } = occasion
-    let begun = event === BEGIN ? 0 : 1
-    const end = this.#waiting.findIndex(line => line.isBoundary && line.at > at && ++begun > 1)
+  /** The lines for this hook. What begins or ends after the hook belongs to a later one, unless it is what the hook is about. */
+  take({ event, at }: Occasion): HostEvent[] {
+    let prompts = event === BEGIN ? 1 : 0
+    const end = this.#waiting.findIndex(line => {
+      if (!line.isBoundary || line.at <= at) return false
+      if (line.isPrompt) return prompts-- <= 0
+      return line.event.event !== SHUTDOWN || event !== 'SessionEnd'
+    })
     const taken = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
     const given = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
     if (taken.length > 0) this.#isFirst = false
@@ -112,11 +120,11 @@ export class SessionFile {
     this.#lastAt = Math.max(this.#lastAt, at)
     const event = eventOf(line, at, this.#sessionId)
     if (event === undefined) return
-    if (event.event === 'file:session.shutdown') this.#shutdownAt = at
-    const isPrompt = event.event === 'file:user.message' || event.event === 'file:system.notification'
-    if (isPrompt) this.#promptAt = at
-    const isOfChild = peek(event.data, 'agent_id') !== undefined
-    this.#waiting.push({ at, event, isBoundary: (isPrompt && !isOfChild) || event.event === 'file:session.resume' })
+    if (event.event === SHUTDOWN) this.#shutdownAt = at
+    const begins = PROMPTS.has(event.event)
+    if (begins) this.#promptAt = at
+    const isPrompt = begins && peek(event.data, 'agent_id') === undefined
+    this.#waiting.push({ at, event, isPrompt, isBoundary: isPrompt || PROCESSES.has(event.event) })
   }
 }
 
@@ -150,7 +158,7 @@ function fieldOf(value: unknown, name: string): unknown {
 
 /** A file that is read for the first time has every turn of the session. Only the last ones can be news. */
 function lastTurns(lines: readonly Line[], count: number): readonly Line[] {
-  const prompts = lines.flatMap(({ isBoundary }, index) => (isBoundary ? [index] : []))
+  const prompts = lines.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []))
   return lines.slice(prompts.at(-count) ?? 0)
 }
 
