@@ -117,7 +117,7 @@ function OpenCount(): JSX.Element | null {
   )
 }
 
-/** `now` stopped at the last received line, so it is the time of the loss. */
+/** `now` stands still while the page is not connected, so it is the time of the loss. */
 function LostBar(): JSX.Element {
   return (
     <p class="lost-bar" role="alert">
@@ -145,7 +145,6 @@ function Connection(): JSX.Element {
   )
 }
 
-/** The progress of the index, which reads the newest data first. */
 function Reading(): JSX.Element | null {
   if (source.value === undefined) return null
   const { bytes, indexedBytes, searchableBytes, indexedSince, unreadableCount, failure } = source.value

@@ -7,7 +7,6 @@ export type Part =
   | { readonly type: 'other'; readonly name: string; readonly value: unknown }
 
 export interface Message {
-  /** `system`, `user`, `assistant`, `tool`, or any stored role. */
   readonly role: string
   readonly parts: readonly Part[]
 }

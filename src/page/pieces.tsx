@@ -23,7 +23,6 @@ export function Ago({ at }: { readonly at: number }): JSX.Element {
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
-/** Uses the user's time zone and locale. */
 export function timeText(at: number): string {
   return Number.isNaN(new Date(at).getTime()) ? 'at no time' : TIME.format(at)
 }
@@ -113,7 +112,6 @@ export function Notice({
   )
 }
 
-/** Replaces a view that has not loaded, with a link to all sessions. */
 export function Unread({ problem }: { readonly problem: string | undefined }): JSX.Element {
   if (problem === undefined) return <Notice>Looking …</Notice>
   return (

@@ -5,7 +5,6 @@ import { Link } from './navigation.tsx'
 import { Ago, shortId } from './pieces.tsx'
 import { counted, shortCount } from './words.ts'
 
-/** One row per session; on a narrow screen, one card. */
 export function SessionTable({ rows }: { readonly rows: readonly SessionRow[] }): JSX.Element {
   return (
     <table class="list sessions">

@@ -20,7 +20,6 @@ export interface Content {
 export interface SpanStory {
   readonly contents: readonly Content[]
   readonly groups: readonly FactGroup[]
-  /** Notes on missing content and its reason. */
   readonly notices: readonly string[]
 }
 
@@ -203,7 +202,6 @@ const SAME: Readonly<Record<string, string>> = { Asked: 'Arguments', Answered: '
 
 const MASK = '[REDACTED]'
 
-/** The readable summary of a span. The panel shows all stored data below it. */
 export function spanStory({ attributes, namespace, statusMessage }: SpanDetail): SpanStory {
   const nameIn = (names: readonly string[]): string | undefined =>
     names.map(name => (name.startsWith('.') ? namespace + name : name)).find(name => Object.hasOwn(attributes, name))
@@ -248,7 +246,6 @@ function noticesOf(attributes: SpanDetail['attributes'], namespace: string): str
   ].filter(notice => notice !== '')
 }
 
-/** The old and new text, if the arguments of a tool are an edit. */
 export function editIn(value: unknown): { readonly before: string; readonly after: string } | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const fields = value as Readonly<Record<string, unknown>>

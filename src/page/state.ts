@@ -1,8 +1,6 @@
 import { signal } from '@preact/signals'
 import type { OpenTrace, SourceStatus } from '../view/api.ts'
 
-/** The shared state of the page, independent of the view. */
-
 /** `refused`: the token is invalid, so retrying does not help. */
 export type ConnectionState = 'connecting' | 'live' | 'lost' | 'refused'
 

@@ -12,13 +12,11 @@ export interface VisibleRow {
   /** It has children, or child traces that can be inserted. */
   readonly isParent: boolean
   readonly isOpen: boolean
-  /** Number of rows hidden below it or in its fold. */
   readonly hiddenCount: number
   readonly fold?: Fold
 }
 
 export interface TreeLook {
-  /** Ids of spans whose subtree is hidden. */
   readonly closed: ReadonlySet<string>
   readonly folds: readonly Fold[]
   /** Ids that a link, the search or the cursor points at. Their folds and ancestors are always open. */

@@ -11,7 +11,6 @@ import { counted } from './words.ts'
 
 interface RowProps {
   readonly domId: string
-  /** Position from the top, in rows. */
   readonly place: number
   readonly visible: VisibleRow
   readonly view: TraceView

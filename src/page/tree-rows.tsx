@@ -73,7 +73,6 @@ export function TreeRows({ view, visible, active, hits, look, move }: TreeProps)
   )
 }
 
-/** Leaves the browser's own shortcuts alone. */
 function press(event: KeyboardEvent, what: TreeMove | undefined, move: TreeProps['move']): void {
   if (what === undefined || event.ctrlKey || event.metaKey || event.altKey) return
   event.preventDefault()

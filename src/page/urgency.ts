@@ -20,7 +20,6 @@ export function titleOf(open: readonly OpenTrace[], isConnected: boolean): strin
   return title === '' ? 'hookspan' : `${title} · hookspan`
 }
 
-/** Sorts by state, then by the time they have been open, longest first. */
 export function byUrgency(now: number): (a: OpenTrace, b: OpenTrace) => number {
   return (a, b) => URGENCY.indexOf(stateOf(a, now)) - URGENCY.indexOf(stateOf(b, now)) || a.openSince - b.openSince
 }

@@ -114,7 +114,6 @@ export function ValueText({ value, attribute, path }: ValueProps): JSX.Element {
   )
 }
 
-/** The value, and a button that loads more of it while it is incomplete. */
 function useWhole(
   { value, length }: LongValue,
   attribute: string,

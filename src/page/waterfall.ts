@@ -2,7 +2,6 @@ import type { Fold, SpanRow } from '../view/api.ts'
 
 /** Tools that ran in parallel below one request. */
 export interface ParallelGroup {
-  /** Indexes of its rows, by start. */
   readonly rows: readonly number[]
   readonly millis: number
   readonly sumMillis: number
@@ -50,7 +49,6 @@ function groupsOf(siblings: readonly number[], rows: readonly SpanRow[], now: nu
   return groups
 }
 
-/** The end of a row. An open one ends now. */
 export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
   return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
 }
@@ -117,7 +115,6 @@ export interface Tick {
 const LAST_TICK = 0.97
 const STEPS = [1, 2, 5, 10, 15, 20, 30, 60] as const
 
-/** Round times for an axis, at most `most`. */
 export function ticksOf(millis: number, most: number): Tick[] {
   if (!(millis > 0)) return [{ at: 0, text: '0' }]
   const step = stepFor(millis / Math.max(1, most))

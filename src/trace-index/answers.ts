@@ -21,7 +21,6 @@ export interface SourceStatus {
   readonly searchableBytes: number
   readonly traceCount: number
   readonly spanCount: number
-  /** Lines that are not OTLP/JSON. */
   readonly unreadableCount: number
   /** The index is complete from this time on, as far as is known. Undefined if it is empty or fully complete. */
   readonly indexedSince: number | undefined
@@ -58,7 +57,6 @@ export interface Sums {
   readonly tokens: Tokens | undefined
   readonly cachedTokens: number
   readonly cost: KnownCost
-  /** Total wait for the user, milliseconds. */
   readonly waitedMillis: number
 }
 
@@ -204,7 +202,6 @@ export interface OpenSpan {
   readonly spanId: string
   readonly kind: DrawnKind
   readonly name: string
-  /** The command, the file, the goal. */
   readonly hint: string
   readonly startAt: number
 }

@@ -2,7 +2,6 @@ import { displayText } from '../viewer/display-text.ts'
 import type { ChildTraces } from './answers.ts'
 import type { Database } from './database.ts'
 
-/** Limit per session; the oldest are taken. */
 const MOST_TRACES = 2_000
 
 /** Finds the traces that spans of this trace started: the traces of delegated sessions, and traces with a parent link to it. */

@@ -14,9 +14,8 @@ export type Told =
 const POLL_MILLIS = 250
 const OPEN_MILLIS = 1_000
 const MOST_NAMED = 1_000
-/** Under constant changes, the pause is this many times the duration of a step. */
+/** Under constant changes, the pause is this many times the duration of a step, at most `MOST_MILLIS`. */
 const RESTING_SHARE = 4
-/** Limits that pause. */
 const MOST_MILLIS = 800
 
 let isClosing = false

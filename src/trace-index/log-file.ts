@@ -9,7 +9,6 @@ export const LONGEST_LINE: number = 64 * 1024 * 1024
 export interface PlacedEntry {
   readonly entry: TraceFileEntry
   readonly offset: number
-  /** Without the line end. */
   readonly length: number
 }
 
@@ -39,7 +38,6 @@ export class LogFile {
     closeSync(this.#descriptor)
   }
 
-  /** The end of the last whole line before this offset. */
   lineEndBefore(offset: number): number {
     for (let to = offset; to > 0; ) {
       const from = Math.max(0, to - 65_536)

@@ -19,7 +19,6 @@ const MOST_MATCHES = 10_000
 /** Limits for reading the log, for texts that the index cannot find. */
 const MOST_READ_BYTES = 33_554_432
 const MOST_READ_TRACES = 500
-/** Limit of examined rows, of which the condition may select few. */
 const MOST_ROWS = 200_000
 const ROWS_AT_ONCE = 4_000
 

@@ -97,7 +97,6 @@ export class TraceIndex {
     return changes
   }
 
-  /** Resolves when the thread has exited. */
   async close(): Promise<void> {
     this.#post('close')
     await this.#ended

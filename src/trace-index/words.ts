@@ -11,7 +11,6 @@ const MOST_PLACES = 100
 const EXCERPT_BEFORE = 60
 const EXCERPT_CHARS = 200
 
-/** The searchable text of a span: its name and all text values. */
 export function searchableText(span: StoredSpan): string {
   const parts: string[] = []
   let left = MOST_CHARS
@@ -79,7 +78,6 @@ export function excerptOf(span: StoredSpan, { pieces }: SearchedText): string {
   return `${from > 0 ? '…' : ''}${shown}${from + EXCERPT_CHARS < text.length ? '…' : ''}`
 }
 
-/** The first occurrence of a piece, preferably as a whole word, or else of a word in it. */
 function firstPlace(folded: string, pieces: readonly string[]): number | undefined {
   const words = pieces.flatMap(piece => piece.match(WORD) ?? [])
   for (const sought of [...pieces, ...words]) {

@@ -204,7 +204,6 @@ export interface ComparedTotals {
   readonly input: number
   readonly output: number
   readonly cost?: number
-  /** Requests whose cost is not in `cost`. */
   readonly requestsOfUnknownCost: number
   readonly turns: number
   readonly requests: number

@@ -38,7 +38,6 @@ function changedIn({ traceIds, isMore }: Change): readonly string[] {
   return isMore ? [] : traceIds
 }
 
-/** Returns only what differs from the previous line. */
 class LastTold {
   #open = ''
   #source = ''

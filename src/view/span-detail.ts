@@ -63,7 +63,6 @@ export function spanDetail(
   }
 }
 
-/** A further part of one attribute; undefined if the span has no such attribute. */
 export function valuePart({ attributes }: StoredSpan, name: string, from: number): ValuePart | undefined {
   if (!Object.hasOwn(attributes, name)) return undefined
   const text = textOf(attributes[name] ?? null)

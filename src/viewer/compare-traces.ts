@@ -6,7 +6,6 @@ import { type TurnStep, turnSteps } from './turn-steps.ts'
 
 export type Difference = 'name' | 'arguments' | 'outcome' | 'attempts'
 
-/** A step of one side beside its counterpart on the other. */
 export interface ComparedStep {
   readonly depth: number
   readonly a: TurnStep | undefined

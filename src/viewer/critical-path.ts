@@ -4,7 +4,6 @@ import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts
 import type { StoredSpan } from './stored-span.ts'
 import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
 
-/** A period of time and the span that the trace waited for during it. */
 export interface PathSection {
   readonly span: StoredSpan
   /** Epoch milliseconds. */

@@ -17,7 +17,6 @@ export interface OpenTurn {
   readonly prompt: string
   /** Start of the span that has been open longest, epoch milliseconds. */
   readonly sinceAt: number
-  /** The latest known start or end in the turn, epoch milliseconds. */
   readonly lastAt: number
   readonly doing: readonly TreeRow[]
 }

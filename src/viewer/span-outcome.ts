@@ -3,7 +3,6 @@ import { displayText } from './display-text.ts'
 import { type DrawnKind, type Segment, segment, type Tone } from './segments.ts'
 import type { SpanAttributes } from './span-attributes.ts'
 
-/** The tone of an outcome word. Unlisted words are neutral. */
 const WORDS: ReadonlyMap<string, Tone> = new Map<string, Tone>([
   ...toned('ok', ['completed', 'ok', 'success', 'done', 'once', 'session', 'always', 'smart_approve']),
   ...toned('error', ['failed', 'failure', 'error', 'errored', 'crashed']),

@@ -2,7 +2,6 @@ import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts
 import { costOf, isRequest, tokensOf } from './span-facts.ts'
 import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
 
-/** The totals of a span and all its descendants, shown when its row is folded. */
 export interface SubtreeSum {
   readonly spanCount: number
   readonly errorCount: number

@@ -19,7 +19,6 @@ type Condition = (span: StoredSpan) => boolean
 /** A bit per condition that some span of the trace has met. */
 export type Met = number
 
-/** Evaluates a filter span by span, in any order. */
 export class FilterMatcher {
   readonly #conditions: readonly Condition[]
 

@@ -66,7 +66,6 @@ interface TraceNote {
   startAt: number
   endAt: number
   met: Met
-  /** Ids of the spans noted as running that have not ended. */
   open: Set<string> | undefined
 }
 

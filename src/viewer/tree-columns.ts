@@ -12,7 +12,6 @@ export interface TreeColumns {
   readonly output: number
   readonly cost: number
   readonly ending: number
-  /** Levels drawn as branches. Deeper ones are counted instead. */
   readonly levels: number
 }
 

@@ -26,7 +26,6 @@ export interface TurnStep {
   /** From the first start to the last end, without waiting for the user. */
   readonly millis: number
   readonly personMillis: number
-  /** Tokens of all attempts of a request, or of all requests inside. */
   readonly inputTokens: number
   readonly outputTokens: number
   readonly cost: number
