@@ -1,4 +1,4 @@
-/** Which sessions are listed, as it stands in the address. */
+/** The filter of the session list, kept in the address. */
 export interface SessionFilter {
   readonly text?: string
   readonly agent?: string
@@ -9,31 +9,26 @@ export interface SessionFilter {
   readonly since?: string
 }
 
-/** What of a turn is shown. */
 export interface TurnLook {
-  /** The span whose details are open. */
   readonly span?: string
-  /** What is looked for. */
   readonly find?: string
-  /** Spans below which nothing is shown. */
+  /** Spans whose subtree is hidden. */
   readonly closed?: readonly string[]
   /** All spans are closed, except those in `opened`. */
   readonly isClosed?: true
   readonly opened?: readonly string[]
-  /** Traces of child sessions that are shown below the spans that have begun them. */
+  /** Traces of child sessions, shown below the spans that started them. */
   readonly inside?: readonly string[]
-  /** All repeats are shown one by one. */
   readonly isUnfolded?: true
-  /** The first spans of folds whose repeats are shown one by one. */
+  /** The first spans of unfolded folds. */
   readonly unfolded?: readonly string[]
-  /** Only what the turn waited for is in full colour. */
+  /** Only the critical path is in full colour. */
   readonly isPath?: true
 }
 
-/** Undefined takes it away. */
+/** Undefined removes an option. */
 export type LookChange = { readonly [Name in keyof TurnLook]: TurnLook[Name] | undefined }
 
-/** Where in the page somebody is: all that a person would send to another one. */
 export type Place =
   | { readonly view: 'live' }
   | { readonly view: 'sessions'; readonly filter: SessionFilter }
@@ -44,7 +39,7 @@ export type Place =
   | { readonly view: 'nowhere' }
 
 const FILTERS = ['text', 'agent', 'model', 'tool', 'outcome', 'since'] as const
-/** More would make an address that nobody can send. */
+/** More ids would make the address too long to share. */
 const MAX_LISTED = 40
 const ALL_CLOSED = '*'
 const ALL_UNFOLDED = '1'

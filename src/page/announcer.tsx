@@ -3,10 +3,10 @@ import { useEffect, useRef, useState } from 'preact/hooks'
 import type { TraceView } from '../view/api.ts'
 import { counted } from './words.ts'
 
-/** Whoever listens to the page must not be talked down by it. */
+/** Limits the announcements, so that they do not drown out the rest of the page in a screen reader. */
 const REST_MILLIS = 5_000
 
-/** Says what has come, a sentence at a time, to those who hear the page. */
+/** Announces news of a turn to screen readers, one sentence at a time. */
 export function Announcer({ view }: { readonly view: TraceView }): JSX.Element {
   const [sentence, setSentence] = useState('')
   const { turn } = view

@@ -15,7 +15,6 @@ import { TurnView } from './turn.tsx'
 import { countOpen } from './urgency.ts'
 import { counted, percent } from './words.ts'
 
-/** The page: where we are, and what is shown of it. */
 export function App(): JSX.Element {
   const here = place.value
   return (
@@ -70,7 +69,7 @@ function View({ here }: { readonly here: Place }): JSX.Element {
   }
 }
 
-/** What a tab shows that has no token, or one of a viewer that has ended. */
+/** Shown if the tab has no token, or one of a viewer that has ended. */
 export function LetIn(): JSX.Element {
   return (
     <div class="let-in">
@@ -118,7 +117,7 @@ function OpenCount(): JSX.Element | null {
   )
 }
 
-/** The clock of the page stopped when it last received something. */
+/** `now` stands still while the page is not connected, so it is the time of the loss. */
 function LostBar(): JSX.Element {
   return (
     <p class="lost-bar" role="alert">
@@ -146,7 +145,6 @@ function Connection(): JSX.Element {
   )
 }
 
-/** How far back it is read: the newest is there first. */
 function Reading(): JSX.Element | null {
   if (source.value === undefined) return null
   const { bytes, indexedBytes, searchableBytes, indexedSince, unreadableCount, failure } = source.value

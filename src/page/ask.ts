@@ -1,10 +1,9 @@
 import type { LiveLine, Problem } from '../view/api.ts'
 import { Lines } from './lines.ts'
 
-/** The server did not answer with what was asked for. */
 export class NotAnswered extends Error {
   override readonly name = 'NotAnswered'
-  /** 0 = nobody answered. */
+  /** 0 = no response. */
   readonly status: number
 
   constructor(status: number, problem: string) {
@@ -15,23 +14,23 @@ export class NotAnswered extends Error {
 
 let token = ''
 
-/** Before anything is asked. */
+/** Sets the token. Call before any request. */
 export function askWith(known: string): void {
   token = known
 }
 
-/** @throws NotAnswered; an `AbortError` when the signal says so */
+/** @throws NotAnswered, or an `AbortError` when the signal aborts */
 export async function ask<Shape>(path: string, signal?: AbortSignal): Promise<Shape> {
   const response = await send(path, signal)
   return (await response.json()) as Shape
 }
 
-/** A file, to be put away. @throws as `ask` */
+/** Fetches a file to save. @throws as `ask` */
 export async function askFile(path: string): Promise<Blob> {
   return (await send(path, undefined)).blob()
 }
 
-/** Lines as they come, until the server ends or the signal says so. @throws as `ask` */
+/** Yields lines as they arrive, until the server ends the stream or the signal aborts. @throws as `ask` */
 export async function* askLive(signal: AbortSignal): AsyncGenerator<LiveLine, void> {
   const response = await send('/api/live', signal)
   const lines = new Lines()
@@ -55,7 +54,7 @@ async function send(path: string, signal: AbortSignal | undefined): Promise<Resp
   throw new NotAnswered(response.status, sentence(problem) || `The viewer answers ${response.status}.`)
 }
 
-/** The server writes a problem as a part of a line; on the page it is one by itself. */
+/** Turns a problem into a sentence: the server words it as part of a line. */
 function sentence(problem: string): string {
   const text = problem.charAt(0).toUpperCase() + problem.slice(1)
   return text === '' || /[.!?]$/.test(text) ? text : `${text}.`

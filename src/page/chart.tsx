@@ -6,7 +6,7 @@ import type { Chart } from './figures.ts'
 const HEIGHT = 200
 const COLOURS = 6
 
-/** Lines over days, on a canvas; what it shows stands in the table beside it, too. */
+/** A line chart over days on a canvas. Hidden from screen readers, because the table beside it has the same data. */
 export function DrawnChart({ chart }: { readonly chart: Chart }): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   useEffect(() => {
@@ -47,9 +47,9 @@ function optionsOf({ days, lines, text, isCount }: Chart, element: HTMLElement):
         label,
         stroke: colour(`--series-${index % COLOURS}`),
         width: 2,
-        // A day without requests has no latency, and is no end of the line.
+        // A day without requests has no latency, but must not interrupt the line.
         spanGaps: true,
-        // One day alone makes no line.
+        // A single day makes no line.
         points: { show: days.length < 40, size: 6 },
         value: (_: uPlot, value: number | null) => (value === null ? '' : text(value)),
       })),
@@ -60,7 +60,6 @@ function optionsOf({ days, lines, text, isCount }: Chart, element: HTMLElement):
 const WHOLE_STEPS = Array.from({ length: 13 }, (_, power) => [1, 2, 5].map(step => step * 10 ** power)).flat()
 const MOST_DAYS = 7
 
-/** Days for the axis, in seconds, evenly apart. */
 function someOf(days: readonly string[]): number[] {
   const step = Math.ceil(days.length / MOST_DAYS)
   return days.filter((_, index) => index % step === 0).map(day => Date.parse(day) / 1000)

@@ -7,7 +7,6 @@ import { Link } from './navigation.tsx'
 import { Notice, Outcome, shortId, timeText, Unread } from './pieces.tsx'
 import { counted } from './words.ts'
 
-/** Two turns or sessions, side by side. */
 export function CompareView({ a, b }: { readonly a: string; readonly b: string }): JSX.Element {
   const isAsked = a !== '' && b !== ''
   const path = isAsked ? `/api/compare?${new URLSearchParams({ a, b })}` : undefined
@@ -27,7 +26,7 @@ interface FigureRow {
   readonly label: string
   readonly of: (side: ComparedTotals) => number | undefined
   readonly text: (figure: number) => string
-  /** The figure is the least that it can be: a part of it is unknown. */
+  /** True if a part of the figure is unknown, so that it is a lower bound. */
   readonly isPartial?: (side: ComparedTotals) => boolean
 }
 

@@ -5,7 +5,6 @@ import { shown } from './shown.ts'
 const CLASSES = { ' ': '', '-': 'is-gone', '+': 'is-new' } as const
 const SIGNS = { ' ': ' ', '-': '−', '+': '+' } as const
 
-/** What one text has in the place of another, line by line. */
 export function DiffText({
   lines,
   rest = '',

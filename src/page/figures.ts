@@ -2,22 +2,20 @@ import type { ModelFigures, Numbers } from '../view/api.ts'
 import { humanDuration } from '../viewer/human-figures.ts'
 import { percent, shortCount } from './words.ts'
 
-/** Lines over days. */
 export interface Chart {
   readonly title: string
-  /** `2026-11-21`, each day between the first and the last. */
+  /** `2026-11-21`, every day from the first to the last. */
   readonly days: readonly string[]
   readonly lines: readonly { readonly label: string; readonly values: readonly (number | null)[] }[]
-  /** A value as people read it. */
   readonly text: (value: number) => string
-  /** Whole numbers, of which there are none on a day without any. */
+  /** The values are counts: a day without data is 0, not a gap. */
   readonly isCount: boolean
 }
 
 const DAY_MILLIS = 86_400_000
-/** Lines that can be told apart. */
+/** More lines are hard to distinguish. */
 const MOST_MODELS = 6
-/** A clock that went wrong must not make a million days. */
+/** Guards against a wrong clock, which could make a million days. */
 const MOST_DAYS = 1_000
 
 export function chartsOf({ days: figures, models: all }: Numbers): Chart[] {

@@ -5,7 +5,7 @@ import { ask } from './ask.ts'
 const NOTHING: readonly string[] = []
 const TYPING_MILLIS = 200
 
-/** Ids of the spans of a turn that hold a text, in the order of the tree. What is on the rows is found at once, all else by the server. */
+/** Ids of the spans of a turn that contain a text, in tree order, from the server. */
 export function useFound(path: string, text: string, view: TraceView): readonly string[] {
   const [found, setFound] = useState<readonly string[]>(NOTHING)
   const wanted = text.trim().toLowerCase()
@@ -18,7 +18,7 @@ export function useFound(path: string, text: string, view: TraceView): readonly 
     const timer = setTimeout(() => {
       ask<Found>(`${path}/find?text=${encodeURIComponent(wanted)}`, ending.signal)
         .then(({ spanIds }) => setFound(spanIds))
-        // The page says elsewhere that the viewer does not answer.
+        // The page reports elsewhere that the viewer does not respond.
         .catch(() => undefined)
     }, TYPING_MILLIS)
     return () => {

@@ -1,7 +1,6 @@
 import type { Fold, PathSection, SpanRow, TraceView } from '../view/api.ts'
 import { subtreeEnds } from './tree-model.ts'
 
-/** Which span of which trace a row shows. */
 export interface RowOrigin {
   readonly traceId: string
   readonly spanId: string
@@ -19,17 +18,17 @@ export function originOf(row: SpanRow, { turn }: TraceView): RowOrigin {
   return isPut(row) ? row.origin : { traceId: turn.traceId, spanId: row.id }
 }
 
-/** The same by the row's id; of one that is not there (yet), as if it were the turn's own. */
+/** The origin of a row by its id. An unknown row is treated as a span of the turn itself. */
 export function originOfId(rowId: string, view: TraceView): RowOrigin {
   const row = view.rows.find(({ id }) => id === rowId)
   return row === undefined ? { traceId: view.turn.traceId, spanId: rowId } : originOf(row, view)
 }
 
 /**
- * A turn with the turns of child sessions put in below the spans that have begun them, as if all were one trace. Ids of rows
- * that were put in have their trace before them, so that no two rows of sound traces have the same. What is put in has no critical path: it is that of the turn alone.
+ * Inserts the turns of child sessions below the spans that started them, as if all were one trace. The ids of inserted rows are
+ * prefixed with their trace id, so that they are unique in sound traces. The critical path is that of the outer turn alone.
  *
- * @param inside by trace id; each is put in once, whoever claims to have begun it
+ * @param inside by trace id; each is inserted once, even if several spans claim to have started it
  */
 export function grafted(view: TraceView, inside: ReadonlyMap<string, TraceView>): TraceView {
   if (inside.size === 0) return view
@@ -44,7 +43,7 @@ export function grafted(view: TraceView, inside: ReadonlyMap<string, TraceView>)
     const waiting = new Map<number, { readonly place: number; readonly views: readonly TraceView[] }[]>()
     const ends = subtreeEnds(from.rows)
     const putWaiting = (index: number): void => {
-      // The innermost of those that end here was begun last.
+      // Subtrees with the same end: the innermost comes first.
       for (const { place, views } of (waiting.get(index) ?? []).toReversed()) {
         for (const each of views) putIn(each, place, (rows[place]?.depth ?? 0) + 1)
       }
@@ -77,7 +76,6 @@ function take(left: Map<string, TraceView>, traceId: string): readonly TraceView
   return found === undefined ? [] : [found]
 }
 
-/** What is still to be put in. */
 function without({ childTraces, ...row }: SpanRow, put: readonly TraceView[]): SpanRow {
   const ids = new Set(put.map(({ turn }) => turn.traceId))
   const rest = childTraces?.filter(id => !ids.has(id)) ?? []

@@ -1,7 +1,7 @@
 import type { JSX } from 'preact'
 import type { DrawnKind } from '../viewer/segments.ts'
 
-/** One shape for each kind, so that none is told by its colour alone. Drawn in a square of 16. */
+/** One shape per kind, so that colour is never the only difference. Drawn in a square of 16. */
 const SHAPES: Readonly<Record<DrawnKind, string>> = {
   session: 'M8 2a3 3 0 1 1 0 6 3 3 0 0 1 0-6ZM2.5 14c.4-3 2.6-4.7 5.5-4.7s5.1 1.7 5.5 4.7Z',
   llm: 'M8 2.2a5.8 5.8 0 1 0 5.8 5.8h-2A3.8 3.8 0 1 1 8 4.2v2.1l3.6-3.1L8 .1Z',

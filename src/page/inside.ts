@@ -6,7 +6,6 @@ import { onChange } from './state.ts'
 const REST_MILLIS = 1_000
 const NOTHING: ReadonlyMap<string, TraceView> = new Map()
 
-/** Turns that are shown inside of another one, by trace id, read again as they change. */
 export function useInside(traceIds: readonly string[] | undefined): ReadonlyMap<string, TraceView> {
   const [views, setViews] = useState(NOTHING)
   const key = traceIds?.join(',') ?? ''

@@ -4,10 +4,9 @@ import { LongText } from './long-text.tsx'
 import { shown } from './shown.ts'
 import { counted } from './words.ts'
 
-/** So many entries of one object or list at once. */
 const FEW_ENTRIES = 100
 
-/** JSON that can be folded. What is closed is not drawn, so depth and size cost nothing before somebody opens them. */
+/** JSON with foldable levels. Closed levels are not rendered, so depth and size cost nothing until opened. */
 export function JsonTree({ value, isOpen = true }: { readonly value: object; readonly isOpen?: boolean }): JSX.Element {
   return <Branch name={undefined} value={value} isOpen={isOpen} depth={0} />
 }
@@ -19,7 +18,7 @@ interface BranchProps {
   readonly depth: number
 }
 
-/** What opens by itself opens no deeper: of a thousand levels each would draw the next. */
+/** Limits automatic opening: otherwise a value a thousand levels deep would be rendered whole. */
 const OPEN_DEPTH = 3
 
 function Branch({ name, value, isOpen, depth }: BranchProps): JSX.Element {

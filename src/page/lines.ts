@@ -1,4 +1,4 @@
-/** Pieces of a stream made whole lines; what is blank is left out. */
+/** Splits chunks of a stream into whole lines, without blank ones. */
 export class Lines {
   #rest = ''
 

@@ -5,11 +5,16 @@ import { forgetToken } from './token.ts'
 
 const TICK_MILLIS = 1_000
 const RETRY_MILLIS = 2_000
-/** The server writes a line every 5 seconds. A connection that is silent for three times that is broken, though it is not closed. */
+/**
+ * The server writes a line every 5 seconds. After three missed lines the connection counts as broken, even if it is not closed.
+ */
 const SILENCE_LIMIT_MILLIS = 15_000
-/** A hidden tab gives up its own connection after this time: a browser allows six connections to one server. */
+/** After this time a hidden tab closes its own connection: a browser allows only six per server. */
 const HIDDEN_LIMIT_MILLIS = 20_000
-/** The lock of the hidden tab that has the connection, and the channel on which it passes the lines to the others. */
+/**
+ * Name of the lock and of the channel of hidden tabs. The tab with the lock has the connection and forwards its lines to the
+ * others.
+ */
 const SHARED_FEED = 'hookspan-live'
 const JOINED = 'joined'
 
@@ -50,8 +55,8 @@ async function readLines(until: AbortSignal, receiveLine: (line: LiveLine) => vo
 }
 
 /**
- * Hidden tabs share one connection. The tab that holds the lock reads it; the others wait for the lock, and meanwhile receive the
- * lines over the channel. Only the title of a hidden tab can be seen, so the views are not read again.
+ * Hidden tabs share one connection. The tab with the lock reads it; the others wait for the lock and receive the lines over the
+ * channel. Only the title of a hidden tab is visible, so its views are not reloaded.
  */
 async function readShared(until: AbortSignal): Promise<void> {
   const channel = new BroadcastChannel(SHARED_FEED)
@@ -61,7 +66,7 @@ async function readShared(until: AbortSignal): Promise<void> {
   channel.postMessage(JOINED)
   try {
     await navigator.locks.request(SHARED_FEED, { signal: until }, async () => {
-      // A tab that joins has missed what was sent before.
+      // A joining tab has missed all earlier lines.
       channel.onmessage = ({ data }) => {
         if (data === JOINED) channel.postMessage(lastState())
       }
@@ -104,7 +109,7 @@ function isRefusal(error: unknown): boolean {
   return error instanceof NotAnswered && (error.status === 401 || error.status === 403)
 }
 
-/** Aborts when the tab was hidden for long; a shared feed, when the tab is shown. */
+/** Aborts a tab's own feed when the tab has been hidden for long, and a shared feed when the tab becomes visible. */
 function abortOnModeChange(isShared: boolean): { readonly signal: AbortSignal; stop(): void } {
   const controller = new AbortController()
   let timer: ReturnType<typeof setTimeout> | undefined

@@ -10,10 +10,9 @@ import { SessionTable } from './session-table.tsx'
 import { connection, now, openTraces } from './state.ts'
 import { byUrgency, stateOf } from './urgency.ts'
 
-/** A turn with a hundred tools at once must not push the others out of sight. */
+/** A turn with a hundred parallel tools must not push the others out of sight. */
 const MOST_STEPS = 5
 
-/** What is open right now, what needs somebody first. */
 export function LiveView(): JSX.Element {
   const open = openTraces.value
   return (

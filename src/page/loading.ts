@@ -3,23 +3,22 @@ import { ask, NotAnswered } from './ask.ts'
 import { onChange } from './state.ts'
 
 export interface Loaded<Shape> {
-  /** What came last; also while something newer is under way. */
+  /** The latest value, kept while a newer one loads. */
   readonly value: Shape | undefined
   readonly problem: string | undefined
 }
 
-/** Between two readings of what changes all the time. */
 const REST_MILLIS = 1_000
-/** What the server does not have may still come, while it reads older files. */
+/** Pause after a 404: the server may still find the data while it reads older files. */
 const MISSING_REST_MILLIS = 10_000
-/** What takes long to read is read less often: at most a fourth of the time goes into it. */
+/** Slow paths are loaded less often: the pause is at least three times the duration of a load. */
 const SHARE = 3
 
 /**
- * What the server has at a path, read again as it changes.
+ * Loads a path from the server, and reloads it on changes.
  *
- * @param path undefined = nothing yet
- * @param isTouched whether a change of these traces is one of this; undefined = whatever changes
+ * @param path undefined = nothing to load yet
+ * @param isTouched whether a change of these traces affects the path; undefined = every change does
  */
 export function useLoaded<Shape>(
   path: string | undefined,
@@ -40,9 +39,9 @@ export function useLoaded<Shape>(
       unlisten()
       reading.end()
     }
-    // What is touched follows from the path.
+    // `isTouched` depends only on the path.
   }, [path])
-  // Asked otherwise, what was answered before stands until the answer comes.
+  // If only the query changed, the previous value stays until the new one has loaded.
   return placeIn(loaded.path) === placeIn(path) ? loaded : { value: undefined, problem: undefined }
 }
 
@@ -52,7 +51,6 @@ function placeIn(path: string | undefined): string | undefined {
 
 type State<Shape> = Loaded<Shape> & { readonly path: string }
 
-/** Reads one path, one reading at a time, and rests between two of them. */
 class Reading<Shape> {
   readonly #path: string
   readonly #tell: (state: State<Shape>) => void

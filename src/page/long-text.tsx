@@ -3,7 +3,7 @@ import { useState } from 'preact/hooks'
 import { humanCount } from '../viewer/human-figures.ts'
 import { shown } from './shown.ts'
 
-/** Nobody scrolls past more than this to see what comes behind it. */
+/** Longer texts are collapsed, so that what follows stays within reach. */
 const FEW_LINES = 24
 const FEW_CHARS = 3_000
 

@@ -1,6 +1,5 @@
 import { isRecord, parsed } from '../viewer/attribute-value.ts'
 
-/** A part of a message: what was said, or a tool that was called, or what it gave. */
 export type Part =
   | { readonly type: 'text'; readonly text: string }
   | { readonly type: 'call'; readonly name: string; readonly value: unknown }
@@ -8,12 +7,11 @@ export type Part =
   | { readonly type: 'other'; readonly name: string; readonly value: unknown }
 
 export interface Message {
-  /** `system`, `user`, `assistant`, `tool`, or whatever it says. */
   readonly role: string
   readonly parts: readonly Part[]
 }
 
-/** A conversation in one of the shapes that are written; undefined for what is none. */
+/** Parses a conversation in any of the known formats; undefined if it is none. */
 export function messagesIn(text: string): readonly Message[] | undefined {
   const value = parsed(text)
   const list = Array.isArray(value) ? (value as unknown[]) : undefined
@@ -21,7 +19,7 @@ export function messagesIn(text: string): readonly Message[] | undefined {
   return list.map(messageOf)
 }
 
-/** Undefined for what is no JSON object or list: numbers and quoted words are read better as they stand. */
+/** Parses a JSON object or list. Undefined for anything else: numbers and quoted strings read better as they are. */
 export function jsonIn(text: string): object | undefined {
   if (!/^\s*[[{]/.test(text)) return undefined
   const value = parsed(text)

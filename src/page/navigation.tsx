@@ -2,14 +2,13 @@ import { signal } from '@preact/signals'
 import type { ComponentChildren, JSX } from 'preact'
 import { hrefOf, type Place, placeOf } from './address.ts'
 
-/** Where we are. */
 export const place = signal<Place>(here())
 
 function here(): Place {
   return placeOf(location.pathname, location.search)
 }
 
-/** `push`: somewhere else, and back leads here. `replace`: the same place, looked at in another way. */
+/** `push` adds a history entry for a new position. `replace` changes the display of the same one. */
 export function go(to: Place, how: 'push' | 'replace' = 'push'): void {
   if (how === 'push') {
     history.replaceState({ scrollTop: scrollY }, '')
@@ -19,7 +18,7 @@ export function go(to: Place, how: 'push' | 'replace' = 'push'): void {
 }
 
 export function startNavigation(): void {
-  // The browser restores the position at once, before the view has read what it shows.
+  // The browser restores the position at once, before the view has loaded.
   history.scrollRestoration = 'manual'
   addEventListener('popstate', ({ state }) => {
     place.value = here()
@@ -27,10 +26,10 @@ export function startNavigation(): void {
   })
 }
 
-/** A view that takes longer to come stays at its top. */
+/** A view that loads more slowly stays at its top. */
 const RESTORE_LIMIT_MILLIS = 10_000
 
-/** Scrolls as soon as the page is long enough, unless the reader scrolls or leaves before. */
+/** Scrolls as soon as the page is long enough, unless the user scrolls or navigates first. */
 function restoreScroll(top: number): void {
   const startedAt = performance.now()
   const at = place.peek()
@@ -51,14 +50,14 @@ interface LinkProps {
   readonly children: ComponentChildren
 }
 
-/** A link that stays in the page, unless the reader wants another tab. */
+/** A link within the page. Modified clicks keep the browser's behaviour, such as opening a tab. */
 export function Link({ to, class: className, label, isCurrent = false, children }: LinkProps): JSX.Element {
   const follow = (event: JSX.TargetedMouseEvent<HTMLAnchorElement>): void => {
     if (event.button !== 0 || event.metaKey || event.ctrlKey || event.shiftKey || event.altKey) return
     event.preventDefault()
     go(to)
     scrollTo(0, 0)
-    // Who hears the page, or goes on by keys, goes on there.
+    // Moves the focus to the new content, for screen readers and keyboards.
     document.getElementById('main')?.focus({ preventScroll: true })
   }
   return (

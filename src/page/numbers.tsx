@@ -17,7 +17,6 @@ const AGES: readonly (readonly [string, string])[] = [
   ['all', 'all'],
 ]
 
-/** What was used, how long it took, what failed. */
 export function NumbersView({ since }: { readonly since: string }): JSX.Element {
   const millis = ageMillis(since)
   const from = millis === undefined ? '' : `?since=${Math.floor((now.peek() - millis) / 3_600_000) * 3_600_000}`
@@ -98,7 +97,6 @@ function Models({ models }: { readonly models: readonly ModelFigures[] }): JSX.E
   )
 }
 
-/** Names in the first column, figures in the others. */
 function Table({
   heads,
   children,
@@ -128,11 +126,11 @@ interface DrawnProps {
   readonly chart: Chart
 }
 
-/** A picture of it, for who sees it, and the same as a table, for everybody. */
+/** A chart, with the same data as a table for accessibility. */
 function ChartBlock({ chart }: DrawnProps): JSX.Element {
   const [Drawn, setDrawn] = useState<ComponentType<DrawnProps>>()
   useEffect(() => {
-    // Two thirds of the page's script are for drawing these; who never looks at them never loads it.
+    // Two thirds of the page's script are the chart library, so it is loaded only when needed.
     void import('./chart.tsx').then(({ DrawnChart }) => setDrawn(() => DrawnChart))
   }, [])
   const { title, days, lines, text } = chart

@@ -17,7 +17,6 @@ function isTyped({ target }: KeyboardEvent): boolean {
   return target instanceof Element && target.closest('input, textarea, select, dialog') !== null
 }
 
-/** A view without a search box leads to that of the sessions. */
 function focusSearch(): void {
   if (document.querySelector(SEARCH_BOX) === null) go({ view: 'sessions', filter: {} })
   requestAnimationFrame(() => document.querySelector<HTMLInputElement>(SEARCH_BOX)?.focus())

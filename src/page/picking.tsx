@@ -2,16 +2,14 @@ import { signal } from '@preact/signals'
 import type { JSX } from 'preact'
 import { go } from './navigation.tsx'
 
-/** A turn or session, by its id, and what it is called. */
 interface Picked {
   readonly id: string
   readonly title: string
 }
 
-/** What the next one that is picked is compared with. */
 const picked = signal<Picked | undefined>(undefined)
 
-/** The first that is picked waits for the second, wherever in the page that is. */
+/** Chooses an item to compare. The first choice is kept across views until the second is made. */
 export function PickButton({ id, title }: Picked): JSX.Element | null {
   const first = picked.value
   if (first?.id === id) return null
@@ -26,7 +24,6 @@ export function PickButton({ id, title }: Picked): JSX.Element | null {
   )
 }
 
-/** Says what waits for another one to be compared with. */
 export function PickedBar(): JSX.Element | null {
   const first = picked.value
   if (first === undefined) return null

@@ -7,12 +7,12 @@ import { Link } from './navigation.tsx'
 import { now } from './state.ts'
 import { ago, counted, percent } from './words.ts'
 
-/** How long it is since; ticks by itself, and nothing around it is drawn anew. */
+/** A running age. It updates itself without rendering its surroundings again. */
 export function Since({ at }: { readonly at: number }): JSX.Element {
   return <>{age(now.value - at)}</>
 }
 
-/** `3 m ago`, with the time itself for whoever points at it. */
+/** `3 m ago`, with the time as a tooltip. */
 export function Ago({ at }: { readonly at: number }): JSX.Element {
   return (
     <time dateTime={isoOf(at)} title={timeText(at)}>
@@ -23,7 +23,6 @@ export function Ago({ at }: { readonly at: number }): JSX.Element {
 
 const TIME = new Intl.DateTimeFormat(undefined, { dateStyle: 'medium', timeStyle: 'medium' })
 
-/** In the reader's own zone and way of writing. */
 export function timeText(at: number): string {
   return Number.isNaN(new Date(at).getTime()) ? 'at no time' : TIME.format(at)
 }
@@ -49,7 +48,6 @@ export function Outcome({ outcome }: { readonly outcome: Segment | undefined }):
   return outcome === undefined ? null : <span class={`outcome tone-${outcome.tone}`}>{outcome.text}</span>
 }
 
-/** A figure and what it is. */
 export function Figure({
   label,
   children,
@@ -67,7 +65,6 @@ export function Figure({
   )
 }
 
-/** What turns and sessions are measured by; what is nothing is not said. */
 export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMillis }: UsageOf): JSX.Element {
   const { input = 0, output = 0 } = tokens ?? {}
   return (
@@ -101,7 +98,6 @@ export function UsageFigures({ tokens, cachedTokens, cost, errorCount, waitedMil
 
 type UsageOf = Pick<TurnRow, 'tokens' | 'cachedTokens' | 'cost' | 'errorCount' | 'waitedMillis'>
 
-/** Something went wrong between page and server, or there is nothing. */
 export function Notice({
   children,
   tone = '',
@@ -116,7 +112,6 @@ export function Notice({
   )
 }
 
-/** In the place of a view of which nothing could be read so far, with a way on. */
 export function Unread({ problem }: { readonly problem: string | undefined }): JSX.Element {
   if (problem === undefined) return <Notice>Looking …</Notice>
   return (
@@ -126,11 +121,11 @@ export function Unread({ problem }: { readonly problem: string | undefined }): J
   )
 }
 
-/** Copies the text as it is stored, not the signs that stand for its hidden characters. */
+/** Copies the text as stored, not the visible signs for its hidden characters. */
 export function CopyButton({ text, label }: { readonly text: string; readonly label: string }): JSX.Element {
   const [said, setSaid] = useState('Copy')
   const copy = async (): Promise<void> => {
-    // A browser may refuse it to a page.
+    // A browser may deny clipboard access.
     setSaid(
       await navigator.clipboard.writeText(text).then(
         () => 'Copied',

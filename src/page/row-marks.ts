@@ -2,14 +2,13 @@ import type { PathSection, TraceView } from '../view/api.ts'
 import { subtreeEnds } from './tree-model.ts'
 import { type ParallelGroup, parallelGroups, type RetryWait, retryWaits } from './waterfall.ts'
 
-/** What is drawn on rows beside their own bars. */
 export interface RowMarks {
   readonly groupOf: ReadonlyMap<number, GroupMark>
   readonly waitOf: ReadonlyMap<number, RetryWait>
   readonly pathOf: ReadonlyMap<number, readonly PathSection[]>
 }
 
-/** Of one row of a group that ran side by side, or below one of them. */
+/** Marks a row of a parallel group, or a row below one of them. */
 export interface GroupMark {
   readonly group: ParallelGroup
   readonly isFirst: boolean
@@ -21,7 +20,7 @@ export function marksOf(view: TraceView): RowMarks {
   const ends = subtreeEnds(rows)
   const groupOf = new Map<number, GroupMark>()
   const groups = parallelGroups(rows, view.now).map(group => ({ group, depth: rows[group.rows[0] ?? 0]?.depth ?? 0 }))
-  // Of groups within groups the inner one is marked on the rows of both.
+  // The innermost of nested groups marks the row.
   for (const { group, depth } of groups.toSorted((a, b) => a.depth - b.depth)) {
     const first = Math.min(...group.rows)
     const last = Math.max(...group.rows)
@@ -33,7 +32,6 @@ export function marksOf(view: TraceView): RowMarks {
   return { groupOf, waitOf: new Map(retryWaits(rows).map(wait => [wait.row, wait])), pathOf }
 }
 
-/** What a waterfall spans. */
 export interface Scale {
   /** Epoch milliseconds. */
   readonly from: number
@@ -41,7 +39,7 @@ export interface Scale {
   readonly at: number
 }
 
-/** Of what is open: until now. */
+/** If the turn is open, the range ends now. */
 export function scaleOf({ rows, startAt, turn }: TraceView, at: number): Scale {
   let to = startAt
   for (const row of rows) to = Math.max(to, row.endAt, row.startAt)

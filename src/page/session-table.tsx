@@ -5,7 +5,6 @@ import { Link } from './navigation.tsx'
 import { Ago, shortId } from './pieces.tsx'
 import { counted, shortCount } from './words.ts'
 
-/** Sessions, a row each; on a narrow screen each is a card. */
 export function SessionTable({ rows }: { readonly rows: readonly SessionRow[] }): JSX.Element {
   return (
     <table class="list sessions">

@@ -8,7 +8,6 @@ import { CopyButton, Figure, Notice, Outcome, Since, shortId, timeText, Unread, 
 import { ShareButton } from './share.tsx'
 import { counted, percent, shortCount } from './words.ts'
 
-/** One session: its turns, one under the other. */
 export function SessionView({ id }: { readonly id: string }): JSX.Element {
   const { value, problem } = useLoaded<SessionDetail>(`/api/sessions/${encodeURIComponent(id)}`)
   if (value === undefined) return <Unread problem={problem} />
@@ -134,5 +133,5 @@ function totalTokens({ tokens }: TurnRow): number {
   return (tokens?.input ?? 0) + (tokens?.output ?? 0)
 }
 
-/** Somebody was away. */
+/** A pause that suggests that the user was away. */
 const LONG_GAP_MILLIS = 60_000

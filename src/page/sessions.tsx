@@ -10,7 +10,6 @@ import { SessionTable } from './session-table.tsx'
 import { now } from './state.ts'
 import { ageMillis } from './words.ts'
 
-/** All sessions, searched and filtered. */
 export function SessionsView({ filter }: { readonly filter: SessionFilter }): JSX.Element {
   const query = queryOf(filter)
   const { value, problem } = useLoaded<SessionPage>(`/api/sessions${query}`)
@@ -35,7 +34,7 @@ export function SessionsView({ filter }: { readonly filter: SessionFilter }): JS
   )
 }
 
-/** The age is made a time when it is asked for, in whole minutes: an address that changes all the time would be read all the time. */
+/** Ages are rounded to whole minutes: a query that changes constantly would be reloaded constantly. */
 function queryOf({ since, ...filter }: SessionFilter): string {
   const query = new URLSearchParams(filter as Record<string, string>)
   const millis = ageMillis(since ?? '')
@@ -43,7 +42,7 @@ function queryOf({ since, ...filter }: SessionFilter): string {
   return query.size === 0 ? '' : `?${query}`
 }
 
-/** Pages behind the first one, which alone is kept up to date. */
+/** Further pages of the list. Only the first page is kept up to date. */
 function More({ query, first }: { readonly query: string; readonly first: SessionPage }): JSX.Element | null {
   const [more, setMore] = useState<{ readonly rows: readonly SessionRow[]; readonly before: string | undefined }>()
   const [problem, setProblem] = useState('')
@@ -85,7 +84,7 @@ function FilterBar({ filter }: { readonly filter: SessionFilter }): JSX.Element 
     const timer = setTimeout(() => go({ view: 'sessions', filter: draft }, 'replace'), TYPING_MILLIS)
     return () => clearTimeout(timer)
   }, [draft, isSame])
-  // Whoever goes back finds what was asked then.
+  // Going back in the history restores the earlier filter.
   useEffect(() => setDraft(filter), [JSON.stringify(filter)])
   const set = (name: keyof SessionFilter, value: string): void => {
     const { [name]: _, ...rest } = draft
@@ -109,7 +108,7 @@ function FilterBar({ filter }: { readonly filter: SessionFilter }): JSX.Element 
 
 type TextName = 'text' | 'agent' | 'model' | 'tool'
 
-/** What there is to be asked for; looked up once, because it hardly changes. */
+/** Suggestions for the filters. Loaded once, because they hardly change. */
 function useNames(): { readonly [Name in TextName]?: readonly string[] } {
   const { value } = useLoaded<Numbers>('/api/numbers', () => false)
   if (value === undefined) return {}

@@ -4,7 +4,6 @@ import type { Shared } from '../view/api.ts'
 import { ask, askFile, NotAnswered } from './ask.ts'
 import { CopyButton, Notice } from './pieces.tsx'
 
-/** Says what is in a turn or session before anything of it is handed on. */
 export function ShareButton({ id }: { readonly id: string }): JSX.Element {
   const dialog = useRef<HTMLDialogElement>(null)
   const [shared, setShared] = useState<Shared>()
@@ -59,7 +58,7 @@ function Commands({ commands }: { readonly commands: readonly string[] }): JSX.E
   )
 }
 
-/** By a link of this page's own: the address of the server alone would lack the token. */
+/** Saves through a link to a local object: a link to the server would lack the token. */
 async function save(path: string): Promise<void> {
   const url = URL.createObjectURL(await askFile(path))
   const link = document.createElement('a')

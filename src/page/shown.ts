@@ -1,6 +1,6 @@
 import { visibleText } from '../viewer/display-text.ts'
 
-/** Any value of a span as text to be shown: nothing in it is hidden, and nothing acts. */
+/** Any value of a span as visible text, without hidden characters and control sequences. */
 export function shown(value: unknown): string {
   return visibleText(typeof value === 'string' ? value : (JSON.stringify(value) ?? ''))
 }

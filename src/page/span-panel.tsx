@@ -18,7 +18,6 @@ interface PanelProps {
   readonly show: (spanId: string) => void
 }
 
-/** All of one span. */
 export function SpanPanel({ traceId, spanId, view, close, show }: PanelProps): JSX.Element {
   const spanPath = `/api/traces/${encodeURIComponent(traceId)}/spans/${encodeURIComponent(spanId)}`
   const { value, problem } = useLoaded<SpanDetail>(spanPath, ids => ids.includes(traceId))
@@ -123,7 +122,7 @@ function Head({ detail, view, show }: Omit<DetailsProps, 'path'>): JSX.Element {
   )
 }
 
-/** Its row, which has its trace before it where the turn was put in from another one. */
+/** Finds the row of the parent. Inserted rows have prefixed ids, so origins are compared. */
 function parentOf({ traceId, parentId }: SpanDetail, view: TraceView): SpanRow | undefined {
   if (parentId === undefined) return undefined
   return view.rows.find(row => {
@@ -189,9 +188,8 @@ function Links({
 
 interface AttributesProps {
   readonly attributes: Readonly<Record<string, LongValue>>
-  /** Where there is more of those that were cut. */
   readonly path?: string
-  /** Of an event: what was cut cannot be had. */
+  /** True for events, whose cut values cannot be loaded. */
   readonly isPartial?: boolean
 }
 

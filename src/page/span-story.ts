@@ -1,7 +1,6 @@
 import type { LongValue, SpanDetail } from '../view/api.ts'
 import { humanCost, humanCount, humanDuration } from '../viewer/human-figures.ts'
 
-/** One thing that is known of a span, in words for people. */
 export interface Fact {
   readonly label: string
   readonly text: string
@@ -12,10 +11,8 @@ export interface FactGroup {
   readonly facts: readonly Fact[]
 }
 
-/** Something long that was said, called or answered. */
 export interface Content {
   readonly label: string
-  /** Under which it is stored, for those who want more of it. */
   readonly attribute: string
   readonly value: LongValue
 }
@@ -23,7 +20,6 @@ export interface Content {
 export interface SpanStory {
   readonly contents: readonly Content[]
   readonly groups: readonly FactGroup[]
-  /** What is not all there, and why. */
   readonly notices: readonly string[]
 }
 
@@ -37,7 +33,7 @@ const asShare: Figure = value => (typeof value === 'number' ? `${Math.round(valu
 const asCost: Figure = value => (typeof value === 'number' ? humanCost(value) : asText(value))
 const asYes: Figure = value => (value === true ? 'yes' : value === false ? 'no' : asText(value))
 
-/** The first name that a span has is taken. A dot stands for the namespace. */
+/** The first name that the span has is used. A leading dot stands for the namespace. */
 interface FactRow {
   readonly label: string
   readonly names: readonly string[]
@@ -201,12 +197,11 @@ const CONTENTS: readonly ContentRow[] = [
   { label: 'Answered', names: ['gen_ai.output.messages', 'output.value', 'gen_ai.content.completion'] },
 ]
 
-/** What the same is called in another convention: told once. */
+/** The same content under another convention's label; shown only once. */
 const SAME: Readonly<Record<string, string>> = { Asked: 'Arguments', Answered: 'Result' }
 
 const MASK = '[REDACTED]'
 
-/** A span told for people; all of it as it is stored stands below that in the panel. */
 export function spanStory({ attributes, namespace, statusMessage }: SpanDetail): SpanStory {
   const nameIn = (names: readonly string[]): string | undefined =>
     names.map(name => (name.startsWith('.') ? namespace + name : name)).find(name => Object.hasOwn(attributes, name))
@@ -231,7 +226,7 @@ export function spanStory({ attributes, namespace, statusMessage }: SpanDetail):
   }
 }
 
-/** A failure's message stands in its status, and often nowhere else. */
+/** The message of a failure is in the span's status, and often nowhere else. */
 function withMessage(groups: readonly FactGroup[], message: string | undefined): readonly FactGroup[] {
   const [failed, ...rest] = groups
   if (message === undefined || failed === undefined || failed.facts.some(({ text }) => text === message)) return groups
@@ -251,7 +246,6 @@ function noticesOf(attributes: SpanDetail['attributes'], namespace: string): str
   ].filter(notice => notice !== '')
 }
 
-/** Before and after of an edit, when the arguments of a tool are one. */
 export function editIn(value: unknown): { readonly before: string; readonly after: string } | undefined {
   if (typeof value !== 'object' || value === null) return undefined
   const fields = value as Readonly<Record<string, unknown>>

@@ -1,9 +1,7 @@
 import { signal } from '@preact/signals'
 import type { OpenTrace, SourceStatus } from '../view/api.ts'
 
-/** What the page knows of the server, whatever view is shown. */
-
-/** `refused`: the token is no longer good, which no waiting mends. */
+/** `refused`: the token is invalid, so retrying does not help. */
 export type ConnectionState = 'connecting' | 'live' | 'lost' | 'refused'
 
 export const connection = signal<ConnectionState>('connecting')
@@ -11,7 +9,7 @@ export const openTraces = signal<readonly OpenTrace[] | undefined>(undefined)
 export const source = signal<SourceStatus | undefined>(undefined)
 /**
  * The server's clock, epoch milliseconds. All ages and open bars follow it. It advances once a second while the page is visible
- * and connected, and stands still otherwise: without a server, nobody knows whether a turn still runs.
+ * and connected. It stands still otherwise: without a server, it is unknown whether a turn still runs.
  */
 export const now = signal(Date.now())
 
@@ -19,8 +17,8 @@ type Listener = (traceIds: readonly string[] | undefined) => void
 const listeners = new Set<Listener>()
 
 /**
- * Calls the listener with the ids of changed traces; with an empty list if they are too many to be named; with undefined if
- * anything may have changed. Returns a function that removes it.
+ * Calls the listener with the ids of changed traces. The list is empty if there are too many to list, and undefined if anything
+ * may have changed. Returns a function that removes the listener.
  */
 export function onChange(listener: Listener): () => void {
   listeners.add(listener)

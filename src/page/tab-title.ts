@@ -2,7 +2,7 @@ import { effect } from '@preact/signals'
 import { connection, openTraces } from './state.ts'
 import { titleOf } from './urgency.ts'
 
-/** Keeps the title of the browser's tab right. Not an effect of a component: browsers delay these in a hidden tab. */
+/** Keeps the title of the browser tab up to date. Not an effect of a component: browsers delay these in a hidden tab. */
 export function startTabTitle(): void {
   effect(() => {
     const isCut = connection.value === 'lost' || connection.value === 'refused'

@@ -1,28 +1,28 @@
-/** What lets this tab in; sessionStorage is of one tab and of one port, where a cookie would be every port's. */
+/** The storage key of the token. sessionStorage belongs to one tab and one port; a cookie would be shared by all ports. */
 const KEY = 'hookspan-token'
 const TOKEN = /^[\w-]{20,100}$/
 /** Other tabs answer at once, or not at all. */
 const PATIENCE_MILLIS = 300
 
-/** From the address, from before, or from another tab of this viewer; undefined when nobody has one. */
+/** The token from the address, from this tab's storage, or from another tab of this viewer; undefined if there is none. */
 export async function findToken(): Promise<string | undefined> {
   const channel = new BroadcastChannel(KEY)
   const token = fromAddress() ?? sessionStorage.getItem(KEY) ?? (await askTabs(channel))
   if (token === undefined) return undefined
   sessionStorage.setItem(KEY, token)
-  // Only pages of this very origin are on the channel.
+  // Only pages of this origin can use the channel.
   channel.onmessage = ({ data }) => {
     if (data === 'asked') channel.postMessage(token)
   }
   return token
 }
 
-/** It is no longer of use: the viewer has been started anew. */
+/** Removes a token that became invalid because the viewer was restarted. */
 export function forgetToken(): void {
   sessionStorage.removeItem(KEY)
 }
 
-/** An address with another token, put into a tab that shows this page, changes its hash alone: the browser does not load it anew. */
+/** Pasting an address with another token into a tab of this page changes only the hash: the browser does not reload it. */
 export function watchAddress(): void {
   addEventListener('hashchange', () => {
     const token = fromAddress()
@@ -32,7 +32,7 @@ export function watchAddress(): void {
   })
 }
 
-/** Taken out of it, so that it is neither copied with the address nor kept in the history. */
+/** Removes the token from the address, so that it is not copied or kept in the history. */
 function fromAddress(): string | undefined {
   const token = location.hash.startsWith('#k=') ? location.hash.slice(3) : ''
   if (!TOKEN.test(token)) return undefined

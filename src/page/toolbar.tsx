@@ -13,7 +13,6 @@ interface ToolbarProps {
   readonly move: (what: TreeMove) => void
 }
 
-/** Find, fold, and what is marked. */
 export function Toolbar({ view, look, hits, active, findBox, change, move }: ToolbarProps): JSX.Element {
   const onKey = (event: KeyboardEvent): void => {
     if (event.key === 'Enter') move({ do: event.shiftKey ? 'previousHit' : 'nextHit' })

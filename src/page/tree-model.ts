@@ -1,34 +1,29 @@
 import type { Fold, SpanRow, TraceView } from '../view/api.ts'
 import type { TurnLook } from './address.ts'
 
-/** One row as it is drawn. */
 export interface VisibleRow {
   readonly row: SpanRow
-  /** In all rows of the trace. */
   readonly index: number
-  /** 1 for a root, as `aria-level` counts. */
+  /** 1 for a root, like `aria-level`. */
   readonly level: number
-  /** Among its siblings that are shown, from 1. */
+  /** Position among its displayed siblings, from 1. */
   readonly position: number
   readonly siblings: number
-  /** Something hangs below it, or can be put there. */
+  /** It has children, or child traces that can be inserted. */
   readonly isParent: boolean
   readonly isOpen: boolean
-  /** So many rows are hidden below it, or by it. */
   readonly hiddenCount: number
-  /** It stands for all of these. */
   readonly fold?: Fold
 }
 
 export interface TreeLook {
-  /** Ids of spans below which nothing is shown. */
   readonly closed: ReadonlySet<string>
   readonly folds: readonly Fold[]
-  /** Ids that must be seen: a link, the search or the cursor points at them. Nothing that holds one of them is folded or closed. */
+  /** Ids that a link, the search or the cursor points at. Their folds and ancestors are always open. */
   readonly wanted: ReadonlySet<string>
 }
 
-/** For each row the index behind the last one below it. Rows come parents first, so one way back is enough. */
+/** Per row, the index after the last row below it. Parents come before their children, so one backward pass is enough. */
 export function subtreeEnds(rows: readonly SpanRow[]): number[] {
   const ends = rows.map((_, index) => index + 1)
   for (let index = rows.length - 1; index >= 0; index--) {
@@ -48,14 +43,12 @@ export function closedIds(rows: readonly SpanRow[], { closed, isClosed, opened }
   return ids
 }
 
-/** The folds of a look that are not opened. */
 export function closedFolds({ rows, folds }: TraceView, { isUnfolded, unfolded }: TurnLook): readonly Fold[] {
   if (isUnfolded === true) return []
   const opened = new Set(unfolded)
   return folds.filter(fold => !opened.has(rows[fold.rows[0] ?? 0]?.id ?? ''))
 }
 
-/** The rows that are drawn, top to bottom. */
 export function visibleRows(rows: readonly SpanRow[], look: TreeLook): VisibleRow[] {
   const ends = subtreeEnds(rows)
   const holdsWanted = aboveWanted(rows, look.wanted)
@@ -92,7 +85,6 @@ function isFolded(fold: Fold, rows: readonly SpanRow[], ends: readonly number[],
   return true
 }
 
-/** Indexes of rows above one that must be seen. */
 function aboveWanted(rows: readonly SpanRow[], wanted: ReadonlySet<string>): ReadonlySet<number> {
   const above = new Set<number>()
   if (wanted.size === 0) return above
@@ -103,7 +95,6 @@ function aboveWanted(rows: readonly SpanRow[], wanted: ReadonlySet<string>): Rea
   return above
 }
 
-/** What a key does to a tree of which one row is active. */
 export type TreeMove =
   | { readonly do: 'go'; readonly id: string }
   | { readonly do: 'open' | 'close' | 'details'; readonly id: string }
@@ -111,13 +102,12 @@ export type TreeMove =
 
 export interface TreeKey {
   readonly key: string
-  /** Rows that fit on the screen. */
   readonly pageRows: number
 }
 
 interface Cursor {
   readonly rows: readonly VisibleRow[]
-  /** Of the active row; -1 when it is none of them. */
+  /** Position of the active row; -1 if it is not displayed. */
   readonly at: number
   readonly pageRows: number
 }
@@ -141,7 +131,6 @@ const MOVES: Readonly<Record<string, (cursor: Cursor) => TreeMove | undefined>> 
   '?': () => ({ do: 'help' }),
 }
 
-/** The letters that are common in such tools. */
 const SAME_AS: Readonly<Record<string, string>> = {
   j: 'ArrowDown',
   k: 'ArrowUp',
@@ -153,7 +142,7 @@ const SAME_AS: Readonly<Record<string, string>> = {
   ']': '*',
 }
 
-/** As a tree of the authoring practices. Undefined: not ours. */
+/** Implements the ARIA tree pattern. Returns undefined for keys it does not handle. */
 export function treeMove(
   { key, pageRows }: TreeKey,
   rows: readonly VisibleRow[],
@@ -184,7 +173,7 @@ function outwards({ rows, at }: Cursor): TreeMove | undefined {
   return parent && { do: 'go', id: parent.row.id }
 }
 
-/** Which rows of a list of rows of one height are to be there, for a window of it. */
+/** The rows to render for a scroll position, if all rows have the same height. */
 export function windowOf(
   count: number,
   { top, height, rowHeight }: { readonly top: number; readonly height: number; readonly rowHeight: number },
@@ -193,5 +182,5 @@ export function windowOf(
   return { from: Math.min(from, count), to: Math.min(count, Math.ceil((top + height) / rowHeight) + OVERSCAN) }
 }
 
-/** Rows beside the window, so that fast scrolling shows no gap. */
+/** Extra rows around the window, so that fast scrolling shows no gap. */
 const OVERSCAN = 12

@@ -11,7 +11,6 @@ import { counted } from './words.ts'
 
 interface RowProps {
   readonly domId: string
-  /** From the top, counted in rows. */
   readonly place: number
   readonly visible: VisibleRow
   readonly view: TraceView
@@ -24,7 +23,6 @@ interface RowProps {
   readonly move: (what: TreeMove) => void
 }
 
-/** One span, or a fold of some. */
 export function TreeRow(props: RowProps): JSX.Element {
   const { domId, place, visible, isActive, isSelected, isHit, group, path, move } = props
   const { row, level, position, siblings, isParent, isOpen, fold } = visible
@@ -59,7 +57,7 @@ export function TreeRow(props: RowProps): JSX.Element {
   )
 }
 
-/** Deeper ones stand below each other: there would be no room for names. */
+/** Deeper rows share one indent, so that names keep room. */
 const MOST_INDENT = 24
 
 function spoken({ row, fold, hiddenCount, isOpen }: VisibleRow): string {
@@ -114,7 +112,6 @@ function Name({ visible, group, move }: RowProps): JSX.Element {
   )
 }
 
-/** A smaller gain is none that anybody would look for. */
 const WORTH = 0.95
 
 function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: ParallelGroup }): JSX.Element {
@@ -126,7 +123,6 @@ function Parallel({ group: { rows, millis, sumMillis } }: { readonly group: Para
   )
 }
 
-/** What is below a row that is closed comes to. */
 function Hidden({ row, count }: { readonly row: SpanRow; readonly count: number }): JSX.Element {
   const { input = 0, output = 0, errorCount = 0 } = row.sum ?? {}
   return (
@@ -181,7 +177,6 @@ function SpanBar({ visible: { row }, view }: RowProps): JSX.Element {
   )
 }
 
-/** The bars of all calls of the fold, and beside them their sum. */
 function FoldBars({ visible: { row }, view, fold }: RowProps & { readonly fold: Fold }): JSX.Element {
   const stretches = foldStretches(fold, view.rows)
   const extent = extentOf(stretches)
@@ -208,7 +203,7 @@ function Lasted({ row }: { readonly row: SpanRow }): JSX.Element {
   return <>{humanDuration(Math.max(0, row.endAt - row.startAt))}</>
 }
 
-/** Where there is room for what a bar says: behind it, before it, or on it. */
+/** The side of the bar with room for its label: behind, before, or on it. */
 function labelSide({ startAt, endAt }: Stretch, view: TraceView): string {
   const until = view.turn.state === 'open' ? now.peek() : Math.max(view.lastAt, view.startAt + 1)
   const length = Math.max(1, until - view.startAt)

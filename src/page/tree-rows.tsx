@@ -9,7 +9,7 @@ import { type TreeMove, treeMove, type VisibleRow, windowOf } from './tree-model
 import { TreeRow } from './tree-row.tsx'
 import { ticksOf } from './waterfall.ts'
 
-/** As `--row` in the style sheet: rows of one height make a list of any length cheap. */
+/** Equal to `--row` in the style sheet. With a fixed height, a list of any length stays cheap. */
 const ROW_HEIGHT = 28
 const MOST_TICKS = 7
 
@@ -22,7 +22,7 @@ interface TreeProps {
   readonly move: (what: TreeMove) => void
 }
 
-/** The rows of a turn, of which those are there that can be seen. */
+/** The rows of a turn. Only those in view are rendered. */
 export function TreeRows({ view, visible, active, hits, look, move }: TreeProps): JSX.Element {
   const box = useRef<HTMLDivElement>(null)
   const [scroll, setScroll] = useState({ top: 0, height: 1_000 })
@@ -34,7 +34,7 @@ export function TreeRows({ view, visible, active, hits, look, move }: TreeProps)
   useShown(box, at, active)
   const { from, to } = windowOf(visible.length, { ...scroll, rowHeight: ROW_HEIGHT })
   const places = Array.from({ length: to - from }, (_, index) => from + index)
-  // What is active is kept, however far it was scrolled away: the tree's focus is on it.
+  // The active row is always rendered: the tree's focus refers to it.
   if (at >= 0 && (at < from || at >= to)) places.push(at)
   const pageRows = Math.max(1, Math.floor(scroll.height / ROW_HEIGHT) - 1)
   return (
@@ -73,19 +73,18 @@ export function TreeRows({ view, visible, active, hits, look, move }: TreeProps)
   )
 }
 
-/** Keys of the browser's own stay its own. */
 function press(event: KeyboardEvent, what: TreeMove | undefined, move: TreeProps['move']): void {
   if (what === undefined || event.ctrlKey || event.metaKey || event.altKey) return
   event.preventDefault()
   move(what)
 }
 
-/** Of its place among all rows, never of a span's id: that may hold anything. */
+/** An id from the row's index: a span id is untrusted and may contain anything. */
 function rowId({ index }: VisibleRow): string {
   return `row-${index}`
 }
 
-/** What the bars are reckoned from. Set on their container alone, so that a bar that grows costs no drawing of rows. */
+/** Sets the time scale of the bars. It is a style of their container alone, so that a growing bar renders no rows. */
 function useTimeScale(box: { readonly current: HTMLElement | null }, view: TraceView): void {
   useLayoutEffect(
     () =>
@@ -117,7 +116,7 @@ function useScroll(
   }, [])
 }
 
-/** The active row is scrolled to when it becomes active, and left alone when the rows around it change. */
+/** Scrolls to the active row when it becomes active, but not when the rows around it change. */
 function useShown(box: { readonly current: HTMLElement | null }, at: number, active: string): void {
   useLayoutEffect(() => {
     const element = box.current

@@ -16,11 +16,9 @@ import { counted } from './words.ts'
 interface WaterfallProps {
   readonly view: TraceView
   readonly look: TurnLook
-  /** Under which the server has the turn. */
   readonly path: string
 }
 
-/** The rows of a turn, and what is done with them. */
 export function Waterfall({ view: own, look, path }: WaterfallProps): JSX.Element {
   const inside = useInside(look.inside)
   const view = useMemo(() => grafted(own, inside), [own, inside])
@@ -65,7 +63,6 @@ function changed(look: TurnLook, changes: LookChange): TurnLook {
   return Object.fromEntries(Object.entries({ ...look, ...changes }).filter(([, value]) => value !== undefined))
 }
 
-/** What a move of the tree works on. */
 interface Scene {
   readonly view: TraceView
   readonly look: TurnLook
@@ -80,7 +77,7 @@ interface Scene {
 const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => void } = {
   go: (scene, id) => {
     scene.setActive(id)
-    // The panel follows the cursor once it is open.
+    // An open panel follows the cursor.
     if (scene.look.span !== undefined) scene.change({ span: id })
   },
   details: (scene, id) => {
@@ -101,7 +98,7 @@ const MOVES: { readonly [Do in TreeMove['do']]: (scene: Scene, id: string) => vo
     })
   },
   close: ({ look, change, setActive }, id) => {
-    // What is active is never hidden, so it goes where it can be seen.
+    // The active row is never hidden, so the closed row becomes active.
     setActive(id)
     if (look.isClosed) change({ opened: without(look.opened, id) })
     else change({ closed: [...(without(look.closed, id) ?? []), id] })
@@ -126,7 +123,6 @@ function goToHit(scene: Scene, step: number): void {
   MOVES.go(scene, hits[next] ?? '')
 }
 
-/** Undefined if nothing is left. */
 function without(ids: readonly string[] | undefined, id: string): readonly string[] | undefined {
   const rest = ids?.filter(each => each !== id)
   return rest?.length === 0 ? undefined : rest

@@ -15,7 +15,6 @@ interface TurnProps {
   readonly look: TurnLook
 }
 
-/** One turn as a waterfall. */
 export function TurnView({ traceId, look }: TurnProps): JSX.Element {
   const path = `/api/traces/${encodeURIComponent(traceId)}`
   const { value, problem } = useLoaded<TraceView>(path, ids => ids.includes(traceId))

@@ -6,13 +6,13 @@ export function stateOf({ state, waitingSince, silentSince }: OpenTrace, now: nu
   return openState({ isOwnerDead, isWaitingForPerson: waitingSince !== undefined, silentMillis: now - silentSince })
 }
 
-/** What goes on, and what of it waits for a person; what a dead process left is neither. */
+/** Counts the open turns, and those of them that wait for the user. Turns of dead processes are not counted. */
 export function countOpen(open: readonly OpenTrace[]): { readonly living: number; readonly waiting: number } {
   const living = open.filter(({ state }) => state === 'open')
   return { living: living.length, waiting: living.filter(({ waitingSince }) => waitingSince !== undefined).length }
 }
 
-/** `(1) waiting for you · hookspan`. A page that is not connected cannot know what is open, so it says that alone. */
+/** `(1) waiting for you · hookspan`. A disconnected page cannot know what is open, so it shows only that. */
 export function titleOf(open: readonly OpenTrace[], isConnected: boolean): string {
   const { living, waiting } = countOpen(open)
   const what = waiting > 0 ? `(${waiting}) waiting for you` : living > 0 ? `${living} open` : ''
@@ -20,7 +20,6 @@ export function titleOf(open: readonly OpenTrace[], isConnected: boolean): strin
   return title === '' ? 'hookspan' : `${title} · hookspan`
 }
 
-/** For a sort; of the same state what is open for longest comes first. */
 export function byUrgency(now: number): (a: OpenTrace, b: OpenTrace) => number {
   return (a, b) => URGENCY.indexOf(stateOf(a, now)) - URGENCY.indexOf(stateOf(b, now)) || a.openSince - b.openSince
 }

@@ -16,11 +16,9 @@ interface ContentProps {
   readonly label: string
   readonly attribute: string
   readonly value: LongValue
-  /** Where there is more of it. */
   readonly path: string
 }
 
-/** Something that was said, called or answered, in the shape that it is read best in. */
 export function ContentBlock({ label, attribute, value, path }: ContentProps): JSX.Element {
   const { text, isWhole, more } = useWhole(value, attribute, path)
   return (
@@ -106,7 +104,6 @@ interface ValueProps {
   readonly path?: string | undefined
 }
 
-/** A value as it is stored. */
 export function ValueText({ value, attribute, path }: ValueProps): JSX.Element {
   const { text, more } = useWhole(value, attribute, path)
   return (
@@ -117,7 +114,6 @@ export function ValueText({ value, attribute, path }: ValueProps): JSX.Element {
   )
 }
 
-/** The value, and the button that fetches more of it while it is not all there. */
 function useWhole(
   { value, length }: LongValue,
   attribute: string,

@@ -1,12 +1,9 @@
 import type { Fold, SpanRow } from '../view/api.ts'
 
-/** Tools that ran side by side, below one request. */
+/** Tools that ran in parallel below one request. */
 export interface ParallelGroup {
-  /** Indexes of its rows, by start. */
   readonly rows: readonly number[]
-  /** From the first start to the last end. */
   readonly millis: number
-  /** One behind another they would have taken this long. */
   readonly sumMillis: number
 }
 
@@ -15,7 +12,7 @@ const KINDS = new Set(['tool', 'subagent', 'session'])
 /**
  * Groups of siblings whose times overlap. A chain of overlaps is one group: the first need not overlap the last.
  *
- * @param now when what is open ends for now
+ * @param now the provisional end of open spans
  */
 export function parallelGroups(rows: readonly SpanRow[], now: number): ParallelGroup[] {
   const byParent = new Map<number, number[]>()
@@ -38,7 +35,7 @@ function groupsOf(siblings: readonly number[], rows: readonly SpanRow[], now: nu
   for (const index of siblings) {
     const row = rows[index] as SpanRow
     const end = endOf(row, now)
-    // What begins where another one ends came behind it.
+    // A row that begins exactly at the end of another did not overlap it.
     if (row.startAt >= until) {
       finish()
       group = []
@@ -52,21 +49,19 @@ function groupsOf(siblings: readonly number[], rows: readonly SpanRow[], now: nu
   return groups
 }
 
-/** Of what is open: now. */
 export function endOf({ state, startAt, endAt }: SpanRow, now: number): number {
   return state === 'open' ? Math.max(now, startAt) : Math.max(endAt, startAt)
 }
 
-/** A stretch of time, epoch milliseconds. */
+/** A period of time, epoch milliseconds. */
 export interface Stretch {
   readonly startAt: number
   readonly endAt: number
 }
 
-/** A fold is drawn with this many bars at most: gaps between its calls that are shorter than this share are drawn over. */
+/** Limits the bars of a fold: gaps between calls that are shorter than this share are drawn over. */
 const MAX_FOLD_BARS = 50
 
-/** The times of the calls that a fold stands for, from the first to the last. */
 export function foldStretches(fold: Fold, rows: readonly SpanRow[]): Stretch[] {
   const calls = fold.rows.flatMap(index => rows[index] ?? []).toSorted((a, b) => a.startAt - b.startAt)
   const { startAt, endAt } = extentOf(calls)
@@ -81,7 +76,6 @@ export function foldStretches(fold: Fold, rows: readonly SpanRow[]): Stretch[] {
   return stretches
 }
 
-/** First start and last end. */
 export function extentOf(stretches: readonly Stretch[]): Stretch {
   let [startAt, endAt] = [Number.POSITIVE_INFINITY, Number.NEGATIVE_INFINITY]
   for (const each of stretches) {
@@ -91,15 +85,13 @@ export function extentOf(stretches: readonly Stretch[]): Stretch {
   return { startAt, endAt }
 }
 
-/** A wait between two attempts at one request. */
 export interface RetryWait {
-  /** Of the attempt that came after it. */
   readonly row: number
   readonly startAt: number
   readonly endAt: number
 }
 
-/** Attempts are siblings: a failed one, and one that is marked as a further attempt behind it. */
+/** Attempts are siblings: a failed request, followed by one marked as a further attempt. */
 export function retryWaits(rows: readonly SpanRow[]): RetryWait[] {
   const lastFailed = new Map<number, SpanRow>()
   const waits: RetryWait[] = []
@@ -116,7 +108,6 @@ export function retryWaits(rows: readonly SpanRow[]): RetryWait[] {
 }
 
 export interface Tick {
-  /** Milliseconds after the start. */
   readonly at: number
   readonly text: string
 }
@@ -124,12 +115,11 @@ export interface Tick {
 const LAST_TICK = 0.97
 const STEPS = [1, 2, 5, 10, 15, 20, 30, 60] as const
 
-/** Round times for an axis, at most so many. */
 export function ticksOf(millis: number, most: number): Tick[] {
   if (!(millis > 0)) return [{ at: 0, text: '0' }]
   const step = stepFor(millis / Math.max(1, most))
   const ticks: Tick[] = []
-  // One at the very end has no room for its words.
+  // A tick at the very end has no room for its text.
   for (let at = 0; at <= millis * LAST_TICK; at += step) ticks.push({ at, text: tickText(at, step) })
   return ticks
 }
@@ -152,7 +142,7 @@ function tickText(at: number, step: number): string {
   return twoUnits(at, 3_600_000, 'h', 60_000, 'm')
 }
 
-/** `1 m`, `1 m 20 s`: what is none is not said. */
+/** `1 m`, `1 m 20 s`: zero seconds are left out. */
 function twoUnits(at: number, large: number, largeName: string, small: number, smallName: string): string {
   const rest = Math.round((at % large) / small)
   return `${Math.floor(at / large)} ${largeName}${rest === 0 ? '' : ` ${rest} ${smallName}`}`

@@ -3,7 +3,7 @@ import type { Change } from './answers.ts'
 const LEAST_MILLIS = 250
 const MOST_NAMED = 1_000
 
-/** Changes for one who follows them: those that come faster than they are to be told are told together. */
+/** A stream of changes for one follower. Changes that come faster than the rate limit are merged into one. */
 export class Changes implements AsyncIterableIterator<Change> {
   readonly #onEnd: (changes: Changes) => void
   readonly #traceIds = new Set<string>()

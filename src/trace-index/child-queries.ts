@@ -2,10 +2,9 @@ import { displayText } from '../viewer/display-text.ts'
 import type { ChildTraces } from './answers.ts'
 import type { Database } from './database.ts'
 
-/** Of one session; the oldest. */
 const MOST_TRACES = 2_000
 
-/** Traces that spans of this one have begun: those of the session that a span says it began, and those that say so themselves. */
+/** Finds the traces that spans of this trace started: the traces of delegated sessions, and traces with a parent link to it. */
 export function queryChildren({ database }: { readonly database: Database }, traceId: string): ChildTraces[] {
   const children = delegated(database, traceId)
   const known = new Set(children.flatMap(({ traceIds }) => traceIds))
@@ -54,7 +53,7 @@ interface LinkedTrace {
   readonly key: string
 }
 
-/** Processes that were told which span has started them. */
+/** Traces of processes that received the id of the span that started them. */
 function linked(database: Database, traceId: string): LinkedTrace[] {
   const rows = database.all<{ name: string; trace_id: string; key: string }>(
     `SELECT used.name AS name, trace_id, session.key AS key FROM used JOIN trace ON trace.id = used.trace

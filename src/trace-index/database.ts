@@ -4,18 +4,16 @@ import type { EngineName } from './answers.ts'
 
 export type Value = string | number | null
 
-/** One connection to an SQLite database, in whichever engine. Statements are prepared once. What throws is SQLite's error. */
+/** One connection to an SQLite database, in either engine. Statements are prepared once. Errors are SQLite's own. */
 export interface Database {
   readonly engine: EngineName
   run(sql: string, ...values: readonly Value[]): void
   get<Row>(sql: string, ...values: readonly Value[]): Row | undefined
   all<Row>(sql: string, ...values: readonly Value[]): Row[]
-  /** Several statements, without values. */
   exec(sql: string): void
   close(): void
 }
 
-/** What both engines have. */
 interface Statement {
   run(...values: readonly unknown[]): unknown
   get(...values: readonly unknown[]): unknown
@@ -29,39 +27,38 @@ interface Connection {
   close(): void
 }
 
-/** The part of Node's own module that is used: there are no types of it for the oldest Node that we run on. */
+/** The part of `node:sqlite` that is used. The types of the oldest supported Node do not include the module. */
 interface NativeModule {
   readonly DatabaseSync: new (path: string, options: { readonly readOnly: boolean }) => Connection
 }
 
-/** Undefined where this Node has none. Whether the module is there counts, not the version. */
+/** Undefined if this Node has no `node:sqlite`. Checks for the module, not for the version. */
 function nativeModule(): NativeModule | undefined {
   return process.getBuiltinModule('node:sqlite' as 'node:fs') as unknown as NativeModule | undefined
 }
 
-/** The engine to use: the one that is asked for, else Node's own where it has one. */
 export function engineHere(asked?: EngineName): EngineName {
   return asked ?? (nativeModule() === undefined ? 'wasm' : 'native')
 }
 
-/** Statements whose text depends on what is asked. */
+/** Limits the cache of prepared statements, because some statements depend on the query. */
 const MOST_STATEMENTS = 200
 
-/** Large transactions are written from memory; what is searched for stays there. */
+/** Large transactions are written from memory, and searched pages stay there. */
 const CACHE = 'PRAGMA cache_size = -32768; PRAGMA synchronous = NORMAL;'
-/** Others may read beside us. */
+/** Other processes may read at the same time. */
 const SHARED = 'PRAGMA journal_mode = WAL; PRAGMA journal_size_limit = 33554432; PRAGMA busy_timeout = 2000;'
-/** It has no shared memory: what others could read would not be what stands there. */
+/** The WASM engine has no shared memory: other processes would read inconsistent data. */
 const ALONE = 'PRAGMA locking_mode = EXCLUSIVE; PRAGMA journal_mode = TRUNCATE;'
 
 /**
- * Opens a database file, and makes it when there is none. Only one process may write it, and the WASM engine only be used
- * by that one: who calls this has seen to it.
+ * Opens a database file, and creates it if there is none. Only one process may write it, and only that one may use the WASM
+ * engine. The caller must hold the lock.
  *
  * @throws SQLite's error when the file is no database
  */
 export async function openDatabase(path: string, engine: EngineName, readOnly = false): Promise<Database> {
-  // Before it gets anything: SQLite would make it as open as the user's other files are.
+  // Created with private permissions first: SQLite would use the user's default ones.
   if (!readOnly && !existsSync(path)) closeSync(openSync(path, 'a', PRIVATE_FILE))
   const connection = engine === 'native' ? openNative(path, readOnly) : await openWasm(path)
   try {
@@ -74,14 +71,14 @@ export async function openDatabase(path: string, engine: EngineName, readOnly = 
   return new CachedStatements(connection, engine)
 }
 
-/** The database and all that SQLite may have put beside it, locks of processes that were killed included. */
+/** Removes the database and all files that SQLite puts beside it, locks of killed processes included. */
 export function removeDatabase(path: string): void {
   for (const suffix of ['', '-wal', '-shm', '-journal']) rmSync(path + suffix, { force: true })
   removeLeftLock(path)
 }
 
 /**
- * The WASM engine locks by making a directory, which a process that is killed leaves. Who calls this knows that no other process
+ * Removes the lock directory of the WASM engine, which a killed process leaves behind. The caller must know that no other process
  * uses the database.
  */
 export function removeLeftLock(path: string): void {

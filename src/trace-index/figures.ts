@@ -4,22 +4,19 @@ import { costOf, isRequest, tokensOf } from '../viewer/span-facts.ts'
 import type { StoredSpan } from '../viewer/stored-span.ts'
 import { boundedTokens, cachedTokensOf, nanodollars, type PlacedSpan, type TraceRow } from './trace-row.ts'
 
-/** What is summed up by day. `turn` also has the tokens of a trace that no request of it says. */
+/** The kinds of spans summed up by day. `turn` also has the tokens of a trace that none of its requests records. */
 export type FigureKind = 'request' | 'tool' | 'turn'
 
-/** A row of `figure`: what has the same key is one row. */
+/** A row of `figure`. Figures with the same key are added into one row. */
 export interface Figure {
   /** Days since the epoch, in UTC. */
   readonly day: number
   readonly kind: FigureKind
   readonly agent: string
-  /** The model or the tool. */
   readonly name: string
   readonly outcome: string
-  /** How long it took: see `bucketOf`. */
   readonly bucket: number
   readonly count: number
-  /** Of these, failed. */
   readonly failed: number
   readonly input: number
   readonly output: number
@@ -31,12 +28,11 @@ export const DAY_MILLIS = 86_400_000
 const MOST_CHARS = 60
 const STEP = Math.log(1.1)
 
-/** Buckets grow by a tenth, so what is read off them is right to within that. */
+/** Each bucket is a tenth wider than the one before, so percentiles are accurate to a tenth. */
 function bucketOf(millis: number): number {
   return Math.round(Math.log(Math.max(1, millis)) / STEP)
 }
 
-/** Milliseconds, in the middle of a bucket. */
 export function millisOfBucket(bucket: number): number {
   return Math.exp(bucket * STEP)
 }
@@ -45,7 +41,7 @@ export function dayOf(at: number): number {
   return Math.floor(at / DAY_MILLIS)
 }
 
-/** What a trace adds to the figures. The same of the same spans, so that it can be taken back. */
+/** The contribution of a trace to the figures. Deterministic for the same spans, so that it can be subtracted again. */
 export function figuresOf(placed: ReadonlyMap<string, PlacedSpan>, row: TraceRow): Figure[] {
   const figures: Figure[] = []
   const waits = waitsBelow(placed, row.namespace)
@@ -61,7 +57,7 @@ export function figuresOf(placed: ReadonlyMap<string, PlacedSpan>, row: TraceRow
   return figures
 }
 
-/** Span → the approvals below it: the user's time in them is not the tool's. */
+/** Span id → the approvals below it, whose waiting time is not the tool's own. */
 function waitsBelow(placed: ReadonlyMap<string, PlacedSpan>, namespace: string): ReadonlyMap<string, StoredSpan[]> {
   const waits = new Map<string, StoredSpan[]>()
   for (const { span } of placed.values()) {

@@ -21,29 +21,28 @@ const INDEX = /^(?:native|wasm)-\d+$/
 const UNUSED_MILLIS = 7 * 86_400_000
 const TEMPORARY = /^hookspan-index-([^.]+)\.\w+$/
 
-/** Where the index of a log is kept: one directory for each engine and version, because they must not share a file. */
+/** The directory of a log's index. One per engine and version, because they must not share a file. */
 export function indexDirectory(stateDirectory: string, engine: EngineName): string {
   return join(stateDirectory, 'index', `${engine}-${SCHEMA_VERSION}`)
 }
 
-/** A database that is open, and whether it is ours to write. */
 export interface OpenIndex {
   readonly database: Database
   readonly isWriter: boolean
-  /** Says that we live, to those who cannot look. @throws the error of the file system when the lock is gone */
+  /** Renews the lock for processes that cannot check this pid. @throws the error of the file system when the lock is gone */
   touch(): void
-  /** Closes it; one that is temporary is removed, and one that is worthless if it is ours. */
+  /** Closes the database. Removes it if it is temporary, or if it is worthless and this process writes it. */
   close(isWorthless?: boolean): void
 }
 
-/** An index for as long as this process needs it. @throws the error of the file system, or SQLite's */
+/** Opens an index that lives as long as this process. @throws the error of the file system, or SQLite's */
 export async function openTemporary(engine: EngineName): Promise<OpenIndex> {
   removeLeftTemporary()
   const directory = mkdtempSync(join(tmpdir(), `hookspan-index-${ownerToken(thisOwner())}.`))
   const remove = (): void => rmSync(directory, { recursive: true, force: true })
   try {
     const database = await openWritten(join(directory, FILE), engine)
-    // What runs last in a process that is ended in another way.
+    // Runs even if the process exits without closing the index.
     process.once('exit', remove)
     const close = (): void => {
       database.close()
@@ -57,7 +56,6 @@ export async function openTemporary(engine: EngineName): Promise<OpenIndex> {
   }
 }
 
-/** Of processes of this machine that were killed. */
 function removeLeftTemporary(): void {
   for (const name of readdirSync(tmpdir())) {
     const owner = parseOwner(TEMPORARY.exec(name)?.[1] ?? '')
@@ -65,14 +63,14 @@ function removeLeftTemporary(): void {
     try {
       rmSync(join(tmpdir(), name), { recursive: true, force: true })
     } catch {
-      // It is another user's.
+      // It belongs to another user.
     }
   }
 }
 
 /**
- * The index that is kept beside a log. While another process writes it, it is read only; where the engine cannot do that there is a
- * temporary one.
+ * Opens the index beside a log. If another process writes it, it is opened read-only, or a temporary one is opened if the engine
+ * cannot share.
  *
  * @throws the error of the file system, or SQLite's
  */
@@ -89,7 +87,7 @@ export async function openKept(stateDirectory: string, engine: EngineName): Prom
   return engine === 'native' ? openOther(path, engine) : openTemporary(engine)
 }
 
-/** Of another engine, or of another version: of a Node, or of a hookspan, that is used no more. */
+/** Removes indexes of other engines or versions, left by a Node or a hookspan that is no longer used. */
 function removeUnused(place: string, now: number): void {
   for (const name of readdirSync(place)) {
     const directory = join(place, name)
@@ -98,17 +96,17 @@ function removeUnused(place: string, now: number): void {
     try {
       if (lockHolder(directory, Date.now) === undefined) rmSync(directory, { recursive: true, force: true })
     } catch {
-      // It is for the next time.
+      // Retried at the next start.
     }
   }
 }
 
 async function openOwn(path: string, engine: EngineName, lock: Lock): Promise<OpenIndex> {
   try {
-    // Whoever had made it has been killed: nobody else uses the database.
+    // Its owner was killed: the lock held here means that no other process uses the database.
     removeLeftLock(path)
     const database = await openWritten(path, engine).catch(() => {
-      // It is damaged, or no index of ours. What is in it is in the log, too.
+      // The file is damaged or not our index. Its content is still in the log, so it is rebuilt.
       removeDatabase(path)
       return openWritten(path, engine)
     })
@@ -124,13 +122,16 @@ async function openOwn(path: string, engine: EngineName, lock: Lock): Promise<Op
   }
 }
 
-/** Somebody may have removed the directory, and another process have made it, and its lock, again. */
+/**
+ * Frees the lock only if this process still holds it. The directory may have been removed, and recreated and locked by another
+ * process.
+ */
 function letGo(directory: string, lock: Lock): void {
   try {
     const holder = lockHolder(directory, Date.now)
     if (holder !== undefined && ownerToken(holder) === ownerToken(thisOwner())) lock.free()
   } catch {
-    // Where there is no directory, there is no lock.
+    // Without a directory there is no lock.
   }
 }
 
@@ -138,7 +139,7 @@ async function openWritten(path: string, engine: EngineName): Promise<Database> 
   const database = await openDatabase(path, engine)
   try {
     prepareTables(database)
-    // What is damaged is found out here rather than later.
+    // Reads the tables, so that damage is detected here rather than later.
     database.all('SELECT * FROM segment, state')
     return database
   } catch (error) {
@@ -147,7 +148,7 @@ async function openWritten(path: string, engine: EngineName): Promise<Database> 
   }
 }
 
-/** Its writer may only just be making it. */
+/** Opens another process's index for reading. Falls back to a temporary one, because the writer may still be creating it. */
 async function openOther(path: string, engine: EngineName): Promise<OpenIndex> {
   const database = await openDatabase(path, engine, true).catch(() => undefined)
   if (database !== undefined && isPrepared(database)) {
@@ -165,7 +166,7 @@ function isPrepared(database: Database): boolean {
   }
 }
 
-/** Whether no process that lives writes it. @throws Error in one line */
+/** True if no living process writes it. @throws Error in one line */
 export function isWithoutWriter(stateDirectory: string, engine: EngineName): boolean {
   return lockHolder(indexDirectory(stateDirectory, engine), Date.now) === undefined
 }

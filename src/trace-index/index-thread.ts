@@ -2,10 +2,10 @@ import { parentPort, workerData } from 'node:worker_threads'
 import type { Change, OpenTrace, SourceStatus } from './answers.ts'
 import { type IndexSettings, LocalIndex, type Question } from './local-index.ts'
 
-/** What is told to this thread: a question, or that it is to end. */
+/** A message to this thread: a query, or the request to close. */
 export type Asked = { readonly id: number; readonly question: Question; readonly given: unknown } | 'close'
 
-/** What it tells: answers, and unasked how far it is and what has changed. */
+/** A message from this thread: the result of a query, or an unsolicited status with the changes. */
 export type Told =
   | { readonly id: number; readonly answer: unknown }
   | { readonly id: number; readonly problem: string }
@@ -14,9 +14,8 @@ export type Told =
 const POLL_MILLIS = 250
 const OPEN_MILLIS = 1_000
 const MOST_NAMED = 1_000
-/** When there is always something new, it rests so many times as long as that takes, */
+/** Under constant changes, the pause is this many times the duration of a step, at most `MOST_MILLIS`. */
 const RESTING_SHARE = 4
-/** but not for longer than this. */
 const MOST_MILLIS = 800
 
 let isClosing = false
@@ -26,7 +25,7 @@ function tell(told: Told): void {
   parentPort?.postMessage(told)
 }
 
-/** Lets what is asked come in between. */
+/** Lets queries run between two slices of a step. */
 async function pause(): Promise<void> {
   await new Promise(resolve => setImmediate(resolve))
 }
@@ -84,7 +83,9 @@ async function rest(millis: number): Promise<void> {
   })
 }
 
-/** Node 22 says of its SQLite that it is an experiment, which is nothing to the person. This `process` is the thread's own. */
+/**
+ * Suppresses Node 22's warning that its SQLite is experimental, which does not help the user. This `process` is the thread's own.
+ */
 function keepQuietAboutExperiments(): void {
   const listeners = process.listeners('warning')
   process.removeAllListeners('warning')

@@ -7,18 +7,15 @@ import { placeOf, takeBack } from './schema.ts'
 import { reading, type Segment, Segments, tailOf } from './segments.ts'
 import { searchableText } from './words.ts'
 
-/** What one step has done. */
 export interface Step {
-  /** Traces of which there is more, or less, than before. */
   readonly traceIds: readonly string[]
-  /** What has come is new in the log, and not only now known. */
+  /** The spans are new in the log, rather than older ones that are indexed only now. */
   readonly isNew: boolean
 }
 
 export interface IndexerOptions {
-  /** The files, oldest first. */
   readonly list: () => Promise<readonly string[]>
-  /** Called every few milliseconds, and before a step counts, so that something else is done; when it throws the step is taken back. */
+  /** Called every few milliseconds and before each commit, so that queries can run. If it throws, the step is rolled back. */
   readonly pause: () => Promise<void>
 }
 
@@ -30,8 +27,9 @@ const SLICE_MILLIS = 20
 const MOST_REMEMBERED = 50_000
 
 /**
- * Brings the database up to what the files have, a step at a time, each a transaction: first what is being written, then what is there, from
- * the newest back, and last the words of that. How far it has got is a part of the same transaction. The only writer.
+ * Brings the database up to date with the files, one transaction per step. Order: files being written, then older data from
+ * newest to oldest, then the words of older data. The progress is saved in the same transaction. Only one indexer may write a
+ * database.
  */
 export class Indexer {
   readonly segments: Segments
@@ -40,10 +38,9 @@ export class Indexer {
   readonly #kept: KeptSpans
   readonly #rollUps: RollUps
   readonly #traces = new Map<string, number>()
-  /** Files with half a line at their end: until then they need not be looked at. */
+  /** Files that end in half a line, with their size. They are skipped until the size changes. */
   readonly #waiting = new Map<string, number>()
   #olderBytes = FIRST_BYTES
-  /** The segments that there were at the first look. */
   #found: ReadonlySet<number> | undefined
   #breathAt = 0
 
@@ -55,18 +52,17 @@ export class Indexer {
     this.#rollUps = new RollUps(database, this.#kept)
   }
 
-  /** All that there was at the last look is in. */
   get isUpToDate(): boolean {
     return this.segments.all.every(each => each.low === 0 && each.text_low === 0 && each.high >= this.bytesOf(each))
   }
 
-  /** Bytes of a file that can be indexed: half a line, which a process that was killed may have left for ever, cannot. */
+  /** Indexable bytes of a file. Half a line at the end is not counted: a killed process may have left it for good. */
   bytesOf(segment: Segment): number {
     const size = this.segments.sizeOf(segment)
     return this.#waiting.get(segment.path) === size ? segment.high : size
   }
 
-  /** Undefined when there is nothing to do. @throws SQLite's error */
+  /** Returns undefined if there is nothing to do. @throws SQLite's error */
   async step(): Promise<Step | undefined> {
     const outdated = await this.segments.look()
     if (outdated !== undefined) return this.#inTransaction(revision => this.#remove(outdated, revision))
@@ -84,7 +80,7 @@ export class Indexer {
     return wordless === undefined ? undefined : this.#takeWords(wordless)
   }
 
-  /** It is written now. What was written while nobody looked has to stand in line, the newest first. */
+  /** True if the file is being written now. Data written before this process looked is queued instead, newest first. */
   #isLive(segment: Segment): boolean {
     const isKnown = segment.high > 0 || this.#found?.has(segment.id) !== true
     return isKnown && this.segments.sizeOf(segment) - segment.high <= NEW_BYTES
@@ -137,7 +133,7 @@ export class Indexer {
     })
   }
 
-  /** Of a file that cannot be read there is nothing older: when it is gone, so is what is known of it. */
+  /** An unreadable file has no older data: if it is gone, its rows are removed at the next look. */
   #windowBefore({ path }: Segment, to: number, size: number): Window {
     const window = reading(path, file => file.windowBefore(to, size))
     return window ?? { from: 0, to, entries: () => [] }
@@ -237,7 +233,7 @@ export class Indexer {
     }
   }
 
-  /** Ids that are not in the database, or not any more. */
+  /** Clears cached ids, which may not be in the database any more. */
   #forget(): void {
     this.#traces.clear()
     this.#kept.forget()

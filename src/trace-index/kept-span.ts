@@ -3,9 +3,9 @@ import type { Attributes, StoredSpan } from '../viewer/stored-span.ts'
 import type { Database } from './database.ts'
 
 /**
- * What is kept of a span beside its times: of its attributes those that sums, outcomes and filters are made of, as `summarize` and
- * `FilterMatcher` read them. A name that starts with a dot is an own one, in the namespace of the span. Their numbers are stored:
- * to the lists may be added at their ends, and `SCHEMA_VERSION` be raised.
+ * The attributes stored per span: those that sums, outcomes and filters use, as `summarize` and `FilterMatcher` read them. A
+ * leading dot stands for the span's namespace. The index of each name is stored: append to these lists only, and raise
+ * `SCHEMA_VERSION`.
  */
 const TEXTS = [
   'gen_ai.operation.name',
@@ -50,10 +50,10 @@ const NUMBERS = [
   '.turn.number',
   'llm.cost.total',
 ] as const
-/** Longer ones come from nobody honest. */
+/** Guards against hostile input. */
 const MOST_CHARS = 500
 const MOST_NAMES = 16
-/** In the place of an attribute: the span of another trace that has begun this one. */
+/** Pseudo-attribute: the span of another trace that started this one. */
 const PARENT = '→ parent'
 
 const RUNNING = 1
@@ -61,7 +61,6 @@ const OK = 2
 const ERROR = 4
 const REMOTE = 8
 
-/** The row of a span. */
 export interface SpanRow {
   readonly place: number
   readonly nth: number
@@ -91,23 +90,21 @@ const COLUMNS = [
 ] as const satisfies readonly (keyof SpanRow)[]
 const INSERT = `INSERT INTO span (trace, ${COLUMNS.join(', ')}) VALUES (?, ${COLUMNS.map(() => '?').join(', ')})`
 
-/** `[namespace, {number of the name: value}]`; without a namespace the names are written out. */
+/** `[namespace, {index of the name: value}]`; without a namespace the names are written out. */
 type Kept = readonly [string | null, Readonly<Record<string, unknown>>]
-/** `[{number of the name: number}, message of the status]` */
+/** `[{index of the name: number}, status message]` */
 type Rest = readonly [Readonly<Record<string, number>>, string?]
 
-/** What many spans share. */
 interface Shared {
   readonly namespace: string
   readonly attributes: Attributes
-  /** By these the trace is found: `model:opus`. */
   readonly names: readonly string[]
 }
 
 const MOST_REMEMBERED = 20_000
 const MOST_NAMED = 2 ** 26
 
-/** Makes rows of spans, and spans of rows: such as have what is kept, and nothing else. */
+/** Converts spans to rows and back. A span read back has only the stored data. */
 export class KeptSpans {
   readonly #database: Database
   readonly #ids = new Map<string, number>()
@@ -118,13 +115,12 @@ export class KeptSpans {
     this.#database = database
   }
 
-  /** For when a transaction was taken back, or texts were removed. */
+  /** Clears the caches. Call after a rollback, or when texts were removed. */
   forget(): void {
     this.#ids.clear()
     this.#shared.clear()
   }
 
-  /** Returns the row as it stands in the database then. */
   add(trace: number, span: StoredSpan, where: Pick<SpanRow, 'place' | 'nth' | 'length'>): SpanRow {
     const namespace = namespaceOf(span) ?? DEFAULT_NAMESPACE
     const row: SpanRow = {
@@ -166,7 +162,6 @@ export class KeptSpans {
     }
   }
 
-  /** By these its trace is found: `model:opus`. */
   namesOf(row: SpanRow): readonly string[] {
     return this.#sharedOf(row).names
   }
@@ -231,14 +226,13 @@ function spelled(name: string, namespace: string): string {
   return name.startsWith('.') ? namespace + name : name
 }
 
-/** Of a list the first entry, which is what is read of it. */
+/** Keeps only the first entry of a list, because only that one is used. */
 function bounded(value: unknown): unknown {
   if (Array.isArray(value)) return typeof value[0] === 'string' ? [value[0].slice(0, MOST_CHARS)] : undefined
   if (typeof value === 'string') return value.slice(0, MOST_CHARS)
   return typeof value === 'number' || typeof value === 'boolean' ? value : undefined
 }
 
-/** By these a session is found, also one that a span has begun. */
 function isOfSession(name: string): boolean {
   return isSessionId(name) || name.endsWith('.subagent.child_session_id')
 }
@@ -247,7 +241,7 @@ function isSessionId(name: string): boolean {
   return name === 'session.id' || name.endsWith('.session.id') || name === 'gen_ai.conversation.id'
 }
 
-/** What a session is found by, and a trace that was begun by a span of another one. */
+/** The names by which the session is found, and the link to the span that started this trace. */
 function foundBy({ attributes, links }: StoredSpan, namespace: string): Record<string, unknown> {
   const names = Object.keys(attributes).filter(name => name.length < MOST_CHARS && isOfSession(name))
   const found = names.slice(0, MOST_NAMES).flatMap((name): (readonly [string, string])[] => {
@@ -256,7 +250,7 @@ function foundBy({ attributes, links }: StoredSpan, namespace: string): Record<s
   })
   const parent = links.find(link => link.attributes[`${namespace}.link`] === 'parent')
   if (parent !== undefined) found.push([PARENT, `${parent.traceId}:${parent.spanId}`.slice(0, MOST_CHARS)])
-  // `fromEntries` defines what an assignment would not: an attribute may be called `__proto__`.
+  // `fromEntries` defines keys that an assignment would not: an attribute may be named `__proto__`.
   return Object.fromEntries(found)
 }
 

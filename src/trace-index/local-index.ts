@@ -13,18 +13,16 @@ import type { Segment } from './segments.ts'
 import { type Asked, querySession, querySessions } from './session-queries.ts'
 import { Titles } from './titles.ts'
 
-/** What is indexed: the log of a state directory, whose index is kept, or a file or directory of somebody's, whose index is not. */
+/** The indexed files: the log of a state directory, whose index is kept, or any file or directory, whose index is temporary. */
 export type IndexSubject =
   | { readonly kind: 'log'; readonly stateDirectory: string }
   | { readonly kind: 'directory' | 'file'; readonly path: string }
 
 export interface IndexSettings {
   readonly subject: IndexSubject
-  /** Whichever is best here, unless said. */
   readonly engine?: EngineName | undefined
 }
 
-/** What can be asked, by name. */
 export type Question = 'sessions' | 'session' | 'children' | 'lines' | 'numbers'
 type Answering = (asked: Asked, given: never) => unknown
 
@@ -43,7 +41,7 @@ function tracesOf(subject: IndexSubject): string {
   return subject.kind === 'log' ? join(subject.stateDirectory, 'traces') : subject.path
 }
 
-/** An index in this thread: it is brought up to date by calling `step`, and can be asked between two slices of a step. */
+/** An index in this thread. The caller advances it with `step`, and may query it between two slices of a step. */
 export class LocalIndex {
   readonly engine: EngineName
   readonly #settings: IndexSettings
@@ -88,7 +86,6 @@ export class LocalIndex {
     return this.#index.isWriter
   }
 
-  /** All that there was at the last look is in. */
   get isUpToDate(): boolean {
     return this.#indexer?.isUpToDate ?? true
   }
@@ -98,9 +95,9 @@ export class LocalIndex {
   }
 
   /**
-   * Does some of what is to be done; undefined when that is nothing for now. A damaged index is made anew, from the log.
+   * Does some of the pending work; returns undefined if there is none for now. A damaged index is rebuilt from the log.
    *
-   * @throws SQLite's error when that does not help
+   * @throws SQLite's error when rebuilding does not help
    */
   async step(): Promise<Step | undefined> {
     try {
@@ -117,7 +114,7 @@ export class LocalIndex {
     }
   }
 
-  /** Says that we live, to those who cannot look. An index that somebody has removed is made anew. */
+  /** Renews the lock for processes that cannot check this pid. If the index was removed, it is rebuilt. */
   touch(): void {
     try {
       this.#index.touch()
@@ -126,7 +123,6 @@ export class LocalIndex {
     }
   }
 
-  /** Looks again what is open, and by whom. */
   async lookWhatIsOpen(): Promise<void> {
     try {
       const open = await this.#openReader.read(this.#now())
@@ -136,7 +132,6 @@ export class LocalIndex {
     }
   }
 
-  /** @throws SQLite's error */
   async ask(question: Question, given: never): Promise<unknown> {
     try {
       return await ANSWERS[question]({ database: this.#index.database, titles: this.#titles, open: this.#open }, given)
@@ -146,7 +141,6 @@ export class LocalIndex {
     }
   }
 
-  /** Undefined while it cannot be said. */
   status(): SourceStatus | undefined {
     try {
       return this.#readStatus()
@@ -179,12 +173,12 @@ export class LocalIndex {
     }
   }
 
-  /** The step that is under way is taken back, and no more is done. */
+  /** Rolls back the step in progress and does no more work. */
   stop(): void {
     this.#isStopped = true
   }
 
-  /** When no step is under way any more. */
+  /** Call when no step is in progress. */
   close(): void {
     this.stop()
     this.#index.close()
@@ -209,7 +203,7 @@ export class LocalIndex {
     return this.#openReader
   }
 
-  /** What another process has written since. When it has ended, this one goes on. */
+  /** Returns changes written by another process. Takes over when that process has ended. */
   async #follow(): Promise<Step | undefined> {
     if (this.#now() >= this.#lookedAt + TAKE_OVER_MILLIS) {
       this.#lookedAt = this.#now()
@@ -229,7 +223,6 @@ export class LocalIndex {
     return { traceIds: rows.map(({ trace_id }) => trace_id), isNew: true }
   }
 
-  /** From the log, which has it all. */
   async #rebuild(): Promise<Step> {
     this.#rebuiltAt = this.#now()
     this.#isDamaged = false
@@ -243,7 +236,7 @@ export class LocalIndex {
     this.#begin()
   }
 
-  /** What passes is no damage. @throws the error when it is neither */
+  /** Transient errors are not damage. @throws other errors */
   #noteDamage(error: unknown): undefined {
     if (DAMAGE.test(messageOf(error))) this.#isDamaged = true
     else if (!PASSING.test(messageOf(error))) throw error
@@ -259,9 +252,8 @@ function openIndex({ subject, engine }: IndexSettings): Promise<OpenIndex> {
   return subject.kind === 'log' ? openKept(subject.stateDirectory, here) : openTemporary(here)
 }
 
-/** What SQLite says of a file that is damaged. */
 const DAMAGE = /malformed|not a database|corrupt/i
-/** What passes without our doing: a disk that is full, another process that reads. */
+/** Transient errors: a full disk, or a lock held by a reading process. */
 const PASSING = /disk is full|disk I\/O error|is locked/i
 
 function messageOf(error: unknown): string {

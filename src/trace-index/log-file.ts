@@ -3,37 +3,32 @@ import { OPEN } from '../trace-log/private-place.ts'
 import { readEntry, type TraceFileEntry } from '../viewer/stored-span.ts'
 
 const LINE_END = 0x0a
-/** A line that is longer is not read: several copies of it are in memory at once. */
+/** Longer lines are skipped: several copies of a line are in memory at once. */
 export const LONGEST_LINE: number = 64 * 1024 * 1024
 
-/** A line of a file, read. */
 export interface PlacedEntry {
   readonly entry: TraceFileEntry
-  /** Bytes before it in the file. */
   readonly offset: number
-  /** Without its end. */
   readonly length: number
 }
 
-/** Whole lines of a file. */
 export interface Window {
   readonly from: number
   readonly to: number
   entries(): Iterable<PlacedEntry>
 }
 
-/** A file of lines, open for reading. A link is not followed: what is in the directory of a log leads nowhere else. */
+/** A file of lines, open for reading. Symbolic links are not followed: nothing in a log directory may lead elsewhere. */
 export class LogFile {
   readonly path: string
   readonly #descriptor: number
 
-  /** @throws the error of the file system */
   constructor(path: string) {
     this.path = path
     this.#descriptor = openSync(path, OPEN.read)
   }
 
-  /** Undefined for what is no file. */
+  /** Undefined if it is no regular file. */
   get size(): number | undefined {
     const stats = fstatSync(this.#descriptor)
     return stats.isFile() ? stats.size : undefined
@@ -43,7 +38,6 @@ export class LogFile {
     closeSync(this.#descriptor)
   }
 
-  /** Where the last whole line before this offset ends. */
   lineEndBefore(offset: number): number {
     for (let to = offset; to > 0; ) {
       const from = Math.max(0, to - 65_536)
@@ -55,8 +49,8 @@ export class LogFile {
   }
 
   /**
-   * The lines from this offset, where one begins, to about `size` bytes further, or to `end`. Behind the last line end only what
-   * is a whole line all the same: the end of a file that nobody writes any more. Undefined when there is no whole line yet.
+   * The lines from this offset, a line start, for about `size` bytes or to `end`. Text after the last line end is included only
+   * if it is a whole line: the end of a file without a writer. Undefined if there is no whole line yet.
    */
   windowAfter(from: number, end: number, size: number): Window | undefined {
     for (let wanted = size; ; wanted *= 4) {
@@ -69,7 +63,7 @@ export class LogFile {
     }
   }
 
-  /** The lines before this offset, where one begins or the file ends: about `size` bytes, or all. */
+  /** The lines before this offset, a line start or the end of the file: about `size` bytes, or all. */
   windowBefore(to: number, size: number): Window {
     for (let wanted = size; ; wanted *= 4) {
       const from = Math.max(0, to - wanted)
@@ -118,7 +112,6 @@ function* entriesOf(bytes: Buffer, from: number): Generator<PlacedEntry, void> {
   }
 }
 
-/** Undefined for a blank line. */
 export function readLine(bytes: Buffer): TraceFileEntry | undefined {
   const text = bytes.toString('utf8').replace(/^\ufeff/, '')
   return text.trim() === '' ? undefined : readEntry({ line: 0, text })

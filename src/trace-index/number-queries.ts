@@ -5,7 +5,6 @@ import { dollars } from './trace-row.ts'
 
 const LAST_CHARACTER = '\u{10ffff}'
 
-/** Sums over the rows of a query, without touching a span. */
 export function queryNumbers({ database }: { readonly database: Database }, query: NumbersQuery): Numbers {
   const { sql, values } = conditionOf(query)
   const rows = database.all<Omit<Figure, 'agent'>>(
@@ -44,7 +43,7 @@ function conditionOf({ sinceAt, untilAt, agent, model }: NumbersQuery): { sql: s
   if (sinceAt !== undefined) add('day >= ?', dayOf(sinceAt))
   if (untilAt !== undefined) add('day <= ?', dayOf(untilAt))
   if (agent !== undefined) add('agent = ?', agent)
-  // Tools have no model: they are those of the turns, whichever model asked for them.
+  // Tool rows have no model: all tools of the turns are counted, whichever model requested them.
   if (model !== undefined) add("(kind = 'tool' OR (name >= ? AND name < ?))", model, model + LAST_CHARACTER)
   return { sql: parts.join(' AND '), values }
 }
@@ -59,7 +58,7 @@ function groups(rows: readonly Row[], keyOf: (row: Row) => string): Row[][] {
   return [...found.values()]
 }
 
-/** Nothing of a model that was named and neither asked nor used. */
+/** Empty if the model was named, but neither requested nor used. */
 function modelFigures(group: readonly Row[], isOfDay: boolean): ModelFigures[] {
   const requests = group.filter(({ kind }) => kind === 'request')
   const [first] = group

@@ -12,9 +12,9 @@ import { tokensOf } from './session-queries.ts'
 import type { Titles } from './titles.ts'
 import type { TraceRow } from './trace-row.ts'
 
-/** A machine that went down leaves many that look like it. */
+/** A machine crash leaves many traces that look open. */
 const MOST_TRACES = 300
-/** Of one trace; a turn with a hundred tools at once must not push the others out of sight. */
+/** Limit per trace: a turn with a hundred parallel tools must not push the others out of sight. */
 const MOST_SPANS = 20
 
 type StoredTrace = TraceRow & {
@@ -24,20 +24,18 @@ type StoredTrace = TraceRow & {
   readonly revision: number
 }
 
-/** What is open, except for who has it open: that changes without a line in the log. */
+/** An open trace without its owner's state, which changes without a line in the log. */
 interface Known {
   readonly revision: number
   readonly trace: Omit<OpenTrace, 'state' | 'isOwnerAlive'>
-  /** The files in which the open spans were noted last. */
   readonly paths: readonly string[]
 }
 
-/** Looks what is open. */
 export class OpenTraceReader {
   readonly #database: Database
   readonly #titles: Titles
   readonly #kept: KeptSpans
-  /** Of a log of ours: in it each process says which file it writes. */
+  /** Only for our own log, in which each process records the file it writes. */
   readonly #stateDirectory: string | undefined
   #known = new Map<number, Known>()
 
@@ -48,7 +46,6 @@ export class OpenTraceReader {
     this.#stateDirectory = stateDirectory
   }
 
-  /** Those in which something happened last come first. */
   async read(now: number): Promise<OpenTrace[]> {
     const rows = this.#database.all<StoredTrace>(
       `SELECT trace.*, session.key AS key FROM trace JOIN session ON session.id = trace.session
@@ -68,7 +65,7 @@ export class OpenTraceReader {
     })
   }
 
-  /** Files whose writer lives; undefined where nobody says who writes them. */
+  /** Files whose writer lives; undefined if writers are not recorded. */
   async #ownedFiles(now: number): Promise<ReadonlySet<string> | undefined> {
     if (this.#stateDirectory === undefined) return undefined
     const entries = await listCheckpoints(this.#stateDirectory)

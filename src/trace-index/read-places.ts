@@ -6,21 +6,19 @@ import type { Database } from './database.ts'
 import { LONGEST_LINE, readLine } from './log-file.ts'
 import { offsetOfPlace, segmentOfPlace } from './schema.ts'
 
-/** A line of a file that holds a span. */
 export interface LinePlace {
   readonly path: string
   readonly offset: number
   readonly length: number
 }
 
-/** Which of the spans of a line: first those that were running. */
+/** `nth` counts the spans of the line, running ones first. */
 export interface SpanPlace extends LinePlace {
   readonly nth: number
 }
 
-/** More of one trace are not read: they would not fit into memory. */
+/** Limit per trace: more would not fit into memory. */
 const MOST_SPANS = 50_000
-/** Lines that are no further apart are read at once. */
 const GAP_BYTES = 65_536
 const MOST_BYTES = 4_194_304
 
@@ -30,7 +28,7 @@ interface PlaceRow {
   readonly length: number
 }
 
-/** In the order in which they were written: a segment that was found later can be older than those that were known. */
+/** Sorts rows as they were written. A segment found later may be older than those already known. */
 export function inOrder<Row extends Pick<PlaceRow, 'place'>>(database: Database, rows: readonly Row[]): Row[] {
   const byPlace = rows.toSorted((a, b) => a.place - b.place)
   const segments = new Set(byPlace.map(({ place }) => segmentOfPlace(place)))
@@ -41,7 +39,6 @@ export function inOrder<Row extends Pick<PlaceRow, 'place'>>(database: Database,
   return byPlace.sort((a, b) => rankOf(a) - rankOf(b))
 }
 
-/** Where the spans of a trace stand, in the order in which they were written; each line once. */
 export function linesOfTrace({ database }: { readonly database: Database }, traceId: string): LinePlace[] {
   const rows = database.all<PlaceRow>(
     `SELECT place, nth, length FROM span WHERE trace = (SELECT id FROM trace WHERE trace_id = ?) ORDER BY place LIMIT ${MOST_SPANS}`,
@@ -52,7 +49,7 @@ export function linesOfTrace({ database }: { readonly database: Database }, trac
   return [...lines.values()].flatMap(row => find(row) ?? [])
 }
 
-/** Undefined where the file is not known any more. */
+/** Returns undefined for a row whose file is no longer indexed. */
 export function placeFinder(database: Database): (row: PlaceRow) => SpanPlace | undefined {
   const segments = database.all<{ id: number; path: string }>('SELECT id, path FROM segment')
   const paths = new Map(segments.map(({ id, path }) => [id, path] as const))
@@ -62,13 +59,12 @@ export function placeFinder(database: Database): (row: PlaceRow) => SpanPlace | 
   }
 }
 
-/** Undefined when there is no such row. */
 export function placeOfRow(database: Database, place: number): SpanPlace | undefined {
   const row = database.get<PlaceRow>('SELECT place, nth, length FROM span WHERE place = ?', place)
   return row && placeFinder(database)(row)
 }
 
-/** The spans of a trace that stand in these lines, each once. What cannot be read any more is left out. */
+/** The spans of a trace in these lines, each once. Unreadable lines are skipped. */
 export async function readTrace(traceId: string, lines: readonly LinePlace[]): Promise<StoredSpan[]> {
   const spans = new Map<string, StoredSpan>()
   await eachLine(lines, (_, found) => {
@@ -77,7 +73,7 @@ export async function readTrace(traceId: string, lines: readonly LinePlace[]): P
   return [...spans.values()]
 }
 
-/** The span at a place; undefined when it cannot be read any more. */
+/** Undefined if the line is not readable any more. */
 export async function readSpanAt(place: SpanPlace): Promise<StoredSpan | undefined> {
   let span: StoredSpan | undefined
   await eachLine([place], (_, spans) => {
@@ -104,14 +100,13 @@ async function eachLine(
       for (const line of group) visit(line, spansIn(bytes, line.offset - first.offset, line.length))
     }
   } catch (error) {
-    // A part of the log that has been removed since.
+    // This part of the log has been removed since.
     if (typeof (error as NodeJS.ErrnoException).code !== 'string') throw error
   } finally {
     await file?.handle.close()
   }
 }
 
-/** Lines of one file that stand near each other. */
 function groupsOf(lines: readonly LinePlace[]): LinePlace[][] {
   const groups: LinePlace[][] = []
   for (const line of lines) {

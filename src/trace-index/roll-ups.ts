@@ -7,13 +7,12 @@ import { inOrder } from './read-places.ts'
 import { type PlacedSpan, rowOfTrace, type TraceRow } from './trace-row.ts'
 
 type Names = ReadonlySet<string>
-/** Spans of a trace that have just come. */
 export interface FreshTrace {
   readonly traceId: string
   readonly rows: SpanRow[]
 }
 
-/** From one place up to another. */
+/** A range of places; `to` is exclusive. */
 export interface Places {
   readonly from: number
   readonly to: number
@@ -58,8 +57,8 @@ const COLUMNS = [
 const SAVE_TRACE = `UPDATE trace SET session = ?, revision = ?, ${COLUMNS.map(name => `${name} = ?`).join(', ')} WHERE id = ?`
 
 /**
- * Keeps what is summed up. The row of a trace follows from the rows of its spans alone, and that of a session from those of its
- * traces, so that it makes no difference in which order and in how many steps they came, or what was there meanwhile.
+ * Maintains the sums. The row of a trace depends only on the rows of its spans, and that of a session only on its traces. The
+ * order and number of steps therefore make no difference.
  */
 export class RollUps {
   readonly #database: Database
@@ -72,7 +71,7 @@ export class RollUps {
     this.#kept = kept
   }
 
-  /** These spans have just come; they are all that stands at these places. Most of the time they are all that is known of a trace. */
+  /** Call after adding spans: `rows` are all spans of the trace in this range. Most often they are all spans of the trace. */
   added(trace: number, { traceId, rows }: FreshTrace, { from, to }: Places, revision: number): void {
     const others = this.#database.all<SpanRow>(
       'SELECT * FROM span WHERE trace = ? AND (place < ? OR place >= ?)',
@@ -82,7 +81,7 @@ export class RollUps {
     this.#change(trace, traceId, { before: others, after: all }, revision)
   }
 
-  /** The spans that stand at these places are about to go. Returns the id of the trace. */
+  /** Call before removing the spans in this range. Returns the id of the trace. */
   removed(trace: number, { from, to }: Places, revision: number): string {
     const { trace_id = '' } = this.#database.get<StoredTrace>('SELECT trace_id FROM trace WHERE id = ?', trace) ?? {}
     const all = this.#database.all<SpanRow>('SELECT * FROM span WHERE trace = ?', trace)
@@ -91,7 +90,7 @@ export class RollUps {
     return trace_id
   }
 
-  /** To be called at the end of a transaction. */
+  /** Call at the end of a transaction. */
   flush(): void {
     const figures = [...this.#figures.values()]
     for (const figure of figures) this.#saveFigure(figure)
@@ -102,7 +101,7 @@ export class RollUps {
     this.forget()
   }
 
-  /** For when a transaction was taken back. */
+  /** Call after a rollback. */
   forget(): void {
     this.#figures.clear()
     this.#sessions.clear()

@@ -1,17 +1,16 @@
 import type { Database } from './database.ts'
 
 /**
- * To be raised when a table changes, or what is put into one, also by what `viewer` makes of a span: an index of another version is
- * another file.
+ * Raise it if a table or its content changes, including through changes in `viewer`. An index of another version is another file.
  */
 export const SCHEMA_VERSION = 3
 
-/** Of a file, more than any segment has. The id of a segment is never given again, so a place is one span for ever. */
+/** Offsets per segment, more than any segment has. Segment ids are never reused, so a place identifies one span forever. */
 const PLACES_OF_SEGMENT: number = 2 ** 34
 
 /**
- * Where a span stands: a number that grows with the age of the segment, the offset of the line in it, and the place in the line.
- * A span takes more than one byte, so those of the next line are greater. It is the row of the span, and of its words.
+ * The place of a span: a number made of the segment id, the offset of its line and its index in the line. A span is longer than
+ * one byte, so the places of the next line are greater. It is the row id of the span and of its words.
  */
 export function placeOf(segment: number, offset: number, nth = 0): number {
   return segment * PLACES_OF_SEGMENT + offset + nth
@@ -25,20 +24,19 @@ export function offsetOfPlace(place: number): number {
   return place % PLACES_OF_SEGMENT
 }
 
-/** Larger files are read up to here. */
 export const MOST_BYTES: number = PLACES_OF_SEGMENT - 2 ** 28
 
 /**
- * - `segment`: from `low` to `high` its spans are in; from `text_low` to `text_high` their words, too. `tail` is what stands before
- *   `high`, to know it again.
+ * - `segment`: spans from `low` to `high` are indexed, words from `text_low` to `text_high`. `tail` is a hash of the bytes before
+ *   `high`, to recognise the file.
  * - `kept`: texts that spans share (`kept-span.ts`).
- * - `span`: a row for each time that a span stands in the log, running or ended; never its text.
- * - `words`: the words of each of those rows; FTS5 without content, and without where in the row they stand.
- * - `trace`, `session`: what the rows of a trace sum up to, and those of its traces.
+ * - `span`: one row per occurrence of a span in the log, running or ended; never its text.
+ * - `words`: the words of each of those rows, as FTS5 without content and positions.
+ * - `trace`, `session`: the sums of a trace, and of the traces of a session.
  * - `used`: names by which traces are found.
- * - `figure`: sums by day, kind, agent, name, outcome and how long it took, of whole traces.
+ * - `figure`: sums by day, kind, agent, name, outcome and duration, of whole traces.
  *
- * What spans say of themselves is REAL, also whole numbers: of integers a sum may be too large for SQLite, or for us to read.
+ * Figures from spans are REAL, even integers: a sum of integers may be too large for SQLite or for JavaScript.
  */
 const TABLES = `
 CREATE TABLE segment (id INTEGER PRIMARY KEY AUTOINCREMENT, path TEXT NOT NULL UNIQUE, low INTEGER NOT NULL, high INTEGER NOT NULL,
@@ -72,7 +70,7 @@ INSERT INTO state VALUES ('revision', 0);
 PRAGMA user_version = ${SCHEMA_VERSION};
 `
 
-/** Makes the tables, where there are none. @throws SQLite's error; or that it is no index of this version */
+/** Creates the tables if there are none. @throws SQLite's error, or an error if the index has another version */
 export function prepareTables(database: Database): void {
   const version = versionOf(database)
   if (version === SCHEMA_VERSION) return
@@ -95,11 +93,11 @@ function inTransaction(database: Database, work: () => void): void {
   }
 }
 
-/** After some errors, of a full disk say, SQLite has done so itself. */
+/** After some errors, for example a full disk, SQLite has already rolled back. */
 export function takeBack(database: Database): void {
   try {
     database.exec('ROLLBACK')
   } catch {
-    // The error that led here says more.
+    // The original error is more useful than this one.
   }
 }

@@ -4,30 +4,25 @@ import { placeFinder, type SpanPlace } from './read-places.ts'
 import { reading } from './segments.ts'
 import { fold, holdsAll, type SearchedText, searchableText } from './words.ts'
 
-/** Which traces are looked at: a condition on `trace`, and its values. */
 export interface TraceCondition {
   readonly sql: string
   readonly values: readonly Value[]
 }
 
-/** Traces in which a text stands. */
 export interface Found {
-  /** Trace → the newest place of it. */
   readonly places: ReadonlyMap<number, number>
-  /** Where the search was ended before its end; undefined when it has come to it. */
+  /** The place at which an incomplete search stopped; undefined if it is complete. */
   readonly endedAt: number | undefined
 }
 
-/** Of places where all words stand, from the newest back. */
 const MOST_MATCHES = 10_000
-/** What is read to find what the index cannot find. */
+/** Limits for reading the log, for texts that the index cannot find. */
 const MOST_READ_BYTES = 33_554_432
 const MOST_READ_TRACES = 500
-/** Of which the condition may leave few. */
 const MOST_ROWS = 200_000
 const ROWS_AT_ONCE = 4_000
 
-/** By the words of the index; where it finds nothing, or cannot, by reading what the condition leaves. */
+/** Searches the word index. If that finds nothing or cannot search for the text, reads the traces that meet the condition. */
 export function findText(database: Database, text: SearchedText, condition: TraceCondition): Found {
   const found = text.match === undefined ? undefined : findWords(database, text.match, condition)
   return found !== undefined && found.places.size > 0 ? found : findByReading(database, text, condition)
@@ -70,7 +65,7 @@ function findByReading(database: Database, { pieces }: SearchedText, { sql, valu
     const from = placeBefore(database, to)
     if (from === undefined) return { places, endedAt: undefined }
     if (looked >= MOST_ROWS) return { places, endedAt: to }
-    // In this order: the rows come as they stand, without being sorted.
+    // CROSS JOIN fixes the join order: rows come by place, without sorting.
     const rows = database.all<ReadRow>(
       `SELECT span.place AS place, span.trace AS trace, nth, length FROM span CROSS JOIN trace ON trace.id = span.trace
        WHERE span.place >= ? AND span.place < ? AND ${sql} ORDER BY span.place DESC`,
@@ -85,19 +80,17 @@ function findByReading(database: Database, { pieces }: SearchedText, { sql, valu
   }
 }
 
-/** Where the rows begin that come before this place, a number of them. */
 function placeBefore(database: Database, to: number): number | undefined {
   const sql = `SELECT min(place) AS place FROM (SELECT place FROM span WHERE place < ? ORDER BY place DESC LIMIT ${ROWS_AT_ONCE})`
   return database.get<{ place: number | null }>(sql, to)?.place ?? undefined
 }
 
-/** The line that was read last: several spans stand in one. */
+/** The line read last, because one line contains several spans. */
 class LineMemory {
   bytes = 0
   #key = ''
   #holds: readonly boolean[] = []
 
-  /** Of each span of the line, whether it holds all of these. */
   textsAt({ path, offset, length }: SpanPlace, pieces: readonly string[]): readonly boolean[] {
     const key = `${path}:${offset}`
     if (key === this.#key) return this.#holds
@@ -109,7 +102,7 @@ class LineMemory {
   }
 }
 
-/** Reading a line as JSON costs most. What JSON may spell in several ways cannot be looked for before. */
+/** A cheap check before parsing, which costs most. Text that JSON may escape cannot be searched for this way. */
 function mayHold(bytes: Buffer, pieces: readonly string[]): boolean {
   const text = fold(bytes.toString('utf8'))
   return text.includes('\\u') || pieces.every(piece => text.includes(JSON.stringify(piece).slice(1, -1)))

@@ -4,28 +4,25 @@ import type { Database } from './database.ts'
 import { LogFile } from './log-file.ts'
 import { MOST_BYTES } from './schema.ts'
 
-/** How far a file is indexed. All are offsets at which a line begins, or the file ends. */
+/** The indexing progress of a file. All offsets are line starts or the end of the file. */
 export interface Segment {
   readonly id: number
   readonly path: string
-  /** Its spans are in, from here */
+  /** Offset at which the indexed spans begin. */
   readonly low: number
-  /** to here. */
+  /** Offset at which the indexed spans end. `text_low` and `text_high` are the same for words. */
   readonly high: number
-  /** So are their words. */
   readonly text_low: number
   readonly text_high: number
-  /** Of what stands before `high`, to know it again. */
+  /** Hash of the bytes before `high`, to recognise the file. */
   readonly tail: string
-  /** Lines that could not be read. */
   readonly unreadable: number
 }
 
-/** A smaller file is read from its beginning, and the end of a larger one comes first. */
+/** Smaller files are read from the beginning, larger ones from the end. */
 const SMALL_BYTES = 1_048_576
 const TAIL_BYTES = 256
 
-/** The files of a log, and how far each is indexed. */
 export class Segments {
   readonly #database: Database
   readonly #list: () => Promise<readonly string[]>
@@ -49,12 +46,13 @@ export class Segments {
     return this.#sizes.get(path) ?? 0
   }
 
-  /** As the database has them. */
   reload(): void {
     this.#all = this.#database.all<Segment>('SELECT * FROM segment ORDER BY id')
   }
 
-  /** Looks what there is, and takes in what is new. Returns what is indexed and is not what it was, or gone: it has to be removed. */
+  /**
+   * Lists the files and registers new ones. Returns an indexed segment that is gone or was changed, which the caller must remove.
+   */
   async look(): Promise<Segment | undefined> {
     const paths = await this.#list()
     this.#sizes.clear()
@@ -80,7 +78,7 @@ export class Segments {
     this.#database.run('DELETE FROM segment WHERE id = ?', id)
   }
 
-  /** A log is only appended to. What another process, or an earlier one, has indexed is looked at once. */
+  /** A log is only appended to, so segments indexed by another or an earlier process are checked once. */
   #isOutdated(segment: Segment): boolean {
     const size = this.#sizes.get(segment.path)
     if (size === undefined || size < segment.high) return true
@@ -105,7 +103,7 @@ export class Segments {
   }
 }
 
-/** Undefined when it cannot be read, or is no file: it may have been removed meanwhile. */
+/** Undefined if the file is not readable or not regular: it may have been removed meanwhile. */
 export function reading<Result>(path: string, read: (file: LogFile) => Result): Result | undefined {
   let file: LogFile | undefined
   try {

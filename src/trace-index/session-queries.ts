@@ -20,15 +20,12 @@ import { excerptOf, type SearchedText, searchedText } from './words.ts'
 
 const DEFAULT_LIMIT = 50
 const MOST_ROWS = 500
-/** Of one session; the newest. */
 const MOST_TURNS = 2_000
 const LAST_CHARACTER = '\u{10ffff}'
 
-/** What is asked. */
 export interface Asked {
   readonly database: Database
   readonly titles: Titles
-  /** What is open, by trace. */
   readonly open: ReadonlyMap<string, OpenTrace>
 }
 
@@ -72,7 +69,6 @@ export async function querySessions(asked: Asked, query: SessionQuery): Promise<
   return { rows, next, searchedSince: found?.endedAt === undefined ? undefined : startOf(database, found.endedAt) }
 }
 
-/** Undefined when there is no session of this id, nor one that took part in the trace of another. */
 export async function querySession(asked: Asked, id: string): Promise<SessionDetail | undefined> {
   const { database } = asked
   const session = database.get<StoredSession>('SELECT * FROM session WHERE key = ?', id)
@@ -125,7 +121,7 @@ function selectSessions(
   const [match, last = '', key = ''] = /^(-?[\d.e+-]+)~(.*)$/s.exec(before ?? '') ?? []
   const behind = match === undefined ? 'TRUE' : '(session.last_at < ? OR (session.last_at = ? AND session.key < ?))'
   const cursor = match === undefined ? [] : [Number(last), Number(last), key]
-  // With few traces to choose from, they lead to their sessions; else the newest sessions are likely to have one.
+  // With few matching traces, their sessions are looked up. Otherwise one of the newest sessions is likely to match.
   const few = `session.id IN (SELECT trace.session FROM trace WHERE ${sql})`
   const many = sql === 'TRUE' ? sql : `EXISTS (SELECT 1 FROM trace WHERE trace.session = session.id AND ${sql})`
   const has = isFew ? few : many
@@ -248,10 +244,7 @@ function runningTraces(database: Database, session: number): string[] {
   return rows.map(({ trace_id }) => trace_id)
 }
 
-/**
- * The state of traces in which something is running. The owner of a trace that was not looked at yet is unknown: a trace is open
- * until its owner is known to be gone.
- */
+/** The state of running traces. A trace whose owner was not checked yet counts as open. */
 function opennessOf(traceIds: readonly string[], open: Asked['open']): Openness {
   const known = traceIds.flatMap(id => open.get(id) ?? [])
   const live = known.filter(({ state }) => state === 'open')

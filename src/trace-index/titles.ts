@@ -4,11 +4,11 @@ import type { Database } from './database.ts'
 import { placeOfRow, readSpanAt } from './read-places.ts'
 import type { TraceRow } from './trace-row.ts'
 
-/** A longer line is not read for the sake of a title. One of 8 MiB takes some 50 ms, once. */
+/** Longer lines are not read for a title. One of 8 MiB takes some 50 ms, once. */
 const MAX_LINE_BYTES = 8_388_608
 const MOST_REMEMBERED = 5_000
 
-/** What turns are called in a list: it stands in the log alone, where looking it up takes a while. */
+/** The titles of turns in a list. Cached, because they are only in the log and slow to read. */
 export class Titles {
   readonly #database: Database
   readonly #known = new Map<number, string>()
@@ -17,7 +17,7 @@ export class Titles {
     this.#database = database
   }
 
-  /** What it was asked, else the name of the span that would say so: one line, printable. */
+  /** The prompt, or else the name of the span that would contain it: one line, printable. */
   async of({ root, namespace }: Pick<TraceRow, 'root' | 'namespace'>): Promise<string> {
     const known = this.#known.get(root)
     if (known !== undefined) return known

@@ -17,11 +17,10 @@ import type { IndexSettings, Question } from './local-index.ts'
 import { type LinePlace, readTrace } from './read-places.ts'
 
 export interface TraceIndexOptions extends IndexSettings {
-  /** The module that does the work. */
   readonly thread?: URL
 }
 
-/** As this file is compiled, and in what is published, where it is in a folder as deep. */
+/** The path is valid both in the compiled sources and in the published package, where this file has the same depth. */
 const THREAD = new URL('../trace-index/index-thread.js', import.meta.url)
 
 interface Waiting {
@@ -29,7 +28,7 @@ interface Waiting {
   reject(error: Error): void
 }
 
-/** An index in a thread of its own, which keeps it up to date for as long as it is open. */
+/** An index in a worker thread, which keeps it up to date until it is closed. */
 export class TraceIndex {
   readonly #thread: Worker
   readonly #waiting = new Map<number, Waiting>()
@@ -53,7 +52,7 @@ export class TraceIndex {
     })
   }
 
-  /** Resolves when there is something to be asked. @throws when there can be no index, in one line */
+  /** Resolves when the index can be queried. @throws Error in one line when there can be no index */
   static async open(options: TraceIndexOptions): Promise<TraceIndex> {
     const index = new TraceIndex(options)
     await Promise.race([index.#ended, new Promise<void>(resolve => (index.#onFirst = resolve))])
@@ -61,7 +60,6 @@ export class TraceIndex {
     return index
   }
 
-  /** As of a moment ago. */
   status(): SourceStatus {
     if (this.#status === undefined) throw this.#failure ?? new Error('the index is closed')
     const failure = this.#failure?.message ?? this.#status.failure
@@ -88,7 +86,6 @@ export class TraceIndex {
     return this.#ask('numbers', query)
   }
 
-  /** As of a moment ago. */
   open(): readonly OpenTrace[] {
     return this.#open
   }
@@ -100,7 +97,6 @@ export class TraceIndex {
     return changes
   }
 
-  /** Resolves when nothing of it runs any more. */
   async close(): Promise<void> {
     this.#post('close')
     await this.#ended

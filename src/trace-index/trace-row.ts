@@ -6,7 +6,6 @@ import type { StoredSpan } from '../viewer/stored-span.ts'
 import { buildTree, type SpanNode, type TraceTree } from '../viewer/trace-forest.ts'
 import { mainRoot, summarize, type TraceSummary } from '../viewer/trace-summary.ts'
 
-/** The row of a trace: what its spans sum up to. */
 export interface TraceRow {
   readonly namespace: string
   readonly agent: string
@@ -33,25 +32,25 @@ export interface TraceRow {
   readonly requests: number
   readonly tools: number
   readonly waited: number
-  /** Where it stands what it was asked. */
+  /** The place of the span that has the prompt. */
   readonly root: number
 }
 
 const NANO = 1e9
-/** Nothing is said of a figure that is absent: it is none, and not 0. */
+/** Bits of `has_tokens`: an absent figure is unknown, not 0. */
 export const HAS_INPUT = 1
 export const HAS_OUTPUT = 2
 
-/** More comes from nobody honest. */
+/** Guards against hostile input. */
 const MOST_TOKENS = 1e12
 const MOST_DOLLARS = 1e6
 
-/** What spans say may be anything that is a number: sums of it have to stay numbers. */
+/** A span may record any number, but sums must stay finite. */
 export function boundedTokens(tokens: number): number {
   return bounded(tokens, MOST_TOKENS)
 }
 
-/** Sums of whole numbers come out the same in whichever order, and can be taken back. */
+/** Sums of integers do not depend on their order, and can be subtracted again. */
 export function nanodollars(dollars: number): number {
   return Math.round(bounded(dollars, MOST_DOLLARS) * NANO)
 }
@@ -67,11 +66,10 @@ export function dollars(nanos: number): number {
 export interface PlacedSpan {
   readonly span: StoredSpan
   readonly place: number
-  /** See `KeptSpans.namesOf`. */
   readonly names: readonly string[]
 }
 
-/** A trace of which there are spans, by id; and its session as `summarize` has it. */
+/** The row of a trace with at least one span, and its session id as in `summarize`. */
 export function rowOfTrace(
   traceId: string,
   placed: ReadonlyMap<string, PlacedSpan>,
@@ -90,7 +88,7 @@ export function rowOfTrace(
   return { row, sessionId: summary.sessionId }
 }
 
-/** On its root, when that has ended; until then on its loop, which begins with it. */
+/** The span with the prompt: the root if it has ended, until then its `llm` span, which starts with the prompt. */
 function askedIn(root: SpanNode, namespace: string): SpanNode {
   if (root.span.running !== true) return root
   return root.children.find(({ span }) => drawnKind(new SpanAttributes(span, namespace)) === 'llm') ?? root
@@ -122,7 +120,6 @@ function columnsOf(tree: TraceTree, summary: TraceSummary) {
   }
 }
 
-/** What the summary does not say. */
 function countsOf(spans: Iterable<StoredSpan>, namespace: string) {
   const counts = { cached: 0, requests: 0, tools: 0 }
   const waits: StoredSpan[] = []
@@ -138,7 +135,6 @@ function countsOf(spans: Iterable<StoredSpan>, namespace: string) {
   return { ...counts, waited: personWaitMillis(waits, namespace) }
 }
 
-/** Of the input of a request, what came from a cache. */
 export function cachedTokensOf(attributes: SpanAttributes): number {
   const cached = attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
   return Math.max(0, boundedTokens(cached ?? 0))

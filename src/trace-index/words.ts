@@ -1,18 +1,16 @@
 import { displayText } from '../viewer/display-text.ts'
 import type { StoredSpan } from '../viewer/stored-span.ts'
 
-/** More of one span is not searched: a tool may have printed a book. */
+/** Text beyond this is not searchable: a tool may print a whole book. */
 const MOST_CHARS = 65_536
-/** Shorter words are searched as they are: too much begins with one or two letters. */
+/** Shorter words are searched without a prefix match: too many words begin with one or two letters. */
 const LEAST_PREFIX = 3
-/** Each is a look-up. */
+/** Each word is a look-up. */
 const MOST_WORDS = 16
-/** Of a text in a span that are looked at. */
 const MOST_PLACES = 100
 const EXCERPT_BEFORE = 60
 const EXCERPT_CHARS = 200
 
-/** What can be found of a span: its name and all texts that are told of it. */
 export function searchableText(span: StoredSpan): string {
   const parts: string[] = []
   let left = MOST_CHARS
@@ -33,23 +31,22 @@ export function searchableText(span: StoredSpan): string {
   return parts.join('\n')
 }
 
-/** What somebody searches for. */
 export interface SearchedText {
-  /** For FTS5; undefined when it cannot find all of it: parts of words, and writing that sets no blanks between them. */
+  /** FTS5 query; undefined if FTS5 cannot find all of it, such as parts of words or scripts without blanks. */
   readonly match: string | undefined
-  /** What stands between blanks, folded: all of these are in what is found by reading. */
+  /** The case-folded text between blanks. Reading finds only spans that contain all of these. */
   readonly pieces: readonly string[]
 }
 
-/** Writing without blanks: what is one word to the index are many. */
+/** Scripts without blanks: the index takes several words for one. */
 const UNSPACED =
   /[\p{Script=Han}\p{Script=Hiragana}\p{Script=Katakana}\p{Script=Thai}\p{Script=Lao}\p{Script=Khmer}\p{Script=Myanmar}]/u
-/** What the index takes for a part of a word. */
+/** Matches the index's definition of a word. */
 const WORD = /[\p{L}\p{N}\p{Co}]+/gu
 const IN_WORD = /[\p{L}\p{N}]/u
 const ACCENTS = /[\u0300-\u036f]/g
 
-/** Undefined when there is nothing to search for. */
+/** Undefined if there is nothing to search for. */
 export function searchedText(text: string): SearchedText | undefined {
   const pieces = fold(text)
     .split(/\s+/)
@@ -60,12 +57,11 @@ export function searchedText(text: string): SearchedText | undefined {
   return { match: isFound ? words.map(quoted).join(' AND ') : undefined, pieces: pieces.slice(0, MOST_WORDS) }
 }
 
-/** A word has neither quotes nor anything else in it that means something to FTS5. */
+/** A word contains only letters and digits, so nothing has a meaning in FTS5 syntax. */
 function quoted(word: string): string {
   return `"${word}"${word.length < LEAST_PREFIX ? '' : '*'}`
 }
 
-/** As texts are compared when they are read: without regard to case. */
 export function fold(text: string): string {
   return text.normalize('NFC').toLowerCase()
 }
@@ -74,7 +70,6 @@ export function holdsAll(folded: string, pieces: readonly string[]): boolean {
   return pieces.every(piece => folded.includes(piece))
 }
 
-/** Where the text stands in a span: printable, with what stands around it. */
 export function excerptOf(span: StoredSpan, { pieces }: SearchedText): string {
   const text = searchableText(span)
   const at = firstPlace(fold(text), pieces) ?? 0
@@ -83,7 +78,6 @@ export function excerptOf(span: StoredSpan, { pieces }: SearchedText): string {
   return `${from > 0 ? '…' : ''}${shown}${from + EXCERPT_CHARS < text.length ? '…' : ''}`
 }
 
-/** Of what was typed, best as a word of its own; else of the words in it. */
 function firstPlace(folded: string, pieces: readonly string[]): number | undefined {
   const words = pieces.flatMap(piece => piece.match(WORD) ?? [])
   for (const sought of [...pieces, ...words]) {

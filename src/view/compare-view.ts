@@ -3,13 +3,12 @@ import type { TraceTree } from '../viewer/trace-forest.ts'
 import type { TurnStep } from '../viewer/turn-steps.ts'
 import type { Compared, ComparedPart, ComparedRow, ComparedTotals } from './api.ts'
 
-/** More than anybody reads at once; hookspan diff tells all of them. */
+/** More than can be read at once. `hookspan diff` prints all of them. */
 const MOST_ROWS = 1_500
-/** Of one step; longer arguments are looked at where they stand. */
+/** Limit per step; longer arguments are shown on the span itself. */
 const MOST_LINES = 300
 const MOST_LINE_CHARS = 2_000
 
-/** Two turns, or the turns of two sessions, as the page puts them side by side. */
 export function compareView(a: readonly TraceTree[], b: readonly TraceTree[]): Compared {
   const compared = compareTraces(a, b)
   const { firstDifference, steps } = compared

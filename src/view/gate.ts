@@ -1,25 +1,22 @@
 import type { IncomingHttpHeaders } from 'node:http'
 import { isSame } from '../loopback/secret.ts'
 
-/** What is looked at of a request, whatever it asks for. */
 export interface Caller {
   readonly method: string | undefined
-  /** As the request line has it. */
   readonly url: string | undefined
   readonly headers: IncomingHttpHeaders
-  /** Name, value, name, value: what Node has thrown away of those that came twice. */
+  /** Name, value, name, value. Includes duplicate headers, which Node drops from `headers`. */
   readonly rawHeaders: readonly string[]
-  /** Where we listen. */
   readonly port: number
 }
 
 export interface Admitted {
-  /** `/api/sessions`, as it came: nothing in it has been decoded. */
+  /** `/api/sessions`, as received, not decoded. */
   readonly path: string
   readonly query: URLSearchParams
 }
 
-/** A request that is not answered, and why, in one line for who sent it. */
+/** A rejected request, with the reason for the caller in one line. */
 export class Refused extends Error {
   override readonly name = 'Refused'
   readonly status: number
@@ -30,15 +27,15 @@ export class Refused extends Error {
   }
 }
 
-/** What gives away what agents were told. All else is the page itself, which knows nothing. */
+/** Paths that return trace data. All other paths are the page itself, which contains none. */
 const DATA = /^\/api(\/|$)/
 const LONGEST_URL = 4_096
-/** The port that a browser leaves out. */
+/** Browsers omit this port. */
 const DEFAULT_PORT = 80
 
 /**
- * Who may ask, looked at before what is asked for: a page of somebody else's is turned away by the name that it has for us
- * (DNS rebinding), or by saying where it comes from; a program that does not know the token gets no data.
+ * Checks the caller before the path. A foreign page is rejected by its host name for this server (DNS rebinding) or by its
+ * origin. A program without the token gets no data.
  *
  * @throws Refused
  */
@@ -62,7 +59,7 @@ export function admit({ method, url = '', headers, rawHeaders, port }: Caller, t
   return { path, query: new URLSearchParams(rest.join('?')) }
 }
 
-/** Undefined when there is none, or more than one: then somebody between us may have read another one than we do. */
+/** Undefined unless there is exactly one. A proxy may have read another one of several than this server does. */
 function onlyHost(rawHeaders: readonly string[]): string | undefined {
   const hosts = rawHeaders.filter((_, index) => index % 2 === 1 && rawHeaders[index - 1]?.toLowerCase() === 'host')
   return hosts.length === 1 ? hosts[0] : undefined

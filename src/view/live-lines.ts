@@ -2,10 +2,13 @@ import type { ServerResponse } from 'node:http'
 import type { LiveLine } from './api.ts'
 import type { Change, TraceSource } from './source.ts'
 
-/** How often a page is told that it is still connected, and what has changed without a line in the log: that a process is gone. */
+/** Interval of heartbeats. They also carry changes without a line in the log, such as the end of a process. */
 const BEAT_MILLIS = 5_000
 
-/** Writes what changes to a page, a line each, until it goes or the source ends. A slow page gets fewer lines, not more memory. */
+/**
+ * Streams changes to a page, one per line, until it disconnects or the source ends. A slow page gets fewer lines and uses no more
+ * memory.
+ */
 export async function writeLive(response: ServerResponse, source: TraceSource, now: () => number): Promise<void> {
   const changes = source.changes()
   const last = new LastTold()
@@ -14,7 +17,7 @@ export async function writeLive(response: ServerResponse, source: TraceSource, n
     try {
       write({ now: now(), ...last.news(source) })
     } catch {
-      // There is nobody left to be asked: the page finds out why when it connects again.
+      // The source is closed. The page gets the reason when it reconnects.
       response.destroy()
     }
   }
@@ -35,7 +38,6 @@ function changedIn({ traceIds, isMore }: Change): readonly string[] {
   return isMore ? [] : traceIds
 }
 
-/** Only what differs from what was told before. */
 class LastTold {
   #open = ''
   #source = ''

@@ -6,7 +6,7 @@ export interface PageFile {
   readonly bytes: Buffer
 }
 
-/** By the path of a request: nothing of it ever names a file. */
+/** Files by request path. A request path never becomes a file name. */
 export type PageFiles = ReadonlyMap<string, PageFile>
 
 const TYPES: Readonly<Record<string, string>> = {
@@ -16,11 +16,10 @@ const TYPES: Readonly<Record<string, string>> = {
   '.svg': 'image/svg+xml',
 }
 
-/** Where the page itself is among them. */
 export const INDEX = '/index.html'
 
 /**
- * The built page, all of it in memory: it is small, and a package may be replaced while it is looked at.
+ * Reads the built page into memory: it is small, and the package may be replaced while the server runs.
  *
  * @throws Error in one line when it is not there
  */

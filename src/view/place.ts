@@ -4,21 +4,20 @@ import { type Environment, stateHome } from '../config/paths.ts'
 import { isHere, type Owner } from '../trace-log/index.ts'
 import { makePrivateDirectory, readOwnFile, reason, writePrivate } from '../trace-log/private-place.ts'
 
-/** Where the viewer that runs is to be reached, and by what. */
 export interface ViewAddress {
   readonly pid: number
   readonly port: number
   readonly token: string
 }
 
-/** Where the viewer of a user's trace log has its files. @throws Error in one line without a home directory */
+/** The directory of the viewer's files for a user's trace log. @throws Error in one line without a home directory */
 export function viewDirectory(env: Environment, home: string): string {
   const state = stateHome(env, home)
   if (state === undefined) throw new Error('there is no home directory; set XDG_STATE_HOME to a directory of yours')
   return join(state, 'view')
 }
 
-/** @throws Error in one line when others could write there */
+/** @throws Error in one line when other users could write there */
 export function makeViewDirectory(directory: string, say: (line: string) => void): void {
   try {
     makePrivateDirectory(directory, say)
@@ -31,7 +30,9 @@ function addressFile(directory: string): string {
   return join(directory, 'address.json')
 }
 
-/** That of who holds the lock; not what a dead one has left, whose port may be anybody's by now. */
+/**
+ * The address of the lock's holder. An address left by a dead process is ignored: its port may belong to another program by now.
+ */
 export function addressOf(directory: string, holder: Owner): ViewAddress | undefined {
   const address = readAddress(directory)
   return isHere(holder) && address?.pid !== holder.pid ? undefined : address
@@ -48,17 +49,16 @@ function readAddress(directory: string): ViewAddress | undefined {
   }
 }
 
-/** @throws the error of the file system */
 export function writeAddress(directory: string, address: ViewAddress): void {
   writePrivate(addressFile(directory), `${JSON.stringify(address)}\n`)
 }
 
-/** At an orderly end; not that of who came after. */
+/** Removes the address at an orderly shutdown, unless it belongs to a later viewer. */
 export function removeAddress(directory: string, token: string): void {
   if (readAddress(directory)?.token === token) rmSync(addressFile(directory), { force: true })
 }
 
-/** What a person opens. The token is behind the `#`: browsers send that to nobody, and keep it out of the page's history. */
+/** The URL for the user. The token is in the fragment: browsers do not send it, and the page keeps it out of the history. */
 export function urlOf({ port, token }: Pick<ViewAddress, 'port' | 'token'>, path = '/'): string {
   return `http://127.0.0.1:${port}${path}#k=${token}`
 }

@@ -9,9 +9,7 @@ import type { NumbersQuery, SessionQuery, TraceSource, TurnRow } from './source.
 import { findNode, spanDetail, textOf, valuePart } from './span-detail.ts'
 import { traceView, treeOf } from './trace-view.ts'
 
-/** What a route is asked. */
 export interface Asked {
-  /** What stands in the path in the place of `:name`, decoded. */
   readonly params: Readonly<Record<string, string>>
   readonly query: URLSearchParams
   readonly source: TraceSource
@@ -21,21 +19,21 @@ export interface Asked {
 }
 
 /**
- * All that the server answers beside the files of the page. Every request has passed the gate before it is looked up here, so a
- * route has nothing to check but its own arguments.
+ * All responses of the server except the page's files. Every request has passed the gate before, so a route checks only its own
+ * arguments.
  */
 export interface Route {
   readonly path: string
   /**
-   * `page`: the page itself, which looks at the address by itself. `live`: lines for as long as somebody reads them. Else data,
-   * as JSON, or a file.
+   * `page`: the page itself, which reads the address. `live`: a stream of lines until the client disconnects. Otherwise data as
+   * JSON, or a file.
    *
-   * @throws Refused when it is not there, or asked wrongly
+   * @throws Refused when it does not exist or the arguments are wrong
    */
   readonly answer: 'page' | 'live' | ((asked: Asked) => Promise<object | Download>)
 }
 
-/** A file for the person, in pieces. No browser shows it as a page of ours: it is put away, or nothing. */
+/** A file for the user, in pieces. Always sent as an attachment, so that no browser shows it as a page of this origin. */
 export class Download {
   readonly name: string
   readonly pieces: Iterable<string>
@@ -66,7 +64,6 @@ export const ROUTES: readonly Route[] = [
   { path: '/api/export/html', answer: sharedHtml },
 ]
 
-/** The route of a path, and what stands in it; undefined when there is none. */
 export function routeOf(path: string): { readonly route: Route; readonly params: Record<string, string> } | undefined {
   const parts = path.split('/')
   for (const route of ROUTES) {
@@ -91,7 +88,6 @@ function paramsOf(wanted: readonly string[], parts: readonly string[]): Record<s
   return params
 }
 
-/** @throws Refused */
 function decoded(part: string): string {
   try {
     return decodeURIComponent(part)
@@ -120,37 +116,34 @@ async function trace(asked: Asked): Promise<object> {
 
 interface Placed {
   readonly turn: TurnRow
-  /** Trace ids of its neighbours in the session. */
   readonly previous: string | undefined
   readonly next: string | undefined
 }
 
-/** @throws Refused */
 async function turnOf(tree: TraceTree, source: TraceSource): Promise<Placed> {
   const { traceId } = tree
   const named = summarize(tree).sessionId
   const turns = (await source.session(named || `trace:${traceId}`))?.turns ?? []
   const at = turns.findIndex(turn => turn.traceId === traceId)
   const turn = turns[at]
-  // Read between two steps of the index: its spans are there, its row is about to be.
+  // A read between two steps of the index: the spans exist already, the row does not.
   if (turn === undefined) throw new Refused(503, 'this turn is just being read; ask again')
   return { turn, previous: turns[at - 1]?.traceId, next: turns[at + 1]?.traceId }
 }
 
-/** Each is a turn by its trace id, or a session by its id. */
 async function compare({ source, query }: Asked): Promise<object> {
   const { a = '', b = '' } = texts(query, ['a', 'b'])
   return compareView(await treesOf(a, source), await treesOf(b, source))
 }
 
-/** What somebody would hand on, and by which commands: nothing is sent from here. */
+/** The content of an export and the commands for it. This server sends nothing by itself. */
 async function shared({ source, query }: Asked): Promise<Shared> {
   const { of = '' } = texts(query, ['of'])
   const trees = await treesOf(of, source)
   return { lines: [...sharedContentLines(sharedContent(trees))], commands: commandsFor(of, trees) }
 }
 
-/** Ids are somebody's text: one that a shell would read otherwise is put into no command. */
+/** Ids are untrusted text. An id that a shell might interpret is never put into a command. */
 const PLAIN_ID = /^[\w.-]{1,128}$/
 
 function commandsFor(id: string, trees: readonly TraceTree[]): readonly string[] {
@@ -199,7 +192,6 @@ async function span(asked: Asked): Promise<object> {
   return part
 }
 
-/** Everything is looked through: names, messages, and every value whole. */
 async function find(asked: Asked): Promise<Found> {
   const { text = '' } = texts(asked.query, ['text'])
   const wanted = text.toLowerCase()
@@ -246,7 +238,6 @@ function within(query: URLSearchParams): { sinceAt?: number; untilAt?: number } 
 
 const LONGEST_TEXT = 500
 
-/** Those that say something. */
 function texts<Name extends string>(query: URLSearchParams, names: readonly Name[]): { [Each in Name]?: string } {
   const found: { [Each in Name]?: string } = {}
   for (const name of names) {

@@ -11,24 +11,19 @@ import type { TraceSource } from './source.ts'
 export interface ServerOptions {
   readonly source: TraceSource
   readonly page: PageFiles
-  /** Who knows it may read. */
   readonly token: string
-  /** 0 = whichever is free. */
+  /** 0 = any free port. */
   readonly port: number
-  /** Of hookspan. */
   readonly version: string
   readonly limits?: Partial<ViewLimits>
   /** Epoch milliseconds. */
   now(): number
 }
 
-/** What nobody may go beyond. */
+/** Limits that apply to all clients together. */
 export interface ViewLimits extends DoorLimits {
-  /** Questions that are being answered at once. */
   readonly questions: number
-  /** Pages that are told of changes at once. */
   readonly streams: number
-  /** For one answer. */
   readonly answerMillis: number
 }
 
@@ -45,8 +40,8 @@ const LIMITS: ViewLimits = {
 }
 
 /**
- * A browser runs what we send, and nothing else: no script or style that stands in markup, nothing from elsewhere, no frame around
- * us, and no text made markup (Trusted Types, and not one policy that could make any).
+ * The browser may load only files of this server: no inline script or style, no other origin, no framing, and no text turned into
+ * markup (Trusted Types without any policy).
  */
 const POLICY = [
   "default-src 'none'",
@@ -70,10 +65,10 @@ const HEADERS: Readonly<Record<string, string>> = {
   'cache-control': 'no-store',
 }
 
-/** The viewer, as a browser sees it. It only reads: there is nothing that a request could change. */
+/** The HTTP server of the viewer. It is read-only: no request can change anything. */
 export interface ViewServer {
   readonly port: number
-  /** Resolves when nobody is connected any more. The source is closed by whoever opened it. */
+  /** Resolves when all connections are closed. The caller closes the source. */
   close(): Promise<void>
 }
 
@@ -107,7 +102,7 @@ class Answering {
   listener(port: () => number | undefined): RequestListener {
     return (request, response) => {
       for (const [name, value] of Object.entries(HEADERS)) response.setHeader(name, value)
-      // Of a connection that is gone: whoever waits for its end is told of that by itself.
+      // Errors of closed connections are ignored: the code that waits for their end has handlers of its own.
       for (const stream of [request, response]) stream.on('error', () => undefined)
       request.resume()
       this.#answer(request, response, port() ?? 0).catch((error: unknown) => refuse(request, response, error))
@@ -143,7 +138,8 @@ class Answering {
     if (this.#streams.size >= this.#limits.streams) throw new Refused(503, 'too many pages are open; close some')
     this.#streams.add(response)
     response.once('close', () => this.#streams.delete(response))
-    // The door keeps its side open for those who have said all and wait for the answer: here that is a page that has gone.
+    // The server keeps half-open connections for clients that wait for a response. On a live stream, a half-open connection means
+    // that the page is gone.
     request.socket.once('end', () => response.destroy())
     response.setHeader('content-type', 'application/x-ndjson; charset=utf-8')
     await writeLive(response, this.#options.source, this.#options.now)
@@ -154,7 +150,7 @@ class Answering {
       return Promise.reject(new Refused(503, 'too many questions at once; ask again'))
     }
     this.#questions += 1
-    // One that was given up is still being worked at.
+    // A timed-out request still counts until its work has ended.
     const answered = Promise.resolve(asked)
       .then(answer)
       .finally(() => {
@@ -177,11 +173,11 @@ function end(response: ServerResponse, type: string, body: string | Buffer): voi
 async function sendFile(response: ServerResponse, { name, pieces }: Download): Promise<void> {
   response.setHeader('content-type', 'application/octet-stream')
   response.setHeader('content-disposition', `attachment; filename="${name}"`)
-  // A reader that goes away is no failure of ours.
+  // A client that disconnects is not an error.
   await pipeline(Readable.from(pieces), response).catch(() => undefined)
 }
 
-/** In one line. What went wrong in ourselves is said, too: whoever gets to read it knows the token, or it is about no data. */
+/** Responds in one line. Internal errors are included: the reader has the token, or the error is not about data. */
 function refuse(request: IncomingMessage, response: ServerResponse, error: unknown): void {
   if (response.headersSent) {
     response.destroy()
@@ -190,7 +186,7 @@ function refuse(request: IncomingMessage, response: ServerResponse, error: unkno
   const isRefused = error instanceof Refused
   response.statusCode = isRefused ? error.status : 500
   const problem = isRefused ? error.message : `this could not be read: ${(error as Error).message}`
-  // Who asks for data reads JSON, and nobody else is told more than a line.
+  // API clients expect JSON. All other clients get one line of text.
   if (request.url?.startsWith('/api/')) end(response, 'application/json; charset=utf-8', JSON.stringify({ problem }))
   else end(response, 'text/plain; charset=utf-8', `hookspan view: ${problem}\n`)
 }

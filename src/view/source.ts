@@ -14,32 +14,29 @@ import type { StoredSpan } from '../viewer/stored-span.ts'
 
 export type * from '../trace-index/answers.ts'
 
-/** Where the viewer's server gets what it shows. What is asked after `close` rejects. */
+/** The data source of the viewer's server. Calls after `close` reject. */
 export interface TraceSource {
-  /** As of a moment ago. */
   status(): SourceStatus
   /** Newest activity first. */
   sessions(query: SessionQuery): Promise<SessionPage>
-  /** Undefined when there is none of this id (see `SessionRow.id`). */
   session(id: string): Promise<SessionDetail | undefined>
   /**
-   * All spans of a trace, also what is running (`running: true`), each once, in the order in which they were written; none when there
-   * is no such trace. Of a trace with more than 50 000 the first ones: `TurnRow.spanCount` tells.
+   * All spans of a trace, running ones included (`running: true`), each once, as they were written. Empty if there is no such
+   * trace. Limited to the first 50 000; `TurnRow.spanCount` has the total.
    */
   trace(traceId: string): Promise<readonly StoredSpan[]>
-  /** Traces of the sessions that a trace has begun, and that are not in it. */
   children(traceId: string): Promise<readonly ChildTraces[]>
   numbers(query: NumbersQuery): Promise<Numbers>
-  /** What is open, of every process, as of a moment ago; those in which something happened last come first. */
+  /** Open traces of all processes, the latest activity first. */
   open(): readonly OpenTrace[]
-  /** What changes from now on, at most four times a second. Ends with `return()`, or when the source is closed. */
+  /** Changes from now on, at most four per second. Ends with `return()`, or when the source is closed. */
   changes(): AsyncIterableIterator<Change>
-  /** Resolves when nothing of it runs any more. */
+  /** Resolves when all its work has ended. */
   close(): Promise<void>
 }
 
 /**
- * What is asked of an index that grows in the background: the newest traces are there first.
+ * Opens an index that grows in the background; the newest traces are available first.
  *
  * @throws Error in one line
  */

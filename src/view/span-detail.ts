@@ -6,12 +6,11 @@ import type { StoredSpan } from '../viewer/stored-span.ts'
 import { type SpanNode, type TraceTree, walkTree } from '../viewer/trace-forest.ts'
 import type { LongValue, SpanDetail, SpanState, ValuePart } from './api.ts'
 
-/** Characters of a value that come at once; the rest when it is asked for. */
+/** Characters of a value sent at once. The rest is sent on request. */
 const VALUE_CHARS = 20_000
-/** When a span's values have used this up, each further one is cut to a line. */
+/** Total per span. Beyond it, each further value is cut to a line. */
 const SPAN_CHARS = 400_000
 const SHORT_CHARS = 500
-/** Of one part of a value that was cut. */
 const PART_CHARS = 256_000
 const MOST_EVENTS = 1_000
 const MOST_LINKS = 200
@@ -21,7 +20,6 @@ export function findNode(tree: TraceTree, spanId: string): SpanNode | undefined 
   return undefined
 }
 
-/** Everything of one span, and no more of it than a page can hold. */
 export function spanDetail(
   node: SpanNode,
   tree: TraceTree,
@@ -65,14 +63,12 @@ export function spanDetail(
   }
 }
 
-/** More of one attribute; undefined when the span has none of that name. */
 export function valuePart({ attributes }: StoredSpan, name: string, from: number): ValuePart | undefined {
   if (!Object.hasOwn(attributes, name)) return undefined
   const text = textOf(attributes[name] ?? null)
   return { text: text.slice(from, from + PART_CHARS), from, length: text.length }
 }
 
-/** All of a value, as it is searched and cut. */
 export function textOf(value: AttributeValue): string {
   return typeof value === 'string' ? value : JSON.stringify(value)
 }
@@ -81,7 +77,7 @@ class Cutter {
   #left = SPAN_CHARS
 
   all(attributes: Attributes): Record<string, LongValue> {
-    // `__proto__` is a name like any other, and becomes a key only in an object without a prototype.
+    // `__proto__` is an ordinary key only in an object without a prototype.
     const cut = Object.create(null) as Record<string, LongValue>
     for (const [name, value] of Object.entries(attributes)) cut[name] = this.#one(value)
     return cut

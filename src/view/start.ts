@@ -6,40 +6,40 @@ import { startServer, type ViewServer } from './server.ts'
 import type { TraceSource } from './source.ts'
 
 export interface StartOptions {
-  /** Where it is noted that it runs, so that a second call finds it; undefined = nowhere: each call is a viewer of its own. */
+  /**
+   * The directory that records the running viewer, so that a second call finds it. Undefined: every call starts a viewer of its
+   * own.
+   */
   readonly directory: string | undefined
-  /** What the person has asked for; undefined or 0 = whichever is free. */
+  /** The requested port; undefined or 0 = any free port. */
   readonly port: number | undefined
   readonly page: PageFiles
   readonly version: string
-  /** Opened only when this process is to show it. */
+  /** Called only if this process serves the data. */
   openSource(): Promise<TraceSource>
   /** Epoch milliseconds. */
   now(): number
-  /** Lines for the person. */
   say(line: string): void
 }
 
 export interface RunningView {
-  /** What to open. */
   readonly url: string
   close(): Promise<void>
 }
 
-/** It runs already, as that process. */
 export interface OtherView {
   readonly already: ViewAddress
 }
 
 const TOKEN_BYTES = 24
-/** How often it says that it lives, to those who cannot look: in another container, on another machine. */
+/** Interval of renewing the lock, for processes in other containers or machines that cannot check this pid. */
 const TOUCH_MILLIS = 60_000
 const AGAIN_MILLIS = 20
-/** For the one that runs, between its lock and its address. */
+/** Time limit for the other process between taking its lock and writing its address. */
 const START_MILLIS = 5_000
 
 /**
- * Starts the viewer, unless the one of this directory runs.
+ * Starts the viewer, unless the one of this directory is running.
  *
  * @throws Error in one line
  */

@@ -9,15 +9,13 @@ import { asOf, buildTree, putSpan, type SpanNode, type TraceTree } from '../view
 import { type TreeRow, treeRows } from '../viewer/tree-rows.ts'
 import type { Fold, PathSection, RowSum, SpanRow, TraceView } from './api.ts'
 
-/** What is known of a trace beside its spans. */
 export interface Around {
   readonly turn: TurnRow
   readonly now: number
-  /** Traces that its spans have begun. */
   readonly children: readonly ChildTraces[]
 }
 
-/** The tree of a trace's spans, of which there is one at least. */
+/** Builds the tree of a trace with at least one span. */
 export function treeOf(spans: readonly StoredSpan[]): TraceTree {
   const byId = new Map<string, StoredSpan>()
   for (const span of spans) putSpan(byId, span)
@@ -28,7 +26,6 @@ function isRunning({ running }: StoredSpan): boolean {
   return running === true
 }
 
-/** A trace as the page draws it: flat rows in the order of the tree. */
 export function traceView(tree: TraceTree, { turn, now, children }: Around): TraceView {
   const scene = sceneOf(tree, turn, children)
   const cutCount = turn.spanCount - scene.rows.length
@@ -39,7 +36,7 @@ export function traceView(tree: TraceTree, { turn, now, children }: Around): Tra
     lastAt: tree.lastAt,
     rows: scene.rows.map(row => spanRow(row, scene)),
     ...(cutCount > 0 && { cutCount }),
-    // What nobody works at any more was waited for no longer than anything was heard of it.
+    // If the owner is dead, the path ends at the last known activity.
     path: pathOf(tree, turn.state === 'owner-dead' ? tree.lastAt : now, scene),
     folds: foldsOf(tree, scene),
   }
@@ -51,7 +48,6 @@ interface Scene {
   readonly namespace: string
   readonly sums: ReadonlyMap<SpanNode, SubtreeSum>
   readonly openState: SpanRow['state']
-  /** By the span that began them. */
   readonly children: ReadonlyMap<string, readonly string[]>
 }
 
@@ -64,7 +60,7 @@ function sceneOf(tree: TraceTree, turn: TurnRow, children: readonly ChildTraces[
     indexes: new Map(rows.map(({ step }, index) => [step.node.span.spanId, index])),
     namespace: namespaceOfTree(tree),
     sums: subtreeSums(tree),
-    // What is open between two looks at the processes is taken to be so.
+    // Counts as open until the next check of the owner process.
     openState: turn.state === 'owner-dead' ? 'owner-dead' : 'open',
     children: begun,
   }

@@ -1,22 +1,22 @@
 import { parsed } from './attribute-value.ts'
 import { commonPairs } from './common-pairs.ts'
 
-/** Longer texts are compared line by line as they are: taking megabytes apart tells nobody more. */
+/** Longer texts are compared line by line without parsing: parsing megabytes of JSON does not improve the diff. */
 const MOST_JSON_CHARS = 200_000
-/** Of one text. What is beyond counts as one more line. */
+/** Lines compared per text. The remainder is compared as one more line. */
 const MOST_LINES = 2_000
-/** Deeper values come from nobody honest. */
+/** Guards against hostile input. */
 const MOST_DEPTH = 50
 
-/** A line of two texts: in both, only in the first, only in the second. As it was stored, not made printable. */
+/** A line of a diff: in both texts, only in the first, or only in the second. As stored, not made printable. */
 export interface DiffLine {
   readonly sign: ' ' | '-' | '+'
   readonly text: string
 }
 
 /**
- * What a tool was told, a line for each value, so that equal arguments are equal lines: JSON with its keys in order, other text as
- * it is.
+ * Splits a tool's arguments into lines, one per value, so that equal arguments give equal lines. JSON is written with sorted
+ * keys, other text is split as it is.
  */
 export function argumentLines(text: string): string[] {
   if (text === '') return []
@@ -28,7 +28,6 @@ export function argumentLines(text: string): string[] {
   return [...lines.slice(0, MOST_LINES), lines.slice(MOST_LINES).join('\n')]
 }
 
-/** All lines of both, those that only one has beside those that are in their place in the other. */
 export function diffLines(a: readonly string[], b: readonly string[]): DiffLine[] {
   const lines: DiffLine[] = []
   let [atA, atB] = [0, 0]
@@ -46,7 +45,7 @@ export function diffLines(a: readonly string[], b: readonly string[]): DiffLine[
   return lines
 }
 
-/** The texts in a value, without their names: what agents that name their arguments in different ways have in common. */
+/** Joins the string values of a JSON text and ignores their keys: agents name the same argument differently. */
 export function argumentTexts(text: string): string {
   const value = text.length > MOST_JSON_CHARS ? undefined : parsed(text)
   if (typeof value !== 'object' || value === null) return text.trim()
@@ -63,7 +62,7 @@ function splitLines(text: string): string[] {
   return text.split(/\r?\n/)
 }
 
-/** Nearly as `JSON.stringify` does with an indent, but with keys in order, texts of several lines as lines, and to a depth that ends. */
+/** Like an indented `JSON.stringify`, but with sorted keys, multi-line strings as lines, and a limited depth. */
 function writeValue(lines: string[], value: unknown, name: string, depth: number): void {
   const indent = '  '.repeat(depth)
   if (typeof value === 'string' && value.includes('\n')) {
@@ -75,7 +74,7 @@ function writeValue(lines: string[], value: unknown, name: string, depth: number
     lines.push(`${indent}${name}${entries !== undefined && entries.length > 0 ? '…' : JSON.stringify(value)}`)
     return
   }
-  // No commas, and no line for a bracket alone: the last entry of an object would differ from one that has another behind it.
+  // No commas and no bracket lines: the last entry of an object would differ from an entry with a successor.
   if (name !== '') lines.push(`${indent}${name}`.trimEnd())
   for (const [key, entry] of entries) {
     if (lines.length > MOST_LINES) return

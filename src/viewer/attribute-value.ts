@@ -1,4 +1,4 @@
-/** The value of an attribute. Bytes are kept as their base64 text, whole numbers beyond 2^53 as their decimal text. */
+/** The value of an attribute. Bytes are kept as base64 text, integers beyond 2^53 as decimal text. */
 export type AttributeValue =
   | string
   | number
@@ -7,17 +7,16 @@ export type AttributeValue =
   | readonly AttributeValue[]
   | { readonly [key: string]: AttributeValue }
 
-/** By name. */
 export type Attributes = Readonly<Record<string, AttributeValue>>
 
-/** Deeper values come from nobody honest, and reading them would end the stack. They are shown as an ellipsis. */
+/** Guards against hostile input: reading deeper values would overflow the stack. They are shown as an ellipsis. */
 const MAX_DEPTH = 64
 
 export function isRecord(value: unknown): value is Record<string, unknown> {
   return typeof value === 'object' && value !== null && !Array.isArray(value)
 }
 
-/** What of a text is JSON; undefined where it is none, because it is cut or no JSON at all. */
+/** Parses JSON. Returns undefined if the text is cut or is not JSON. */
 export function parsed(text: string): unknown {
   try {
     return JSON.parse(text)
@@ -26,12 +25,12 @@ export function parsed(text: string): unknown {
   }
 }
 
-/** A record without a prototype: `__proto__` and `constructor` are keys like any other in it. */
+/** A record without a prototype, in which `__proto__` and `constructor` are ordinary keys. */
 function emptyRecord<Value>(): Record<string, Value> {
   return Object.create(null) as Record<string, Value>
 }
 
-/** Reads a list of OTLP `{key, value}`; what is no such pair is left out. */
+/** Reads a list of OTLP `{key, value}` pairs; malformed entries are skipped. */
 export function readAttributes(pairs: unknown, depth = 0): Attributes {
   const attributes = emptyRecord<AttributeValue>()
   if (!Array.isArray(pairs)) return attributes
@@ -41,7 +40,7 @@ export function readAttributes(pairs: unknown, depth = 0): Attributes {
   return attributes
 }
 
-/** Reads an OTLP `AnyValue` in its JSON form; an empty or unknown one is null. */
+/** Reads an OTLP `AnyValue` in its JSON form. An empty or unknown one is null. */
 function readAnyValue(value: unknown, depth = 0): AttributeValue {
   if (!isRecord(value)) return null
   if (depth > MAX_DEPTH) return '…'
@@ -65,7 +64,7 @@ function readInteger(value: unknown): AttributeValue {
   return Number.isSafeInteger(number) ? number : String(value)
 }
 
-/** JSON has no NaN and no Infinity: the protobuf mapping writes them as words. */
+/** JSON has no NaN and no Infinity: the protobuf mapping writes them as strings. */
 function readDouble(value: unknown): AttributeValue {
   if (typeof value === 'number') return value
   return typeof value === 'string' && value.trim() !== '' ? Number(value) : null

@@ -3,17 +3,16 @@ import type { StoredSpan } from './stored-span.ts'
 
 const CALL_ID = 'gen_ai.tool.call.id'
 const ANSWER = 'gen_ai.output.messages'
-/** A longer answer is not parsed for the sake of an order. */
+/** Longer answers are not parsed: the order of calls is not worth the cost. */
 const MAX_ANSWER_CHARS = 1_000_000
 const LISTED_ID = /^llm\.output_messages\.(\d+)\.message\.tool_calls\.(\d+)\.tool_call\.id$/
 
-/** Of a tool call. */
 export function callIdOf({ attributes }: StoredSpan): string | undefined {
   const id = attributes[CALL_ID]
   return typeof id === 'string' ? id : undefined
 }
 
-/** The place of each call id in the answer of a request. Empty if the answer is not stored. */
+/** The position of each call id in the answer of a request. Empty if the answer is not stored. */
 export function callPlaces(request: StoredSpan): ReadonlyMap<string, number> {
   const ids = idsInAnswer(request)
   const found = ids.length > 0 ? ids : listedIds(request)

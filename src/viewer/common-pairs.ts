@@ -1,13 +1,12 @@
-/** So many differences in a row are looked at as a whole: beyond that the best that is known by then is kept. */
+/** Limits the search: after this many consecutive differences, the best path found so far is kept. */
 const MOST_EDITS = 500
 
-/** Places in two lists that hold the same. */
 export type Pair = readonly [a: number, b: number]
 
 /**
- * The pairs of a longest common subsequence, ascending in both lists, by Myers' greedy search. Where two lists differ in more than
- * `mostEdits` places in a row, the way that got furthest is kept and the search goes on from there: the pairs are then
- * common, but there may be more of them. So it costs at most the length times `mostEdits`, never the product of the lengths.
+ * Pairs of a longest common subsequence, ascending in both lists, by Myers' greedy search. If the lists differ in more than
+ * `mostEdits` consecutive places, the furthest path is kept and the search continues from there. The pairs are then common, but
+ * not the most possible. The cost is at most the length times `mostEdits`, never the product of the lengths.
  */
 export function commonPairs(a: readonly string[], b: readonly string[], mostEdits: number = MOST_EDITS): Pair[] {
   const pairs: Pair[] = []
@@ -20,19 +19,18 @@ export function commonPairs(a: readonly string[], b: readonly string[], mostEdit
   return pairs
 }
 
-/** No way leads here. */
 const NOWHERE = -1
 
-/** Both lists from one place on, up to where the search got. Places in here are counted from there. */
+/** Both lists from one pair of indices up to where the search ended. Indices inside are relative to that start. */
 class Stretch {
   readonly #a: readonly string[]
   readonly #b: readonly string[]
   readonly #from: Pair
   readonly #lengthA: number
   readonly #lengthB: number
-  /** For each number of edits: how far into `a` they lead on each diagonal, which is the place in `a` less that in `b`. */
+  /** Per number of edits, the index in `a` reached on each diagonal (index in `a` minus index in `b`). */
   readonly #reached: Int32Array[] = []
-  /** Which diagonal of the last ones the search ended on. */
+  /** The diagonal on which the search ended, as an index into the last entry of `#reached`. */
   #best = 0
 
   constructor(a: readonly string[], b: readonly string[], from: Pair) {
@@ -43,7 +41,6 @@ class Stretch {
     this.#lengthB = b.length - from[1]
   }
 
-  /** Until both lists end, or so many edits are used up. */
   search(mostEdits: number): void {
     for (let edits = 0; edits <= mostEdits; edits++) {
       const now = new Int32Array(edits + 1)
@@ -61,14 +58,12 @@ class Stretch {
     }
   }
 
-  /** Where the search ended, in the lists themselves. */
   get end(): Pair {
     const x = this.#reached.at(-1)?.[this.#best] ?? 0
     const diagonal = 2 * this.#best - (this.#reached.length - 1)
     return [this.#from[0] + x, this.#from[1] + x - diagonal]
   }
 
-  /** What is common on the way to the end. */
   pairs(): Pair[] {
     const [fromA, fromB] = this.#from
     const pairs: Pair[] = []
@@ -87,13 +82,13 @@ class Stretch {
     return edits === 0 ? 0 : Math.max(this.#over(index, edits), this.#down(index, edits))
   }
 
-  /** By leaving out an entry of `a`. */
+  /** Skips an entry of `a`. */
   #over(index: number, edits: number): number {
     const x = this.#reached[edits - 1]?.[index - 1] ?? NOWHERE
     return x === NOWHERE || x >= this.#lengthA ? NOWHERE : x + 1
   }
 
-  /** By leaving out an entry of `b`. */
+  /** Skips an entry of `b`. */
   #down(index: number, edits: number): number {
     const x = this.#reached[edits - 1]?.[index] ?? NOWHERE
     return x === NOWHERE || x - (2 * index - edits) > this.#lengthB ? NOWHERE : x

@@ -4,40 +4,34 @@ import type { TraceTree } from './trace-forest.ts'
 import { summarize, type TraceSummary } from './trace-summary.ts'
 import { type TurnStep, turnSteps } from './turn-steps.ts'
 
-/** What is told of a step beside its length and tokens. */
 export type Difference = 'name' | 'arguments' | 'outcome' | 'attempts'
 
-/** A step of one side beside that of the other which stands for it. */
 export interface ComparedStep {
-  /** 0 for a turn. */
   readonly depth: number
   readonly a: TurnStep | undefined
   readonly b: TurnStep | undefined
-  /** Of a step that both have; tokens, lengths and models alone make no difference. */
+  /** Empty if only one side has the step. Tokens, durations and models alone make no difference. */
   readonly differences: readonly Difference[]
-  /** Where the arguments differ: all lines of both. */
   readonly argumentDiff: readonly DiffLine[]
 }
 
-/** One side as a whole. */
 export interface ComparedSide {
-  /** Of the first of its turns. */
   readonly summary: TraceSummary | undefined
   readonly traceIds: readonly string[]
-  /** That its requests asked, in the order in which they were first asked; printable. */
+  /** The models requested, in order of first use; printable. */
   readonly models: readonly string[]
-  /** From the start of a turn to its end, without what was waited for a person, turns added up; milliseconds. */
+  /** Milliseconds from start to end of each turn, added up, without waiting for the user. */
   readonly millis: number
   readonly personMillis: number
   readonly inputTokens: number
   readonly outputTokens: number
-  /** US dollars of the requests that say what they cost; undefined if none does. */
+  /** US dollars of the requests with a known cost; undefined if there are none. */
   readonly cost: number | undefined
-  /** Requests that used tokens and do not say what they cost: `cost` is without them. */
+  /** Requests that used tokens and have no known cost. `cost` does not include them. */
   readonly requestsOfUnknownCost: number
   readonly turns: number
   readonly requests: number
-  /** Attempts beyond the first of a request. */
+  /** Attempts beyond the first of each request. */
   readonly retries: number
   readonly tools: number
   readonly subagents: number
@@ -47,13 +41,11 @@ export interface ComparedSide {
 export interface Comparison {
   readonly a: ComparedSide
   readonly b: ComparedSide
-  /** In the order in which they were done, what is in a step behind it. Of a step that one side has not, what is in it is left out. */
+  /** Sorted by execution, inner steps after their outer step. If only one side has a step, its inner steps are left out. */
   readonly steps: readonly ComparedStep[]
-  /** The first of the steps that is not the same on both sides; undefined when all are. */
   readonly firstDifference: number | undefined
 }
 
-/** Puts two turns, or the turns of two sessions, side by side. Of agents and models of any kind. */
 export function compareTraces(a: readonly TraceTree[], b: readonly TraceTree[]): Comparison {
   const [turnsA, turnsB] = [turnSteps(a), turnSteps(b)]
   const steps: ComparedStep[] = []
@@ -77,17 +69,17 @@ export function isDifferent({ a, b, differences }: ComparedStep): boolean {
   return a === undefined || b === undefined || differences.length > 0
 }
 
-/** What two steps must have in common to stand for one another, the most first: what is surest is settled first. */
+/** Keys by which steps are paired, strictest first, so that the surest pairs are fixed first. */
 const LIKENESS: readonly ((step: TurnStep) => string)[] = [
   ({ kind, name, argument }) => JSON.stringify([kind, name, argument]),
-  // Agents name their tools, and their arguments, as they like.
+  // Agents name their tools and arguments differently.
   ({ kind, name, argumentText }) => JSON.stringify([kind, argumentTexts(argumentText) || [name]]),
   ({ kind, name }) => JSON.stringify([kind, bareName(name)]),
-  // That a child agent did it is more than what it was called.
+  // Two child agents match whatever they are named.
   ({ kind, name, steps }) => JSON.stringify(kind === 'subagent' || steps.length > 0 ? [kind] : [kind, bareName(name)]),
 ]
 
-/** `bash` and `Bash`, `read_file` and `ReadFile` are one tool of two agents. */
+/** `bash` and `Bash`, `read_file` and `ReadFile` name the same tool in two agents. */
 function bareName(name: string): string {
   return name.toLowerCase().replace(/[\s_-]/g, '')
 }
@@ -114,7 +106,7 @@ function align(a: readonly TurnStep[], b: readonly TurnStep[], depth: number): C
   return steps
 }
 
-/** Which step of `b` each of `a` stands beside. What is settled stays, and what is between is looked at with less. */
+/** Maps each step of `a` to its partner in `b`. Fixed pairs stay; the gaps between them are matched by weaker keys. */
 function partnersOf(a: readonly TurnStep[], b: readonly TurnStep[]): ReadonlyMap<number, number> {
   const partners = new Map<number, number>()
   for (const keyOf of LIKENESS) {
@@ -160,7 +152,7 @@ function paired(a: TurnStep, b: TurnStep, depth: number): ComparedStep {
   return { depth, a, b, differences, argumentDiff }
 }
 
-/** Each model has its word for having asked for a tool, and each agent for having gone well. */
+/** Models name tool-call finish reasons differently, and agents name success differently: all of these count as equal. */
 function isAlike(a: TurnStep, b: TurnStep): boolean {
   if (a.isError !== b.isError) return false
   const [toneA, toneB] = [a.outcome?.tone ?? 'dim', b.outcome?.tone ?? 'dim']

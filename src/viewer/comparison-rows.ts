@@ -1,11 +1,10 @@
 import { type ComparedStep, isDifferent } from './compare-traces.ts'
 import type { TurnStep } from './turn-steps.ts'
 
-/** What one line shows: a step; many that are alike on both sides; or calls of one tool that one side alone has made. */
+/** One line of a comparison: a step, a run of equal steps, or repeated calls of one tool on one side only. */
 export interface ComparisonRow {
   readonly kind: 'step' | 'alike' | 'repeats'
   readonly steps: readonly ComparedStep[]
-  /** All steps of a side added up; undefined where it has none. */
   readonly a: RowFigures | undefined
   readonly b: RowFigures | undefined
 }
@@ -16,10 +15,10 @@ export interface RowFigures {
   readonly outputTokens: number
 }
 
-/** Fewer are read one by one as fast. */
+/** Shorter runs are as quick to read one by one. */
 const LEAST_FOLDED = 5
 
-/** The lines of a comparison: what is alike is there where a difference begins and ends, and counted else. */
+/** The lines of a comparison. A run of equal steps keeps its first and last step; those between are counted. */
 export function comparisonRows(steps: readonly ComparedStep[]): ComparisonRow[] {
   const rows: ComparisonRow[] = []
   for (const run of runsOf(steps)) {
@@ -35,7 +34,6 @@ function isAlike(step: ComparedStep): boolean {
   return step.depth > 0 && !isDifferent(step)
 }
 
-/** Steps behind one another that may be one row: equal steps, or equal calls that one side has. */
 function runsOf(steps: readonly ComparedStep[]): ComparedStep[][] {
   const runs: ComparedStep[][] = []
   let runKey: string | undefined
@@ -71,7 +69,7 @@ function figuresOf(steps: readonly ComparedStep[], side: 'a' | 'b'): RowFigures 
   const own = steps.map(step => step[side]).filter(step => step !== undefined)
   if (own.length === 0) return undefined
   const depth = steps.reduce((least, step) => Math.min(least, step.depth), Number.POSITIVE_INFINITY)
-  // What is in a step is counted with it.
+  // An outer step already includes its inner steps.
   const outer = steps.filter(step => step.depth === depth).map(step => step[side])
   const sum = (figure: (step: TurnStep) => number): number =>
     outer.reduce((total, step) => total + (step === undefined ? 0 : figure(step)), 0)

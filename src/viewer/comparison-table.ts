@@ -8,9 +8,9 @@ interface Figure {
   readonly label: string
   readonly of: (side: ComparedSide) => number | undefined
   readonly text: (figure: number) => string
-  /** It is told where one side has as many; default 1, and what is less is none. */
+  /** The row is shown if a side has at least this many. Default 1. */
   readonly from?: number
-  /** The figure is the least that it can be: a part of it is unknown. */
+  /** True if a part of the figure is unknown, so that it is a lower bound. */
   readonly isPartial?: (side: ComparedSide) => boolean
 }
 
@@ -34,7 +34,7 @@ const FIGURES: readonly Figure[] = [
   { label: 'errors', of: side => side.errors, text: humanCount },
 ]
 
-/** What both came to, a figure a line, and how that changes from A to B. The time is without the waiting. */
+/** The totals of both sides, one figure a line, with the change from A to B. Time excludes waiting for the user. */
 export function figureLines({ a, b }: Comparison): (readonly Segment[])[] {
   const rows = FIGURES.map(figure => ({ figure, inA: figure.of(a), inB: figure.of(b) })).filter(
     ({ figure: { from = 1 }, inA = 0, inB = 0 }) => Math.max(inA, inB) >= from,
@@ -65,14 +65,14 @@ function textOf(figure: number | undefined, { text }: Figure, isPartial: boolean
   return isPartial ? `at least ${text(figure)}` : text(figure)
 }
 
-/** `+310 (+7 %)`: the share where there is something to compare with. */
+/** `+310 (+7 %)`. If A is 0, the percentage is left out. */
 function changeText(inA: number | undefined, inB: number | undefined, { text }: Figure): string {
   if (inA === undefined || inB === undefined) return ''
   const change = inB - inA
   if (text(Math.abs(change)) === text(0)) return '='
   const sign = change > 0 ? '+' : '-'
   const percent = (Math.abs(change) / inA) * 100
-  // Ten times as much is seen without it.
+  // A change of more than tenfold is plain without a percentage.
   const share = percent >= 1_000 ? '' : ` (${sign}${humanCount(percent)} %)`
   return `${sign}${text(Math.abs(change))}${share}`
 }

@@ -21,7 +21,6 @@ import { headerTime, headerTitle, shortTraceId } from './tree-header.ts'
 import type { TurnStep } from './turn-steps.ts'
 
 export interface ComparisonTextOptions {
-  /** Cells of a line. */
   readonly width: number
   readonly color: boolean
 }
@@ -29,15 +28,15 @@ export interface ComparisonTextOptions {
 type Line = readonly Segment[]
 
 const LEAST_WIDTH = 20
-/** Below that there are no tokens, and below that no lengths: the names need the room. */
+/** Below these widths, tokens and then durations are left out to keep room for names. */
 const TOKENS_FROM = 90
 const LENGTHS_FROM = 50
 const MOST_INDENT = 12
-/** Of one step's arguments. `--json` has all of them. */
+/** Diff lines shown per step. `--json` prints all of them. */
 const MOST_DIFF_LINES = 24
 const DIFF_CONTEXT = 1
 
-/** Two turns or sessions side by side, for the terminal, lines joined by line ends. No line is wider than `width`. */
+/** Two turns or sessions side by side for the terminal, joined by line ends. No line is wider than `width`. */
 export function renderComparison(comparison: Comparison, options: ComparisonTextOptions): string {
   const width = Math.max(LEAST_WIDTH, options.width)
   const rows = comparisonRows(comparison.steps)
@@ -71,7 +70,6 @@ function sideLine(side: 'A' | 'B', { summary, models, traceIds, turns }: Compare
   return room < displayWidth(right.text) ? left : apart(left, [right], width)
 }
 
-/** What to look at first, in a sentence. */
 function verdict({ steps, firstDifference }: Comparison): Line {
   const step = firstDifference === undefined ? undefined : steps[firstDifference]
   if (step === undefined) return [segment('ok', 'Both do the same, step by step.')]
@@ -158,7 +156,7 @@ function titleOf({ kind, steps }: ComparisonRow, first: ComparedStep): Segment[]
   return spaced([name, ...notes, held, times], '  ')
 }
 
-/** What differs is shown below, line by line. */
+/** If the arguments differ, their diff is shown below instead of the hint. */
 function hintOf({ a, b, differences }: ComparedStep): string {
   const step = a ?? b
   return step === undefined || differences.includes('arguments') ? '' : displayText(step.hint)

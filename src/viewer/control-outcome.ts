@@ -3,7 +3,7 @@ import type { SpanAttributes } from './span-attributes.ts'
 
 interface VerdictWords {
   readonly tone: Tone
-  /** What the host does where all goes as it is meant: nothing is said of that. */
+  /** The expected action of the host for this verdict. It is not displayed. */
   readonly action: string
 }
 
@@ -17,13 +17,13 @@ const VERDICTS: ReadonlyMap<string, VerdictWords> = new Map<string, VerdictWords
   ['failed', { tone: 'error', action: 'ran' }],
 ])
 
-/** What a control hook has decided, on the tool that it has stopped and on its own span; undefined for all else. */
+/** The decision of a control hook, for its own span and for the tool it blocked; undefined for other spans. */
 export function controlOutcome(kind: DrawnKind, attributes: SpanAttributes): Segment | undefined {
   if (kind === 'tool') return blockOf(attributes)
   return kind === 'hook' ? verdictOf(attributes) : undefined
 }
 
-/** What has an outcome of its own was not blocked, whatever was said. */
+/** A tool with an outcome of its own was not blocked, even if a hook asked for it. */
 function blockOf(attributes: SpanAttributes): Segment | undefined {
   const by = attributes.text('.tool.blocked_by')
   if (by === '' || !['', 'blocked'].includes(attributes.text('.tool.outcome'))) return undefined

@@ -4,25 +4,22 @@ import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts
 import type { StoredSpan } from './stored-span.ts'
 import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
 
-/** A stretch of time, and the span that the trace waited for in it. */
 export interface PathSection {
   readonly span: StoredSpan
   /** Epoch milliseconds. */
   readonly fromAt: number
   readonly toAt: number
-  /** `person`: somebody was asked; `gap`: between the steps of an agent, where nothing is traced. */
+  /** `person`: a wait for the user; `gap`: between the steps of an agent, where nothing is traced. */
   readonly part: 'work' | 'person' | 'gap'
 }
 
-/** Why a trace took as long as it did: what would have to be shorter for it to be shorter. */
 export interface CriticalPath {
-  /** By time, without overlap; of a trace with one root they cover it. */
+  /** Sorted by time, without overlap. They cover the whole of a trace with one root. */
   readonly sections: readonly PathSection[]
-  /** Sums of the sections, milliseconds. */
   readonly workMillis: number
   readonly personMillis: number
   readonly gapMillis: number
-  /** Something is running: what ends last is not known. */
+  /** A span is still running, so the last end is not known yet. */
   readonly isProvisional: boolean
 }
 
@@ -30,8 +27,8 @@ export interface CriticalPath {
 const MAX_LEVELS = 64
 
 /**
- * The critical path of a trace, in a time that grows with its spans as sorting them does. Never throws, whatever the times
- * and parents say. Of a trace that is running as `asOf` has it.
+ * The critical path of a trace, in O(n log n) of its spans. Never throws, even if times and parents are inconsistent. For a
+ * running trace, pass the result of `asOf`.
  */
 export function criticalPath(tree: TraceTree): CriticalPath {
   const namespace = namespaceOfTree(tree)
@@ -61,14 +58,13 @@ function sumsOf(sections: readonly PathSection[]): { workMillis: number; personM
   return { workMillis: sums.work, personMillis: sums.person, gapMillis: sums.gap }
 }
 
-/** What a part is where nothing in it is: an agent of which all is stored was between two steps then. */
+/** The type of a part's time that no inner part covers. For an agent whose steps are stored, it is the gap between two steps. */
 function ownPart({ span, kind, inner }: PathPart, namespace: string): PathSection['part'] {
   if (isPersonWait(span, namespace)) return 'person'
   const isFrame = kind === 'session' || kind === 'llm' || kind === 'subagent'
   return isFrame && inner.length > 0 ? 'gap' : 'work'
 }
 
-/** The roots, with all that took place in each. */
 function partsOf(tree: TraceTree, namespace: string): PathPart[] {
   const parts = new Map<SpanNode, PathPart>()
   const holders = new Map<PathPart, PathPart>()
@@ -100,9 +96,9 @@ function partOf(span: StoredSpan, namespace: string): PathPart {
 }
 
 /**
- * The part in which another one took place. A tool hangs below the request that asked for it and runs after it, so both are
- * steps of the part around the request. A background child belongs to the first part that also contains its end. Returns
- * undefined if there is none: a child agent that outlives the turn was never waited for.
+ * Returns the part during which another one ran. A tool is a child of the request that asked for it, and runs after it. Both are
+ * therefore steps of the part around the request. A background child belongs to the first part that also contains its end.
+ * Returns undefined if there is none: a child agent that outlives the turn was never waited for.
  */
 function holderOf(part: PathPart, above: PathPart, holders: ReadonlyMap<PathPart, PathPart>): PathPart | undefined {
   let holder = above
@@ -121,7 +117,10 @@ function isChildAgent({ kind }: PathPart): boolean {
   return kind === 'subagent' || kind === 'session'
 }
 
-/** A skill is known from when on it was there. What takes a message from a queue keeps nobody waiting who put it there. */
+/**
+ * Two cases are not awaited: a skill, which lasts from when it was available, and the consumer of a queued message, whose
+ * producer does not wait.
+ */
 function isAwaited({ kind, span }: PathPart, above: PathPart): boolean {
   return kind !== 'skill' && !(span.kind === 'consumer' && above.span.kind === 'producer')
 }

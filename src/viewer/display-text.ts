@@ -1,19 +1,20 @@
 import { HIDDEN } from './hidden-characters.ts'
 
-/** Longest text that is looked at: what is shown is one line, and the patterns below must not walk megabytes. */
+/** Longer texts are cut first: the result is one line, and the patterns below must not scan megabytes. */
 const MAX_CHARS = 2_000
 
-/** Whole ANSI sequences go, payload included (a title, a hyperlink), so that no residue of them is read as text. */
+/** Removes whole ANSI sequences, payload included (a title, a hyperlink), so that no residue is read as text. */
 const ANSI =
   // biome-ignore lint/suspicious/noControlCharactersInRegex: control characters are what this takes out
   /(?:\x1b[\]PX^_]|[\x9d\x90\x98\x9e\x9f])[^\x07\x1b\x9c]*(?:\x07|\x1b\\|\x9c)|(?:\x1b\[|\x9b)[0-?]*[ -/]*[@-~]|\x1b[ -/]*[0-~]/g
 
-/** More marks than a script needs pile up over the neighbouring lines. */
+/** More combining marks than a script needs would overlap the neighbouring lines. */
 const PILED_MARKS = /(\p{M}{4})\p{M}+/gu
 
 /**
- * Text out of a trace as it may be shown: one line, without anything that moves a cursor, sets a colour, changes the
- * direction of writing or hides. Joiners and selectors that shape letters and emoji stay. Everything that a terminal or a picture shows of a trace passes through here.
+ * Makes text of a trace safe to show on one line. Removes everything that moves a cursor, sets a colour, changes the writing
+ * direction or hides. Joiners and selectors that shape letters and emoji stay. All trace text shown in a terminal or a picture
+ * passes through here.
  */
 export function displayText(text: string): string {
   return text
@@ -26,8 +27,7 @@ export function displayText(text: string): string {
 }
 
 /**
- * Text that may have several lines as it may be shown, as harmless as `displayText`: blanks at the beginning of a line
- * stay, because they are how code and lists are read.
+ * Makes text safe to show on several lines, as `displayText` does for one. Leading blanks stay, because code and lists need them.
  */
 export function displayLines(text: string): string[] {
   const lines = text.replace(ANSI, '').split(/\r\n|[\n\r\u0085\u2028\u2029]/)
@@ -37,8 +37,8 @@ export function displayLines(text: string): string[] {
 }
 
 /**
- * Text with nothing left out and nothing hidden, for a page: what does not print is made a sign (`␛`) or its number (`⟨U+202E⟩`), so
- * that whoever reads a command sees what is in it. Its length is not bounded.
+ * Makes all text visible for a page: unprintable characters become a sign (`␛`) or a code point (`⟨U+202E⟩`), so that a command
+ * hides nothing from its reader. The length is not limited.
  */
 export function visibleText(text: string): string {
   return text.replaceAll('\r\n', '\n').replace(HIDDEN, signOf).replace(PILED_MARKS, '$1')

@@ -1,13 +1,13 @@
 /**
- * How many terminal cells a text takes. The usual `wcwidth` reading: combining marks and format characters none, East
- * Asian wide characters and emoji two, everything else one.
+ * The terminal cells of a text, as in `wcwidth`. Combining marks and format characters take 0, East Asian wide characters and
+ * emoji 2, all others 1.
  */
 
 const ASCII = /^[\x20-\x7e]*$/
 const ZERO = /^[\p{Mn}\p{Me}\p{Cf}\p{Emoji_Modifier}]$/u
 const EMOJI = /^\p{Emoji_Presentation}$/u
 
-/** First and last code point of the wide blocks; emoji are found by their property. */
+/** First and last code point of the wide blocks. Emoji are matched by their Unicode property. */
 const WIDE: readonly (readonly [number, number])[] = [
   [0x1100, 0x115f],
   [0x2329, 0x232a],
@@ -50,7 +50,6 @@ export function displayWidth(text: string): number {
   return width
 }
 
-/** At most `width` cells of the text; the last of them an ellipsis when something was cut. */
 export function clipToWidth(text: string, width: number): string {
   if (displayWidth(text) <= width) return text
   let clipped = ''
@@ -63,7 +62,10 @@ export function clipToWidth(text: string, width: number): string {
   return width < 1 ? '' : `${clipped.trimEnd()}…`
 }
 
-/** The text in pieces of at most `width` cells, at least one; cut at a blank where there is one in the last third. */
+/**
+ * Splits the text into pieces of at most `width` cells, at least one piece. Breaks at a blank if the last third of a piece has
+ * one.
+ */
 export function wrapToWidth(text: string, width: number): string[] {
   const pieces: string[] = []
   let piece = ''

@@ -13,8 +13,8 @@ import {
 import { instant } from './tree-json.ts'
 
 /**
- * Agent Trajectory Interchange Format, of harbor: a document for each session. 1.7 is what others read, and 1.8 takes it. What it has
- * no place for (spans, durations, errors, attempts) stands in `extra`, and nowhere else: unknown fields are refused.
+ * Agent Trajectory Interchange Format of harbor, one document per session. Other readers expect 1.7, and 1.8 accepts it. Spans,
+ * durations, errors and attempts have no field of their own and go into `extra`: unknown fields elsewhere are rejected.
  */
 const VERSION = 'ATIF-v1.7'
 
@@ -61,7 +61,7 @@ class Writer {
     return numbered
   }
 
-  /** An attempt without an answer is no step: it stands with the answer that came in the end. */
+  /** Attempts without an answer make no step of their own: they are attached to the answer that followed. */
   addTurn(turn: Turn): void {
     this.add({
       source: 'user',
@@ -108,7 +108,7 @@ class Writer {
     })
   }
 
-  /** @param isAlone no request of this step asked for them: nothing can be named as the source */
+  /** @param isAlone no request of this step asked for these calls, so that there is no source id */
   #observation(calls: readonly Call[], isAlone: boolean, others: readonly Trajectory[]): Json | undefined {
     const results = calls.map(call =>
       compact({
@@ -170,7 +170,7 @@ class Writer {
 function toolCall(call: Call): Json {
   const given = parsed(call.arguments)
   const isObject = typeof given === 'object' && given !== null && !Array.isArray(given)
-  // Only an object is taken: what was cut, or is none, is told as it is.
+  // Only an object is passed on. Cut or other arguments are kept as raw text.
   const args = isObject ? given : call.arguments === '' ? {} : { _raw: call.arguments }
   return { tool_call_id: call.id, function_name: call.name, arguments: args }
 }
@@ -179,7 +179,7 @@ function modelOf(span: SpanAttributes): string | undefined {
   return span.whole('gen_ai.response.model', 'gen_ai.request.model', 'llm.model_name') || undefined
 }
 
-/** What an import of ours reads first: with it nothing of our own files is lost. */
+/** The fields that our own importer reads first, so that a round trip loses nothing. */
 function extraOf({ span }: SpanAttributes, more: Json = {}): Json {
   return compact({
     ...more,
@@ -192,7 +192,7 @@ function extraOf({ span }: SpanAttributes, more: Json = {}): Json {
   })
 }
 
-/** Without what is not there: `null` is another thing than nothing. */
+/** Removes undefined fields: readers distinguish `null` from an absent field. */
 function compact(fields: Json): Json {
   return Object.fromEntries(Object.entries(fields).filter(([, value]) => value !== undefined))
 }

@@ -5,7 +5,7 @@ import type { StoredSpan } from './stored-span.ts'
 import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
 import { jsonLine } from './tree-json.ts'
 
-/** What the format calls a kind; what it has no word for is `custom`, with our word beside it. */
+/** The format's name of each kind. Other kinds are `custom`, with our kind as subtype. */
 const CATEGORY: { readonly [Kind in DrawnKind]?: string } = {
   session: 'agent',
   llm: 'function',
@@ -16,12 +16,12 @@ const CATEGORY: { readonly [Kind in DrawnKind]?: string } = {
 }
 
 /**
- * Agent Trajectory Observability Format 0.1, of NeMo Relay: a line for each beginning and each end. It has no status: that, and the
- * ids of the trace, stand in `metadata`. In the order of time, as its readers want it.
+ * Agent Trajectory Observability Format 0.1 of NeMo Relay: one line per start and per end, ordered by time as its readers
+ * require. It has no status field: status and trace ids are in `metadata`.
  */
 export function exportAtof(trees: readonly TraceTree[]): readonly string[] {
   const lines = trees.flatMap(tree => [...scopesOf(tree)])
-  // Of one instant what begins comes first, the outer before the inner, and of ends the inner first: as they were made.
+  // At the same instant, starts come first (outer before inner), then ends (inner before outer), as they were generated.
   return lines.sort((a, b) => a.micros - b.micros).map(({ record }) => jsonLine(record))
 }
 
@@ -71,7 +71,7 @@ function* scopesOf(tree: TraceTree): Generator<Line, void> {
   yield* ends.reverse()
 }
 
-/** An end is later than its start: by a microsecond, where they are one instant. */
+/** The format requires an end after the start, so an instant span lasts one microsecond. */
 function extent({ span }: SpanNode): [number, number] {
   const start = Math.round(span.startAt * 1000)
   return [start, Math.max(start + 1, Math.round(span.endAt * 1000))]
@@ -83,7 +83,7 @@ function profileOf(kind: DrawnKind, attributes: SpanAttributes): object | null {
   return { model_name: attributes.whole('gen_ai.request.model', 'llm.model_name', 'gen_ai.response.model') || null }
 }
 
-/** What a request used is known at its end. */
+/** Usage is known only at the end of a request. */
 function answeredProfile(profile: object | null, kind: DrawnKind, attributes: SpanAttributes): object | null {
   if (kind !== 'api' && kind !== 'auxiliary') return profile
   const usage = {
@@ -105,7 +105,7 @@ function dataOf(attributes: SpanAttributes, name: string): unknown {
   return text === '' ? null : (parsed(text) ?? text)
 }
 
-/** In our own words: an import of ours reads it, and others may. */
+/** Our own field: our importer reads it, and other readers may ignore it. */
 function outcomeOf(attributes: SpanAttributes): object {
   const outcome = attributes.whole('.turn.final_status', '.tool.outcome', '.approval.choice', '.hook.verdict')
   return { outcome: outcome || undefined }
@@ -121,7 +121,7 @@ function metadataOf(span: StoredSpan, kind: DrawnKind, attributes: SpanAttribute
   }
 }
 
-/** Version 7, of the span's beginning and its ids: the same each time that the span is exported. */
+/** A UUID version 7, derived from the span's start and ids, so that repeated exports give the same one. */
 function uuidOf({ startAt, spanId, traceId }: StoredSpan): string {
   const time = Math.max(0, Math.floor(startAt)).toString(16).padStart(12, '0').slice(-12)
   const ids = `${spanId}${traceId}`.replace(/[^0-9a-f]/g, '').padEnd(18, '0')

@@ -12,7 +12,6 @@ const COLUMNS = [
 
 type Row = Readonly<Record<(typeof COLUMNS)[number], string | number | undefined>>
 
-/** A row for each span, without content: for a spreadsheet, or a table of a database. */
 export function* exportCsv(trees: readonly TraceTree[]): Generator<string, void> {
   yield line(COLUMNS)
   for (const tree of trees) {
@@ -50,7 +49,7 @@ function* rowsOf(tree: TraceTree): Generator<Row, void> {
   }
 }
 
-/** RFC 4180. What a spreadsheet would take for a formula begins with an apostrophe: names come from agents. */
+/** RFC 4180. Text that a spreadsheet would read as a formula gets a leading apostrophe: names come from agents. */
 function line(values: readonly (string | number | undefined)[]): string {
   return values.map(value => (typeof value === 'string' ? quoted(value) : String(value ?? ''))).join(',')
 }

@@ -10,10 +10,9 @@ import { summarize } from './trace-summary.ts'
 import { headerFigures, headerTime, headerTitle } from './tree-header.ts'
 
 /**
- * Turns as one page that needs nothing else: no script, no other file, no request; all content is text. In pieces, because a
- * session may be large.
- *
- * @param now epoch milliseconds: what is running is drawn up to then
+ * Turns as one self-contained page: no script, no other file, no request, and all content escaped as text. Yielded in pieces,
+ * because a session may be large.
+ * @param now epoch milliseconds: the end of running spans in the drawing
  */
 export function* exportHtml(stored: readonly TraceTree[], now: number): Generator<string, void> {
   const trees = stored.map(tree => asOf(tree, now))
@@ -32,7 +31,7 @@ function titleText(tree: TraceTree, count: number): string {
   return segments.map(({ text }) => text).join('')
 }
 
-/** The policy comes first: it is in force from there on. */
+/** The policy is the first element because it applies only to what follows it. */
 function head(title: string): string {
   const hash = createHash('sha256').update(EXPORT_STYLE).digest('base64')
   return `<!doctype html>

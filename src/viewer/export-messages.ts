@@ -5,8 +5,8 @@ import { jsonLine } from './tree-json.ts'
 type Message = Readonly<Record<string, unknown>>
 
 /**
- * A line for each session, as the chat completions of OpenAI take a conversation and those who fine-tune read it. It has no
- * place for times, tokens, errors and failed attempts; a child agent is a line of its own, behind its parent.
+ * One line per session in OpenAI's chat completions format, as used for fine-tuning. The format has no field for times, tokens,
+ * errors and failed attempts. A child agent is a separate line after its parent.
  */
 export function* exportMessages(trees: readonly TraceTree[]): Generator<string, void> {
   const waiting = [...trajectoriesOf(trees)].reverse()
@@ -28,7 +28,7 @@ function messagesOf({ turns }: Trajectory): Message[] {
   return [...(system === '' ? [] : [{ role: 'system', content: system }]), ...turns.flatMap(ofTurn)]
 }
 
-/** A call stands behind the message that asks for it; one that nobody asked for has no place. */
+/** A call follows the message that asks for it. A call without such a message is left out. */
 function ofTurn({ input, output, requests }: Turn): Message[] {
   const answered = requests.filter(({ failed }) => !failed)
   const answers = answered.flatMap(request => ofRequest(request, request === answered.at(-1) ? output : ''))

@@ -3,10 +3,9 @@ import { LineReader, type NumberedLine } from './line-reader.ts'
 import { lineFilter } from './trace-log.ts'
 
 /**
- * The spans of some traces, as OTLP/JSON lines, as they were written: each line of the files without what is of other traces.
- * What is running is not in it, because it has not been written so far.
- *
- * @param onRead is told of so many bytes more; what it throws ends the reading
+ * The stored OTLP/JSON lines of some traces, without the spans of other traces. Running spans are not included: they are not
+ * written yet.
+ * @param onRead receives the number of bytes read; an error it throws ends the reading
  * @throws the error of the file system when a file cannot be read
  */
 export async function* exportOtlp(
@@ -28,7 +27,7 @@ export async function* exportOtlp(
   }
 }
 
-/** Undefined where nothing is left, and for what is no OTLP. */
+/** Returns undefined if no span is left or the line is not OTLP. */
 function onlyOf(text: string, traceIds: ReadonlySet<string>): string | undefined {
   let request: unknown
   try {

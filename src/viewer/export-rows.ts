@@ -12,19 +12,16 @@ import type { SpanNode, TraceTree } from './trace-forest.ts'
 import { endingOf, type TreeRow, titleOf, tokensText, treeRows } from './tree-rows.ts'
 import type { Extent } from './waterfall.ts'
 
-/** Of one value. Who needs the rest has the traces as OTLP. */
+/** Limit per value. The OTLP export has the whole value. */
 const MOST_CHARS = 100_000
-/** The width of a bar's box: a drawing has no cells. */
 const BAR_UNITS = 1_000
-/** What is shorter could not be seen. */
 const LEAST_UNITS = 2
 
-/** The rows of a page: a span each, folded up with all that is stored of it; many calls of one tool as one to unfold. */
+/** The rows of a page: one folded row per span with all its data, and repeated calls of one tool as one row to unfold. */
 export function* spanRows(tree: TraceTree, path: CriticalPath): Generator<string, void> {
   const sums = subtreeSums(tree)
   const folds = foldsOf(tree, sums)
   const sections = sectionsBySpan(path)
-  /** How many more rows are in the fold that is open. */
   let left = 0
   for (const row of treeRows(tree)) {
     const { node, depth } = row.step
@@ -39,7 +36,7 @@ export function* spanRows(tree: TraceTree, path: CriticalPath): Generator<string
   }
 }
 
-/** By the first call of each. In none is another: calls that hold five others are not what is read fastest. */
+/** Folds by their first call. A fold never contains another one: nested folds are slower to read. */
 function foldsOf(tree: TraceTree, sums: ReadonlyMap<SpanNode, SubtreeSum>): ReadonlyMap<SpanNode, FoldedCalls> {
   const namespace = namespaceOfTree(tree)
   const folds = new Map<SpanNode, FoldedCalls>()
@@ -98,7 +95,6 @@ function indent(depth: number): string {
   return depth === 0 ? '' : ` d${Math.min(MOST_INDENT, depth)}`
 }
 
-/** What a span says, else what is below it came to. */
 function usageText(row: TreeRow | undefined, sum: SubtreeSum | undefined): string {
   const own = row?.facts.tokens
   const below = sum === undefined ? 0 : sum.inputTokens + sum.outputTokens

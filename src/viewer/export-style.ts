@@ -1,4 +1,4 @@
-/** Levels that are set in; deeper ones stand below these. */
+/** Levels with an indent of their own; deeper ones share the last. */
 export const MOST_INDENT = 12
 
 const LIGHT = `--ground:#fff;--text:#161616;--quiet:#5c5c5c;--line:#d8d8d8;--panel:#f5f5f5;--bad:#b3261e;--good:#0f6b4f;
@@ -28,7 +28,7 @@ const TONES: readonly (readonly [string, string])[] = [
   ['dim', 'quiet'],
 ]
 
-/** All style of an exported page. No attribute has any: the page allows this text alone, by its hash. */
+/** The whole style of an exported page. No element has a style attribute: the policy allows only this text, by its hash. */
 export const EXPORT_STYLE: string = `:root{color-scheme:light dark;${LIGHT}}
 @media (prefers-color-scheme:dark){:root{${DARK}}}
 *{box-sizing:border-box}

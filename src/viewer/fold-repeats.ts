@@ -3,30 +3,26 @@ import { factsOf } from './span-facts.ts'
 import { added, type SubtreeSum } from './subtree-sums.ts'
 import type { SpanNode } from './trace-forest.ts'
 
-/** Fewer are read one by one as fast as their sum. */
+/** Shorter runs are as quick to read one by one. */
 const LEAST_FOLDED = 5
 
-/** Calls of one tool behind one another that all went the same way, as one row. */
+/** Consecutive calls of one tool with the same outcome, shown as one row. */
 export interface FoldedCalls {
-  /** By start; five or more. */
+  /** Five or more, sorted by start. */
   readonly calls: readonly SpanNode[]
   /** `tool.read_file`, printable. */
   readonly name: string
-  /** The word that they all ended with, printable; empty where none of them says one. */
   readonly outcome: string
-  /** Of all of them, with what is below. */
   readonly sum: SubtreeSum
-  /** Their lengths added up, and that of the longest, milliseconds. */
+  /** The sum and the maximum of their durations, milliseconds. */
   readonly totalMillis: number
   readonly longestMillis: number
 }
 
 export interface FoldOptions {
-  /** Of our attributes: `namespaceOfTree`. */
   readonly namespace: string
-  /** Of the tree that they are in. */
   readonly sums: ReadonlyMap<SpanNode, SubtreeSum>
-  /** Spans that a link, a search or the cursor points at, and those above them: they stand by themselves. */
+  /** Spans that a link, a search or the cursor points at, and their ancestors. They are never folded. */
   readonly pointedAt?: ReadonlySet<SpanNode>
 }
 
@@ -35,8 +31,8 @@ export function isFolded(row: SpanNode | FoldedCalls): row is FoldedCalls {
 }
 
 /**
- * The rows of siblings: five or more calls of one tool that follow one another and ended alike become one. What has failed, or
- * holds what has, is running, or is pointed at is never in it.
+ * Folds siblings into rows: five or more consecutive calls of one tool with the same outcome become one. Calls that failed,
+ * contain a failure, are running or are pointed at are never folded.
  */
 export function foldRepeats(siblings: readonly SpanNode[], options: FoldOptions): (SpanNode | FoldedCalls)[] {
   const rows: (SpanNode | FoldedCalls)[] = []
@@ -58,13 +54,13 @@ export function foldRepeats(siblings: readonly SpanNode[], options: FoldOptions)
   return rows
 }
 
-/** Equal for those that may be one row; undefined for what stands by itself. */
+/** Equal for calls that may share a row; undefined for spans that are never folded. */
 function keyOf(node: SpanNode, { namespace, sums, pointedAt }: FoldOptions): string | undefined {
   const sum = sums.get(node)
   if (sum === undefined || sum.errorCount > 0 || sum.runningCount > 0 || pointedAt?.has(node)) return undefined
   if (node.orphan || drawnKind(new SpanAttributes(node.span, namespace)) !== 'tool') return undefined
   const { name, outcome, marks } = factsOf(node, namespace)
-  // A mark is what the reader must know of this one.
+  // A mark applies to this call alone and must stay visible.
   return marks.length > 0 ? undefined : JSON.stringify([name, outcome?.text ?? ''])
 }
 

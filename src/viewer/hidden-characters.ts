@@ -1,15 +1,14 @@
 /**
- * Characters that cannot be seen: control and format characters (bidi overrides, zero-width ones), surrogates without a partner,
- * code points that XML forbids, and all that a font draws as nothing.
+ * Invisible characters: control and format characters (bidi overrides, zero-width ones), unpaired surrogates, code points that
+ * XML forbids, and those that fonts draw as nothing.
  */
 const INVISIBLE = String.raw`[\p{Cc}\p{Cf}\p{Cs}\p{Noncharacter_Code_Point}\p{Default_Ignorable_Code_Point}\u2028\u2029]`
 
-/** A letter of a script that is spelt with joiners, for example Arabic or Devanagari. Between others a joiner only hides. */
+/** A letter of a script that uses joiners, for example Arabic or Devanagari. In other scripts a joiner only hides text. */
 const JOINED_LETTER = String.raw`(?![\p{sc=Latin}\p{sc=Greek}\p{sc=Cyrillic}\p{sc=Han}\p{sc=Hira}\p{sc=Kana}\p{sc=Hangul}])[\p{L}\p{M}]`
 
 /**
- * Invisible characters that belong to the character before them. Exactly one can: a longer run would carry a hidden text.
- *
+ * Invisible characters that belong to the character before them. Only one is allowed: a longer run could carry hidden text.
  * - 'می‌خواهم' (U+200C between letters), 'ක්‍ෂ' (U+200D)
  * - '👩‍👧' (U+200D between emoji), '❤️' (U+FE0F), '1️⃣' (U+FE0F and U+20E3), variants of ideographs
  */
@@ -22,13 +21,11 @@ const SHAPING = [
   String.raw`(?<=\p{sc=Mong})[\u180B-\u180D]`,
 ].join('|')
 
-/** Everything invisible, except what shapes the text around it. */
 export const HIDDEN: RegExp = new RegExp(`(?=${INVISIBLE})(?!${SHAPING})[^]`, 'gu')
 
-/** Terminals disagree about how many cells these make of an emoji; without them each counts its own. */
+/** Terminals disagree about the cells of an emoji with these. Without them each emoji has its own width. */
 const EMOJI_SHAPING = /(?<=\p{Extended_Pictographic}|\p{Emoji_Modifier}|\uFE0F)\u200D|\p{Variation_Selector}/gu
 
-/** Text for a terminal, where the columns of a line have to stay aligned. */
 export function withoutEmojiShaping(text: string): string {
   return text.replace(EMOJI_SHAPING, '')
 }

@@ -1,10 +1,10 @@
-/** `412 ms`, `2.3 s`, `4 m 05 s`, `1 h 02 m`, `3 d 04 h`: at most two units, for reading and not for computing. */
+/** `412 ms`, `2.3 s`, `4 m 05 s`, `1 h 02 m`, `3 d 04 h`: at most two units, for display only. */
 export function humanDuration(millis: number): string {
   if (!Number.isFinite(millis)) return '?'
   if (millis < 0) return `-${humanDuration(-millis)}`
   if (millis < 9.95) return `${trimZero(millis.toFixed(1))} ms`
   if (millis < 999.5) return `${Math.round(millis)} ms`
-  // Whole milliseconds first: the difference of two large floats is 2449.9998, and must not read shorter than 2450.
+  // Rounded to whole milliseconds first: the difference of two large floats is 2449.9998 and must not read shorter than 2450.
   if (millis < 59_950) return `${(Math.round(millis) / 1000).toFixed(1)} s`
   const seconds = Math.round(millis / 1000)
   if (seconds < 3_600) return twoUnits(seconds, 60, 'm', 's')
@@ -13,7 +13,7 @@ export function humanDuration(millis: number): string {
   return twoUnits(Math.round(minutes / 60), 24, 'd', 'h')
 }
 
-/** In whole seconds: what changes ten times a second is not to be read. */
+/** A duration in whole seconds: a figure that changes ten times a second is unreadable. */
 export function age(millis: number): string {
   const whole = Math.floor(Math.max(0, millis) / 1000) * 1000
   return whole < 60_000 ? `${whole / 1000} s` : humanDuration(whole)
@@ -27,12 +27,12 @@ function trimZero(figure: string): string {
   return figure.endsWith('.0') ? figure.slice(0, -2) : figure
 }
 
-/** `1 840`: thousands set apart by spaces. */
+/** `1 840`. */
 export function humanCount(count: number): string {
   return String(Math.round(count)).replace(/\B(?=(\d{3})+$)/g, ' ')
 }
 
-/** `$0.0123`, `$1.23`, `$1 204.50`: US dollars; what is too little to be seen says so. */
+/** `$0.0123`, `$1.23`, `$1 204.50`, `<$0.0001`: US dollars. */
 export function humanCost(dollars: number): string {
   if (dollars === 0) return '$0'
   if (dollars < 0.00005) return '<$0.0001'
@@ -46,7 +46,7 @@ export function countOf(count: number, noun: string): string {
   return `${humanCount(count)} ${noun}${count === 1 ? '' : 's'}`
 }
 
-/** `2026-11-21 10:15:00 UTC`; empty for what is no instant. */
+/** `2026-11-21 10:15:00 UTC`; empty for an invalid time. */
 export function humanInstant(at: number): string {
   const date = new Date(at)
   return Number.isNaN(date.getTime()) ? '' : `${date.toISOString().slice(0, 19).replace('T', ' ')} UTC`
@@ -54,7 +54,7 @@ export function humanInstant(at: number): string {
 
 const UNITS = ['B', 'KB', 'MB', 'GB', 'TB', 'PB'] as const
 
-/** `512 B`, `1.2 MB`, `34 GB`; a KB is 1024 bytes, as where `local_log_max_bytes` is reckoned in MiB. */
+/** `512 B`, `1.2 MB`, `34 GB`. A KB is 1024 bytes, as `local_log_max_bytes` counts in MiB. */
 export function humanBytes(bytes: number): string {
   let [amount, unit] = [Math.max(0, bytes), 0]
   while (amount >= 999.5 && unit < UNITS.length - 1) [amount, unit] = [amount / 1024, unit + 1]

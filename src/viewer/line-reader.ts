@@ -1,7 +1,7 @@
 import { createReadStream } from 'node:fs'
 import { stat } from 'node:fs/promises'
 
-/** The longest line that is read; a longer one does not fit into a string for sure, nor its spans into memory. */
+/** Longer lines are skipped: they may not fit into a string, nor their spans into memory. */
 const MAX_LINE_BYTES = 256 * 1024 * 1024
 
 const NEWLINE = 0x0a
@@ -11,8 +11,8 @@ export type NumberedLine =
   | { readonly line: number; readonly problem: string }
 
 /**
- * Bytes in pieces → numbered lines; blank ones are left out, but count. Not `node:readline`, because that also breaks
- * lines at U+2028, which JSON strings may contain.
+ * Splits chunks of bytes into numbered lines. Blank lines are counted but not yielded. Not `node:readline`, which also breaks
+ * lines at U+2028, a character that JSON strings may contain.
  */
 export class LineSplitter {
   readonly #maxBytes: number
@@ -24,7 +24,7 @@ export class LineSplitter {
     this.#maxBytes = maxLineBytes
   }
 
-  /** `onTaken` is told how many bytes of the chunk are behind each line that comes out. */
+  /** @param onTaken receives the number of bytes consumed, before each yielded line */
   *push(chunk: Buffer, onTaken?: (bytes: number) => void): Generator<NumberedLine, void> {
     let from = 0
     for (let end = chunk.indexOf(NEWLINE); end !== -1; end = chunk.indexOf(NEWLINE, from)) {
@@ -38,7 +38,6 @@ export class LineSplitter {
     onTaken?.(chunk.length - from)
   }
 
-  /** What stands behind the last line end, as a line. */
   finish(): NumberedLine | undefined {
     const line = this.#line++
     const isTooLong = this.#bytes > this.#maxBytes
@@ -58,7 +57,7 @@ export class LineSplitter {
   }
 }
 
-/** Reads a file by lines, of which the file may get more later: each `read` goes on where the last one stopped. */
+/** Reads a growing file by lines. Each `read` continues where the previous one stopped. */
 export class LineReader {
   readonly path: string
   readonly #maxBytes: number | undefined
@@ -72,8 +71,8 @@ export class LineReader {
   }
 
   /**
-   * Every complete line that has not been read yet; blank ones are left out. `onRead` is told of so many bytes more; what it
-   * throws ends the reading.
+   * Yields every complete line that has not been read yet, without blank ones. `onRead` receives the number of bytes read; an
+   * error it throws ends the reading.
    */
   async *read(onRead?: (bytes: number) => void): AsyncGenerator<NumberedLine, void> {
     const { size } = await stat(this.path)
@@ -88,7 +87,7 @@ export class LineReader {
     }
   }
 
-  /** What stands behind the last line end: the last line of a file that is finished, half a line of one that grows. */
+  /** The text after the last line end: the last line of a finished file, or half a line of a growing one. */
   rest(): NumberedLine | undefined {
     return this.#splitter.finish()
   }

@@ -1,7 +1,6 @@
 import type { OpenTurn } from './open-turns.ts'
 import { instant, jsonLine } from './tree-json.ts'
 
-/** One open turn as a line of JSON for programs. */
 export function openTurnJson(
   { state, traceId, summary, prompt, sinceAt, lastAt, doing }: OpenTurn,
   now: number,

@@ -6,25 +6,23 @@ import { headerTitle, shortTraceId, silenceText } from './tree-header.ts'
 import { titleOf, tokensText } from './tree-rows.ts'
 
 export interface OpenTurnsOptions {
-  /** Cells of a line. */
   readonly width: number
   readonly color: boolean
   /** Epoch milliseconds. */
   readonly now: number
-  /** Lines at most. */
   readonly maxLines: number
 }
 
 type Line = readonly Segment[]
 
-/** Of one trace; a turn with a hundred tools at once must not push the others out of sight. */
+/** Limit per trace: a turn with a hundred parallel tools must not push the others out of sight. */
 const MOST_SPANS = 3
-/** Where there is less room, it is for the agent and the session. */
+/** On narrower lines, the agent and the session need this room. */
 const ID_FROM_WIDTH = 100
 
 /**
- * What is running, in a few lines: each trace with how long it has been open and silent, and below it what it is at. Those
- * in which something happened last come first; those for which there is no room are counted.
+ * The running turns in a few lines: each trace with its open and silent time, and the spans in progress below it. Most recently
+ * active first; those that do not fit are counted.
  */
 export function renderOpenTurns(
   trees: readonly TraceTree[],
@@ -36,7 +34,7 @@ export function renderOpenTurns(
   return painted(fitted(drawn, options.maxLines, 'running'), options)
 }
 
-/** The same for who watches them all: what is worth a look first, each with its state and what it has used so far. */
+/** The same for `top`: sorted by urgency, with state and token usage of each turn. */
 export function renderTop(turns: readonly OpenTurn[], options: OpenTurnsOptions): string[] {
   const drawn = turns.map(turn => turnLines(turn, options, statusOf(turn)))
   const lines = fitted(drawn, options.maxLines - 2, 'open')

@@ -5,33 +5,28 @@ import { summarize, type TraceSummary } from './trace-summary.ts'
 import { type TreeRow, treeRows } from './tree-rows.ts'
 
 /**
- * `hung`: nothing has started or ended for long; `waiting`: a person has been asked; `owner-dead`: the process that ran it
- * is gone, and the next one will end it.
+ * `hung`: no span has started or ended for long; `waiting`: the user has been asked; `owner-dead`: the process that ran it is
+ * gone, and the next one will end it.
  */
 export type OpenState = 'hung' | 'waiting' | 'running' | 'owner-dead'
 
-/** A turn in which something is running, as a person sees it who looks at a certain time. */
 export interface OpenTurn {
   readonly state: OpenState
   readonly traceId: string
   readonly summary: TraceSummary
-  /** The prompt of the turn; empty where it is not stored. */
   readonly prompt: string
-  /** Start of what has been open for longest in it, epoch milliseconds. */
+  /** Start of the span that has been open longest, epoch milliseconds. */
   readonly sinceAt: number
-  /** The last that is known to have happened in it, epoch milliseconds. */
   readonly lastAt: number
-  /** What it is at: what is running and has nothing below it that is. */
   readonly doing: readonly TreeRow[]
 }
 
-/** A model that thinks takes a minute, and so does a test suite: what has been silent for longer is worth a look. */
+/** A thinking model or a test suite may be silent for a minute; a longer silence is worth a look. */
 const HUNG_FROM_MILLIS = 120_000
 
-/** What is worth a look comes first, and what nobody can do anything about last. */
+/** Most urgent first. The user cannot act on `owner-dead`, so it comes last. */
 export const URGENCY: readonly OpenState[] = ['hung', 'waiting', 'running', 'owner-dead']
 
-/** Those of the traces in which something is running, by their state; of one state those first that were begun first. */
 export function openTurns(
   trees: Iterable<TraceTree>,
   now: number,
@@ -42,15 +37,13 @@ export function openTurns(
   return turns.sort((a, b) => URGENCY.indexOf(a.state) - URGENCY.indexOf(b.state) || a.sinceAt - b.sinceAt)
 }
 
-/** The facts that decide the state of an open turn. */
 export interface OpenFacts {
   readonly isOwnerDead: boolean
   readonly isWaitingForPerson: boolean
-  /** Since the last start or end in the turn. */
   readonly silentMillis: number
 }
 
-/** The one rule for the state of an open turn, in the terminal and in the page. A turn that waits for the user is never hung. */
+/** The state of an open turn, for the terminal and the page. A turn that waits for the user is never hung. */
 export function openState({ isOwnerDead, isWaitingForPerson, silentMillis }: OpenFacts): OpenState {
   if (isOwnerDead) return 'owner-dead'
   if (isWaitingForPerson) return 'waiting'
@@ -86,7 +79,7 @@ function openSpans(tree: TraceTree): SpanNode[] {
   return Array.from(walkTree(tree), ({ node }) => node).filter(({ span }) => span.running === true)
 }
 
-/** What is running and has nothing below it that is: the others are waiting for it. */
+/** Running spans without a running descendant: all other running spans wait for these. */
 export function innermostOpen(tree: TraceTree): ReadonlySet<SpanNode> {
   const innermost = new Set(openSpans(tree))
   const passed = new Set<SpanNode>()

@@ -1,37 +1,38 @@
 import type { DrawnKind } from './segments.ts'
 import type { StoredSpan } from './stored-span.ts'
 
-/** A span as the critical path sees it: below what it took place in, which is not always its parent. */
+/** A span as the critical path sees it: inside the part during which it ran, which is not always its parent. */
 export interface PathPart {
   readonly span: StoredSpan
   readonly kind: DrawnKind
-  /** Epoch milliseconds. What lasts longer than what it took place in ends with that: nobody waited for the rest. */
+  /** Epoch milliseconds. A part that outlasts its holder is cut at the holder's end: nothing waited for the rest. */
   readonly startAt: number
   endAt: number
   readonly inner: PathPart[]
-  /** The request that asked for it, where one beside it did. */
+  /** The request beside it that asked for it, if there is one. */
   asker: PathPart | undefined
   /** A child agent that outlives its launcher, for example the tool that started it. */
   isBackground: boolean
   isTaken: boolean
 }
 
-/** A part, or as much of it as something waited for. */
 export interface PathStep {
   readonly part: PathPart
   readonly fromAt: number
   readonly toAt: number
 }
 
-/** Side calls, control hooks, background children and unknown spans are on the path only where no other part explains the time. */
+/**
+ * Side calls, control hooks, background children and unknown spans are on the path only where no other part explains the time.
+ */
 function isBeside({ kind, isBackground }: PathPart): boolean {
   return isBackground || kind === 'auxiliary' || kind === 'hook' || kind === 'other'
 }
 
 /**
- * What was waited for in a stretch of time, the last first: parts of `parts` that follow one another without overlap. Who
- * waited for whom is told by what a loop is: a request waits for the tools that the one before it asked for, and a tool for
- * the request that asked for it. What else went on, such as a side call or a tool in the background, fills what that leaves.
+ * Yields the parts awaited in a period, latest first and without overlap. The agent loop defines the dependencies: a request
+ * waits for the tools of the request before it, and a tool waits for the request that asked for it. Other parts, such as a side
+ * call or a background tool, fill the remaining gaps.
  */
 export function* stepsBackwards(parts: readonly PathPart[], fromAt: number, toAt: number): Generator<PathStep, void> {
   const line = new MainLine(parts)
@@ -53,13 +54,12 @@ export function* stepsBackwards(parts: readonly PathPart[], fromAt: number, toAt
   }
 }
 
-/** What the loop itself is made of, from its end to its beginning. Asked with times that never grow. */
+/** The parts of the agent loop, from end to start. Call with times that never increase. */
 class MainLine {
   readonly #requests: readonly PathPart[]
-  /** What each request asked for, the last ended last; the first are those before any request. */
+  /** The parts that each request asked for, latest end last. The first entry has those before any request. */
   readonly #asked: PathPart[][]
   #at: number
-  /** Something on the path was asked for by the request that we are at. */
   #isAsked = false
 
   constructor(parts: readonly PathPart[]) {
@@ -73,11 +73,11 @@ class MainLine {
       if (part.kind === 'api') begun += 1
       else this.#asked[(part.asker && places.get(part.asker)) ?? begun]?.push(part)
     }
-    // Of those that end together the longest is taken first: it is what the others did not keep waiting.
+    // Among parts with the same end the longest is taken first: it did not wait for the others.
     for (const group of this.#asked) group.sort((a, b) => a.endAt - b.endAt || b.startAt - a.startAt)
   }
 
-  /** What ended last before this, of what was waited for then. What has not ended by then was not waited for. */
+  /** The awaited part with the latest end at or before `cursor`. A part that ends later was not waited for. */
   before(cursor: number): PathPart | undefined {
     for (; this.#at > 0; this.#leave()) {
       const request = this.#requests[this.#at - 1]
@@ -113,7 +113,7 @@ class MainLine {
   }
 }
 
-/** Everything that went on, by its end, for the stretches that the loop does not explain. */
+/** All parts, by end, for the periods that the loop does not explain. */
 class Fillers {
   readonly #parts: readonly PathPart[]
   #next = 0
@@ -122,7 +122,7 @@ class Fillers {
     this.#parts = [...parts].sort((a, b) => b.endAt - a.endAt || a.startAt - b.startAt)
   }
 
-  /** The last first. Asked with times that never grow. */
+  /** Latest first. Call with times that never increase. */
   *between(fromAt: number, toAt: number): Generator<PathStep, void> {
     let cursor = toAt
     for (let part = this.#parts[this.#next]; part !== undefined; part = this.#parts[this.#next]) {

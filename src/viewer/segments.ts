@@ -13,10 +13,8 @@ export type DrawnKind =
   | 'auxiliary'
   | 'other'
 
-/** What a piece of text means. The terminal and the picture each have a colour for it. */
 export type Tone = DrawnKind | 'ok' | 'warn' | 'error' | 'dim' | 'plain' | 'strong'
 
-/** Printable text (see `displayText`) of one colour. */
 export interface Segment {
   readonly text: string
   readonly tone: Tone
@@ -30,19 +28,18 @@ export function segmentsWidth(segments: readonly Segment[]): number {
   return segments.reduce((width, { text }) => width + displayWidth(text), 0)
 }
 
-/** Puts a gap between segments and leaves out the empty ones. */
 export function spaced(segments: readonly Segment[], gap = ' '): Segment[] {
   const filled = segments.filter(({ text }) => text !== '')
   return filled.flatMap((each, index) => (index === 0 ? [each] : [segment('dim', gap), each]))
 }
 
-/** The first `width` cells, the last of them an ellipsis when something was cut. */
+/** Cuts to `width` cells. If text was cut, the last cell is an ellipsis. */
 export function clipSegments(segments: readonly Segment[], width: number): readonly Segment[] {
   if (segmentsWidth(segments) <= width) return segments
   const clipped: Segment[] = []
   let left = width
   for (const { tone, text } of segments) {
-    // One cell is kept for the ellipsis: what follows a text that just fits would have to be cut to nothing.
+    // Keeps one cell for the ellipsis: the text after one that just fits would be cut to nothing.
     const fitting = displayWidth(text) < left ? text : clipToWidth(`${text} …`, left)
     clipped.push({ tone, text: fitting })
     left -= displayWidth(fitting)
@@ -51,22 +48,20 @@ export function clipSegments(segments: readonly Segment[], width: number): reado
   return clipped
 }
 
-/** Nothing, so many cells wide. */
 export function blank(width: number): Segment {
   return segment('plain', ' '.repeat(Math.max(0, width)))
 }
 
-/** Least cells between what stands left on a line and what stands right. */
 const APART = 2
 
-/** Two pieces at the two ends of a line; the left one is cut where there is no room for both. */
+/** Aligns two pieces to the two ends of a line. If they do not fit, the left one is cut. */
 export function apart(left: readonly Segment[], right: readonly Segment[], width: number): readonly Segment[] {
   const fitting = clipSegments(left, Math.max(0, width - segmentsWidth(right) - APART))
   const gap = Math.max(APART, width - segmentsWidth([...fitting, ...right]))
   return [...fitting, segment('plain', ' '.repeat(gap)), ...right]
 }
 
-/** The sixteen colours that every terminal theme defines, so that the tree looks at home in each. */
+/** The sixteen colours that every terminal theme defines, so that the tree fits each theme. */
 const CODES: { readonly [Each in Tone]: string } = {
   session: '1',
   llm: '94',
@@ -86,7 +81,6 @@ const CODES: { readonly [Each in Tone]: string } = {
   strong: '1',
 }
 
-/** One line of the terminal, without blanks at its end. */
 export function paintLine(segments: readonly Segment[], color: boolean): string {
   const filled = [...segments]
   while (filled.at(-1)?.text.trim() === '') filled.pop()

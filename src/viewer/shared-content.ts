@@ -2,33 +2,26 @@ import { displayText } from './display-text.ts'
 import { countOf, humanCount } from './human-figures.ts'
 import { type TraceTree, walkTree } from './trace-forest.ts'
 
-/** What a secret was replaced by when it was recorded. */
 const MASK = '[REDACTED]'
 const CUT_MARK = '.content.truncated'
-/** Shorter texts are names, ids and figures. */
 const LEAST_CONTENT_CHARS = 40
 
-/** A value of a span that is not whole. */
 export interface AlteredValue {
-  /** Printable. */
   readonly span: string
-  /** Printable; empty where the span says only that something of it was cut. */
+  /** Printable; empty if the span records only that one of its values was cut. */
   readonly attribute: string
-  /** Masks in it. */
   readonly count: number
 }
 
-/** What somebody gets to read who gets these traces. */
 export interface SharedContent {
   readonly spans: number
-  /** Texts that say more than a name, and their characters. */
   readonly texts: number
   readonly chars: number
   readonly masked: readonly AlteredValue[]
   readonly cut: readonly AlteredValue[]
 }
 
-/** Looks at every value: what was masked or cut when it was recorded, and how much is left. */
+/** Scans every value: what was masked or cut at recording time, and how much content is left. */
 export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
   const found = { spans: 0, texts: 0, chars: 0, masked: [] as AlteredValue[], cut: [] as AlteredValue[] }
   for (const tree of trees) {
@@ -51,10 +44,8 @@ export function sharedContent(trees: Iterable<TraceTree>): SharedContent {
   return found
 }
 
-/** Of each list; who wants to know more reads the file. */
 const MOST_NAMED = 20
 
-/** The same for a person, a line each, who is about to hand it on. */
 export function* sharedContentLines({ spans, texts, chars, masked, cut }: SharedContent): Generator<string, void> {
   yield `${countOf(spans, 'span')}, ${countOf(texts, 'text')} of ${humanCount(chars)} characters in all`
   yield masked.length === 0

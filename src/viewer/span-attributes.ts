@@ -5,7 +5,7 @@ import type { TraceTree } from './trace-forest.ts'
 
 export const DEFAULT_NAMESPACE = 'hermes'
 
-/** Reads a span's attributes by the names they were written under. A name that starts with a dot is an own one. */
+/** Reads a span's attributes by their stored names. A leading dot stands for our namespace: `.tool.outcome`. */
 export class SpanAttributes {
   readonly span: StoredSpan
   readonly #namespace: string
@@ -15,7 +15,7 @@ export class SpanAttributes {
     this.#namespace = namespace
   }
 
-  /** The first of these that is text, a number or a boolean, made printable; empty when none is. */
+  /** The first of these that is text, a number or a boolean, made printable; empty if there is none. */
   text(...names: readonly string[]): string {
     for (const name of names) {
       const value = this.#value(name)
@@ -25,7 +25,7 @@ export class SpanAttributes {
     return ''
   }
 
-  /** The first of these that is there, as it was stored: not to be shown as it is. */
+  /** The first of these that is present, as stored. Not printable. */
   whole(...names: readonly string[]): string {
     for (const name of names) {
       const value = this.#value(name)
@@ -35,7 +35,6 @@ export class SpanAttributes {
     return ''
   }
 
-  /** The first of these that is a number. */
   number(...names: readonly string[]): number | undefined {
     for (const name of names) {
       const value = this.#value(name)
@@ -48,12 +47,10 @@ export class SpanAttributes {
     return this.#value(name) === true
   }
 
-  /** The first entry of a list. */
   first(name: string): string {
     return displayText(this.#texts(name)[0] ?? '')
   }
 
-  /** The texts of a list. */
   joined(name: string): string {
     return displayText(this.#texts(name).join(', '))
   }
@@ -69,7 +66,7 @@ export class SpanAttributes {
   }
 }
 
-/** The namespace is configurable and stands in no attribute: it is read off the name of the kind. */
+/** The namespace is configurable and not an attribute itself: it is derived from the name of the kind attribute. */
 export function namespaceOf(span: StoredSpan): string | undefined {
   const key = Object.keys(span.attributes).find(
     name => name.endsWith('.span.kind') && name !== 'openinference.span.kind' && name.length < 100,
@@ -77,7 +74,6 @@ export function namespaceOf(span: StoredSpan): string | undefined {
   return key?.slice(0, -'.span.kind'.length)
 }
 
-/** The namespace of the first root that tells. */
 export function namespaceOfTree(tree: TraceTree): string {
   for (const root of tree.roots) {
     const namespace = namespaceOf(root.span)
@@ -112,7 +108,7 @@ const FOREIGN_KINDS: ReadonlyMap<string, DrawnKind> = new Map([
   ['execute_tool', 'tool'],
 ])
 
-/** The kind by our own attribute, else by the conventions that other producers follow. */
+/** The kind by our own attribute, or else by the conventions of other producers. */
 export function drawnKind(attributes: SpanAttributes): DrawnKind {
   const own = attributes.text('.span.kind')
   if (OWN_KINDS.has(own)) return own as DrawnKind

@@ -10,20 +10,19 @@ export interface Tokens {
   readonly output: number | undefined
 }
 
-/** What a drawing says about one span. All text in it is printable. */
+/** The displayed facts of one span. All text is printable. */
 export interface SpanFacts {
   readonly kind: DrawnKind
   readonly name: string
-  /** `attempt 2`: beside the name, because the attempts of one request share it. */
+  /** `attempt 2`. Shown beside the name, because all attempts of one request share the name. */
   readonly attempt: string
-  /** What the name does not say: the command, the file, the goal, the error's message. */
+  /** Details beyond the name: the command, the file, the goal, the error's message. */
   readonly hint: string
   readonly durationMillis: number
   readonly tokens: Tokens | undefined
-  /** US dollars; of requests only, where it is said. */
+  /** US dollars; only of requests, if recorded. */
   readonly cost: number | undefined
   readonly outcome: Segment | undefined
-  /** What the reader must know before trusting the line. */
   readonly marks: readonly Segment[]
   readonly isError: boolean
 }
@@ -46,7 +45,7 @@ export function factsOf(node: SpanNode, namespace: string): SpanFacts {
   }
 }
 
-/** The attribute counts from 0, readers from 1. The first attempt is the normal case and has no number. */
+/** The attribute counts from 0, the display from 1. The first attempt is the normal case and is not numbered. */
 function attemptOf(attributes: SpanAttributes): string {
   const retries = attributes.number('.api.attempt') ?? 0
   return retries > 0 ? `attempt ${retries + 1}` : ''
@@ -75,24 +74,23 @@ function hintOf(kind: DrawnKind, attributes: SpanAttributes): string {
   return isOfRequest ? [said, cachedText(attributes)].filter(part => part !== '').join(' · ') : said
 }
 
-/** What the request cost depends on it more than on anything else that a line could say. */
+/** Cached tokens affect the cost of a request more than any other figure that fits on the line. */
 function cachedText(attributes: SpanAttributes): string {
   const cached = attributes.number('gen_ai.usage.cache_read.input_tokens', 'llm.token_count.prompt_details.cache_read')
   return cached === undefined || cached <= 0 ? '' : `${humanCount(cached)} cached`
 }
 
-/** What uses tokens, and costs something. */
 export function isRequest(kind: DrawnKind): boolean {
   return kind === 'api' || kind === 'auxiliary'
 }
 
-/** US dollars, as the span says it: prices change, so nothing is worked out from tokens. */
+/** US dollars as recorded. Never computed from tokens, because prices change. */
 export function costOf(attributes: SpanAttributes): number | undefined {
   const cost = attributes.number('llm.cost.total')
   return cost === undefined || cost < 0 ? undefined : cost
 }
 
-/** A session's are its turn's totals, under names that no backend adds up a second time. */
+/** A session has its turn's totals, under names that backends do not add up a second time. */
 export function tokensOf(kind: DrawnKind, attributes: SpanAttributes): Tokens | undefined {
   const own = kind === 'session'
   const input = attributes.number(own ? '.turn.tokens.input' : 'gen_ai.usage.input_tokens', 'llm.token_count.prompt')

@@ -3,7 +3,6 @@ import { displayText } from './display-text.ts'
 import { type DrawnKind, type Segment, segment, type Tone } from './segments.ts'
 import type { SpanAttributes } from './span-attributes.ts'
 
-/** How one word of an outcome is meant. What is not listed is neither good nor bad. */
 const WORDS: ReadonlyMap<string, Tone> = new Map<string, Tone>([
   ...toned('ok', ['completed', 'ok', 'success', 'done', 'once', 'session', 'always', 'smart_approve']),
   ...toned('error', ['failed', 'failure', 'error', 'errored', 'crashed']),
@@ -24,7 +23,7 @@ function toned(tone: Tone, words: readonly string[]): (readonly [string, Tone])[
   return words.map(word => [word, tone] as const)
 }
 
-/** How a span went, in the word that its kind has for it; undefined where there is nothing to say. */
+/** The outcome of a span, as its kind records it; undefined if there is none. */
 export function outcomeOf(kind: DrawnKind, attributes: SpanAttributes): Segment | undefined {
   if (attributes.span.running === true) return segment('warn', 'running')
   const decided = controlOutcome(kind, attributes)
@@ -53,7 +52,7 @@ function finishReason(attributes: SpanAttributes): string {
   return reason === '' ? attributes.first('gen_ai.response.finish_reasons') : reason
 }
 
-/** `429 RateLimitError`, `error FileNotFoundError`, `failed`: the word or code first, then the type. */
+/** `429 RateLimitError`, `error FileNotFoundError`, `failed`: the status code or word, then the error type. */
 function errorText(attributes: SpanAttributes, word: string): string {
   const code = attributes.text('http.response.status_code', 'gen_ai.response.status_code')
   const type = attributes.text('error.type')

@@ -3,34 +3,34 @@ import { LineReader, type NumberedLine } from './line-reader.ts'
 
 export type { Attributes } from './attribute-value.ts'
 
-/** Whether it is work of its own, or one side of a call. */
+/** The role of a span: an operation of its own, or one side of a call. */
 export type StoredSpanKind = 'unspecified' | 'internal' | 'server' | 'client' | 'producer' | 'consumer'
-/** `error`: it failed; `unset`: nothing is said. */
+/** `error`: it failed; `unset`: no status was recorded. */
 export type StoredSpanStatus = 'unset' | 'ok' | 'error'
 
-/** Something that happened at a moment of a span. */
+/** An event at a moment of a span. */
 export interface StoredEvent {
-  /** What happened */
+  /** Name of the event */
   readonly name: string
   /** Epoch milliseconds with fractions. */
   readonly at: number
-  /** What is told of it */
+  /** Attributes of the event */
   readonly attributes: Attributes
 }
 
-/** That a span has to do with one that is not its parent. */
+/** A link to a span that is not the parent. */
 export interface StoredLink {
-  /** Of the other span: 32 hex digits */
+  /** Trace id of the linked span: 32 hex digits */
   readonly traceId: string
-  /** Of the other span: 16 hex digits */
+  /** Span id of the linked span: 16 hex digits */
   readonly spanId: string
-  /** What is told of it */
+  /** Attributes of the link */
   readonly attributes: Attributes
 }
 
 /**
- * A span as it was read back from a file. The viewer's own type: it knows OTLP/JSON and nothing of what wrote it, so
- * it shows any OpenTelemetry trace. No text in it is to be trusted, ids included; `displayText` makes it printable.
+ * A span read back from a file. It depends on OTLP/JSON alone, so that the viewer shows any OpenTelemetry trace. All its text is
+ * untrusted, ids included; `displayText` makes it printable.
  */
 export interface StoredSpan {
   /** 32 hex digits */
@@ -39,40 +39,40 @@ export interface StoredSpan {
   readonly spanId: string
   /** Absent on a root */
   readonly parentSpanId?: string
-  /** The parent is in another process, or recorded by somebody else. */
+  /** The parent is in another process, or recorded by another program. */
   readonly parentIsRemote?: true
-  /** As drawn: `tool.terminal` */
+  /** Name of the span: `tool.terminal` */
   readonly name: string
-  /** Whether it is work of its own, or one side of a call */
+  /** The role of the span: an operation of its own, or one side of a call */
   readonly kind: StoredSpanKind
   /** Epoch milliseconds with fractions. */
   readonly startAt: number
   /** Epoch milliseconds with fractions. */
   readonly endAt: number
-  /** How it went */
+  /** Status of the span */
   readonly status: StoredSpanStatus
-  /** Of an error */
+  /** Message of an error */
   readonly statusMessage?: string
-  /** What is told of it */
+  /** Attributes of the span */
   readonly attributes: Attributes
-  /** In the order in which they happened */
+  /** Ordered as they happened */
   readonly events: readonly StoredEvent[]
-  /** In the order in which they were added */
+  /** Ordered as they were added */
   readonly links: readonly StoredLink[]
-  /** What is told of the process */
+  /** Attributes of the process */
   readonly resource: Attributes
-  /** What has recorded it */
+  /** The instrumentation that recorded it */
   readonly scope: { readonly name: string; readonly version?: string }
-  /** It had not ended when this was written; `endAt` is what is known of it so far. */
+  /** It had not ended when this was written; `endAt` is the latest known time. */
   readonly running?: true
 }
 
-/** What one line of a file was: spans, and notes of some that are running; or a line that could not be read. */
+/** The content of one line of a file: spans, and notes of running ones; or the problem with an unreadable line. */
 export type TraceFileEntry =
   | { readonly spans: readonly StoredSpan[]; readonly running: readonly StoredSpan[] }
   | { readonly line: number; readonly problem: string }
 
-/** A line that is not OTLP/JSON. The message never quotes the line: it may hold anything. */
+/** A line that is not OTLP/JSON. The message never quotes the line, which may contain secrets. */
 export class ExportLineError extends Error {
   override readonly name = 'ExportLineError'
 }
@@ -81,8 +81,8 @@ const KINDS: readonly StoredSpanKind[] = ['unspecified', 'internal', 'server', '
 const STATUSES: readonly StoredSpanStatus[] = ['unset', 'ok', 'error']
 
 /**
- * Reads one line of OTLP/JSON, an `ExportTraceServiceRequest` or `TracesData`. A line of another signal, or the note
- * of something that is no span, holds no spans.
+ * Reads one line of OTLP/JSON, an `ExportTraceServiceRequest` or `TracesData`. A line of another signal, or a note, gives no
+ * spans.
  *
  * @throws {ExportLineError} when the line is no JSON object, or a span in it has no id or no start
  */
@@ -90,7 +90,7 @@ export function readExportLine(line: string): StoredSpan[] {
   return readSpans(parseObject(line))
 }
 
-/** The one line of a trace log that is no OTLP: which spans its process has open. */
+/** The only non-OTLP line of a trace log: the spans that its process has open. */
 const OPEN_NOTE = 'hookspan.open'
 
 function readNote(note: unknown): StoredSpan[] {
@@ -111,9 +111,8 @@ function readSpans(request: Record<string, unknown>): StoredSpan[] {
 }
 
 /**
- * Reads a file of OTLP/JSON lines, a line at a time. Lines that cannot be read are reported and passed over; lines that
- * `mayMatter` (given their text) turns down are not even parsed. `onRead` is told of so many bytes more; what it throws ends
- * the reading.
+ * Reads a file of OTLP/JSON lines, one line at a time. Unreadable lines are reported and skipped. Lines for whose text
+ * `mayMatter` returns false are not parsed. `onRead` receives the number of bytes read; an error it throws ends the reading.
  *
  * @throws the error of the file system when the file cannot be read
  */
@@ -128,7 +127,7 @@ export async function* readTraceFile(
   if (rest !== undefined && ('problem' in rest || mayMatter(rest.text))) yield readEntry(rest)
 }
 
-/** One line of a file, never throwing. */
+/** Reads one line of a file. Reports an unreadable line instead of throwing. */
 export function readEntry(line: NumberedLine): TraceFileEntry {
   if ('problem' in line) return line
   try {
@@ -215,19 +214,18 @@ function requireId(value: unknown, what: string): string {
   return id
 }
 
-/** All zeros is how some writers spell "none". */
+/** Some writers encode a missing id as zeros. */
 function readId(value: unknown): string | undefined {
   return typeof value === 'string' && /[^0]/.test(value) ? value : undefined
 }
 
-/** Of two bits of the flags one says that it is known, the other that it is so. */
+/** Two flag bits. One means that the remoteness of the parent is known, the other that the parent is remote. */
 const REMOTE_PARENT = 0x300
 
 function isRemote(flags: unknown): boolean {
   return typeof flags === 'number' && (flags & REMOTE_PARENT) === REMOTE_PARENT
 }
 
-/** Enums arrive as numbers or as their protobuf names. */
 function readEnum<Name extends string>(value: unknown, names: readonly Name[], prefix: string): Name {
   const found =
     typeof value === 'string'
@@ -236,7 +234,7 @@ function readEnum<Name extends string>(value: unknown, names: readonly Name[], p
   return found ?? (names[0] as Name)
 }
 
-/** Nanoseconds do not fit into a double: they are divided as integers, so that round milliseconds stay round. */
+/** Nanoseconds do not fit into a double. They are divided as integers, so that round milliseconds stay round. */
 function readTime(nanos: unknown): number | undefined {
   const digits = typeof nanos === 'number' && Number.isInteger(nanos) ? BigInt(nanos).toString() : nanos
   if (typeof digits !== 'string' || !/^\d{1,20}$/.test(digits)) return undefined

@@ -2,29 +2,25 @@ import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts
 import { costOf, isRequest, tokensOf } from './span-facts.ts'
 import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
 
-/** What a span comes to with all that hangs below it: what its row says when it is folded up. */
 export interface SubtreeSum {
-  /** Spans, itself among them. */
   readonly spanCount: number
   readonly errorCount: number
   readonly runningCount: number
-  /** Of the requests in it, each once: a parent that repeats the usage of its children does not count. */
+  /** Tokens of the requests in it, each counted once. A parent that repeats the usage of its children is not counted. */
   readonly inputTokens: number
   readonly outputTokens: number
-  /** US dollars, as far as the requests say. */
   readonly cost: number
-  /** First start and last end, epoch milliseconds: wall time, not the sum of what ran at once. */
+  /** First start and last end, epoch milliseconds: wall time, not the sum of parallel spans. */
   readonly startAt: number
   readonly endAt: number
 }
 
-/** Of every span of a tree, in one pass. What a span uses by itself is on the span. */
 export function subtreeSums(tree: TraceTree): ReadonlyMap<SpanNode, SubtreeSum> {
   const namespace = namespaceOfTree(tree)
   const sums = new Map<SpanNode, SubtreeSum>()
   const steps = [...walkTree(tree)]
   for (const { node } of steps) sums.set(node, ownSum(node, namespace))
-  // Backwards, each is whole when its parent takes it: what is below a span comes behind it.
+  // Reversed, so that each sum is complete before it is added to the parent's.
   for (const { node, parent } of steps.reverse()) {
     const [whole, part] = [parent && sums.get(parent.node), sums.get(node)]
     if (parent !== undefined && whole !== undefined && part !== undefined) sums.set(parent.node, added(whole, part))
@@ -48,7 +44,6 @@ function ownSum({ span }: SpanNode, namespace: string): SubtreeSum {
   }
 }
 
-/** Two that stand side by side, or one in the other. */
 export function added(one: SubtreeSum, other: SubtreeSum): SubtreeSum {
   return {
     spanCount: one.spanCount + other.spanCount,

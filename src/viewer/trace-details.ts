@@ -9,15 +9,15 @@ import type { StoredSpan } from './stored-span.ts'
 import { asOf, type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
 import type { TreeTextOptions } from './tree-text.ts'
 
-/** Of one value. Longer ones are cut, and say how much there is: `--json` has all of it. */
+/** Limit per value. Longer ones are cut and show their total length; `--json` prints all of it. */
 const MOST_CHARS = 4_000
 const MOST_LINES = 40
 const INDENT = 2
 const LEAST_VALUE = 20
 
 /**
- * Every span of a trace in the order of its tree, each with all that is stored of it, a name and a value a line. No line is
- * wider than `width`, and no text in it acts on a terminal.
+ * Renders every span of a trace in tree order with all its stored data, one name and value a line. No line is wider than `width`,
+ * and no text contains terminal controls.
  */
 export function* renderDetails(stored: TraceTree, options: TreeTextOptions = {}): Generator<string, void> {
   const { color = false, now } = options
@@ -27,7 +27,6 @@ export function* renderDetails(stored: TraceTree, options: TreeTextOptions = {})
   let resource: string | undefined
   for (const { node, parent } of walkTree(tree)) {
     const lines = [...spanLines(node, parent?.node, tree, namespace, width)]
-    // Mostly it is the same for all spans, and then it is said once.
     const ofSpan = JSON.stringify([node.span.resource, node.span.scope])
     if (ofSpan !== resource) lines.push(...resourceLines(node.span, width))
     resource = ofSpan
@@ -82,7 +81,7 @@ function startText({ startAt }: StoredSpan, tree: TraceTree): string {
   return instantText(startAt) + after
 }
 
-/** With milliseconds: spans of one trace are compared. */
+/** With milliseconds, because spans of one trace are compared. */
 function instantText(at: number): string {
   const text = humanInstant(at)
   return text === '' ? '?' : `${text.slice(0, -' UTC'.length)}${new Date(at).toISOString().slice(19, 23)} UTC`
@@ -106,7 +105,7 @@ function* attributeLines(title: string, attributes: Attributes, width: number): 
   )
 }
 
-/** Names in one column and values in another; a name that is too long for it has a line of its own. */
+/** Names in one column and values in another. A name too long for the column gets a line of its own. */
 function* pairLines(
   pairs: readonly (readonly [string, AttributeValue])[],
   indent: number,

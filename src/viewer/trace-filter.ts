@@ -1,27 +1,24 @@
 import type { StoredSpan } from './stored-span.ts'
 
-/** Which traces to take; of several conditions all must hold, each of some span of the trace. */
+/** Conditions on traces. All must hold, each for some span of the trace. */
 export interface TraceFilter {
-  /** The beginning of its id. */
   readonly traceId?: string
-  /** The beginning of a session's id; a sub-agent's session finds the trace of its parent. */
+  /** Prefix of a session id. The session of a sub-agent finds the trace of its parent. */
   readonly sessionId?: string
-  /** The beginning of the name of a model that was asked. */
+  /** Prefix of a requested model's name. */
   readonly model?: string
-  /** The beginning of the name of a tool that was used. */
+  /** Prefix of a used tool's name. */
   readonly tool?: string
-  /** Something in it has failed. */
   readonly hasError?: boolean
-  /** Epoch milliseconds: something in it ended then or later, or is still running. */
+  /** Epoch milliseconds: a span ended then or later, or is still running. */
   readonly sinceAt?: number
 }
 
 type Condition = (span: StoredSpan) => boolean
 
-/** Which conditions of a filter some span of a trace has met, a bit each. */
+/** A bit per condition that some span of the trace has met. */
 export type Met = number
 
-/** Judges a trace span by span, in whatever order they come. */
 export class FilterMatcher {
   readonly #conditions: readonly Condition[]
 
@@ -29,7 +26,6 @@ export class FilterMatcher {
     this.#conditions = conditionsOf(filter)
   }
 
-  /** What is met when this span is there, too. */
   add(met: Met, span: StoredSpan): Met {
     return this.#conditions.reduce((bits, holds, index) => {
       const bit = 1 << index

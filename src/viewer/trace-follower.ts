@@ -4,31 +4,26 @@ import { FilterMatcher } from './trace-filter.ts'
 import { buildTree, putSpan, type TraceTree } from './trace-forest.ts'
 import type { TraceQuery } from './trace-log.ts'
 
-/** Traces whose root never ends must not pile up, nor the memory of those that were handed out. */
+/** Limits the memory for traces whose root never ends, and for the ids of traces already returned. */
 const MAX_OPEN = 1_000
 const MAX_DONE = 10_000
 
-/** A trace of which there may be more to come. */
 interface GrowingTrace {
-  /** By id; of what is running what was noted of it. */
+  /** Span id → span. A running span is its latest note. */
   readonly spans: Map<string, StoredSpan>
-  /** The files that say of something in it that it is running. */
   readonly notedIn: Set<string>
   isShown: boolean
 }
 
-/** A trace in which something is running. */
 export interface OpenTrace {
   readonly tree: TraceTree
-  /** The files that said so. */
   readonly notedIn: ReadonlySet<string>
 }
 
 /**
- * Follows files that grow. Every `poll` gives the traces whose root span, the one without a parent, has ended since
- * the last one; and again, once, those in which something was still running then and nothing is any more. Spans that
- * come after that are left out: their line is in the log. A trace whose root is elsewhere has a root a turn, and is given again
- * with each.
+ * Follows growing files. `poll` returns the traces whose root span, the one without a parent, has ended since the last poll. A
+ * trace that had running spans then is returned once more when none are left. Later spans are ignored: the log has their lines. A
+ * trace whose root is elsewhere has one local root per turn and is returned with each.
  */
 export class TraceFollower {
   readonly #listFiles: () => Promise<readonly string[]>
@@ -45,7 +40,7 @@ export class TraceFollower {
     this.#filter = new FilterMatcher(query)
   }
 
-  /** By start. The first poll, which reads everything there is, gives only the query's last ones. */
+  /** Returns traces by start. The first poll reads everything, and returns only the newest `last` ones of the query. */
   async poll(onRead?: (bytes: number) => void): Promise<TraceTree[]> {
     const most = this.#hasPolled ? Number.POSITIVE_INFINITY : this.#last
     this.#hasPolled = true
@@ -58,7 +53,6 @@ export class TraceFollower {
     return this.#handOut(ready)
   }
 
-  /** Those that pass the filter so far and in which something is running, as of the last poll. */
   open(): OpenTrace[] {
     const open: OpenTrace[] = []
     for (const [traceId, trace] of this.#growing) {
@@ -79,7 +73,7 @@ export class TraceFollower {
         yield* entry.spans
       }
     } catch (error) {
-      // A segment that was rotated away between the listing and the reading is not a fault.
+      // A segment that was rotated away between listing and reading is not an error.
       if (!(error instanceof Error && 'code' in error && error.code === 'ENOENT')) throw error
     }
   }
@@ -111,7 +105,6 @@ export class TraceFollower {
     return this.#filter.matches(spans.values())
   }
 
-  /** Gives up the first of these. */
   #drop([first]: Iterable<string>, ready: Set<string>): void {
     if (first === undefined) return
     ready.delete(first)
@@ -139,12 +132,12 @@ export class TraceFollower {
   }
 }
 
-/** Its parent is not stored with ours, as far as is known. */
+/** Its parent is remote, and so far not stored in these files. */
 function isElsewhere({ parentSpanId, parentIsRemote }: StoredSpan, { spans }: GrowingTrace): boolean {
   return parentIsRemote === true && parentSpanId !== undefined && !spans.has(parentSpanId)
 }
 
-/** Something is running, or what something hangs on has not been heard of, because it has not ended. */
+/** A span is running, or the parent of one is unknown because it has not ended. */
 function mayGrow({ spans }: GrowingTrace): boolean {
   for (const { running, parentSpanId, parentIsRemote } of spans.values()) {
     if (running === true) return true

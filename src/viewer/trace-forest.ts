@@ -3,27 +3,29 @@ import type { StoredSpan } from './stored-span.ts'
 
 export interface SpanNode {
   readonly span: StoredSpan
-  /** By start. Calls of the same start stand in the order of their request's answer, if that is stored; others as they arrived. */
+  /**
+   * Sorted by start. Calls with the same start are in the order of their request's answer if it is stored, or else as they
+   * arrived.
+   */
   readonly children: readonly SpanNode[]
-  /** A root that names a parent which is not there, or whose parents go round in a circle. */
+  /** A root whose parent is missing, or that is part of a circle of parents. */
   readonly orphan: boolean
-  /** A root that is a part of somebody else's trace, whose spans are not stored with ours. */
+  /** A root with a remote parent, whose trace is stored by another program. */
   readonly elsewhere: boolean
-  /** An orphan whose parent may be running, so that it is still to come. */
+  /** An orphan whose parent may be running and is written later. */
   readonly awaiting: boolean
 }
 
 export interface TraceTree {
   readonly traceId: string
-  /** One in a sound trace. More when parents are missing: nothing is left out for want of a place. */
+  /** One in a sound trace. If parents are missing there are more, so that no span is lost. */
   readonly roots: readonly SpanNode[]
   readonly spanCount: number
   /** First start and last end of all its spans, epoch milliseconds. */
   readonly startAt: number
   readonly endAt: number
-  /** The last start or end that is known of. */
+  /** The latest known start or end, epoch milliseconds. */
   readonly lastAt: number
-  /** Something in it had not ended when this was read. */
   readonly isRunning: boolean
 }
 
@@ -37,9 +39,8 @@ interface GrowingNode extends SpanNode {
 }
 
 /**
- * Puts spans together into trees, a trace each, in the order of their starts. Of several spans with one id the last
- * wins, but what has ended is not running. Every span appears exactly once, whatever its parent says. Nothing here
- * recurses: a trace may be any depth.
+ * Builds one tree per trace, ordered by start. Of several spans with one id the last wins, but an ended span is never replaced by
+ * a running one. Every span appears exactly once, whatever its parent. Nothing here recurses: a trace may be any depth.
  */
 export function buildForest(spans: Iterable<StoredSpan>): TraceTree[] {
   const traces = new Map<string, Map<string, StoredSpan>>()
@@ -51,14 +52,14 @@ export function buildForest(spans: Iterable<StoredSpan>): TraceTree[] {
   return [...traces].map(([traceId, trace]) => buildTree(traceId, trace)).sort((a, b) => a.startAt - b.startAt)
 }
 
-/** Puts a span among those of its trace. A note may be read after the end of what it says is running. */
+/** Adds a span to its trace. A running note may be read after the end of the same span, and is then ignored. */
 export function putSpan(trace: Map<string, StoredSpan>, span: StoredSpan): void {
   const known = trace.get(span.spanId)
   const hasEnded = known !== undefined && known.running !== true
   if (!(span.running && hasEnded)) trace.set(span.spanId, span)
 }
 
-/** @param isGrowing more of its spans may come */
+/** @param isGrowing more spans of this trace may follow */
 export function buildTree(traceId: string, spans: ReadonlyMap<string, StoredSpan>, isGrowing = false): TraceTree {
   const nodes = new Map<string, GrowingNode>()
   const { startAt, endAt } = extent(spans.values())
@@ -88,7 +89,7 @@ function parentOf(node: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): G
   return node.span.parentSpanId === undefined ? undefined : nodes.get(node.span.parentSpanId)
 }
 
-/** The nodes come sorted, so the children do, too. */
+/** The nodes are sorted by start, so the children are, too. */
 function attachToParents(nodes: ReadonlyMap<string, GrowingNode>): GrowingNode[] {
   const roots: GrowingNode[] = []
   for (const node of nodes.values()) {
@@ -102,7 +103,7 @@ function attachToParents(nodes: ReadonlyMap<string, GrowingNode>): GrowingNode[]
   return roots
 }
 
-/** Spans are stored as they end. Times have milliseconds, so calls that were made at once tell no order by themselves. */
+/** Spans are stored as they end, and times have milliseconds. Parallel calls with the same start have no order of their own. */
 function orderCalls({ span, children }: GrowingNode): void {
   const areTied = children.some((child, index) => {
     const before = children[index - 1]
@@ -124,7 +125,7 @@ function markReached(root: GrowingNode): void {
   }
 }
 
-/** What no root reaches hangs on a circle of parents. The circle is opened at its earliest span, which becomes a root. */
+/** A span that no root reaches hangs on a circle of parents. The circle is cut at its earliest span, which becomes a root. */
 function cutCircle(start: GrowingNode, nodes: ReadonlyMap<string, GrowingNode>): GrowingNode {
   const walked = new Set<GrowingNode>()
   let node = start
@@ -159,17 +160,14 @@ function extent(spans: Iterable<StoredSpan>): { startAt: number; endAt: number }
   return { startAt, endAt }
 }
 
-/** One span's place in the drawing of a tree. */
 export interface TreeStep {
   readonly node: SpanNode
-  /** 0 for a root. */
   readonly depth: number
-  /** No sibling follows: its branch turns (`└─`) instead of going on (`├─`). */
+  /** No sibling follows: its branch ends (`└─`) instead of continuing (`├─`). */
   readonly isLast: boolean
   readonly parent: TreeStep | undefined
 }
 
-/** Every span of a tree, parents before children, without recursion. */
 export function* walkTree(tree: TraceTree): Generator<TreeStep, void> {
   const open = stepsOf(tree.roots, undefined)
   for (let step = open.pop(); step !== undefined; step = open.pop()) {
@@ -178,7 +176,7 @@ export function* walkTree(tree: TraceTree): Generator<TreeStep, void> {
   }
 }
 
-/** In reverse: what is pushed last is drawn first. */
+/** Reversed for a stack: the step pushed last is drawn first. */
 function stepsOf(nodes: readonly SpanNode[], parent: TreeStep | undefined): TreeStep[] {
   const depth = parent === undefined ? 0 : parent.depth + 1
   return nodes.map((node, index) => ({ node, depth, isLast: index === nodes.length - 1, parent })).reverse()
@@ -188,7 +186,7 @@ interface CopiedNode extends SpanNode {
   readonly children: CopiedNode[]
 }
 
-/** The tree as it is at this time, in epoch milliseconds: what is running has lasted until then. */
+/** The tree at a given time, in epoch milliseconds: running spans last until then. */
 export function asOf(tree: TraceTree, now: number): TraceTree {
   const endAt = Math.max(now, tree.lastAt)
   const roots: CopiedNode[] = []

@@ -5,7 +5,7 @@ import { FilterMatcher, type Met, type TraceFilter } from './trace-filter.ts'
 import { buildForest, type TraceTree } from './trace-forest.ts'
 import type { Extent } from './waterfall.ts'
 
-/** Which traces to take: of those that pass the filter at most so many, the newest. */
+/** A filter with a maximum number of traces; the newest are taken. */
 export interface TraceQuery extends TraceFilter {
   readonly last: number
 }
@@ -17,21 +17,18 @@ export interface UnreadableLine {
 }
 
 export interface TraceSelection {
-  /** By start, the newest last. */
+  /** Sorted by start, the newest last. */
   readonly trees: readonly TraceTree[]
-  /** Older ones that pass the filter and are still running, by start; of very many those in which something happened last. */
+  /** Older matching traces that are still running, by start. If there are many, those with the latest activity. */
   readonly running: readonly TraceTree[]
-  /** Traces that there are, whatever the query. */
   readonly traceCount: number
-  /** Traces that pass the filter. */
   readonly matchCount: number
-  /** First start and last end of all traces that there are; undefined when there are none. */
   readonly extent: Extent | undefined
   readonly unreadableCount: number
   readonly firstUnreadable: UnreadableLine | undefined
 }
 
-/** The segments of a trace log, oldest first: regular files alone. Empty if there is no such directory. */
+/** The segments of a trace log, oldest first. Only regular files. Empty if the directory does not exist. */
 export async function listSegments(directory: string): Promise<string[]> {
   const names = await readdir(directory).catch(noDirectory)
   const segments = names.filter(name => name.endsWith('.jsonl')).map(name => join(directory, name))
@@ -56,7 +53,7 @@ async function modifiedFile(path: string): Promise<DatedFile | undefined> {
   return found?.isFile() === true ? { path, at: found.mtimeMs } : undefined
 }
 
-/** Reads a segment as `readTraceFile` does. One that was removed since it was listed has no entries. */
+/** Like `readTraceFile`, but a segment removed since it was listed has no entries. */
 async function* readSegment(...args: Parameters<typeof readTraceFile>): AsyncGenerator<TraceFileEntry, void> {
   try {
     yield* readTraceFile(...args)
@@ -65,24 +62,22 @@ async function* readSegment(...args: Parameters<typeof readTraceFile>): AsyncGen
   }
 }
 
-/** What the first pass keeps of a trace. */
 interface TraceNote {
   startAt: number
   endAt: number
   met: Met
-  /** Ids of the spans that were noted as running and have not ended so far. */
   open: Set<string> | undefined
 }
 
-/** More than these are not looked for behind the newest: a machine that went down leaves many that look like it. */
+/** Limits the older running traces: a machine crash leaves many that look as if they were running. */
 const MOST_RUNNING = 5
 
 /**
- * Reads the traces that a query asks for. The files are read twice, because which traces are the newest is known only
- * at the end, and a log of hundreds of megabytes must not be held in memory to find five of them.
+ * Reads the traces that match a query. The files are read twice, because the newest traces are known only at the end. A log of
+ * hundreds of megabytes must not be held in memory to find five of them.
  *
- * @param onRead is told of so many bytes more, in the first reading and in the second
- * @throws the error of the file system when a file cannot be read, or what `onRead` throws
+ * @param onRead receives the number of bytes read, in the first and in the second pass
+ * @throws the error of the file system when a file cannot be read, or an error of `onRead`
  */
 export async function selectTraces(
   paths: readonly string[],
@@ -136,7 +131,7 @@ function noteSpans(spans: readonly StoredSpan[], notes: Map<string, TraceNote>, 
   }
 }
 
-/** What was noted as running may have ended later on: whether something still is, is known only at the end. */
+/** A span noted as running may end in a later line, so this is known only at the end. */
 function isSince({ endAt, open }: TraceNote, sinceAt: number | undefined): boolean {
   return sinceAt === undefined || endAt >= sinceAt || open !== undefined
 }
@@ -169,7 +164,7 @@ async function readTraces(
   return spans
 }
 
-/** Looking for ids is many times faster than parsing. Ids that JSON may spell in two ways cannot be looked for. */
+/** Searching for ids is many times faster than parsing. Ids that JSON may escape cannot be searched for. */
 export function lineFilter(traceIds: ReadonlySet<string>): (line: string) => boolean {
   const ids = [...traceIds]
   if (!ids.every(id => /^[0-9a-z]+$/i.test(id))) return () => true

@@ -5,39 +5,34 @@ import { outcomeOf } from './span-outcome.ts'
 import type { StoredSpan } from './stored-span.ts'
 import { type SpanNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
-/** What is said about a trace as a whole. All text in it is printable. */
+/** The totals and title of a trace. All text is printable. */
 export interface TraceSummary {
   readonly agent: string
   readonly sessionId: string
   /** Ordinal of the turn in its session, from 1. */
   readonly turnNumber: number | undefined
-  /** It is no turn, but what went on beside the turns of its session. */
+  /** The trace is background activity beside the turns of its session. */
   readonly isBackground: boolean
   readonly model: string
   readonly startAt: number
   readonly durationMillis: number
-  /** Of all requests, as a backend adds them up that sums a trace. */
+  /** Sum over all requests, equal to the sum in a backend. */
   readonly tokens: Tokens | undefined
-  /** The parts of `tokens` that are not the agent's own requests: of sub-agents, and of its side calls. */
   readonly subagentTokens: number
   readonly auxiliaryTokens: number
-  /** What the requests cost, as far as they say so. */
   readonly cost: KnownCost
   readonly outcome: Segment | undefined
   readonly spanCount: number
   readonly errorCount: number
-  /** Spans that had not ended: there is more to come. */
   readonly runningCount: number
-  /** How long nothing has started or ended while something was running. */
+  /** Milliseconds since the last start or end while spans are running. */
   readonly silentMillis: number
 }
 
 export interface KnownCost {
-  /** US dollars. */
   readonly dollars: number
-  /** Of so many requests; of none, nothing is known. */
   readonly paidCount: number
-  /** Requests that used tokens and do not say what they cost: the sum is without them. */
+  /** Requests that used tokens and have no known cost: the sum is without them. */
   readonly unknownCount: number
 }
 
@@ -69,7 +64,7 @@ export function summarize(tree: TraceTree): TraceSummary {
   }
 }
 
-/** The root of the turn: one that stands where it belongs, rather than one whose parent is missing. */
+/** The root of the turn. A root whose parent is missing is taken only if there is no other. */
 export function mainRoot(tree: TraceTree): SpanNode | undefined {
   return tree.roots.find(root => !root.orphan) ?? tree.roots[0]
 }
@@ -80,7 +75,7 @@ function count(tree: TraceTree, isCounted: (span: StoredSpan) => boolean): numbe
   return found
 }
 
-/** The requests alone are added up: ours say sums on outer spans, other producers repeat usage there. */
+/** Only requests are added up: our outer spans have sums, and other producers repeat usage there. */
 function addRequests(tree: TraceTree, namespace: string) {
   const sums = { input: 0, output: 0, subagentTokens: 0, auxiliaryTokens: 0, dollars: 0, paidCount: 0, unknownCount: 0 }
   const subagents = new Set<TreeStep>()
@@ -104,13 +99,13 @@ function addRequests(tree: TraceTree, namespace: string) {
   return sums
 }
 
-/** Where no request says it, the sum that some producers say on the root. */
+/** If no request has a cost, the sum that some producers record on the root. */
 function costOfRoot(attributes: SpanAttributes | undefined): KnownCost | undefined {
   const dollars = attributes && costOf(attributes)
   return dollars === undefined ? undefined : { dollars, paidCount: 1, unknownCount: 0 }
 }
 
-/** A step is a sub-agent's when it is one, or when the step above it is, which the walk has come by before. */
+/** True if the step is a sub-agent or below one. The walk visits the parent first. */
 function isSubagents(
   { parent }: TreeStep,
   subagents: ReadonlySet<TreeStep>,

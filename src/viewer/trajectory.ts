@@ -3,11 +3,11 @@ import { drawnKind, namespaceOfTree, SpanAttributes } from './span-attributes.ts
 import type { SpanNode, TraceTree } from './trace-forest.ts'
 import { walkTree } from './trace-forest.ts'
 
-/** What an agent did in a session, as those tell it who evaluate and train: turns, the requests in them, what these called. */
+/** The activity of an agent in a session, in the shape of evaluation and training formats: turns, requests and tool calls. */
 export interface Trajectory {
   readonly sessionId: string
   readonly agent: string
-  /** Of what has recorded it. */
+  /** Version of the plugin that recorded it. */
   readonly agentVersion: string
   readonly turns: Turn[]
 }
@@ -16,7 +16,6 @@ export interface Turn {
   readonly span: SpanAttributes
   readonly input: string
   readonly output: string
-  /** In the order of their starts, failed attempts among them. */
   readonly requests: Request[]
   /** Tools that no request can have asked for. */
   readonly calls: Call[]
@@ -35,7 +34,6 @@ export interface Call {
   readonly name: string
   readonly arguments: string
   readonly result: string
-  /** Child agents that it started. */
   readonly children: Trajectory[]
 }
 
@@ -47,14 +45,13 @@ interface Place {
 
 const NOWHERE: Place = { turn: undefined, request: undefined, call: undefined }
 
-/** The sessions of some traces, in the order in which they began; child agents stand at what started them. */
 export function trajectoriesOf(trees: readonly TraceTree[]): readonly Trajectory[] {
   const sessions: Trajectory[] = []
   for (const tree of trees) addTree(sessions, tree)
   return sessions
 }
 
-/** Nothing here recurses: a trace may be any depth. */
+/** Not recursive: a trace may be any depth. */
 function addTree(sessions: Trajectory[], tree: TraceTree): void {
   const namespace = namespaceOfTree(tree)
   const places = new Map<SpanNode, Place>()
@@ -68,7 +65,7 @@ function placed(span: SpanAttributes, above: Place, sessions: Trajectory[]): Pla
   const kind = drawnKind(span)
   if (kind === 'session' || above.turn === undefined) {
     const turn = turnOf(span)
-    // A trace may have no agent in it: then its root is the turn, and what is below it is told all the same.
+    // A trace without an agent: its root becomes the turn, so that the spans below it are kept.
     ownerOf(span, above, sessions).turns.push(turn)
     const place = { turn, request: undefined, call: undefined }
     return kind === 'session' ? place : (within(span, kind, place) ?? place)
@@ -85,7 +82,7 @@ function within(span: SpanAttributes, kind: string, { turn, request }: Place): P
   }
   if (kind !== 'tool') return undefined
   const call = callOf(span)
-  // Where an agent does not say who asked for a tool, it stands beside the requests: then it was the last answer before it.
+  // Some agents put tools beside the requests. Then the last answer before the tool asked for it.
   const asking = request ?? turn.requests.findLast(({ failed }) => !failed)
   const calls = asking === undefined ? turn.calls : asking.calls
   calls.push(call)
@@ -125,13 +122,12 @@ function callOf(span: SpanAttributes): Call {
   }
 }
 
-/** A part of a message, as the GenAI conventions write them. */
 interface Part {
   readonly type?: unknown
   readonly content?: unknown
 }
 
-/** What a model answered: what it said, and what it thought. Only `content_capture: full` keeps either. */
+/** The text and the reasoning of a model's answer. Only `content_capture: full` stores them. */
 export function answerOf({ span }: Request): { readonly text: string; readonly reasoning: string } {
   const messages = parsed(span.whole('gen_ai.output.messages'))
   const parts = (Array.isArray(messages) ? messages : []).flatMap((message: { parts?: unknown } | null) =>
@@ -142,7 +138,6 @@ export function answerOf({ span }: Request): { readonly text: string; readonly r
   return { text: joined('text'), reasoning: joined('reasoning') }
 }
 
-/** What stands before the conversation, where it was kept. */
 export function systemPromptOf({ requests }: Turn): string {
   for (const { span } of requests) {
     const parts = parsed(span.whole('gen_ai.system_instructions'))

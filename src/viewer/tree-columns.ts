@@ -12,7 +12,6 @@ export interface TreeColumns {
   readonly output: number
   readonly cost: number
   readonly ending: number
-  /** Levels that are drawn as branches; deeper ones are counted instead. */
   readonly levels: number
 }
 
@@ -20,7 +19,7 @@ export const GAP = '  '
 export const ARROW = ' → '
 const CELLS_PER_LEVEL = 3
 
-/** Blank cells left of everything but the header's dot. */
+/** Blank cells on the left, which only the header's dot uses. */
 export const MARGIN = 2
 
 const BAR_FROM_WIDTH = 100
@@ -29,12 +28,12 @@ const MOST_BAR = 40
 const BAR_SHARE = 0.24
 const LEAST_TITLE = 26
 const MOST_ENDING = 34
-/** Marks are rare: where room is short, a line with several of them must not take the names' room on all lines. */
+/** Marks are rare: on a narrow terminal, one line with several of them must not take the names' room on all lines. */
 const TIGHT_ENDING = { share: 0.23, least: 18 } as const
-/** A hint may use room that is there, but not push the figures out of sight of the names. */
+/** A hint may use free room, but not push the figures far from the names. */
 const MOST_TITLE = 72
 
-/** Fits the columns into `width`: what matters least goes first, the names keep room to be read. */
+/** Fits the columns into `width`. The least important columns are dropped first, so that the names stay readable. */
 export function planColumns(rows: readonly TreeRow[], width: number): TreeColumns {
   const levels = Math.max(2, Math.floor(width / 8))
   const { names, titles, ...wanted } = widest(rows, levels)
@@ -56,7 +55,7 @@ export function planColumns(rows: readonly TreeRow[], width: number): TreeColumn
   return { ...plan, bar, levels, title: Math.min(Math.max(titles, LEAST_TITLE), room(plan) + plan.bar - bar) }
 }
 
-/** Names come before bars, bars before hints, and what hints leave goes to the bars. */
+/** Priority: names, then the minimum bar, then hints. Bars get the remaining room. */
 function barWidth(least: number, room: number, names: number, titles: number, width: number): number {
   if (least === 0) return 0
   const fair = Math.min(Math.round(width * BAR_SHARE), room - names)
@@ -64,7 +63,6 @@ function barWidth(least: number, room: number, names: number, titles: number, wi
 }
 
 interface Widest extends Omit<TreeColumns, 'title' | 'bar' | 'levels'> {
-  /** Branch, name and attempt; `titles` has the hint, too. */
   readonly names: number
   readonly titles: number
 }
@@ -88,7 +86,6 @@ function widest(rows: readonly TreeRow[], levels: number): Widest {
 
 type Besides = Omit<TreeColumns, 'title' | 'levels'>
 
-/** Everything right of the title, gaps included. */
 function besides(columns: Besides): number {
   const tokens = columns.input === 0 ? 0 : columns.input + ARROW.length + columns.output
   const used = [columns.bar, columns.duration, tokens, columns.cost, columns.ending].filter(cells => cells > 0)

@@ -4,7 +4,6 @@ import { type Segment, segment, spaced } from './segments.ts'
 import type { KnownCost, TraceSummary } from './trace-summary.ts'
 import { tokensText } from './tree-rows.ts'
 
-/** Agent, session and turn; the trace's id where nothing else is known. */
 export function headerTitle(summary: TraceSummary, traceId: string): Segment[] {
   const id = summary.sessionId === '' ? `trace ${displayText(traceId)}` : summary.sessionId
   const numbered = summary.turnNumber === undefined ? '' : `turn ${humanCount(summary.turnNumber)}`
@@ -14,7 +13,6 @@ export function headerTitle(summary: TraceSummary, traceId: string): Segment[] {
 
 const ID_CHARS = 8
 
-/** So much of an id as tells it from others. */
 export function shortTraceId(traceId: string): string {
   return displayText(traceId).slice(0, ID_CHARS)
 }
@@ -45,14 +43,13 @@ function spansText({ spanCount, runningCount }: TraceSummary): string {
   return `${countOf(spanCount, 'span')}${runningCount === 0 ? '' : `, ${humanCount(runningCount)} of them running`}`
 }
 
-/** A shorter silence is none. */
 const SILENT_FROM_MILLIS = 10_000
 
 export function silenceText(millis: number, duration: (millis: number) => string = humanDuration): string {
   return millis < SILENT_FROM_MILLIS ? '' : `silent for ${duration(millis)}`
 }
 
-/** `$0.0123`, and of how many requests that is where others do not say what they cost. */
+/** `$0.0123`, or `$0.0123 for 3 of 5 requests` if some costs are unknown. */
 function costText({ dollars, paidCount, unknownCount }: KnownCost): string {
   if (paidCount === 0) return ''
   const of =
@@ -60,7 +57,6 @@ function costText({ dollars, paidCount, unknownCount }: KnownCost): string {
   return `${humanCost(dollars)}${of}`
 }
 
-/** All tokens, and what of them other agents and the host's side calls used. */
 function usageText({
   tokens,
   subagentTokens,

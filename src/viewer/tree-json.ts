@@ -1,12 +1,12 @@
 import { type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 import { summarize } from './trace-summary.ts'
 
-/** Valid in JSON and harmless to a program, but a terminal would act on them or write backwards. */
+/** Valid in JSON, but a terminal would interpret them or reverse the text. */
 const UNSAFE = /[\p{Cf}\x7f-\x9f\u2028\u2029]/gu
 
 /**
- * One trace as a line of JSON for programs. The spans come as a list in the order of the tree, each with its depth:
- * nested objects of a deep trace would be more than JSON readers bear.
+ * One trace as a line of JSON. The spans are a flat list in tree order, each with its depth: JSON readers fail on the nesting of
+ * a deep trace.
  */
 export function treeJson(tree: TraceTree): string {
   const summary = summarize(tree)
@@ -31,7 +31,7 @@ export function treeJson(tree: TraceTree): string {
   return jsonLine(trace)
 }
 
-/** On one line unless it is indented, and harmless to a terminal. */
+/** JSON with all terminal controls escaped. On one line unless indented. */
 export function jsonLine(value: unknown, indent?: number): string {
   return JSON.stringify(value, undefined, indent).replace(UNSAFE, escapeUnits)
 }
@@ -59,13 +59,13 @@ function spanJson({ node, depth }: TreeStep): Record<string, unknown> {
   }
 }
 
-/** As ISO 8601; undefined for what is no instant. */
+/** ISO 8601; undefined for an invalid time. */
 export function instant(at: number): string | undefined {
   const date = new Date(at)
   return Number.isNaN(date.getTime()) ? undefined : date.toISOString()
 }
 
-/** `\u202e`, and two of them where a character takes two units. */
+/** `\u202e`; a surrogate pair becomes two escapes. */
 function escapeUnits(character: string): string {
   return Array.from({ length: character.length }, (_, index) => {
     return `\\u${character.charCodeAt(index).toString(16).padStart(4, '0')}`

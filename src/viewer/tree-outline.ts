@@ -4,23 +4,22 @@ import { humanDuration } from './human-figures.ts'
 import { namespaceOfTree, SpanAttributes } from './span-attributes.ts'
 import { type SpanNode, type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
-/** What a trace as text shows. */
 export interface OutlineOptions {
   /** Names of attributes to show where a span has them, in this order. */
   readonly attributes?: readonly string[]
-  /** Default false: durations make a text that is compared unstable. */
+  /** Default false: durations would make a compared text unstable. */
   readonly durations?: boolean
   /** `OK`, `ERROR` with the error's type, `UNSET`. Default true. */
   readonly status?: boolean
-  /** Namespace of our own attributes. Default: what the root's attributes say. */
+  /** Namespace of our own attributes. Default: derived from the root's attributes. */
   readonly namespace?: string
 }
 
-/** Indenting ten thousand levels would take a hundred megabytes of blanks; deeper ones are told by their number. */
+/** Indenting ten thousand levels would take a hundred megabytes of blanks. Deeper levels show their number. */
 const MAX_INDENT = 100
 
 /**
- * A trace as plain text to compare in tests: a span a line, two blanks a level.
+ * A trace as plain text for comparison in tests: a span a line, two blanks a level.
  *
  * @example
  * agent OK
@@ -75,7 +74,7 @@ function attributesText(node: SpanNode, names: readonly string[]): string {
   return shown.length === 0 ? '' : `[${shown.join(', ')}]`
 }
 
-/** Quoted as soon as the end of the value would not be plain to see. */
+/** Quoted if the end of the value would be ambiguous. */
 function valueText(value: AttributeValue): string {
   if (typeof value === 'string' && /^[^\s,[\]"]+$/.test(value)) return displayText(value)
   return displayText(JSON.stringify(value))

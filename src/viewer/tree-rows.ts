@@ -4,7 +4,6 @@ import { namespaceOfTree } from './span-attributes.ts'
 import { factsOf, type SpanFacts, type Tokens } from './span-facts.ts'
 import { type TraceTree, type TreeStep, walkTree } from './trace-forest.ts'
 
-/** One line of the drawing, whatever it is drawn on. */
 export interface TreeRow {
   readonly step: TreeStep
   readonly facts: SpanFacts
@@ -15,7 +14,6 @@ export function treeRows(tree: TraceTree): TreeRow[] {
   return Array.from(walkTree(tree), step => ({ step, facts: factsOf(step.node, namespace) }))
 }
 
-/** Name, attempt and hint. */
 export function titleOf({ facts }: TreeRow): Segment[] {
   return spaced(
     [
@@ -27,7 +25,6 @@ export function titleOf({ facts }: TreeRow): Segment[] {
   )
 }
 
-/** Outcome and marks. */
 export function endingOf({ facts }: TreeRow): Segment[] {
   return spaced(facts.outcome === undefined ? facts.marks : [facts.outcome, ...facts.marks], '  ')
 }

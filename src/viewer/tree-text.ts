@@ -13,13 +13,13 @@ export interface TreeTextOptions {
   readonly width?: number
   /** ANSI colours. Default false. */
   readonly color?: boolean
-  /** Epoch milliseconds: what is running is drawn up to then. Default: up to the last that is known of its trace. */
+  /** Epoch milliseconds: running spans are drawn up to then. Default: the latest known time of the trace. */
   readonly now?: number
 }
 
 const DEFAULT_WIDTH = 100
 const LEAST_WIDTH = 20
-/** Where there is less room, the figures need all of it. */
+/** On narrower lines, the figures need all the room. */
 const LEAST_FIGURES = 40
 
 /** The tree of one trace for the terminal, lines joined by line ends. No line is wider than `width`. */
@@ -53,7 +53,7 @@ function headerLines(tree: TraceTree, width: number): (readonly Segment[])[] {
   return [[...title, blank(width - segmentsWidth([...title, time])), time], figures]
 }
 
-/** At its end the beginning of the trace's id, by which `hookspan tree` finds it, where the title does not say it. */
+/** Ends with the short trace id that `hookspan tree` accepts, unless the title already has it. */
 function figuresLine(summary: TraceSummary, traceId: string, width: number): readonly Segment[] {
   const id = segment('dim', summary.sessionId === '' ? '' : shortTraceId(traceId))
   const room = width - segmentsWidth([id]) - GAP.length
@@ -106,8 +106,8 @@ function endingCell(row: TreeRow, width: number): Segment[] {
 }
 
 /**
- * `│  └─ `. Ten thousand levels of it would be more text than anybody's memory, so only the innermost levels are
- * drawn and the ones outside are counted.
+ * `│  └─ `. Ten thousand levels of it would exhaust the memory, so only the innermost levels are drawn and the outer ones are
+ * counted.
  */
 function branches(step: TreeStep, levels: number): string {
   if (step.depth === 0) return ''

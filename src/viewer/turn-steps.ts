@@ -9,36 +9,29 @@ import { type SpanNode, type TraceTree, walkTree } from './trace-forest.ts'
 
 export type StepKind = 'turn' | 'request' | 'tool' | 'subagent' | 'side call' | 'other'
 
-/** One thing that an agent did, whatever agent it was: what two turns are compared by. */
+/** One action of any agent, as the unit by which two turns are compared. */
 export interface TurnStep {
   readonly kind: StepKind
-  /** Without what kind it is: `terminal`. Printable; empty where the kind says it all. */
+  /** The name without the kind: `terminal`. Printable; empty if the kind is enough. */
   readonly name: string
-  /** Of a request, printable. */
   readonly model: string
-  /** What it was told, a line for each value; as it was stored, not printable. */
+  /** The arguments, one value a line, as stored; not printable. */
   readonly argument: readonly string[]
-  /** The same as one text, for looking at. */
   readonly argumentText: string
-  /** The command, the path, what was asked for: printable, one line. */
   readonly hint: string
   readonly outcome: Segment | undefined
   readonly isError: boolean
-  /** More than one where a request was tried again: they are one step. */
+  /** Retries of a request count as attempts of one step. */
   readonly attempts: number
-  /** From its first start to its last end, without what was waited for a person in it. */
+  /** From the first start to the last end, without waiting for the user. */
   readonly millis: number
   readonly personMillis: number
-  /** Of a request, all attempts; of what holds requests, theirs. */
   readonly inputTokens: number
   readonly outputTokens: number
-  /** US dollars, as far as the requests say. */
   readonly cost: number
   readonly traceId: string
-  /** Of its first span. */
   readonly spanId: string
   readonly startAt: number
-  /** What was done in it, by start: what a turn and a child agent did, and a tool that runs one. */
   readonly steps: readonly TurnStep[]
 }
 
@@ -46,7 +39,7 @@ interface GrowingStep extends TurnStep {
   readonly steps: GrowingStep[]
   readonly spans: StoredSpan[]
   readonly namespace: string
-  /** Where its span hangs, for what belongs to the same request. */
+  /** The parent of its span. Attempts of one request share it. */
   readonly parent: SpanNode | undefined
   outcome: Segment | undefined
   isError: boolean
@@ -67,7 +60,7 @@ const STEP_KINDS: { readonly [Kind in DrawnKind]?: StepKind } = {
   other: 'other',
 }
 
-/** Turns, each with what was done in it: the loop as one list, with attempts of a request as one, and without what only frames it. */
+/** Turns with their steps: the loop as one list, the attempts of a request as one step, and framing spans left out. */
 export function turnSteps(trees: readonly TraceTree[]): readonly TurnStep[] {
   return trees.flatMap(stepsOfTree)
 }
@@ -76,7 +69,6 @@ function stepsOfTree(tree: TraceTree): TurnStep[] {
   const namespace = namespaceOfTree(tree)
   const turns: GrowingStep[] = []
   const all: GrowingStep[] = []
-  /** The step in which a span's children are. */
   const within = new Map<SpanNode, GrowingStep>()
   for (const { node, parent } of walkTree(tree)) {
     const outer = parent && within.get(parent.node)
@@ -92,7 +84,7 @@ function stepsOfTree(tree: TraceTree): TurnStep[] {
     const isRetry = outer !== undefined && stepKind === 'request' && isNextAttempt(earlier, parent?.node, attributes)
     const step = isRetry && earlier ? earlier : stepOf(node, parent?.node, stepKind ?? 'turn', attributes, namespace)
     if (isRetry) addAttempt(step, node, attributes)
-    // What a request asked for is done behind it, in the same loop.
+    // The tools that a request asked for run after it, in the same loop.
     within.set(node, outer !== undefined && stepKind === 'request' ? outer : step)
     if (isRetry) continue
     all.push(step)
@@ -194,7 +186,7 @@ function nameOf(kind: StepKind, attributes: SpanAttributes): string {
   }
 }
 
-/** What a step comes to with all in it. Backwards, what is in a step is complete before it. */
+/** Adds the totals of inner steps to their outer steps. In reverse, so that inner steps are complete first. */
 function complete(steps: readonly GrowingStep[], namespace: string): void {
   for (const step of [...steps].reverse()) {
     step.steps.sort((a, b) => a.startAt - b.startAt)

@@ -1,12 +1,12 @@
 import type { DrawnKind } from './segments.ts'
 
-/** A stretch of time in epoch milliseconds. */
+/** A period of time in epoch milliseconds. */
 export interface Extent {
   readonly startAt: number
   readonly endAt: number
 }
 
-/** Where a span lies in its turn, as fractions from 0 to 1. Clocks that went wrong stay inside. */
+/** The position of a span in its turn, as fractions from 0 to 1. Wrong clocks are clamped. */
 function fractionOf(span: Extent, whole: Extent): { readonly from: number; readonly to: number } {
   const length = whole.endAt - whole.startAt
   if (!(length > 0)) return { from: 0, to: 1 }
@@ -18,7 +18,7 @@ function clamp(fraction: number): number {
   return Math.min(1, Math.max(0, fraction))
 }
 
-/** Whole cell, left half, right half. Spans that only hold others are drawn thin, waiting for somebody dashed. */
+/** Whole cell, left half, right half. Framing spans are thin, waits for the user dashed. */
 const STROKES = { work: '━╸╺', frame: '─╴╶', wait: '╍╸╺' } as const
 
 function strokeOf(kind: DrawnKind): string {
@@ -26,7 +26,7 @@ function strokeOf(kind: DrawnKind): string {
   return kind === 'session' || kind === 'llm' || kind === 'subagent' || kind === 'skill' ? STROKES.frame : STROKES.work
 }
 
-/** A bar of `width` cells in steps of half a cell; the shortest span still shows as one half. */
+/** A bar of `width` cells in steps of half a cell. The shortest span is one half cell. */
 export function waterfallBar(kind: DrawnKind, span: Extent, whole: Extent, width: number): string {
   const { from, to } = fractionOf(span, whole)
   const halves = width * 2
