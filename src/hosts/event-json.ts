@@ -1,6 +1,6 @@
 /**
  * Matches a string (kept) or a bare NaN or Infinity, which Python writes although JSON forbids it. A string matches up to the end
- * of the text if it is cut off, even after a backslash: without a match, each quote would rescan the rest.
+ * of the text if it is cut off, even after a backslash. Otherwise the rest would be rescanned from each unmatched quote.
  */
 const STRING_OR_BARE_NUMBER = /"(?:[^"\\]|\\.)*(?:"|\\?$)|-?\b(?:NaN|Infinity)\b/gs
 

@@ -19,7 +19,7 @@ export interface HostEvent {
 }
 
 /**
- * Translates a host's events to hook records. It has no access to the plugin or a clock: the same events give the same records,
+ * Translates a host's events to hook records. It has no access to the plugin or a clock. The same events give the same records,
  * so a run can be replayed without its host.
  */
 export interface HostMachine {

@@ -10,7 +10,6 @@ export function wholeText(content: unknown): string {
   return content.flatMap(part => (isText(part) ? [part.text] : [])).join('\n')
 }
 
-/** Returns true if the content consists of text only. */
 export function isAllText(content: unknown): boolean {
   return typeof content === 'string' || (isArray(content) && content.every(isText))
 }

@@ -7,7 +7,6 @@ type Ids = Pick<
   'parent_session_id' | 'parent_turn_id' | 'child_session_id' | 'child_subagent_id' | 'child_role' | 'tool_call_id'
 >
 
-/** The end of a delegated task. */
 export interface DelegationEnd {
   /** `completed`, `failed`, … */
   readonly status: string

@@ -50,7 +50,6 @@ export abstract class EventMachine implements HostMachine {
     return this.events.get(event) === SAYS_NOTHING
   }
 
-  /** Ends the run: no event follows. */
   protected abstract finish(at: number): void
 }
 

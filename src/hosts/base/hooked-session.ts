@@ -193,7 +193,6 @@ export class HookedSession {
     return turn
   }
 
-  /** Handles the end of the session. */
   ended(at: number, outcome: Outcome, reason: string): void {
     this.turn?.end(at, outcome, reason)
     this.turn = undefined

@@ -3,7 +3,6 @@ import { elementsOf, idOf, isArray, peek, textOf } from '../../contract/foreign.
 const PARTS_LIMIT = 100
 const HEAD = 64
 
-/** A tool call in the answer of a model. */
 export interface ToolCallPart {
   readonly id: string | undefined
   readonly name: unknown

@@ -14,7 +14,7 @@ export interface Place {
 
 /**
  * Opens a file of an agent. The path comes from the unauthenticated sender of a hook. The file must therefore be a regular file
- * of this user, below `part` of one of the agent's folders, with no symlink on the way from that folder.
+ * of this user, below `part` of one of the agent's folders. No symlink is allowed on the way from that folder.
  *
  * @returns undefined if there is no such file, or if it may not be read
  */

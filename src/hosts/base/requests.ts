@@ -25,7 +25,6 @@ export class ModelRequest {
   readonly retry: number | undefined
   readonly task: string | undefined
   readonly startAt: number
-  /** Time of the first chunk of the answer. */
   firstChunkAt: number | undefined
   /** The start has been emitted. */
   isTold = false

@@ -2,7 +2,6 @@ import { Scope } from './records.ts'
 
 export type Outcome = 'completed' | 'failed' | 'interrupted'
 
-/** The result of a turn. */
 export interface TurnEnd {
   readonly outcome: Outcome
   /** The reason of the end, in one word. */

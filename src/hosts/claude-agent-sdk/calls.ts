@@ -112,7 +112,6 @@ export function toolsOver(loop: Loop, at: number, data: unknown): void {
   }
 }
 
-/** Ends the remaining calls of a turn. */
 export function endCalls(loop: Loop, at: number, denied?: ReadonlySet<string>): void {
   for (const call of loop.calls) {
     loop.session.calls.delete(call.id)

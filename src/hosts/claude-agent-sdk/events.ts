@@ -38,7 +38,6 @@ const MESSAGE = 'msg.'
 
 type LoopReading = (loop: Loop, at: number, data: unknown) => unknown
 
-/** Messages of one agent's loop. */
 const LOOP_MESSAGES: ReadonlyMap<string, LoopReading> = new Map([
   ['assistant', (loop, at, data) => (isSynthetic(data) ? syntheticMessage : assistantMessage)(loop, at, data)],
   ['stream_event', streamEvent],
@@ -48,7 +47,6 @@ const LOOP_MESSAGES: ReadonlyMap<string, LoopReading> = new Map([
 
 type SessionReading = (session: Session, at: number, data: unknown) => void
 
-/** Messages of a whole session. */
 const SESSION_MESSAGES: ReadonlyMap<string, SessionReading> = new Map<string, SessionReading>([
   ['user', toolResults],
   ['system.task_started', taskStarted],
@@ -61,9 +59,8 @@ function isSynthetic(data: unknown): boolean {
 }
 
 /**
- * Translates the events of the Claude Agent SDK from three sources: hooks, which fire at once; messages, which arrive later, when
- * the application reads them; and `canUseTool`. Hooks of the next turn are buffered until the result of the current turn has been
- * read.
+ * Translates the events of the Claude Agent SDK. Hooks fire at once. Messages arrive later, when the application reads them.
+ * `canUseTool` is the third source. Hooks of the next turn are buffered until the result of the current turn has been read.
  */
 class ClaudeAgentSdkMachine extends EventMachine {
   readonly #sessions = new LiveSessions(this.records)

@@ -31,7 +31,7 @@ const DELAY_LIMIT_MILLIS = 30_000
 const SPARE_MILLIS = 5000
 const SESSIONS_LIMIT = 200
 const GO_ON = 'This is not done yet: a hook wants it to be tried again.'
-/** In this mode the SDK asks no user, even if a hook requests it. */
+/** The permission mode in which the SDK asks no user, even if a hook requests it. */
 const ASKS_NOBODY = 'bypassPermissions'
 
 /**

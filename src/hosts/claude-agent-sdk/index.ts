@@ -18,8 +18,8 @@ export type { PluginOptions } from '../../index.ts'
 export type { QueryFunction } from './types.ts'
 
 /**
- * Wraps `query()` so that every run is traced. Parameters, results and errors stay those of the SDK: hooks are added after the
- * user's own, an existing `canUseTool` is observed, and messages are observed as they are read.
+ * Wraps `query()` so that every run is traced. Parameters, results and errors stay those of the SDK. Hooks are added after the
+ * user's own. An existing `canUseTool` is observed, and messages are observed as they are read.
  *
  * @param query the SDK's function
  * @param options options of hookspan; only those of the first call in a process apply

@@ -2,8 +2,8 @@ import { isArray, peek } from '../../contract/foreign.ts'
 import type { CanUseTool, HookCallback, HookMatcher, QueryOptions, Tell } from './types.ts'
 
 /**
- * The hooks with a tracing callback. Some are excluded: a `WorktreeCreate` hook would have to create the worktree,
- * `MessageDisplay` fires for every piece of text, and each hook is a round trip between two processes.
+ * The hooks with a tracing callback. Each is a round trip between two processes. A `WorktreeCreate` hook would have to create the
+ * worktree, and `MessageDisplay` fires for every piece of text, so both are excluded.
  */
 const LISTENED = [
   'SessionStart',

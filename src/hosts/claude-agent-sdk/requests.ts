@@ -153,7 +153,6 @@ function failAttempt(loop: Loop, attempt: Attempt, at: number, facts: LoosePaylo
   attempt.tellFailure(Math.max(at, attempt.startAt), payload, 'inferred')
 }
 
-/** Emits the end of an attempt. */
 export function endAttempt(loop: Loop, attempt: Attempt): void {
   remove(loop, attempt)
   const { messageId, model, content } = attempt

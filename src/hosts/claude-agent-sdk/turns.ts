@@ -34,7 +34,6 @@ export function openTurn(session: Session, at: number, promptId: string | undefi
   return loop
 }
 
-/** The end of a turn. */
 interface LoopOver {
   readonly at: number
   readonly outcome: Outcome

@@ -250,7 +250,6 @@ async function callIn(path: string, place: Place): Promise<string | undefined> {
   }
 }
 
-/** Reads Claude Code's hooks and transcripts. */
 export function createClaudeCodeInlet(world: World): Inlet {
   return new ClaudeCodeInlet(world)
 }

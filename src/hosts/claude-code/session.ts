@@ -69,7 +69,6 @@ export class Loop extends Turn {
   /** Calls that have not ended. */
   readonly calls: Set<Call> = new Set()
   lastAt: number
-  /** The end of the last answer. */
   answeredAt = 0
   isOver = false
 

@@ -54,7 +54,6 @@ export class TranscriptLines {
   #found: HostEvent[] = []
   #ahead: { readonly at: number; readonly line: unknown }[] = []
   readonly #results = new TranscriptResults()
-  /** The text of the last answer. */
   lastText: string | undefined
   /** The hooks of `Stop` have run for the last answer. */
   isStopped = false

@@ -119,7 +119,6 @@ function statusFromText(call: Call, text: string, exitCode: number | undefined):
   return IMPOSSIBLE.test(text) || (exitCode ?? 0) !== 0 ? 'error' : 'completed'
 }
 
-/** Ends the remaining calls of a turn. */
 export function settleCalls(loop: Loop, at: number): void {
   for (const call of loop.calls.values()) {
     const { wentOn, verdict, state, startAt } = call

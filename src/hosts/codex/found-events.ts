@@ -26,7 +26,7 @@ export class FoundEvents {
    * Takes the findings written before a hook fired. Later ones belong to later hooks, which may be on their way.
    *
    * @param at when the hook fired, epoch milliseconds
-   * @param isOfHook selects findings that belong to this hook even if written later; all findings before them are included
+   * @param isOfHook selects findings that belong to this hook even if written later, together with all before them
    */
   take(at: number, isOfHook: (found: Found) => boolean): HostEvent[] {
     const end = this.#waiting.findLastIndex(isOfHook)

@@ -107,7 +107,6 @@ function inputOf(name: unknown, value: unknown): unknown {
   return COMMANDS.has(name) ? { command: peek(value, 'command') } : value
 }
 
-/** Guards for Codex. */
 export const codexGuarding: Guarding = {
   able: ABLE,
   question: body => {

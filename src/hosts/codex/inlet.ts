@@ -22,14 +22,12 @@ const ENDS: ReadonlySet<string> = new Set(['Stop', 'SubagentStop', 'Interrupt', 
 /** A hook that triggers reading the rollout. */
 interface Occasion {
   readonly event: string
-  /** When the hook fired. */
   readonly at: number
   readonly data: unknown
   readonly turnId: string | undefined
   readonly agentId: string | undefined
 }
 
-/** Reads Codex's hooks and rollouts. */
 class CodexInlet implements Inlet {
   readonly #world: World
   readonly #rollouts = new LimitedMap<string, Rollout>(FILES_LIMIT)

@@ -26,7 +26,6 @@ interface Turn {
   calls: object[]
   /** When the last part of the answer was written; undefined if there is none. */
   partAt: number | undefined
-  /** The text of the last complete answer. */
   lastText: string | undefined
   isOver: boolean
 }

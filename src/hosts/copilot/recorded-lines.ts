@@ -56,7 +56,6 @@ function agentIn(data: unknown): string | undefined {
   return idOf(peek(data, 'agent_id'))
 }
 
-/** Handlers by line type. */
 export const LINES: Readonly<Record<string, Reading>> = {
   'session.start': started,
   'session.resume': (session, at, data) => {

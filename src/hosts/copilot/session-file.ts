@@ -36,7 +36,6 @@ interface Line {
 
 /** The hook that triggers a read. */
 export interface Occasion {
-  /** Name of the hook. */
   readonly event: string
   /** When it fired, epoch milliseconds. */
   readonly at: number

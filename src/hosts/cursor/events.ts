@@ -153,7 +153,7 @@ class CursorMachine extends EventMachine {
   )
 
   protected finish(): void {
-    // Nothing to end: the core ends open spans.
+    // Empty: the core ends open spans.
   }
 
   #reading(take: Taking): (moment: Moment) => void {

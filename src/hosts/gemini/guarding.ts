@@ -166,5 +166,4 @@ export function createGeminiGuarding(): Guarding {
   return new GeminiGuarding()
 }
 
-/** Guards for Gemini CLI. */
 export const geminiGuarding: Guarding = createGeminiGuarding()

@@ -89,7 +89,6 @@ class GeminiInlet implements Inlet {
   }
 }
 
-/** Reads Gemini CLI's hooks and session files. */
 export function createGeminiInlet(place: Place): Inlet {
   return new GeminiInlet(place)
 }

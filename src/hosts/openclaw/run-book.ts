@@ -16,7 +16,6 @@ interface Entry {
   begunAt?: number
 }
 
-/** Tracks runs from start to end. */
 export class RunBook {
   readonly records: Records
   readonly sessions: Sessions = new Sessions()

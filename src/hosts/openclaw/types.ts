@@ -5,8 +5,8 @@
 export interface OpenClawApi {
   readonly id?: string
   /**
-   * Why the plugin was loaded. A process loads it several times, and hooks of more than one load are called: those of `full` for
-   * sessions and the gateway, those of a later `discovery` for the runs of the agent.
+   * Why the plugin was loaded. A process loads it several times, and hooks of more than one load are called. Sessions and the
+   * gateway call those of `full`, runs of the agent those of a later `discovery`.
    */
   readonly registrationMode?: string
   /** The whole configuration of the host. */

@@ -39,7 +39,6 @@ export class Permission extends Approval {
   }
 }
 
-/** Permissions of a turn. */
 export class Permissions {
   readonly #turn: Scope
   readonly #byId = new Map<string, Permission>()
@@ -63,7 +62,6 @@ export class Permissions {
     return permission?.isAnswered ? undefined : permission
   }
 
-  /** Cancels the pending permissions. */
   cancel(at: number, toolId?: string): void {
     for (const permission of this.#byId.values()) {
       const isMeant = toolId === undefined || permission.toolId === toolId

@@ -43,7 +43,6 @@ export function createOpencodeMachine(): HostMachine {
   return new OpencodeMachine()
 }
 
-/** Translates opencode's hooks and bus events. */
 class OpencodeMachine extends EventMachine {
   readonly #sessions = new SessionStates<Session>(id => new Session(this.records, id))
   protected readonly events: Events = eventsOf(

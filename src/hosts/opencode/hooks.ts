@@ -1,8 +1,8 @@
 /**
  * `hookspan/hooks/opencode`: guards in opencode.
  *
- * Measured with opencode 1.18.33: an error thrown before a tool becomes the result for the model, one thrown after a tool becomes
- * the tool's error. opencode waits for a plugin without a timeout.
+ * Measured with opencode 1.18.33: an error thrown before a tool becomes the result for the model. An error thrown after a tool
+ * makes the tool fail. opencode waits for a plugin without a timeout.
  */
 import { idOf, peek, textOf } from '../../contract/foreign.ts'
 import {

@@ -13,7 +13,7 @@ const TITLE = 'title'
 const HEADER = 'traceparent'
 const VARIABLE = 'TRACEPARENT'
 
-// opencode calls every export of a plugin's module as a plugin, and rejects the module if an export is not a function: never add
+// opencode calls every export of a plugin's module as a plugin, and rejects the module if an export is not a function. Never add
 // a second export here. `tool.execute.before` is not registered, because an error in it fails the tool.
 
 /**

@@ -8,7 +8,7 @@ type Say = (line: string) => void
  * undefined otherwise: `run`, `serve`, and servers of other programs.
  */
 export function screenOf(client: Client | undefined): Say | undefined {
-  // In terminal mode, plugins run in a worker; in all other modes, in the main thread.
+  // Plugins run in a worker in terminal mode, and in the main thread in all other modes.
   if (peek(Reflect.get(globalThis, 'Bun'), 'isMainThread') !== false) return undefined
   return line => quiet(client?.app?.log?.({ body: { service: 'hookspan', level: 'warn', message: line } }))
 }

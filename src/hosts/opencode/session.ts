@@ -10,7 +10,6 @@ import { OpencodeTurn } from './turn.ts'
 /** Limit of remembered user messages: late events of an ended turn must not open it again. */
 const KNOWN_LIMIT = 200
 
-/** The state of one session, with its current turn. */
 export class Session {
   readonly id: string
   readonly prompts: Prompts = new Prompts()

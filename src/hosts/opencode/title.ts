@@ -12,8 +12,8 @@ interface TitleRequest {
 }
 
 /**
- * The auxiliary request for a session's title. opencode does not report its end, only the new title, so the request is emitted
- * when the title arrives, possibly after the turn. If no title arrives, the request failed or was abandoned.
+ * The auxiliary request for a session's title. opencode does not report its end, only the new title. The request is therefore
+ * emitted when the title arrives, possibly after the turn. If no title arrives, the request failed or was abandoned.
  */
 export class Title {
   readonly #records: Records

@@ -5,7 +5,6 @@ import type { PiCompaction } from './compaction.ts'
 import { modelOf, platformOf } from './context.ts'
 import { PiTurn } from './turn.ts'
 
-/** One conversation. */
 export class PiSession {
   readonly id: string
   turn: PiTurn | undefined
@@ -87,7 +86,7 @@ export class SessionChain {
 
   /**
    * @param reason why the old session was left
-   * @param previousFile the old session's file, whose name contains its id; undefined for sessions that are not saved
+   * @param previousFile the old session's file, whose name contains its id; undefined if sessions are not saved
    */
   joined(id: string, at: number, reason: string | undefined, previousFile: string | undefined): void {
     const old = this.#predecessor(id, reason, previousFile)

@@ -3,7 +3,6 @@ import { looksLikeJson, plainText } from '../base/messages.ts'
 
 export type ToolStatus = 'ok' | 'error' | 'blocked' | 'cancelled'
 
-/** Facts about a tool at its end. */
 export interface ToolEvidence {
   readonly isError: boolean
   readonly isAborted: boolean

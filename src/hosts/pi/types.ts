@@ -24,7 +24,6 @@ export interface PiUi {
   confirm?(title: string, message: string, options?: { readonly signal?: AbortSignal | undefined }): Promise<boolean>
 }
 
-/** The model in use. */
 export interface PiModel {
   readonly provider?: string
   readonly id?: string

@@ -34,7 +34,6 @@ function tokensOf(said: unknown): Usage | undefined {
   })
 }
 
-/** The turns of a prompt. */
 interface Run {
   ended: number
   isOver: boolean
@@ -110,7 +109,7 @@ class QwenMachine implements HostMachine {
   }
 
   /**
-   * Adds a turn number to the prompt id: after the end of its turn, a prompt continues in a new turn when a background agent is
+   * Adds a turn number to the prompt id. After the end of its turn, a prompt continues in a new turn when a background agent is
    * done.
    */
   #numbered(event: HostEvent): HostEvent {

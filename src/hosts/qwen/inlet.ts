@@ -128,7 +128,6 @@ function agentFile(transcript: string, agentId: string): string | undefined {
   return join(dirname(dirname(transcript)), 'subagents', session, `agent-${agentId}${ENDING}`)
 }
 
-/** Reads Qwen Code's hooks and transcripts. */
 export function createQwenInlet(world: World): Inlet {
   return new QwenInlet(world)
 }

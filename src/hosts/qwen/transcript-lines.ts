@@ -101,7 +101,7 @@ export class TranscriptLines {
   #said(line: unknown): void {
     const agent = idOf(peek(line, 'agentId')) ?? MAIN
     const answer = this.#answers.get(agent)
-    // Of the lines of one answer, only one has token counts.
+    // Only one of the lines of an answer has token counts.
     if (peek(line, 'usageMetadata') !== undefined) this.#count(agent, 1)
     for (const part of elementsOf(peek(peek(line, 'message'), 'parts'), PARTS_LIMIT)) {
       const call = peek(part, 'functionCall')
