@@ -17,7 +17,6 @@ export interface InletRow {
   readonly services?: readonly string[]
 }
 
-/** The endpoints of the receiver, by path. */
 export const INLETS: Readonly<Record<string, InletRow>> = {
   '/claude-code': { host: 'claude-code', inlet: claudeCode },
   '/codex': { host: 'codex', inlet: codex },

@@ -7,7 +7,6 @@ import { Records } from './records.ts'
 export type Moment = HostEvent & { readonly at: number }
 
 export type Reading = (moment: Moment) => void
-/** Handlers by event name. */
 export type Events = ReadonlyMap<string, Reading>
 /** Handles an event that adds nothing to the other events. */
 const SAYS_NOTHING: Reading = () => undefined

@@ -97,7 +97,6 @@ export class HookedTurn extends Turn {
     call.tellEnd(at, facts, call.isMadeUp ? 'inferred' : undefined)
   }
 
-  /** Generates an id for a call that has none. */
   nextId(): string {
     this.#made += 1
     return `${this.turnId}:tool:${this.#made}`

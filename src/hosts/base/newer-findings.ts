@@ -16,7 +16,6 @@ export class NewerFindings {
     return true
   }
 
-  /** Removes and returns the events up to a time, in order of time. */
   takeUntil(at: number): readonly HostEvent[] {
     if (this.#events.length === 0) return this.#events
     const due = this.#events.filter(event => (event.at ?? 0) <= at)

@@ -6,7 +6,6 @@ type StartFacts = LoosePayload<'pre_auxiliary_call'>
 type EndFacts = LoosePayload<'post_auxiliary_call'>
 type FailureFacts = LoosePayload<'api_request_error'> & { readonly error_type?: unknown }
 
-/** The identity of one attempt. */
 export interface Numbers {
   readonly id: string
   /** Number of the request in its turn, from 1. */

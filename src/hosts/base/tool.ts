@@ -8,7 +8,6 @@ export class Tool<Of extends Scope = Scope> {
   id: string
   name: unknown
   args: unknown
-  /** The request that asked for the call. */
   requestId: string | undefined
   startAt: number
   /** `asked`: requested by the model. `running`: start emitted. `ended`: end emitted. */

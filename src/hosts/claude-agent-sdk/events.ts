@@ -30,7 +30,6 @@ import {
 /** Limits on hooks of the next turn that are buffered until the result of this one arrives. */
 const WAITING_LIMIT = 1000
 const WAITING_MILLIS = 300_000
-/** Limit of message ids kept to detect repetitions. */
 const SEEN_LIMIT = 200
 
 const HOOK = 'hook.'

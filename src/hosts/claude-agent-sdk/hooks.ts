@@ -25,7 +25,6 @@ import { changed } from './query-options.ts'
 
 const HOST = 'claude-agent-sdk'
 const LIMIT_MILLIS = 55_000
-/** Limit of the delay before a retry. */
 const DELAY_LIMIT_MILLIS = 30_000
 /** Margin between this timeout and the SDK's. */
 const SPARE_MILLIS = 5000
@@ -104,7 +103,8 @@ class ClaudeHooks {
   }
 
   /**
-   * Returns one callback for each event with hooks. Other events get none: each callback is a round trip between two processes.
+   * Returns one callback for each event with hooks, and for the end of turns. Other events get none: each callback is a round
+   * trip between two processes.
    */
   callbacks(): Map<string, Callback> {
     const found = new Map<string, Callback>()

@@ -32,7 +32,6 @@ export class LiveSessions {
     return this.#sessions.values()
   }
 
-  /** Removes an ended query and returns its sessions. */
   takeQuery(query: string): Session[] {
     const sessions = this.#ofQuery(query)
     this.#queries.delete(query)

@@ -108,7 +108,6 @@ export class Session {
   readonly calls: Map<string, Call> = new Map()
   readonly children: Map<string, Child> = new Map()
   compactions = 0
-  /** The `uuid` of each message read. */
   readonly seen: Set<string> = new Set()
   /** The compaction whose usage is not known yet. */
   compaction: { readonly request: ModelRequest; endAt: number | undefined } | undefined

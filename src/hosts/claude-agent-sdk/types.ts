@@ -24,7 +24,6 @@ export interface HookMatcher {
   readonly hooks: readonly HookCallback[]
 }
 
-/** Decides whether a tool may run. */
 export type CanUseTool = (toolName: string, input: unknown, details: unknown) => unknown
 
 /** The part of `Options` that is extended. */

@@ -104,7 +104,6 @@ export function stopChildrenOf(loop: Loop, at: number): void {
 interface ChildEnd {
   readonly outcome: Outcome
   readonly reason?: string
-  /** The last answer. */
   readonly text?: unknown
 }
 

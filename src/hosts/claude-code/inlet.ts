@@ -181,7 +181,6 @@ class ClaudeCodeInlet implements Inlet {
     return known
   }
 
-  /** Finds the tool call that a child agent belongs to. */
   async #joinOf({ whose: { session_id, agent_id }, transcript }: Occasion, patience: number): Promise<HostEvent[]> {
     const path = agent_id === undefined ? undefined : agentFile(transcript, agent_id, '.meta.json')
     if (agent_id === undefined || path === undefined) return []

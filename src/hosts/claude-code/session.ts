@@ -31,7 +31,6 @@ export class Call extends Tool<Loop> {
   sentOnAt: number | undefined
 }
 
-/** A tool call in an answer of the model. */
 export interface AskedCall {
   readonly requestId: string
   readonly name: unknown
@@ -56,7 +55,6 @@ export class Loop extends Turn {
   readonly session: Session
   /** All prompt ids of the turn: prompts that wait together are answered together. */
   readonly promptIds: Set<string | undefined>
-  /** The prompt reports the end of a background agent. */
   readonly isNotified: boolean
   /** Epoch milliseconds. */
   readonly startAt: number
@@ -64,7 +62,6 @@ export class Loop extends Turn {
   prompt: { readonly text: unknown; readonly traceparent?: string | undefined } | undefined
   model: string | undefined
   readonly requests: Requests = new Requests(this)
-  /** The pending request. */
   open: ModelRequest | undefined
   /** Calls that have not ended. */
   readonly calls: Set<Call> = new Set()
@@ -108,7 +105,6 @@ export class Loop extends Turn {
   }
 }
 
-/** A child agent, including one that is idle. */
 export interface Child {
   readonly agentId: string
   loop: Loop
@@ -137,7 +133,6 @@ export class Session {
   compactions = 0
   compaction: ModelRequest | undefined
   readonly children: LimitedMap<string, Child> = new LimitedMap(CHILDREN_LIMIT)
-  /** Tool call ids by agent id. */
   readonly callOfAgent: LimitedMap<string, string> = new LimitedMap(CHILDREN_LIMIT)
   readonly calls: LimitedMap<string, Call> = new LimitedMap(CALLS_LIMIT)
   /** Calls in answers, by id. */

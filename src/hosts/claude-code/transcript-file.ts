@@ -15,7 +15,6 @@ export const ABSENT_PATIENCE_MILLIS = 500
 const LESS_PATIENCE_MILLIS = 160
 export const LOOK_MILLIS = 20
 
-/** One transcript and its read position. */
 export class TranscriptFile {
   readonly #path: string
   readonly #reader = new LineReader()

@@ -5,7 +5,6 @@ const BLOCKS_LIMIT = 1000
 const INTERRUPTED = '[Request interrupted by user'
 const STOP_FEEDBACK = 'Stop hook feedback:'
 
-/** Returns true for lines about the hooks of `Stop`. */
 export function isOfStop(line: unknown): boolean {
   return isFeedback(line) || peek(line, 'subtype') === 'stop_hook_summary'
 }
@@ -20,7 +19,6 @@ export function isSynthetic(line: unknown): boolean {
   return peek(peek(line, 'message'), 'model') === '<synthetic>'
 }
 
-/** Returns true if the user has stopped the turn. */
 export function isInterruption(line: unknown): boolean {
   return firstText(peek(peek(line, 'message'), 'content'))?.startsWith(INTERRUPTED) ?? false
 }

@@ -49,7 +49,6 @@ export class TranscriptLines {
   /** A request without an answer. */
   #waiting: { readonly at: number; readonly model: unknown } | undefined
   #answer: Answer | undefined
-  /** Tool calls of the current answer. */
   #calls = new Set<string>()
   #found: HostEvent[] = []
   #ahead: { readonly at: number; readonly line: unknown }[] = []
@@ -89,7 +88,6 @@ export class TranscriptLines {
     return this.#calls.has(callId) && (!withResult || this.#results.has(callId))
   }
 
-  /** Returns the hooks that timed out since the last call. */
   takeCancelled(): readonly CancelledHook[] {
     return this.#results.takeCancelled()
   }

@@ -7,7 +7,6 @@ const BLOCKS_LIMIT = 1000
 const STARTS_LIMIT = 1000
 const CANCELLED_LIMIT = 10_000
 
-/** A hook that timed out, as recorded in the transcript. */
 export interface CancelledHook {
   /** `PostToolUse`, … */
   readonly event: string

@@ -125,7 +125,6 @@ function endChildren(session: Session): void {
 interface TurnOver {
   readonly outcome: Outcome
   readonly reason?: string
-  /** The last answer. */
   readonly text?: unknown
 }
 

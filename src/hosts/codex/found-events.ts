@@ -4,7 +4,6 @@ import type { HostEvent } from '../host-event.ts'
 export interface Found {
   readonly at: number
   readonly turn: string
-  /** When the turn began. */
   readonly begunAt: number
   readonly event: HostEvent
 }

@@ -86,7 +86,6 @@ function over(data: ReadOver): HostEvent {
   return { event: 'rollout:read', data }
 }
 
-/** Returns true if the lines read suffice for this hook. */
 function isEnough(lines: RolloutLines, occasion: Occasion): boolean {
   const { event, data, turnId, agentId } = occasion
   if (event === 'SubagentStart') return agentId === undefined || lines.hasStarted(agentId)
@@ -109,7 +108,6 @@ function hasGoneOn(lines: RolloutLines, { event, at, data, turnId }: Occasion): 
   return (event === 'Stop' || event === 'SubagentStop') && answer !== undefined && lines.hasGoneOn(turnId, answer, at)
 }
 
-/** One rollout and its read position. */
 class Rollout {
   readonly #path: string
   readonly #reader = new LineReader()

@@ -19,7 +19,6 @@ function openRequest(loop: Loop, startAt: number, data: unknown): ModelRequest {
   return request
 }
 
-/** The request that summarises a conversation that has become too long. */
 function compression(loop: Loop, startAt: number): ModelRequest {
   return new ModelRequest(loop, startAt, { id: `${loop.turnId}:compression:${startAt}`, task: 'compression' })
 }

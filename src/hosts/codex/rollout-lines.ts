@@ -12,7 +12,6 @@ const NANOS_PER_MILLI = 1_000_000
 const NOT_OF_REQUESTS: ReadonlySet<string> = new Set(['sandbox_error', 'thread_rollback_failed'])
 const CALLS: ReadonlySet<unknown> = new Set(['function_call', 'custom_tool_call'])
 
-/** A turn, as far as it has been read. */
 interface Turn {
   readonly id: string
   readonly begunAt: number
@@ -53,12 +52,10 @@ export class RolloutLines {
     this.#turn = undefined
   }
 
-  /** Returns true if an answer with this call has been read. */
   knowsCall(turnId: string | undefined, id: string): boolean {
     return this.#calls.has(`${turnId} ${id}`)
   }
 
-  /** Returns true if the call that started this child agent has been read. */
   hasStarted(agentId: string): boolean {
     return this.#started.has(agentId)
   }

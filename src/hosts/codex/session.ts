@@ -39,10 +39,8 @@ export class Loop extends Turn {
   prompt: { readonly at: number; readonly text: unknown } | undefined
   model: string | undefined
   readonly requests: Requests = new Requests(this)
-  /** The pending request. */
   open: ModelRequest | undefined
   readonly calls: LimitedMap<string, Call> = new LimitedMap(FOUND_LIMIT)
-  /** The task delegated to this child. */
   task: Delegation | undefined
   /** Start of the running compaction. */
   compaction: { readonly at: number } | undefined
@@ -85,9 +83,7 @@ export class Session {
   model: string | undefined
   provider: string | undefined
   isAnnounced = false
-  /** Loops by agent and turn. */
   readonly loops: LimitedMap<string, Loop> = new LimitedMap(LOOPS_LIMIT)
-  /** The open turn of the session. */
   main: Loop | undefined
   /** Tasks of child agents that have not begun, by agent id. */
   readonly tasks: LimitedMap<string, Delegation> = new LimitedMap(LOOPS_LIMIT)

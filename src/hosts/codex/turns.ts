@@ -5,7 +5,6 @@ import { openChild } from './children.ts'
 import { settleRequest } from './requests.ts'
 import { Loop, PLATFORM, type Session } from './session.ts'
 
-/** The turn of a hook or finding. */
 export interface Whose {
   readonly agentId: string | undefined
   readonly turnId: string
@@ -68,7 +67,6 @@ function endAll({ loops, tasks }: Session, reason: string, at?: number): void {
 interface LoopEnd {
   readonly outcome: Outcome
   readonly reason?: string | undefined
-  /** The last answer. */
   readonly text?: unknown
 }
 

@@ -4,14 +4,13 @@
  * Raw events in captures (`HostEvent`):
  *
  * - The name of a hook (`PreToolUse`, …): `data` is the hook's payload. Its `session_id` is that of the user's session even in a
- * child agent, whose hooks have an `agent_id` and their own turns.
+ *   child agent, whose hooks have an `agent_id` and their own turns.
  * - `rollout:…`: findings of `inlet.ts` in the rollout, see below. They follow the hook that triggered the read. That hook is
- * processed after them, so that a request precedes the tools it asked for.
+ *   processed after them, so that a request precedes the tools it asked for.
  *
  * Times in `data` are epoch milliseconds, from the rollout.
  */
 
-/** The session, turn and agent of a finding. */
 export interface Whose {
   readonly session_id: string
   readonly agent_id?: string | undefined
@@ -62,7 +61,6 @@ export interface ItemFound extends Whose {
   readonly exit_code?: unknown
   /** When execution began, without the wait for an approval. */
   readonly ran_at?: number | undefined
-  /** The child agents that the tool started. */
   readonly agents?: readonly { readonly id: unknown; readonly role: unknown }[] | undefined
 }
 

@@ -31,7 +31,6 @@ interface Session {
   since: number | undefined
   /** End of the period whose spans have arrived. */
   knownUntil: number
-  /** True if the session has sent spans. */
   isHeard: boolean
   arrived(): void
 }
@@ -133,7 +132,5 @@ const inlets = createCopilotInlets({
   wait: (millis, signal) => sleep(millis, undefined, { signal }).catch(() => undefined),
 })
 
-/** Endpoint for hooks of GitHub Copilot CLI. */
 export const copilot: Inlet = inlets.hooks
-/** Endpoint for the spans of its telemetry. */
 export const copilotSpans: Inlet = inlets.spans

@@ -114,7 +114,6 @@ export class RecordedSession {
     return count === 1 ? interaction : `${interaction}:${count}`
   }
 
-  /** Finds a call by id in all open turns. */
   callWith(id: string): Call | undefined {
     for (const loop of this.loops.values()) {
       const call = loop.calls.get(id)

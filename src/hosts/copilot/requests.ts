@@ -39,7 +39,6 @@ function usedBy({ get }: RequestSpan): Usage | undefined {
   })
 }
 
-/** Emits a successful request. */
 export function tellRequest(turn: HookedTurn, span: RequestSpan): void {
   const { get, startAt, endAt } = span
   const model = textOf(get('gen_ai.request.model'))

@@ -13,7 +13,6 @@ const ID = /^[\w-]{1,128}$/
 const CALLS_LIMIT = 1000
 /** Extracts a line's type without parsing it: most lines of a file are not read. */
 const TYPE = /^\{"type":"([\w.]{1,60})"/
-/** Fields of objects in a line. */
 const PARTS: Readonly<Record<string, readonly string[]>> = {
   usage: [
     ...['model', 'inputTokens', 'outputTokens', 'cacheReadTokens', 'cacheWriteTokens', 'reasoningTokens', 'duration'],
@@ -26,7 +25,6 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
   shellExecution: ['exitCode'],
 }
 
-/** A line that is read, as an event. */
 interface Line {
   readonly at: number
   readonly event: HostEvent

@@ -12,7 +12,6 @@ const FILES_LIMIT = 200
 const CHILDREN_LIMIT = 10_000
 const FILE_NAME = /[/\\]session-state[/\\]([\w-]{1,128})[/\\]events\.jsonl$/
 
-/** Reads the session files that hooks refer to. */
 export class SessionFiles {
   readonly #place: Place
   readonly #wait: (millis: number) => Promise<unknown>

@@ -5,11 +5,11 @@
  * Raw events in captures (`HostEvent`):
  *
  * - The name of a hook (`PreToolUse`, …): `data` is the hook's input. The spelling in the configuration decides its shape:
- * `PreToolUse` sends its own name and `session_id`; `preToolUse` sends neither and is ignored. `SubagentStart` and
- * `PermissionRequest` send `sessionId` and no name in either spelling. Hooks of a child agent have `agent_id`, and that id as
- * their `session_id`.
+ *   `PreToolUse` sends its own name and `session_id`; `preToolUse` sends neither and is ignored. `SubagentStart` and
+ *   `PermissionRequest` send `sessionId` and no name in either spelling. Hooks of a child agent have `agent_id`, and that id as
+ *   their `session_id`.
  * - `file:…`: a line of `session-state/<session>/events.jsonl`, by the line's type. One file holds a session and its child
- * agents.
+ *   agents.
  * - `file:read`: the file has been read for the preceding hook, which is processed then.
  * - `span:…`: telemetry. Ignored for a session whose file has been read: it has the same requests.
  */
@@ -17,7 +17,6 @@
 /** Fields of a file line that every event of it has. */
 export interface FileLine {
   readonly session_id: string
-  /** The child agent that the line is about. */
   readonly agent_id?: string | undefined
   /** Unique. Lines are read again when the receiver restarts. */
   readonly line_id: string | undefined
@@ -82,5 +81,4 @@ export const ATTRIBUTES = [
   'error.type',
 ] as const
 export type Attribute = (typeof ATTRIBUTES)[number]
-/** The session id. */
 export const CONVERSATION: Attribute = 'gen_ai.conversation.id'

@@ -12,7 +12,6 @@
 export interface SpecificTool {
   /** The tool's name in generic hooks. For `MCP`, each tool has its own name. */
   readonly name: string
-  /** The fields that form the tool's input. */
   readonly fields: readonly string[]
 }
 

@@ -58,7 +58,6 @@ export function delegationReturned(session: Session, call: Call, at: number, res
   endChild(child, at, { outcome, reason, text: peek(peek(response, 'returnDisplay'), 'result') })
 }
 
-/** Ends the open children of a turn. */
 export function stopChildren(session: Session, at: number): void {
   for (const child of session.openChildren) endChild(child, at, { outcome: 'interrupted' })
 }

@@ -44,7 +44,6 @@ class GeminiInlet implements Inlet {
     return [...found, { event: 'session:read', data: { session_id } }]
   }
 
-  /** Reads the session's file, and those of its child agents beside it. */
   async #read(path: string, session_id: string): Promise<HostEvent[]> {
     if (!path.endsWith(ENDING)) return []
     const found = await this.#newIn(path, { session_id })

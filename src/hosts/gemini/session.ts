@@ -50,7 +50,6 @@ export class Loop extends Turn {
   readonly requests: Requests = new Requests(this)
   /** When the unanswered input was sent. */
   sentAt: number | undefined
-  /** Request ids by answer id. */
   readonly requestOf: LimitedMap<string, string> = new LimitedMap(FOUND_LIMIT)
   /** Calls that were not found in the file yet, in order. */
   readonly calls: Set<Call> = new Set()
@@ -88,7 +87,6 @@ export interface Child {
 export class Session {
   readonly records: Records
   readonly id: string
-  /** The model of the last answer. */
   model: string | undefined
   isAnnounced = false
   /** The session's end, which fires several times, has been emitted. */

@@ -5,8 +5,8 @@
  *
  * - The name of a hook (`BeforeTool`, …): `data` is the hook's payload, `at` its own timestamp.
  * - `session:…`: findings of `inlet.ts` in the session's files, see below. They follow the hook that triggered the read. That
- * hook is processed after them, so that a request precedes the tools it asked for. A session file is written before the next hook
- * fires, so the read never waits.
+ *   hook is processed after them, so that a request precedes the tools it asked for. A session file is written before the next
+ *   hook fires, so the read never waits.
  *
  * Times in `data` are epoch milliseconds.
  */
@@ -26,7 +26,6 @@ export interface SentFound extends Whose {
 /** `session:answer`: a complete answer of the model. Its tool calls are written when they have run. */
 export interface AnswerFound extends Whose {
   readonly id: string
-  /** The requested model. */
   readonly model: string
   readonly content?: unknown
   /** `input`, `output`, `cached`, `thoughts`, `tool`. */
@@ -37,7 +36,6 @@ export interface AnswerFound extends Whose {
 export interface CallsFound extends Whose {
   /** The id of the answer. */
   readonly id: string
-  /** The time of the answer. */
   readonly answered_at: number
   readonly calls: readonly CallFound[]
 }

@@ -25,7 +25,6 @@ export class RunBook {
     this.records = records
   }
 
-  /** Returns the open run of an event. */
   find(facts: Facts): Run | undefined {
     const { runId } = facts
     const run = runId === undefined ? this.sessions.of(facts)?.run : this.#runs.look(runId)?.run
@@ -83,7 +82,6 @@ export class RunBook {
     run.forgetDetails()
   }
 
-  /** Ends all open runs at the time of their last event. */
   finishAll(reason: string): void {
     for (const { run } of this.sessions.values()) if (run !== undefined) this.finish(run, run.lastAt, reason)
   }

@@ -29,7 +29,6 @@ export function endCompaction(session: Session, at: number, failure?: string): v
   compaction?.request.tellFailure(at, { model, provider, error_type: failure })
 }
 
-/** Converts the result of an approval to a value of the contract. */
 function choiceOf(data: unknown): string {
   const status = idOf(peek(data, 'status'))
   if (status !== 'approved') return status === 'denied' ? 'deny' : (status ?? 'unknown')

@@ -9,7 +9,6 @@ import { SessionStates } from '../session-states.ts'
 import type { Facts } from './facts.ts'
 import { MESSAGES_LIMIT, type Message } from './messages.ts'
 
-/** Limit of remembered tools and calls per run. */
 const IDS_LIMIT = 10_000
 
 /** A conversation. The host names it by a permanent key, and by an id that a reset replaces. */
@@ -19,11 +18,9 @@ export class Session {
   /** The open run. Runs are sequential: the host queues further input. */
   run: Run | undefined
   lastRun: Run | undefined
-  /** The delegation of a sub-agent's session. */
   delegation: Delegation | undefined
   /** The session that spawned this one outside of a run. */
   parentName: string | undefined
-  /** The running compaction, an auxiliary call of the host. */
   compaction: { readonly request: ModelRequest; readonly run: Run | undefined } | undefined
   compactionCount = 0
 
@@ -53,11 +50,9 @@ export class Run extends Turn {
   lastCall: Call | undefined
   hasUsage = false
   readonly tools: Map<string, RunTool> = new Map()
-  /** Tools without an emitted end. */
   readonly openTools: Set<RunTool> = new Set()
   /** The requesting call, by tool call id. */
   readonly askedBy: Map<string, Call> = new Map()
-  /** Pending approvals. */
   readonly approvals: Map<string, Approval> = new Map()
   answer: string | undefined
   ending: Ending = {}

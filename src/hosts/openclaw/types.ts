@@ -9,7 +9,6 @@ export interface OpenClawApi {
    * gateway call those of `full`, runs of the agent those of a later `discovery`.
    */
   readonly registrationMode?: string
-  /** The whole configuration of the host. */
   readonly config?: unknown
   /** `plugins.entries.<id>.config`. */
   readonly pluginConfig?: unknown

@@ -11,7 +11,6 @@ export interface Answer {
   readonly toolCalls: readonly ToolCallPart[]
 }
 
-/** Contract tasks by opencode agent. */
 const TASKS: ReadonlyMap<string, string> = new Map([['compaction', 'compression']])
 
 /** The model requests of a turn. opencode has no request ids: each `chat.params` is a request, or a retry. */
@@ -119,7 +118,6 @@ export function agentOf(data: unknown): string | undefined {
   return textOf(agent) ?? textOf(peek(agent, 'name'))
 }
 
-/** Extracts the request's parameters from `chat.params`. */
 export function requestFacts(data: unknown, output: unknown): Readonly<Record<string, unknown>> {
   const model = peek(data, 'model')
   const options = peek(output, 'options')

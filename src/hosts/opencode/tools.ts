@@ -16,7 +16,6 @@ export class ToolCall extends Tool {
   readonly held: Permission[] = []
   isRefused = false
   isDismissed = false
-  /** The child session that the call has started. */
   childId: string | undefined
 
   /** Starts the tool, whose arguments are complete. */

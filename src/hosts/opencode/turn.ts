@@ -14,7 +14,6 @@ const WANTS_TOOLS = 'tool-calls'
 export interface TurnOutcome {
   readonly status: Outcome
   readonly reason: string | undefined
-  /** The model's answer. */
   readonly summary: string | undefined
 }
 
@@ -39,7 +38,6 @@ export class OpencodeTurn extends Turn {
   /** True once the bus has mentioned this turn. Hooks overtake the bus, so earlier bus events belong to the previous turn. */
   isOnBus = false
 
-  /** True if the user has stopped the run. */
   get isStopped(): boolean {
     return this.#failure?.isAbort === true
   }

@@ -8,7 +8,6 @@ export interface Client {
   readonly app?: { log?(options: { readonly body: object }): unknown }
 }
 
-/** The argument of a plugin. */
 export interface PluginInput {
   readonly directory?: string
   readonly client?: Client
@@ -20,7 +19,6 @@ export interface ChatInput {
   readonly agent?: unknown
 }
 
-/** The hooks of this plugin. */
 export interface Hooks {
   event(input: { readonly event: { readonly type: string; readonly properties?: unknown } }): Promise<void>
   'chat.message'(input: ChatInput, output: unknown): Promise<void>

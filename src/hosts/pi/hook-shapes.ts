@@ -115,7 +115,6 @@ export function resultSaid(content: unknown, value: unknown): unknown[] {
   return withText(content, typeof value === 'string' ? value : JSON.stringify(value))
 }
 
-/** The last answer of the agent. */
 export function lastAnswer(messages: unknown): string {
   const answers = (isArray(messages) ? messages : []).filter(message => peek(message, 'role') === 'assistant')
   return wholeText(peek(answers.at(-1), 'content'))

@@ -82,7 +82,6 @@ interface Heard {
   readonly session: SessionOfHooks
 }
 
-/** The state of a session between two events. */
 interface SessionOfHooks {
   /** Injections for the prompt that is being processed. */
   injected: readonly Injection[]
@@ -100,8 +99,8 @@ class PiHooks {
   }
 
   /**
-   * Adds one handler for each event with hooks. Other events get none: Pi waits for each handler, and copies whole conversations
-   * for some.
+   * Adds one handler for each event with hooks, and for the end of turns. Other events get none: Pi waits for each handler, and
+   * copies whole conversations for some.
    */
   listenTo(pi: PiExtensionApi): void {
     const on = (

@@ -10,7 +10,6 @@ export type { PiContext, PiExtension, PiExtensionApi, PiModel, PiUi } from './ty
 
 /** Reasons after which Pi exits or unloads the extension. */
 const LAST_REASONS: ReadonlySet<unknown> = new Set(['quit', 'reload', undefined])
-/** Events with further handling beside the trace. */
 const HANDED_ON: ReadonlySet<string> = new Set([
   'before_provider_headers',
   'tool_execution_start',

@@ -11,7 +11,6 @@ export class PiRequests extends Requests {
   #open: ModelRequest | undefined
   /** When the request was sent, epoch milliseconds; undefined if only the answer was received. */
   #sentAt: number | undefined
-  /** When the head of the answer arrived. */
   #headAt: number | undefined
   #headersAt: number | undefined
 
@@ -44,7 +43,6 @@ export class PiRequests extends Requests {
     if (this.#open !== undefined) this.#open.firstChunkAt ??= at
   }
 
-  /** Handles `message_end` of the assistant. */
   end(moment: Moment, message: unknown): void {
     const open = this.#open
     this.#headersAt = undefined

@@ -20,7 +20,6 @@ export class PiTool extends Tool {
   approval: PiApproval | undefined
 }
 
-/** The tool calls of one turn, and the approvals requested for them. */
 export class PiTools {
   readonly #turn: Scope
   readonly #open = new LimitedMap<string, PiTool>(OPEN_LIMIT)

@@ -58,7 +58,6 @@ export class PiTurn extends Turn {
     this.#isAborted = true
   }
 
-  /** Handles `message_end` of the assistant. */
   answer(moment: Moment, message: unknown): void {
     this.#last = answerEnd(moment, message)
     this.#isAborted = this.#last === 'interrupted'

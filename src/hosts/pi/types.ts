@@ -11,7 +11,6 @@ export interface PiContext {
   readonly signal?: AbortSignal | undefined
   readonly hasUI?: boolean
   readonly ui?: PiUi
-  /** Working folder of the tools. */
   readonly cwd?: string
   /** `tui`, `print`, `rpc` or `json`. Not in 0.58 and 0.74. */
   readonly mode?: string
@@ -31,11 +30,9 @@ export interface PiModel {
   readonly baseUrl?: string
 }
 
-/** The API passed to an extension. */
 export interface PiExtensionApi {
   /** Adds a handler. An event name unknown to this version of Pi is never emitted. Pi awaits handlers one after another. */
   on(event: string, handler: (event: unknown, context: PiContext) => unknown): unknown
 }
 
-/** The default export of an extension module. */
 export type PiExtension = (pi: PiExtensionApi) => void

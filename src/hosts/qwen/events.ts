@@ -60,7 +60,6 @@ class QwenMachine implements HostMachine {
   readonly #agents = new LimitedMap<string, true>(LIMIT)
   /** Ids of emitted requests. */
   readonly #found = new LimitedMap<string, true>(LIMIT)
-  /** Turns by prompt id. */
   readonly #runs = new LimitedMap<string, Run>(LIMIT)
   /** Agents whose call has been emitted. */
   readonly #joined = new LimitedMap<string, true>(LIMIT)

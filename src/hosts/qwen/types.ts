@@ -5,9 +5,9 @@
  * shapes (`../claude-code/types.ts`). Differences:
  *
  * - `tool_use_id` is generated for each hook. `tool_call_id` identifies the call, also in `PostToolBatch`, which has the call's
- * status.
+ *   status.
  * - A transcript has a line for each request, with its times and tokens. It includes requests of child agents and of Qwen Code's
- * internal agents.
+ *   internal agents.
  * - The results of background agents are processed in a turn of the same `prompt_id`, which no hook begins.
  */
 
