@@ -171,7 +171,7 @@ export const RECORDS: SecretFamily = {
 }
 
 /** Of JSON, where only the whole text shows what a string is. */
-export const AZURE_KEYS: SecretFamily = {
+const AZURE_KEYS: SecretFamily = {
   candidates: /key(?:Name|[12])|(?:prim|second)aryKey/g,
   spanAt(text, at) {
     return azureKeyAt(text, /^[A-Za-z12]*/.exec(text.slice(at, at + 12))?.[0] ?? '', at)

@@ -26,7 +26,7 @@ export interface OpenTurn {
 }
 
 /** A model that thinks takes a minute, and so does a test suite: what has been silent for longer is worth a look. */
-export const HUNG_FROM_MILLIS = 120_000
+const HUNG_FROM_MILLIS = 120_000
 
 /** What is worth a look comes first, and what nobody can do anything about last. */
 export const URGENCY: readonly OpenState[] = ['hung', 'waiting', 'running', 'owner-dead']

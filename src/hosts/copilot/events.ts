@@ -17,6 +17,8 @@ const EARLY_LIMIT = 100
 
 /** Hooks that fire first in a turn. */
 const FIRST_HOOKS: ReadonlySet<string> = new Set(['SessionStart', 'UserPromptSubmit'])
+/** Lines that begin or end a turn of the session. */
+const BOUNDARIES: ReadonlySet<string> = new Set(['file:user.message', 'file:session.resume', 'file:session.shutdown'])
 const CHILDREN_LIMIT = 10_000
 
 class CopilotSession extends HookedSession {
@@ -176,9 +178,8 @@ class CopilotMachine extends EventMachine {
     const session = this.#recorded.get(id)
     const agentId = idOf(peek(data, 'agent_id'))
     if (agentId !== undefined) this.#sessionOfChild.set(agentId, id)
-    // A hook before the line that begins the next turn belongs to the previous turn.
-    else if (event === 'file:user.message' && hooked?.held?.event === 'Stop' && hooked.held.at <= at)
-      this.#release(hooked)
+    // A hook before such a line belongs to the turn before it.
+    else if (BOUNDARIES.has(event) && hooked?.held !== undefined && hooked.held.at <= at) this.#release(hooked)
     if (session.isNew(idOf(peek(data, 'line_id')))) read(session, at, data)
   }
 

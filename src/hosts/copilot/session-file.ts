@@ -28,7 +28,9 @@ const PARTS: Readonly<Record<string, readonly string[]>> = {
 interface Line {
   readonly at: number
   readonly event: HostEvent
-  /** The line begins a turn of the session, or a process. */
+  /** The line begins a turn of the session. */
+  readonly isPrompt: boolean
+  /** The line begins a turn of the session or a process, or ends the process. */
   readonly isBoundary: boolean
 }
 
@@ -41,6 +43,9 @@ export interface Occasion {
 
 /** The hook that fires before the line of its prompt is written. */
 const BEGIN = 'UserPromptSubmit'
+const SHUTDOWN = 'file:session.shutdown'
+const PROMPTS: ReadonlySet<string> = new Set(['file:user.message', 'file:system.notification'])
+const PROCESSES: ReadonlySet<string> = new Set([SHUTDOWN, 'file:session.resume'])
 const STARTS: ReadonlySet<string> = new Set(['SessionStart', BEGIN])
 
 /** @returns undefined for an id that cannot be part of a path */
@@ -89,11 +94,17 @@ export class SessionFile {
     return event === 'SessionEnd' ? this.#shutdownAt >= at : this.#lastAt >= at
   }
 
-  /** Takes the lines for this hook. A turn that begins after the hook belongs to a later hook. */
-  take(occasion: Occasion): HostEvent[] {
-    const { event, at } = occasion
-    let begun = event === BEGIN ? 0 : 1
-    const end = this.#waiting.findIndex(line => line.isBoundary && line.at > at && ++begun > 1)
+  /**
+   * Takes the lines for this hook. A later beginning or end belongs to a later hook, except for the hook's own: the prompt of
+   * `UserPromptSubmit`, the shutdown of `SessionEnd`.
+   */
+  take({ event, at }: Occasion): HostEvent[] {
+    let prompts = event === BEGIN ? 1 : 0
+    const end = this.#waiting.findIndex(line => {
+      if (!line.isBoundary || line.at <= at) return false
+      if (line.isPrompt) return prompts-- <= 0
+      return line.event.event !== SHUTDOWN || event !== 'SessionEnd'
+    })
     const taken = this.#waiting.splice(0, end < 0 ? this.#waiting.length : end)
     const given = this.#isFirst ? lastTurns(taken, STARTS.has(event) ? 2 : 1) : taken
     if (taken.length > 0) this.#isFirst = false
@@ -109,11 +120,11 @@ export class SessionFile {
     this.#lastAt = Math.max(this.#lastAt, at)
     const event = eventOf(line, at, this.#sessionId)
     if (event === undefined) return
-    if (event.event === 'file:session.shutdown') this.#shutdownAt = at
-    const isPrompt = event.event === 'file:user.message' || event.event === 'file:system.notification'
-    if (isPrompt) this.#promptAt = at
-    const isOfChild = peek(event.data, 'agent_id') !== undefined
-    this.#waiting.push({ at, event, isBoundary: (isPrompt && !isOfChild) || event.event === 'file:session.resume' })
+    if (event.event === SHUTDOWN) this.#shutdownAt = at
+    const begins = PROMPTS.has(event.event)
+    if (begins) this.#promptAt = at
+    const isPrompt = begins && peek(event.data, 'agent_id') === undefined
+    this.#waiting.push({ at, event, isPrompt, isBoundary: isPrompt || PROCESSES.has(event.event) })
   }
 }
 
@@ -147,7 +158,7 @@ function fieldOf(value: unknown, name: string): unknown {
 
 /** Keeps the last turns of a first read, which contains every turn of the session; only the last ones may be new. */
 function lastTurns(lines: readonly Line[], count: number): readonly Line[] {
-  const prompts = lines.flatMap(({ isBoundary }, index) => (isBoundary ? [index] : []))
+  const prompts = lines.flatMap(({ isPrompt }, index) => (isPrompt ? [index] : []))
   return lines.slice(prompts.at(-count) ?? 0)
 }
 

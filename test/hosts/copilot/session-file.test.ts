@@ -115,6 +115,17 @@ test('it ends a turn before it begins the next one, whichever line is read first
   expect(await scene.tree()).toBe(`${ONE_TURN}\n\n${ONE_TURN}`)
 })
 
+test('it ends a turn by Stop, also if the end of the process is in the file by then', async () => {
+  const scene = new Scene()
+  scene.turn(10, 'one')
+  await scene.hook(0, 'UserPromptSubmit', { prompt: 'one' })
+  scene.write(150, 'session.shutdown', { shutdownType: 'routine' })
+  await scene.hook(100, 'Stop')
+  await scene.hook(120, 'SessionEnd', { reason: 'complete' })
+  expect(scene.events.map(({ event }) => event)).toContain('file:session.shutdown')
+  expect((await replayEvents('copilot', scene.events)).tree).toContain('final_status=completed')
+})
+
 test('it counts the requests of a session once, though telemetry has them, too', async () => {
   const scene = new Scene()
   scene.turn(10, 'one')

@@ -194,6 +194,7 @@ test('it ends the turn of a killed process when the session goes on', async () =
     run: async user => {
       const copilot = user.start('Go', '--allow-all-tools')
       await user.sees('began')
+      await user.recorded('tool.execution_start')
       await copilot.stop('SIGKILL')
       await user.run('Again', '--continue')
     },

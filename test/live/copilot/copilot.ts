@@ -1,4 +1,4 @@
-import { existsSync, mkdirSync, readFileSync } from 'node:fs'
+import { existsSync, mkdirSync, readdirSync, readFileSync } from 'node:fs'
 import { join } from 'node:path'
 import { setTimeout as sleep } from 'node:timers/promises'
 import { expect } from 'vitest'
@@ -77,6 +77,16 @@ export class CopilotUser {
   /** Resolves when a tool has made this file in the project. */
   async sees(name: string): Promise<void> {
     while (!existsSync(join(this.project, name))) await sleep(LOOK_MILLIS)
+  }
+
+  /** Resolves when the session file has a line of this type: Copilot writes it in batches. */
+  async recorded(type: string): Promise<void> {
+    const folder = join(this.home, '.copilot', 'session-state')
+    const hasLine = (name: string): boolean => {
+      const file = join(folder, name, 'events.jsonl')
+      return existsSync(file) && readFileSync(file, 'utf8').includes(`"type":"${type}"`)
+    }
+    while (!existsSync(folder) || !readdirSync(folder).some(hasLine)) await sleep(LOOK_MILLIS)
   }
 
   /** Sends a signal to the receiver of this user. */

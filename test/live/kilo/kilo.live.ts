@@ -41,5 +41,14 @@ test('it traces two tools at once, of which one fails, after hookspan init kilo'
   const options = { home, cwd: project, env: QUIET, timeoutMillis: TIMEOUT_MILLIS }
   const ended = await runHost(program, [...args, 'run', '--model', MODEL, 'look at both'], options)
   expect(ended.code).toBe(0)
-  expect((await tracesOf(home)).tree).toMatchInlineSnapshot()
+  // Kilo asks for a title in some runs, and may leave before the answer.
+  const { trees } = await tracesOf(home)
+  expect(trees.find(tree => tree.startsWith('agent'))).toMatchInlineSnapshot(`
+    "agent OK [hermes.turn.number=1, hermes.turn.final_status=completed, hermes.turn.tokens.total=274, hermes.turn.exit_reason=stop]
+      llm.fake-1 OK
+        api.fake-1 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=tool-calls]
+          tool.read ERROR tool_error [hermes.tool.outcome=error]
+          tool.bash OK [hermes.tool.outcome=completed]
+        api.fake-1 OK [gen_ai.usage.input_tokens=120, gen_ai.usage.cache_read.input_tokens=20, gen_ai.usage.output_tokens=17, gen_ai.usage.reasoning.output_tokens=3, gen_ai.response.finish_reason=stop]"
+  `)
 })
